@@ -1,0 +1,140 @@
+"""manifest.json of a run directory: what was run, on what, and how it went.
+
+Written first when a run begins (status `running`) and last after every table it vouches for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ibench_lib.errors import LakeError
+from ibench_lib.schema import SCHEMA_VERSION
+
+FILE_NAME = "manifest.json"
+
+Status = Literal["running", "complete", "failed", "interrupted"]
+
+
+class _Model(BaseModel):
+    # A manifest of a later minor version may know more; what we do not know we keep out of our way.
+    model_config = ConfigDict(extra="ignore")
+
+
+class Cell(_Model):
+    """Which cell of its experiment a run is. `dbms` is `<build>.<config>`, the name results go by."""
+
+    build: str
+    config: str
+    dbms: str
+    setup: str
+    repeat: int
+    fingerprint: str = Field(description="SHA-256 of everything that decides what the run does")
+
+
+class ExperimentRecord(_Model):
+    name: str
+    title: str
+    text: str = Field(description="the experiment file as it was")
+
+
+class ServerRecord(_Model):
+    flavour: str
+    version: str
+    version_comment: str
+    variables: dict[str, str] = Field(description="SHOW GLOBAL VARIABLES after start")
+    variables_changed: dict[str, tuple[str | None, str | None]] = Field(
+        default_factory=dict, description="variables whose value at the end differs: (start, end)"
+    )
+
+
+class ConfigRecord(_Model):
+    my_cnf: str = Field(description="the [mysqld] options of the run, without sandbox paths")
+    fragments: dict[str, str] = Field(description="text of each fragment by name, base first")
+
+
+class FileRecord(_Model):
+    rows: int
+    bytes: int
+    sha256: str
+
+
+class Manifest(_Model):
+    """The manifest. `origin_wall` is the wall time of the run clock's zero, stored once and never used for a rate."""
+
+    schema_version: int = SCHEMA_VERSION
+    tool_version: str
+    run_id: str
+    status: Status
+    error: str | None = None
+    failed_step: str | None = None
+    origin_wall: str
+    ended_wall: str | None = None
+    experiment: ExperimentRecord
+    cell: Cell
+    workload: dict[str, Any] = Field(description="the resolved workload: clients, steps, rates, rows, seed")
+    scale: float
+    server: ServerRecord | None = None
+    config: ConfigRecord
+    host: dict[str, Any]
+    versions: dict[str, str] = Field(description="Python and the libraries that measured")
+    null_reasons: dict[str, str] = Field(default_factory=dict, description="why a column is NULL: `table.column` -> reason")
+    warnings: list[str] = Field(default_factory=list)
+    files: dict[str, FileRecord] = Field(default_factory=dict)
+
+
+def write_manifest(run_dir: Path, manifest: Manifest) -> None:
+    """Replace run_dir/manifest.json: either the old or the new text survives a crash, never half of one."""
+    write_atomically(run_dir / FILE_NAME, (manifest.model_dump_json(indent=1) + "\n").encode())
+
+
+def read_manifest(run_dir: Path) -> Manifest:
+    """Read a manifest.
+
+    Raises
+    ------
+    LakeError : missing, not JSON, not a manifest, or written by a later major version.
+    """
+    path = run_dir / FILE_NAME
+    try:
+        raw = json.loads(path.read_bytes())
+        version = int(raw["schema_version"])
+    except FileNotFoundError:
+        raise LakeError(f"run {run_dir.name}: no {FILE_NAME}") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LakeError(f"run {run_dir.name}: {FILE_NAME} is unreadable: {error}") from error
+    if version > SCHEMA_VERSION:
+        raise LakeError(
+            f"run {run_dir.name} has format {version}, this ibench reads up to {SCHEMA_VERSION}",
+            hint=f"use ibench {raw.get('tool_version', 'of a later version')} or later",
+        )
+    try:
+        return Manifest.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise LakeError(f"run {run_dir.name}: {FILE_NAME}: {where}: {first['msg']}") from error
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file by temporary file, fsync, rename and fsync of the directory."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    with open(temporary, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    sync_directory(path.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Make a rename in `directory` durable."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,102 @@
+"""Every path and every name rule of the project, declared once.
+
+A name that comes from a user (build label, config label, setup, experiment, post slug) passes `check_name`
+before it becomes part of a path. Nothing else in the library joins user text to a path.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ibench_lib.errors import NameRefused
+
+NAME_RULE = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+RUN_ID_RULE = r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}"
+
+_NAME = re.compile(NAME_RULE)
+_RUN_ID = re.compile(RUN_ID_RULE)
+
+
+def check_name(name: object, what: str) -> str:
+    """Return `name` when it obeys the name rule, else raise NameRefused. `what` says what it names."""
+    if isinstance(name, str) and _NAME.fullmatch(name) and ".." not in name:
+        return name
+    raise NameRefused(
+        f"{what} {name!r:.80} is not a usable name",
+        hint=f"use letters, digits, '.', '_' and '-', starting with a letter or digit, at most 64: {NAME_RULE}",
+    )
+
+
+def check_run_id(run_id: object) -> str:
+    """Return `run_id` when it obeys the rule for run ids (the name rule, up to 200 characters)."""
+    if isinstance(run_id, str) and _RUN_ID.fullmatch(run_id) and ".." not in run_id:
+        return run_id
+    raise NameRefused(f"run id {run_id!r:.80} is not usable", hint="`ibench runs` lists the run ids of this lake")
+
+
+def make_run_id(experiment: str, setup: str, dbms: str, repeat: int, when: datetime) -> str:
+    """A run id that sorts by time and names its cell: `20261121T101500Z-demo-cached-system.cy10a-r1`."""
+    stamp = when.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+    return check_run_id(f"{stamp}-{experiment}-{setup}-{dbms}-r{repeat}")
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The project's directories. `root` holds data/, experiments/, notebooks/ and papermill_params/."""
+
+    root: Path
+
+    @property
+    def data(self) -> Path:
+        return self.root / "data"
+
+    @property
+    def runs(self) -> Path:
+        """One directory per run. Deleting anything below loses a measurement."""
+        return self.data / "runs"
+
+    @property
+    def posts(self) -> Path:
+        """Disposable: every post can be built again."""
+        return self.data / "posts"
+
+    @property
+    def sandboxes(self) -> Path:
+        """Data directories of running servers; empty when nothing runs."""
+        return self.data / "sandboxes"
+
+    @property
+    def builds(self) -> Path:
+        """Server builds unpacked inside the project."""
+        return self.data / "builds"
+
+    @property
+    def notebooks(self) -> Path:
+        return self.root / "notebooks"
+
+    def run_dir(self, run_id: str) -> Path:
+        return self.runs / check_run_id(run_id)
+
+    def post_dir(self, slug: str) -> Path:
+        return self.posts / check_name(slug, "post slug")
+
+    def sandbox_dir(self, run_id: str) -> Path:
+        return self.sandboxes / check_run_id(run_id)
+
+    def build_dir(self, label: str) -> Path:
+        return self.builds / check_name(label, "build label")
+
+
+def workspace() -> Workspace:
+    """The workspace in use: IBENCH_HOME, else the checkout this library is installed from, else the current directory."""
+    home = os.environ.get("IBENCH_HOME")
+    if home:
+        return Workspace(Path(home).resolve())
+    checkout = Path(__file__).resolve().parent.parent
+    if (checkout / "pyproject.toml").is_file():
+        return Workspace(checkout)
+    return Workspace(Path.cwd())
