@@ -92,7 +92,7 @@ class Workspace:
 
 
 def workspace() -> Workspace:
-    """The workspace in use: IBENCH_HOME, else the checkout this library is installed from, else the current directory."""
+    """The workspace in use: IBENCH_HOME, else the checkout this library comes from, else the current directory."""
     home = os.environ.get("IBENCH_HOME")
     if home:
         return Workspace(Path(home).resolve())

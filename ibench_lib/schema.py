@@ -2,11 +2,11 @@
 
 The writer, the validator, the empty views and `docs/schema.md` derive from this file.
 
-Clocks. `*_s` columns named start/end/t are seconds on the run's clock: CLOCK_MONOTONIC minus the run's origin, one
-clock for all processes. `second` is a whole second of a step, counted from the common start of its clients.
+Clocks. `start_s`, `end_s` and `t_s` are seconds on the run's clock: CLOCK_MONOTONIC minus the run's origin, one clock
+for all processes. `second` is a whole second of a step, counted from the common start of its clients.
 
-Latency histograms. A response time of x microseconds is counted in bin floor(64 * log-linear(x)): 64 equal bins for each
-power of two, so a bin is at most 1/64 wide and its midpoint within 0.8 % of any value in it. The lower edge of bin b is
+Latency histograms. Response times are counted in log-linear bins: each power of two of microseconds has 64 bins of equal
+width, so a bin is at most 1/64 of its value wide and its midpoint within 0.8 % of any value in it. The lower edge of bin b is
 2^(b // 64) * (1 + (b % 64) / 64) microseconds. 256 us, 1, 4, 16, 64 and 256 ms are edges exactly; the edge next to 1 s is
 0.999424 s. Bins and counts are two lists of equal length, only bins with a count.
 """
@@ -75,12 +75,20 @@ STEPS = Table(
         Column("status", pa.string(), "", "complete, failed or interrupted"),
         Column("clients", pa.int16(), "", "number of clients"),
         Column("insert_rows_per_commit", pa.int32(), "", "rows of one insert statement", True),
-        Column("target_rows_per_s", pa.float64(), "rows/s", "target of inserts, and of deletes, per client; NULL unpaced", True),
+        Column(
+            "target_rows_per_s",
+            pa.float64(),
+            "rows/s",
+            "target of inserts, and of deletes, per client; NULL unpaced",
+            True,
+        ),
         Column("existing_rows", pa.int64(), "", "rows in all tables when the step began", True),
         Column("start_s", pa.float64(), "s", "common start of all clients on the run's clock"),
         Column("end_s", pa.float64(), "s", "end of the last client on the run's clock"),
         Column("duration_s", pa.float64(), "s", "T of every rate: end_s - start_s"),
-        Column("history_list_length", pa.int64(), "", "InnoDB history list length right after the last client's end", True),
+        Column(
+            "history_list_length", pa.int64(), "", "InnoDB history list length right after the last client's end", True
+        ),
     ),
 )
 
@@ -103,8 +111,12 @@ WORKERS = Table(
         Column("errors", pa.int64(), "", "operations answered with an error"),
         Column("retries", pa.int64(), "", "repeats after a deadlock (1213) or a lock wait timeout (1205)"),
         Column("unknown", pa.int64(), "", "operations in flight when the connection was lost"),
-        Column("cpu_user_s", pa.float64(), "s", "user CPU of the process during the step's load"),
-        Column("cpu_system_s", pa.float64(), "s", "system CPU of the process during the step's load"),
+        Column(
+            "cpu_user_s", pa.float64(), "s", "user CPU of the process during the step's load; NULL if it died", True
+        ),
+        Column(
+            "cpu_system_s", pa.float64(), "s", "system CPU of the process during the step's load; NULL if it died", True
+        ),
         Column("schedule_lag_p99_us", pa.float64(), "us", "p99 of sent minus due; NULL unpaced", True),
     ),
 )
@@ -114,7 +126,7 @@ _COUNTS = pa.list_(pa.field("item", pa.uint32(), nullable=False))
 
 OPS = Table(
     "ops",
-    "One row per second, worker and operation, for every second its worker was at work: seconds without an answer are rows of 0.",
+    "One row per second, worker and operation, while its worker was at work: a second without an answer is a row of zeros.",
     ("run_id", "step_id", "worker", "operation", "second"),
     (
         _RUN_ID,
@@ -141,14 +153,19 @@ OPS = Table(
 
 PROBES = Table(
     "probes",
-    "One row per timed single query: the get_min probe of each client before each step's load.",
-    ("run_id", "step_id", "client", "probe"),
+    "One row per timed single query: each client's get_min probe before each step's load, the deleters' re-reads.",
+    ("run_id", "step_id", "client", "probe", "start_s"),
     (
         _RUN_ID,
         _STEP_ID,
         _STEP,
         _CLIENT,
-        Column("probe", pa.string(), "", "get_min: SELECT min(transactionid)"),
+        Column(
+            "probe",
+            pa.string(),
+            "",
+            "get_min: the first SELECT min(transactionid) of the step; min_reread: the same while it runs",
+        ),
         Column("start_s", pa.float64(), "s", "sent, on the run's clock"),
         Column("seconds", pa.float64(), "s", "sent to answered"),
         Column("result", pa.int64(), "", "the value; NULL for an empty table", True),
@@ -157,7 +174,7 @@ PROBES = Table(
 
 SERVER_SAMPLES = Table(
     "server_samples",
-    "One row per second of the run: what the server said of itself. A value it could not give is NULL, the reason is in the manifest.",
+    "One row per second of the run: what the server said of itself. What it could not say is NULL, with a reason in the manifest.",
     ("run_id", "t_s"),
     (
         _RUN_ID,

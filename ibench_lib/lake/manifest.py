@@ -82,7 +82,9 @@ class Manifest(_Model):
     config: ConfigRecord
     host: dict[str, Any]
     versions: dict[str, str] = Field(description="Python and the libraries that measured")
-    null_reasons: dict[str, str] = Field(default_factory=dict, description="why a column is NULL: `table.column` -> reason")
+    null_reasons: dict[str, str] = Field(
+        default_factory=dict, description="why a column is NULL: `table.column` -> reason"
+    )
     warnings: list[str] = Field(default_factory=list)
     files: dict[str, FileRecord] = Field(default_factory=dict)
 

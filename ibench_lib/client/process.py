@@ -1,0 +1,101 @@
+"""The runner's side of a client process: start it, talk to it, end it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ibench_lib.tether import tethered
+
+_PACKAGE_ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+class WorkerProcess:
+    """One worker. `name` is how messages call it, such as `client 2 inserter`."""
+
+    def __init__(self, name: str, spec: dict[str, Any]) -> None:
+        self.name = name
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (lives as long as the process)
+        self._process = subprocess.Popen(
+            tethered([sys.executable, "-m", "ibench_lib.client.worker"]),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            pass_fds=spec["coupling"] or (),
+            start_new_session=True,
+            env=_environment(),
+        )
+        assert self._process.stdout is not None
+        os.set_blocking(self._process.stdout.fileno(), False)
+        self._buffer = b""
+        self.send(spec)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def fileno(self) -> int:
+        """The descriptor to wait on for messages."""
+        assert self._process.stdout is not None
+        return self._process.stdout.fileno()
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send one message; a dead worker is noticed when reading."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            self._process.stdin.flush()
+
+    def receive(self) -> tuple[list[dict[str, Any]], bool]:
+        """Messages that have arrived, and whether there will be no more."""
+        closed = False
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                chunk = os.read(self.fileno(), 1 << 16)
+                if not chunk:
+                    closed = True
+                    break
+                self._buffer += chunk
+        *lines, self._buffer = self._buffer.split(b"\n")
+        return [json.loads(line) for line in lines], closed
+
+    def stop(self) -> None:
+        """Ask it to end after the operation in flight."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it now and reap it."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
+
+    def obituary(self) -> str:
+        """How it ended: exit status or signal, and the last line it wrote to standard error."""
+        status = self._process.wait()
+        how = f"exit {status}" if status >= 0 else f"killed by {signal.Signals(-status).name}"
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return f"{how}: {lines[-1]}" if lines else how
+
+
+def _environment() -> dict[str, str]:
+    # One thread per worker: numpy's thread pool would take the cores that the server needs.
+    return {
+        "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+        "PYTHONPATH": str(_PACKAGE_ROOT),
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "LC_ALL": "C.UTF-8",
+    }

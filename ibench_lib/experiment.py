@@ -1,0 +1,145 @@
+"""The experiment file: YAML -> typed experiment -> list of cells.
+
+A cell is one run to be made: one build, one configuration, one setup, one repeat. Its fingerprint covers everything
+that decides what the run does, so that a finished cell is recognised and an edited one runs again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
+
+from ibench_lib import strict_yaml
+from ibench_lib.cnf import ServerConfig, resolve
+from ibench_lib.errors import ExperimentError
+from ibench_lib.paths import NAME_RULE, check_name
+from ibench_lib.workloads.insert_benchmark import PRESET_SETUPS, Options, Setup
+
+Name = Annotated[str, Field(pattern=f"^{NAME_RULE}$")]
+
+
+# A preset's name, or sizes of one's own; told apart by form, so that a message speaks of the one that was meant.
+_SetupChoice = Annotated[
+    Annotated[Name, Tag("preset")] | Annotated[Setup, Tag("sizes")],
+    Discriminator(lambda value: "preset" if isinstance(value, str) else "sizes"),
+]
+
+
+class Config(BaseModel):
+    """One my.cnf variant: a name for results, and the fragments it is made of, base first."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: Name
+    fragments: Annotated[list[Name], Field(min_length=1)]
+
+
+class Experiment(BaseModel):
+    """What to run: builds x configs x setups x repeats, all with one workload."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    title: Annotated[str, Field(min_length=1, max_length=200)]
+    builds: Annotated[list[Name], Field(min_length=1)]
+    configs: Annotated[list[Config], Field(min_length=1)]
+    setups: Annotated[list[_SetupChoice], Field(min_length=1)]
+    workload: Options
+    scale: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 1.0
+    repeats: Annotated[int, Field(ge=1, le=1000)] = 1
+
+    @field_validator("setups")
+    @classmethod
+    def _known_setups(cls, setups: list[str | Setup]) -> list[str | Setup]:
+        for setup in setups:
+            if isinstance(setup, str) and setup not in PRESET_SETUPS:
+                known = strict_yaml.suggestion(setup, list(PRESET_SETUPS))
+                raise ValueError(f"unknown setup {setup!r}{known}; or give one of your own as a mapping with its sizes")
+        return setups
+
+    @model_validator(mode="after")
+    def _names_once(self) -> Experiment:
+        setups = [setup if isinstance(setup, str) else setup.name for setup in self.setups]
+        for what, names in (
+            ("build", self.builds),
+            ("config", [config.name for config in self.configs]),
+            ("setup", setups),
+        ):
+            twice = {name for name in names if names.count(name) > 1}
+            if twice:
+                raise ValueError(f"{what} {sorted(twice)[0]!r} is named twice; results go by these names")
+        return self
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run to be made."""
+
+    build: str
+    config: Config
+    setup: Setup
+    repeat: int
+
+    @property
+    def dbms(self) -> str:
+        """The name results go by: `<build>.<config>`."""
+        return f"{self.build}.{self.config.name}"
+
+    def __str__(self) -> str:
+        return f"{self.dbms}, {self.setup.name}, repeat {self.repeat}"
+
+
+@dataclass(frozen=True)
+class LoadedExperiment:
+    """An experiment with its file's name (without suffix) and text."""
+
+    name: str
+    text: str
+    spec: Experiment
+
+    def cells(self) -> list[Cell]:
+        """All cells, repeats outermost, so that repeats of one cell are spread over the experiment's time."""
+        setups = [PRESET_SETUPS[setup] if isinstance(setup, str) else setup for setup in self.spec.setups]
+        return [
+            Cell(build, config, setup, repeat)
+            for repeat in range(1, self.spec.repeats + 1)
+            for setup in setups
+            for build in self.spec.builds
+            for config in self.spec.configs
+        ]
+
+    def fingerprint(self, cell: Cell, server_version: str, config: ServerConfig) -> str:
+        """SHA-256 over everything that decides what the cell's run does; titles and comments do not."""
+        decisive = {
+            "build": cell.build,
+            "server_version": server_version,
+            "config": cell.config.name,
+            "options": [[option.key, option.value] for option in config.options.values()],
+            "setup": cell.setup.model_dump(),
+            "workload": self.spec.workload.model_dump(),
+            "scale": self.spec.scale,
+            "repeat": cell.repeat,
+        }
+        return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
+
+    def server_config(self, cell: Cell, flavour: str) -> ServerConfig:
+        """The cell's my.cnf for a build of `flavour`."""
+        return resolve(cell.config.fragments, flavour, self.spec.scale)
+
+
+def load_experiment(path: Path) -> LoadedExperiment:
+    """Read an experiment file.
+
+    Raises
+    ------
+    ExperimentError : with every problem as file:line in `detail`.
+    """
+    if path.suffix not in (".yaml", ".yml"):
+        raise ExperimentError(f"{path}: an experiment is a .yaml file")
+    spec, text = strict_yaml.load(path, Experiment, ExperimentError)
+    return LoadedExperiment(check_name(re.sub(r"\s+", "-", path.stem), "experiment"), text, spec)

@@ -1,0 +1,374 @@
+"""One cell of an experiment: a fresh server, the workload's steps, everything captured into one run directory.
+
+However a run ends, its server is stopped and reaped, and what was captured until then is sealed with the manifest
+saying complete, failed (and at which step and why) or interrupted.
+"""
+
+from __future__ import annotations
+
+import platform
+import queue
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from types import FrameType
+from typing import Any, Protocol
+
+import pymysql
+
+from ibench_lib.capture.history_list import HistoryListSampler
+from ibench_lib.capture.host_facts import host_facts
+from ibench_lib.client.connection import Connection, ConnectionLost, StatementError
+from ibench_lib.errors import IbenchError, Interrupted, RunFailed, ServerLost
+from ibench_lib.experiment import Cell, LoadedExperiment
+from ibench_lib.lake import manifest as records
+from ibench_lib.lake.writer import RunWriter
+from ibench_lib.paths import Workspace, make_run_id
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.step import StepResult, WorkerState, run_step
+from ibench_lib.workloads import insert_benchmark
+from ibench_lib.workloads.insert_benchmark import Step
+
+DATABASE = "ibench"
+_LIBRARIES = ("duckdb", "numpy", "pyarrow", "pymysql")
+
+
+class Observer(Protocol):
+    """Who is told how a run goes: a progress display, or nobody."""
+
+    def step_begins(self, step: Step) -> None: ...
+
+    def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None: ...
+
+    def step_ends(self, step: Step, duration_s: float) -> None: ...
+
+
+def run_cell(
+    experiment: LoadedExperiment, cell: Cell, build: Build, workspace: Workspace, observer: Observer
+) -> records.Manifest:
+    """Make one run. Returns its manifest.
+
+    Raises
+    ------
+    ServerStartError : the server does not come up.
+    RunFailed : a step failed; the run is kept as failed.
+    Interrupted : Ctrl-C or SIGTERM; the run is kept as interrupted.
+    """
+    config = experiment.server_config(cell, build.flavour)
+    origin_ns, origin_wall = time.monotonic_ns(), datetime.now(UTC)
+    run_id = make_run_id(experiment.name, cell.setup.name, cell.dbms, cell.repeat, origin_wall)
+    options = experiment.spec.workload
+    steps = insert_benchmark.plan(options, cell.setup, experiment.spec.scale)
+    writer = RunWriter(workspace.run_dir(run_id))
+    my_cnf = writer.run_dir / "my.cnf"
+    my_cnf.write_text(config.render(), encoding="utf-8")
+    manifest = records.Manifest(
+        tool_version=version("ibench"),
+        run_id=run_id,
+        status="running",
+        origin_wall=origin_wall.isoformat(),
+        experiment=records.ExperimentRecord(name=experiment.name, title=experiment.spec.title, text=experiment.text),
+        cell=records.Cell(
+            build=cell.build,
+            config=cell.config.name,
+            dbms=cell.dbms,
+            setup=cell.setup.name,
+            repeat=cell.repeat,
+            fingerprint=experiment.fingerprint(cell, build.version, config),
+        ),
+        workload=insert_benchmark.describe(options, cell.setup, steps),
+        scale=experiment.spec.scale,
+        config=records.ConfigRecord(my_cnf=config.render(), fragments=config.fragments),
+        host=host_facts(writer.run_dir),
+        versions={"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
+    )
+    records.write_manifest(writer.run_dir, manifest)
+    sandbox = Sandbox(build, workspace.sandbox_dir(run_id), my_cnf, writer.run_dir / "server.log")
+    run = _Run(manifest, writer, sandbox, origin_ns, observer)
+    with _signals_as_interrupts():
+        try:
+            run.execute(options, steps)
+            manifest.status = "complete"
+        except KeyboardInterrupt:
+            manifest.status, manifest.error = "interrupted", "interrupted by the user"
+            raise Interrupted(
+                f"run {run_id} interrupted",
+                hint="what was captured is kept; run the experiment again to repeat the cell",
+            ) from None
+        except IbenchError as error:
+            manifest.status, manifest.error = "failed", error.what
+            raise
+        except Exception as error:
+            manifest.status, manifest.error = "failed", f"{type(error).__name__}: {error}"
+            raise
+        finally:
+            manifest.failed_step = run.current_step if manifest.status != "complete" else None
+            manifest.ended_wall = datetime.now(UTC).isoformat()
+            writer.seal(manifest)
+    return manifest
+
+
+class _Run:
+    """The state of one run while it is made."""
+
+    def __init__(
+        self, manifest: records.Manifest, writer: RunWriter, sandbox: Sandbox, origin_ns: int, observer: Observer
+    ) -> None:
+        self.manifest = manifest
+        self.writer = writer
+        self.sandbox = sandbox
+        self.origin_ns = origin_ns
+        self.observer = observer
+        self.current_step: str | None = None
+        self._samples: queue.SimpleQueue[tuple[float, int | None]] = queue.SimpleQueue()
+        self._rows_by_table: dict[str, int] = {}
+
+    def execute(self, options: insert_benchmark.Options, steps: list[Step]) -> None:
+        with self.sandbox as where:
+            address = {"unix_socket": where.socket, "user": where.user, "password": where.password}
+            variables = self._ask_server(address)
+            self._create_tables(address, insert_benchmark.tables(options))
+            with HistoryListSampler(address, self.origin_ns, lambda t, value: self._samples.put((t, value))) as sampler:
+                try:
+                    for step_id, step in enumerate(steps):
+                        self.current_step = step.name
+                        self._step(step_id, step, options, address, sampler)
+                finally:
+                    self._note_null_reason(sampler)
+            self._drain_samples()
+            self._note_changed_variables(variables, address)
+
+    def _ask_server(self, address: dict[str, Any]) -> dict[str, str]:
+        variables = dict(_query(address, "SHOW GLOBAL VARIABLES"))
+        build = self.sandbox.build
+        self.manifest.server = records.ServerRecord(
+            flavour=build.flavour,
+            version=variables["version"],
+            version_comment=variables["version_comment"],
+            variables=variables,
+        )
+        records.write_manifest(self.writer.run_dir, self.manifest)
+        return variables
+
+    def _create_tables(self, address: dict[str, Any], tables: list[str]) -> None:
+        connection = Connection(address, None, timeout_s=60)
+        try:
+            connection.execute(f"CREATE DATABASE {DATABASE}".encode())
+            connection.execute(f"USE {DATABASE}".encode())
+            for table in tables:
+                connection.execute(insert_benchmark.create_table(table).encode())
+                self._rows_by_table[table] = 0
+        except (ConnectionLost, StatementError) as error:
+            raise RunFailed(f"run {self.manifest.run_id}: creating the tables: {error}") from error
+        finally:
+            connection.close()
+
+    def _step(
+        self,
+        step_id: int,
+        step: Step,
+        options: insert_benchmark.Options,
+        address: dict[str, Any],
+        sampler: HistoryListSampler,
+    ) -> None:
+        existing = sum(self._rows_by_table.values())
+        self.observer.step_begins(step)
+
+        def progress(states: list[WorkerState], start_ns: int | None) -> None:
+            if start_ns is not None:
+                self.observer.step_progress(step, states, (time.monotonic_ns() - start_ns) / 1e9)
+
+        result = run_step(
+            step=step,
+            step_id=step_id,
+            options=options,
+            workers=insert_benchmark.workers(options, step),
+            address=address,
+            database=DATABASE,
+            server_alive=self.sandbox.alive,
+            on_progress=progress,
+        )
+        history_list_length = sampler.read_once() if result.failure is None else None
+        duration_s = self._store(step_id, step, options.clients, existing, history_list_length, result)
+        self._drain_samples()
+        self.writer.flush()
+        if result.failure is not None:
+            raise self._named(result.failure, step)
+        if options.count_rows:
+            self._verify_counts(step_id, step, address, options.statement_timeout_s)
+            self.writer.flush()
+        self.observer.step_ends(step, duration_s)
+
+    def _named(self, failure: BaseException, step: Step) -> BaseException:
+        """The same failure with run and step in its message, and the error log's tail when the server is gone."""
+        if not isinstance(failure, RunFailed):
+            return failure
+        lost = isinstance(failure, ServerLost)
+        return type(failure)(
+            f"run {self.manifest.run_id}, step {step.name}: {failure.what}",
+            hint=f"what was captured is kept in {self.writer.run_dir.name}; its server.log may say more",
+            detail=self.sandbox.log_tail() if lost else None,
+        )
+
+    def _store(
+        self,
+        step_id: int,
+        step: Step,
+        clients: int,
+        existing_rows: int,
+        history_list_length: int | None,
+        result: StepResult,
+    ) -> float:
+        """Write the step's rows; returns T. A step that never started its load leaves only its probes."""
+        key = {"step_id": step_id, "step": step.name}
+        for state in result.workers:
+            for probe in state.probes:
+                self.writer.append(
+                    "probes",
+                    **key,
+                    client=state.worker.client,
+                    probe=probe["name"],
+                    start_s=self._run_clock(probe["sent_ns"]),
+                    seconds=probe["seconds"],
+                    result=probe["result"],
+                )
+        if result.start_ns is None:
+            return 0.0
+        status = "complete"
+        if result.failure is not None:
+            status = "failed" if isinstance(result.failure, RunFailed) else "interrupted"
+        now_ns = time.monotonic_ns()
+        ends = []
+        for state in result.workers:
+            totals = state.totals if state.totals and "end_ns" in state.totals else None
+            end_ns = totals["end_ns"] if totals else now_ns
+            ends.append(end_ns)
+            for second in state.seconds:
+                self.writer.append(
+                    "ops",
+                    **key,
+                    client=state.worker.client,
+                    worker=state.number,
+                    operation=state.worker.operation,
+                    **second,
+                )
+                self._count(state, second["rows"])
+            self._store_worker(key, state, totals, result.start_ns, end_ns)
+        start_s, end_s = self._run_clock(result.start_ns), self._run_clock(max(ends))
+        self.writer.append(
+            "steps",
+            **key,
+            kind=step.kind,
+            status=status,
+            clients=clients,
+            insert_rows_per_commit=step.rows_per_commit or None,
+            target_rows_per_s=step.rate,
+            existing_rows=existing_rows,
+            start_s=start_s,
+            end_s=end_s,
+            duration_s=end_s - start_s,
+            history_list_length=history_list_length,
+        )
+        return end_s - start_s
+
+    def _store_worker(
+        self, key: dict[str, Any], state: WorkerState, totals: dict[str, Any] | None, start_ns: int, end_ns: int
+    ) -> None:
+        counts = totals or {**state.sums(), "status": "failed", "cpu_user_s": None, "cpu_system_s": None}
+        self.writer.append(
+            "workers",
+            **key,
+            client=state.worker.client,
+            worker=state.number,
+            role=state.worker.role,
+            status=counts["status"],
+            start_s=self._run_clock(start_ns),
+            end_s=self._run_clock(end_ns),
+            **{name: counts[name] for name in ("ops", "rows", "errors", "retries", "unknown")},
+            cpu_user_s=counts["cpu_user_s"],
+            cpu_system_s=counts["cpu_system_s"],
+            schedule_lag_p99_us=counts.get("schedule_lag_p99_us"),
+        )
+
+    def _count(self, state: WorkerState, rows: int) -> None:
+        sign = {"insert": 1, "delete": -1}.get(state.worker.operation, 0)
+        self._rows_by_table[state.worker.table] += sign * rows
+
+    def _verify_counts(self, step_id: int, step: Step, address: dict[str, Any], timeout_s: float) -> None:
+        """Ask the server for COUNT(*) and refuse to go on with figures that do not add up."""
+        connection = Connection(address, DATABASE, timeout_s)
+        try:
+            for table, expected in self._rows_by_table.items():
+                sent = time.monotonic()
+                counted = connection.scalar(f"SELECT COUNT(*) FROM {table}")
+                self.writer.append(
+                    "table_counts",
+                    step_id=step_id,
+                    step=step.name,
+                    table_name=table,
+                    row_count=counted,
+                    seconds=time.monotonic() - sent,
+                )
+                if counted != expected:
+                    raise RunFailed(
+                        f"run {self.manifest.run_id}, step {step.name}: {table} has {counted} rows, "
+                        f"but the clients' acknowledged inserts and deletes make {expected}",
+                        hint="the figures of this run cannot be trusted; please report this",
+                    )
+        except (ConnectionLost, StatementError) as error:
+            raise RunFailed(f"run {self.manifest.run_id}, step {step.name}: COUNT(*) failed: {error}") from error
+        finally:
+            connection.close()
+
+    def _drain_samples(self) -> None:
+        while not self._samples.empty():
+            t_s, value = self._samples.get()
+            self.writer.append("server_samples", t_s=t_s, history_list_length=value)
+
+    def _note_null_reason(self, sampler: HistoryListSampler) -> None:
+        if sampler.null_reason:
+            self.manifest.null_reasons["server_samples.history_list_length"] = sampler.null_reason
+
+    def _note_changed_variables(self, before: dict[str, str], address: dict[str, Any]) -> None:
+        after = dict(_query(address, "SHOW GLOBAL VARIABLES"))
+        assert self.manifest.server is not None
+        self.manifest.server.variables_changed = {
+            name: (before.get(name), after.get(name))
+            for name in sorted(before.keys() | after.keys())
+            if before.get(name) != after.get(name)
+        }
+
+    def _run_clock(self, monotonic_ns: int) -> float:
+        return (monotonic_ns - self.origin_ns) / 1e9
+
+
+def _query(address: dict[str, Any], query: str) -> list[tuple[str, str]]:
+    try:
+        connection = pymysql.connect(**address, connect_timeout=10, read_timeout=60)
+        with connection, connection.cursor() as cursor:
+            cursor.execute(query)
+            return [(str(name), str(value)) for name, value in cursor.fetchall()]
+    except (pymysql.err.MySQLError, OSError) as error:
+        raise RunFailed(f"{query}: {error}") from error
+
+
+@contextmanager
+def _signals_as_interrupts() -> Iterator[None]:
+    """SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt once; further ones are ignored while the run is wound up."""
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        for number in signals:
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    previous = {number: signal.signal(number, interrupt) for number in signals}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -1,0 +1,41 @@
+"""MariaDB: initialise with its install script, which drives `mariadbd --bootstrap`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ibench_lib.errors import ServerStartError
+from ibench_lib.servers.build import Build
+
+_SCRIPTS = ("mariadb-install-db", "mysql_install_db")
+
+
+def initialise_command(build: Build, my_cnf: Path, datadir: Path, user: list[str]) -> list[str]:
+    """`mariadb-install-db` (before 10.4 `mysql_install_db`) of the build's own basedir."""
+    for name in _SCRIPTS:
+        for folder in ("bin", "scripts"):
+            script = build.basedir / folder / name
+            if script.is_file():
+                return [
+                    str(script),
+                    f"--defaults-file={my_cnf}",
+                    f"--basedir={build.basedir}",
+                    f"--datadir={datadir}",
+                    "--auth-root-authentication-method=normal",
+                    "--skip-test-db",
+                    *user,
+                ]
+    raise ServerStartError(
+        f"build {build.label}: no {_SCRIPTS[0]} in {build.basedir}/bin or /scripts",
+        hint="`ibench doctor` says which package brings it",
+    )
+
+
+def start_options(build: Build) -> list[str]:
+    """Nothing beyond the common options."""
+    return []
+
+
+def set_root_password(password: str) -> str:
+    """One statement: the only account that can come in through the socket."""
+    return f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';\n"

@@ -1,0 +1,304 @@
+"""A private server for one run: its own directory, a socket, no network, and it never outlives its runner.
+
+The directory is created 0700 and carries a marker file that this module alone writes and keeps locked while the sandbox
+lives. Only a directory with that marker is ever deleted, and only when nobody holds its lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+import pymysql
+
+from ibench_lib.errors import IbenchError, ServerStartError
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavour import flavour_of
+from ibench_lib.tether import tethered
+
+MARKER = ".ibench-sandbox"
+_LOG_TAIL_LINES = 15
+_SOCKET_PREFIX = "ibench-"
+
+
+@dataclass(frozen=True)
+class Address:
+    """How to reach a server. Never printed, never stored: it holds the password."""
+
+    socket: str
+    user: str
+    password: str
+
+    def __repr__(self) -> str:
+        return f"Address(socket={self.socket!r}, user={self.user!r}, password=***)"
+
+
+class Sandbox:
+    """Context manager: initialises a data directory, starts the server, stops and removes both.
+
+    Parameters
+    ----------
+    build : the server.
+    directory : does not exist yet; holds the data directory while the sandbox lives.
+    my_cnf : the only option file the server reads.
+    error_log : where the server writes its error log.
+    start_timeout_s : how long the server may take to answer its first query.
+    stop_timeout_s : how long it may take to stop before it is killed.
+    """
+
+    def __init__(
+        self,
+        build: Build,
+        directory: Path,
+        my_cnf: Path,
+        error_log: Path,
+        *,
+        start_timeout_s: float = 120.0,
+        stop_timeout_s: float = 30.0,
+    ) -> None:
+        self.build = build
+        self.directory = directory
+        self.my_cnf = my_cnf
+        self.error_log = error_log
+        self.start_timeout_s = start_timeout_s
+        self.stop_timeout_s = stop_timeout_s
+        self.process: subprocess.Popen[bytes] | None = None
+        self._lock: IO[str] | None = None
+        self._socket_dir: Path | None = None
+
+    @property
+    def datadir(self) -> Path:
+        return self.directory / "datadir"
+
+    @property
+    def tmpdir(self) -> Path:
+        return self.directory / "tmp"
+
+    def __enter__(self) -> Address:
+        try:
+            self._claim()
+            self._initialise()
+            return self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def alive(self) -> bool:
+        """Whether the server process is still there."""
+        return self.process is not None and self.process.poll() is None
+
+    def log_tail(self) -> str:
+        """The last lines of the error log, for a message."""
+        with contextlib.suppress(OSError):
+            return "\n".join(self.error_log.read_text(errors="replace").splitlines()[-_LOG_TAIL_LINES:])
+        return ""
+
+    def close(self) -> None:
+        """Stop and reap the server, then remove the directory. Safe to call more than once."""
+        if self.process is not None:
+            _stop(self.process, self.stop_timeout_s)
+            self.process = None
+        if self._socket_dir is not None:
+            shutil.rmtree(self._socket_dir, ignore_errors=True)
+            self._socket_dir = None
+        if self._lock is not None:
+            shutil.rmtree(self.directory, ignore_errors=True)
+            self._lock.close()
+            self._lock = None
+
+    def _claim(self) -> None:
+        self.directory.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self.directory.mkdir(mode=0o700)
+        except FileExistsError:
+            raise ServerStartError(
+                f"sandbox directory {self.directory} exists already",
+                hint="another run holds it, or it is not ours; remove it by hand if nothing uses it",
+            ) from None
+        # A short path of its own: a socket's path may have at most 107 bytes, a project may lie deep.
+        self._socket_dir = Path(tempfile.mkdtemp(prefix=_SOCKET_PREFIX))
+        self._lock = _write_marker(self.directory, self._socket_dir)
+        self.tmpdir.mkdir(mode=0o700)
+
+    def _initialise(self) -> None:
+        command = flavour_of(self.build).initialise_command(self.build, self.my_cnf, self.datadir, _user_option())
+        self.datadir.mkdir(mode=0o700)
+        try:
+            result = subprocess.run(
+                tethered(command),
+                env=self._environment(),
+                cwd=self.directory,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=self.start_timeout_s,
+                start_new_session=True,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise ServerStartError(
+                f"build {self.build.label} ({self.build.version}): initialising its data directory failed: {error}"
+            ) from error
+        if result.returncode != 0:
+            output = (result.stdout + result.stderr).strip().splitlines()
+            tail = self.log_tail() or "\n".join(output[-_LOG_TAIL_LINES:])
+            raise ServerStartError(
+                f"build {self.build.label} ({self.build.version}): initialising its data directory failed "
+                f"(exit {result.returncode})",
+                hint="the end of its output is above; check the configuration's variables against this version",
+                detail=tail,
+            )
+
+    def _start(self) -> Address:
+        assert self._socket_dir is not None
+        password = secrets.token_hex(16)
+        socket = self._socket_dir / "s"
+        init_file = self.directory / "init.sql"
+        _write_private(init_file, flavour_of(self.build).set_root_password(password))
+        _write_private(self.directory / "client.cnf", f"[client]\nuser=root\npassword={password}\nsocket={socket}\n")
+        command = [
+            *self.build.command,
+            f"--defaults-file={self.my_cnf}",
+            f"--basedir={self.build.basedir}",
+            f"--datadir={self.datadir}",
+            f"--tmpdir={self.tmpdir}",
+            f"--socket={socket}",
+            f"--pid-file={self.directory / 'server.pid'}",
+            f"--log-error={self.error_log}",
+            f"--init-file={init_file}",
+            "--skip-networking",
+            *flavour_of(self.build).start_options(self.build),
+            *_user_option(),
+        ]
+        self.process = subprocess.Popen(
+            tethered(command),
+            env=self._environment(),
+            cwd=self.directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=open(self.error_log, "ab"),  # noqa: SIM115  (what the server says before it opens its log)
+            start_new_session=True,  # Ctrl-C at the terminal is for the runner alone
+        )
+        address = Address(str(socket), "root", password)
+        self._wait_until_it_answers(address)
+        init_file.unlink()
+        return address
+
+    def _wait_until_it_answers(self, address: Address) -> None:
+        assert self.process is not None
+        deadline = time.monotonic() + self.start_timeout_s
+        while time.monotonic() < deadline:
+            status = self.process.poll()
+            if status is not None:
+                raise ServerStartError(
+                    f"build {self.build.label} ({self.build.version}) does not start (exit {status})",
+                    hint="the end of its error log is above",
+                    detail=self.log_tail(),
+                )
+            try:
+                pymysql.connect(
+                    unix_socket=address.socket, user=address.user, password=address.password, connect_timeout=5
+                ).close()
+            except pymysql.err.OperationalError:
+                time.sleep(0.05)
+            else:
+                return
+        raise ServerStartError(
+            f"build {self.build.label} ({self.build.version}) did not answer within {self.start_timeout_s:.0f} s",
+            hint="the end of its error log is above",
+            detail=self.log_tail(),
+        )
+
+    def _environment(self) -> dict[str, str]:
+        # Nothing of the user's environment reaches the server: MYSQL_* variables and HOME/.my.cnf would.
+        path = f"{self.build.basedir}/bin:{self.build.basedir}/sbin:/usr/sbin:/usr/bin:/sbin:/bin"
+        return {
+            "PATH": path,
+            "HOME": str(self.directory),
+            "TMPDIR": str(self.tmpdir),
+            "LC_ALL": "C",
+            **self.build.environment,
+        }
+
+
+def sweep(sandboxes: Path) -> list[Path]:
+    """Remove sandboxes whose runner is dead; returns what was removed. A directory without our marker is left alone."""
+    removed = []
+    for directory in sorted(sandboxes.iterdir()) if sandboxes.is_dir() else []:
+        marker = directory / MARKER
+        if directory.is_symlink() or marker.is_symlink() or not marker.is_file():
+            continue
+        with open(marker, "r+", encoding="utf-8") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            _remove_socket_dir(lock.read())
+            shutil.rmtree(directory, ignore_errors=True)
+            removed.append(directory)
+    return removed
+
+
+def _remove_socket_dir(marker_text: str) -> None:
+    try:
+        path = Path(json.loads(marker_text)["socket_dir"])
+        status = path.lstat()
+    except (ValueError, KeyError, TypeError, OSError):
+        return
+    ours = path.name.startswith(_SOCKET_PREFIX) and status.st_uid == os.getuid() and not path.is_symlink()
+    if ours and {entry.name for entry in path.iterdir()} <= {"s", "s.lock"}:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _write_marker(directory: Path, socket_dir: Path) -> IO[str]:
+    marker = open(directory / MARKER, "x", encoding="utf-8")  # noqa: SIM115  (kept open: it holds the lock)
+    fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    json.dump({"socket_dir": str(socket_dir), "pid": os.getpid()}, marker)
+    marker.flush()
+    return marker
+
+
+def _write_private(path: Path, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _user_option() -> list[str]:
+    # A server refuses to run as root unless told; another user would lose the tether (see ibench_lib/tether.py).
+    return ["--user=root"] if os.geteuid() == 0 else []
+
+
+def _stop(process: subprocess.Popen[bytes], timeout_s: float) -> None:
+    """SIGTERM, wait, SIGKILL, reap. A stopped (SIGSTOP) server is woken first, or it could not hear."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGCONT)
+        try:
+            process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired as error:
+        raise IbenchError(
+            f"server process {process.pid} does not die", hint="look at it with ps; it is ours"
+        ) from error

@@ -1,0 +1,241 @@
+"""One step of a run: start its client processes together, collect what they measure, end them.
+
+All workers connect first, then all run their probes, then all start their load at one moment of one clock. A worker
+that dies or fails ends the step for all: a step never succeeds with fewer clients than it was asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ibench_lib.client.coupling import Coupling, make_pair
+from ibench_lib.client.process import WorkerProcess
+from ibench_lib.errors import RunFailed, ServerLost, WorkerFailed
+from ibench_lib.workloads.insert_benchmark import CLIENT_MODULE, Options, Step, Worker
+
+START_DELAY_NS = 50_000_000
+CONNECT_TIMEOUT_S = 60.0
+STOP_GRACE_S = 3.0
+
+
+@dataclass
+class WorkerState:
+    """A client process and what it has reported so far."""
+
+    number: int
+    worker: Worker
+    process: WorkerProcess
+    seconds: list[dict[str, Any]] = field(default_factory=list)
+    probes: list[dict[str, Any]] = field(default_factory=list)
+    totals: dict[str, Any] | None = None
+    stage: str = "starting"
+    killed: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.process.name
+
+    def sums(self) -> dict[str, Any]:
+        """Totals of a worker that could not give its own: what it reported, and one operation nobody knows about."""
+        names = ("ops", "rows", "errors", "retries", "unknown")
+        sums: dict[str, Any] = {name: sum(row[name] for row in self.seconds) for name in names}
+        sums["unknown"] += 1
+        return sums
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What a step measured. `failure` is None for a complete step."""
+
+    start_ns: int | None
+    workers: list[WorkerState]
+    failure: BaseException | None
+
+
+def run_step(
+    *,
+    step: Step,
+    step_id: int,
+    options: Options,
+    workers: list[Worker],
+    address: dict[str, Any],
+    database: str,
+    server_alive: Callable[[], bool],
+    on_progress: Callable[[list[WorkerState], int | None], None],
+) -> StepResult:
+    """Run one step to its end, also to a bad one: what was measured is in the result, the reason in `failure`.
+
+    `on_progress` is called about four times a second with the workers and the start (CLOCK_MONOTONIC, None before).
+    """
+    states = _start(step, step_id, options, workers, address, database)
+    control = _Control(states, server_alive, on_progress)
+    failure: BaseException | None = None
+    try:
+        control.wait_for("ready", CONNECT_TIMEOUT_S)
+        control.tell({"go": "probe"})
+        control.wait_for("probed", options.statement_timeout_s + CONNECT_TIMEOUT_S)
+        control.start_ns = time.monotonic_ns() + START_DELAY_NS
+        control.tell({"start_ns": control.start_ns})
+        control.wait_for("done", None)
+    except (RunFailed, KeyboardInterrupt) as error:
+        failure = error
+        control.stop_all()
+    finally:
+        for state in states:
+            state.process.kill()
+        control.close()
+    return StepResult(control.start_ns, states, failure)
+
+
+def _start(
+    step: Step, step_id: int, options: Options, workers: list[Worker], address: dict[str, Any], database: str
+) -> list[WorkerState]:
+    states: list[WorkerState] = []
+    pairs: dict[int, dict[str, Coupling]] = {}
+    try:
+        for number, worker in enumerate(workers):
+            coupling: Coupling | None = None
+            if step.deletes and worker.role in ("inserter", "deleter"):
+                if worker.client not in pairs:
+                    pairs[worker.client] = dict(zip(("inserter", "deleter"), make_pair(), strict=True))
+                coupling = pairs[worker.client][worker.role]
+            spec = _spec(step, step_id, options, worker, coupling)
+            spec |= {"address": address, "database": database}
+            process = WorkerProcess(f"client {worker.client} {worker.role}", spec)
+            states.append(WorkerState(number, worker, process))
+    except BaseException:
+        for state in states:
+            state.process.kill()
+        raise
+    finally:
+        for pair in pairs.values():  # the workers have their own copies
+            os.close(pair["inserter"].take_fd)
+            os.close(pair["inserter"].give_fd)
+    return states
+
+
+def _spec(step: Step, step_id: int, options: Options, worker: Worker, coupling: Coupling | None) -> dict[str, Any]:
+    writes = worker.role in ("inserter", "deleter")
+    statements: int | None = None
+    if worker.role == "indexer":
+        statements = 1
+    elif writes and step.rows is not None:
+        statements = step.rows // step.rows_per_commit
+    paced = writes and step.rate is not None
+    return {
+        **asdict(worker),
+        "module": CLIENT_MODULE,
+        "step_id": step_id,
+        "seed": options.seed,
+        "rows_per_commit": step.rows_per_commit,
+        "query": step.query,
+        "statements": statements,
+        "seconds": step.seconds,
+        "tick_ns": round(step.rows_per_commit / step.rate * 1e9) if paced and step.rate else None,
+        "coupling": [coupling.take_fd, coupling.give_fd] if coupling else None,
+        "timeout_s": options.statement_timeout_s,
+    }
+
+
+class _Control:
+    """Talks to all workers of a step until each has reached a stage."""
+
+    def __init__(
+        self,
+        states: list[WorkerState],
+        server_alive: Callable[[], bool],
+        on_progress: Callable[[list[WorkerState], int | None], None],
+    ) -> None:
+        self.states = states
+        self.start_ns: int | None = None
+        self._server_alive = server_alive
+        self._on_progress = on_progress
+        self._selector = selectors.DefaultSelector()
+        self._open: set[int] = set()
+        for state in states:
+            self._selector.register(state.process, selectors.EVENT_READ, state)
+            self._open.add(state.number)
+
+    def close(self) -> None:
+        self._selector.close()
+
+    def tell(self, message: dict[str, Any]) -> None:
+        for state in self.states:
+            state.process.send(message)
+
+    def wait_for(self, stage: str, timeout_s: float | None) -> None:
+        """Until every worker has reached `stage`.
+
+        Raises
+        ------
+        WorkerFailed, ServerLost : one did not, and why.
+        """
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while True:
+            late = [state for state in self.states if state.stage != stage]
+            if not late:
+                return
+            for state, ended in self._receive(0.25):
+                self._check(state, ended)
+            if self.start_ns is None or time.monotonic_ns() >= self.start_ns:
+                self._on_progress(self.states, self.start_ns)
+            if deadline is not None and time.monotonic() > deadline:
+                raise WorkerFailed(f"{late[0].name} was not {stage} within {timeout_s:.0f} s")
+
+    def stop_all(self) -> None:
+        """Ask every worker to end after its operation in flight; one that does not within the grace is killed later."""
+        for state in self.states:
+            state.process.stop()
+        deadline = time.monotonic() + STOP_GRACE_S
+        while self._open and time.monotonic() < deadline:
+            for _ in self._receive(0.1):
+                pass
+
+    def _receive(self, timeout_s: float) -> Iterable[tuple[WorkerState, bool]]:
+        """Take in messages; yields each worker that said something, and whether it has ended."""
+        for key, _ in self._selector.select(timeout_s):
+            state: WorkerState = key.data
+            messages, ended = state.process.receive()
+            for message in messages:
+                _take_in(state, message)
+            if ended:
+                self._selector.unregister(state.process)
+                self._open.discard(state.number)
+            yield state, ended
+
+    def _check(self, state: WorkerState, ended: bool) -> None:
+        error = None
+        if state.stage == "failed":
+            error = state.totals.get("error") if state.totals else None
+        elif state.totals is not None and state.totals["status"] != "complete":
+            error = state.totals["error"]
+        elif ended and state.totals is None:
+            error = f"died: {state.process.obituary()}"
+        else:
+            return
+        # Give a dying server the moment it needs to be seen as dead: its clients hear of it first.
+        for _ in range(20):
+            if not self._server_alive():
+                raise ServerLost(f"the server died; {state.name}: {error}")
+            time.sleep(0.05)
+        raise WorkerFailed(f"{state.name}: {error}")
+
+
+def _take_in(state: WorkerState, message: dict[str, Any]) -> None:
+    kind = message["kind"]
+    if kind == "second":
+        state.seconds.append(message["row"])
+        return
+    state.stage = kind
+    if kind == "probed":
+        state.probes += message["probes"]
+    elif kind == "done":
+        state.totals = message["totals"]
+        state.probes += message["probes"]
+    elif kind == "failed":
+        state.totals = {"status": "failed", "error": message["error"]}
