@@ -1,0 +1,199 @@
+"""The `ibench` command. Thin: it turns arguments into calls, and errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from contextlib import nullcontext
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ibench_lib import doctor, post
+from ibench_lib.errors import IbenchError
+from ibench_lib.experiment import load_experiment
+from ibench_lib.lake import reader
+from ibench_lib.paths import workspace
+from ibench_lib.progress import ExperimentProgress
+from ibench_lib.servers import apt, find
+from ibench_lib.sweep import run_experiment
+
+app = typer.Typer(
+    help="Run database benchmarks, keep every second in Parquet, publish the comparison.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+servers = typer.Typer(help="Server builds: which there are, and how to get one.", invoke_without_command=True)
+app.add_typer(servers, name="servers")
+
+out = Console()
+err = Console(stderr=True)
+
+
+class Format(StrEnum):
+    """How `ibench sql` prints its answer."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+
+
+@app.command()
+def run(
+    experiment: Annotated[Path, typer.Argument(help="The experiment: a YAML file, such as experiments/demo.yaml.")],
+    again: Annotated[bool, typer.Option("--again", help="Run also the cells whose complete run is there.")] = False,
+) -> None:
+    """Run every cell of an experiment that is not done yet.
+
+    A cell is one build with one configuration in one setup. Each gets a fresh server in a private sandbox and leaves
+    one directory in data/runs/. Ctrl-C stops it and keeps what was captured.
+
+    [bold]Example:[/] ibench run experiments/demo.yaml
+    """
+    loaded = load_experiment(experiment)
+    with ExperimentProgress(out) as progress:
+        result = run_experiment(loaded, workspace(), progress, again=again)
+    out.print(f"{loaded.name}: {len(result.made)} runs made, {len(result.skipped)} done already")
+
+
+@app.command()
+def runs() -> None:
+    """List the runs of this lake with their status.
+
+    [bold]Example:[/] ibench runs
+    """
+    lake = reader.lake(workspace())
+    table = Table("run", "status", "dbms", "setup", "server", "steps done", "note", box=None, header_style="bold")
+    query = """
+        SELECT r.run_id, r.status, r.dbms, r.setup, r.server_version,
+               count(s.step) FILTER (WHERE s.status = 'complete') AS done,
+               coalesce('in ' || r.failed_step || ': ', '') || coalesce(r.error, '') AS note
+        FROM runs r LEFT JOIN steps s USING (run_id)
+        GROUP BY ALL ORDER BY r.run_id
+    """
+    for row in reader.sql(lake, query).iter_rows():
+        table.add_row(*(escape(str(value)) if value is not None else "" for value in row))
+    out.print(table if table.row_count else "no runs yet; `ibench run experiments/demo.yaml` makes some")
+    for run_id, file, problem in reader.sql(lake, "SELECT run_id, file, problem FROM problems").iter_rows():
+        err.print(f"[yellow]skipped[/] {escape(run_id)} {escape(file or '')}: {escape(problem)}")
+
+
+@app.command()
+def sql(
+    query: Annotated[str, typer.Argument(help="One SQL statement for DuckDB.")],
+    output: Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")] = Format.table,
+) -> None:
+    """Ask the lake anything: one view per table of docs/schema.md, and `runs`.
+
+    [bold]Example:[/] ibench sql "SELECT run_id, step, duration_s FROM steps ORDER BY ALL"
+    """
+    lake = reader.lake(workspace())
+    frame = reader.sql(lake, query)
+    rows = frame.iter_rows()
+    if output is Format.csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(frame.columns)
+        writer.writerows(rows)
+    elif output is Format.json:
+        json.dump(frame.to_dicts(), sys.stdout, default=str, indent=1)
+        sys.stdout.write("\n")
+    else:
+        table = Table(*(escape(name) for name in frame.columns), box=None, header_style="bold")
+        for row in rows:
+            table.add_row(*(_cell(value) for value in row))
+        out.print(table)
+    for run_id, file, problem in reader.sql(lake, "SELECT run_id, file, problem FROM problems").iter_rows():
+        err.print(f"[yellow]skipped[/] {escape(run_id)} {escape(file or '')}: {escape(problem)}")
+
+
+@app.command("post")
+def post_command(
+    params: Annotated[Path, typer.Argument(help="The post: a YAML file in papermill_params/.")],
+) -> None:
+    """Build one post: execute its notebook on the lake, export one HTML file that needs no network.
+
+    [bold]Example:[/] ibench post papermill_params/insert_benchmark/demo.yml
+    """
+    with err.status("building the post") if err.is_terminal else nullcontext():
+        page = post.build_post(params, workspace())
+    out.print(f"post: {escape(str(page))}", soft_wrap=True)
+
+
+@servers.callback()
+def servers_main(context: typer.Context) -> None:
+    """Server builds: which there are, and how to get one.
+
+    [bold]Example:[/] ibench servers
+    """
+    if context.invoked_subcommand is None:
+        servers_list()
+
+
+@servers.command("list")
+def servers_list() -> None:
+    """List the builds that experiments can name.
+
+    [bold]Example:[/] ibench servers list
+    """
+    table = Table("label", "flavour", "version", "from", "basedir", box=None, header_style="bold")
+    for build in find.all_builds(workspace()):
+        fields = (build.label, build.flavour, build.version, build.source, str(build.basedir))
+        table.add_row(*(escape(field) for field in fields))
+    out.print(table if table.row_count else "no server build found; `ibench servers install` brings MariaDB")
+
+
+@servers.command("install")
+def servers_install() -> None:
+    """Get the distribution's MariaDB: by apt as root or with sudo, else unpacked inside the project.
+
+    [bold]Example:[/] ibench servers install
+    """
+    build = apt.install_mariadb(workspace())
+    out.print(f"{escape(build.label)}: {escape(build.flavour)} {escape(build.version)} in {escape(str(build.basedir))}")
+
+
+@app.command("doctor")
+def doctor_command() -> None:
+    """Say what is installed, found and missing, with the command that fixes it. Exit code 1 when something is missing.
+
+    [bold]Example:[/] ibench doctor
+    """
+    findings = doctor.examine(workspace())
+    styles = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "missing": "[red]missing[/]"}
+    table = Table("", "what", "found", "to fix", box=None, header_style="bold")
+    for finding in findings:
+        table.add_row(styles[finding.status], escape(finding.name), escape(finding.found), escape(finding.fix or ""))
+    out.print(table)
+    if any(finding.status == "missing" for finding in findings):
+        raise typer.Exit(1)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    try:
+        app()
+    except IbenchError as error:
+        # Detail first: the line that says what is wrong and what to do is the last one on the screen.
+        if error.detail:
+            err.print(escape(error.detail), highlight=False, soft_wrap=True)
+        err.print(f"[red]ibench:[/] {escape(error.what)}", highlight=False, soft_wrap=True)
+        if error.hint:
+            err.print(f"        {escape(error.hint)}", highlight=False, soft_wrap=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        err.print("[red]ibench:[/] interrupted")
+        sys.exit(130)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "[dim]NULL[/]"
+    return escape(f"{value:g}" if isinstance(value, float) else str(value))

@@ -1,0 +1,106 @@
+import time
+from typing import Any
+
+from ibench_lib.client.connection import ConnectionLost, StatementError
+from ibench_lib.client.load import MAX_RETRIES, Load, Role
+from ibench_lib.client.recorder import SecondRecorder
+
+
+class ScriptedConnection:
+    """Stands for a connection: answers each statement from a script of sleeps and errors, then with one row at once."""
+
+    def __init__(self, *script: float | Exception) -> None:
+        self.script = list(script)
+        self.sent = 0
+
+    def execute(self, _statement: bytes) -> int:
+        self.sent += 1
+        action = self.script.pop(0) if self.script else 0.0
+        if isinstance(action, Exception):
+            raise action
+        if action:
+            time.sleep(action)
+        return 1
+
+
+class Statement(Role):
+    def next_statement(self) -> bytes:
+        return b"SELECT 1"
+
+
+def run(
+    connection: ScriptedConnection,
+    statements: int | None = None,
+    seconds: float | None = None,
+    tick_s: float | None = None,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    rows: list[dict[str, Any]] = []
+    start_ns = time.monotonic_ns() + 5_000_000
+    load = Load(
+        role=Statement(),
+        connection=connection,  # type: ignore[arg-type]
+        recorder=SecondRecorder(start_ns, paced=tick_s is not None, emit=rows.append),
+        start_ns=start_ns,
+        statements=statements,
+        end_ns=None if seconds is None else start_ns + round(seconds * 1e9),
+        tick_ns=None if tick_s is None else round(tick_s * 1e9),
+        coupling=None,
+    )
+    return load.run(), rows
+
+
+def test_a_count_ends_the_load_exactly() -> None:
+    totals, rows = run(ScriptedConnection(), statements=500)
+    assert totals["status"] == "complete"
+    assert totals["ops"] == totals["rows"] == sum(row["ops"] for row in rows) == 500
+
+
+def test_a_stalled_paced_load_catches_up_and_shows_the_stall_in_intended_time() -> None:
+    # 100/s for 1.5 s; the 20th statement takes 0.5 s: about 50 come late and are caught up, none is forgiven.
+    totals, rows = run(ScriptedConnection(*[0.0] * 19, 0.5), seconds=1.5, tick_s=0.01)
+    assert totals["ops"] == 150
+    assert max(row["service_max_us"] for row in rows) >= 500_000
+    late = sum(
+        count
+        for row in rows
+        for number, count in zip(row["intended_bins"], row["intended_counts"], strict=True)
+        if number >= 64 * 16  # 65 ms and more
+    )
+    served_late = sum(
+        count
+        for row in rows
+        for number, count in zip(row["service_bins"], row["service_counts"], strict=True)
+        if number >= 64 * 16
+    )
+    assert served_late == 1
+    assert 30 <= late <= 50
+
+
+def test_deadlocks_are_repeated_and_counted() -> None:
+    connection = ScriptedConnection(StatementError(1213, "deadlock"), StatementError(1205, "lock wait"))
+    totals, rows = run(connection, statements=3)
+    assert (totals["ops"], totals["retries"], totals["errors"]) == (3, 2, 0)
+    assert sum(row["retries"] for row in rows) == 2
+    assert connection.sent == 5
+
+
+def test_repeats_are_bounded() -> None:
+    connection = ScriptedConnection(*[StatementError(1213, "deadlock")] * (MAX_RETRIES + 1))
+    totals, _ = run(connection, statements=3)
+    assert totals["status"] == "failed" and "1213" in totals["error"]
+    assert (totals["ops"], totals["errors"], totals["retries"]) == (0, 1, MAX_RETRIES)
+
+
+def test_another_error_ends_the_load_and_is_counted_in_its_second() -> None:
+    totals, rows = run(ScriptedConnection(0.0, StatementError(1054, "Unknown column")), statements=3)
+    assert totals["status"] == "failed" and "Unknown column" in totals["error"]
+    assert (totals["ops"], totals["errors"]) == (1, 1)
+    assert rows[-1]["errors"] == 1
+
+
+def test_a_lost_connection_is_unknown_and_never_repeated() -> None:
+    connection = ScriptedConnection(0.0, 0.0, ConnectionLost("gone"))
+    totals, _ = run(connection, statements=10)
+    assert (totals["ops"], totals["unknown"], totals["errors"]) == (2, 1, 0)
+    assert totals["status"] == "failed"
+    assert connection.sent == 3

@@ -1,0 +1,120 @@
+import os
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import psutil
+import pymysql
+import pytest
+
+from ibench_lib.errors import ServerStartError
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.sandbox import MARKER, Sandbox, sweep
+
+
+def sandbox(build: Build, root: Path, options: str = "innodb_buffer_pool_size=24M\n") -> Sandbox:
+    my_cnf = root / "my.cnf"
+    my_cnf.write_text(f"[mysqld]\n{options}")
+    return Sandbox(build, root / "sandboxes" / "box", my_cnf, root / "server.log", start_timeout_s=60)
+
+
+def test_a_sandbox_is_private_and_leaves_nothing_behind(build: Build, tmp_path: Path) -> None:
+    box = sandbox(build, tmp_path)
+    with box as address:
+        process = psutil.Process(box.process.pid)  # type: ignore[union-attr]
+        assert [c for c in process.net_connections("inet") if c.status == psutil.CONN_LISTEN] == []
+        assert stat.S_IMODE(box.directory.stat().st_mode) == 0o700
+        assert stat.S_IMODE(Path(address.socket).parent.stat().st_mode) == 0o700
+        assert stat.S_IMODE((box.directory / "client.cnf").stat().st_mode) == 0o600
+        assert len(address.socket) <= 107
+        assert address.password not in " ".join(process.cmdline())
+        assert address.password not in repr(address)
+        with pytest.raises(pymysql.err.OperationalError, match="Access denied"):
+            pymysql.connect(unix_socket=address.socket, user="root")
+        with pymysql.connect(unix_socket=address.socket, user="root", password=address.password) as connection:
+            assert ".".join(map(str, build.release)) in connection.get_server_info()
+    assert not process.is_running()
+    assert not box.directory.exists()
+    assert not Path(address.socket).parent.exists()
+    assert address.password not in (tmp_path / "server.log").read_text(errors="replace")
+
+
+def test_a_server_that_does_not_start_shows_the_tail_of_its_error_log(build: Build, tmp_path: Path) -> None:
+    box = sandbox(build, tmp_path, "no_such_variable=1\n")
+    with pytest.raises(ServerStartError) as caught, box:
+        pass
+    assert "no_such_variable" in (caught.value.detail or "")
+    assert caught.value.exit_code == 2
+    assert not box.directory.exists()
+
+
+def test_a_directory_that_exists_is_never_taken_over(build: Build, tmp_path: Path) -> None:
+    box = sandbox(build, tmp_path)
+    box.directory.mkdir(parents=True)
+    (box.directory / "precious").write_text("data")
+    with pytest.raises(ServerStartError, match="exists already"), box:
+        pass
+    assert (box.directory / "precious").read_text() == "data"
+
+
+def test_the_server_dies_with_a_runner_killed_by_9_and_the_next_one_sweeps_up(build: Build, tmp_path: Path) -> None:
+    sandbox(build, tmp_path)  # writes my.cnf
+    script = textwrap.dedent(f"""
+        import sys, time
+        from pathlib import Path
+        from ibench_lib.servers.build import identify
+        from ibench_lib.servers.sandbox import Sandbox
+        build = identify("system", Path({str(build.basedir)!r}), {build.command!r}, source="path",
+                         environment={build.environment!r})
+        root = Path({str(tmp_path)!r})
+        box = Sandbox(build, root / "sandboxes" / "box", root / "my.cnf", root / "server.log")
+        with box as address:
+            print(box.process.pid, address.socket, flush=True)
+            time.sleep(60)
+    """)
+    runner = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert runner.stdout is not None
+    pid, socket = runner.stdout.readline().split()
+    server = psutil.Process(int(pid))
+    assert server.is_running()
+    assert sweep(tmp_path / "sandboxes") == [], "a living runner's sandbox is left alone"
+    runner.send_signal(signal.SIGKILL)
+    runner.wait()
+    psutil.wait_procs([server], timeout=5)
+    assert not server.is_running() or server.status() == psutil.STATUS_ZOMBIE
+    assert sweep(tmp_path / "sandboxes") == [tmp_path / "sandboxes" / "box"]
+    assert not Path(socket).parent.exists()
+
+
+def test_sweep_leaves_what_is_not_ours(tmp_path: Path) -> None:
+    sandboxes = tmp_path / "sandboxes"
+    (sandboxes / "foreign").mkdir(parents=True)
+    (sandboxes / "foreign" / "file").write_text("x")
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / MARKER).write_text("{}")
+    (sandboxes / "link").symlink_to(precious)
+    victim = tmp_path / "ibench-victim"
+    victim.mkdir()
+    (victim / "data").write_text("x")
+    (sandboxes / "lying").mkdir()
+    (sandboxes / "lying" / MARKER).write_text(f'{{"socket_dir": "{victim}"}}')
+    assert sweep(sandboxes) == [sandboxes / "lying"]
+    assert (sandboxes / "foreign" / "file").exists()
+    assert (precious / MARKER).exists()
+    assert (victim / "data").exists(), "a directory with more than a socket in it is not ours"
+
+
+def test_a_stopped_server_is_still_ended(build: Build, tmp_path: Path) -> None:
+    box = sandbox(build, tmp_path)
+    with box:
+        assert box.process is not None
+        pid = box.process.pid
+        os.kill(pid, signal.SIGSTOP)
+        before = time.monotonic()
+    assert not psutil.pid_exists(pid)
+    assert time.monotonic() - before < box.stop_timeout_s + 10

@@ -1,0 +1,254 @@
+"""Runs on a real server: what is captured is what happened, however the run ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+
+from ibench_lib.errors import Interrupted, ServerLost, WorkerFailed
+from ibench_lib.experiment import LoadedExperiment, load_experiment
+from ibench_lib.lake.manifest import Manifest, read_manifest
+from ibench_lib.paths import Workspace
+from ibench_lib.runner import run_cell
+from ibench_lib.schema import TABLES
+from ibench_lib.servers.build import Build
+from ibench_lib.step import WorkerState
+from ibench_lib.workloads.insert_benchmark import Step
+
+EXPERIMENT = """
+title: a tiny run
+builds: [system]
+configs: [{name: tiny, fragments: [cy10a, p1]}]
+setups: [{name: tiny, l_i0_rows: 20000, l_i1_rows: %(l_i1_rows)d, l_i2_rows: 1000, query_seconds: %(seconds)d}]
+scale: 1
+workload: {benchmark: insert_benchmark, clients: 2, steps: [%(steps)s]}
+"""
+
+
+class Watcher:
+    """An observer that can do something in mid-step."""
+
+    def __init__(self, step: str | None = None, after_s: float = 0.0, act: Any = None) -> None:
+        self.step, self.after_s, self.act = step, after_s, act
+        self.ended: list[str] = []
+
+    def step_begins(self, step: Step) -> None: ...
+
+    def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
+        if step.name == self.step and elapsed_s >= self.after_s and self.act is not None:
+            act, self.act = self.act, None
+            act(workers)
+
+    def step_ends(self, step: Step, duration_s: float) -> None:
+        self.ended.append(step.name)
+
+
+def experiment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: str = "l.i0, l.x, l.i1, qr100", l_i1_rows: int = 20_000, seconds: int = 3
+) -> LoadedExperiment:
+    configs = tmp_path / "configs"
+    configs.mkdir()
+    (configs / "cy10a.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\n")
+    (configs / "p1.cnf").write_text("[mysqld]\ninnodb_purge_batch_size=1\ninnodb_purge_threads=1\n")
+    monkeypatch.setattr("ibench_lib.cnf.resolve.__defaults__", (configs,))
+    path = tmp_path / "tiny.yaml"
+    path.write_text(EXPERIMENT % {"steps": steps, "l_i1_rows": l_i1_rows, "seconds": seconds})
+    return load_experiment(path)
+
+
+def rows(run_dir: Path, table: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = pq.read_table(run_dir / f"{table}.parquet").to_pylist()
+    return found
+
+
+def run(loaded: LoadedExperiment, build: Build, workspace: Workspace, watcher: Watcher) -> Manifest:
+    return run_cell(loaded, loaded.cells()[0], build, workspace, watcher)
+
+
+def the_run(workspace: Workspace) -> tuple[Path, Manifest]:
+    (run_dir,) = workspace.runs.iterdir()
+    return run_dir, read_manifest(run_dir)
+
+
+def nothing_left(workspace: Workspace) -> bool:
+    left = [child for child in psutil.Process().children(recursive=True) if child.status() != psutil.STATUS_ZOMBIE]
+    return list(workspace.sandboxes.iterdir()) == [] and left == []
+
+
+def test_four_steps_add_up(build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watcher = Watcher()
+    manifest = run(experiment(tmp_path, monkeypatch), build, workspace, watcher)
+    run_dir, stored = the_run(workspace)
+    assert manifest.status == stored.status == "complete"
+    assert watcher.ended == ["l.i0", "l.x", "l.i1", "qr100"]
+    assert set(stored.files) == {table.file_name for table in TABLES.values()}
+    steps = {row["step"]: row for row in rows(run_dir, "steps")}
+    workers, ops = rows(run_dir, "workers"), rows(run_dir, "ops")
+    counts = rows(run_dir, "table_counts")
+    expected = {"pi1": 0, "pi2": 0}
+    for name, step in steps.items():
+        assert step["duration_s"] == pytest.approx(step["end_s"] - step["start_s"])
+        for worker in (row for row in workers if row["step"] == name):
+            mine = [row for row in ops if (row["step"], row["worker"]) == (name, worker["worker"])]
+            assert [row["second"] for row in mine] == list(range(len(mine))), "every second has its row"
+            for column in ("ops", "rows", "errors", "retries", "unknown"):
+                assert sum(row[column] for row in mine) == worker[column]
+            assert sum(sum(row["service_counts"]) for row in mine) == worker["ops"]
+            table = f"pi{worker['client']}"
+            expected[table] += {"inserter": 1, "deleter": -1}.get(worker["role"], 0) * worker["rows"]
+        counted = {row["table_name"]: row["row_count"] for row in counts if row["step"] == name}
+        assert counted == expected, f"COUNT(*) after {name} is what the clients had acknowledged"
+    assert sum(worker["rows"] for worker in workers if worker["step"] == "l.i0") == 40_000
+    inserted = sum(row["rows"] for row in workers if (row["step"], row["role"]) == ("qr100", "inserter"))
+    assert 0.99 <= inserted / (2 * 100 * steps["qr100"]["duration_s"]) <= 1.01
+    paced = [row for row in ops if row["step"] == "qr100" and row["operation"] == "insert" and row["ops"]]
+    assert all(row["intended_max_us"] >= row["service_max_us"] for row in paced)
+    queries = [row for row in workers if row["role"] == "querier"]
+    assert all(row["ops"] > 0 and row["rows"] > 9.5 * row["ops"] for row in queries)
+    probes = {(row["step"], row["client"]) for row in rows(run_dir, "probes") if row["probe"] == "get_min"}
+    assert probes == {(step, client) for step in steps for client in (1, 2)}
+    samples = rows(run_dir, "server_samples")
+    lengths = [row["history_list_length"] for row in samples]
+    assert None not in lengths and max(lengths) > 0
+    moments = [row["t_s"] for row in samples]
+    assert all(abs(t - round(t)) < 0.5 for t in moments) and len(moments) >= steps["qr100"]["end_s"] - 2
+    assert stored.server is not None and stored.server.variables["innodb_purge_batch_size"] == "1"
+    assert nothing_left(workspace)
+
+
+def test_the_server_killed_in_mid_step_keeps_every_finished_second(
+    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kill_server(_workers: list[WorkerState]) -> None:
+        servers = [child for child in psutil.Process().children() if "--skip-networking" in child.cmdline()]
+        servers[0].kill()
+
+    loaded = experiment(tmp_path, monkeypatch, l_i1_rows=10_000_000)
+    with pytest.raises(ServerLost, match=r"step l\.i1: the server died"):
+        run(loaded, build, workspace, Watcher("l.i1", 3.2, kill_server))
+    run_dir, manifest = the_run(workspace)
+    assert (manifest.status, manifest.failed_step) == ("failed", "l.i1")
+    ops = [row for row in rows(run_dir, "ops") if row["step"] == "l.i1"]
+    for worker in {row["worker"] for row in ops}:
+        assert {0, 1, 2} <= {row["second"] for row in ops if row["worker"] == worker}
+    failed = [row for row in rows(run_dir, "workers") if row["step"] == "l.i1"]
+    assert len(failed) == 4
+    assert sum(row["unknown"] for row in failed) >= 1
+    assert {row["step"]: row["status"] for row in rows(run_dir, "steps")}["l.i1"] == "failed"
+    assert nothing_left(workspace)
+
+
+def test_a_killed_worker_fails_the_step_and_is_named(
+    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kill_worker(workers: list[WorkerState]) -> None:
+        os.kill(workers[3].process.pid, signal.SIGKILL)
+
+    loaded = experiment(tmp_path, monkeypatch, l_i1_rows=10_000_000)
+    with pytest.raises(WorkerFailed, match="client 2 deleter: died: killed by SIGKILL"):
+        run(loaded, build, workspace, Watcher("l.i1", 1.2, kill_worker))
+    run_dir, manifest = the_run(workspace)
+    assert (manifest.status, manifest.failed_step) == ("failed", "l.i1")
+    assert "client 2 deleter" in (manifest.error or "")
+    status = {row["worker"]: row["status"] for row in rows(run_dir, "workers") if row["step"] == "l.i1"}
+    assert status[3] == "failed" and len(status) == 4
+    assert nothing_left(workspace)
+
+
+def test_a_server_stopped_for_a_while_shows_in_the_latencies_and_the_run_passes(
+    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pause_server(_workers: list[WorkerState]) -> None:
+        servers = [child for child in psutil.Process().children() if "--skip-networking" in child.cmdline()]
+        servers[0].suspend()
+        time.sleep(2)
+        servers[0].resume()
+
+    run(experiment(tmp_path, monkeypatch, seconds=6), build, workspace, Watcher("qr100", 1.5, pause_server))
+    run_dir, manifest = the_run(workspace)
+    assert manifest.status == "complete"
+    ops = [row for row in rows(run_dir, "ops") if row["step"] == "qr100"]
+    queries = [row for row in ops if row["operation"] == "range_query"]
+    assert max(row["service_max_us"] or 0 for row in queries) >= 1_900_000
+    assert any(row["ops"] == 0 for row in queries), "the stalled seconds are rows of zeros"
+    inserts = [row for row in ops if row["operation"] == "insert"]
+    assert sum(row["ops"] for row in inserts) == 2 * 6 * 2, "the paced inserts have been caught up"
+    assert max(row["intended_max_us"] or 0 for row in inserts) >= 1_400_000
+
+
+def test_ctrl_c_stops_everything_and_keeps_what_was_captured(
+    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_workers: list[WorkerState]) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    loaded = experiment(tmp_path, monkeypatch, l_i1_rows=10_000_000)
+    with pytest.raises(Interrupted):
+        run(loaded, build, workspace, Watcher("l.i1", 2.2, interrupt))
+    run_dir, manifest = the_run(workspace)
+    assert (manifest.status, manifest.failed_step) == ("interrupted", "l.i1")
+    steps = {row["step"]: row["status"] for row in rows(run_dir, "steps")}
+    assert steps == {"l.i0": "complete", "l.x": "complete", "l.i1": "interrupted"}
+    ops = [row for row in rows(run_dir, "ops") if row["step"] == "l.i1"]
+    assert {0, 1} <= {row["second"] for row in ops}
+    unknown = [row["unknown"] for row in rows(run_dir, "workers") if row["step"] == "l.i1"]
+    assert unknown == [0, 0, 0, 0], "operations in flight were answered and counted"
+    assert nothing_left(workspace)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_no_password_in_anything_a_run_leaves(
+    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canary = "c4n4ry" * 5
+    monkeypatch.setattr("ibench_lib.servers.sandbox.secrets.token_hex", lambda _size: canary)
+    seen: list[str] = []
+
+    def look(_workers: list[WorkerState]) -> None:
+        me = psutil.Process()
+        for process in [me, *me.children(recursive=True)]:
+            seen.append(" ".join(process.cmdline()))
+            seen.append(repr(process.environ()))
+
+    run(experiment(tmp_path, monkeypatch), build, workspace, Watcher("qr100", 0.5, look))
+    assert len(seen) > 10
+    assert not any(canary in text for text in seen)
+    files = [path for path in workspace.data.rglob("*") if path.is_file()]
+    assert len(files) >= 8
+    assert not [path for path in files if canary.encode() in path.read_bytes()]
+
+
+def test_a_runner_killed_by_9_leaves_its_finished_steps_readable_and_no_process(
+    build: Build, workspace: Workspace, tmp_path: Path
+) -> None:
+    path = tmp_path / "killed.yaml"
+    text = EXPERIMENT % {"steps": "l.i0, l.x, l.i1", "l_i1_rows": 10_000_000, "seconds": 1}
+    path.write_text(text.replace("cy10a, p1", "cy10a").replace("scale: 1", "scale: 0.01").replace("20000,", "2000000,"))
+    script = "from ibench_lib.cli import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, "run", str(path)],
+        env={**os.environ, "IBENCH_HOME": str(workspace.root)},
+        stdout=subprocess.DEVNULL,
+    )
+    children: list[psutil.Process] = []
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        steps = list(workspace.runs.glob("*/steps.parquet")) if workspace.runs.is_dir() else []
+        children = psutil.Process(process.pid).children(recursive=True)
+        if steps and pq.read_metadata(steps[0]).num_rows >= 2 and len(children) >= 5:
+            break
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    _, alive = psutil.wait_procs(children, timeout=5)
+    assert [child for child in alive if child.status() != psutil.STATUS_ZOMBIE] == []
+    run_dir, manifest = the_run(workspace)
+    assert manifest.status == "running", "nobody was left to say otherwise"
+    assert {row["step"] for row in rows(run_dir, "steps")} == {"l.i0", "l.x"}
