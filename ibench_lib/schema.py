@@ -5,10 +5,10 @@ The writer, the validator, the empty views and `docs/schema.md` derive from this
 Clocks. `start_s`, `end_s` and `t_s` are seconds on the run's clock: CLOCK_MONOTONIC minus the run's origin, one clock
 for all processes. `second` is a whole second of a step, counted from the common start of its clients.
 
-Latency histograms. Response times are counted in log-linear bins: each power of two of microseconds has 64 bins of equal
-width, so a bin is at most 1/64 of its value wide and its midpoint within 0.8 % of any value in it. The lower edge of bin b is
-2^(b // 64) * (1 + (b % 64) / 64) microseconds. 256 us, 1, 4, 16, 64 and 256 ms are edges exactly; the edge next to 1 s is
-0.999424 s. Bins and counts are two lists of equal length, only bins with a count.
+Latency histograms. Response times are counted in log-linear bins: each power of two of microseconds has 64 bins of
+equal width, so a bin is at most 1/64 of its value wide and its midpoint within 0.8 % of any value in it. The lower edge
+of bin b is 2^(b // 64) * (1 + (b % 64) / 64) microseconds. 256 us, 1, 4, 16, 64 and 256 ms are edges exactly; the edge
+next to 1 s is 0.999424 s. Bins and counts are two lists of equal length, only bins with a count.
 """
 
 from __future__ import annotations
@@ -121,12 +121,12 @@ WORKERS = Table(
     ),
 )
 
-_BINS = pa.list_(pa.field("item", pa.uint16(), nullable=False))
-_COUNTS = pa.list_(pa.field("item", pa.uint32(), nullable=False))
+_BINS = pa.list_(pa.field("element", pa.uint16(), nullable=False))
+_COUNTS = pa.list_(pa.field("element", pa.uint32(), nullable=False))
 
 OPS = Table(
     "ops",
-    "One row per second, worker and operation, while its worker was at work: a second without an answer is a row of zeros.",
+    "One row per second, worker and operation while its worker was at work; a second without an answer is a row of zeros.",
     ("run_id", "step_id", "worker", "operation", "second"),
     (
         _RUN_ID,
@@ -174,7 +174,7 @@ PROBES = Table(
 
 SERVER_SAMPLES = Table(
     "server_samples",
-    "One row per second of the run: what the server said of itself. What it could not say is NULL, with a reason in the manifest.",
+    "One row per second of the run: what the server said of itself, NULL where it could not (the manifest says why).",
     ("run_id", "t_s"),
     (
         _RUN_ID,

@@ -51,7 +51,11 @@ class Watcher:
 
 
 def experiment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: str = "l.i0, l.x, l.i1, qr100", l_i1_rows: int = 20_000, seconds: int = 3
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    steps: str = "l.i0, l.x, l.i1, qr100",
+    l_i1_rows: int = 20_000,
+    seconds: int = 3,
 ) -> LoadedExperiment:
     configs = tmp_path / "configs"
     configs.mkdir()

@@ -61,9 +61,7 @@ def test_half_of_the_data_is_one_letter() -> None:
 
 
 def test_same_seed_same_rows_and_other_clients_get_others() -> None:
-    first, again, other = (
-        InsertRows("pi1", 50, _seed(spec(client=client))).next_statement() for client in (1, 1, 2)
-    )
+    first, again, other = (InsertRows("pi1", 50, _seed(spec(client=client))).next_statement() for client in (1, 1, 2))
     assert first == again != other
     assert InsertRows("pi1", 50, _seed(spec(step_id=1))).next_statement() != first
 

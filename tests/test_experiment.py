@@ -1,0 +1,95 @@
+from pathlib import Path
+
+import pytest
+
+from ibench_lib.errors import ExperimentError, UsageError
+from ibench_lib.experiment import LoadedExperiment, load_experiment
+
+TEXT = """\
+title: two by two
+builds: [a, b]
+configs:
+  - {name: base, fragments: [cy10a]}
+  - {name: lag, fragments: [cy10a, a13]}
+setups:
+  - cached
+  - {name: mine, l_i0_rows: 1000, l_i1_rows: 1000, l_i2_rows: 100, query_seconds: 2}
+repeats: 2
+workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, l.i1, qr100]}
+"""
+
+
+def load(tmp_path: Path, text: str = TEXT) -> LoadedExperiment:
+    path = tmp_path / "two.yaml"
+    path.write_text(text)
+    return load_experiment(path)
+
+
+def test_cells_are_the_product_with_repeats_spread_over_time(tmp_path: Path) -> None:
+    cells = load(tmp_path).cells()
+    assert [str(cell) for cell in cells[:5]] == [
+        "a.base, cached, repeat 1",
+        "a.lag, cached, repeat 1",
+        "b.base, cached, repeat 1",
+        "b.lag, cached, repeat 1",
+        "a.base, mine, repeat 1",
+    ]
+    assert len(cells) == len({str(cell) for cell in cells}) == 16
+    assert [cell.repeat for cell in cells] == [1] * 8 + [2] * 8
+
+
+def test_the_fingerprint_covers_what_decides_a_run_and_nothing_else(tmp_path: Path) -> None:
+    def fingerprint(text: str, version: str = "10.11.19") -> str:
+        loaded = load(tmp_path, text)
+        cell = loaded.cells()[0]
+        return loaded.fingerprint(cell, version, loaded.server_config(cell, "mariadb"))
+
+    first = fingerprint(TEXT)
+    assert fingerprint("# a comment\n" + TEXT.replace("two by two", "another title")) == first
+    assert fingerprint(TEXT.replace("clients: 2", "clients: 3")) != first
+    assert fingerprint(TEXT + "scale: 0.5\n") != first
+    assert fingerprint(TEXT.replace("name: base, fragments: [cy10a]", "name: base, fragments: [cy10a, p1]")) != first
+    assert fingerprint(TEXT, "10.11.20") != first
+    loaded = load(tmp_path)
+    by_cell = {loaded.fingerprint(cell, "1.0.0", loaded.server_config(cell, "mariadb")) for cell in loaded.cells()}
+    assert len(by_cell) == 16
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("clients: 2", "clients: 0", "workload.clients: should be greater than or equal to 1, not 0"),
+        ("[a, b]", "[a, '../b']", "builds[2]: '../b' is not a usable name"),
+        ("[a, b]", "[a, '-rf']", "is not a usable name"),
+        ("[a, b]", "[a, a]", "build 'a' is named twice"),
+        ("name: lag", "name: base", "config 'base' is named twice"),
+        ("- cached", "- cahced", "unknown setup 'cahced'; did you mean 'cached'?"),
+        ("repeats: 2", "repeats: 2\nscale: 0", "scale: should be greater than 0, not 0"),
+        ("repeats: 2", "repeets: 2", "unknown key 'repeets'; did you mean 'repeats'?"),
+        ("l.i1, qr100", "l.i1, q100", "unknown step 'q100' (range queries: 'qr100'?)"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_with_file_and_line(tmp_path: Path, old: str, new: str, words: str) -> None:
+    with pytest.raises(ExperimentError) as caught:
+        load(tmp_path, TEXT.replace(old, new))
+    message = caught.value.detail or caught.value.what
+    assert words in message
+    assert message.startswith(f"{tmp_path}/two.yaml:")
+
+
+def test_an_experiment_file_needs_a_usable_name(tmp_path: Path) -> None:
+    (tmp_path / "-x.yaml").write_text(TEXT)
+    (tmp_path / "x.txt").write_text(TEXT)
+    for name in ("-x.yaml", "x.txt"):
+        with pytest.raises(UsageError):
+            load_experiment(tmp_path / name)
+
+
+def test_the_experiments_of_this_repository_load() -> None:
+    files = sorted((Path(__file__).parent.parent / "experiments").glob("*.yaml"))
+    assert files
+    for path in files:
+        loaded = load_experiment(path)
+        for cell in loaded.cells():
+            for flavour in ("mariadb", "mysql"):
+                assert loaded.server_config(cell, flavour).options
