@@ -1,0 +1,95 @@
+"""The browser that looks at posts: found on this machine, or got from the distribution's packages."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import tempfile
+from pathlib import Path
+
+from ibench_lib import debian
+from ibench_lib.errors import IbenchError
+from ibench_lib.paths import Workspace
+
+VARIABLE = "IBENCH_CHROMIUM"
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_FOLDERS = "/usr/bin:/usr/local/bin:/snap/bin"
+_FOLDER = "chromium"
+_PACKAGES = ("chromium", "fonts-dejavu-core")
+_LAUNCHER = "chromium-unpacked"
+
+
+def find_chromium(workspace: Workspace) -> Path | None:
+    """The program: IBENCH_CHROMIUM, else on PATH, else unpacked in data/builds/chromium; None when there is none."""
+    named = os.environ.get(VARIABLE)
+    if named:
+        return Path(named)
+    search = f"{os.environ.get('PATH', '')}:{_FOLDERS}"
+    for name in _NAMES:
+        found = shutil.which(name, path=search)
+        if found:
+            return Path(found)
+    launcher = workspace.build_dir(_FOLDER) / _LAUNCHER
+    return launcher if launcher.is_file() else None
+
+
+def install_chromium(workspace: Workspace) -> Path:
+    """Get Chromium by apt: installed as root or with sudo, else unpacked inside the project.
+
+    Raises
+    ------
+    IbenchError : there is no apt, or it has no Chromium to give.
+    """
+    by_hand = f"get Chromium or Chrome in another way and set {VARIABLE} to its program"
+    if not debian.has_apt():
+        raise IbenchError("no apt-get on this machine, so Chromium cannot be got from here", hint=by_hand)
+    as_root = debian.privilege()
+    try:
+        if as_root is None:
+            unpack_chromium(workspace)
+        else:
+            debian.install(_PACKAGES, as_root)
+    except IbenchError as error:
+        raise IbenchError(f"Chromium: {error.what}", hint=by_hand, detail=error.detail) from error
+    found = find_chromium(workspace)
+    if found is None:
+        raise IbenchError("apt's package chromium brings no browser here (Ubuntu's is a stub)", hint=by_hand)
+    return found
+
+
+def unpack_chromium(workspace: Workspace) -> Path:
+    """Download and unpack Chromium into data/builds/chromium/, with a launcher that sets its libraries and fonts."""
+    workspace.builds.mkdir(parents=True, exist_ok=True)
+    target = workspace.build_dir(_FOLDER)
+    with tempfile.TemporaryDirectory(prefix=".arriving-", dir=workspace.builds) as scratch:
+        root = Path(scratch) / "root"
+        root.mkdir()
+        debian.unpack(_PACKAGES, root)
+        if not (root / "usr/lib/chromium/chromium").is_file():
+            raise IbenchError("apt's package chromium has no browser in it (Ubuntu's is a stub)")
+        _write_launcher(root)
+        os.rename(root, target)
+    return target / _LAUNCHER
+
+
+def _write_launcher(root: Path) -> None:
+    folders = [str(folder.relative_to(root)) for folder in debian.library_folders(root)]
+    libraries = ":".join(f'"$root"/{shlex.quote(folder)}' for folder in folders)
+    # Fontconfig's own file names /usr/share/fonts, which a bare machine leaves empty.
+    (root / "fonts.conf").write_text(
+        '<?xml version="1.0"?>\n<!DOCTYPE fontconfig SYSTEM "fonts.dtd">\n<fontconfig>\n'
+        '<dir>/usr/share/fonts</dir>\n<dir prefix="relative">usr/share/fonts</dir>\n'
+        '<cachedir prefix="xdg">fontconfig</cachedir>\n</fontconfig>\n',
+        encoding="utf-8",
+    )
+    launcher = root / _LAUNCHER
+    launcher.write_text(
+        "#!/bin/sh\n"
+        'root=$(dirname "$(readlink -f "$0")")\n'
+        f"export LD_LIBRARY_PATH={libraries}\n"
+        'export FONTCONFIG_FILE="$root/fonts.conf"\n'
+        'exec "$root/usr/lib/chromium/chromium" "$@"\n',
+        encoding="utf-8",
+    )
+    launcher.chmod(0o755)

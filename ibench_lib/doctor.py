@@ -1,0 +1,198 @@
+"""What this machine has of what the workbench needs, and the command that brings what is missing."""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ibench_lib import debian
+from ibench_lib.chromium import find_chromium
+from ibench_lib.errors import IbenchError
+from ibench_lib.paths import Workspace
+from ibench_lib.servers.find import find_build
+from ibench_lib.servers.flavour import flavour_of
+from ibench_lib.servers.sandbox import MARKER
+
+Status = Literal["ok", "missing", "warning"]
+
+LOW_DISK_BYTES = 2 * 1024**3
+_OLDEST_PYTHON = (3, 11)
+_LOCKED = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)\s*(;?)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at. `fix` is the command or the step that mends it; None when nothing needs mending."""
+
+    name: str
+    status: Status
+    found: str
+    fix: str | None = None
+
+
+def examine(workspace: Workspace) -> list[Finding]:
+    """Look at everything; changes nothing. `missing` stops work, `warning` does not."""
+    looks: list[Callable[[Workspace], Finding]] = [
+        _python,
+        _environment,
+        _server,
+        _initialiser,
+        _chromium,
+        _perf,
+        _apt,
+        _data_directory,
+        _disk,
+        _sandboxes,
+    ]
+    return [look(workspace) for look in looks]
+
+
+def _python(workspace: Workspace) -> Finding:
+    found = f"{platform.python_version()} at {sys.executable}"
+    if sys.version_info[:2] >= _OLDEST_PYTHON:
+        return Finding("python", "ok", found)
+    return Finding("python", "missing", found, "install Python 3.11 or later, then: make demo")
+
+
+def _environment(workspace: Workspace) -> Finding:
+    lock = Path(__file__).resolve().parent.parent / "requirements.lock"
+    if not lock.is_file():
+        return Finding("environment", "warning", "not a checkout: there is no lock file to compare with")
+    locked: dict[str, set[str]] = {}
+    conditional: set[str] = set()
+    for name, version, marker in _LOCKED.findall(lock.read_text(encoding="utf-8")):
+        locked.setdefault(name, set()).add(version)
+        if marker:
+            conditional.add(name)
+    wrong = []
+    for name, versions in locked.items():
+        try:
+            installed = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            if name not in conditional:
+                wrong.append(f"{name} is not installed")
+        else:
+            if installed not in versions:
+                wrong.append(f"{name} is {installed}, locked {' or '.join(sorted(versions))}")
+    if not wrong:
+        return Finding("environment", "ok", f"as locked, {len(locked)} packages")
+    more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+    return Finding("environment", "warning", "; ".join(wrong[:3]) + more, "make env")
+
+
+def _server(workspace: Workspace) -> Finding:
+    try:
+        build = find_build("system", workspace)
+    except IbenchError as error:
+        return Finding("server", "missing", error.what, error.hint or "ibench servers install")
+    return Finding("server", "ok", f"{build.flavour} {build.version} at {build.command[-1]} ({build.source})")
+
+
+def _initialiser(workspace: Workspace) -> Finding:
+    """MySQL initialises its data directory itself, MariaDB by a script that some packages leave out."""
+    name = "server initialiser"
+    try:
+        build = find_build("system", workspace)
+        command = flavour_of(build).initialise_command(build, Path("my.cnf"), Path("datadir"), [])
+    except IbenchError as error:
+        return Finding(name, "missing", error.what, "ibench servers install")
+    return Finding(name, "ok", command[0])
+
+
+def _chromium(workspace: Workspace) -> Finding:
+    program = find_chromium(workspace)
+    if program is None:
+        return Finding("chromium", "warning", "none; only the tests need it", "make chromium")
+    version = _first_line([str(program), "--version"])
+    if version is None:
+        return Finding("chromium", "warning", f"{program} does not run", "make chromium")
+    return Finding("chromium", "ok", f"{version} at {program}")
+
+
+def _perf(workspace: Workspace) -> Finding:
+    program = shutil.which("perf")
+    if program is None:
+        return Finding(
+            "perf", "warning", "none; it is optional", "apt-get install linux-perf (Ubuntu: linux-tools-generic)"
+        )
+    version = _first_line([program, "--version"])
+    if version is None:
+        return Finding("perf", "warning", f"{program} does not run with this kernel", "apt-get install linux-perf")
+    return Finding("perf", "ok", f"{version} at {program}")
+
+
+def _apt(workspace: Workspace) -> Finding:
+    if not debian.has_apt():
+        return Finding("apt", "warning", "none: servers and Chromium come from elsewhere", "set IBENCH_BASEDIR")
+    way = "packages are unpacked inside the project" if debian.privilege() is None else "packages can be installed"
+    return Finding("apt", "ok", way)
+
+
+def _data_directory(workspace: Workspace) -> Finding:
+    place = _existing(workspace.data)
+    if os.access(place, os.W_OK | os.X_OK):
+        return Finding("data directory", "ok", f"{workspace.data} is writable")
+    return Finding("data directory", "missing", f"{place} is not writable", f"chown -R {os.getuid()} {place}")
+
+
+def _disk(workspace: Workspace) -> Finding:
+    free = shutil.disk_usage(_existing(workspace.data)).free
+    found = f"{free / 1024**3:.1f} GiB free for {workspace.data}"
+    if free >= LOW_DISK_BYTES:
+        return Finding("disk", "ok", found)
+    return Finding("disk", "warning", found, f"free {LOW_DISK_BYTES / 1024**3:.0f} GiB; data/posts can be built again")
+
+
+def _sandboxes(workspace: Workspace) -> Finding:
+    directories = sorted(workspace.sandboxes.iterdir()) if workspace.sandboxes.is_dir() else []
+    live = [directory for directory in directories if _is_held(directory / MARKER)]
+    left = [directory.name for directory in directories if directory not in live and (directory / MARKER).is_file()]
+    foreign = [directory.name for directory in directories if not (directory / MARKER).is_file()]
+    running = f"{len(live)} running" if live else "none running"
+    if foreign:
+        return Finding(
+            "sandboxes",
+            "warning",
+            f"not ours: {', '.join(foreign)}",
+            f"look into {workspace.sandboxes}, then remove them",
+        )
+    if left:
+        return Finding("sandboxes", "warning", f"left behind: {', '.join(left)}", "the next `ibench run` removes them")
+    return Finding("sandboxes", "ok", f"{running}, none left behind")
+
+
+def _is_held(marker: Path) -> bool:
+    """Whether the runner that made this sandbox lives: it holds the marker's lock."""
+    try:
+        with open(marker, "r+", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _existing(path: Path) -> Path:
+    while not path.exists():
+        path = path.parent
+    return path
+
+
+def _first_line(command: list[str]) -> str | None:
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    lines = answer.stdout.strip().splitlines()
+    return lines[0] if answer.returncode == 0 and lines else None

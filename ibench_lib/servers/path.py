@@ -1,0 +1,78 @@
+"""Builds that are on this machine already: the basedir in IBENCH_BASEDIR, and a server on PATH."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ibench_lib.errors import BuildNotFound
+from ibench_lib.servers.build import Build, identify
+
+LABEL = "system"
+VARIABLE = "IBENCH_BASEDIR"
+
+_BINARIES = ("mariadbd", "mysqld")
+_FOLDERS = ("bin", "sbin", "libexec")
+# Where distributions keep servers; a plain user's PATH often has none of them.
+_SYSTEM_FOLDERS = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec")
+
+
+def system_build() -> Build | None:
+    """The build named `system`: the one in IBENCH_BASEDIR, else the first on PATH or in the system's folders.
+
+    Raises
+    ------
+    BuildNotFound : IBENCH_BASEDIR is set and has no server in it.
+    ServerStartError : a server is there and does not run.
+    """
+    basedir = os.environ.get(VARIABLE)
+    if basedir:
+        return _from_basedir(Path(basedir).expanduser().resolve())
+    for binary in _on_path(os.environ.get("PATH", "")):
+        return identify(LABEL, _basedir_of(binary), (str(binary),), source="path")
+    return None
+
+
+def packaged_build() -> Build:
+    """The build that the distribution's packages have put into the system's folders.
+
+    Raises
+    ------
+    BuildNotFound : there is none.
+    ServerStartError : it is there and does not run.
+    """
+    for binary in _on_path(""):
+        return identify(LABEL, _basedir_of(binary), (str(binary),), source="path")
+    raise BuildNotFound(f"no {' or '.join(_BINARIES)} in {', '.join(_SYSTEM_FOLDERS)} after the installation")
+
+
+def _from_basedir(basedir: Path) -> Build:
+    for folder in _FOLDERS:
+        for name in _BINARIES:
+            binary = basedir / folder / name
+            if _is_program(binary):
+                return identify(LABEL, basedir, (str(binary),), source=VARIABLE)
+    raise BuildNotFound(
+        f"{VARIABLE}={basedir} has no {' or '.join(_BINARIES)} in {', '.join(_FOLDERS)}",
+        hint=f"set {VARIABLE} to the folder that holds bin/mysqld, or unset it",
+    )
+
+
+def _on_path(path: str) -> Iterator[Path]:
+    for folder in (*path.split(os.pathsep), *_SYSTEM_FOLDERS):
+        if not os.path.isabs(folder):  # an empty or relative entry of PATH means the current directory
+            continue
+        for name in _BINARIES:
+            binary = Path(folder) / name
+            if _is_program(binary):
+                yield binary.resolve()
+
+
+def _basedir_of(binary: Path) -> Path:
+    # `binary` is free of links, so on a merged-/usr system /sbin/mariadbd has become /usr/sbin/mariadbd here.
+    return binary.parent.parent if binary.parent.name in _FOLDERS else binary.parent
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)

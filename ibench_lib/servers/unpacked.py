@@ -1,0 +1,93 @@
+"""Builds unpacked inside the project: data/builds/<label>/, described by the build.json that makes them whole.
+
+An adapter for a source of builds unpacks into `arriving()`, describes what it got, and `adopt`s it. The directory gets
+its name in one rename after that, so a directory with a build.json is a whole build, and one without is none of ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from ibench_lib.errors import BuildNotFound
+from ibench_lib.paths import Workspace, check_name
+from ibench_lib.servers.build import Build, identify
+
+DESCRIPTION = "build.json"
+ROOT = "{root}"
+"""Stands for the build's own directory in a description, so that a project may be moved."""
+
+
+@contextlib.contextmanager
+def arriving(workspace: Workspace) -> Iterator[Path]:
+    """An empty directory beside the builds to unpack into; gone at the end unless `adopt` gave it a name."""
+    workspace.builds.mkdir(parents=True, exist_ok=True)
+    # The leading dot keeps it outside the name rule: it can never be taken for a build.
+    directory = Path(tempfile.mkdtemp(prefix=".arriving-", dir=workspace.builds))
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def describe(root: Path, *, basedir: str, command: list[str], source: str, environment: dict[str, str]) -> None:
+    """Write the build.json of the build in `root`. Paths start with `ROOT`."""
+    description = {"basedir": basedir, "command": command, "source": source, "environment": environment}
+    (root / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
+
+
+def adopt(arrived: Path, label: str, workspace: Workspace) -> Build:
+    """Give a described build its label. A build that has the label already stays as it is."""
+    if label not in labels(workspace):
+        os.rename(arrived, workspace.build_dir(label))
+    return load(label, workspace)
+
+
+def labels(workspace: Workspace) -> list[str]:
+    """Labels of the unpacked builds, sorted."""
+    if not workspace.builds.is_dir():
+        return []
+    return sorted(
+        entry.name
+        for entry in workspace.builds.iterdir()
+        if not entry.name.startswith(".") and not entry.is_symlink() and (entry / DESCRIPTION).is_file()
+    )
+
+
+def load(label: str, workspace: Workspace) -> Build:
+    """The unpacked build of that label, asked for its version.
+
+    Raises
+    ------
+    BuildNotFound : its description is missing or unreadable.
+    ServerStartError : its server does not run.
+    """
+    return read(workspace.build_dir(label), label)
+
+
+def read(root: Path, label: str) -> Build:
+    """The build described in `root`, under a label of the caller's choice."""
+    check_name(label, "build label")
+    try:
+        described = json.loads((root / DESCRIPTION).read_text(encoding="utf-8"))
+        basedir, source = str(described["basedir"]), str(described["source"])
+        command = [str(part) for part in described["command"]]
+        environment = {str(name): str(value) for name, value in described["environment"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BuildNotFound(
+            f"build {label}: {root / DESCRIPTION} is unreadable: {error}",
+            hint=f"delete {root} and install it again: ibench servers install",
+        ) from error
+    here = str(root.resolve())
+    return identify(
+        label,
+        Path(basedir.replace(ROOT, here)),
+        tuple(part.replace(ROOT, here) for part in command),
+        source=source,
+        environment={name: value.replace(ROOT, here) for name, value in environment.items()},
+    )

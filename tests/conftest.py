@@ -1,0 +1,31 @@
+"""What every test may use: a workspace of its own, the server build, a browser."""
+
+from pathlib import Path
+
+import pytest
+
+from ibench_lib import paths
+from ibench_lib.chromium import find_chromium
+from ibench_lib.paths import Workspace
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.find import find_build
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """A workspace in which nothing exists yet."""
+    return Workspace(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def build() -> Build:
+    """The server that experiments call `system`. Without one the tests fail: `make test` brings it."""
+    return find_build("system", paths.workspace())
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Path:
+    """The browser's program, for playwright's `executable_path`. `make test` brings it."""
+    found = find_chromium(paths.workspace())
+    assert found, "no Chromium on this machine; `make test` brings it"
+    return found
