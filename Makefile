@@ -1,0 +1,53 @@
+# Two commands to know: `make demo` and `make test`. Both bring what they need; what is done is not done again.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo posts test check fix lab clean env server chromium lock
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: server ## run the small benchmark on a real server and build its post
+	@$(BIN)/ibench run experiments/demo.yaml
+	@$(BIN)/ibench post papermill_params/insert_benchmark/demo.yml
+
+posts: env ## build every post in papermill_params/
+	@for post in papermill_params/*/*.yml; do $(BIN)/ibench post "$$post" || exit; done
+
+test: server chromium ## run all tests
+	@$(BIN)/python -m pytest
+
+check: env ## lint, format, types, docs, import rules; changes nothing
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/python tools/notebooks.py --check
+	@$(BIN)/python tools/write_docs.py --check
+	@$(BIN)/python -m pytest -q tests/test_repository.py
+
+fix: env ## mend what `make check` finds and a tool can mend
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+	@$(BIN)/python tools/notebooks.py
+	@$(BIN)/python tools/write_docs.py
+
+lab: env ## open JupyterLab on the notebooks
+	@$(BIN)/jupyter lab notebooks
+
+clean: ## remove caches and built posts; never a measurement in data/runs
+	@rm -rf data/posts .mypy_cache .ruff_cache .pytest_cache
+	@find . -path ./.venv -prune -o -path ./data -prune -o -name __pycache__ -type d -exec rm -rf {} +
+
+env: ## make the Python environment in .venv
+	@$(PYTHON) tools/environment.py
+
+server: env ## get a database server when there is none
+	@$(BIN)/python tools/provide.py server
+
+chromium: env ## get headless Chromium, which the tests need, when there is none
+	@$(BIN)/python tools/provide.py chromium
+
+lock: ## resolve requirements.lock anew from pyproject.toml (needs uv)
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --fork-strategy fewest \
+		--generate-hashes --no-header --no-annotate -o requirements.lock

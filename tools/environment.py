@@ -1,0 +1,151 @@
+"""Make the Python environment in .venv from requirements.lock; nothing happens when it is made. Standard library only.
+
+uv does it when it is on PATH; else venv and pip do, and where Debian has left pip out, the pip of its own package
+python3-pip-whl, unpacked without root. Every package is checked against the hashes of the lock.
+"""
+
+import glob
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import types
+
+OLDEST = (3, 11)
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LOCK = os.path.join(ROOT, "requirements.lock")
+VENV = os.path.join(ROOT, ".venv")
+VENV_PYTHON = os.path.join(VENV, "bin", "python")
+STAMP = os.path.join(VENV, "ibench-environment")
+
+
+def main():
+    wanted = fingerprint()
+    if is_done(wanted):
+        return
+    uv = shutil.which("uv")
+    if uv and make_with_uv(uv):
+        tool = "uv"
+    else:
+        make_with_pip()
+        tool = "pip"
+    with open(STAMP, "w", encoding="utf-8") as file:
+        file.write(wanted)
+    say(f"environment ready in .venv (by {tool})")
+
+
+def fingerprint():
+    """What an environment depends on: the lock, the project's metadata, and the place (its scripts hold their path)."""
+    digest = hashlib.sha256(ROOT.encode())
+    for path in (LOCK, os.path.join(ROOT, "pyproject.toml")):
+        with open(path, "rb") as file:
+            digest.update(file.read())
+    return digest.hexdigest()
+
+
+def is_done(wanted):
+    try:
+        with open(STAMP, encoding="utf-8") as file:
+            return file.read() == wanted and succeeds([VENV_PYTHON, "-c", ""])
+    except OSError:
+        return False
+
+
+def make_with_uv(uv):
+    """True when uv has made it; whatever stops uv need not stop pip."""
+    say("making the environment in .venv with uv")
+    oldest = ".".join(map(str, OLDEST))
+    sync = [uv, "pip", "sync", "-q", "--python", VENV_PYTHON, "--require-hashes", LOCK]
+    project = [uv, "pip", "install", "-q", "--python", VENV_PYTHON, "--no-deps", "--no-build-isolation", "-e", ROOT]
+    venv = [uv, "venv", "-q", "--clear", "--python", f">={oldest}", VENV]
+    for command in ([] if is_usable(VENV_PYTHON) else [venv]) + [sync, project]:
+        if subprocess.call(command, cwd=ROOT) != 0:
+            say("uv did not manage; trying venv and pip")
+            return False
+    return True
+
+
+def make_with_pip():
+    if not is_usable(VENV_PYTHON):
+        python = find_python()
+        say(f"making the environment in .venv with {python} and pip (the first time takes a minute or two)")
+        if os.path.isdir(VENV):
+            shutil.rmtree(VENV)
+        # Without pip: Debian's python3 cannot make one with pip unless python3-venv is installed.
+        run([python, "-m", "venv", "--without-pip", VENV], "python3 has no venv module: apt-get install python3-venv")
+    else:
+        say("bringing .venv up to date with pip")
+    with tempfile.TemporaryDirectory(prefix=".pip-", dir=VENV) as scratch:
+        pip = [*find_pip(scratch), "install", "-q", "--no-input", "--disable-pip-version-check", "--no-deps"]
+        hint = "the network and the package index must be reachable; then again"
+        run([*pip, "--require-hashes", "--only-binary=:all:", "-r", LOCK], hint)
+        run([*pip, "--no-build-isolation", "-e", ROOT], hint)
+
+
+def find_python():
+    """The interpreter that runs this, else a newer one on PATH."""
+    names = ["python3"] + [f"python3.{minor}" for minor in range(19, OLDEST[1] - 1, -1)]
+    for candidate in [sys.executable] + [shutil.which(name) for name in names]:
+        if candidate and is_usable(candidate):
+            return candidate
+    needed, have = ".".join(map(str, OLDEST)), ".".join(map(str, sys.version_info[:2]))
+    sys.exit(
+        f"python3 is {have}, ibench needs {needed} or later: install one (or uv, which brings its own), then again"
+    )
+
+
+def is_usable(python):
+    return succeeds([python, "-c", f"import sys; sys.exit(sys.version_info[:2] < {OLDEST})"])
+
+
+def find_pip(scratch):
+    """The command line of a pip that installs into .venv."""
+    pip = [VENV_PYTHON, "-m", "pip"]
+    if succeeds([*pip, "--version"]) or succeeds([VENV_PYTHON, "-m", "ensurepip"]):
+        return pip
+    say("this python3 comes without pip; unpacking Debian's pip for this one use")
+    unpack_pip_package(scratch)
+    wheels = glob.glob(os.path.join(scratch, "root", "usr", "share", "python-wheels", "pip-*.whl"))
+    if len(wheels) != 1:
+        sys.exit("the package python3-pip-whl has no pip in it: install python3-venv, then again")
+    return [VENV_PYTHON, os.path.join(wheels[0], "pip")]
+
+
+def unpack_pip_package(scratch):
+    # The library's own apt module, without ibench_lib/__init__.py: that may import what is not installed yet.
+    package = types.ModuleType("ibench_lib")
+    package.__path__ = [os.path.join(ROOT, "ibench_lib")]
+    sys.modules["ibench_lib"] = package
+    from pathlib import Path
+
+    from ibench_lib import debian
+    from ibench_lib.errors import IbenchError
+
+    root = Path(scratch) / "root"
+    root.mkdir()
+    try:
+        debian.unpack(["python3-pip-whl"], root)
+    except IbenchError as error:
+        sys.exit(f"{error.detail or ''}\nno pip: {error.what}\ninstall the package python3-venv, then again")
+
+
+def run(command, hint):
+    if subprocess.call(command, cwd=ROOT) != 0:
+        sys.exit(f"failed: {' '.join(command)}\n{hint}")
+
+
+def succeeds(command):
+    try:
+        return subprocess.call(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0
+    except OSError:
+        return False
+
+
+def say(text):
+    print(f"ibench: {text}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
