@@ -15,8 +15,8 @@ def schema_document() -> str:
         "<!-- Written by tools/write_docs.py from ibench_lib/schema.py: change that, then `make fix`. -->",
         "# Tables of a run",
         "",
-        f"Format version {schema.SCHEMA_VERSION}. A run is one directory, `data/runs/<run_id>/`, with a manifest.json and",
-        "one Parquet file per table below. `ibench sql` shows each table of all runs as a view of the same name.",
+        f"Format version {schema.SCHEMA_VERSION}. A run is one directory, `data/runs/<run_id>/`, with a manifest.json",
+        "and one Parquet file per table below. `ibench sql` shows each table of all runs as a view of the same name.",
         "",
         *_introduction(),
     ]
