@@ -76,12 +76,13 @@ class ExperimentProgress:
 
 def _rates(workers: list[WorkerState]) -> str:
     """What all workers did in their last full second, such as `46,100 rows/s in, 9,800 queries/s`."""
+    heard = [state for state in workers if state.seconds]
     parts = []
     for operation, column, unit in (("insert", "rows", "rows/s in"), ("delete", "rows", "rows/s out")):
-        values = [state.seconds[-1][column] for state in workers if state.worker.operation == operation and state.seconds]
+        values = [state.seconds[-1][column] for state in heard if state.worker.operation == operation]
         if values:
             parts.append(f"{sum(values):,} {unit}")
-    queries = [state.seconds[-1]["ops"] for state in workers if state.worker.role == "querier" and state.seconds]
+    queries = [state.seconds[-1]["ops"] for state in heard if state.worker.role == "querier"]
     if queries:
         parts.append(f"{sum(queries):,} queries/s")
     return ", ".join(parts)

@@ -21,7 +21,8 @@ import pymysql
 
 from ibench_lib.capture.history_list import HistoryListSampler
 from ibench_lib.capture.host_facts import host_facts
-from ibench_lib.client.connection import Connection, ConnectionLost, StatementError
+from ibench_lib.client.connection import Connection
+from ibench_lib.client.wire import ConnectionLost, StatementError
 from ibench_lib.errors import IbenchError, Interrupted, RunFailed, ServerLost
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake import manifest as records
@@ -157,10 +158,10 @@ class _Run:
     def _create_tables(self, address: dict[str, Any], tables: list[str]) -> None:
         connection = Connection(address, None, timeout_s=60)
         try:
-            connection.execute(f"CREATE DATABASE {DATABASE}".encode())
-            connection.execute(f"USE {DATABASE}".encode())
+            connection.query(f"CREATE DATABASE {DATABASE}")
+            connection.query(f"USE {DATABASE}")
             for table in tables:
-                connection.execute(insert_benchmark.create_table(table).encode())
+                connection.query(insert_benchmark.create_table(table))
                 self._rows_by_table[table] = 0
         except (ConnectionLost, StatementError) as error:
             raise RunFailed(f"run {self.manifest.run_id}: creating the tables: {error}") from error

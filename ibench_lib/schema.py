@@ -126,7 +126,7 @@ _COUNTS = pa.list_(pa.field("element", pa.uint32(), nullable=False))
 
 OPS = Table(
     "ops",
-    "One row per second, worker and operation while its worker was at work; a second without an answer is a row of zeros.",
+    "One row per second, worker and operation while the worker was at work; a second without an answer has zeros.",
     ("run_id", "step_id", "worker", "operation", "second"),
     (
         _RUN_ID,

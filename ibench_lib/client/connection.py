@@ -1,44 +1,33 @@
-"""One client connection: sends statements as bytes and says how many rows came back or were changed."""
+"""One client connection: PyMySQL comes in, the wire does the work."""
 
 from __future__ import annotations
 
 import contextlib
-from typing import Any
+import socket
+from typing import Any, cast
 
 import pymysql
-from pymysql.constants import CR, ER
+from pymysql.constants import CLIENT, CR
+
+from ibench_lib.client.wire import COM_QUERY, ConnectionLost, StatementError, Wire
 
 # Codes that the client library itself makes up; every other code is an answer of the server.
 _LOST = frozenset({CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST, CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, 2055})
-_RETRYABLE = frozenset({ER.LOCK_DEADLOCK, ER.LOCK_WAIT_TIMEOUT})
-
-
-class ConnectionLost(Exception):
-    """The connection broke while a statement was in flight: its outcome is unknown."""
-
-
-class StatementError(Exception):
-    """The server answered with an error. `retryable` for a deadlock (1213) or a lock wait timeout (1205)."""
-
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(f"({code}) {message}")
-        self.code = code
-        self.retryable = code in _RETRYABLE
 
 
 class Connection:
-    """A connection with autocommit and bounded reads: a server that stops answering is an error, not a hang.
+    """A connection with autocommit and bounded waits: a server that stops answering is an error, not a hang.
 
     Parameters
     ----------
     address : keyword arguments of where and who: `unix_socket` or `host` and `port`, `user`, `password`.
     database : default schema, or None.
-    timeout_s : how long a statement may take before the connection counts as lost.
+    timeout_s : how long the server may be silent before the connection counts as lost.
     """
 
     def __init__(self, address: dict[str, Any], database: str | None, timeout_s: float) -> None:
         try:
-            self._connection = pymysql.connect(
+            connection = pymysql.connect(
                 **address,
                 database=database,
                 autocommit=True,
@@ -49,31 +38,35 @@ class Connection:
             )
         except pymysql.err.MySQLError as error:
             raise _translate(error) from error
+        self._connection = connection
+        deprecate_eof = bool(connection.client_flag & CLIENT.DEPRECATE_EOF)
+        connected: socket.socket = cast(Any, connection)._sock  # it has no public name
+        self._wire = Wire(connected, deprecate_eof=deprecate_eof, timeout_s=timeout_s)
+        self.execute = self._wire.execute
 
-    def execute(self, statement: bytes) -> int:
-        """Run one statement. Returns the rows it changed or, for a query, the rows it returned.
+    def query(self, statement: str) -> int:
+        """Run one SQL text. Returns the rows it changed or returned.
 
         Raises
         ------
         StatementError : the server answered with an error.
         ConnectionLost : the connection broke or timed out; the outcome is unknown.
         """
-        try:
-            return int(self._connection.query(statement))
-        except (pymysql.err.MySQLError, OSError) as error:
-            raise _translate(error) from error
+        return self._wire.execute(COM_QUERY + statement.encode())
 
     def scalar(self, query: str) -> int | None:
-        """First column of the first row as an integer, or None for NULL."""
-        with self._connection.cursor() as cursor:
-            try:
+        """First column of the first row as an integer, or None for NULL. Raises as `query` does."""
+        try:
+            with self._connection.cursor() as cursor:
                 cursor.execute(query)
                 row = cursor.fetchone()
-            except (pymysql.err.MySQLError, OSError) as error:
-                raise _translate(error) from error
+        except (pymysql.err.MySQLError, OSError) as error:
+            raise _translate(error) from error
+        finally:
+            with contextlib.suppress(OSError):
+                self._wire.take_over()
         assert row is not None
-        value = row[0]
-        return None if value is None else int(value)
+        return None if row[0] is None else int(row[0])
 
     def close(self) -> None:
         """Close without a word to the server where the connection is broken already."""

@@ -11,10 +11,11 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from ibench_lib.client.connection import Connection, ConnectionLost, StatementError
+from ibench_lib.client.connection import Connection
 from ibench_lib.client.coupling import Coupling
 from ibench_lib.client.histogram import quantile_us
 from ibench_lib.client.recorder import SecondRecorder
+from ibench_lib.client.wire import ConnectionLost, StatementError
 
 MAX_RETRIES = 10
 
@@ -55,7 +56,7 @@ class Role:
         return []
 
     def next_statement(self) -> bytes:
-        """The next statement. Runs outside the timed part."""
+        """The next command for `Connection.execute`. Runs outside the timed part."""
         raise NotImplementedError
 
 

@@ -1,7 +1,8 @@
 """What the Insert Benchmark's client processes send: rows, deletes, queries, index DDL.
 
-The same seed gives each client the same rows and the same queries. A role is a source of statements for the load loop
-(`client/load.py`): `next_statement` makes the statement outside the timed part.
+A statement is a whole command of the protocol, its first byte included (`client/wire.py`). The same seed gives each
+client the same rows and the same queries. A role is a source of statements for the load loop (`client/load.py`), made
+outside the timed part.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 
 from ibench_lib.client.connection import Connection
 from ibench_lib.client.load import Probe, Role
+from ibench_lib.client.wire import COM_QUERY
 
 CASH_REGISTERS = 1_000
 CUSTOMERS = 100_000
@@ -38,7 +40,7 @@ class InsertRows:
 
     def __init__(self, table: str, rows_per_commit: int, seed: np.random.SeedSequence) -> None:
         columns = "dateandtime,cashregisterid,customerid,productid,price,data"
-        self._prefix = f"INSERT INTO {table} ({columns}) VALUES ".encode()
+        self._prefix = COM_QUERY + f"INSERT INTO {table} ({columns}) VALUES ".encode()
         self._random = np.random.Generator(np.random.PCG64(seed))
         self._statements_per_block = max(1, _BLOCK_ROWS // rows_per_commit)
         self._rows_per_commit = rows_per_commit
@@ -120,9 +122,12 @@ class Deleter(Role):
             self._low += self._rows_per_commit
         self._statements += 1
         return (
-            f"DELETE FROM {self._table} WHERE transactionid >= {self._low} "
-            f"ORDER BY transactionid ASC LIMIT {self._rows_per_commit}"
-        ).encode()
+            COM_QUERY
+            + (
+                f"DELETE FROM {self._table} WHERE transactionid >= {self._low} "
+                f"ORDER BY transactionid ASC LIMIT {self._rows_per_commit}"
+            ).encode()
+        )
 
     def _read_min(self, name: str) -> Probe:
         probe = Probe.of(self._connection, name, f"SELECT min(transactionid) FROM {self._table}")
@@ -148,7 +153,7 @@ class RangeQuerier(Role):
             ("price,dateandtime,customerid", "pdc", "price >=", "price,dateandtime,customerid", PRICES),
         )
         self._heads = [
-            f"SELECT {columns} FROM {table} FORCE INDEX ({table}_{index}) WHERE {condition} ".encode()
+            COM_QUERY + f"SELECT {columns} FROM {table} FORCE INDEX ({table}_{index}) WHERE {condition} ".encode()
             for columns, index, condition, _, _ in shapes
         ]
         self._tails = [f" ORDER BY {order} LIMIT {QUERY_LIMIT}".encode() for _, _, _, order, _ in shapes]
@@ -182,7 +187,8 @@ class PointQuerier(Role):
             self._high = max(self._low + 1, highest)
         self._queries += 1
         ids = ",".join(map(str, self._random.integers(self._low, self._high, POINT_IDS).tolist()))
-        return f"SELECT transactionid,productid,data FROM {self._table} WHERE transactionid IN ({ids})".encode()
+        query = f"SELECT transactionid,productid,data FROM {self._table} WHERE transactionid IN ({ids})"
+        return COM_QUERY + query.encode()
 
 
 class Indexer(Role):
@@ -198,10 +204,13 @@ class Indexer(Role):
     def next_statement(self) -> bytes:
         table = self._table
         return (
-            f"ALTER TABLE {table} ADD INDEX {table}_marketsegment (productid, customerid, price), "
-            f"ADD INDEX {table}_registersegment (cashregisterid, customerid, price), "
-            f"ADD INDEX {table}_pdc (price, dateandtime, customerid)"
-        ).encode()
+            COM_QUERY
+            + (
+                f"ALTER TABLE {table} ADD INDEX {table}_marketsegment (productid, customerid, price), "
+                f"ADD INDEX {table}_registersegment (cashregisterid, customerid, price), "
+                f"ADD INDEX {table}_pdc (price, dateandtime, customerid)"
+            ).encode()
+        )
 
 
 def make_role(spec: dict[str, Any], connection: Connection) -> Role:

@@ -17,17 +17,20 @@ def test_it_sees_purge_held_back_by_an_open_read_view(build: Build, tmp_path: Pa
         writer = pymysql.connect(**address, autocommit=True)
         reader = pymysql.connect(**address)
         origin_ns = time.monotonic_ns()
-        with HistoryListSampler(address, origin_ns, lambda t, value: samples.append((t, value))) as sampler:
-            with writer.cursor() as write, reader.cursor() as read:
-                write.execute("CREATE DATABASE d")
-                write.execute("CREATE TABLE d.t (a INT PRIMARY KEY, b INT) ENGINE=InnoDB")
-                write.execute("INSERT INTO d.t VALUES (1, 0)")
-                before = sampler.read_once()
-                read.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
-                for number in range(500):
-                    write.execute("UPDATE d.t SET b = %s", (number,))
-                after = sampler.read_once()
-                time.sleep(2.2)
+        with (
+            HistoryListSampler(address, origin_ns, lambda t, value: samples.append((t, value))) as sampler,
+            writer.cursor() as write,
+            reader.cursor() as read,
+        ):
+            write.execute("CREATE DATABASE d")
+            write.execute("CREATE TABLE d.t (a INT PRIMARY KEY, b INT) ENGINE=InnoDB")
+            write.execute("INSERT INTO d.t VALUES (1, 0)")
+            before = sampler.read_once()
+            read.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+            for number in range(500):
+                write.execute("UPDATE d.t SET b = %s", (number,))
+            after = sampler.read_once()
+            time.sleep(2.2)
         assert before is not None and after is not None
         assert after - before >= 450
         assert sampler.null_reason is None

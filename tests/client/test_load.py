@@ -1,9 +1,9 @@
 import time
 from typing import Any
 
-from ibench_lib.client.connection import ConnectionLost, StatementError
 from ibench_lib.client.load import MAX_RETRIES, Load, Role
 from ibench_lib.client.recorder import SecondRecorder
+from ibench_lib.client.wire import ConnectionLost, StatementError
 
 
 class ScriptedConnection:

@@ -92,7 +92,7 @@ def test_manifests_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     with pytest.raises(LakeError, match="run r1: no manifest"):
         read_manifest(run_dir)
     (run_dir / "manifest.json").write_text("{")
-    with pytest.raises(LakeError, match="run r1: manifest.json is unreadable"):
+    with pytest.raises(LakeError, match=r"run r1: manifest\.json is unreadable"):
         read_manifest(run_dir)
     write_manifest(run_dir, manifest("r1", schema_version=SCHEMA_VERSION + 1, tool_version="9.9"))
     with pytest.raises(LakeError, match=f"has format {SCHEMA_VERSION + 1}") as caught:

@@ -29,7 +29,8 @@ def spec(**changes: Any) -> dict[str, Any]:
 
 
 def rows_of(statement: bytes) -> list[tuple[str, ...]]:
-    text = statement.decode()
+    assert statement[:1] == b"\x03"
+    text = statement[1:].decode()
     head = "INSERT INTO pi1 (dateandtime,cashregisterid,customerid,productid,price,data) VALUES "
     assert text.startswith(head)
     found = ROW.findall(text)
@@ -69,7 +70,7 @@ def test_same_seed_same_rows_and_other_clients_get_others() -> None:
 def test_range_queries_are_the_three_forms_with_their_indexes() -> None:
     querier = make_role(spec(role="querier", query="range"), connection=None)  # type: ignore[arg-type]
     assert isinstance(querier, RangeQuerier)
-    texts = [querier.next_statement().decode() for _ in range(3_000)]
+    texts = [querier.next_statement()[1:].decode() for _ in range(3_000)]
     forms = {re.sub(r"\d+ ORDER", "X ORDER", text) for text in texts}
     assert forms == {
         "SELECT productid,customerid,price FROM pi1 FORCE INDEX (pi1_marketsegment) WHERE productid >= X "

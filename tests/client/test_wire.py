@@ -1,0 +1,303 @@
+"""Answers recorded from MariaDB 10.11.19, whole, cut at every byte, and damaged."""
+
+import random
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from ibench_lib.client.wire import (
+    LARGEST_PACKET,
+    Answer,
+    ConnectionLost,
+    ProtocolError,
+    StatementError,
+    Wire,
+    packets,
+    rows_of_whole_answer,
+)
+
+_COLUMNS = (
+    "01000001031b00000203646566016401740174016101610c3f000b0000000303500000001b00000303646566016401740174016201620c2d00"
+    "50000000fd00000000001b00000403646566016401740174016301630c3f00130000000c8000000000"
+)
+INSERT_3 = bytes.fromhex(
+    "2e00000100030002000000265265636f7264733a203320204475706c6963617465733a203020205761726e696e67733a2030"
+)
+DELETE_0 = bytes.fromhex("0700000100000002000000")
+TEXT_3 = bytes.fromhex(
+    _COLUMNS + "05000005fe00002200180000060131017813323032332d30312d30312030303a30303a3030060000070132027979fb17"
+    "00000801330013323032342d30352d30362030373a30383a303905000009fe00002200"
+)
+TEXT_3_NO_EOF = bytes.fromhex(
+    _COLUMNS + "180000050131017813323032332d30312d30312030303a30303a3030060000060132027979fb1700000701330013323032"
+    "342d30352d30362030373a30383a303907000008fe000022000000"
+)
+BINARY_3 = bytes.fromhex(
+    _COLUMNS + "05000005fe000002000d000006000001000000017804e7070101090000070010020000000279790f0000080000030000000007"
+    "e807050607080905000009fe00000200"
+)
+BINARY_3_NO_EOF = bytes.fromhex(
+    _COLUMNS + "0d000005000001000000017804e7070101090000060010020000000279790f0000070000030000000007e8070506070809"
+    "07000008fe000002000000"
+)
+EMPTY = bytes.fromhex(
+    "01000001011b00000203646566016401740174016101610c3f000b00000003035000000005000003fe0000020005000004fe00000200"
+)
+EMPTY_NO_EOF = bytes.fromhex(
+    "01000001011b00000203646566016401740174016101610c3f000b00000003035000000007000003fe000002000000"
+)
+ERROR = bytes.fromhex("2a000001ff1e04233432533232556e6b6e6f776e20636f6c756d6e20276e6f70652720696e202753454c45435427")
+ERROR_INSTEAD_OF_ROWS = bytes.fromhex(
+    "01000001021c0000020364656601640274320174016101610c3f000b0000000303500000003700000303646566000000212873656c6563742062"
+    "2066726f6d20742077686572652061203e3d2074322e6129000c2d0050000000fd000027000005000004fe0000220029000005ffda0423323130"
+    "303053756271756572792072657475726e73206d6f7265207468616e203120726f77"
+)
+
+GOOD = [
+    pytest.param(INSERT_3, False, 3, id="insert"),
+    pytest.param(DELETE_0, False, 0, id="delete"),
+    pytest.param(DELETE_0, True, 0, id="delete, deprecate EOF"),
+    pytest.param(TEXT_3, False, 3, id="text"),
+    pytest.param(TEXT_3_NO_EOF, True, 3, id="text, deprecate EOF"),
+    pytest.param(BINARY_3, False, 3, id="binary"),
+    pytest.param(BINARY_3_NO_EOF, True, 3, id="binary, deprecate EOF"),
+    pytest.param(EMPTY, False, 0, id="no rows"),
+    pytest.param(EMPTY_NO_EOF, True, 0, id="no rows, deprecate EOF"),
+]
+
+
+def eof_packets(deprecate_eof: bool) -> int:
+    return 1 if deprecate_eof else 2
+
+
+def scan(pieces: list[bytes], deprecate_eof: bool) -> int:
+    answer = Answer(deprecate_eof=deprecate_eof)
+    done = [answer.feed(piece) for piece in pieces]
+    assert done == [False] * (len(pieces) - 1) + [True]
+    return answer.rows
+
+
+def packet(number: int, body: bytes) -> bytes:
+    return len(body).to_bytes(3, "little") + bytes([number & 0xFF]) + body
+
+
+def result(rows: list[bytes]) -> bytes:
+    """A one-column text result with these row packets."""
+    definition = EMPTY[5 : 5 + 4 + 0x1B]
+    parts = [packet(1, b"\x01"), definition, packet(3, b"\xfe\0\0\2\0")]
+    parts += [packet(4 + number, row) for number, row in enumerate(rows)]
+    return b"".join([*parts, packet(4 + len(rows), b"\xfe\0\0\2\0")])
+
+
+@pytest.mark.parametrize(("data", "deprecate_eof", "rows"), GOOD)
+def test_whole_answers_are_counted_by_both_ways(data: bytes, deprecate_eof: bool, rows: int) -> None:
+    assert rows_of_whole_answer(data, eof_packets(deprecate_eof)) == rows
+    assert scan([data], deprecate_eof) == rows
+
+
+@pytest.mark.parametrize(("data", "deprecate_eof", "rows"), GOOD)
+def test_answers_cut_at_every_byte(data: bytes, deprecate_eof: bool, rows: int) -> None:
+    for cut in range(1, len(data)):
+        assert rows_of_whole_answer(data[:cut], eof_packets(deprecate_eof)) < 0, f"cut at {cut} looked whole"
+        assert scan([data[:cut], data[cut:]], deprecate_eof) == rows
+    assert scan([bytes([byte]) for byte in data], deprecate_eof) == rows
+
+
+@pytest.mark.parametrize(("data", "deprecate_eof", "rows"), GOOD)
+def test_bytes_after_an_answer_are_noticed(data: bytes, deprecate_eof: bool, rows: int) -> None:
+    for extra in (b"\0", DELETE_0, data):
+        assert rows_of_whole_answer(data + extra, eof_packets(deprecate_eof)) < 0
+        with pytest.raises(ProtocolError, match="after the end of an answer"):
+            Answer(deprecate_eof=deprecate_eof).feed(data + extra)
+
+
+@pytest.mark.parametrize("data", [ERROR, ERROR_INSTEAD_OF_ROWS])
+def test_error_packets_first_and_in_mid_result_cut_at_every_byte(data: bytes) -> None:
+    for cut in range(1, len(data) + 1):
+        assert rows_of_whole_answer(data[:cut], 2) < 0
+        answer = Answer(deprecate_eof=False)
+        with pytest.raises(StatementError) as caught:
+            answer.feed(data[:cut])
+            answer.feed(data[cut:])
+        assert caught.value.code in (1054, 1242)
+    assert "Subquery returns more than 1 row" in str(caught.value) or "Unknown column 'nope'" in str(caught.value)
+    assert not caught.value.retryable
+
+
+@pytest.mark.parametrize("code", [1205, 1213])
+def test_deadlock_and_lock_wait_are_retryable(code: int) -> None:
+    with pytest.raises(StatementError) as caught:
+        Answer(deprecate_eof=False).feed(packet(1, b"\xff" + code.to_bytes(2, "little") + b"#40001try again"))
+    assert caught.value.retryable
+    assert str(caught.value) == f"({code}) try again"
+
+
+def test_an_error_packet_without_sql_state_and_of_any_number_is_read() -> None:
+    with pytest.raises(StatementError, match=r"\(1927\) Connection was killed"):
+        Answer(deprecate_eof=False).feed(packet(0, b"\xff" + (1927).to_bytes(2, "little") + b"Connection was killed"))
+
+
+@pytest.mark.parametrize("count", [250, 251, 252, 300, 1000])
+def test_sequence_numbers_wrap(count: int) -> None:
+    data = result([b"\x05hello"] * count)
+    assert rows_of_whole_answer(data, 2) == count
+    assert scan([data], False) == count
+    assert scan([data[i : i + 7] for i in range(0, len(data), 7)], False) == count
+
+
+def test_rows_that_begin_like_other_packets_are_rows() -> None:
+    null_row, empty_row, eof_like = b"\xfb", b"\x00", b"\xfe" + (20).to_bytes(8, "little") + b"x" * 20
+    data = result([null_row, empty_row, eof_like, b"\x05\x05\0\0\x07\xfe"])
+    assert rows_of_whole_answer(data, 2) == 4
+    assert scan([data], False) == 4
+
+
+def test_a_row_of_16_megabytes_is_one_row() -> None:
+    value = b"x" * (LARGEST_PACKET + 10)
+    row = b"\xfe" + len(value).to_bytes(8, "little") + value
+    definition = EMPTY[5 : 5 + 4 + 0x1B]
+    data = b"".join(
+        [
+            packet(1, b"\x01"),
+            definition,
+            packet(3, b"\xfe\0\0\2\0"),
+            packet(4, row[:LARGEST_PACKET]),
+            packet(5, row[LARGEST_PACKET:]),
+            packet(6, b"\x05hello"),
+            packet(7, b"\xfe\0\0\2\0"),
+        ]
+    )
+    step = 1 << 16
+    assert scan([data[i : i + step] for i in range(0, len(data), step)], False) == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (packet(1, b"\xfb/etc/passwd" + b"x" * 10), "starts with 0xfb"),
+        (packet(1, b"\xfe\0\0\2\0" + b"x" * 10), "starts with 0xfe"),
+        (packet(2, b"\0\0\0\2\0\0\0"), "packet 2 where 1 was due"),
+        (packet(1, b""), "empty packet"),
+        (packet(1, b"\x02xxxxxxxx"), "no lone number"),
+        (packet(1, b"\x00\xfc\x01"), "torn"),
+        (TEXT_3[:5] + packet(2, b"x" * 20) * 2, "packet 2 where 3 was due"),
+        (packet(1, b"\x01") + packet(2, b"x" * 20) + packet(3, b"\x05hello"), "no EOF packet after"),
+        (packet(1, b"\0\0\0\x0a\0\0\0"), "more than one result"),
+        (result([b"\x01a"])[:-2] + b"\x0a\0", "more than one result"),
+    ],
+)
+def test_what_is_no_answer_is_an_error(data: bytes, words: str) -> None:
+    with pytest.raises(ProtocolError, match=words):
+        Answer(deprecate_eof=False).feed(data)
+
+
+def test_no_damage_makes_either_way_raise_anything_else_or_hang() -> None:
+    """Random damage: a count, not whole yet, or an error of ours; and the two ways never disagree on a count."""
+    chance = random.Random(5)
+    for data, deprecate_eof, _ in (parameter.values for parameter in GOOD):
+        for _ in range(3_000):
+            damaged = bytearray(data)
+            for _ in range(chance.randint(1, 3)):
+                damaged[chance.randrange(len(damaged))] = chance.choice(
+                    (0, 1, 0xFB, 0xFC, 0xFE, 0xFF, chance.randrange(256))
+                )
+            fast = rows_of_whole_answer(bytes(damaged), eof_packets(deprecate_eof))
+            answer = Answer(deprecate_eof=deprecate_eof)
+            try:
+                whole = answer.feed(bytes(damaged))
+            except (ProtocolError, StatementError):
+                continue
+            if whole and fast >= 0:
+                assert fast == answer.rows
+
+
+def test_a_command_longer_than_a_packet_is_split() -> None:
+    command = b"\x03" + b"x" * (2 * LARGEST_PACKET)
+    sent = packets(command)
+    sizes, bodies, position = [], [], 0
+    while position < len(sent):
+        length = int.from_bytes(sent[position : position + 3], "little")
+        assert sent[position + 3] == len(sizes)
+        sizes.append(length)
+        bodies.append(sent[position + 4 : position + 4 + length])
+        position += 4 + length
+    assert sizes == [LARGEST_PACKET, LARGEST_PACKET, 1]
+    assert b"".join(bodies) == command
+    assert packets(b"x" * LARGEST_PACKET)[-4:] == b"\0\0\0\1", "a full packet is followed by an empty one"
+
+
+@contextmanager
+def server(script: Callable[[socket.socket], None], timeout_s: float = 5.0) -> Iterator[Wire]:
+    """A wire to a peer that runs `script` in a thread."""
+    ours, theirs = socket.socketpair()
+    thread = threading.Thread(target=lambda: (script(theirs), theirs.close()), daemon=True)
+    thread.start()
+    try:
+        yield Wire(ours, deprecate_eof=False, timeout_s=timeout_s)
+    finally:
+        ours.close()
+        thread.join(5)
+
+
+def test_an_answer_in_pieces_is_put_together() -> None:
+    def drip(peer: socket.socket) -> None:
+        assert peer.recv(100) == packets(b"\x03SELECT 1")
+        for cut in range(0, len(TEXT_3), 11):
+            peer.sendall(TEXT_3[cut : cut + 11])
+            time.sleep(0.002)
+
+    with server(drip) as wire:
+        assert wire.execute(b"\x03SELECT 1") == 3
+
+
+def test_an_error_leaves_the_connection_usable() -> None:
+    def answer_twice(peer: socket.socket) -> None:
+        for reply in (ERROR, INSERT_3):
+            peer.recv(100)
+            peer.sendall(reply)
+
+    with server(answer_twice) as wire:
+        with pytest.raises(StatementError):
+            wire.execute(b"\x03SELECT nope FROM t")
+        assert wire.execute(b"\x03INSERT") == 3
+
+
+@pytest.mark.parametrize("sent_before", [0, 3, 40])
+def test_a_connection_closed_in_mid_answer_is_lost(sent_before: int) -> None:
+    def hang_up(peer: socket.socket) -> None:
+        peer.recv(100)
+        peer.sendall(TEXT_3[:sent_before])
+
+    with server(hang_up) as wire, pytest.raises(ConnectionLost, match=r"closed|reset"):
+        wire.execute(b"\x03SELECT 1")
+
+
+@pytest.mark.parametrize("sent_before", [0, 40])
+def test_a_silent_server_is_lost_after_the_timeout_not_a_hang(sent_before: int) -> None:
+    def fall_silent(peer: socket.socket) -> None:
+        peer.recv(100)
+        peer.sendall(TEXT_3[:sent_before])
+        peer.recv(1)  # until the client gives up
+
+    began = time.monotonic()
+    with server(fall_silent, timeout_s=0.3) as wire, pytest.raises(ConnectionLost, match=r"no answer within 0\.3 s"):
+        wire.execute(b"\x03SELECT 1")
+    assert time.monotonic() - began < 5
+
+
+def test_a_server_that_drips_for_ever_is_lost_too() -> None:
+    def drip(peer: socket.socket) -> None:
+        peer.recv(100)
+        for byte in result([b"\x05hello"] * 5_000):
+            try:
+                peer.sendall(bytes([byte]))
+            except OSError:
+                return
+            time.sleep(0.001)
+
+    with server(drip, timeout_s=0.3) as wire, pytest.raises(ConnectionLost, match="no whole answer within"):
+        wire.execute(b"\x03SELECT 1")
