@@ -77,11 +77,11 @@ def make_with_pip():
         run([python, "-m", "venv", "--without-pip", VENV], "python3 has no venv module: apt-get install python3-venv")
     else:
         say("bringing .venv up to date with pip")
-    with tempfile.TemporaryDirectory(prefix=".pip-", dir=VENV) as scratch:
-        pip = [*find_pip(scratch), "install", "-q", "--no-input", "--disable-pip-version-check", "--no-deps"]
-        hint = "the network and the package index must be reachable; then again"
-        run([*pip, "--require-hashes", "--only-binary=:all:", "-r", LOCK], hint)
-        run([*pip, "--no-build-isolation", "-e", ROOT], hint)
+    bring_pip()
+    pip = [VENV_PYTHON, "-m", "pip", "install", "-q", "--no-input", "--disable-pip-version-check", "--no-deps"]
+    unreachable = "pip's words are above; the usual cause is a package index out of reach"
+    run([*pip, "--require-hashes", "--only-binary=:all:", "-r", LOCK], unreachable)
+    run([*pip, "--no-build-isolation", "-e", ROOT], "pip's words are above")
 
 
 def find_python():
@@ -100,17 +100,18 @@ def is_usable(python):
     return succeeds([python, "-c", f"import sys; sys.exit(sys.version_info[:2] < {OLDEST})"])
 
 
-def find_pip(scratch):
-    """The command line of a pip that installs into .venv."""
-    pip = [VENV_PYTHON, "-m", "pip"]
-    if succeeds([*pip, "--version"]) or succeeds([VENV_PYTHON, "-m", "ensurepip"]):
-        return pip
-    say("this python3 comes without pip; unpacking Debian's pip for this one use")
-    unpack_pip_package(scratch)
-    wheels = glob.glob(os.path.join(scratch, "root", "usr", "share", "python-wheels", "pip-*.whl"))
-    if len(wheels) != 1:
-        sys.exit("the package python3-pip-whl has no pip in it: install python3-venv, then again")
-    return [VENV_PYTHON, os.path.join(wheels[0], "pip")]
+def bring_pip():
+    if succeeds([VENV_PYTHON, "-m", "pip", "--version"]) or succeeds([VENV_PYTHON, "-m", "ensurepip"]):
+        return
+    say("this python3 comes without pip; taking it from Debian's package python3-pip-whl")
+    with tempfile.TemporaryDirectory(prefix=".pip-", dir=VENV) as scratch:
+        unpack_pip_package(scratch)
+        wheels = glob.glob(os.path.join(scratch, "root", "usr", "share", "python-wheels", "pip-*.whl"))
+        if len(wheels) != 1:
+            sys.exit("the package python3-pip-whl has no pip in it: install python3-venv, then again")
+        # A wheel is a zip file, and Python runs pip straight out of it.
+        pip = [VENV_PYTHON, os.path.join(wheels[0], "pip"), "install", "-q", "--disable-pip-version-check"]
+        run([*pip, "--no-index", wheels[0]], "pip's words are above")
 
 
 def unpack_pip_package(scratch):
