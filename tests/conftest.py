@@ -1,14 +1,20 @@
 """What every test may use: a workspace of its own, the server build, a browser."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from ibench_lib import paths
+from ibench_lib import debian, paths
 from ibench_lib.chromium import find_chromium
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
+
+# What playwright's driver needs and a bare machine lacks, where tools/provide.py had to unpack it.
+_driver_libraries = debian.library_folders(paths.workspace().build_dir("playwright-libraries"))
+if _driver_libraries:
+    os.environ["LD_LIBRARY_PATH"] = ":".join(map(str, _driver_libraries))
 
 
 @pytest.fixture
