@@ -16,11 +16,15 @@ def normalised(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def direct_dependencies(root: Path = ROOT) -> list[str]:
-    """Names of pyproject.toml's dependencies, development ones included, normalised and sorted."""
+def requirements(root: Path = ROOT) -> list[str]:
+    """pyproject.toml's dependencies as written, development ones included."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    requirements = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
-    return sorted(normalised(re.split(r"[<>=!~; \[]", requirement, maxsplit=1)[0]) for requirement in requirements)
+    return [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+
+
+def direct_dependencies(root: Path = ROOT) -> list[str]:
+    """Their names, normalised and sorted."""
+    return sorted(normalised(re.split(r"[<>=!~; \[]", text, maxsplit=1)[0]) for text in requirements(root))
 
 
 def locked_versions(root: Path = ROOT) -> dict[str, set[str]]:

@@ -1,0 +1,226 @@
+"""What holds for the repository as a whole: who imports whom, stored notebooks, pinned versions, derived documents."""
+
+import ast
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tools import conda, notebooks, write_docs
+
+ROOT = Path(__file__).resolve().parent.parent
+LIBRARY = "ibench_lib"
+
+LEAVES = {"errors", "paths", "schema", "metrics", "tether", "debian", "strict_yaml"}
+FRAME_SIDE = {"tables", "charts", "theme"}
+CAPTURE_SIDE = {"servers", "client", "workloads", "capture"}
+ANALYSIS_SIDE = FRAME_SIDE | {"post", "site"}
+MAY_IMPORT = {
+    **dict.fromkeys(LEAVES, LEAVES),
+    **{folder: LEAVES | {folder} for folder in CAPTURE_SIDE},
+    "workloads": LEAVES | {"workloads", "client"},
+    "lake": LEAVES | {"lake"},
+    **{module: FRAME_SIDE | {"errors", "schema", "metrics"} for module in FRAME_SIDE},
+}
+# Tables and charts take frames: files, servers and DuckDB are none of their business.
+CLOSED_TO_FRAMES = {"duckdb", "os", "pathlib", "io", "shutil", "subprocess", "socket", "pymysql"}
+
+Imports = dict[str, set[str]]
+
+
+def imports_of(path: Path) -> set[str]:
+    """Dotted names that a module imports; a name taken from a package counts as package.name."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: imports are absolute"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def part(module: str) -> str:
+    """The folder or top-level file that a module of the library belongs to: servers of ibench_lib.servers.find."""
+    return ([*module.split("."), "__init__"])[1]
+
+
+def library_imports() -> Imports:
+    modules: Imports = {}
+    for path in sorted((ROOT / LIBRARY).rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        modules[name] = imports_of(path)
+    return modules
+
+
+def parts_reached(start: str, modules: Imports) -> set[str]:
+    """Parts of the library that importing a module brings in, directly or not."""
+    reached: set[str] = set()
+    to_visit = [start]
+    visited = set()
+    while to_visit:
+        module = to_visit.pop()
+        if module in visited:
+            continue
+        visited.add(module)
+        for name in modules.get(module, set()):
+            target = name if name in modules else name.rpartition(".")[0]
+            if target in modules and target != LIBRARY:
+                reached.add(part(target))
+                to_visit.append(target)
+    return reached
+
+
+def violations(modules: Imports) -> list[str]:
+    """Every import that the rules of docs/architecture.md forbid."""
+    found = []
+    for module, imported in modules.items():
+        own = part(module)
+        for name in sorted(imported):
+            if name.split(".")[0] == LIBRARY:
+                target = part(name)
+                if target == "cli" or (own in MAY_IMPORT and target not in MAY_IMPORT[own]):
+                    found.append(f"{module} imports {name}")
+            elif own in FRAME_SIDE and name.split(".")[0] in CLOSED_TO_FRAMES:
+                found.append(f"{module} imports {name}")
+        reached = parts_reached(module, modules) | {own}
+        if own != "cli" and reached & CAPTURE_SIDE and reached & ANALYSIS_SIDE:
+            found.append(f"{module} joins the capture side and the analysis side")
+    return found
+
+
+def test_the_import_rules_hold() -> None:
+    modules = library_imports()
+    assert {"ibench_lib.errors", "ibench_lib.servers.build", "ibench_lib.cli"} <= modules.keys()
+    assert violations(modules) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "imported"),
+    [
+        ("ibench_lib.errors", "ibench_lib.runner"),
+        ("ibench_lib.servers.find", "ibench_lib.client.wire"),
+        ("ibench_lib.capture.host", "ibench_lib.servers"),
+        ("ibench_lib.lake.reader", "ibench_lib.workloads.insert_benchmark"),
+        ("ibench_lib.charts", "ibench_lib.lake.reader"),
+        ("ibench_lib.charts", "duckdb"),
+        ("ibench_lib.tables", "pathlib.Path"),
+        ("ibench_lib.sweep", "ibench_lib.cli"),
+        ("ibench_lib.runner", "ibench_lib.charts"),
+        ("ibench_lib.post", "ibench_lib.sweep.run_experiment"),
+    ],
+)
+def test_a_forbidden_import_is_seen(module: str, imported: str) -> None:
+    good: Imports = {
+        "ibench_lib.runner": {"ibench_lib.servers.build"},
+        "ibench_lib.sweep": {"ibench_lib.runner.run_cell"},
+        "ibench_lib.post": {"ibench_lib.charts"},
+        "ibench_lib.servers.build": set(),
+        "ibench_lib.charts": {"plotly.graph_objects", "ibench_lib.metrics"},
+    }
+    assert violations(good) == []
+    good.setdefault(module, set()).add(imported)
+    assert violations(good)
+
+
+def stored_notebooks() -> list[Path]:
+    found = [path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts]
+    assert found, "no notebooks"
+    return found
+
+
+def test_stored_notebooks_have_no_outputs() -> None:
+    stored_notebooks()
+    assert notebooks.unstripped() == []
+
+
+def test_an_output_in_a_notebook_is_seen_and_stripped(tmp_path: Path) -> None:
+    cell = {
+        "cell_type": "code",
+        "id": "a",
+        "execution_count": 7,
+        "metadata": {"tags": ["hide-input"], "papermill": {"duration": 1}},
+        "outputs": [{"output_type": "stream", "name": "stdout", "text": "secret"}],
+        "source": "print('x')",
+    }
+    path = tmp_path / "n.ipynb"
+    path.write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    assert notebooks.unstripped(tmp_path) == [path]
+    path.write_text(notebooks.stripped(path.read_text()))
+    assert notebooks.unstripped(tmp_path) == []
+    assert "secret" not in path.read_text()
+    (kept,) = json.loads(path.read_text())["cells"]
+    assert (kept["source"], kept["metadata"]) == (["print('x')"], {"tags": ["hide-input"]})
+
+
+def test_notebooks_import_the_library_at_its_top_level_only() -> None:
+    for path in stored_notebooks():
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            text = "".join(cell["source"])
+            if cell["cell_type"] == "code":
+                deep = re.findall(rf"^\s*(?:from|import)\s+{LIBRARY}\.\S+", text, re.MULTILINE)
+                assert not deep, f"{path.name}: {deep}"
+
+
+def test_the_lock_pins_every_direct_dependency_within_its_bounds() -> None:
+    versions = conda.locked_versions()
+    for text in conda.requirements():
+        requirement = Requirement(text)
+        locked = versions[conda.normalised(requirement.name)]
+        assert all(requirement.specifier.contains(version) for version in locked), f"{text}: locked {locked}"
+
+
+def test_every_line_of_the_lock_is_pinned_and_hashed_and_names_no_index() -> None:
+    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert "://" not in text
+    entries = re.split(r"(?m)^(?=\S)", text)[1:]
+    assert len(entries) > 100
+    for entry in entries:
+        assert re.match(r"[A-Za-z0-9._-]+==\S+", entry), entry
+        assert "--hash=sha256:" in entry, entry
+
+
+def test_the_conda_environment_names_the_locked_versions_and_a_server() -> None:
+    text = (ROOT / "environment.yml").read_text(encoding="utf-8")
+    pins = dict(re.findall(r"^  - ([A-Za-z0-9._-]+)=([^=\s]+)$", text, re.MULTILINE))
+    versions = conda.locked_versions()
+    wanted = {conda.CONDA_NAMES.get(name, name): versions[name] for name in conda.direct_dependencies()}
+    assert {name: {version} for name, version in pins.items()} == wanted
+    assert re.search(r"^  - mysql-server$", text, re.MULTILINE)
+    assert re.search(r"^channels: \[conda-forge\b", text, re.MULTILINE)
+
+
+def test_derived_documents_are_what_the_code_says(tmp_path: Path) -> None:
+    assert write_docs.drifted() == []
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "schema.md").write_text(write_docs.schema_document().replace("never", "sometimes", 1))
+    assert "docs/schema.md" in write_docs.drifted(tmp_path)
+
+
+def test_make_help_lists_what_the_readme_promises() -> None:
+    listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    targets = set(re.findall(r"^  make ([a-z]+)\s+\S", listed, re.MULTILINE))
+    assert {"demo", "test", "check", "fix", "lab", "posts", "clean", "help"} <= targets
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    promised = set(re.findall(r"(?:^|`)make ([a-z]+)", readme, re.MULTILINE))
+    assert {"demo", "test"} <= promised <= targets
+
+
+def test_make_clean_removes_posts_and_never_a_measurement(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())
+    for folder in ("data/runs/r1/__pycache__", "data/posts/p1", "data/builds/b1", ".ruff_cache", "x/__pycache__"):
+        (tmp_path / folder).mkdir(parents=True)
+    subprocess.run(["make", "clean"], cwd=tmp_path, check=True, capture_output=True)
+    left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_dir())
+    assert left == [
+        "data",
+        "data/builds",
+        "data/builds/b1",
+        "data/runs",
+        "data/runs/r1",
+        "data/runs/r1/__pycache__",
+        "x",
+    ]
