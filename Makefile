@@ -36,7 +36,7 @@ lab: env ## open JupyterLab on the notebooks
 	@$(BIN)/jupyter lab notebooks
 
 clean: ## remove caches and built posts; never a measurement in data/runs
-	@rm -rf data/posts .mypy_cache .ruff_cache .pytest_cache
+	@rm -rf data/posts data/builds/.arriving-* .mypy_cache .ruff_cache .pytest_cache
 	@find . -path ./.venv -prune -o -path ./data -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 env: ## make the Python environment in .venv

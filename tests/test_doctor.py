@@ -1,0 +1,81 @@
+import fcntl
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from ibench_lib import doctor
+from ibench_lib.paths import Workspace
+from ibench_lib.paths import workspace as the_workspace
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.sandbox import MARKER
+
+
+def finding(name: str, workspace: Workspace) -> doctor.Finding:
+    (found,) = (finding for finding in doctor.examine(workspace) if finding.name == name)
+    return found
+
+
+def test_a_machine_that_runs_these_tests_lacks_nothing_and_is_not_changed(build: Build, workspace: Workspace) -> None:
+    findings = doctor.examine(workspace)
+    assert [finding for finding in findings if finding.status == "missing"] == []
+    assert len({finding.name for finding in findings}) == len(findings)
+    assert build.version in finding("server", workspace).found
+    assert finding("server initialiser", workspace).status == "ok"
+    assert list(workspace.root.iterdir()) == []
+
+
+def test_whatever_is_not_ok_says_how_to_mend_it(monkeypatch: pytest.MonkeyPatch, workspace: Workspace) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("ibench_lib.servers.path._SYSTEM_FOLDERS", ())
+    monkeypatch.setattr("ibench_lib.chromium._FOLDERS", "")
+    monkeypatch.setattr("ibench_lib.debian._PATH", "/nonexistent")
+    monkeypatch.delenv("IBENCH_BASEDIR", raising=False)
+    monkeypatch.delenv("IBENCH_CHROMIUM", raising=False)
+    findings = {finding.name: finding for finding in doctor.examine(workspace)}
+    assert findings["server"].status == findings["server initialiser"].status == "missing"
+    assert "ibench servers install" in (findings["server"].fix or "")
+    assert findings["chromium"].status == findings["perf"].status == findings["apt"].status == "warning"
+    assert all(finding.fix for finding in findings.values() if finding.status != "ok")
+
+
+def test_a_package_that_differs_from_the_lock_is_named(monkeypatch: pytest.MonkeyPatch, workspace: Workspace) -> None:
+    assert finding("environment", workspace).status == "ok"
+    real = doctor.importlib.metadata.version
+    monkeypatch.setattr(doctor.importlib.metadata, "version", lambda name: "0.0.1" if name == "polars" else real(name))
+    found = finding("environment", workspace)
+    assert (found.status, found.fix) == ("warning", "make env")
+    assert found.found.startswith("polars is 0.0.1, locked ")
+
+
+def test_sandboxes_are_told_apart_live_left_behind_and_foreign(workspace: Workspace) -> None:
+    def sandbox(name: str) -> Path:
+        (workspace.sandboxes / name).mkdir(parents=True)
+        marker = workspace.sandboxes / name / MARKER
+        marker.write_text("{}")
+        return marker
+
+    with open(sandbox("live"), "r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert finding("sandboxes", workspace) == doctor.Finding("sandboxes", "ok", "1 running, none left behind")
+        sandbox("dead")
+        found = finding("sandboxes", workspace)
+        assert (found.status, found.found) == ("warning", "left behind: dead")
+        (workspace.sandboxes / "precious").mkdir()
+        found = finding("sandboxes", workspace)
+        assert (found.status, found.found) == ("warning", "not ours: precious")
+    assert (workspace.sandboxes / "dead" / MARKER).exists()
+
+
+def test_a_disk_that_is_nearly_full_is_a_warning(monkeypatch: pytest.MonkeyPatch, workspace: Workspace) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: usage(2**40, 2**40, doctor.LOW_DISK_BYTES - 1))
+    assert finding("disk", workspace).status == "warning"
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: usage(2**40, 2**40, doctor.LOW_DISK_BYTES))
+    assert finding("disk", workspace).status == "ok"
+
+
+def test_the_browser_of_this_machine_is_found_with_its_version(chromium: Path) -> None:
+    found = finding("chromium", the_workspace())
+    assert found.status == "ok"
+    assert str(chromium) in found.found

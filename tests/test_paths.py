@@ -1,0 +1,71 @@
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from ibench_lib import paths
+from ibench_lib.errors import NameRefused
+from ibench_lib.paths import Workspace, check_name, check_run_id, make_run_id
+
+BAD_NAMES = [
+    "../x", "/etc/x", "a[1]*", "-rf", "a\0b", "a" * 300, "", ".", "..", "a..b", ".hidden", "a/b", "a\\b", "a b",
+    "a\n", "\na", "é", "٣", "a'b", 'a"b', "a;b", "<script>", "$HOME", "~", None, 7, True, b"a", ["a"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_NAMES, ids=repr)
+def test_a_bad_name_is_refused_wherever_it_would_become_a_path(name: object, workspace: Workspace) -> None:
+    with pytest.raises(NameRefused) as caught:
+        check_name(name, "label")
+    assert caught.value.exit_code == 2
+    assert "\n" not in caught.value.what
+    assert "\0" not in caught.value.what
+    assert len(caught.value.what) < 200
+    for make_path in (workspace.run_dir, workspace.post_dir, workspace.sandbox_dir, workspace.build_dir):
+        with pytest.raises(NameRefused):
+            make_path(name)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["a", "7", "my8033_rel_lto.cy10a13_gcp_c2s30", "mariadb-10.11.19", "a" * 64])
+def test_a_good_name_stays_as_it_is(name: str) -> None:
+    assert check_name(name, "label") == name
+    assert check_run_id(name) == name
+
+
+def test_a_name_has_64_characters_at_most_and_a_run_id_200() -> None:
+    with pytest.raises(NameRefused):
+        check_name("a" * 65, "label")
+    assert check_run_id("a" * 200) == "a" * 200
+    with pytest.raises(NameRefused):
+        check_run_id("a" * 201)
+
+
+def test_run_ids_sort_by_time_whatever_the_time_zone() -> None:
+    noon = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+    later_elsewhere = (noon + timedelta(seconds=1)).astimezone(timezone(timedelta(hours=-8)))
+    first = make_run_id("demo", "cached", "system.cy10a", 1, noon)
+    second = make_run_id("demo", "cached", "system.cy10a", 1, later_elsewhere)
+    assert first == "20261121T120000Z-demo-cached-system.cy10a-r1"
+    assert first < second
+
+
+def test_the_longest_names_make_a_run_id_or_are_refused_never_cut() -> None:
+    when = datetime(2026, 11, 21, tzinfo=UTC)
+    with pytest.raises(NameRefused):
+        make_run_id("e" * 64, "s" * 64, "b" * 64 + "." + "c" * 64, 1, when)
+    assert make_run_id("e" * 30, "s" * 30, "b" * 50 + "." + "c" * 50, 1, when).endswith("c-r1")
+
+
+def test_all_data_stays_below_the_workspace(workspace: Workspace) -> None:
+    for path in (workspace.run_dir("r"), workspace.post_dir("p"), workspace.sandbox_dir("s"), workspace.build_dir("b")):
+        assert path.is_relative_to(workspace.data)
+        assert path.is_relative_to(workspace.root)
+
+
+def test_the_workspace_is_ibench_home_else_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    monkeypatch.setenv("IBENCH_HOME", str(tmp_path / "link"))
+    assert paths.workspace().root == tmp_path.resolve()
+    monkeypatch.delenv("IBENCH_HOME")
+    monkeypatch.chdir(tmp_path)
+    assert paths.workspace().root == Path(__file__).resolve().parent.parent
