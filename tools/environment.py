@@ -55,13 +55,18 @@ def is_done(wanted):
 
 def make_with_uv(uv):
     """True when uv has made it; whatever stops uv need not stop pip."""
+    # Trust the certificate authorities that this machine trusts, as pip and git do; an older uv knows the second name.
+    environment = {"UV_SYSTEM_CERTS": "true", "UV_NATIVE_TLS": "true", **os.environ}
     say("making the environment in .venv with uv")
     oldest = ".".join(map(str, OLDEST))
     sync = [uv, "pip", "sync", "-q", "--python", VENV_PYTHON, "--require-hashes", LOCK]
     project = [uv, "pip", "install", "-q", "--python", VENV_PYTHON, "--no-deps", "--no-build-isolation", "-e", ROOT]
-    venv = [uv, "venv", "-q", "--clear", "--python", f">={oldest}", VENV]
-    for command in ([] if is_usable(VENV_PYTHON) else [venv]) + [sync, project]:
-        if subprocess.call(command, cwd=ROOT) != 0:
+    venv = [uv, "venv", "-q", "--python", f">={oldest}", VENV]
+    usable = is_usable(VENV_PYTHON)
+    if not usable:
+        shutil.rmtree(VENV, ignore_errors=True)
+    for command in ([] if usable else [venv]) + [sync, project]:
+        if subprocess.call(command, cwd=ROOT, env=environment) != 0:
             say("uv did not manage; trying venv and pip")
             return False
     return True
@@ -71,8 +76,7 @@ def make_with_pip():
     if not is_usable(VENV_PYTHON):
         python = find_python()
         say(f"making the environment in .venv with {python} and pip (the first time takes a minute or two)")
-        if os.path.isdir(VENV):
-            shutil.rmtree(VENV)
+        shutil.rmtree(VENV, ignore_errors=True)
         # Without pip: Debian's python3 cannot make one with pip unless python3-venv is installed.
         run([python, "-m", "venv", "--without-pip", VENV], "python3 has no venv module: apt-get install python3-venv")
     else:
