@@ -11,7 +11,8 @@ import queue
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from types import FrameType
@@ -33,8 +34,12 @@ from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.step import StepResult, WorkerState, run_step
 from ibench_lib.workloads import insert_benchmark
 from ibench_lib.workloads.insert_benchmark import Step
+from ibench_lib.workloads.settle import settle
 
 DATABASE = "ibench"
+CLIENT_BOUND_BUSY = 0.70
+CLIENT_BOUND_LAG = 0.10
+CLOCK_TOLERANCE_S = 1.0
 _LIBRARIES = ("duckdb", "numpy", "pyarrow", "pymysql")
 
 
@@ -88,7 +93,13 @@ def run_cell(
         versions={"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
     )
     records.write_manifest(writer.run_dir, manifest)
-    sandbox = Sandbox(build, workspace.sandbox_dir(run_id), my_cnf, writer.run_dir / "server.log")
+    sandbox = Sandbox(
+        build,
+        workspace.sandbox_dir(run_id),
+        my_cnf,
+        writer.run_dir / "server.log",
+        tcp=options.transport == "tcp",
+    )
     run = _Run(manifest, writer, sandbox, origin_ns, observer)
     with _signals_as_interrupts():
         try:
@@ -108,7 +119,13 @@ def run_cell(
             raise
         finally:
             manifest.failed_step = run.current_step if manifest.status != "complete" else None
-            manifest.ended_wall = datetime.now(UTC).isoformat()
+            ended_wall = datetime.now(UTC)
+            manifest.ended_wall = ended_wall.isoformat()
+            jump_s = (ended_wall - origin_wall).total_seconds() - (time.monotonic_ns() - origin_ns) / 1e9
+            if abs(jump_s) > CLOCK_TOLERANCE_S:
+                manifest.warnings.append(
+                    f"the wall clock jumped by {jump_s:+.1f} s during the run; rates and durations do not use it"
+                )
             writer.seal(manifest)
     return manifest
 
@@ -130,9 +147,9 @@ class _Run:
 
     def execute(self, options: insert_benchmark.Options, steps: list[Step]) -> None:
         with self.sandbox as where:
-            address = {"unix_socket": where.socket, "user": where.user, "password": where.password}
+            address = where.arguments()
             variables = self._ask_server(address)
-            self._create_tables(address, insert_benchmark.tables(options))
+            self._create_tables(address, options)
             with HistoryListSampler(address, self.origin_ns, lambda t, value: self._samples.put((t, value))) as sampler:
                 try:
                     for step_id, step in enumerate(steps):
@@ -155,13 +172,13 @@ class _Run:
         records.write_manifest(self.writer.run_dir, self.manifest)
         return variables
 
-    def _create_tables(self, address: dict[str, Any], tables: list[str]) -> None:
+    def _create_tables(self, address: dict[str, Any], options: insert_benchmark.Options) -> None:
         connection = Connection(address, None, timeout_s=60)
         try:
             connection.query(f"CREATE DATABASE {DATABASE}")
             connection.query(f"USE {DATABASE}")
-            for table in tables:
-                connection.query(insert_benchmark.create_table(table))
+            for table in insert_benchmark.tables(options):
+                connection.query(insert_benchmark.create_table(table, options))
                 self._rows_by_table[table] = 0
         except (ConnectionLost, StatementError) as error:
             raise RunFailed(f"run {self.manifest.run_id}: creating the tables: {error}") from error
@@ -177,22 +194,25 @@ class _Run:
         sampler: HistoryListSampler,
     ) -> None:
         existing = sum(self._rows_by_table.values())
+        if step.settle_before:
+            self._settle(step, options, address)
         self.observer.step_begins(step)
 
         def progress(states: list[WorkerState], start_ns: int | None) -> None:
             if start_ns is not None:
                 self.observer.step_progress(step, states, (time.monotonic_ns() - start_ns) / 1e9)
 
-        result = run_step(
-            step=step,
-            step_id=step_id,
-            options=options,
-            workers=insert_benchmark.workers(options, step),
-            address=address,
-            database=DATABASE,
-            server_alive=self.sandbox.alive,
-            on_progress=progress,
-        )
+        with _long_transaction(address, options) if step.long_transaction else nullcontext():
+            result = run_step(
+                step=step,
+                step_id=step_id,
+                options=options,
+                workers=insert_benchmark.workers(options, step),
+                address=address,
+                database=DATABASE,
+                server_alive=self.sandbox.alive,
+                on_progress=progress,
+            )
         history_list_length = sampler.read_once() if result.failure is None else None
         duration_s = self._store(step_id, step, options.clients, existing, history_list_length, result)
         self._drain_samples()
@@ -203,6 +223,16 @@ class _Run:
             self._verify_counts(step_id, step, address, options.statement_timeout_s)
             self.writer.flush()
         self.observer.step_ends(step, duration_s)
+
+    def _settle(self, step: Step, options: insert_benchmark.Options, address: dict[str, Any]) -> None:
+        connection = Connection(address, DATABASE, options.statement_timeout_s)
+        try:
+            actions = settle(connection, insert_benchmark.tables(options), options.statement_timeout_s)
+        except (ConnectionLost, StatementError) as error:
+            raise RunFailed(f"run {self.manifest.run_id}, settling before step {step.name}: {error}") from error
+        finally:
+            connection.close()
+        self.manifest.settle = [records.SettleAction(before_step=step.name, **asdict(action)) for action in actions]
 
     def _named(self, failure: BaseException, step: Step) -> BaseException:
         """The same failure with run and step in its message, and the error log's tail when the server is gone."""
@@ -273,6 +303,7 @@ class _Run:
             end_s=end_s,
             duration_s=end_s - start_s,
             history_list_length=history_list_length,
+            client_bound=_client_bound(step, result),
         )
         return end_s - start_s
 
@@ -292,7 +323,7 @@ class _Run:
             **{name: counts[name] for name in ("ops", "rows", "errors", "retries", "unknown")},
             cpu_user_s=counts["cpu_user_s"],
             cpu_system_s=counts["cpu_system_s"],
-            schedule_lag_p99_us=counts.get("schedule_lag_p99_us"),
+            client_lag_p99_us=counts.get("client_lag_p99_us"),
         )
 
     def _count(self, state: WorkerState, rows: int) -> None:
@@ -345,6 +376,43 @@ class _Run:
 
     def _run_clock(self, monotonic_ns: int) -> float:
         return (monotonic_ns - self.origin_ns) / 1e9
+
+
+def _client_bound(step: Step, result: StepResult) -> str | None:
+    """Why the clients, not the server, limit a step; None when they do not.
+
+    A client that works 70 % of its time on one core has come to 70 % of what it could do with a server that costs
+    nothing. A paced one is late by its own doing when it sends more than 10 % of its interval after it could have.
+    """
+    reasons = []
+    for state in result.workers:
+        if state.totals is None or "end_ns" not in state.totals or result.start_ns is None:
+            continue
+        elapsed_s = (state.totals["end_ns"] - result.start_ns) / 1e9
+        busy = (state.totals["cpu_user_s"] + state.totals["cpu_system_s"]) / elapsed_s if elapsed_s > 0 else 0.0
+        if busy >= CLIENT_BOUND_BUSY:
+            reasons.append(f"{state.name} used {busy:.0%} of a core")
+        lag_us = state.totals["client_lag_p99_us"]
+        if lag_us is not None and step.rate:
+            interval_us = step.rows_per_commit / step.rate * 1e6
+            if lag_us > CLIENT_BOUND_LAG * interval_us:
+                reasons.append(f"{state.name} sent its p99 statement {lag_us:.0f} us late of {interval_us:.0f} us")
+    return "; ".join(reasons) or None
+
+
+@contextmanager
+def _long_transaction(address: dict[str, Any], options: insert_benchmark.Options) -> Iterator[None]:
+    """A transaction with a read view, held open beside the load: what it could still see, purge must keep."""
+    connection = Connection(address, DATABASE, options.statement_timeout_s)
+    try:
+        connection.query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        connection.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        connection.query(f"SELECT 1 FROM {insert_benchmark.tables(options)[0]} LIMIT 1")
+        yield
+    except (ConnectionLost, StatementError) as error:
+        raise RunFailed(f"opening the long transaction: {error}") from error
+    finally:
+        connection.close()
 
 
 def _query(address: dict[str, Any], query: str) -> list[tuple[str, str]]:

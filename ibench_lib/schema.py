@@ -89,6 +89,7 @@ STEPS = Table(
         Column(
             "history_list_length", pa.int64(), "", "InnoDB history list length right after the last client's end", True
         ),
+        Column("client_bound", pa.string(), "", "why the clients limit the step, not the server; NULL if they do not", True),
     ),
 )
 
@@ -117,7 +118,7 @@ WORKERS = Table(
         Column(
             "cpu_system_s", pa.float64(), "s", "system CPU of the process during the step's load; NULL if it died", True
         ),
-        Column("schedule_lag_p99_us", pa.float64(), "us", "p99 of sent minus due; NULL unpaced", True),
+        Column("client_lag_p99_us", pa.float64(), "us", "p99 of sent minus when it could be sent; NULL unpaced", True),
     ),
 )
 

@@ -10,13 +10,13 @@ import os
 import selectors
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from ibench_lib.client.coupling import Coupling, make_pair
 from ibench_lib.client.process import WorkerProcess
 from ibench_lib.errors import RunFailed, ServerLost, WorkerFailed
-from ibench_lib.workloads.insert_benchmark import CLIENT_MODULE, Options, Step, Worker
+from ibench_lib.workloads.insert_benchmark import Options, Step, Worker, client_spec
 
 START_DELAY_NS = 50_000_000
 CONNECT_TIMEOUT_S = 60.0
@@ -104,9 +104,14 @@ def _start(
                 if worker.client not in pairs:
                     pairs[worker.client] = dict(zip(("inserter", "deleter"), make_pair(), strict=True))
                 coupling = pairs[worker.client][worker.role]
-            spec = _spec(step, step_id, options, worker, coupling)
-            spec |= {"address": address, "database": database}
-            process = WorkerProcess(f"client {worker.client} {worker.role}", spec)
+            spec = {
+                **client_spec(options, step, worker),
+                "step_id": step_id,
+                "coupling": [coupling.take_fd, coupling.give_fd] if coupling else None,
+                "address": address,
+                "database": database,
+            }
+            process = WorkerProcess(worker.name, spec)
             states.append(WorkerState(number, worker, process))
     except BaseException:
         for state in states:
@@ -117,29 +122,6 @@ def _start(
             os.close(pair["inserter"].take_fd)
             os.close(pair["inserter"].give_fd)
     return states
-
-
-def _spec(step: Step, step_id: int, options: Options, worker: Worker, coupling: Coupling | None) -> dict[str, Any]:
-    writes = worker.role in ("inserter", "deleter")
-    statements: int | None = None
-    if worker.role == "indexer":
-        statements = 1
-    elif writes and step.rows is not None:
-        statements = step.rows // step.rows_per_commit
-    paced = writes and step.rate is not None
-    return {
-        **asdict(worker),
-        "module": CLIENT_MODULE,
-        "step_id": step_id,
-        "seed": options.seed,
-        "rows_per_commit": step.rows_per_commit,
-        "query": step.query,
-        "statements": statements,
-        "seconds": step.seconds,
-        "tick_ns": round(step.rows_per_commit / step.rate * 1e9) if paced and step.rate else None,
-        "coupling": [coupling.take_fd, coupling.give_fd] if coupling else None,
-        "timeout_s": options.statement_timeout_s,
-    }
 
 
 class _Control:

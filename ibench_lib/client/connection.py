@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import struct
 from typing import Any, cast
 
 import pymysql
 from pymysql.constants import CLIENT, CR
 
-from ibench_lib.client.wire import COM_QUERY, ConnectionLost, StatementError, Wire
+from ibench_lib.client.wire import COM_QUERY, COM_STMT_PREPARE, ConnectionLost, StatementError, Wire
 
 # Codes that the client library itself makes up; every other code is an answer of the server.
 _LOST = frozenset({CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST, CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, 2055})
@@ -39,9 +40,9 @@ class Connection:
         except pymysql.err.MySQLError as error:
             raise _translate(error) from error
         self._connection = connection
-        deprecate_eof = bool(connection.client_flag & CLIENT.DEPRECATE_EOF)
+        self._deprecate_eof = bool(connection.client_flag & CLIENT.DEPRECATE_EOF)
         connected: socket.socket = cast(Any, connection)._sock  # it has no public name
-        self._wire = Wire(connected, deprecate_eof=deprecate_eof, timeout_s=timeout_s)
+        self._wire = Wire(connected, deprecate_eof=self._deprecate_eof, timeout_s=timeout_s)
         self.execute = self._wire.execute
 
     def query(self, statement: str) -> int:
@@ -56,6 +57,14 @@ class Connection:
 
     def scalar(self, query: str) -> int | None:
         """First column of the first row as an integer, or None for NULL. Raises as `query` does."""
+        value = self._first_row(query)[0]
+        return None if value is None else int(value)
+
+    def text(self, query: str, column: int = 0) -> str:
+        """One column of the first row as text. Raises as `query` does."""
+        return str(self._first_row(query)[column])
+
+    def _first_row(self, query: str) -> tuple[Any, ...]:
         try:
             with self._connection.cursor() as cursor:
                 cursor.execute(query)
@@ -65,8 +74,29 @@ class Connection:
         finally:
             with contextlib.suppress(OSError):
                 self._wire.take_over()
-        assert row is not None
-        return None if row[0] is None else int(row[0])
+        if row is None:
+            raise StatementError(0, f"no row in answer to: {query}")
+        return tuple(row)
+
+    def prepare(self, statement: str) -> bytes:
+        """Prepare one SQL text on the server. Returns its id, four bytes as COM_STMT_EXECUTE wants them.
+
+        Raises as `query` does.
+        """
+        reader = cast(Any, self._connection)
+        try:
+            reader._execute_command(COM_STMT_PREPARE[0], statement)
+            first = reader._read_packet().get_all_data()
+            columns, parameters = struct.unpack("<HH", first[5:9])
+            for definitions in (parameters, columns):
+                for _ in range(definitions + (1 if definitions and not self._deprecate_eof else 0)):
+                    reader._read_packet()
+        except (pymysql.err.MySQLError, OSError) as error:
+            raise _translate(error) from error
+        finally:
+            with contextlib.suppress(OSError):
+                self._wire.take_over()
+        return bytes(first[1:5])
 
     def close(self) -> None:
         """Close without a word to the server where the connection is broken already."""

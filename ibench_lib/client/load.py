@@ -1,7 +1,9 @@
 """The load loop of a client process: pace, send, check, record.
 
-Rate-limited operations have absolute deadlines, start + n * tick, never re-synchronised: time lost to a stall is caught
-up, not forgiven. Service time is sent to answered, intended time due to answered.
+Rate-limited operations have absolute deadlines, start + n * tick, never re-synchronised: time lost to a stall is
+caught up, not forgiven. Service time is sent to answered, intended time due to answered. Client lag is the part of a
+late start that is the client's own: from when it could have sent (due, the last answer there, its partner ready) to
+sent.
 """
 
 from __future__ import annotations
@@ -59,6 +61,9 @@ class Role:
         """The next command for `Connection.execute`. Runs outside the timed part."""
         raise NotImplementedError
 
+    def finish(self) -> None:
+        """What belongs to the load after its last statement."""
+
 
 @dataclass
 class Load:
@@ -89,6 +94,7 @@ class Load:
         try:
             self._sleep_until(self.start_ns)
             self._loop()
+            self.role.finish()
         except Stopped:
             status = "interrupted"
         except ConnectionLost as lost:
@@ -102,7 +108,7 @@ class Load:
         after = resource.getrusage(resource.RUSAGE_SELF)
         self.recorder.finish(end_ns)
         recorder = self.recorder
-        lag = recorder.schedule_lag.bins_and_counts()
+        lag = recorder.client_lag.bins_and_counts()
         return {
             "status": status,
             "error": error,
@@ -114,7 +120,7 @@ class Load:
             "unknown": recorder.total_unknown,
             "cpu_user_s": after.ru_utime - before.ru_utime,
             "cpu_system_s": after.ru_stime - before.ru_stime,
-            "schedule_lag_p99_us": quantile_us(*lag, 0.99) if lag[0] else None,
+            "client_lag_p99_us": quantile_us(*lag, 0.99) if lag[0] else None,
         }
 
     def _loop(self) -> None:
@@ -124,6 +130,7 @@ class Load:
         while self.statements is None or done < self.statements:
             if self.coupling is not None and not self.coupling.take(self.end_ns):
                 return
+            free_ns = clock() if self.tick_ns is not None else 0
             if self.tick_ns is not None:
                 due_ns = self.start_ns + done * self.tick_ns
                 if self.end_ns is not None and due_ns >= self.end_ns:
@@ -137,7 +144,7 @@ class Load:
                 self.must_not_stop = False
                 return
             rows, retries = self._execute(statement)
-            self.recorder.record(due_ns, sent_ns, clock(), rows, retries)
+            self.recorder.record(due_ns, max(due_ns, free_ns), sent_ns, clock(), rows, retries)
             self.must_not_stop = False
             done += 1
             if self.coupling is not None:

@@ -36,19 +36,19 @@ class SecondRecorder:
         self._second_end_ns = start_ns + SECOND_NS
         self._service = array("q")
         self._intended = array("q")
-        self.schedule_lag = LagHistogram()
+        self.client_lag = LagHistogram()
         self._lag = array("q")
         self._rows = self._errors = self._retries = self._unknown = 0
         self.total_ops = self.total_rows = self.total_errors = self.total_retries = self.total_unknown = 0
 
-    def record(self, due_ns: int, sent_ns: int, answered_ns: int, rows: int, retries: int) -> None:
-        """One acknowledged operation. `due_ns` is ignored when unpaced."""
+    def record(self, due_ns: int, ready_ns: int, sent_ns: int, answered_ns: int, rows: int, retries: int) -> None:
+        """One acknowledged operation. `due_ns` and `ready_ns`, when it could have been sent, count when paced only."""
         if answered_ns >= self._second_end_ns:
             self._roll(answered_ns)
         self._service.append(answered_ns - sent_ns)
         if self._paced:
             self._intended.append(answered_ns - due_ns)
-            self._lag.append(sent_ns - due_ns)
+            self._lag.append(sent_ns - ready_ns)
         self._rows += rows
         self._retries += retries
 
@@ -104,7 +104,7 @@ class SecondRecorder:
             intended = np.frombuffer(self._intended, dtype=np.int64)
             row["intended_max_us"] = float(intended.max()) / 1000.0 if len(intended) else None
             row["intended_bins"], row["intended_counts"] = bin_latencies(intended)
-            self.schedule_lag.add(np.frombuffer(self._lag, dtype=np.int64))
+            self.client_lag.add(np.frombuffer(self._lag, dtype=np.int64))
             del intended
         self.total_ops += len(service)
         self.total_rows += self._rows
@@ -118,13 +118,13 @@ class SecondRecorder:
 
 
 class LagHistogram:
-    """Schedule lag of a whole step in the same log-linear bins, so that memory does not grow with the step."""
+    """Client lag of a whole step in the same log-linear bins, so that memory does not grow with the step."""
 
     def __init__(self) -> None:
         self._counts: dict[int, int] = {}
 
     def add(self, nanoseconds: np.ndarray[Any, np.dtype[np.int64]]) -> None:
-        """Add lags (sent minus due)."""
+        """Add lags."""
         for number, count in zip(*bin_latencies(nanoseconds), strict=True):
             self._counts[number] = self._counts.get(number, 0) + count
 

@@ -63,6 +63,15 @@ class FileRecord(_Model):
     sha256: str
 
 
+class SettleAction(_Model):
+    """One action that settled the database before a step."""
+
+    before_step: str
+    action: str
+    seconds: float
+    result: str
+
+
 class Manifest(_Model):
     """The manifest. `origin_wall` is the wall time of the run clock's zero, stored once and never used for a rate."""
 
@@ -85,6 +94,7 @@ class Manifest(_Model):
     null_reasons: dict[str, str] = Field(
         default_factory=dict, description="why a column is NULL: `table.column` -> reason"
     )
+    settle: list[SettleAction] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
     files: dict[str, FileRecord] = Field(default_factory=dict)
 

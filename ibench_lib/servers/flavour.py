@@ -21,8 +21,11 @@ class Flavour(Protocol):
     def start_options(self, build: Build) -> list[str]:
         """Options this flavour needs beside the common ones, to keep a sandbox private."""
 
-    def set_root_password(self, password: str) -> str:
-        """SQL for the init file that gives root@localhost its password."""
+    def set_root_password(self, password: str, host: str | None) -> str:
+        """SQL for the init file: root's password for the socket, and for TCP from `host` where that is given.
+
+        One statement per line. No account without a password may be left that `host` could use.
+        """
 
 
 def flavour_of(build: Build) -> Flavour:

@@ -36,6 +36,11 @@ def start_options(build: Build) -> list[str]:
     return []
 
 
-def set_root_password(password: str) -> str:
-    """One statement: the only account that can come in through the socket."""
-    return f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';\n"
+def set_root_password(password: str, host: str | None) -> str:
+    """root@localhost, and for TCP one more. The install script's root accounts of other hosts have no password: gone."""
+    statements = ["DELETE FROM mysql.global_priv WHERE User = 'root' AND Host <> 'localhost';", "FLUSH PRIVILEGES;"]
+    statements.append(f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';")
+    if host is not None:
+        statements.append(f"CREATE USER 'root'@'{host}' IDENTIFIED BY '{password}';")
+        statements.append(f"GRANT ALL PRIVILEGES ON *.* TO 'root'@'{host}' WITH GRANT OPTION;")
+    return "\n".join(statements) + "\n"

@@ -24,6 +24,10 @@ def start_options(build: Build) -> list[str]:
     return ["--mysqlx=OFF"] if build.release >= (8, 0, 11) else []
 
 
-def set_root_password(password: str) -> str:
-    """One statement: the only account that can come in through the socket."""
-    return f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';\n"
+def set_root_password(password: str, host: str | None) -> str:
+    """root@localhost, the only account there is, and for TCP one more."""
+    statements = [f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';"]
+    if host is not None:
+        statements.append(f"CREATE USER 'root'@'{host}' IDENTIFIED BY '{password}';")
+        statements.append(f"GRANT ALL PRIVILEGES ON *.* TO 'root'@'{host}' WITH GRANT OPTION;")
+    return "\n".join(statements) + "\n"

@@ -13,13 +13,14 @@ import os
 import secrets
 import shutil
 import signal
+import socket as socket_module
 import subprocess
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, Any
 
 import pymysql
 
@@ -29,20 +30,32 @@ from ibench_lib.servers.flavour import flavour_of
 from ibench_lib.tether import tethered
 
 MARKER = ".ibench-sandbox"
+LOOPBACK = "127.0.0.1"
 _LOG_TAIL_LINES = 15
 _SOCKET_PREFIX = "ibench-"
 
 
 @dataclass(frozen=True)
 class Address:
-    """How to reach a server. Never printed, never stored: it holds the password."""
+    """How to reach a server: by socket, and by TCP on the loopback where `port` is set.
+
+    Never printed, never stored: it holds the password.
+    """
 
     socket: str
     user: str
     password: str
+    port: int | None = None
 
     def __repr__(self) -> str:
-        return f"Address(socket={self.socket!r}, user={self.user!r}, password=***)"
+        return f"Address(socket={self.socket!r}, user={self.user!r}, password=***, port={self.port})"
+
+    def arguments(self) -> dict[str, Any]:
+        """Keyword arguments for `pymysql.connect`: by TCP where there is a port."""
+        who = {"user": self.user, "password": self.password}
+        if self.port is not None:
+            return {"host": LOOPBACK, "port": self.port, **who}
+        return {"unix_socket": self.socket, **who}
 
 
 class Sandbox:
@@ -54,6 +67,7 @@ class Sandbox:
     directory : does not exist yet; holds the data directory while the sandbox lives.
     my_cnf : the only option file the server reads.
     error_log : where the server writes its error log.
+    tcp : listen on a free port of the loopback as well; without it there is no TCP listener at all.
     start_timeout_s : how long the server may take to answer its first query.
     stop_timeout_s : how long it may take to stop before it is killed.
     """
@@ -65,6 +79,7 @@ class Sandbox:
         my_cnf: Path,
         error_log: Path,
         *,
+        tcp: bool = False,
         start_timeout_s: float = 120.0,
         stop_timeout_s: float = 30.0,
     ) -> None:
@@ -72,6 +87,7 @@ class Sandbox:
         self.directory = directory
         self.my_cnf = my_cnf
         self.error_log = error_log
+        self.tcp = tcp
         self.start_timeout_s = start_timeout_s
         self.stop_timeout_s = stop_timeout_s
         self.process: subprocess.Popen[bytes] | None = None
@@ -172,7 +188,10 @@ class Sandbox:
         password = secrets.token_hex(16)
         socket = self._socket_dir / "s"
         init_file = self.directory / "init.sql"
-        _write_private(init_file, flavour_of(self.build).set_root_password(password))
+        flavour = flavour_of(self.build)
+        _write_private(init_file, flavour.set_root_password(password, LOOPBACK if self.tcp else None))
+        port = _free_port() if self.tcp else None
+        network = ["--skip-networking"] if port is None else [f"--bind-address={LOOPBACK}", f"--port={port}"]
         _write_private(self.directory / "client.cnf", f"[client]\nuser=root\npassword={password}\nsocket={socket}\n")
         command = [
             *self.build.command,
@@ -184,8 +203,8 @@ class Sandbox:
             f"--pid-file={self.directory / 'server.pid'}",
             f"--log-error={self.error_log}",
             f"--init-file={init_file}",
-            "--skip-networking",
-            *flavour_of(self.build).start_options(self.build),
+            *network,
+            *flavour.start_options(self.build),
             *_user_option(),
         ]
         self.process = subprocess.Popen(
@@ -197,7 +216,7 @@ class Sandbox:
             stderr=open(self.error_log, "ab"),  # noqa: SIM115  (what the server says before it opens its log)
             start_new_session=True,  # Ctrl-C at the terminal is for the runner alone
         )
-        address = Address(str(socket), "root", password)
+        address = Address(str(socket), "root", password, port)
         self._wait_until_it_answers(address)
         init_file.unlink()
         return address
@@ -214,9 +233,7 @@ class Sandbox:
                     detail=self.log_tail(),
                 )
             try:
-                pymysql.connect(
-                    unix_socket=address.socket, user=address.user, password=address.password, connect_timeout=5
-                ).close()
+                pymysql.connect(**address.arguments(), connect_timeout=5).close()
             except pymysql.err.OperationalError:
                 time.sleep(0.05)
             else:
@@ -280,6 +297,13 @@ def _write_private(path: Path, text: str) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def _free_port() -> int:
+    # Somebody may take it before the server does; the server then fails to start and says so.
+    with socket_module.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return int(probe.getsockname()[1])
 
 
 def _user_option() -> list[str]:

@@ -5,7 +5,8 @@ import pytest
 from pydantic import ValidationError
 
 from ibench_lib.workloads import insert_benchmark as ib
-from ibench_lib.workloads.insert_benchmark_client import InsertRows, RangeQuerier, _seed, make_role
+from ibench_lib.workloads.insert_benchmark_client import RangeQuerier, _seed, make_role
+from ibench_lib.workloads.insert_benchmark_rows import PreparedInserts, TextInserts
 
 ROW = re.compile(r"\('([0-9: -]{19})',(\d{3}),(\d{5}),(\d{4}),(\d{3}),'([A-Za-z0-9+/]*)' *\)")
 
@@ -24,6 +25,13 @@ def spec(**changes: Any) -> dict[str, Any]:
         "step_id": 0,
         "client": 1,
         "query": None,
+        "number": 0,
+        "engine": "innodb",
+        "protocol": "text",
+        "query_rows": 10,
+        "data_length": [10, 20],
+        "secondary_indexes": 3,
+        "bulk_load": False,
         **changes,
     }
 
@@ -41,7 +49,7 @@ def rows_of(statement: bytes) -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("rows_per_commit", [5, 50, 100, 3_000])
 def test_statements_have_the_asked_for_rows_with_values_in_range(rows_per_commit: int) -> None:
-    rows = InsertRows("pi1", rows_per_commit, _seed(spec()))
+    rows = TextInserts("pi1", rows_per_commit, (10, 20), _seed(spec()))
     statements = [rows_of(rows.next_statement()) for _ in range(max(2, 2_500 // rows_per_commit))]
     assert {len(found) for found in statements} == {rows_per_commit}
     everything = [row for found in statements for row in found]
@@ -55,16 +63,16 @@ def test_statements_have_the_asked_for_rows_with_values_in_range(rows_per_commit
 
 
 def test_half_of_the_data_is_one_letter() -> None:
-    rows = InsertRows("pi1", 1_000, _seed(spec()))
+    rows = TextInserts("pi1", 1_000, (10, 20), _seed(spec()))
     for row in rows_of(rows.next_statement()):
         data = row[5]
         assert set(data[(len(data) + 1) // 2 :]) == {"a"}
 
 
 def test_same_seed_same_rows_and_other_clients_get_others() -> None:
-    first, again, other = (InsertRows("pi1", 50, _seed(spec(client=client))).next_statement() for client in (1, 1, 2))
+    first, again, other = (TextInserts("pi1", 50, (10, 20), _seed(spec(client=client))).next_statement() for client in (1, 1, 2))
     assert first == again != other
-    assert InsertRows("pi1", 50, _seed(spec(step_id=1))).next_statement() != first
+    assert TextInserts("pi1", 50, (10, 20), _seed(spec(step_id=1))).next_statement() != first
 
 
 def test_range_queries_are_the_three_forms_with_their_indexes() -> None:
