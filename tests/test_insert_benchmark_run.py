@@ -1,0 +1,181 @@
+"""The Insert Benchmark on a real server: all ten steps, and what each option changes."""
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+
+from ibench_lib.client.connection import Connection
+from ibench_lib.experiment import load_experiment
+from ibench_lib.lake.manifest import Manifest
+from ibench_lib.paths import Workspace
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.workloads import insert_benchmark
+from ibench_lib.workloads.insert_benchmark import Options
+from ibench_lib.workloads.insert_benchmark_client import make_role
+from tests.test_runner import Watcher, rows, run
+
+TEN = "l.i0, l.x, l.i1, l.i2, qr100, qp100, qr500, qp500, qr1000, qp1000"
+TEXT = """
+title: t
+builds: [system]
+configs: [{name: tiny, fragments: [cy10a]}]
+setups: [{name: tiny, l_i0_rows: 30000, l_i1_rows: 20000, l_i2_rows: 2000, query_seconds: %(seconds)d}]
+workload: {benchmark: insert_benchmark, clients: 2, steps: %(steps)s%(more)s}
+"""
+
+
+def made(
+    build: Build,
+    workspace: Workspace,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    steps: str,
+    more: str = "",
+    seconds: int = 2,
+) -> tuple[Path, Manifest]:
+    configs = tmp_path / "configs"
+    configs.mkdir()
+    (configs / "cy10a.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\n")
+    monkeypatch.setattr("ibench_lib.cnf.resolve.__defaults__", (configs,))
+    path = tmp_path / "tiny.yaml"
+    path.write_text(TEXT % {"steps": steps, "more": f", {more}" if more else "", "seconds": seconds})
+    manifest = run(load_experiment(path), build, workspace, Watcher())
+    assert manifest.status == "complete"
+    return workspace.run_dir(manifest.run_id), manifest
+
+
+def add_up(run_dir: Path) -> None:
+    """Sum of per-second rows = acknowledged rows = change of COUNT(*), for every step."""
+    workers, ops = rows(run_dir, "workers"), rows(run_dir, "ops")
+    before = 0
+    for step in rows(run_dir, "steps"):
+        name = step["step"]
+        acknowledged: dict[str, int] = defaultdict(int)
+        per_second: dict[str, int] = defaultdict(int)
+        for worker in workers:
+            if worker["step"] == name:
+                acknowledged[worker["role"]] += worker["rows"]
+        for row in ops:
+            if row["step"] == name and row["operation"] in ("insert", "delete"):
+                per_second[{"insert": "inserter", "delete": "deleter"}[row["operation"]]] += row["rows"]
+        assert {role: acknowledged[role] for role in per_second} == dict(per_second)
+        after = sum(row["row_count"] for row in rows(run_dir, "table_counts") if row["step"] == name)
+        assert after - before == acknowledged["inserter"] - acknowledged["deleter"]
+        before = after
+
+
+def test_ten_steps_add_up_and_hold_their_rates(
+    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_dir, _ = made(build, workspace, tmp_path, monkeypatch, '"2025"', seconds=4)
+    steps = rows(run_dir, "steps")
+    assert ", ".join(step["step"] for step in steps) == TEN
+    add_up(run_dir)
+    workers = rows(run_dir, "workers")
+    for step in steps[4:]:
+        assert step["target_rows_per_s"] in (100, 500, 1000)
+        for role in ("inserter", "deleter"):
+            total = sum(row["rows"] for row in workers if (row["step"], row["role"]) == (step["step"], role))
+            assert 0.99 <= total / (2 * step["target_rows_per_s"] * step["duration_s"]) <= 1.01, (step["step"], role)
+        operations = {row["operation"] for row in rows(run_dir, "ops") if row["step"] == step["step"]}
+        assert operations == {"insert", "delete", "range_query" if step["step"].startswith("qr") else "point_query"}
+    queries = [row for row in workers if row["role"] == "querier"]
+    # A range query finds its ten rows; a point query those of its ten keys that are still there.
+    assert all(row["rows"] > 9.5 * row["ops"] > 0 for row in queries if row["step"].startswith("qr"))
+    assert all(0 < row["rows"] <= 10 * row["ops"] for row in queries if row["step"].startswith("qp"))
+
+
+def test_prepared_statements_over_tcp_with_two_queriers(
+    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = "protocol: prepared, transport: tcp, queriers: 2"
+    run_dir, manifest = made(build, workspace, tmp_path, monkeypatch, "[l.i0, l.x, l.i1, qr100, qp100]", more)
+    add_up(run_dir)
+    workers = [row for row in rows(run_dir, "workers") if row["step"] == "qr100"]
+    assert sorted(row["role"] for row in workers) == ["deleter"] * 2 + ["inserter"] * 2 + ["querier"] * 4
+    assert all(row["rows"] > 9.5 * row["ops"] for row in workers if row["role"] == "querier")
+    assert manifest.server is not None and manifest.server.variables["skip_networking"] == "OFF"
+    assert manifest.server.variables["bind_address"] == "127.0.0.1"
+
+
+def test_one_table_a_long_transaction_settling_and_steps_of_ones_own(
+    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = (
+        "[l.i0, l.x, l.i1, {step: l.i1, name: held, rows: 10000}, {step: l.i1, name: slow, rows: 2000, rate: 500,"
+        " rows_per_commit: 10}, {step: qr100, seconds: 1}]"
+    )
+    more = "tables: one, long_transaction: [held], settle: flush, data_length: [5, 30]"
+    run_dir, manifest = made(build, workspace, tmp_path, monkeypatch, steps, more)
+    add_up(run_dir)
+    by_name = {step["step"]: step for step in rows(run_dir, "steps")}
+    # Deletes and inserts of `held` are all kept for the open read view.
+    assert by_name["held"]["history_list_length"] >= 2 * 2 * 10_000 / 50 * 0.9
+    assert by_name["held"]["history_list_length"] > 2 * by_name["l.i1"]["history_list_length"]
+    assert by_name["slow"]["duration_s"] == pytest.approx(4.0, abs=0.3)
+    assert by_name["slow"]["insert_rows_per_commit"] == 10
+    assert {row["table_name"] for row in rows(run_dir, "table_counts")} == {"pi1"}
+    actions = [(action.before_step, action.action) for action in manifest.settle]
+    assert actions == [("qr100", "ANALYZE TABLE pi1"), ("qr100", "wait for dirty pages")]
+    assert "dirty" in manifest.settle[1].result
+    assert manifest.server is not None
+    changed = {name for name in manifest.server.variables_changed if "dirty" in name}
+    assert changed == set(), "settling restores what it lowers"
+
+
+def options(**changes: Any) -> Options:
+    return Options.model_validate(
+        {"benchmark": "insert_benchmark", "clients": 1, "steps": ["l.i0", "l.x", "l.i1", "qr100", "qp100"], **changes}
+    )
+
+
+def test_both_protocols_make_the_same_rows_and_queries_use_their_forced_indexes(build: Build, tmp_path: Path) -> None:
+    (tmp_path / "my.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\n")
+    with Sandbox(build, tmp_path / "box", tmp_path / "my.cnf", tmp_path / "log") as where:
+        found: dict[str, list[tuple[Any, ...]]] = {}
+        sums: dict[str, list[int]] = {}
+        for protocol in ("text", "prepared"):
+            chosen = options(protocol=protocol)
+            steps = insert_benchmark.plan(chosen, insert_benchmark.PRESET_SETUPS["cached"], 0.0005)
+            connection = Connection(where.arguments(), None, 30)
+            connection.query(f"CREATE DATABASE {protocol}")
+            connection.query(f"USE {protocol}")
+            connection.query(insert_benchmark.create_table("pi1", chosen))
+            sums[protocol] = []
+            for step_id, step in enumerate(steps):
+                for worker in insert_benchmark.workers(chosen, step):
+                    spec = {**insert_benchmark.client_spec(chosen, step, worker), "step_id": step_id}
+                    role = make_role(spec, connection)
+                    role.probe()
+                    count = {"l.i0": 100, "l.x": 1}.get(step.name, 40)
+                    sums[protocol].append(sum(connection.execute(role.next_statement()) for _ in range(count)))
+            with pymysql.connect(**where.arguments(), database=protocol) as check, check.cursor() as cursor:
+                cursor.execute("SELECT * FROM pi1 ORDER BY transactionid")
+                found[protocol] = list(cursor.fetchall())
+                if protocol == "text":
+                    explained(cursor, chosen, steps[3])
+            connection.close()
+        assert found["text"] == found["prepared"]
+        assert sums["text"] == sums["prepared"]
+        assert len(found["text"]) == 10_000
+
+
+def explained(cursor: Any, chosen: Options, step: insert_benchmark.Step) -> None:
+    """EXPLAIN of each range query names its forced index, and covers the query with it."""
+    querier = insert_benchmark.workers(chosen, step)[2]
+    spec = {**insert_benchmark.client_spec(chosen, step, querier), "step_id": 3}
+    role = make_role(spec, None)  # type: ignore[arg-type]
+    seen = set()
+    for _ in range(60):
+        query = role.next_statement()[1:].decode()
+        cursor.execute(f"EXPLAIN {query}")
+        plan = dict(zip([column[0] for column in cursor.description], cursor.fetchone(), strict=True))
+        assert plan["key"] in query
+        assert "Using index" in plan["Extra"]
+        assert "filesort" not in plan["Extra"]
+        seen.add(plan["key"])
+    assert seen == {"pi1_marketsegment", "pi1_registersegment", "pi1_pdc"}
