@@ -1,0 +1,41 @@
+"""Reading frames of the questions: which dbms and steps they hold, and what was measured for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+
+def by_position(frame: pl.DataFrame) -> list[str]:
+    """The frame's dbms in the order in which the experiment ran them first."""
+    return frame.select("dbms", "dbms_position").unique().sort("dbms_position")["dbms"].to_list()
+
+
+def steps_of(frame: pl.DataFrame) -> list[str]:
+    """The frame's steps in the order in which runs take them."""
+    return frame.group_by("step").agg(pl.col("step_id").min()).sort("step_id")["step"].to_list()
+
+
+def rows_of(frame: pl.DataFrame, dbms: str, step: str) -> list[dict[str, Any]]:
+    """One row per repeat of a dbms and step."""
+    return frame.filter((pl.col("dbms") == dbms) & (pl.col("step") == step)).to_dicts()
+
+
+def measured(
+    frame: pl.DataFrame, dbms: str, step: str, column: str = "throughput", *, any_status: bool = False
+) -> list[float]:
+    """The values of a dbms and step, one per repeat, of complete steps unless `any_status`."""
+    rows = rows_of(frame, dbms, step)
+    return [row[column] for row in rows if row[column] is not None and (any_status or row["step_status"] == "complete")]
+
+
+def main_metric(frame: pl.DataFrame, step: str) -> str:
+    """ips for steps that write, qps for steps that query."""
+    return str(frame.filter(pl.col("step") == step)["main_metric"][0])
+
+
+def repeats(frame: pl.DataFrame) -> int:
+    """The largest number of runs of any cell."""
+    counts = frame.group_by("setup", "dbms").agg(pl.col("repeat").n_unique())["repeat"]
+    return int(counts.max() or 0)  # type: ignore[arg-type]

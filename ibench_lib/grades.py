@@ -1,0 +1,80 @@
+"""When a number is good, bad or neither: the rules of the throughput tables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+Grade = Literal["top", "middle", "bottom", "sla_failed"]
+
+WORSE, BETTER = 0.95, 1.05
+"""Thresholds of a value relative to the base's."""
+
+_RESAMPLES = 2000
+
+
+def grade_column(values: Mapping[str, float], sla_failures: Collection[str] = ()) -> dict[str, Grade]:
+    """Grade the values of one column of an absolute throughput table.
+
+    With min and max over the column (max without SLA failures): at or below min + (max - min) / 4 is bottom, unless
+    min is at least 0.8 max; else an SLA failure is that; else at or above max - (max - min) / 4 is top.
+
+    Parameters
+    ----------
+    values : dbms -> throughput, only what was measured.
+    sla_failures : dbms that missed the step's target rate.
+    """
+    if not values:
+        return {}
+    low = min(values.values())
+    high = max((value for name, value in values.items() if name not in sla_failures), default=low)
+    quarter = (high - low) / 4
+    even = low >= 0.8 * high
+
+    def grade(name: str, value: float) -> Grade:
+        if value <= low + quarter and not even:
+            return "bottom"
+        if name in sla_failures:
+            return "sla_failed"
+        return "top" if value >= high - quarter else "middle"
+
+    return {name: grade(name, value) for name, value in values.items()}
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A value relative to the base. `low` and `high` bound its 95 % interval, None with one run on a side."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def verdict(self) -> Literal["better", "worse", "same"]:
+        """Better or worse only when the interval, where there is one, clears the threshold."""
+        at_least = self.value if self.low is None else self.low
+        at_most = self.value if self.high is None else self.high
+        if at_least > BETTER:
+            return "better"
+        return "worse" if at_most < WORSE else "same"
+
+
+def ratio(values: Sequence[float], base: Sequence[float]) -> Ratio | None:
+    """Ratio of the medians of repeats, with a bootstrap interval when both sides have repeats; None for a zero base."""
+    if not values or not base or np.median(base) == 0:
+        return None
+    point = float(np.median(values) / np.median(base))
+    if len(values) < 2 or len(base) < 2:
+        return Ratio(point)
+    # A fixed seed: the same lake gives the same post.
+    random = np.random.default_rng(1)
+    above = np.median(random.choice(np.asarray(values), (_RESAMPLES, len(values))), axis=1)
+    below = np.median(random.choice(np.asarray(base), (_RESAMPLES, len(base))), axis=1)
+    sample = above[below > 0] / below[below > 0]
+    if not len(sample):
+        return Ratio(point)
+    low, high = np.quantile(sample, [0.025, 0.975])
+    return Ratio(point, float(low), float(high))

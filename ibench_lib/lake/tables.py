@@ -1,0 +1,138 @@
+"""The tables that come from manifests instead of Parquet files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from ibench_lib.lake.manifest import Manifest
+
+_TEXT = pa.string()
+_WALL = pa.timestamp("us")
+
+
+def _schema(**types: pa.DataType) -> pa.Schema:
+    return pa.schema(list(types.items()))
+
+
+MANIFEST_TABLES: dict[str, pa.Schema] = {
+    # One row per readable run. Wall times are UTC. `experiment_sha256` tells experiment files with one name apart.
+    "runs": _schema(
+        run_id=_TEXT,
+        status=_TEXT,
+        error=_TEXT,
+        failed_step=_TEXT,
+        experiment=_TEXT,
+        title=_TEXT,
+        experiment_sha256=_TEXT,
+        build=_TEXT,
+        config=_TEXT,
+        dbms=_TEXT,
+        setup=_TEXT,
+        repeat=pa.int64(),
+        fingerprint=_TEXT,
+        scale=pa.float64(),
+        clients=pa.int64(),
+        flavour=_TEXT,
+        server_version=_TEXT,
+        version_comment=_TEXT,
+        origin_wall=_WALL,
+        ended_wall=_WALL,
+        tool_version=_TEXT,
+        schema_version=pa.int64(),
+        warnings=pa.list_(_TEXT),
+        null_reasons=_TEXT,
+        workload=_TEXT,
+        host=_TEXT,
+        experiment_text=_TEXT,
+        my_cnf=_TEXT,
+    ),
+    # One row per step that a run set out to do.
+    "planned_steps": _schema(run_id=_TEXT, step_id=pa.int64(), step=_TEXT, kind=_TEXT),
+    # One row per option of a run's my.cnf, in its order; `origin` is the fragment and line.
+    "config_options": _schema(run_id=_TEXT, position=pa.int64(), name=_TEXT, value=_TEXT, origin=_TEXT),
+    # One row per SHOW GLOBAL VARIABLES of a run.
+    "server_variables": _schema(run_id=_TEXT, name=_TEXT, value=_TEXT),
+    # One row per run or file that was left out, and why. `file` is NULL for a whole directory.
+    "problems": _schema(run_id=_TEXT, file=_TEXT, problem=_TEXT),
+}
+
+
+def manifest_rows(manifests: Iterable[Manifest]) -> dict[str, list[dict[str, Any]]]:
+    """Rows of each table of MANIFEST_TABLES but `problems`."""
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in MANIFEST_TABLES if name != "problems"}
+    for manifest in manifests:
+        key = {"run_id": manifest.run_id}
+        rows["runs"].append(_run(manifest))
+        for position, step in enumerate(_planned(manifest.workload)):
+            rows["planned_steps"].append({**key, "step_id": position, **step})
+        for position, option in enumerate(_options(manifest.config.my_cnf)):
+            rows["config_options"].append({**key, "position": position, **option})
+        if manifest.server is not None:
+            for name, value in manifest.server.variables.items():
+                rows["server_variables"].append({**key, "name": name, "value": value})
+    return rows
+
+
+def _run(manifest: Manifest) -> dict[str, Any]:
+    cell, experiment, server = manifest.cell, manifest.experiment, manifest.server
+    clients = manifest.workload.get("clients")
+    return {
+        "run_id": manifest.run_id,
+        "status": manifest.status,
+        "error": manifest.error,
+        "failed_step": manifest.failed_step,
+        "experiment": experiment.name,
+        "title": experiment.title,
+        "experiment_sha256": hashlib.sha256(experiment.text.encode()).hexdigest(),
+        "build": cell.build,
+        "config": cell.config,
+        "dbms": cell.dbms,
+        "setup": cell.setup,
+        "repeat": cell.repeat,
+        "fingerprint": cell.fingerprint,
+        "scale": manifest.scale,
+        "clients": clients if isinstance(clients, int) else None,
+        "flavour": server.flavour if server else None,
+        "server_version": server.version if server else None,
+        "version_comment": server.version_comment if server else None,
+        "origin_wall": _wall(manifest.origin_wall),
+        "ended_wall": _wall(manifest.ended_wall) if manifest.ended_wall else None,
+        "tool_version": manifest.tool_version,
+        "schema_version": manifest.schema_version,
+        "warnings": manifest.warnings,
+        "null_reasons": json.dumps(manifest.null_reasons, sort_keys=True),
+        "workload": json.dumps(manifest.workload, sort_keys=True),
+        "host": json.dumps(manifest.host, sort_keys=True),
+        "experiment_text": experiment.text,
+        "my_cnf": manifest.config.my_cnf,
+    }
+
+
+def _wall(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None)
+
+
+def _planned(workload: dict[str, Any]) -> list[dict[str, Any]]:
+    """Name and kind of each planned step, where the manifest has them in the usual form."""
+    steps = workload.get("resolved_steps")
+    if not isinstance(steps, list):
+        return []
+    return [{"step": str(s["name"]), "kind": s.get("kind")} for s in steps if isinstance(s, dict) and "name" in s]
+
+
+def _options(my_cnf: str) -> list[dict[str, Any]]:
+    """The options of a rendered my.cnf: `name=value   # fragment:line, note`."""
+    options = []
+    for line in my_cnf.splitlines():
+        setting, _, origin = line.partition(" # ")
+        name, equals, value = setting.strip().partition("=")
+        if name and not name.startswith(("[", "#")):
+            found = {"name": name.strip(), "value": value.strip() if equals else None, "origin": origin.strip() or None}
+            options.append(found)
+    return options

@@ -1,0 +1,30 @@
+-- Options of each configuration's my.cnf that differ from the base's, in the same setup. NULL: not set there.
+-- The base's own run has no rows. `server_value` is what the server itself says the variable was.
+--
+-- $experiment: name of the experiment
+-- $setups: names of the setups to show; an empty list means all
+-- $base: dbms to compare with
+WITH chosen AS (
+    SELECT * FROM latest_runs
+    WHERE experiment = $experiment
+      AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
+    QUALIFY row_number() OVER (PARTITION BY setup, dbms ORDER BY repeat) = 1
+), pairs AS (
+    SELECT r.run_id, r.setup, r.dbms, r.dbms_position, b.run_id AS base_run
+    FROM chosen r JOIN chosen b ON b.setup = r.setup AND b.dbms = $base
+    WHERE r.dbms <> $base
+), options AS (
+    SELECT p.run_id, o.name FROM pairs p JOIN config_options o ON o.run_id IN (p.run_id, p.base_run) GROUP BY ALL
+)
+SELECT
+    p.setup, p.dbms, p.dbms_position, options.name AS option,
+    CASE WHEN b.name IS NOT NULL THEN coalesce(b.value, 'set') END AS base_value,
+    CASE WHEN o.name IS NOT NULL THEN coalesce(o.value, 'set') END AS value,
+    o.origin, v.value AS server_value
+FROM pairs p
+JOIN options ON options.run_id = p.run_id
+LEFT JOIN config_options b ON b.run_id = p.base_run AND b.name = options.name
+LEFT JOIN config_options o ON o.run_id = p.run_id AND o.name = options.name
+LEFT JOIN server_variables v ON v.run_id = p.run_id AND v.name = options.name
+WHERE b.value IS DISTINCT FROM o.value OR (b.name IS NULL) <> (o.name IS NULL)
+ORDER BY p.setup, options.name, p.dbms_position

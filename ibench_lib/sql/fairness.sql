@@ -1,0 +1,26 @@
+-- Fairness between the clients of each write step: how long the fastest and the slowest client took.
+-- A client's duration goes from the common start to the end of its last operation. diff_s = max - min,
+-- pct = 100 * diff / min.
+--
+-- $experiment: name of the experiment
+-- $setups: names of the setups to show; an empty list means all
+-- $steps: names of the steps to show; an empty list means all
+WITH durations AS (
+    SELECT run_id, step_id, client, max(end_s) - min(start_s) AS duration_s
+    FROM workers GROUP BY run_id, step_id, client
+), spread AS (
+    SELECT run_id, step_id, count(*) AS clients_seen,
+           min(duration_s) AS min_duration_s, max(duration_s) AS max_duration_s
+    FROM durations GROUP BY run_id, step_id
+)
+SELECT
+    setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, clients, clients_seen,
+    min_duration_s, max_duration_s,
+    max_duration_s - min_duration_s AS diff_s,
+    100 * (max_duration_s - min_duration_s) / nullif(min_duration_s, 0) AS pct
+FROM run_steps LEFT JOIN spread USING (run_id, step_id)
+WHERE experiment = $experiment
+  AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
+  AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
+  AND kind IN ('load', 'write')
+ORDER BY step_id, setup, dbms_position, repeat

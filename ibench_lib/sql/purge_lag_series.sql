@@ -1,0 +1,29 @@
+-- InnoDB history list length over the time of each step, from the samples of every second. `t_s` counts from the
+-- step's start. At most `points` a run and step: more are put into buckets of `bucket_samples`, each kept as min,
+-- mean and max. `missing` counts samples that the server did not answer.
+--
+-- $experiment: name of the experiment
+-- $setups: names of the setups to show; an empty list means all
+-- $points: how many points a series may have at most
+-- $steps: names of the steps to show; an empty list means all
+WITH sampled AS (
+    SELECT
+        s.*, x.t_s - s.start_s AS t_s, x.history_list_length AS hll,
+        row_number() OVER (PARTITION BY s.run_id, s.step_id ORDER BY x.t_s) - 1 AS position,
+        count(*) OVER (PARTITION BY s.run_id, s.step_id) AS samples
+    FROM run_steps s
+    JOIN server_samples x ON x.run_id = s.run_id AND x.t_s >= s.start_s AND x.t_s <= s.end_s
+), bucketed AS (
+    SELECT *, ceil(samples / $points)::BIGINT AS bucket_samples FROM sampled
+)
+SELECT
+    setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, bucket_samples,
+    position // bucket_samples AS bucket, min(t_s) AS t_s,
+    min(hll) AS hll_min, avg(hll) AS hll_mean, max(hll) AS hll_max,
+    count(*) - count(hll) AS missing
+FROM bucketed
+WHERE experiment = $experiment
+  AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
+  AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
+GROUP BY ALL
+ORDER BY step_id, setup, dbms_position, repeat, bucket

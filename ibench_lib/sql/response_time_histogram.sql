@@ -1,0 +1,41 @@
+-- Response times of each run, step and operation, all clients: the share (in %) of responses in disjoint buckets that
+-- sum to 100, percentiles, and the largest. timing: service (sent to answered) or intended (due to answered; only
+-- rate-limited operations). Shares and percentiles come from log-linear bins with an error under 1 %; max is exact.
+-- A bucket's name is its upper edge.
+--
+-- $experiment: name of the experiment
+-- $setups: names of the setups to show; an empty list means all
+-- $steps: names of the steps to show; an empty list means all
+WITH cumulated AS (
+    SELECT
+        *,
+        sum(n) OVER (PARTITION BY run_id, step_id, operation, timing ORDER BY bin) AS up_to,
+        sum(n) OVER (PARTITION BY run_id, step_id, operation, timing) AS total
+    FROM response_bins
+), shares AS (
+    SELECT
+        run_id, step_id, operation, timing, any_value(total)::BIGINT AS responses,
+        100 * coalesce(sum(n) FILTER (mid_us <= 256), 0) / any_value(total) AS le_256us,
+        100 * coalesce(sum(n) FILTER (mid_us > 256 AND mid_us <= 1e3), 0) / any_value(total) AS le_1ms,
+        100 * coalesce(sum(n) FILTER (mid_us > 1e3 AND mid_us <= 4e3), 0) / any_value(total) AS le_4ms,
+        100 * coalesce(sum(n) FILTER (mid_us > 4e3 AND mid_us <= 16e3), 0) / any_value(total) AS le_16ms,
+        100 * coalesce(sum(n) FILTER (mid_us > 16e3 AND mid_us <= 64e3), 0) / any_value(total) AS le_64ms,
+        100 * coalesce(sum(n) FILTER (mid_us > 64e3 AND mid_us <= 256e3), 0) / any_value(total) AS le_256ms,
+        100 * coalesce(sum(n) FILTER (mid_us > 256e3 AND mid_us <= 1e6), 0) / any_value(total) AS le_1s,
+        100 * coalesce(sum(n) FILTER (mid_us > 1e6 AND mid_us <= 4e6), 0) / any_value(total) AS le_4s,
+        100 * coalesce(sum(n) FILTER (mid_us > 4e6 AND mid_us <= 16e6), 0) / any_value(total) AS le_16s,
+        100 * coalesce(sum(n) FILTER (mid_us > 16e6), 0) / any_value(total) AS gt_16s,
+        least(min(mid_us) FILTER (up_to >= 0.50 * total), any_value(max_us)) / 1e6 AS p50_s,
+        least(min(mid_us) FILTER (up_to >= 0.90 * total), any_value(max_us)) / 1e6 AS p90_s,
+        least(min(mid_us) FILTER (up_to >= 0.99 * total), any_value(max_us)) / 1e6 AS p99_s,
+        least(min(mid_us) FILTER (up_to >= 0.999 * total), any_value(max_us)) / 1e6 AS p999_s,
+        any_value(max_us) / 1e6 AS max_s
+    FROM cumulated GROUP BY run_id, step_id, operation, timing
+)
+SELECT
+    setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, shares.* EXCLUDE (run_id, step_id)
+FROM run_steps JOIN shares USING (run_id, step_id)
+WHERE experiment = $experiment
+  AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
+  AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
+ORDER BY step_id, setup, operation, timing DESC, dbms_position, repeat

@@ -1,0 +1,52 @@
+-- Throughput of each run and step. T is the time from the common start of all clients to the last client's end.
+-- ips: rows inserted / T, in an index step existing rows / T; dps: rows deleted / T; qps: queries / T; NULL where a
+-- step has no such operation. maxop_s: worst response of the step's main operation. ccpupq_us: client CPU microseconds
+-- per row inserted, or per query in query steps. sla_failed: in a rate-limited step the insert or the delete rate is
+-- under 0.95 of clients x target. client_bound: why the clients limited the step, NULL when they did not. Figures of a
+-- step whose status is not complete cover what was done.
+--
+-- $experiment: name of the experiment
+-- $setups: names of the setups to show; an empty list means all
+-- $steps: names of the steps to show; an empty list means all
+WITH totals AS (
+    SELECT
+        run_id, step_id,
+        sum("rows") FILTER (role = 'inserter') AS inserted,
+        sum("rows") FILTER (role = 'deleter') AS deleted,
+        sum(ops) FILTER (role = 'querier') AS queries,
+        sum(errors)::BIGINT AS errors, sum(retries)::BIGINT AS retries, sum(unknown)::BIGINT AS unknown,
+        CASE WHEN count(*) = count(cpu_user_s + cpu_system_s) THEN sum(cpu_user_s + cpu_system_s) END AS cpu_s
+    FROM workers GROUP BY run_id, step_id
+), worst AS (
+    SELECT
+        run_id, step_id,
+        max(service_max_us) FILTER (operation IN ('range_query', 'point_query')) / 1e6 AS query_s,
+        max(service_max_us) FILTER (operation = 'insert') / 1e6 AS insert_s,
+        max(service_max_us) FILTER (operation = 'create_index') / 1e6 AS index_s
+    FROM ops GROUP BY run_id, step_id
+), rates AS (
+    SELECT
+        s.*, t.errors, t.retries, t.unknown,
+        CASE s.kind WHEN 'index' THEN s.existing_rows ELSE t.inserted END / nullif(s.duration_s, 0) AS ips,
+        t.deleted / nullif(s.duration_s, 0) AS dps,
+        t.queries / nullif(s.duration_s, 0) AS qps,
+        CASE s.kind WHEN 'index' THEN w.index_s WHEN 'query' THEN w.query_s ELSE w.insert_s END AS maxop_s,
+        t.cpu_s * 1e6 / nullif(CASE s.kind WHEN 'query' THEN t.queries WHEN 'index' THEN s.existing_rows
+                               ELSE t.inserted END, 0) AS ccpupq_us,
+        s.clients * s.target_rows_per_s AS target_per_s
+    FROM run_steps s LEFT JOIN totals t USING (run_id, step_id) LEFT JOIN worst w USING (run_id, step_id)
+)
+SELECT
+    setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, kind, step_status, clients,
+    duration_s, ips, dps, qps,
+    CASE WHEN kind = 'query' THEN 'qps' ELSE 'ips' END AS main_metric,
+    CASE WHEN kind = 'query' THEN qps ELSE ips END AS throughput,
+    maxop_s, ccpupq_us, history_list_length, target_per_s,
+    CASE WHEN target_per_s IS NOT NULL
+         THEN coalesce(ips, 0) < 0.95 * target_per_s OR coalesce(dps, 0) < 0.95 * target_per_s END AS sla_failed,
+    client_bound, errors, retries, unknown
+FROM rates
+WHERE experiment = $experiment
+  AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
+  AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
+ORDER BY setup, dbms_position, repeat, step_id

@@ -1,0 +1,318 @@
+"""One function per table of a post: a frame of one setup (and step) in, a great_tables object out.
+
+The frames are answers to the questions in `ibench_lib/sql/`. A step that did not complete shows its status in the place
+of a number.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+import polars as pl
+from great_tables import GT
+
+from ibench_lib.frames import by_position, main_metric, measured, repeats, rows_of, steps_of
+from ibench_lib.grades import Grade, Ratio, grade_column, ratio
+from ibench_lib.grid import Cell, Grid
+from ibench_lib.metrics import METRICS
+from ibench_lib.theme import Mark
+
+RUN_FAILED = "†"
+CLIENT_BOUND = "‡"
+
+_GRADE_MARKS: dict[Grade, Mark] = {"top": "good", "bottom": "bad", "sla_failed": "sla_failed"}
+_BUCKETS = ("256us", "1ms", "4ms", "16ms", "64ms", "256ms", "1s", "4s", "16s")
+
+
+def runs_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """What a post is made from (`selected_runs`): build, server version, status and date of every run."""
+    rows = frame.to_dicts()
+    grid = Grid("made-from", "Runs", "dbms", ["setup", "run", "server", "status", "started (UTC)", "ibench"], left=True)
+    for row in rows:
+        grid.rows.append(
+            (
+                row["dbms"],
+                [
+                    Cell(row["setup"]),
+                    Cell(str(row["repeat"])),
+                    Cell(f"{row['server_version'] or 'did not start'} ({row['version_comment'] or row['build']})"),
+                    _run_status(row),
+                    Cell(f"{row['origin_wall']:%Y-%m-%d %H:%M}"),
+                    Cell(row["tool_version"]),
+                ],
+            )
+        )
+    return grid.draw(palette)
+
+
+def config_table(frame: pl.DataFrame, base: str, palette: str = "default") -> GT:
+    """Options whose value differs from the base's (`config_diff`): one row an option, one column a dbms."""
+    names = by_position(frame)
+    grid = Grid(_name("configurations", frame), f"Options that differ from {base}", "option", [base, *names], left=True)
+    for option in frame["option"].unique(maintain_order=True):
+        of_option = {row["dbms"]: row for row in frame.filter(pl.col("option") == option).to_dicts()}
+        base_value = next(iter(of_option.values()))["base_value"]
+        cells = [Cell(_setting(base_value))]
+        for name in names:
+            if name in of_option:
+                cells.append(Cell(_setting(of_option[name]["value"]), "status"))
+            else:
+                cells.append(Cell("as base"))
+        grid.rows.append((option, cells))
+    return grid.draw(palette)
+
+
+def absolute_throughput(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """Throughput of each dbms and step (`step_throughput`): inserts/s in write steps, queries/s in query steps."""
+    steps, grid = _step_grid(frame, "throughput-absolute", "Average throughput")
+    grades: dict[str, dict[str, Grade]] = {}
+    for step in steps:
+        values = {name: median(found) for name in by_position(frame) if (found := measured(frame, name, step))}
+        failures = set(frame.filter((pl.col("step") == step) & pl.col("sla_failed").fill_null(False))["dbms"])
+        grades[step] = grade_column(values, failures)
+    for name in by_position(frame):
+        cells = []
+        for step in steps:
+            rows = rows_of(frame, name, step)
+            grade = grades[step].get(name)
+            text = _value(rows, "throughput", METRICS[main_metric(frame, step)].format)
+            cells.append(_status(rows) or Cell(text, _GRADE_MARKS.get(grade) if grade else None))
+        grid.rows.append((name, cells))
+    grid.notes = [
+        *_repeat_note(frame),
+        "▲ within a quarter of the column's range of its best, ▼ within a quarter of its worst (unless the worst "
+        "reaches 80 % of the best), ✕ missed the target rate of inserts or deletes.",
+        *_mark_notes(frame),
+    ]
+    return grid.draw(palette)
+
+
+def relative_throughput(frame: pl.DataFrame, base: str, palette: str = "default") -> GT:
+    """Throughput relative to the base dbms (`step_throughput`), two decimals; intervals where there are repeats."""
+    names = by_position(frame)
+    steps, grid = _step_grid(frame, "throughput-relative", f"Throughput relative to {base}")
+    for name in names:
+        cells = []
+        for step in steps:
+            rows = rows_of(frame, name, step)
+            found = ratio(measured(frame, name, step), measured(frame, base, step))
+            cells.append(_status(rows) or _ratio_cell(found, is_base=name == base))
+        grid.rows.append((f"{name} (base)" if name == base else name, cells))
+    grid.notes = [*_repeat_note(frame), "▲ above 1.05, ▼ below 0.95 of the base.", *_mark_notes(frame)]
+    return grid.draw(palette)
+
+
+def sla_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """Achieved insert and delete rates of rate-limited steps beside their target (`sla`)."""
+    steps = steps_of(frame)
+    columns = [what for _ in steps for what in ("inserts/s", "deletes/s")]
+    spanners = [(step, (2 * position, 2 * position + 1)) for position, step in enumerate(steps)]
+    grid = Grid(
+        _name("sla", frame), _title("Background inserts and deletes", frame), "dbms", columns, spanners=spanners
+    )
+    targets = []
+    for step in steps:
+        known = frame.filter((pl.col("step") == step) & pl.col("target_per_s").is_not_null())["target_per_s"]
+        targets += [Cell(format(known[0], ",.0f") if len(known) else "unknown")] * 2
+    grid.rows.append(("target", targets))
+    for name in by_position(frame):
+        cells = []
+        for step in steps:
+            rows = rows_of(frame, name, step)
+            status = _status(rows)
+            for metric in ("ips", "dps"):
+                missed = any(row["step_status"] == "complete" and row[f"{metric}_missed"] for row in rows)
+                text = _value(rows, metric, METRICS[metric].format)
+                cells.append(status or Cell(text, "sla_failed" if missed else None))
+        grid.rows.append((name, cells))
+    grid.notes = ["✕ under 0.95 of the target, which is clients x rate.", *_mark_notes(frame)]
+    return grid.draw(palette)
+
+
+def fairness_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """How far apart the clients of a write step finished (`fairness`): seconds and per cent of the fastest."""
+    step = frame["step"][0]
+    title = _title(f"Clients of {step}", frame)
+    grid = Grid(_name(f"fairness.{step}", frame), title, "dbms", ["fastest (s)", "slowest (s)", "diff (s)", "pct (%)"])
+    shortest = frame["min_duration_s"].min()
+    # As published where steps take hours: whole seconds. Short steps would lose their difference that way.
+    style = ",.0f" if isinstance(shortest, float) and shortest >= 1000 else "," + METRICS["fairness_diff_s"].format
+    for name in by_position(frame):
+        rows = rows_of(frame, name, step)
+        status = _status(rows)
+        figures = [_value(rows, column, style) for column in ("min_duration_s", "max_duration_s", "diff_s")]
+        figures.append(_value(rows, "pct", METRICS["fairness_pct"].format))
+        grid.rows.append((name, [status or Cell(figure) for figure in figures]))
+    grid.notes = [
+        "Seconds from the common start to the end of the fastest and of the slowest client; diff is their difference, "
+        "pct is diff as a share of the fastest.",
+        *_mark_notes(frame),
+    ]
+    return grid.draw(palette)
+
+
+def get_min_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """Seconds of the first SELECT min(transactionid) of each step, worst client (`get_min`), to three decimals."""
+    steps = steps_of(frame)
+    grid = Grid(_name("get-min-seconds", frame), _title("Seconds of get_min", frame), "dbms", steps)
+    best: dict[str, float] = {}
+    for step in steps:
+        of_step = [median(found) for name in by_position(frame) if (found := measured(frame, name, step, "get_min_s"))]
+        if of_step:
+            best[step] = min(of_step)
+    for name in by_position(frame):
+        cells = []
+        for step in steps:
+            found = measured(frame, name, step, "get_min_s", any_status=True)
+            if found:
+                slow = step in best and median(found) > 10 * best[step]
+                cells.append(Cell(format(median(found), ",.3f"), "bad" if slow else None))
+            else:
+                cells.append(_status(rows_of(frame, name, step)) or Cell("not measured", "status"))
+        grid.rows.append((name, cells))
+    grid.notes = ["▼ over 10 times the best of its column. The slowest client counts.", *_mark_notes(frame)]
+    return grid.draw(palette)
+
+
+def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """Share of responses per bucket, percentiles and max of one step and operation (`response_time_histogram`)."""
+    step, operation = frame["step"][0], frame["operation"][0]
+    columns = [f"≤{edge}" for edge in _BUCKETS] + [">16s", "p50", "p90", "p99", "p99.9", "max"]
+    grid = Grid(
+        _name(f"histogram.{step}.{operation}", frame),
+        _title(f"Response times of {operation} in {step}", frame),
+        "dbms",
+        columns,
+        spanners=[("share of responses (%)", range(len(_BUCKETS) + 1)), ("seconds", range(len(_BUCKETS) + 1, 15))],
+    )
+    timings = frame["timing"].n_unique()
+    for row in frame.to_dicts():
+        label = row["dbms"] + (f" r{row['repeat']}" if frame["repeat"].n_unique() > 1 else "")
+        label += f", {row['timing']}" if timings > 1 else ""
+        label += "" if row["step_status"] == "complete" else f" ({row['step_status']})"
+        shares = [row[f"le_{edge}"] for edge in _BUCKETS] + [row["gt_16s"]]
+        cells = [Cell(share(value)) for value in shares]
+        cells += [Cell(format(row[f"{name}_s"], ",.4f")) for name in ("p50", "p90", "p99", "p999", "max")]
+        grid.rows.append((label, cells))
+    if timings > 1:
+        grid.notes = [
+            "service: sent to answered. intended: due to answered, so that a stall counts for all it delayed."
+        ]
+    return grid.draw(palette)
+
+
+def step_metrics_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """Further metrics of one step (`step_throughput`): T, rates, worst response, history list, client CPU."""
+    step = frame["step"][0]
+    shown = {"ips": "ips", "dps": "dps", "qps": "qps", "maxop": "maxop_s", "hll": "history_list_length"}
+    shown["ccpupq"] = "ccpupq_us"
+    columns = ["T (s)", *(f"{METRICS[m].label} ({METRICS[m].unit})" for m in shown)]
+    grid = Grid(_name(f"metrics.{step}", frame), _title(f"Metrics of {step}", frame), "dbms", columns)
+    for name in by_position(frame):
+        rows = rows_of(frame, name, step)
+        figures = [_value(rows, "duration_s", ",.1f")]
+        figures += [_value(rows, column, METRICS[metric].format) for metric, column in shown.items()]
+        grid.rows.append((name, [_status(rows) or Cell(figure) for figure in figures]))
+    grid.notes = [*_repeat_note(frame), *_mark_notes(frame)]
+    return grid.draw(palette)
+
+
+def gaps_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """What is missing (`gaps`): steps that did not complete, seconds without data."""
+    grid = Grid("gaps", "What is missing", "dbms", ["setup", "run", "step", "missing", "how many"], left=True)
+    for row in frame.to_dicts():
+        amount = "" if row["amount"] is None else format(row["amount"], ",")
+        texts = (row["setup"], str(row["repeat"]), row["step"], row["problem"], amount)
+        grid.rows.append((row["dbms"], [Cell(text) for text in texts]))
+    return grid.draw(palette)
+
+
+def share(percent: float) -> str:
+    """A share in per cent to three decimals; one that is not zero but rounds to it is `nonzero`."""
+    text = format(percent, ".3f")
+    return "nonzero" if percent > 0 and text == "0.000" else ("" if percent == 0 else text)
+
+
+def _title(text: str, frame: pl.DataFrame) -> str:
+    return f"{text}, {frame['setup'][0]}"
+
+
+def _name(text: str, frame: pl.DataFrame) -> str:
+    return f"{text}.{frame['setup'][0]}"
+
+
+def _step_grid(frame: pl.DataFrame, name: str, title: str) -> tuple[list[str], Grid]:
+    """The steps of a frame and an empty grid of dbms x steps, each step under its metric."""
+    steps = steps_of(frame)
+    spanners = []
+    for metric in ("ips", "qps"):
+        positions = [position for position, step in enumerate(steps) if main_metric(frame, step) == metric]
+        if positions:
+            spanners.append((METRICS[metric].label, positions))
+    return steps, Grid(_name(name, frame), _title(title, frame), "dbms", steps, spanners=spanners)
+
+
+def _value(rows: list[dict[str, Any]], column: str, spec: str) -> str:
+    """The median over complete repeats as text, with what there is to say about the runs; `-` where there is none."""
+    done = [row for row in rows if row["step_status"] == "complete"]
+    values = [row[column] for row in done if row[column] is not None]
+    if not values:
+        return "-"
+    text = format(median(values), spec)
+    if len(done) < len(rows):
+        text += f" ({len(rows) - len(done)} of {len(rows)} not complete)"
+    if any(row["run_status"] != "complete" for row in done):
+        text += f" {RUN_FAILED}"
+    if any(row.get("client_bound") for row in done):
+        text += f" {CLIENT_BOUND}"
+    return text
+
+
+def _status(rows: list[dict[str, Any]]) -> Cell | None:
+    """A cell with the step's status when no repeat completed it; None when there is a number to show."""
+    if any(row["step_status"] == "complete" for row in rows):
+        return None
+    return Cell(", ".join(sorted({row["step_status"] for row in rows})) or "no run", "status")
+
+
+def _run_status(row: dict[str, Any]) -> Cell:
+    if row["status"] == "complete":
+        return Cell("complete")
+    step = f" in {row['failed_step']}" if row["failed_step"] else ""
+    error = f": {row['error']}" if row["error"] else ""
+    return Cell(f"{row['status']}{step}{error}", "bad" if row["status"] == "failed" else "status")
+
+
+def _ratio_cell(found: Ratio | None, *, is_base: bool) -> Cell:
+    if found is None:
+        return Cell("no base", "status")
+    text = format(found.value, ".2f")
+    if found.low is not None and found.high is not None and not is_base:
+        text += f" [{found.low:.2f}, {found.high:.2f}]"
+    marks: dict[str, Mark] = {"better": "good", "worse": "bad"}
+    return Cell(text, None if is_base else marks.get(found.verdict))
+
+
+def _setting(value: str | None) -> str:
+    return "not set" if value is None else value or "(empty)"
+
+
+def _repeat_note(frame: pl.DataFrame) -> list[str]:
+    most = repeats(frame)
+    if most <= 1:
+        return ["One run per cell: the noise is unknown."]
+    return [f"Median of up to {most} runs per cell; [low, high] is the 95 % bootstrap interval of a ratio of medians."]
+
+
+def _mark_notes(frame: pl.DataFrame) -> list[str]:
+    """Explanations of the marks that this frame's rows bring into a table."""
+    notes = []
+    unfinished = frame.filter((pl.col("run_status") != "complete") & (pl.col("step_status") == "complete"))
+    if len(unfinished):
+        notes.append(f"{RUN_FAILED} of a run that did not complete.")
+    if "client_bound" in frame.columns:
+        bound = frame.filter(pl.col("client_bound").is_not_null() & (pl.col("step_status") == "complete"))
+        for row in bound.unique(["dbms", "step", "client_bound"], maintain_order=True).to_dicts():
+            notes.append(f"{CLIENT_BOUND} {row['dbms']}, {row['step']}: limited by the clients: {row['client_bound']}.")
+    return notes
