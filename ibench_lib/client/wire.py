@@ -21,7 +21,7 @@ COM_STMT_EXECUTE: Final = b"\x17"
 
 LARGEST_PACKET: Final = 0xFFFFFF
 
-_READ_SIZE = 1 << 16
+_READ_SIZE = 1 << 14
 _OK, _LOCAL_INFILE, _EOF, _ERROR = 0x00, 0xFB, 0xFE, 0xFF
 _SHORT_EOF = 9
 _MORE_RESULTS = 0x0008
@@ -48,7 +48,7 @@ class StatementError(Exception):
 def packets(payload: bytes) -> bytes:
     """`payload` with packet headers, in as many packets as it needs."""
     if len(payload) < LARGEST_PACKET:
-        return len(payload).to_bytes(3, "little") + b"\0" + payload
+        return len(payload).to_bytes(4, "little") + payload  # the fourth byte is the sequence number, 0
     parts = []
     for number, start in enumerate(range(0, len(payload) + 1, LARGEST_PACKET)):
         part = payload[start : start + LARGEST_PACKET]
@@ -199,6 +199,7 @@ class Wire:
         self._deprecate_eof = deprecate_eof
         self._eof_packets = 1 if deprecate_eof else 2
         self._timeout_s = timeout_s
+        self._send, self._receive = connected.sendall, connected.recv
         self.take_over()
 
     def take_over(self) -> None:
@@ -218,8 +219,9 @@ class Wire:
         ConnectionLost : broken, timed out or out of step; the outcome is unknown.
         """
         try:
-            self._socket.sendall(packets(command))
-            data = self._socket.recv(_READ_SIZE)
+            size = len(command)
+            self._send(size.to_bytes(4, "little") + command if size < LARGEST_PACKET else packets(command))
+            data = self._receive(_READ_SIZE)
             rows = rows_of_whole_answer(data, self._eof_packets)
             return rows if rows >= 0 else self._piecewise(data)
         except OSError as error:
@@ -235,7 +237,7 @@ class Wire:
                 return answer.rows
             if time.monotonic() > deadline:  # one that sends a byte now and then does not hold us for ever
                 raise ConnectionLost(f"no whole answer within {self._timeout_s:g} s")
-            data = self._socket.recv(_READ_SIZE)
+            data = self._receive(_READ_SIZE)
 
     def _lost(self, error: OSError) -> ConnectionLost:
         if isinstance(error, BlockingIOError):

@@ -1,0 +1,198 @@
+"""The command as its user meets it: exit codes, the one line that says what is wrong, Ctrl-C."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from typer.main import get_command
+
+from ibench_lib.cli import app
+from ibench_lib.lake.manifest import read_manifest
+from ibench_lib.paths import Workspace
+from ibench_lib.servers.build import Build
+
+ROOT = Path(__file__).resolve().parent.parent
+EXPERIMENT = """\
+title: tiny
+builds: [system]
+configs:
+  - {name: cy10a, fragments: [cy10a]}
+setups:
+  - {name: tiny, l_i0_rows: 1000000, l_i1_rows: %(l_i1_rows)d, l_i2_rows: 1000, query_seconds: 100}
+scale: 0.01
+workload: {benchmark: insert_benchmark, clients: 2, steps: [%(steps)s]}
+"""
+
+
+def ibench(workspace: Workspace, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from ibench_lib.cli import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "IBENCH_HOME": str(workspace.root), "COLUMNS": "200", **environment},
+    )
+
+
+def write(workspace: Workspace, name: str = "tiny.yaml", l_i1_rows: int = 500_000, steps: str = "l.i0, l.x") -> Path:
+    path = workspace.root / name
+    path.write_text(EXPERIMENT % {"l_i1_rows": l_i1_rows, "steps": steps})
+    return path
+
+
+def refused(result: subprocess.CompletedProcess[str], *words: str) -> None:
+    """Exit code 2, the words in what was said, and no stack trace."""
+    assert result.returncode == 2, result.stderr
+    said = result.stdout + result.stderr
+    assert "Traceback" not in said
+    for word in words:
+        assert word in said, said
+
+
+def test_what_a_run_counts_is_what_sql_counts_and_a_second_run_does_nothing(build: Build, workspace: Workspace) -> None:
+    path = write(workspace, steps="l.i0, l.x, l.i1, qr100")
+    first = ibench(workspace, "run", str(path))
+    assert first.returncode == 0, first.stderr
+    assert "complete" in first.stdout and "1 runs made, 0 done already" in first.stdout
+    counted = ibench(
+        workspace,
+        "sql",
+        "-f",
+        "csv",
+        "SELECT sum(CASE operation WHEN 'insert' THEN rows WHEN 'delete' THEN -rows ELSE 0 END) AS by_ops,"
+        " (SELECT sum(row_count) FROM table_counts WHERE step = 'qr100') AS by_server FROM ops",
+    )
+    header, values = counted.stdout.split()
+    assert header == "by_ops,by_server"
+    by_ops, by_server = map(float, values.split(","))
+    assert by_ops == by_server == 20_000
+    again = ibench(workspace, "run", str(path))
+    assert "0 runs made, 1 done already" in again.stdout
+    assert "complete" in ibench(workspace, "runs").stdout
+    forced = ibench(workspace, "run", str(path), "--again")
+    assert "1 runs made" in forced.stdout
+    assert len(list(workspace.runs.iterdir())) == 2
+
+
+def test_a_missing_experiment_file(workspace: Workspace) -> None:
+    write(workspace)
+    refused(ibench(workspace, "run", str(workspace.root / "tniy.yaml")), "tniy.yaml: no such file", "tiny.yaml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("scale: 0.01", "scael: 0.01", ["tiny.yaml:7: unknown key 'scael'; did you mean 'scale'?"]),
+        ("clients: 2", "clients: 0", ["tiny.yaml:8: workload.clients: should be greater than or equal to 1, not 0"]),
+        ("[l.i0, l.x]", "[l.i0, l.y]", ["tiny.yaml:8: workload.steps: unknown step 'l.y'", "qr100"]),
+        ("[system]", "[sytem]", ["no server build is called sytem", "did you mean system?"]),
+        ("fragments: [cy10a]", "fragments: [cy10b]", ["no configuration 'cy10b'", "cy10a"]),
+    ],
+)
+def test_mistakes_in_an_experiment(build: Build, workspace: Workspace, old: str, new: str, words: list[str]) -> None:
+    path = write(workspace)
+    path.write_text(path.read_text().replace(old, new))
+    refused(ibench(workspace, "run", str(path)), *words)
+    assert not workspace.runs.exists(), "nothing was started"
+
+
+def test_a_server_that_does_not_start_shows_its_error_log(workspace: Workspace, tmp_path: Path) -> None:
+    basedir = tmp_path / "broken"
+    (basedir / "bin").mkdir(parents=True)
+    binary = basedir / "bin" / "mysqld"
+    binary.write_text(
+        """#!/bin/sh
+        case "$*" in
+        *--version*) echo 'mysqld  Ver 8.0.99 for Linux on x86_64 (a broken build)' ;;
+        *--initialize*) exit 0 ;;
+        *)
+            for option in "$@"; do
+                case $option in --log-error=*) echo 'the disk is on fire' >> "${option#*=}" ;; esac
+            done
+            exit 7 ;;
+        esac
+        """
+    )
+    binary.chmod(0o755)
+    result = ibench(workspace, "run", str(write(workspace)), IBENCH_BASEDIR=str(basedir))
+    refused(result, "build system (8.0.99) does not start (exit 7)", "the disk is on fire")
+    (run_dir,) = workspace.runs.iterdir()
+    assert read_manifest(run_dir).status == "failed"
+    assert list(workspace.sandboxes.iterdir()) == []
+
+
+def test_a_binary_that_is_no_server(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "mysqld").symlink_to("/bin/false")
+    result = ibench(workspace, "run", str(write(workspace)), IBENCH_BASEDIR=str(tmp_path))
+    refused(result, "gives no server version")
+
+
+def test_a_parameter_that_the_notebook_does_not_have(workspace: Workspace) -> None:
+    (workspace.root / "notebooks").symlink_to(ROOT / "notebooks")
+    text = (ROOT / "papermill_params/insert_benchmark/demo.yml").read_text()
+    path = workspace.root / "post.yml"
+    path.write_text(text.replace("experiment:", "experimnet:", 1))
+    refused(ibench(workspace, "post", str(path)), "post.yml", "experimnet", "experiment")
+
+
+def test_sql_that_duckdb_refuses(workspace: Workspace) -> None:
+    refused(ibench(workspace, "sql", "SELECT nope FROM steps"), "nope")
+
+
+def test_ctrl_c_in_the_middle(build: Build, workspace: Workspace) -> None:
+    path = write(workspace, l_i1_rows=2_000_000_000, steps="l.i0, l.x, l.i1")
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from ibench_lib.cli import main; main()", "run", str(path)],
+        env={**os.environ, "IBENCH_HOME": str(workspace.root)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    me = psutil.Process(process.pid)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and len(me.children()) < 5:  # the server and four workers: l.i1 has begun
+        time.sleep(0.1)
+    time.sleep(2.5)
+    children = me.children(recursive=True)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in said and "Traceback" not in said
+    _, alive = psutil.wait_procs(children, timeout=5)
+    assert alive == []
+    (run_dir,) = workspace.runs.iterdir()
+    manifest = read_manifest(run_dir)
+    assert (manifest.status, manifest.failed_step) == ("interrupted", "l.i1")
+    kept = ibench(workspace, "sql", "-f", "csv", "SELECT count(DISTINCT second) AS n FROM ops WHERE step = 'l.i1'")
+    assert int(kept.stdout.split()[1]) >= 2
+    listed = ibench(workspace, "runs").stdout
+    assert "interrupted" in listed
+
+
+def test_every_command_has_help_with_an_example_and_is_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+
+    def walk(command: object, words: list[str]) -> None:
+        for name, child in getattr(command, "commands", {}).items():
+            path = [*words, name]
+            help_text = child.help or ""
+            assert "Example:" in help_text, f"{' '.join(path)} has no example"
+            assert f"ibench {' '.join(path)}" in re.sub(r"\s+", " ", help_text)
+            assert f"ibench {' '.join(path)}" in readme, f"the README does not mention ibench {' '.join(path)}"
+            walk(child, path)
+
+    walk(get_command(app), [])
+
+
+def test_doctor_says_what_is_there(workspace: Workspace) -> None:
+    result = ibench(workspace, "doctor")
+    assert result.returncode in (0, 1)
+    for word in ("python", "server", "disk"):
+        assert word in result.stdout
