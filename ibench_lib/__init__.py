@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         relative_throughput,
         response_time_table,
         runs_table,
+        skipped_table,
         sla_table,
         step_metrics_table,
     )
@@ -61,6 +62,7 @@ __all__ = [
     "response_time_table",
     "runs_table",
     "sentence",
+    "skipped_table",
     "sla_table",
     "sql",
     "step_metrics_table",

@@ -17,7 +17,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from nbconvert import HTMLExporter
+from nbconvert import TemplateExporter
 from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
 from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
@@ -65,7 +65,8 @@ def render(notebook: NotebookNode, text: PageText) -> str:
     """The page as HTML text."""
     sections = _sections(notebook, text)
     plotly_js, draw_js = get_plotlyjs(), (TEMPLATES / "post" / "draw.js").read_text(encoding="utf-8")
-    exporter = HTMLExporter(  # type: ignore[no-untyped-call]
+    # Not HTMLExporter: that one parses the finished page and writes it anew.
+    exporter = TemplateExporter(  # type: ignore[no-untyped-call]
         extra_template_basedirs=[str(TEMPLATES)], template_name="post", template_file="index.html.j2"
     )
     resources = {

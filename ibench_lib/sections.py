@@ -65,7 +65,7 @@ def each(
 
     Parameters
     ----------
-    by : column or columns that make a group; groups keep the frame's order.
+    by : column or columns that make a group, none for the whole frame; groups keep the frame's order.
     heading : one of them, whose every new value gets a heading with the id `<value>.<anchor>`.
     nothing : the sentence for an empty frame.
     options : passed to each function.
@@ -74,7 +74,9 @@ def each(
         return Shown((sentence(nothing),))
     items: list[Item] = []
     headings: set[str] = set()
-    for _, group in frame.group_by([by] if isinstance(by, str) else list(by), maintain_order=True):
+    columns = [by] if isinstance(by, str) else list(by)
+    groups = (group for _, group in frame.group_by(columns, maintain_order=True)) if columns else [frame]
+    for group in groups:
         if heading:
             value = str(group[heading][0])
             if value not in headings:
@@ -98,7 +100,8 @@ def provenance(runs: pl.DataFrame) -> Html:
     said = [
         f"Made from {_count(len(runs), 'run')} of experiment {one['experiment']} (“{one['title']}”), "
         f"experiments/{one['experiment']}.yaml: {_count(runs['dbms'].n_unique(), 'configuration')}, "
-        f"{_count(runs['setup'].n_unique(), 'setup')} ({_listed(runs['setup'])}), {_listed(runs['clients'])} clients.",
+        f"{_count(runs['setup'].n_unique(), 'setup')} ({_listed(runs['setup'])}), "
+        f"{_listed(runs['clients'])} clients.",
         f"Begun from {min(begun):%Y-%m-%d %H:%M} to {max(begun):%Y-%m-%d %H:%M} UTC with ibench {_listed(runs['tool_version'])}.",
     ]
     scales = runs["scale"].unique().sort().to_list()

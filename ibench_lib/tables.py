@@ -22,7 +22,18 @@ RUN_FAILED = "†"
 CLIENT_BOUND = "‡"
 
 _GRADE_MARKS: dict[Grade, Mark] = {"top": "good", "bottom": "bad", "sla_failed": "sla_failed"}
-_BUCKETS = ("256us", "1ms", "4ms", "16ms", "64ms", "256ms", "1s", "4s", "16s")
+_BUCKETS = {
+    "le_256us": "≤256us",
+    "le_1ms": "≤1ms",
+    "le_4ms": "≤4ms",
+    "le_16ms": "≤16ms",
+    "le_64ms": "≤64ms",
+    "le_256ms": "≤256ms",
+    "le_1s": "≤1s",
+    "le_4s": "≤4s",
+    "le_16s": "≤16s",
+    "gt_16s": ">16s",
+}
 
 
 def runs_table(frame: pl.DataFrame, palette: str = "default") -> GT:
@@ -178,25 +189,26 @@ def get_min_table(frame: pl.DataFrame, palette: str = "default") -> GT:
 def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Share of responses per bucket, percentiles and max of one step and operation (`response_time_histogram`)."""
     step, operation = frame["step"][0], frame["operation"][0]
-    columns = [f"≤{edge}" for edge in _BUCKETS] + [">16s", "p50", "p90", "p99", "p99.9", "max"]
+    used = [name for name in _BUCKETS if frame[name].max() != 0]
+    columns = [*(_BUCKETS[name] for name in used), "p50", "p90", "p99", "p99.9", "max"]
     grid = Grid(
         _name(f"histogram.{step}.{operation}", frame),
         _title(f"Response times of {operation} in {step}", frame),
         "dbms",
         columns,
-        spanners=[("share of responses (%)", range(len(_BUCKETS) + 1)), ("seconds", range(len(_BUCKETS) + 1, 15))],
+        spanners=[("% of responses", range(len(used))), ("seconds", range(len(used), len(columns)))],
     )
     timings = frame["timing"].n_unique()
     for row in frame.to_dicts():
         label = row["dbms"] + (f" r{row['repeat']}" if frame["repeat"].n_unique() > 1 else "")
         label += f", {row['timing']}" if timings > 1 else ""
         label += "" if row["step_status"] == "complete" else f" ({row['step_status']})"
-        shares = [row[f"le_{edge}"] for edge in _BUCKETS] + [row["gt_16s"]]
-        cells = [Cell(share(value)) for value in shares]
+        cells = [Cell(share(row[name])) for name in used]
         cells += [Cell(format(row[f"{name}_s"], ",.4f")) for name in ("p50", "p90", "p99", "p999", "max")]
         grid.rows.append((label, cells))
+    grid.notes = ["Buckets without any response are left out."]
     if timings > 1:
-        grid.notes = [
+        grid.notes += [
             "service: sent to answered. intended: due to answered, so that a stall counts for all it delayed."
         ]
     return grid.draw(palette)
@@ -225,6 +237,14 @@ def gaps_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         amount = "" if row["amount"] is None else format(row["amount"], ",")
         texts = (row["setup"], str(row["repeat"]), row["step"], row["problem"], amount)
         grid.rows.append((row["dbms"], [Cell(text) for text in texts]))
+    return grid.draw(palette)
+
+
+def skipped_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """Runs and files that could not be read (`skipped`): their rows are in none of the figures."""
+    grid = Grid("skipped", "Left out because it cannot be read", "run", ["dbms", "file", "problem"], left=True)
+    for row in frame.to_dicts():
+        grid.rows.append((row["run_id"], [Cell(row[name] or "") for name in ("dbms", "file", "problem")]))
     return grid.draw(palette)
 
 

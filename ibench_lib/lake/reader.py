@@ -6,6 +6,7 @@ the others load.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -162,6 +163,8 @@ def _add_source(source: _Sources, path: Path, table: Table, manifest: Manifest) 
         return
     if sealed is not None and path.stat().st_size != sealed.bytes:
         raise ValueError(f"{path.stat().st_size} bytes, but the manifest says {sealed.bytes}")
+    if sealed is not None and _sha256(path) != sealed.sha256:
+        raise ValueError("its content is not what the manifest vouches for (SHA-256)")
     if manifest.status == "running":
         # Its file may be replaced while we read: take one consistent copy now.
         content = pq.ParquetFile(pa.BufferReader(path.read_bytes())).read()
@@ -172,6 +175,11 @@ def _add_source(source: _Sources, path: Path, table: Table, manifest: Manifest) 
     with pq.ParquetFile(path) as file:
         _check_columns(file.schema_arrow, table)
     source.files.append(path)
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _check_columns(found: pa.Schema, table: Table) -> None:

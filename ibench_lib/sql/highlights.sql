@@ -1,5 +1,5 @@
 -- The dbms with the highest and the lowest value of each headline metric per setup and step, over complete steps; with
--- repeats the median of each dbms. Only where at least two dbms have a value and they differ.
+-- repeats the median of each dbms. Only where at least two dbms have a value and they differ; of equals the first.
 --
 -- $experiment: name of the experiment
 -- $setups: names of the setups to show; an empty list means all
@@ -33,8 +33,8 @@ WITH chosen AS (
 )
 SELECT
     setup, step_id, step, metric, count(*) AS dbms_count,
-    arg_max(dbms, value) AS highest_dbms, max(value) AS highest,
-    arg_min(dbms, value) AS lowest_dbms, min(value) AS lowest
+    arg_max(dbms, row(value, -dbms_position)) AS highest_dbms, max(value) AS highest,
+    arg_min(dbms, row(value, dbms_position)) AS lowest_dbms, min(value) AS lowest
 FROM typical
 GROUP BY setup, step_id, step, metric
 HAVING count(*) >= 2 AND max(value) > min(value)

@@ -1,0 +1,442 @@
+"""The lake: what loads, what is left out and named, and the questions' answers worked out by hand."""
+
+import csv
+import json
+import math
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ibench_lib.errors import QueryError
+from ibench_lib.lake import reader
+from ibench_lib.paths import Workspace
+from ibench_lib.schema import SCHEMA_VERSION, TABLES
+from tests.synthetic import BIN_500_US, Run, three_configurations, write_runs
+
+ALL: dict[str, Any] = {"experiment": "demo", "setups": [], "steps": []}
+GOLDEN = Path(__file__).resolve().parent.parent / "golden"
+
+
+def rows(lake: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
+    return reader.sql(lake, text).to_dicts()
+
+
+def ask_everything(lake: duckdb.DuckDBPyConnection) -> dict[str, pl.DataFrame]:
+    values = {**ALL, "base": "system.cy10a", "points": 2000}
+    return {
+        name: reader.question(lake, name, **{k: v for k, v in values.items() if k in reader.parameters_of(name)})
+        for name in reader.questions()
+    }
+
+
+def step_row(frame: pl.DataFrame, dbms: str, step: str, **more: Any) -> dict[str, Any]:
+    found = frame.filter(pl.col("dbms") == dbms, pl.col("step") == step, **more)
+    assert len(found) == 1, found
+    return found.row(0, named=True)
+
+
+def test_an_empty_lake_has_every_table_and_answers_every_question(workspace: Workspace) -> None:
+    lake = reader.lake(workspace)
+    for name, table in TABLES.items():
+        frame = reader.sql(lake, f"SELECT * FROM {name}")
+        assert frame.columns == [column.name for column in table.columns]
+        assert frame.is_empty()
+    assert rows(lake, "SELECT * FROM runs") == rows(lake, "SELECT * FROM problems") == []
+    answers = ask_everything(lake)
+    assert {"step_throughput", "fairness", "get_min", "sla", "one_second", "gaps"} <= answers.keys()
+    assert all(answer.is_empty() for answer in answers.values())
+
+
+def test_views_have_the_declared_types_with_and_without_runs(workspace: Workspace) -> None:
+    empty = reader.lake(workspace)
+    write_runs(workspace, Run())
+    full = reader.lake(workspace)
+    for name in TABLES:
+        assert rows(empty, f"DESCRIBE {name}") == rows(full, f"DESCRIBE {name}")
+        assert reader.sql(full, f"SELECT count(*) AS n FROM {name}")["n"][0] > 0 or name == "table_counts"
+
+
+def unlist(directory: Path, *tables: str) -> None:
+    """Take tables off a manifest's list of files, so that it no longer vouches for their content."""
+    manifest = json.loads((directory / "manifest.json").read_text())
+    for table in tables:
+        del manifest["files"][f"{table}.parquet"]
+    (directory / "manifest.json").write_text(json.dumps(manifest))
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def flip_bytes(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[200] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [truncate, flip_bytes, lambda path: path.write_bytes(b""), Path.unlink])
+def test_a_damaged_file_is_named_and_the_rest_loads(workspace: Workspace, damage: Callable[[Path], Any]) -> None:
+    good, bad = Run(), Run("cy10ap1", minute=1)
+    write_runs(workspace, good, bad)
+    damage(workspace.run_dir(bad.run_id) / "ops.parquet")
+    lake = reader.lake(workspace)
+    (problem,) = rows(lake, "SELECT * FROM problems")
+    assert (problem["run_id"], problem["file"]) == (bad.run_id, "ops.parquet")
+    assert problem["problem"]
+    assert rows(lake, "SELECT DISTINCT run_id FROM ops") == [{"run_id": good.run_id}]
+    assert len(rows(lake, "SELECT * FROM steps")) == 8
+    ask_everything(lake)
+
+
+def test_a_file_that_no_manifest_lists_and_that_is_not_there_is_no_problem(workspace: Workspace) -> None:
+    run = Run()
+    write_runs(workspace, run)
+    directory = workspace.run_dir(run.run_id)
+    unlist(directory, "table_counts")
+    (directory / "table_counts.parquet").unlink()
+    lake = reader.lake(workspace)
+    assert rows(lake, "SELECT * FROM problems") == rows(lake, "SELECT * FROM table_counts") == []
+
+
+def test_a_symlinked_run_directory_is_refused_and_named(workspace: Workspace, tmp_path: Path) -> None:
+    run = Run()
+    write_runs(workspace, run)
+    elsewhere = tmp_path / "elsewhere"
+    workspace.run_dir(run.run_id).rename(elsewhere)
+    workspace.run_dir(run.run_id).symlink_to(elsewhere)
+    lake = reader.lake(workspace)
+    assert rows(lake, "SELECT * FROM runs") == rows(lake, "SELECT * FROM steps") == []
+    (problem,) = rows(lake, "SELECT * FROM problems")
+    assert problem["run_id"] == run.run_id
+    assert "symbolic link" in problem["problem"]
+
+
+def test_a_run_of_a_newer_format_is_refused_and_names_the_version_to_use(workspace: Workspace) -> None:
+    old, new = Run(), Run("cy10ap1", minute=1)
+    write_runs(workspace, old, new)
+    path = workspace.run_dir(new.run_id) / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "schema_version": SCHEMA_VERSION + 1}))
+    lake = reader.lake(workspace)
+    assert [row["run_id"] for row in rows(lake, "SELECT run_id FROM runs")] == [old.run_id]
+    (problem,) = rows(lake, "SELECT * FROM problems")
+    assert f"format {SCHEMA_VERSION + 1}" in problem["problem"]
+
+
+def test_a_copied_run_directory_does_not_count_twice(workspace: Workspace) -> None:
+    run = Run()
+    write_runs(workspace, run)
+    shutil.copytree(workspace.run_dir(run.run_id), workspace.runs / "copy-of-it")
+    lake = reader.lake(workspace)
+    assert len(rows(lake, "SELECT * FROM steps")) == 4
+    (problem,) = rows(lake, "SELECT * FROM problems")
+    assert problem["run_id"] == "copy-of-it"
+
+
+def rewrite_steps(workspace: Workspace, run: Run, change: Callable[[pa.Table], pa.Table]) -> None:
+    """Replace a run's steps.parquet."""
+    directory = workspace.run_dir(run.run_id)
+    path = directory / "steps.parquet"
+    pq.write_table(change(pq.read_table(path)), path)
+    unlist(directory, "steps")
+
+
+def test_a_run_of_an_older_schema_loads_with_nulls(workspace: Workspace) -> None:
+    old, new = Run(), Run("cy10ap1", minute=1)
+    write_runs(workspace, old, new)
+    rewrite_steps(workspace, old, lambda table: table.drop_columns(["history_list_length", "client_bound"]))
+    lake = reader.lake(workspace)
+    assert rows(lake, "SELECT * FROM problems") == []
+    lags = reader.question(lake, "purge_lag_at_step_end", **ALL)
+    assert lags.filter(pl.col("run_id") == old.run_id)["history_list_length"].to_list() == [None] * 4
+    assert lags.filter(pl.col("run_id") == new.run_id)["history_list_length"].to_list() == [10, 20, 30000, 5]
+
+
+def test_a_column_of_another_type_is_refused(workspace: Workspace) -> None:
+    good, bad = Run(), Run("cy10ap1", minute=1)
+    write_runs(workspace, good, bad)
+
+    def as_text(table: pa.Table) -> pa.Table:
+        at = table.schema.get_field_index("duration_s")
+        return table.set_column(at, "duration_s", table.column("duration_s").cast(pa.string()))
+
+    rewrite_steps(workspace, bad, as_text)
+    lake = reader.lake(workspace)
+    (problem,) = rows(lake, "SELECT * FROM problems")
+    assert "duration_s is string, not double" in problem["problem"]
+    assert rows(lake, "SELECT DISTINCT run_id FROM steps") == [{"run_id": good.run_id}]
+
+
+def test_a_live_run_is_read_once_and_marked_running(workspace: Workspace) -> None:
+    run = Run(status="running", steps=("l.i0", "l.x"))
+    write_runs(workspace, run)
+    lake = reader.lake(workspace)
+    # The runner replaces its files after every step; this lake must not change or break.
+    for table in TABLES.values():
+        path = workspace.run_dir(run.run_id) / table.file_name
+        if path.exists():
+            os.replace(shutil.copy(path, path.with_suffix(".new")), path)
+            path.write_bytes(b"")
+    frame = reader.question(lake, "step_throughput", **ALL)
+    assert frame.select("step", "step_status").rows() == [
+        ("l.i0", "complete"),
+        ("l.x", "complete"),
+        ("l.i1", "running"),
+        ("qr100", "running"),
+    ]
+    assert set(frame["run_status"]) == {"running"}
+    assert frame["throughput"].to_list() == [2000.0, 10000.0, None, None]
+
+
+def test_a_workspace_whose_path_looks_like_a_pattern_is_a_path(tmp_path: Path) -> None:
+    odd, other = Workspace(tmp_path / "a[1]*?'x"), Workspace(tmp_path / "a1'x")
+    write_runs(odd, Run())
+    write_runs(other, Run("cy10ap1", minute=1))
+    assert rows(reader.lake(odd), "SELECT DISTINCT run_id FROM steps") == [{"run_id": Run().run_id}]
+
+
+def test_names_with_quotes_are_only_data(workspace: Workspace) -> None:
+    nasty = "x'; DROP TABLE runs; --"
+    write_runs(workspace, Run(experiment=nasty, dbms=nasty, setup="cached"))
+    lake = reader.lake(workspace)
+    frame = reader.question(lake, "step_throughput", experiment=nasty, setups=["cached", nasty], steps=[])
+    assert set(frame["dbms"]) == {nasty}
+    assert len(rows(lake, "SELECT * FROM runs")) == 1
+
+
+def test_a_question_takes_exactly_its_parameters(workspace: Workspace) -> None:
+    lake = reader.lake(workspace)
+    with pytest.raises(
+        QueryError, match=r"question sla: unknown parameter 'step', missing parameter 'steps'"
+    ) as caught:
+        reader.question(lake, "sla", experiment="demo", setups=[], step=[])
+    assert caught.value.hint == "it takes: experiment, setups, steps"
+    with pytest.raises(QueryError, match=r"no question '\.\./views/run_steps'"):
+        reader.question(lake, "../views/run_steps")
+
+
+def test_every_question_documents_itself_and_its_parameters() -> None:
+    for name, text in reader.questions().items():
+        assert len(text.splitlines()[0]) > 20, name
+        assert "$experiment: " in text, name
+
+
+def test_bad_sql_is_one_line(workspace: Workspace) -> None:
+    with pytest.raises(QueryError) as caught:
+        reader.sql(reader.lake(workspace), "SELECT stepp FROM steps")
+    assert "\n" not in caught.value.what
+    assert "stepp" in caught.value.what
+
+
+def test_the_latest_run_of_a_cell_counts_however_it_ended(workspace: Workspace) -> None:
+    write_runs(
+        workspace,
+        Run(),
+        Run(minute=5, status="failed", failed_step="l.i1", error="server lost", steps=("l.i0", "l.x", "l.i1")),
+    )
+    frame = reader.question(reader.lake(workspace), "step_throughput", **ALL)
+    assert frame.select("step", "step_status", "run_status").rows() == [
+        ("l.i0", "complete", "failed"),
+        ("l.x", "complete", "failed"),
+        ("l.i1", "failed", "failed"),
+        ("qr100", "not run", "failed"),
+    ]
+    assert frame["throughput"].to_list()[3] is None
+
+
+def test_throughput_divides_by_the_time_to_the_last_clients_end(workspace: Workspace) -> None:
+    write_runs(workspace, *three_configurations())
+    frame = reader.question(reader.lake(workspace), "step_throughput", **ALL)
+    columns = ("duration_s", "ips", "dps", "qps", "throughput", "maxop_s", "history_list_length", "sla_failed")
+    expected = {
+        # client 2 is done after 8 s; both clients' 20,000 rows take until second 10
+        ("system.cy10a", "l.i0"): (10.0, 2000.0, None, None, 2000.0, 0.002, 10, None),
+        ("system.cy10a", "l.x"): (2.0, 10000.0, None, None, 10000.0, 0.002, 20, None),
+        ("system.cy10a", "l.i1"): (10.0, 5000.0, 5000.0, None, 5000.0, 0.002, 300, None),
+        ("system.cy10a", "qr100"): (5.0, 200.0, 200.0, 1000.0, 1000.0, 0.002, 5, False),
+        ("system.cy10ap1", "qr100"): (5.0, 200.0, 200.0, 500.0, 500.0, 0.002, 5, False),
+        ("system.cy10ap1lag", "l.i1"): (20.0, 2500.0, 2500.0, None, 2500.0, 0.002, 300, None),
+    }
+    for (dbms, step), figures in expected.items():
+        row = step_row(frame, dbms, step)
+        assert tuple(row[column] for column in columns) == figures, (dbms, step)
+    # 0.5 s of CPU in each of four workers over 50,000 inserted rows; six workers over 5,000 queries
+    assert step_row(frame, "system.cy10a", "l.i1")["ccpupq_us"] == pytest.approx(40.0)
+    assert step_row(frame, "system.cy10a", "qr100")["ccpupq_us"] == pytest.approx(600.0)
+
+
+@pytest.mark.parametrize(("rows_written", "failed"), [(1000, False), (950, False), (948, True), (0, True)])
+def test_an_sla_fails_under_95_per_cent_of_the_target(workspace: Workspace, rows_written: int, failed: bool) -> None:
+    write_runs(workspace, Run(background_rows=rows_written))
+    lake = reader.lake(workspace)
+    (row,) = reader.question(lake, "sla", **ALL).to_dicts()
+    assert (row["target_per_s"], row["ips"], row["dps"]) == (200.0, rows_written / 5, rows_written / 5)
+    assert row["sla_failed"] is row["ips_missed"] is row["dps_missed"] is failed
+    assert step_row(reader.question(lake, "step_throughput", **ALL), "system.cy10a", "qr100")["sla_failed"] is failed
+
+
+def test_the_sla_rule_gives_the_published_failures(workspace: Workspace) -> None:
+    """Published: background insert rates of two configurations, and which of them missed their target."""
+    with open(GOLDEN / "published_20m_inserts.csv", encoding="utf-8") as file:
+        published = list(csv.DictReader(file))
+    assert len(published) == 12
+    for number, row in enumerate(published):
+        run = Run(f"c{number}", minute=number, background_rows=int(row["value"]) * 5)
+        write_runs(workspace, run)
+        target = float(row["target"]) / 2
+
+        def with_target(table: pa.Table, target: float = target) -> pa.Table:
+            at = table.schema.get_field_index("target_rows_per_s")
+            values = [None if value is None else target for value in table.column(at).to_pylist()]
+            return table.set_column(at, table.schema.field(at), pa.array(values, pa.float64()))
+
+        rewrite_steps(workspace, run, with_target)
+    answer = reader.question(reader.lake(workspace), "sla", **ALL)
+    verdicts = {row["dbms"]: row["sla_failed"] for row in answer.to_dicts()}
+    assert verdicts == {f"system.c{n}": row["failed"] == "yes" for n, row in enumerate(published)}
+
+
+def test_fairness_compares_the_clients_of_write_steps(workspace: Workspace) -> None:
+    write_runs(workspace, Run())
+    frame = reader.question(reader.lake(workspace), "fairness", **ALL)
+    assert frame["step"].to_list() == ["l.i0", "l.i1"]
+    row = step_row(frame, "system.cy10a", "l.i0")
+    assert (row["min_duration_s"], row["max_duration_s"], row["diff_s"], row["pct"]) == (8.0, 10.0, 2.0, 25.0)
+    assert step_row(frame, "system.cy10a", "l.i1")["diff_s"] == 0
+
+
+def test_get_min_is_the_worst_client(workspace: Workspace) -> None:
+    write_runs(workspace, Run())
+    row = step_row(reader.question(reader.lake(workspace), "get_min", **ALL), "system.cy10a", "qr100")
+    assert (row["get_min_s"], row["client_seconds"]) == (0.5, [0.5, 0.25])
+
+
+def test_histogram_shares_are_disjoint_and_sum_to_100(workspace: Workspace) -> None:
+    run = Run()
+    (writer,) = write_runs(workspace, run)
+    lake = reader.lake(workspace)
+    frame = reader.question(lake, "response_time_histogram", **ALL)
+    row = step_row(frame, "system.cy10a", "qr100", operation="range_query")
+    assert (row["responses"], row["le_1ms"], row["max_s"]) == (5000, 100.0, 0.002)
+    assert row["p50_s"] == row["p999_s"] == pytest.approx(502e-6)
+    shares = [name for name in frame.columns if name.startswith(("le_", "gt_"))]
+    assert len(shares) == 10
+    assert all(math.isclose(sum(found), 100) for found in frame.select(shares).rows())
+    assert writer.run_dir.name == run.run_id
+
+
+def test_histogram_edges_and_percentiles(workspace: Workspace) -> None:
+    """990 answers at 255 us, nine at 260 us, one at 20 s: each side of the first edge, and past the last."""
+    run = Run()
+    write_runs(workspace, run)
+    directory = workspace.run_dir(run.run_id)
+    table = pq.read_table(directory / "ops.parquet")
+    below, above, stall = 7 * 64 + 63, 8 * 64 + 1, 24 * 64 + 12
+    kept = table.filter(pa.compute.equal(table["operation"], "create_index")).slice(0, 1).to_pylist()[0]
+    kept |= {"service_bins": [below, above, stall], "service_counts": [990, 9, 1], "service_max_us": 20e6}
+    pq.write_table(pa.Table.from_pylist([kept], schema=table.schema), directory / "ops.parquet")
+    unlist(directory, "ops")
+    (row,) = reader.question(reader.lake(workspace), "response_time_histogram", **ALL).to_dicts()
+    assert (row["le_256us"], row["le_1ms"], row["le_4ms"], row["gt_16s"]) == (99.0, 0.9, 0.0, 0.1)
+    assert row["p99_s"] == pytest.approx(255e-6)
+    assert row["p999_s"] == pytest.approx(262e-6)
+    assert row["max_s"] == 20.0
+
+
+def test_one_second_rates_add_up_and_name_their_clients(workspace: Workspace) -> None:
+    write_runs(workspace, Run())
+    frame = reader.question(reader.lake(workspace), "one_second", points=2000, **ALL)
+    inserts = frame.filter(pl.col("step") == "l.i0")
+    together = inserts.filter(pl.col("client").is_null())
+    # 1,000/s and 1,250/s for 8 s, then client 1 alone
+    assert together["rate_mean"].to_list() == [2250.0] * 8 + [1000.0] * 2
+    assert inserts.filter(pl.col("client") == 2)["rate_mean"].to_list() == [1250.0] * 8
+    assert set(frame["operation"]) == {"insert", "delete", "query"}
+
+
+def test_down_sampling_keeps_every_stall(workspace: Workspace) -> None:
+    run = replace(Run(), l_i1_s=50)
+    write_runs(workspace, run)
+    directory = workspace.run_dir(run.run_id)
+    table = pq.read_table(directory / "ops.parquet")
+    changed = table.to_pylist()
+    for row in changed:
+        if (row["step"], row["second"], row["operation"]) == ("l.i1", 33, "insert"):
+            row |= {"ops": 0, "rows": 0, "service_max_us": 7e6, "service_bins": [BIN_500_US], "service_counts": [1]}
+    pq.write_table(pa.Table.from_pylist(changed, schema=table.schema), directory / "ops.parquet")
+    unlist(directory, "ops")
+    frame = reader.question(reader.lake(workspace), "one_second", points=10, **ALL)
+    series = frame.filter(pl.col("step") == "l.i1", pl.col("operation") == "insert", pl.col("client").is_null())
+    assert len(series) == 10
+    assert series["t_s"].to_list() == list(range(0, 50, 5))
+    stalled = series.row(6, named=True)
+    assert (stalled["rate_min"], stalled["rate_mean"], stalled["rate_max"]) == (0.0, 800.0, 1000.0)
+    assert stalled["max_response_s"] == 7.0
+    lag = reader.question(reader.lake(workspace), "purge_lag_series", points=10, **ALL)
+    assert lag.group_by("step").len()["len"].max() == 10
+
+
+def test_a_partial_second_has_no_rate(workspace: Workspace) -> None:
+    run = Run()
+    write_runs(workspace, run)
+
+    def shorter(table: pa.Table) -> pa.Table:
+        at = table.schema.get_field_index("duration_s")
+        values = [value - 0.5 for value in table.column(at).to_pylist()]
+        return table.set_column(at, table.schema.field(at), pa.array(values, pa.float64()))
+
+    rewrite_steps(workspace, run, shorter)
+    frame = reader.question(reader.lake(workspace), "one_second", points=2000, **ALL)
+    together = frame.filter(pl.col("step") == "l.i0", pl.col("client").is_null())
+    assert together["rate_mean"].to_list()[-2:] == [1000.0, None]
+    assert together["max_response_s"].to_list()[-1] == 0.002
+
+
+def test_gaps_are_named_and_a_whole_run_has_none(workspace: Workspace) -> None:
+    write_runs(workspace, Run())
+    assert reader.question(reader.lake(workspace), "gaps", **ALL).is_empty()
+    failed = Run("cy10ap1", minute=1, status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1"))
+    write_runs(workspace, failed)
+    directory = workspace.run_dir(failed.run_id)
+    for name in ("ops", "server_samples"):
+        table = pq.read_table(directory / f"{name}.parquet")
+        if name == "ops":
+            lost = pa.compute.and_(pa.compute.equal(table["step"], "l.i0"), pa.compute.equal(table["second"], 3))
+        else:
+            lost = pa.compute.and_(pa.compute.greater(table["t_s"], 4.0), pa.compute.less(table["t_s"], 6.0))
+        pq.write_table(table.filter(pa.compute.invert(lost)), directory / f"{name}.parquet")
+    unlist(directory, "ops", "server_samples")
+    found = reader.question(reader.lake(workspace), "gaps", **ALL).select("step", "problem", "amount").rows()
+    assert set(found) == {
+        ("l.i0", "seconds without a row of a worker", 2),
+        ("l.i0", "seconds without a history list sample", 2),
+        ("l.i0", "operations that the seconds and the totals count differently", 10 + 12),
+        ("l.i1", "step failed", None),
+        ("qr100", "step not run", None),
+    }
+
+
+def test_config_diff_shows_only_what_differs(workspace: Workspace) -> None:
+    write_runs(workspace, *three_configurations())
+    frame = reader.question(reader.lake(workspace), "config_diff", experiment="demo", setups=[], base="system.cy10a")
+    assert frame.select("dbms", "option", "base_value", "value", "origin").rows() == [
+        ("system.cy10ap1lag", "innodb_max_purge_lag", None, "100", "lag.cnf:3"),
+        ("system.cy10ap1", "innodb_purge_batch_size", None, "1", "p1.cnf:5"),
+    ]
+
+
+def test_highlights_compare_complete_steps_only(workspace: Workspace) -> None:
+    base, lagging, _ = three_configurations()
+    broken = replace(base, config="x", minute=3, status="failed", failed_step="qr100", queries=1)
+    write_runs(workspace, base, lagging, broken)
+    frame = reader.question(reader.lake(workspace), "highlights", **ALL)
+    (qps,) = frame.filter(pl.col("step") == "qr100", pl.col("metric") == "qps").to_dicts()
+    assert (qps["dbms_count"], qps["highest_dbms"], qps["highest"], qps["lowest"]) == (2, "system.cy10a", 1000.0, 500.0)

@@ -1,0 +1,176 @@
+"""Writes tiny runs with numbers that can be worked out in the head, through the project's own writer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from ibench_lib.grid import html_id
+from ibench_lib.lake.manifest import Cell, ConfigRecord, ExperimentRecord, Manifest, ServerRecord, Status
+from ibench_lib.lake.writer import RunWriter
+from ibench_lib.paths import Workspace
+
+CLIENTS = 2
+BIN_500_US = 8 * 64 + 61  # its lower edge is 256 * (1 + 61/64) = 500 us, its midpoint 502 us
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of l.i0, l.x, l.i1, qr100 with two clients; what differs between runs of a test."""
+
+    config: str = "cy10a"
+    setup: str = "cached"
+    experiment: str = "demo"
+    title: str = "Purge lag"
+    dbms: str | None = None
+    repeat: int = 1
+    minute: int = 0
+    status: Status = "complete"
+    error: str | None = None
+    failed_step: str | None = None
+    scale: float = 1.0
+    l_i1_s: int = 10  # both clients insert 25,000 rows: 5,000/s at 10 s
+    queries: int = 5000  # of both clients in 5 s: 1,000/s
+    background_rows: int = 1000  # of both clients in 5 s: 200/s, exactly the target
+    history_list: tuple[int, ...] = (10, 20, 30000, 5)  # at the end of each step
+    get_min_s: tuple[float, ...] = (0.001, 0.001, 0.001, 0.5)  # of client 1; client 2 takes half as long
+    options: str = ""  # more lines of my.cnf
+    steps: tuple[str, ...] = ("l.i0", "l.x", "l.i1", "qr100")  # done, of the four that are planned
+    client_bound: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.dbms if self.dbms is not None else f"system.{self.config}"
+
+    @property
+    def run_id(self) -> str:
+        return f"20261121T10{self.minute:02d}00Z-demo-{html_id(self.setup)}-{self.config}-r{self.repeat}"
+
+
+KINDS = {"l.i0": "load", "l.x": "index", "l.i1": "write", "qr100": "query"}
+
+
+def manifest_of(run: Run) -> Manifest:
+    """The run's manifest, before it is sealed."""
+    return Manifest(
+        tool_version="0.1.0",
+        run_id=run.run_id,
+        status=run.status,
+        error=run.error,
+        failed_step=run.failed_step,
+        origin_wall=(datetime(2026, 11, 21, 10, tzinfo=UTC) + timedelta(minutes=run.minute)).isoformat(),
+        experiment=ExperimentRecord(name=run.experiment, title=run.title, text="title: Purge lag\n"),
+        cell=Cell(
+            build="system", config=run.config, dbms=run.name, setup=run.setup, repeat=run.repeat, fingerprint="f" * 64
+        ),
+        workload={
+            "clients": CLIENTS,
+            "resolved_steps": [{"name": name, "kind": kind} for name, kind in KINDS.items()],
+        },
+        scale=run.scale,
+        server=ServerRecord(
+            flavour="mariadb",
+            version="10.11.19-MariaDB",
+            version_comment="Debian 12",
+            variables={"innodb_purge_threads": "4"},
+        ),
+        config=ConfigRecord(my_cnf=f"[mysqld]\ninnodb_purge_threads=4  # cy10a.cnf:2\n{run.options}", fragments={}),
+        host={"cpus": 2},
+        versions={"python": "3.11"},
+    )
+
+
+def write_runs(workspace: Workspace, *runs: Run) -> list[RunWriter]:
+    """Write and seal the runs below the workspace's data/runs/."""
+    return [_write(workspace, run) for run in runs]
+
+
+def three_configurations() -> tuple[Run, Run, Run]:
+    """A base, one with much purge lag and a slow get_min, one with a limit that costs write rate."""
+    base = Run(history_list=(10, 20, 300, 5), get_min_s=(0.001, 0.001, 0.001, 0.002))
+    lagging = Run("cy10ap1", minute=1, queries=2500, options="innodb_purge_batch_size=1  # p1.cnf:5\n")
+    limited = replace(base, config="cy10ap1lag", minute=2, l_i1_s=20, options="innodb_max_purge_lag=100  # lag.cnf:3\n")
+    return base, lagging, limited
+
+
+def _write(workspace: Workspace, run: Run) -> RunWriter:
+    writer = RunWriter(workspace.run_dir(run.run_id))
+    start = 1.0
+    existing = 0
+    samples: list[tuple[float, int]] = []
+    for step_id, step in enumerate(KINDS):
+        if step not in run.steps:
+            continue
+        key = {"step_id": step_id, "step": step}
+        seconds = {"l.i0": 10, "l.x": 2, "l.i1": run.l_i1_s, "qr100": 5}[step]
+        for client in range(1, CLIENTS + 1):
+            writer.append(
+                "probes", **key, client=client, probe="get_min", start_s=start, seconds=run.get_min_s[step_id] / client,
+                result=1,
+            )  # fmt: skip
+        for number, (client, role, operation, rows, ops) in enumerate(_workers(run, step)):
+            # The second client is done with l.i0 two seconds earlier.
+            took = seconds - 2 if step == "l.i0" and client == 2 else seconds
+            _append_worker(writer, key, number, client, role, start, took, rows, ops)
+            _append_seconds(writer, key, number, client, operation, took, rows, ops, role)
+        end = start + seconds
+        failed = run.status != "complete" and step == run.failed_step
+        writer.append(
+            "steps", **key, kind=KINDS[step], status=run.status if failed else "complete", clients=CLIENTS,
+            insert_rows_per_commit=50, target_rows_per_s=100.0 if step == "qr100" else None, existing_rows=existing,
+            start_s=start, end_s=end, duration_s=float(seconds),
+            history_list_length=None if failed else run.history_list[step_id],
+            client_bound=run.client_bound if step == "qr100" else None,
+        )  # fmt: skip
+        samples += [(start + second + 0.5, run.history_list[step_id]) for second in range(seconds)]
+        existing = existing or 20_000
+        start = end + 1
+    for t_s, value in samples:
+        writer.append("server_samples", t_s=t_s, history_list_length=value)
+    writer.seal(manifest_of(run))
+    return writer
+
+
+def _workers(run: Run, step: str) -> list[tuple[int, str, str, int, int]]:
+    """(client, role, operation, rows, ops) of each worker of a step."""
+    half = run.background_rows // CLIENTS
+    roles = {
+        "l.i0": [("inserter", "insert", 10_000, 100)],
+        "l.x": [("indexer", "create_index", 0, 1)],
+        "l.i1": [("inserter", "insert", 25_000, 500), ("deleter", "delete", 25_000, 500)],
+        "qr100": [
+            ("inserter", "insert", half, 10),
+            ("deleter", "delete", half, 10),
+            ("querier", "range_query", 10 * run.queries // CLIENTS, run.queries // CLIENTS),
+        ],
+    }
+    return [(client, *role) for client in range(1, CLIENTS + 1) for role in roles[step]]
+
+
+def _append_worker(
+    writer: RunWriter, key: dict[str, Any], number: int, client: int, role: str, start: float, took: int, rows: int,
+    ops: int,
+) -> None:  # fmt: skip
+    writer.append(
+        "workers", **key, client=client, worker=number, role=role, status="complete", start_s=start,
+        end_s=start + took, ops=ops, rows=rows, errors=0, retries=0, unknown=0, cpu_user_s=0.25, cpu_system_s=0.25,
+        client_lag_p99_us=None,
+    )  # fmt: skip
+
+
+def _append_seconds(
+    writer: RunWriter, key: dict[str, Any], number: int, client: int, operation: str, took: int, rows: int, ops: int,
+    role: str,
+) -> None:  # fmt: skip
+    for second in range(took):
+        # What does not divide evenly ends in the last second.
+        share = ops // took if second < took - 1 else ops - (took - 1) * (ops // took)
+        share_rows = rows // took if second < took - 1 else rows - (took - 1) * (rows // took)
+        writer.append(
+            "ops", **key, client=client, worker=number, operation=operation, second=second, ops=share, rows=share_rows,
+            errors=0, retries=0, unknown=0, service_sum_us=500.0 * share,
+            service_max_us=2_000.0 if share else None,
+            service_bins=[BIN_500_US] if share else [], service_counts=[share] if share else [],
+            intended_max_us=None, intended_bins=None, intended_counts=None,
+        )  # fmt: skip

@@ -1,0 +1,273 @@
+"""Tables: published figures come out as published, failures are never numbers, text is never HTML."""
+
+import csv
+import re
+from collections import defaultdict
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from great_tables import GT
+
+from ibench_lib import tables, theme
+from ibench_lib.errors import ParameterError
+from ibench_lib.grades import grade_column, ratio
+from ibench_lib.lake import reader
+from ibench_lib.paths import Workspace
+from tests.synthetic import Run, three_configurations, write_runs
+
+GOLDEN = Path(__file__).with_name("golden")
+ALL: dict[str, Any] = {"experiment": "demo", "setups": [], "steps": []}
+HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>'
+
+
+class Parsed(HTMLParser):
+    """Rows of a table as lists of cell texts, and every tag that occurs."""
+
+    def __init__(self, table: GT) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.tags: set[str] = set()
+        self.scopes: list[str | None] = []
+        self._cell = False
+        self.feed(re.sub(r"<style>.*?</style>", "", table.as_raw_html(), flags=re.DOTALL))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag == "th":
+            self.scopes.append(dict(attrs).get("scope"))
+        if tag in ("td", "th"):
+            self._cell = True
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th"):
+            self._cell = False
+
+    def handle_data(self, data: str) -> None:
+        if self._cell:
+            self.rows[-1][-1] += data.strip()
+
+    def of(self, head: str) -> list[str]:
+        (row,) = (row for row in self.rows if row and row[0] == head)
+        return row[1:]
+
+
+def golden(name: str) -> list[dict[str, str]]:
+    with open(GOLDEN / name, encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def ask(workspace: Workspace, name: str, *runs: Run, **more: Any) -> pl.DataFrame:
+    write_runs(workspace, *runs)
+    return reader.question(reader.lake(workspace), name, **{**ALL, **more})
+
+
+def test_the_rule_gives_all_published_classes() -> None:
+    published = golden("published_20m_absolute.csv")
+    columns: dict[str, dict[str, float]] = defaultdict(dict)
+    for row in published:
+        columns[row["step"]][row["dbms"]] = float(row["value"])
+    failures: dict[str, set[str]] = defaultdict(set)
+    for row in golden("published_20m_inserts.csv"):
+        if row["failed"] == "yes":
+            failures[row["step"]].add(row["dbms"])
+    grades = {step: grade_column(column, failures[step]) for step, column in columns.items()}
+    got = [grades[row["step"]][row["dbms"]] for row in published]
+    assert len(got) == 162
+    assert got == [row["cell"] for row in published]
+
+
+def test_an_sla_failure_is_neither_top_nor_the_column_s_maximum() -> None:
+    assert grade_column({"a": 100, "b": 90, "c": 10, "fast": 500}, {"fast"}) == {
+        "a": "top",
+        "b": "top",
+        "c": "bottom",
+        "fast": "sla_failed",
+    }
+    # The lowest is the bottom, failure or not; an even column has no bottom.
+    assert grade_column({"a": 100, "slow": 10}, {"slow"})["slow"] == "bottom"
+    assert grade_column({"a": 100, "b": 80}) == {"a": "top", "b": "middle"}
+    assert grade_column({}) == {}
+
+
+def test_absolute_throughput_has_exact_numbers_marks_and_scopes(workspace: Workspace) -> None:
+    frame = ask(workspace, "step_throughput", *three_configurations())
+    table = Parsed(tables.absolute_throughput(frame))
+    assert table.of("system.cy10a") == ["2,000 ▲", "10,000 ▲", "5,000 ▲", "1,000 ▲"]
+    assert table.of("system.cy10ap1") == ["2,000 ▲", "10,000 ▲", "5,000 ▲", "500 ▼"]
+    assert table.of("system.cy10ap1lag") == ["2,000 ▲", "10,000 ▲", "2,500 ▼", "1,000 ▲"]
+    assert set(table.scopes) == {"col", "colgroup", "row"}
+    assert any("One run per cell" in row[0] for row in table.rows)
+
+
+def test_the_palette_decides_the_colours(workspace: Workspace) -> None:
+    frame = ask(workspace, "step_throughput", *three_configurations())
+    for name in ("default", "classic"):
+        good, _ = theme.PALETTES[name].good
+        assert good in tables.absolute_throughput(frame, palette=name).as_raw_html()
+    with pytest.raises(ParameterError, match="palette 'clasic' does not exist"):
+        tables.absolute_throughput(frame, palette="clasic")
+
+
+def test_relative_throughput_is_marked_outside_five_per_cent(workspace: Workspace) -> None:
+    runs = [Run(), *(Run(f"q{q}", minute=m, queries=q) for m, q in enumerate((4748, 4760, 5240, 5260), start=1))]
+    frame = ask(workspace, "step_throughput", *runs)
+    table = Parsed(tables.relative_throughput(frame, "system.cy10a"))
+    assert table.of("system.cy10a (base)") == ["1.00"] * 4
+    shown = [table.of(f"system.q{queries}")[3] for queries in (4748, 4760, 5240, 5260)]
+    assert shown == ["0.95 ▼", "0.95", "1.05", "1.05 ▲"]
+
+
+def test_with_repeats_a_cell_is_marked_only_when_its_interval_clears_the_threshold(workspace: Workspace) -> None:
+    clear = ratio([200.0, 202.0, 204.0], [100.0, 101.0, 102.0])
+    assert clear and clear.low and clear.low > 1.9 and clear.verdict == "better"
+    noisy = ratio([60.0, 120.0, 200.0], [100.0, 101.0, 102.0])
+    assert noisy and noisy.value > 1.05 and noisy.verdict == "same"
+    assert ratio([1.0], [0.0]) is None
+    runs = [Run(repeat=n, minute=n, queries=5000 + 10 * n) for n in (1, 2, 3)]
+    runs += [Run("b", repeat=n, minute=10 + n, queries=2500 + 10 * n) for n in (1, 2, 3)]
+    table = Parsed(tables.relative_throughput(ask(workspace, "step_throughput", *runs), "system.cy10a"))
+    assert re.fullmatch(r"0\.50 \[0\.\d\d, 0\.\d\d\] ▼", table.of("system.b")[3])
+    assert any("Median of up to 3 runs" in row[0] for row in table.rows)
+
+
+def test_a_failed_step_is_a_word_and_its_run_is_marked(workspace: Workspace) -> None:
+    failed = Run("x", minute=1, status="failed", failed_step="l.i1", error="lost", steps=("l.i0", "l.x", "l.i1"))
+    frame = ask(workspace, "step_throughput", Run(), failed)
+    for table in (tables.absolute_throughput(frame), tables.relative_throughput(frame, "system.cy10a")):
+        cells = Parsed(table).of("system.x")
+        assert cells[2:] == ["failed", "not run"]
+    cells = Parsed(tables.absolute_throughput(frame)).of("system.x")
+    assert cells[:2] == ["2,000 † ▲", "10,000 † ▲"]
+    metrics = frame.filter(pl.col("step") == "l.i1")
+    assert set(Parsed(tables.step_metrics_table(metrics)).of("system.x")) == {"failed"}
+    # A failed base leaves nothing to compare with.
+    relative = Parsed(tables.relative_throughput(frame, "system.x"))
+    assert relative.of("system.cy10a") == ["1.00", "1.00", "no base", "no base"]
+
+
+def test_a_client_bound_step_says_so(workspace: Workspace) -> None:
+    frame = ask(workspace, "step_throughput", Run(client_bound="a querier used 97 % of a core"))
+    table = Parsed(tables.absolute_throughput(frame))
+    assert table.of("system.cy10a")[3] == "1,000 ‡ ▲"
+    assert any("a querier used 97 % of a core" in row[0] for row in table.rows)
+
+
+def test_the_runs_table_names_what_failed(workspace: Workspace) -> None:
+    write_runs(workspace, Run(status="failed", failed_step="l.i1", error="server lost", steps=("l.i0",)))
+    frame = reader.question(reader.lake(workspace), "selected_runs", experiment="demo", setups=[])
+    assert Parsed(tables.runs_table(frame)).of("system.cy10a") == [
+        "cached",
+        "1",
+        "10.11.19-MariaDB (Debian 12)",
+        "failed in l.i1: server lost ▼",
+        "2026-11-21 10:00",
+        "0.1.0",
+    ]
+
+
+def test_sla_table_has_a_target_row_and_marks_what_missed_it(workspace: Workspace) -> None:
+    frame = ask(workspace, "sla", Run(), Run("slow", minute=1, background_rows=900))
+    table = Parsed(tables.sla_table(frame))
+    assert table.of("target") == ["200", "200"]
+    assert table.of("system.cy10a") == ["200", "200"]
+    assert table.of("system.slow") == ["180 ✕", "180 ✕"]
+
+
+def test_fairness_prints_as_published() -> None:
+    published = golden("published_fairness.csv")
+    assert len(published) == 30
+    for setup in ("cached", "io_bound"):
+        of_setup = [row for row in published if row["setup"] == setup]
+        records = []
+        for position, row in enumerate(of_setup):
+            diff, pct = float(row["diff_s"]), float(row["pct"])
+            shortest = 100 * diff / pct
+            records.append(
+                {
+                    "setup": setup, "dbms": row["dbms"], "dbms_position": position, "repeat": 1, "run_id": row["dbms"],
+                    "run_status": "complete", "step_id": 2, "step": "l.i1", "step_status": "complete", "clients": 8,
+                    "clients_seen": 8, "min_duration_s": shortest, "max_duration_s": shortest + diff, "diff_s": diff,
+                    "pct": pct,
+                }
+            )  # fmt: skip
+        table = Parsed(tables.fairness_table(pl.DataFrame(records)))
+        for row in of_setup:
+            assert table.of(row["dbms"])[2:] == [row["diff_s"], row["pct"]]
+
+
+def test_fairness_of_short_steps_keeps_tenths(workspace: Workspace) -> None:
+    frame = ask(workspace, "fairness", Run()).filter(pl.col("step") == "l.i0")
+    assert Parsed(tables.fairness_table(frame)).of("system.cy10a") == ["8.0", "10.0", "2.0", "25.0"]
+
+
+def test_get_min_prints_as_published_and_marks_over_ten_times_the_best() -> None:
+    published = [row for row in golden("published_get_min_seconds.csv") if row["setup"] == "cached"]
+    names = list(dict.fromkeys(row["dbms"] for row in published))
+    steps = ["l.i1", "q100", "q500", "q1000"]
+    frame = pl.DataFrame(
+        [
+            {
+                "setup": "cached", "dbms": row["dbms"], "dbms_position": names.index(row["dbms"]), "repeat": 1,
+                "run_status": "complete", "step_id": steps.index(row["step"]), "step": row["step"],
+                "step_status": "complete", "get_min_s": float(row["seconds"]),
+            }
+            for row in published
+        ]
+    )  # fmt: skip
+    table = Parsed(tables.get_min_table(frame))
+    assert table.of("my8033_rel_lto.cy10a_gcp_c2s30") == ["0.033 ▼", "95.307 ▼", "1.915 ▼", "0.001"]
+    assert table.of("my8033_rel_lto.cy10a7_gcp_c2s30") == ["0.033 ▼", "92.804 ▼", "0.002", "0.001"]
+    assert table.of("my8033_rel_lto.cy10a10_gcp_c2s30")[1:] == ["0.001", "0.001", "0.001"]
+    assert table.of("my5651_rel.cy10a_gcp_c2s30") == ["0.000", "450.500 ▼", "368.100 ▼", "126.500 ▼"]
+
+
+def test_get_min_of_a_step_that_failed_later_is_still_shown(workspace: Workspace) -> None:
+    failed = Run(status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1"), get_min_s=(0.001, 0.001, 0.25, 0))
+    frame = ask(workspace, "get_min", failed)
+    assert Parsed(tables.get_min_table(frame)).of("system.cy10a")[2:] == ["0.250", "not run"]
+
+
+@pytest.mark.parametrize(
+    ("percent", "text"), [(0.0, ""), (0.0001, "nonzero"), (0.0005001, "0.001"), (99.9999, "100.000"), (5.875, "5.875")]
+)
+def test_a_share_that_is_not_zero_never_prints_as_zero(percent: float, text: str) -> None:
+    assert tables.share(percent) == text
+
+
+def test_response_time_table(workspace: Workspace) -> None:
+    frame = ask(workspace, "response_time_histogram", Run())
+    queries = frame.filter(pl.col("operation") == "range_query")
+    cells = Parsed(tables.response_time_table(queries)).of("system.cy10a")
+    assert cells == ["100.000", "0.0005", "0.0005", "0.0005", "0.0005", "0.0020"]
+
+
+def test_config_table_shows_the_base_beside_the_others(workspace: Workspace) -> None:
+    write_runs(workspace, *three_configurations())
+    frame = reader.question(reader.lake(workspace), "config_diff", experiment="demo", setups=[], base="system.cy10a")
+    table = Parsed(tables.config_table(frame, "system.cy10a"))
+    assert table.of("innodb_max_purge_lag") == ["not set", "as base", "100"]
+    assert table.of("innodb_purge_batch_size") == ["not set", "1", "as base"]
+
+
+def test_text_in_a_table_is_only_text(workspace: Workspace) -> None:
+    run = Run(dbms=HOSTILE, setup="cached", error=HOSTILE, client_bound=HOSTILE)
+    broken = Run("x", minute=1, status="failed", failed_step="l.x", error=HOSTILE, dbms="**b** [l](http://e.com)")
+    write_runs(workspace, run, broken)
+    lake = reader.lake(workspace)
+    drawn = [
+        tables.runs_table(reader.question(lake, "selected_runs", experiment="demo", setups=[])),
+        tables.absolute_throughput(reader.question(lake, "step_throughput", **ALL)),
+        tables.relative_throughput(reader.question(lake, "step_throughput", **ALL), HOSTILE),
+        tables.get_min_table(reader.question(lake, "get_min", **ALL)),
+        tables.gaps_table(reader.question(lake, "gaps", **ALL)),
+    ]
+    for table in drawn:
+        parsed = Parsed(table)
+        assert not parsed.tags & {"script", "img", "a", "strong", "b"}, parsed.tags
+        assert HOSTILE in str(parsed.rows) or "**b** [l](http://e.com)" in str(parsed.rows)
