@@ -31,10 +31,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-servers = typer.Typer(help="Server builds: which there are, and how to get one.", invoke_without_command=True)
+servers = typer.Typer(invoke_without_command=True)
 app.add_typer(servers, name="servers")
 
-out = Console()
+# A pipe has no width: nothing is cut or wrapped there.
+out = Console(width=None if sys.stdout.isatty() else 1000)
 err = Console(stderr=True)
 
 

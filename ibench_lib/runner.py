@@ -31,15 +31,15 @@ from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace, make_run_id
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.step import StepResult, WorkerState, run_step
+from ibench_lib.step import WorkerState, run_step
+from ibench_lib.step_record import StepMeasured, record_step, rows_added
 from ibench_lib.workloads import insert_benchmark
 from ibench_lib.workloads.insert_benchmark import Step
 from ibench_lib.workloads.settle import settle
 
 DATABASE = "ibench"
-CLIENT_BOUND_BUSY = 0.70
-CLIENT_BOUND_LAG = 0.10
 CLOCK_TOLERANCE_S = 1.0
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LIBRARIES = ("duckdb", "numpy", "pyarrow", "pymysql")
 
 
@@ -213,10 +213,14 @@ class _Run:
                 server_alive=self.sandbox.alive,
                 on_progress=progress,
             )
-        history_list_length = sampler.read_once() if result.failure is None else None
-        duration_s = self._store(step_id, step, options.clients, existing, history_list_length, result)
-        self._drain_samples()
-        self.writer.flush()
+            with _signals_held_back():  # between measured and stored there is no place to stop
+                history_list_length = sampler.read_once() if result.failure is None else None
+                measured = StepMeasured(step_id, step, options.clients, existing, history_list_length, result)
+                duration_s = record_step(self.writer, self.origin_ns, measured)
+                for table, rows in rows_added(result).items():
+                    self._rows_by_table[table] += rows
+                self._drain_samples()
+                self.writer.flush()
         if result.failure is not None:
             raise self._named(result.failure, step)
         if options.count_rows:
@@ -244,91 +248,6 @@ class _Run:
             hint=f"what was captured is kept in {self.writer.run_dir.name}; its server.log may say more",
             detail=self.sandbox.log_tail() if lost else None,
         )
-
-    def _store(
-        self,
-        step_id: int,
-        step: Step,
-        clients: int,
-        existing_rows: int,
-        history_list_length: int | None,
-        result: StepResult,
-    ) -> float:
-        """Write the step's rows; returns T. A step that never started its load leaves only its probes."""
-        key = {"step_id": step_id, "step": step.name}
-        for state in result.workers:
-            for probe in state.probes:
-                self.writer.append(
-                    "probes",
-                    **key,
-                    client=state.worker.client,
-                    probe=probe["name"],
-                    start_s=self._run_clock(probe["sent_ns"]),
-                    seconds=probe["seconds"],
-                    result=probe["result"],
-                )
-        if result.start_ns is None:
-            return 0.0
-        status = "complete"
-        if result.failure is not None:
-            status = "failed" if isinstance(result.failure, RunFailed) else "interrupted"
-        now_ns = time.monotonic_ns()
-        ends = []
-        for state in result.workers:
-            totals = state.totals if state.totals and "end_ns" in state.totals else None
-            end_ns = totals["end_ns"] if totals else now_ns
-            ends.append(end_ns)
-            for second in state.seconds:
-                self.writer.append(
-                    "ops",
-                    **key,
-                    client=state.worker.client,
-                    worker=state.number,
-                    operation=state.worker.operation,
-                    **second,
-                )
-                self._count(state, second["rows"])
-            self._store_worker(key, state, totals, result.start_ns, end_ns)
-        start_s, end_s = self._run_clock(result.start_ns), self._run_clock(max(ends))
-        self.writer.append(
-            "steps",
-            **key,
-            kind=step.kind,
-            status=status,
-            clients=clients,
-            insert_rows_per_commit=step.rows_per_commit or None,
-            target_rows_per_s=step.rate,
-            existing_rows=existing_rows,
-            start_s=start_s,
-            end_s=end_s,
-            duration_s=end_s - start_s,
-            history_list_length=history_list_length,
-            client_bound=_client_bound(step, result),
-        )
-        return end_s - start_s
-
-    def _store_worker(
-        self, key: dict[str, Any], state: WorkerState, totals: dict[str, Any] | None, start_ns: int, end_ns: int
-    ) -> None:
-        counts = totals or {**state.sums(), "status": "failed", "cpu_user_s": None, "cpu_system_s": None}
-        self.writer.append(
-            "workers",
-            **key,
-            client=state.worker.client,
-            worker=state.number,
-            role=state.worker.role,
-            status=counts["status"],
-            start_s=self._run_clock(start_ns),
-            end_s=self._run_clock(end_ns),
-            **{name: counts[name] for name in ("ops", "rows", "errors", "retries", "unknown")},
-            cpu_user_s=counts["cpu_user_s"],
-            cpu_system_s=counts["cpu_system_s"],
-            client_lag_p99_us=counts.get("client_lag_p99_us"),
-        )
-
-    def _count(self, state: WorkerState, rows: int) -> None:
-        sign = {"insert": 1, "delete": -1}.get(state.worker.operation, 0)
-        self._rows_by_table[state.worker.table] += sign * rows
 
     def _verify_counts(self, step_id: int, step: Step, address: dict[str, Any], timeout_s: float) -> None:
         """Ask the server for COUNT(*) and refuse to go on with figures that do not add up."""
@@ -374,31 +293,6 @@ class _Run:
             if before.get(name) != after.get(name)
         }
 
-    def _run_clock(self, monotonic_ns: int) -> float:
-        return (monotonic_ns - self.origin_ns) / 1e9
-
-
-def _client_bound(step: Step, result: StepResult) -> str | None:
-    """Why the clients, not the server, limit a step; None when they do not.
-
-    A client that works 70 % of its time on one core has come to 70 % of what it could do with a server that costs
-    nothing. A paced one is late by its own doing when it sends more than 10 % of its interval after it could have.
-    """
-    reasons = []
-    for state in result.workers:
-        if state.totals is None or "end_ns" not in state.totals or result.start_ns is None:
-            continue
-        elapsed_s = (state.totals["end_ns"] - result.start_ns) / 1e9
-        busy = (state.totals["cpu_user_s"] + state.totals["cpu_system_s"]) / elapsed_s if elapsed_s > 0 else 0.0
-        if busy >= CLIENT_BOUND_BUSY:
-            reasons.append(f"{state.name} used {busy:.0%} of a core")
-        lag_us = state.totals["client_lag_p99_us"]
-        if lag_us is not None and step.rate:
-            interval_us = step.rows_per_commit / step.rate * 1e6
-            if lag_us > CLIENT_BOUND_LAG * interval_us:
-                reasons.append(f"{state.name} sent its p99 statement {lag_us:.0f} us late of {interval_us:.0f} us")
-    return "; ".join(reasons) or None
-
 
 @contextmanager
 def _long_transaction(address: dict[str, Any], options: insert_benchmark.Options) -> Iterator[None]:
@@ -426,16 +320,25 @@ def _query(address: dict[str, Any], query: str) -> list[tuple[str, str]]:
 
 
 @contextmanager
+def _signals_held_back() -> Iterator[None]:
+    """Signals that end a run wait until this is done."""
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+
+
+@contextmanager
 def _signals_as_interrupts() -> Iterator[None]:
     """SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt once; further ones are ignored while the run is wound up."""
-    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        for number in signals:
+        for number in _ENDING:
             signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    previous = {number: signal.signal(number, interrupt) for number in signals}
+    previous = {number: signal.signal(number, interrupt) for number in _ENDING}
     try:
         yield
     finally:

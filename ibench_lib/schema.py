@@ -89,7 +89,7 @@ STEPS = Table(
         Column(
             "history_list_length", pa.int64(), "", "InnoDB history list length right after the last client's end", True
         ),
-        Column("client_bound", pa.string(), "", "why the clients limit the step, not the server; NULL if they do not", True),
+        Column("client_bound", pa.string(), "", "why the clients limit the step, not the server; else NULL", True),
     ),
 )
 

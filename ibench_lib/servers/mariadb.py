@@ -37,7 +37,7 @@ def start_options(build: Build) -> list[str]:
 
 
 def set_root_password(password: str, host: str | None) -> str:
-    """root@localhost, and for TCP one more. The install script's root accounts of other hosts have no password: gone."""
+    """root@localhost, and for TCP one more. The install script leaves root accounts without password: they go."""
     statements = ["DELETE FROM mysql.global_priv WHERE User = 'root' AND Host <> 'localhost';", "FLUSH PRIVILEGES;"]
     statements.append(f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';")
     if host is not None:

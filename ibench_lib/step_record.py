@@ -1,0 +1,129 @@
+"""From what a step measured to rows of the run's tables, and the verdict whether the clients were its limit."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from ibench_lib.errors import RunFailed
+from ibench_lib.lake.writer import RunWriter
+from ibench_lib.step import StepResult, WorkerState
+from ibench_lib.workloads.insert_benchmark import Step
+
+CLIENT_BOUND_BUSY = 0.70
+CLIENT_BOUND_LAG = 0.10
+
+
+@dataclass(frozen=True)
+class StepMeasured:
+    """All that is known of a step when it has ended. `existing_rows` and the history list length are of all tables."""
+
+    step_id: int
+    step: Step
+    clients: int
+    existing_rows: int
+    history_list_length: int | None
+    result: StepResult
+
+
+def record_step(writer: RunWriter, origin_ns: int, measured: StepMeasured) -> float:
+    """Append the step's rows; returns T in seconds. A step that never started its load leaves only its probes.
+
+    `origin_ns` is the zero of the run's clock.
+    """
+    result, step = measured.result, measured.step
+    key = {"step_id": measured.step_id, "step": step.name}
+
+    def run_clock(monotonic_ns: int) -> float:
+        return (monotonic_ns - origin_ns) / 1e9
+
+    for state in result.workers:
+        for probe in state.probes:
+            writer.append(
+                "probes",
+                **key,
+                client=state.worker.client,
+                probe=probe["name"],
+                start_s=run_clock(probe["sent_ns"]),
+                seconds=probe["seconds"],
+                result=probe["result"],
+            )
+    if result.start_ns is None:
+        return 0.0
+    start_s = run_clock(result.start_ns)
+    now_ns, end_s = time.monotonic_ns(), start_s
+    for state in result.workers:
+        worker_end_s = run_clock(_end_ns(state) or now_ns)
+        end_s = max(end_s, worker_end_s)
+        where = {**key, "client": state.worker.client, "worker": state.number}
+        for second in state.seconds:
+            writer.append("ops", **where, operation=state.worker.operation, **second)
+        writer.append("workers", **where, role=state.worker.role, start_s=start_s, end_s=worker_end_s, **_totals(state))
+    writer.append(
+        "steps",
+        **key,
+        kind=step.kind,
+        status=_status(result),
+        clients=measured.clients,
+        insert_rows_per_commit=step.rows_per_commit or None,
+        target_rows_per_s=step.rate,
+        existing_rows=measured.existing_rows,
+        start_s=start_s,
+        end_s=end_s,
+        duration_s=end_s - start_s,
+        history_list_length=measured.history_list_length,
+        client_bound=client_bound(step, result),
+    )
+    return end_s - start_s
+
+
+def rows_added(result: StepResult) -> dict[str, int]:
+    """Rows that acknowledged inserts and deletes have added to each table."""
+    added: dict[str, int] = defaultdict(int)
+    for state in result.workers:
+        sign = {"insert": 1, "delete": -1}.get(state.worker.operation, 0)
+        added[state.worker.table] += sign * sum(second["rows"] for second in state.seconds)
+    return dict(added)
+
+
+def client_bound(step: Step, result: StepResult) -> str | None:
+    """Why the clients, not the server, limit a step; None when they do not.
+
+    A client that works 70 % of its time on one core has come to 70 % of what it could do with a server that costs
+    nothing. A paced one is late by its own doing when it sends more than 10 % of its interval after it could have.
+    """
+    reasons = []
+    for state in result.workers:
+        end_ns = _end_ns(state)
+        if state.totals is None or end_ns is None or result.start_ns is None or end_ns <= result.start_ns:
+            continue
+        busy = (state.totals["cpu_user_s"] + state.totals["cpu_system_s"]) / ((end_ns - result.start_ns) / 1e9)
+        if busy >= CLIENT_BOUND_BUSY:
+            reasons.append(f"{state.name} used {busy:.0%} of a core")
+        lag_us = state.totals["client_lag_p99_us"]
+        if lag_us is not None and step.rate:
+            interval_us = step.rows_per_commit / step.rate * 1e6
+            if lag_us > CLIENT_BOUND_LAG * interval_us:
+                reasons.append(f"{state.name} sent its p99 statement {lag_us:.0f} us late of {interval_us:.0f} us")
+    return "; ".join(reasons) or None
+
+
+def _end_ns(state: WorkerState) -> int | None:
+    """End of the worker's last operation; None when it could not say."""
+    return int(state.totals["end_ns"]) if state.totals and "end_ns" in state.totals else None
+
+
+def _totals(state: WorkerState) -> dict[str, Any]:
+    names = ("status", "ops", "rows", "errors", "retries", "unknown", "cpu_user_s", "cpu_system_s", "client_lag_p99_us")
+    if _end_ns(state) is not None and state.totals is not None:
+        return {name: state.totals[name] for name in names}
+    known = {**state.sums(), "status": "failed"}
+    return {name: known.get(name) for name in names}
+
+
+def _status(result: StepResult) -> str:
+    if result.failure is None:
+        return "complete"
+    return "failed" if isinstance(result.failure, RunFailed) else "interrupted"
