@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from ibench_lib.workloads import insert_benchmark as ib
 from ibench_lib.workloads.insert_benchmark_client import RangeQuerier, _seed, make_role
-from ibench_lib.workloads.insert_benchmark_rows import PreparedInserts, TextInserts
+from ibench_lib.workloads.insert_benchmark_rows import TextInserts
 
 ROW = re.compile(r"\('([0-9: -]{19})',(\d{3}),(\d{5}),(\d{4}),(\d{3}),'([A-Za-z0-9+/]*)' *\)")
 
@@ -70,9 +70,12 @@ def test_half_of_the_data_is_one_letter() -> None:
 
 
 def test_same_seed_same_rows_and_other_clients_get_others() -> None:
-    first, again, other = (TextInserts("pi1", 50, (10, 20), _seed(spec(client=client))).next_statement() for client in (1, 1, 2))
-    assert first == again != other
-    assert TextInserts("pi1", 50, (10, 20), _seed(spec(step_id=1))).next_statement() != first
+    def first_statement(**changes: Any) -> bytes:
+        return TextInserts("pi1", 50, (10, 20), _seed(spec(**changes))).next_statement()
+
+    assert first_statement() == first_statement()
+    others = [first_statement(client=2), first_statement(step_id=1), first_statement(seed=2)]
+    assert len({first_statement(), *others}) == 4
 
 
 def test_range_queries_are_the_three_forms_with_their_indexes() -> None:
@@ -137,3 +140,79 @@ def test_workers_of_each_kind_of_step() -> None:
 def test_steps_that_cannot_be_run_are_refused(steps: list[str], words: str) -> None:
     with pytest.raises(ValidationError, match=re.escape(words)):
         options(steps=steps)
+
+
+def test_presets_are_the_lists_of_the_reports() -> None:
+    names = {year: [step.name for step in ib.plan(options(steps=year), SETUP, 1.0)] for year in ("2023", "2025", 2023)}
+    assert names["2023"] == names[2023] == ["l.i0", "l.x", "l.i1", "qr100", "qr500", "qr1000"]
+    assert names["2025"][:4] == ["l.i0", "l.x", "l.i1", "l.i2"]
+    assert names["2025"][4:] == ["qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"]
+
+
+SETUP = ib.Setup(name="s", l_i0_rows=1000, l_i1_rows=1000, l_i2_rows=100, query_seconds=10)
+
+
+def test_steps_written_out_change_what_they_name() -> None:
+    steps = ["l.i0", "l.x", {"step": "l.i1", "name": "slow", "rows": 3000, "rate": 200, "rows_per_commit": 20}]
+    chosen = options(steps=[*steps, "l.i1", {"step": "qp700", "seconds": 4}], queriers=3, clients=1)
+    slow, plain, points = ib.plan(chosen, SETUP, 0.5)[2:]
+    assert (slow.name, slow.form, slow.rows, slow.rows_per_commit, slow.rate) == ("slow", "l.i1", 1500, 20, 200.0)
+    assert (plain.name, plain.rows, plain.rate) == ("l.i1", 500, None)
+    assert (points.seconds, points.rate) == (2.0, 700.0)
+    specs = [ib.client_spec(chosen, slow, worker) for worker in ib.workers(chosen, slow)]
+    assert [(item["statements"], item["tick_ns"]) for item in specs] == [(75, 100_000_000)] * 2
+    names = [worker.name for worker in ib.workers(chosen, points)]
+    assert names == ["client 1 inserter", "client 1 deleter", *[f"client 1 querier{n}" for n in ("", " 2", " 3")]]
+
+
+def test_one_table_has_one_indexer_and_all_writers() -> None:
+    chosen = options(tables="one", clients=3)
+    steps = {step.name: step for step in ib.plan(chosen, SETUP, 1.0)}
+    assert ib.tables(chosen) == ["pi1"]
+    assert [worker.role for worker in ib.workers(chosen, steps["l.x"])] == ["indexer"]
+    assert {worker.table for worker in ib.workers(chosen, steps["l.i1"])} == {"pi1"}
+    assert len(ib.workers(chosen, steps["l.i1"])) == 6
+
+
+def test_settling_comes_once_between_writes_and_queries() -> None:
+    chosen = options(steps="2025", settle="flush")
+    assert [step.name for step in ib.plan(chosen, SETUP, 1.0) if step.settle_before] == ["qr100"]
+    only_writes = options(steps=["l.i0", "l.x", "l.i1"], settle="flush")
+    assert not [step for step in ib.plan(only_writes, SETUP, 1.0) if step.settle_before]
+
+
+def test_rocksdb_has_its_own_engine_and_one_alter_per_index() -> None:
+    chosen = options(engine="rocksdb", rocksdb_bulk_load=True, clients=1)
+    load, index = ib.plan(chosen, SETUP, 1.0)[:2]
+    assert ib.create_table("pi1", chosen).endswith("ENGINE=ROCKSDB")
+    loading = ib.client_spec(chosen, load, ib.workers(chosen, load)[0])
+    indexing = ib.client_spec(chosen, index, ib.workers(chosen, index)[0])
+    assert (loading["bulk_load"], indexing["bulk_load"], indexing["statements"]) == (True, False, 3)
+    role = make_role({**indexing, "step_id": 1}, connection=None)  # type: ignore[arg-type]
+    statements = [role.next_statement()[1:].decode() for _ in range(3)]
+    assert [statement.count("ADD INDEX") for statement in statements] == [1, 1, 1]
+    on_innodb = {**indexing, "step_id": 1, "engine": "innodb"}
+    assert make_role(on_innodb, connection=None).next_statement().count(b"ADD INDEX") == 3  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"steps": ["l.i0", {"step": "l.x", "rows": 5}]}, "`rows` has no meaning there"),
+        ({"steps": ["l.i0", {"step": "qr100", "rate": 5}]}, "has its rate in its form"),
+        ({"steps": ["l.i0", {"step": "l.i1", "seconds": 5}]}, "ends after its rows"),
+        ({"steps": ["l.i0", {"step": "l.i1"}, "l.i1"]}, "named twice"),
+        ({"steps": ["l.i0", {"step": "l.i3"}]}, "unknown step 'l.i3'"),
+        ({"steps": "2024"}, "'2023' or '2025'"),
+        ({"long_transaction": ["l.i9"]}, "long_transaction names step 'l.i9'"),
+        ({"data_length": [20, 10]}, "[shortest, longest]"),
+        ({"secondary_indexes": 2}, "queries all three secondary indexes"),
+        ({"rocksdb_bulk_load": True}, "needs engine: rocksdb"),
+        ({"engine": "rocksdb", "settle": "flush"}, "InnoDB's settings"),
+        ({"queriers": 0}, "greater than or equal to 1"),
+        ({"protocol": "binary"}, "'text' or 'prepared'"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError, match=re.escape(words)):
+        options(**changes)

@@ -1,0 +1,435 @@
+"""What a client costs: ours against a PyMySQL cursor and, where it is installed, a mysqlclient cursor.
+
+    python benchmarks/client_cost.py            measure and write docs/performance.md
+    python benchmarks/client_cost.py --quick    short rounds, print only
+
+One server, two connections at a time. Every client runs the same load loop and sends the same statements; only the
+connection differs, and for inserts the way a statement is made: ours from numpy blocks, the others' row by row in
+Python. Rounds are interleaved, because shared machines change their speed for seconds at a time; each figure is given
+as median (min to max) over the rounds, and ratios are taken within a round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pymysql
+
+from ibench_lib.capture.host_facts import host_facts
+from ibench_lib.client.connection import Connection
+from ibench_lib.client.load import Load, Role
+from ibench_lib.client.recorder import SecondRecorder
+from ibench_lib.paths import workspace
+from ibench_lib.servers.find import find_build
+from ibench_lib.servers.sandbox import Address, Sandbox
+from ibench_lib.workloads import insert_benchmark
+from ibench_lib.workloads.insert_benchmark_client import make_role
+from ibench_lib.workloads.insert_benchmark_rows import COLUMNS
+
+try:
+    import MySQLdb
+except ImportError:
+    MySQLdb = None
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
+CONNECTIONS = 2
+ROWS = 200_000
+DELETE_ROWS_READY = 400_000
+MY_CNF = (
+    "[mysqld]\nskip_log_bin\ninnodb_buffer_pool_size=1G\ninnodb_flush_log_at_trx_commit=0\ninnodb_doublewrite=0\n"
+    "innodb_adaptive_hash_index=OFF\n"
+)
+OPTIONS = insert_benchmark.Options.model_validate({"benchmark": "insert_benchmark", "clients": 1, "steps": ["l.i0"]})
+
+
+class CursorConnection:
+    """A DB-API cursor behind the interface that the load loop wants."""
+
+    def __init__(self, connection: Any) -> None:
+        self._cursor = connection.cursor()
+
+    def execute(self, command: bytes) -> int:
+        """Send the SQL text after the command byte; fetch all rows of a query."""
+        cursor = self._cursor
+        cursor.execute(command[1:].decode())
+        if cursor.description is not None:
+            cursor.fetchall()
+        return int(cursor.rowcount)
+
+
+class RowByRow(Role):
+    """Inserts whose rows are made and formatted one by one in Python."""
+
+    def __init__(self, table: str, rows_per_commit: int) -> None:
+        self._prefix = f"\x03INSERT INTO {table} ({COLUMNS}) VALUES "
+        self._rows = rows_per_commit
+        self._draw = random.Random(1)
+        self._letters = [chr(65 + number % 26) for number in range(2_000)]
+
+    def next_statement(self) -> bytes:
+        return (self._prefix + ",".join([self._row() for _ in range(self._rows)])).encode()
+
+    def _row(self) -> str:
+        draw = self._draw
+        register, customer = draw.randrange(1_000), draw.randrange(100_000)
+        product, price, length = draw.randrange(10_000), draw.randrange(500), draw.randint(10, 20)
+        start = draw.randrange(1_980)
+        data = "".join(self._letters[start : start + length // 2]) + "a" * (length - length // 2)
+        return f"('2023-01-01 00:00:00',{register},{customer},{product},{price},'{data}')"
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One row of the table: what is sent, how many rows it carries."""
+
+    name: str
+    role: str
+    rows_per_commit: int
+    query: str | None = None
+
+
+OPERATIONS = (
+    Operation("range query, 10 rows", "querier", 50, "range"),
+    Operation("point query, 10 keys", "querier", 50, "point"),
+    Operation("insert, 100 rows", "inserter", 100),
+    Operation("insert, 50 rows", "inserter", 50),
+    Operation("insert, 5 rows", "inserter", 5),
+    Operation("delete, 50 rows", "deleter", 50),
+)
+CLIENTS = ("ours, text", "ours, prepared", "PyMySQL cursor", "mysqlclient cursor")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One client with one operation in one round, both connections together."""
+
+    ops: int
+    rows: int
+    elapsed_s: float
+    client_us: float
+    server_us: float
+
+    @property
+    def ops_per_s(self) -> float:
+        return self.ops / self.elapsed_s
+
+
+def connect(client: str, address: Address) -> Any:
+    where = {"user": address.user, "unix_socket": address.socket, "database": "b", "autocommit": True}
+    if client == "PyMySQL cursor":
+        return CursorConnection(pymysql.connect(password=address.password, **where))
+    if client == "mysqlclient cursor":
+        return CursorConnection(MySQLdb.connect(password=address.password, **where))
+    return Connection(address.arguments(), "b", 60)
+
+
+def role_of(
+    client: str, operation: Operation, number: int, round_number: int, address: Address, connection: Any
+) -> Role:
+    table = f"q{number}" if operation.role == "querier" else f"w{number}"
+    if operation.role == "inserter" and not client.startswith("ours"):
+        return RowByRow(table, operation.rows_per_commit)
+    spec = {
+        "role": operation.role,
+        "table": table,
+        "rows_per_commit": operation.rows_per_commit,
+        "query": operation.query,
+        "seed": round_number,
+        "step_id": 0,
+        "client": number,
+        "number": 0,
+        "engine": "innodb",
+        "protocol": "prepared" if client == "ours, prepared" else "text",
+        "query_rows": 10,
+        "data_length": [10, 20],
+        "secondary_indexes": 3,
+        "bulk_load": False,
+    }
+    # A cursor has no scalar(); what a role asks on the side goes over a connection of its own.
+    own = connection if client.startswith("ours") else Connection(address.arguments(), "b", 60)
+    role = make_role(spec, own)
+    role.probe()
+    return role
+
+
+def child(
+    client: str, operation: Operation, number: int, round_number: int, address: Address, at: int, for_s: float
+) -> dict[str, Any]:
+    connection = connect(client, address)
+    role = role_of(client, operation, number, round_number, address, connection)
+    recorder = SecondRecorder(at, paced=False, emit=lambda _row: None)
+    load = Load(role, connection, recorder, at, None, at + round(for_s * 1e9), None, None)
+    return load.run()
+
+
+def in_children(jobs: list[Callable[[], dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Run each job in a forked process; their results in order."""
+    pipes = []
+    for job in jobs:
+        reader, writer = os.pipe()
+        if os.fork() == 0:
+            status = 1
+            try:
+                os.write(writer, json.dumps(job()).encode())
+                status = 0
+            finally:
+                os._exit(status)
+        os.close(writer)
+        pipes.append(reader)
+    answers = []
+    for reader in pipes:
+        with os.fdopen(reader, "rb") as file:
+            answers.append(json.loads(file.read()))
+        os.wait()
+    return answers
+
+
+def measure(
+    client: str, operation: Operation, round_number: int, address: Address, server: psutil.Process, for_s: float
+) -> Measured:
+    if operation.role == "deleter":
+        top_up(address)
+    at = time.monotonic_ns() + 400_000_000
+    jobs: list[Callable[[], dict[str, Any]]] = [
+        lambda number=number: child(client, operation, number, round_number, address, at, for_s)  # type: ignore[misc]
+        for number in range(1, CONNECTIONS + 1)
+    ]
+    before = server.cpu_times()
+    totals = in_children(jobs)
+    after = server.cpu_times()
+    for total in totals:
+        if total["status"] != "complete":
+            raise SystemExit(f"{client}, {operation.name}: {total['error']}")
+    ops = sum(total["ops"] for total in totals)
+    cpu = sum(total["cpu_user_s"] + total["cpu_system_s"] for total in totals)
+    server_cpu = after.user + after.system - before.user - before.system
+    elapsed = max(total["end_ns"] for total in totals) / 1e9 - at / 1e9
+    rows = sum(total["rows"] for total in totals)
+    return Measured(ops, rows, elapsed, cpu / ops * 1e6, server_cpu / ops * 1e6)
+
+
+def top_up(address: Address) -> None:
+    """Enough rows for the deleters of one round, whatever the round before has left."""
+    connection = Connection(address.arguments(), "b", 60)
+    for number in range(1, CONNECTIONS + 1):
+        missing = DELETE_ROWS_READY - (connection.scalar(f"SELECT COUNT(*) FROM w{number}") or 0)
+        fill(connection, f"w{number}", max(0, missing))
+    connection.close()
+
+
+def fill(connection: Connection, table: str, rows: int) -> None:
+    step = insert_benchmark.plan(OPTIONS, insert_benchmark.PRESET_SETUPS["cached"], 1.0)[0]
+    worker = insert_benchmark.Worker(1, "inserter", "insert", table, probes=False)
+    role = make_role({**insert_benchmark.client_spec(OPTIONS, step, worker), "step_id": 0}, connection)
+    for _ in range(rows // 100):
+        connection.execute(role.next_statement())
+
+
+def prepare(address: Address) -> None:
+    connection = Connection(address.arguments(), None, 120)
+    connection.query("CREATE DATABASE b")
+    connection.query("USE b")
+    step = insert_benchmark.plan(OPTIONS, insert_benchmark.PRESET_SETUPS["cached"], 1.0)[0]
+    for number in range(1, CONNECTIONS + 1):
+        for table in (f"q{number}", f"w{number}"):
+            connection.query(insert_benchmark.create_table(table, OPTIONS))
+        fill(connection, f"q{number}", ROWS)
+        indexer = insert_benchmark.Worker(number, "indexer", "create_index", f"q{number}", probes=False)
+        role = make_role({**insert_benchmark.client_spec(OPTIONS, step, indexer), "step_id": 0}, connection)
+        connection.execute(role.next_statement())
+    connection.close()
+
+
+class Free:
+    """A connection that answers at once: what remains is the loop itself."""
+
+    def execute(self, _command: bytes) -> int:
+        return 10
+
+
+class Nothing(Role):
+    def next_statement(self) -> bytes:
+        return b""
+
+
+class Forgetful(SecondRecorder):
+    """Records nothing: the loop with it, taken from the loop with the real one, is what recording costs."""
+
+    def record(self, due_ns: int, ready_ns: int, sent_ns: int, answered_ns: int, rows: int, retries: int) -> None:
+        pass
+
+
+def recording_cost_us(operations: int) -> float:
+    """Microseconds that recording adds to an operation, hand-over once a second included."""
+
+    def per_operation(recorder_type: type[SecondRecorder]) -> float:
+        start = time.monotonic_ns()
+        recorder = recorder_type(start, paced=True, emit=lambda _row: None)
+        free: Any = Free()
+        total = Load(Nothing(), free, recorder, start, operations, None, 1, None).run()
+        return float(total["cpu_user_s"] + total["cpu_system_s"]) / operations * 1e6
+
+    return min(per_operation(SecondRecorder) for _ in range(5)) - min(per_operation(Forgetful) for _ in range(5))
+
+
+def paced(address: Address, for_s: float) -> tuple[float, float]:
+    """(share of a core at 1000 range queries/s, client lag p99 in us)."""
+
+    def job() -> dict[str, Any]:
+        connection = connect("ours, text", address)
+        role = role_of("ours, text", OPERATIONS[0], 1, 99, address, connection)
+        at = time.monotonic_ns() + 200_000_000
+        recorder = SecondRecorder(at, paced=True, emit=lambda _row: None)
+        return Load(role, connection, recorder, at, None, at + round(for_s * 1e9), 1_000_000, None).run()
+
+    (total,) = in_children([job])
+    return (total["cpu_user_s"] + total["cpu_system_s"]) / for_s, total["client_lag_p99_us"]
+
+
+def spread(values: list[float], digits: int = 1) -> str:
+    return f"{statistics.median(values):,.{digits}f} ({min(values):,.{digits}f} to {max(values):,.{digits}f})"
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--quick", action="store_true", help="two short rounds, print only")
+    quick = arguments.parse_args().quick
+    rounds, for_s = (2, 0.5) if quick else (5, 2.0)
+    clients = [client for client in CLIENTS if MySQLdb is not None or not client.startswith("mysqlclient")]
+    build = find_build("system", workspace())
+    results: dict[tuple[str, str], list[Measured]] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        my_cnf = Path(scratch) / "my.cnf"
+        my_cnf.write_text(MY_CNF)
+        box = Sandbox(build, Path(scratch) / "box", my_cnf, Path(scratch) / "log")
+        with box as address:
+            assert box.process is not None
+            server = psutil.Process(box.process.pid)
+            prepare(address)
+            for round_number in range(1, rounds + 1):
+                for operation in OPERATIONS:
+                    for client in clients:
+                        measured = measure(client, operation, round_number, address, server, for_s)
+                        results.setdefault((operation.name, client), []).append(measured)
+                        print(
+                            f"{round_number} {operation.name:<22} {client:<20} {measured.ops_per_s:>9,.0f} ops/s "
+                            f"{measured.client_us:7.1f} us client {measured.server_us:7.1f} us server",
+                            flush=True,
+                        )
+                truncate(address)
+            paced_share, paced_lag_us = paced(address, 3 if quick else 20)
+        facts = host_facts(Path(scratch))
+    text = report(results, clients, rounds, for_s, facts, f"{build.flavour} {build.version}", paced_share, paced_lag_us)
+    print(text)
+    if not quick:
+        PAGE.write_text(text, encoding="utf-8")
+
+
+def truncate(address: Address) -> None:
+    connection = Connection(address.arguments(), "b", 60)
+    for number in range(1, CONNECTIONS + 1):
+        connection.query(f"TRUNCATE TABLE w{number}")
+    connection.close()
+
+
+def report(
+    results: dict[tuple[str, str], list[Measured]],
+    clients: list[str],
+    rounds: int,
+    for_s: float,
+    facts: dict[str, Any],
+    server: str,
+    paced_share: float,
+    paced_lag_us: float,
+) -> str:
+    lines = [
+        "# What a client costs",
+        "",
+        f"Made by `benchmarks/client_cost.py`: {rounds} interleaved rounds of {for_s:g} s, {CONNECTIONS} connections over",
+        f"a Unix socket, {server}, {facts['usable_cpus']} cores ({facts['cpu_model']}), Linux {facts['kernel']}.",
+        "CPU microseconds are per statement, median (min to max).",
+        "",
+        "| operation | client | statements/s | client CPU us | server CPU us |",
+        "|---|---|---|---|---|",
+    ]
+    for operation in OPERATIONS:
+        for client in clients:
+            found = results[operation.name, client]
+            lines.append(
+                f"| {operation.name} | {client} | {spread([m.ops_per_s for m in found], 0)} | "
+                f"{spread([m.client_us for m in found])} | {spread([m.server_us for m in found])} |"
+            )
+    lines += [
+        "",
+        "## Targets",
+        "",
+        "Ratios are taken within each round.",
+        "",
+        "| what | target | measured | reached |",
+        "|---|---|---|---|",
+    ]
+
+    def target(what: str, goal: str, measured: str, reached: bool) -> None:
+        lines.append(f"| {what} | {goal} | {measured} | {'yes' if reached else 'no'} |")
+
+    def ratio(
+        what: str,
+        operation: str,
+        ours: str,
+        theirs: str,
+        goal: float,
+        of: Callable[[Measured], float],
+        higher: bool = False,
+    ) -> None:
+        if (operation, theirs) not in results:
+            lines.append(f"| {what} | {goal:g} | not measured: {theirs.split()[0]} is not installed | - |")
+            return
+        pairs = zip(results[operation, ours], results[operation, theirs], strict=True)
+        ratios = [of(a) / of(b) for a, b in pairs]
+        median = statistics.median(ratios)
+        reached = median >= goal if higher else median <= goal
+        sign = ">=" if higher else "<="
+        target(what, f"{sign} {goal:g}", spread(ratios, 2), reached)
+
+    def cpu(m: Measured) -> float:
+        return m.client_us
+
+    def row_cpu(m: Measured) -> float:
+        return m.client_us * m.ops / m.rows
+
+    query, insert = OPERATIONS[0].name, OPERATIONS[2].name
+    ratio("range query, text: client CPU / mysqlclient's", query, "ours, text", "mysqlclient cursor", 0.65, cpu)
+    ratio("range query, text: client CPU / PyMySQL's", query, "ours, text", "PyMySQL cursor", 0.22, cpu)
+    ratio("range query, prepared: client CPU / mysqlclient's", query, "ours, prepared", "mysqlclient cursor", 0.55, cpu)
+    ratio("100-row insert: client CPU per row / row by row", insert, "ours, text", "PyMySQL cursor", 0.20, row_cpu)
+    ratio(
+        "100-row insert: rows/s / row by row",
+        insert,
+        "ours, text",
+        "PyMySQL cursor",
+        1.6,
+        lambda m: m.rows / m.elapsed_s,
+        higher=True,
+    )
+    recording = recording_cost_us(300_000)
+    target("recording a latency, us", "<= 1", f"{recording:.2f}", recording <= 1)
+    own = statistics.median(m.client_us for m in results[query, "ours, text"]) * 1000 / 1e6
+    beyond = paced_share - own
+    target("1000 paced queries/s: share of a core beyond the queries", "<= 3 %", f"{beyond:.1%}", beyond <= 0.03)
+    target("1000 paced queries/s: client lag p99, us", "<= 1000", f"{paced_lag_us:.0f}", paced_lag_us <= 1000)
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()
