@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,8 @@ from typing import Any
 
 import polars as pl
 from great_tables import GT, loc, style
+from great_tables import html as as_html
+from great_tables._text import Html
 
 from ibench_lib import theme
 from ibench_lib.theme import GLYPHS, MARKS, Mark
@@ -47,16 +50,16 @@ class Grid:
         data: dict[str, list[str]] = {"row": [head for head, _ in self.rows]}
         for position, column in enumerate(ids):
             data[column] = [cells[position].shown for _, cells in self.rows]
-        labels: dict[str, Any] = dict(zip(ids, self.columns, strict=True))
+        labels: dict[str, Any] = {name: _text(label) for name, label in zip(ids, self.columns, strict=True)}
         table = (
             GT(pl.DataFrame(data, schema=dict.fromkeys(data, pl.String)), rowname_col="row", id=_css_id(self.name))
-            .tab_header(self.title)
-            .tab_stubhead(self.row_head)
+            .tab_header(_text(self.title))
+            .tab_stubhead(_text(self.row_head))
             .cols_label(**labels)
             .cols_align("left" if self.left else "right", columns=ids)
         )
         for text, positions in self.spanners:
-            table = table.tab_spanner(text, columns=[ids[p] for p in positions])
+            table = table.tab_spanner(_text(text), columns=[ids[p] for p in positions])
         for position, column in enumerate(ids):
             for mark in MARKS:
                 marked = [row for row, (_, cells) in enumerate(self.rows) if cells[position].mark == mark]
@@ -65,13 +68,18 @@ class Grid:
                     where = loc.body(columns=column, rows=marked)
                     table = table.tab_style([style.fill(fill), style.text(color=ink)], where)
         for note in self.notes:
-            table = table.tab_source_note(note)
+            table = table.tab_source_note(_text(note))
         return _themed(table)
 
 
 def html_id(text: str) -> str:
     """An id that a URL's fragment can name: other characters become '-'."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-") or "x"
+
+
+def _text(text: str) -> Html:
+    # Escaped by us: in some places great_tables reads {{...}} as a unit, and what is around it as HTML.
+    return as_html(html.escape(text))
 
 
 def _css_id(text: str) -> str:

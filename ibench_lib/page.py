@@ -28,6 +28,8 @@ PLOTLY_MIME = "application/vnd.plotly.v1+json"
 CHART_CONFIG = {
     "displaylogo": False,
     "responsive": True,
+    # A dollar sign in a label is a dollar sign.
+    "typesetMath": False,
     "showSendToCloud": False,
     "plotlyServerURL": "",
     "showEditInChartStudio": False,

@@ -17,6 +17,7 @@ import polars as pl
 from great_tables import GT
 from IPython.display import display
 
+from ibench_lib import theme
 from ibench_lib.grid import html_id
 from ibench_lib.metrics import METRICS
 
@@ -102,7 +103,8 @@ def provenance(runs: pl.DataFrame) -> Html:
         f"experiments/{one['experiment']}.yaml: {_count(runs['dbms'].n_unique(), 'configuration')}, "
         f"{_count(runs['setup'].n_unique(), 'setup')} ({_listed(runs['setup'])}), "
         f"{_listed(runs['clients'])} clients.",
-        f"Begun from {min(begun):%Y-%m-%d %H:%M} to {max(begun):%Y-%m-%d %H:%M} UTC with ibench {_listed(runs['tool_version'])}.",
+        f"Begun from {min(begun):%Y-%m-%d %H:%M} to {max(begun):%Y-%m-%d %H:%M} UTC "
+        f"with ibench {_listed(runs['tool_version'])}.",
     ]
     scales = runs["scale"].unique().sort().to_list()
     if scales != [1.0]:
@@ -130,11 +132,12 @@ def facts(frame: pl.DataFrame, metrics: Iterable[str]) -> Html:
         high, low = format(row["highest"], metric.format), format(row["lowest"], metric.format)
         if high == low or row["highest"] < 20 * _resolution(metric.format):
             continue  # mostly rounding, and no fact
-        times = f", {row['highest'] / row['lowest']:.3g} times as much" if float(low.replace(",", "")) > 0 else ""
-        unit = " s" if metric.unit == "s" else ""
+        times = f", {row['highest'] / row['lowest']:.3g} times as much" if row["lowest"] > 0 else ""
+        if metric.unit == "s":
+            low, high = theme.seconds(row["lowest"]), theme.seconds(row["highest"])
         lines.append(
-            f"{row['setup']}, {row['step']}: {metric.label} from {low}{unit} ({row['lowest_dbms']}) "
-            f"to {high}{unit} ({row['highest_dbms']}){times}."
+            f"{row['setup']}, {row['step']}: {metric.label} from {low} ({row['lowest_dbms']}) "
+            f"to {high} ({row['highest_dbms']}){times}."
         )
     return Html("<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>" if lines else "")
 

@@ -7,19 +7,24 @@ of a number.
 from __future__ import annotations
 
 from statistics import median
-from typing import Any
 
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.frames import by_position, main_metric, measured, repeats, rows_of, steps_of
-from ibench_lib.grades import Grade, Ratio, grade_column, ratio
+from ibench_lib.cells import (
+    mark_notes,
+    ratio_cell,
+    repeat_notes,
+    run_status_cell,
+    setting_text,
+    status_cell,
+    value_text,
+)
+from ibench_lib.frames import by_position, main_metric, measured, rows_of, steps_of
+from ibench_lib.grades import Grade, grade_column, ratio
 from ibench_lib.grid import Cell, Grid
 from ibench_lib.metrics import METRICS
 from ibench_lib.theme import Mark
-
-RUN_FAILED = "†"
-CLIENT_BOUND = "‡"
 
 _GRADE_MARKS: dict[Grade, Mark] = {"top": "good", "bottom": "bad", "sla_failed": "sla_failed"}
 _BUCKETS = {
@@ -48,7 +53,7 @@ def runs_table(frame: pl.DataFrame, palette: str = "default") -> GT:
                     Cell(row["setup"]),
                     Cell(str(row["repeat"])),
                     Cell(f"{row['server_version'] or 'did not start'} ({row['version_comment'] or row['build']})"),
-                    _run_status(row),
+                    run_status_cell(row),
                     Cell(f"{row['origin_wall']:%Y-%m-%d %H:%M}"),
                     Cell(row["tool_version"]),
                 ],
@@ -64,10 +69,10 @@ def config_table(frame: pl.DataFrame, base: str, palette: str = "default") -> GT
     for option in frame["option"].unique(maintain_order=True):
         of_option = {row["dbms"]: row for row in frame.filter(pl.col("option") == option).to_dicts()}
         base_value = next(iter(of_option.values()))["base_value"]
-        cells = [Cell(_setting(base_value))]
+        cells = [Cell(setting_text(base_value))]
         for name in names:
             if name in of_option:
-                cells.append(Cell(_setting(of_option[name]["value"]), "status"))
+                cells.append(Cell(setting_text(of_option[name]["value"]), "status"))
             else:
                 cells.append(Cell("as base"))
         grid.rows.append((option, cells))
@@ -87,14 +92,14 @@ def absolute_throughput(frame: pl.DataFrame, palette: str = "default") -> GT:
         for step in steps:
             rows = rows_of(frame, name, step)
             grade = grades[step].get(name)
-            text = _value(rows, "throughput", METRICS[main_metric(frame, step)].format)
-            cells.append(_status(rows) or Cell(text, _GRADE_MARKS.get(grade) if grade else None))
+            text = value_text(rows, "throughput", METRICS[main_metric(frame, step)].format)
+            cells.append(status_cell(rows) or Cell(text, _GRADE_MARKS.get(grade) if grade else None))
         grid.rows.append((name, cells))
     grid.notes = [
-        *_repeat_note(frame),
+        *repeat_notes(frame),
         "▲ within a quarter of the column's range of its best, ▼ within a quarter of its worst (unless the worst "
         "reaches 80 % of the best), ✕ missed the target rate of inserts or deletes.",
-        *_mark_notes(frame),
+        *mark_notes(frame),
     ]
     return grid.draw(palette)
 
@@ -108,9 +113,9 @@ def relative_throughput(frame: pl.DataFrame, base: str, palette: str = "default"
         for step in steps:
             rows = rows_of(frame, name, step)
             found = ratio(measured(frame, name, step), measured(frame, base, step))
-            cells.append(_status(rows) or _ratio_cell(found, is_base=name == base))
+            cells.append(status_cell(rows) or ratio_cell(found, is_base=name == base))
         grid.rows.append((f"{name} (base)" if name == base else name, cells))
-    grid.notes = [*_repeat_note(frame), "▲ above 1.05, ▼ below 0.95 of the base.", *_mark_notes(frame)]
+    grid.notes = [*repeat_notes(frame), "▲ above 1.05, ▼ below 0.95 of the base.", *mark_notes(frame)]
     return grid.draw(palette)
 
 
@@ -131,13 +136,13 @@ def sla_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         cells = []
         for step in steps:
             rows = rows_of(frame, name, step)
-            status = _status(rows)
+            status = status_cell(rows)
             for metric in ("ips", "dps"):
                 missed = any(row["step_status"] == "complete" and row[f"{metric}_missed"] for row in rows)
-                text = _value(rows, metric, METRICS[metric].format)
+                text = value_text(rows, metric, METRICS[metric].format)
                 cells.append(status or Cell(text, "sla_failed" if missed else None))
         grid.rows.append((name, cells))
-    grid.notes = ["✕ under 0.95 of the target, which is clients x rate.", *_mark_notes(frame)]
+    grid.notes = ["✕ under 0.95 of the target, which is clients x rate.", *mark_notes(frame)]
     return grid.draw(palette)
 
 
@@ -151,14 +156,14 @@ def fairness_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     style = ",.0f" if isinstance(shortest, float) and shortest >= 1000 else "," + METRICS["fairness_diff_s"].format
     for name in by_position(frame):
         rows = rows_of(frame, name, step)
-        status = _status(rows)
-        figures = [_value(rows, column, style) for column in ("min_duration_s", "max_duration_s", "diff_s")]
-        figures.append(_value(rows, "pct", METRICS["fairness_pct"].format))
+        status = status_cell(rows)
+        figures = [value_text(rows, column, style) for column in ("min_duration_s", "max_duration_s", "diff_s")]
+        figures.append(value_text(rows, "pct", METRICS["fairness_pct"].format))
         grid.rows.append((name, [status or Cell(figure) for figure in figures]))
     grid.notes = [
         "Seconds from the common start to the end of the fastest and of the slowest client; diff is their difference, "
         "pct is diff as a share of the fastest.",
-        *_mark_notes(frame),
+        *mark_notes(frame),
     ]
     return grid.draw(palette)
 
@@ -180,9 +185,9 @@ def get_min_table(frame: pl.DataFrame, palette: str = "default") -> GT:
                 slow = step in best and median(found) > 10 * best[step]
                 cells.append(Cell(format(median(found), ",.3f"), "bad" if slow else None))
             else:
-                cells.append(_status(rows_of(frame, name, step)) or Cell("not measured", "status"))
+                cells.append(status_cell(rows_of(frame, name, step)) or Cell("not measured", "status"))
         grid.rows.append((name, cells))
-    grid.notes = ["▼ over 10 times the best of its column. The slowest client counts.", *_mark_notes(frame)]
+    grid.notes = ["▼ over 10 times the best of its column. The slowest client counts.", *mark_notes(frame)]
     return grid.draw(palette)
 
 
@@ -196,7 +201,7 @@ def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         _title(f"Response times of {operation} in {step}", frame),
         "dbms",
         columns,
-        spanners=[("% of responses", range(len(used))), ("seconds", range(len(used), len(columns)))],
+        spanners=[("% of responses", range(len(used))), ("milliseconds", range(len(used), len(columns)))],
     )
     timings = frame["timing"].n_unique()
     for row in frame.to_dicts():
@@ -204,7 +209,7 @@ def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         label += f", {row['timing']}" if timings > 1 else ""
         label += "" if row["step_status"] == "complete" else f" ({row['step_status']})"
         cells = [Cell(share(row[name])) for name in used]
-        cells += [Cell(format(row[f"{name}_s"], ",.4f")) for name in ("p50", "p90", "p99", "p999", "max")]
+        cells += [Cell(format(1e3 * row[f"{name}_s"], ",.3f")) for name in ("p50", "p90", "p99", "p999", "max")]
         grid.rows.append((label, cells))
     grid.notes = ["Buckets without any response are left out."]
     if timings > 1:
@@ -223,10 +228,10 @@ def step_metrics_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     grid = Grid(_name(f"metrics.{step}", frame), _title(f"Metrics of {step}", frame), "dbms", columns)
     for name in by_position(frame):
         rows = rows_of(frame, name, step)
-        figures = [_value(rows, "duration_s", ",.1f")]
-        figures += [_value(rows, column, METRICS[metric].format) for metric, column in shown.items()]
-        grid.rows.append((name, [_status(rows) or Cell(figure) for figure in figures]))
-    grid.notes = [*_repeat_note(frame), *_mark_notes(frame)]
+        figures = [value_text(rows, "duration_s", ",.1f")]
+        figures += [value_text(rows, column, METRICS[metric].format) for metric, column in shown.items()]
+        grid.rows.append((name, [status_cell(rows) or Cell(figure) for figure in figures]))
+    grid.notes = [*repeat_notes(frame), *mark_notes(frame)]
     return grid.draw(palette)
 
 
@@ -271,68 +276,3 @@ def _step_grid(frame: pl.DataFrame, name: str, title: str) -> tuple[list[str], G
         if positions:
             spanners.append((METRICS[metric].label, positions))
     return steps, Grid(_name(name, frame), _title(title, frame), "dbms", steps, spanners=spanners)
-
-
-def _value(rows: list[dict[str, Any]], column: str, spec: str) -> str:
-    """The median over complete repeats as text, with what there is to say about the runs; `-` where there is none."""
-    done = [row for row in rows if row["step_status"] == "complete"]
-    values = [row[column] for row in done if row[column] is not None]
-    if not values:
-        return "-"
-    text = format(median(values), spec)
-    if len(done) < len(rows):
-        text += f" ({len(rows) - len(done)} of {len(rows)} not complete)"
-    if any(row["run_status"] != "complete" for row in done):
-        text += f" {RUN_FAILED}"
-    if any(row.get("client_bound") for row in done):
-        text += f" {CLIENT_BOUND}"
-    return text
-
-
-def _status(rows: list[dict[str, Any]]) -> Cell | None:
-    """A cell with the step's status when no repeat completed it; None when there is a number to show."""
-    if any(row["step_status"] == "complete" for row in rows):
-        return None
-    return Cell(", ".join(sorted({row["step_status"] for row in rows})) or "no run", "status")
-
-
-def _run_status(row: dict[str, Any]) -> Cell:
-    if row["status"] == "complete":
-        return Cell("complete")
-    step = f" in {row['failed_step']}" if row["failed_step"] else ""
-    error = f": {row['error']}" if row["error"] else ""
-    return Cell(f"{row['status']}{step}{error}", "bad" if row["status"] == "failed" else "status")
-
-
-def _ratio_cell(found: Ratio | None, *, is_base: bool) -> Cell:
-    if found is None:
-        return Cell("no base", "status")
-    text = format(found.value, ".2f")
-    if found.low is not None and found.high is not None and not is_base:
-        text += f" [{found.low:.2f}, {found.high:.2f}]"
-    marks: dict[str, Mark] = {"better": "good", "worse": "bad"}
-    return Cell(text, None if is_base else marks.get(found.verdict))
-
-
-def _setting(value: str | None) -> str:
-    return "not set" if value is None else value or "(empty)"
-
-
-def _repeat_note(frame: pl.DataFrame) -> list[str]:
-    most = repeats(frame)
-    if most <= 1:
-        return ["One run per cell: the noise is unknown."]
-    return [f"Median of up to {most} runs per cell; [low, high] is the 95 % bootstrap interval of a ratio of medians."]
-
-
-def _mark_notes(frame: pl.DataFrame) -> list[str]:
-    """Explanations of the marks that this frame's rows bring into a table."""
-    notes = []
-    unfinished = frame.filter((pl.col("run_status") != "complete") & (pl.col("step_status") == "complete"))
-    if len(unfinished):
-        notes.append(f"{RUN_FAILED} of a run that did not complete.")
-    if "client_bound" in frame.columns:
-        bound = frame.filter(pl.col("client_bound").is_not_null() & (pl.col("step_status") == "complete"))
-        for row in bound.unique(["dbms", "step", "client_bound"], maintain_order=True).to_dicts():
-            notes.append(f"{CLIENT_BOUND} {row['dbms']}, {row['step']}: limited by the clients: {row['client_bound']}.")
-    return notes

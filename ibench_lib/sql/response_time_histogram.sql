@@ -38,4 +38,5 @@ FROM run_steps JOIN shares USING (run_id, step_id)
 WHERE experiment = $experiment
   AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
   AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
-ORDER BY step_id, setup, operation, timing DESC, dbms_position, repeat
+ORDER BY step_id, setup, list_position(['insert', 'delete'], operation) NULLS LAST, operation, timing DESC,
+         dbms_position, repeat

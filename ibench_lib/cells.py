@@ -1,0 +1,85 @@
+"""What a table's cell says: a number with what there is to say about its runs, or a status in its place."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from ibench_lib.frames import repeats
+from ibench_lib.grades import Ratio
+from ibench_lib.grid import Cell
+from ibench_lib.theme import Mark
+
+RUN_FAILED = "†"
+CLIENT_BOUND = "‡"
+
+
+def value_text(rows: list[dict[str, Any]], column: str, spec: str) -> str:
+    """The median over complete repeats as text, with what there is to say about the runs; `-` where there is none."""
+    done = [row for row in rows if row["step_status"] == "complete"]
+    values = [row[column] for row in done if row[column] is not None]
+    if not values:
+        return "-"
+    text = format(median(values), spec)
+    if len(done) < len(rows):
+        text += f" ({len(rows) - len(done)} of {len(rows)} not complete)"
+    if any(row["run_status"] != "complete" for row in done):
+        text += f" {RUN_FAILED}"
+    if any(row.get("client_bound") for row in done):
+        text += f" {CLIENT_BOUND}"
+    return text
+
+
+def status_cell(rows: list[dict[str, Any]]) -> Cell | None:
+    """A cell with the step's status when no repeat completed it; None when there is a number to show."""
+    if any(row["step_status"] == "complete" for row in rows):
+        return None
+    return Cell(", ".join(sorted({row["step_status"] for row in rows})) or "no run", "status")
+
+
+def run_status_cell(row: dict[str, Any]) -> Cell:
+    """How a run ended, with its step and error when it did not complete."""
+    if row["status"] == "complete":
+        return Cell("complete")
+    step = f" in {row['failed_step']}" if row["failed_step"] else ""
+    error = f": {row['error']}" if row["error"] else ""
+    return Cell(f"{row['status']}{step}{error}", "bad" if row["status"] == "failed" else "status")
+
+
+def ratio_cell(found: Ratio | None, *, is_base: bool) -> Cell:
+    """A relative value with its interval, marked where it clears a threshold; the base itself is never marked."""
+    if found is None:
+        return Cell("no base", "status")
+    text = format(found.value, ".2f")
+    if found.low is not None and found.high is not None and not is_base:
+        text += f" [{found.low:.2f}, {found.high:.2f}]"
+    marks: dict[str, Mark] = {"better": "good", "worse": "bad"}
+    return Cell(text, None if is_base else marks.get(found.verdict))
+
+
+def setting_text(value: str | None) -> str:
+    """The value of an option; None is an option that is not set."""
+    return "not set" if value is None else value or "(empty)"
+
+
+def repeat_notes(frame: pl.DataFrame) -> list[str]:
+    """How many runs stand behind a number, in words."""
+    most = repeats(frame)
+    if most <= 1:
+        return ["One run per cell: the noise is unknown."]
+    return [f"Median of up to {most} runs per cell; [low, high] is the 95 % bootstrap interval of a ratio of medians."]
+
+
+def mark_notes(frame: pl.DataFrame) -> list[str]:
+    """Explanations of the marks that this frame's rows bring into a table."""
+    notes = []
+    unfinished = frame.filter((pl.col("run_status") != "complete") & (pl.col("step_status") == "complete"))
+    if len(unfinished):
+        notes.append(f"{RUN_FAILED} of a run that did not complete.")
+    if "client_bound" in frame.columns:
+        bound = frame.filter(pl.col("client_bound").is_not_null() & (pl.col("step_status") == "complete"))
+        for row in bound.unique(["dbms", "step", "client_bound"], maintain_order=True).to_dicts():
+            notes.append(f"{CLIENT_BOUND} {row['dbms']}, {row['step']}: limited by the clients: {row['client_bound']}.")
+    return notes
