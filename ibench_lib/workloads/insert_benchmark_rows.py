@@ -1,6 +1,6 @@
 """Rows of the Insert Benchmark, made by numpy in blocks, as SQL text or as parameters of a prepared statement.
 
-The same seed gives the same rows either way. A block is about 1,000 rows and one second of the simulated clock that
+The same seed gives the same rows either way. A block is about 2,000 rows and one second of the simulated clock that
 fills `dateandtime`: it rises as in a real load and does not depend on when the load runs.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,7 +23,7 @@ PRICES = 500
 
 COLUMNS = "dateandtime,cashregisterid,customerid,productid,price,data"
 
-_BLOCK_ROWS = 1_000
+_BLOCK_ROWS = 2_000
 _ALPHABET = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", dtype=np.uint8)
 _CLOCK_START = datetime(2023, 1, 1)
 
@@ -33,15 +34,18 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Block:
-    """Rows of one block: four number columns, and `text`, whose first `length` characters of each row are the data."""
+    """Rows of one block. The first half of each `data` (rounded up) is random letters, the rest is `a`.
+
+    `letters` has enough random letters for the longest `data`; `size` is the length of `data` less the shortest one.
+    """
 
     moment: datetime
     register: Array
     customer: Array
     product: Array
     price: Array
-    text: Array
-    length: Array
+    letters: Array
+    size: Array
 
 
 class RowSource:
@@ -49,23 +53,29 @@ class RowSource:
 
     def __init__(self, rows: int, data_length: tuple[int, int], seed: np.random.SeedSequence) -> None:
         self._rows = rows
-        self._low, self._high = data_length
+        self._sizes = data_length[1] - data_length[0] + 1
+        self._half = (data_length[1] + 1) // 2
         self._random = np.random.Generator(np.random.PCG64(seed))
         self._blocks = 0
 
     def next_block(self) -> Block:
-        """The next block. The first half of each `data` is random text, which does not compress; the rest is not."""
+        """The next block."""
         random, rows = self._random, self._rows
-        register, customer = random.integers(0, CASH_REGISTERS, rows), random.integers(0, CUSTOMERS, rows)
-        product, price = random.integers(0, PRODUCTS, rows), random.integers(0, PRICES, rows)
-        length = random.integers(self._low, self._high + 1, rows)
-        half = (self._high + 1) // 2
-        text = np.full((rows, self._high), ord("a"), dtype=np.uint8)
-        is_random = np.arange(half)[None, :] < ((length + 1) // 2)[:, None]
-        text[:, :half] = np.where(is_random, _ALPHABET[random.integers(0, len(_ALPHABET), (rows, half))], ord("a"))
+        register, customer, product, price, size = (
+            random.integers(0, limit, rows, dtype=np.int32)
+            for limit in (CASH_REGISTERS, CUSTOMERS, PRODUCTS, PRICES, self._sizes)
+        )
+        noise = np.frombuffer(random.bytes(rows * self._half), dtype=np.uint8)
+        letters = _ALPHABET[noise & (len(_ALPHABET) - 1)].reshape(rows, self._half)
         moment = _CLOCK_START + timedelta(seconds=self._blocks)
         self._blocks += 1
-        return Block(moment, register, customer, product, price, text, length)
+        return Block(moment, register, customer, product, price, letters, size)
+
+
+def _is_random(data_length: tuple[int, int]) -> Array:
+    """Row per length of `data`: which of its letters are random."""
+    lengths = np.arange(data_length[0], data_length[1] + 1)
+    return np.asarray(np.arange((data_length[1] + 1) // 2)[None, :] < ((lengths + 1) // 2)[:, None])
 
 
 class Statements(Protocol):
@@ -88,7 +98,12 @@ class TextInserts:
         self._prefix = COM_QUERY + f"INSERT INTO {table} ({COLUMNS}) VALUES ".encode()
         self._per_block = max(1, _BLOCK_ROWS // rows_per_commit)
         self._source = RowSource(self._per_block * rows_per_commit, data_length, seed)
-        template = f"('0000-00-00 00:00:00',000,00000,0000,000,'{' ' * data_length[1]} ),".encode()
+        low, high = data_length
+        # What stands where `data` does, by its length: its fixed letters, the quote, and spaces up to the full width.
+        endings = [("a" * length + "'").ljust(high + 1) for length in range(low, high + 1)]
+        self._endings = np.array([list(ending.encode()) for ending in endings], dtype=np.uint8)
+        self._is_random = _is_random(data_length)
+        template = f"('0000-00-00 00:00:00',000,00000,0000,000,'{' ' * high} ),".encode()
         self._statement_width = len(template) * rows_per_commit
         self._matrix = np.tile(np.frombuffer(template, dtype=np.uint8), (self._per_block * rows_per_commit, 1))
         self._block = b""
@@ -105,15 +120,12 @@ class TextInserts:
     def _make_block(self) -> None:
         block, matrix = self._source.next_block(), self._matrix
         matrix[:, 2:21] = np.frombuffer(str(block.moment).encode(), dtype=np.uint8)
-        _write_digits(matrix[:, 23:26], block.register)
-        _write_digits(matrix[:, 27:32], block.customer)
-        _write_digits(matrix[:, 33:37], block.product)
-        _write_digits(matrix[:, 38:41], block.price)
-        area = matrix[:, 43:-2]
-        position, length = np.arange(area.shape[1])[None, :], block.length[:, None]
-        area[:, :-1] = block.text
-        area[position == length] = ord("'")
-        area[position > length] = ord(" ")
+        matrix[:, 23:26] = _digits(3)[block.register]
+        matrix[:, 27:32] = _digits(5)[block.customer]
+        matrix[:, 33:37] = _digits(4)[block.product]
+        matrix[:, 38:41] = _digits(3)[block.price]
+        matrix[:, 43:-2] = self._endings[block.size]
+        np.copyto(matrix[:, 43 : 43 + block.letters.shape[1]], block.letters, where=self._is_random[block.size])
         self._block = matrix.tobytes()
         self._next = 0
 
@@ -143,6 +155,8 @@ class PreparedInserts:
         self._rows_per_commit = rows_per_commit
         self._per_block = max(1, _BLOCK_ROWS // rows_per_commit)
         self._source = RowSource(self._per_block * rows_per_commit, data_length, seed)
+        self._shortest, self._width = data_length
+        self._is_random = _is_random(data_length)
         self._block = b""
         self._ends: list[int] = []
         self._next = self._per_block
@@ -165,21 +179,19 @@ class PreparedInserts:
 
     def _make_block(self) -> None:
         block = self._source.next_block()
-        rows, width = block.text.shape
+        rows, half = block.letters.shape
         fixed = np.empty(rows, dtype=self._ROW)
-        moment = block.moment
-        packed = struct.pack(
-            "<BHBBBBB", 7, moment.year, moment.month, moment.day, moment.hour, moment.minute, moment.second
-        )
+        day, time = block.moment.date(), block.moment.time()
+        packed = struct.pack("<BHBBBBB", 7, day.year, day.month, day.day, time.hour, time.minute, time.second)
         fixed["moment"] = np.frombuffer(packed, dtype=np.uint8)
         fixed["register"], fixed["customer"] = block.register, block.customer
         fixed["product"], fixed["price"] = block.product, block.price
-        size = self._ROW.itemsize
-        matrix = np.empty((rows, size + 1 + width), dtype=np.uint8)
-        matrix[:, :size] = fixed.view(np.uint8).reshape(rows, size)
-        matrix[:, size] = block.length
-        matrix[:, size + 1 :] = block.text
-        used = size + 1 + block.length
+        start = self._ROW.itemsize + 1
+        matrix = np.full((rows, start + self._width), ord("a"), dtype=np.uint8)
+        matrix[:, : start - 1] = fixed.view(np.uint8).reshape(rows, start - 1)
+        matrix[:, start - 1] = block.size + self._shortest
+        np.copyto(matrix[:, start : start + half], block.letters, where=self._is_random[block.size])
+        used = start + self._shortest + block.size
         self._block = matrix[np.arange(matrix.shape[1])[None, :] < used[:, None]].tobytes()
         self._ends = [0, *np.cumsum(used)[self._rows_per_commit - 1 :: self._rows_per_commit].tolist()]
         self._next = 0
@@ -190,9 +202,9 @@ def execute_head(statement_id: bytes) -> bytes:
     return COM_STMT_EXECUTE + statement_id + b"\x00\x01\x00\x00\x00"
 
 
-def _write_digits(area: Array, numbers: Array) -> None:
-    """Decimal digits of `numbers` into the columns of `area`, most significant first, with leading zeros."""
-    remaining = numbers
-    for column in range(area.shape[1] - 1, -1, -1):
-        remaining, digit = np.divmod(remaining, 10)
-        area[:, column] = digit + ord("0")
+@cache
+def _digits(width: int) -> Array:
+    """Row n: the decimal digits of n as text, with leading zeros."""
+    numbers = np.arange(10**width)
+    columns = [numbers // 10**place % 10 + ord("0") for place in range(width - 1, -1, -1)]
+    return np.stack(columns, axis=1).astype(np.uint8)
