@@ -77,6 +77,7 @@ def build_post(params_file: Path, workspace: Workspace) -> Path:
         try:
             with tempfile.TemporaryDirectory(prefix="ibench-") as private:
                 _execute(source, executed, spec.parameters, workspace, Path(private))
+            _forget_paths(executed)
             text = page.PageText(spec.title, spec.author, day, spec.tldr, spec.notes)
             html = page.render(_read(executed), text)
             if len(html.encode()) > MOST_BYTES:
@@ -231,6 +232,16 @@ def _execute(source: Path, target: Path, parameters: dict[str, Any], workspace: 
         execution_timeout=600,
         kernel_manager_class=_kernel_of(environment, private / "kernel.json"),
     )
+
+
+def _forget_paths(executed: Path) -> None:
+    """Leave no path of this machine in the notebook that is published beside the page."""
+    notebook = _read(executed)
+    record = notebook.metadata.get("papermill", {})
+    for key in ("input_path", "output_path"):
+        if key in record:
+            record[key] = Path(record[key]).name
+    nbformat.write(notebook, executed)  # type: ignore[no-untyped-call]
 
 
 def _named(error: Exception, slug: str, failed: Path) -> PostFailed:

@@ -222,9 +222,11 @@ def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
 def step_metrics_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Further metrics of one step (`step_throughput`): T, rates, worst response, history list, client CPU."""
     step = frame["step"][0]
-    shown = {"ips": "ips", "dps": "dps", "qps": "qps", "maxop": "maxop_s", "hll": "history_list_length"}
-    shown["ccpupq"] = "ccpupq_us"
-    columns = ["T (s)", *(f"{METRICS[m].label} ({METRICS[m].unit})" for m in shown)]
+    known = {"ips": "ips", "dps": "dps", "qps": "qps", "maxop": "maxop_s", "hll": "history_list_length"}
+    known["ccpupq"] = "ccpupq_us"
+    shown = {metric: column for metric, column in known.items() if frame[column].is_not_null().any()}
+    units = {"s": " (s)", "us": " (us)"}
+    columns = ["T (s)", *(METRICS[metric].label + units.get(METRICS[metric].unit, "") for metric in shown)]
     grid = Grid(_name(f"metrics.{step}", frame), _title(f"Metrics of {step}", frame), "dbms", columns)
     for name in by_position(frame):
         rows = rows_of(frame, name, step)

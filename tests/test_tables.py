@@ -248,6 +248,15 @@ def test_response_time_table(workspace: Workspace) -> None:
     assert cells == ["100.000", "0.502", "0.502", "0.502", "0.502", "2.000"]
 
 
+def test_step_metrics_show_what_the_step_has(workspace: Workspace) -> None:
+    frame = ask(workspace, "step_throughput", Run()).filter(pl.col("step") == "qr100")
+    table = Parsed(tables.step_metrics_table(frame))
+    assert table.of("dbms")[:5] == ["T (s)", "inserts/s", "deletes/s", "queries/s", "max response (s)"]
+    assert table.of("system.cy10a") == ["5.0", "200", "200", "1,000", "0.002", "5", "600.0"]
+    loading = ask(workspace, "step_throughput", Run("b", minute=1)).filter(pl.col("step") == "l.i0")
+    assert "deletes/s" not in Parsed(tables.step_metrics_table(loading)).of("dbms")
+
+
 def test_config_table_shows_the_base_beside_the_others(workspace: Workspace) -> None:
     write_runs(workspace, *three_configurations())
     frame = reader.question(reader.lake(workspace), "config_diff", experiment="demo", setups=[], base="system.cy10a")
