@@ -21,6 +21,7 @@ COM_STMT_EXECUTE: Final = b"\x17"
 
 LARGEST_PACKET: Final = 0xFFFFFF
 
+_header = struct.Struct("<I").unpack_from  # three bytes of length, one of sequence
 _READ_SIZE = 1 << 14
 _OK, _LOCAL_INFILE, _EOF, _ERROR = 0x00, 0xFB, 0xFE, 0xFF
 _SHORT_EOF = 9
@@ -78,7 +79,7 @@ def rows_of_whole_answer(data: bytes, eof_packets: int) -> int:
     count, last, limit = 1, 0, size - 4
     while position < limit:
         last = position
-        position += (data[position] | data[position + 1] << 8 | data[position + 2] << 16) + 4
+        position += (_header(data, position)[0] & LARGEST_PACKET) + 4
         count += 1
     # Sequence numbers rise by one per packet: the last one vouches for the whole walk.
     if position == size and data[last + 4] == _EOF and size - last - 4 < _SHORT_EOF and data[last + 3] == count & 0xFF:
