@@ -5,27 +5,29 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from packaging.requirements import Requirement
 
+from ibench_lib import cli
 from tools import conda, notebooks, write_docs
 
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = "ibench_lib"
 
 LEAVES = {"errors", "paths", "schema", "metrics", "tether", "debian", "strict_yaml"}
-FRAME_SIDE = {"tables", "charts", "theme"}
 CAPTURE_SIDE = {"servers", "client", "workloads", "capture"}
-ANALYSIS_SIDE = FRAME_SIDE | {"post", "site"}
+ANALYSIS_SIDE = {"tables", "charts", "post", "site"}
 MAY_IMPORT = {
     **dict.fromkeys(LEAVES, LEAVES),
     **{folder: LEAVES | {folder} for folder in CAPTURE_SIDE},
     "workloads": LEAVES | {"workloads", "client"},
     "lake": LEAVES | {"lake"},
-    **{module: FRAME_SIDE | {"errors", "schema", "metrics"} for module in FRAME_SIDE},
 }
-# Tables and charts take frames: files, servers and DuckDB are none of their business.
+# Tables and charts take frames: files, servers and DuckDB are none of their business, nor of what they import.
+FRAMES_ONLY = {"tables", "charts"}
 CLOSED_TO_FRAMES = {"duckdb", "os", "pathlib", "io", "shutil", "subprocess", "socket", "pymysql"}
 
 Imports = dict[str, set[str]]
@@ -56,21 +58,16 @@ def library_imports() -> Imports:
     return modules
 
 
-def parts_reached(start: str, modules: Imports) -> set[str]:
-    """Parts of the library that importing a module brings in, directly or not."""
+def reach(start: str, modules: Imports) -> set[str]:
+    """The module and those of the library that importing it brings in, directly or not."""
     reached: set[str] = set()
     to_visit = [start]
-    visited = set()
     while to_visit:
         module = to_visit.pop()
-        if module in visited:
-            continue
-        visited.add(module)
-        for name in modules.get(module, set()):
-            target = name if name in modules else name.rpartition(".")[0]
-            if target in modules and target != LIBRARY:
-                reached.add(part(target))
-                to_visit.append(target)
+        if module not in reached:
+            reached.add(module)
+            targets = (name if name in modules else name.rpartition(".")[0] for name in modules[module])
+            to_visit += [target for target in targets if target in modules and target != LIBRARY]
     return reached
 
 
@@ -84,11 +81,14 @@ def violations(modules: Imports) -> list[str]:
                 target = part(name)
                 if target == "cli" or (own in MAY_IMPORT and target not in MAY_IMPORT[own]):
                     found.append(f"{module} imports {name}")
-            elif own in FRAME_SIDE and name.split(".")[0] in CLOSED_TO_FRAMES:
-                found.append(f"{module} imports {name}")
-        reached = parts_reached(module, modules) | {own}
-        if own != "cli" and reached & CAPTURE_SIDE and reached & ANALYSIS_SIDE:
+        reached = reach(module, modules)
+        parts = {part(name) for name in reached}
+        if own != "cli" and parts & CAPTURE_SIDE and parts & ANALYSIS_SIDE:
             found.append(f"{module} joins the capture side and the analysis side")
+        if own in FRAMES_ONLY:
+            for name in sorted(reached):
+                closed = {imported.split(".")[0] for imported in modules[name]} & CLOSED_TO_FRAMES
+                found += [f"{module} reaches {name}, which imports {library}" for library in sorted(closed)]
     return found
 
 
@@ -107,6 +107,7 @@ def test_the_import_rules_hold() -> None:
         ("ibench_lib.lake.reader", "ibench_lib.workloads.insert_benchmark"),
         ("ibench_lib.charts", "ibench_lib.lake.reader"),
         ("ibench_lib.charts", "duckdb"),
+        ("ibench_lib.theme", "os.path"),
         ("ibench_lib.tables", "pathlib.Path"),
         ("ibench_lib.sweep", "ibench_lib.cli"),
         ("ibench_lib.runner", "ibench_lib.charts"),
@@ -119,7 +120,9 @@ def test_a_forbidden_import_is_seen(module: str, imported: str) -> None:
         "ibench_lib.sweep": {"ibench_lib.runner.run_cell"},
         "ibench_lib.post": {"ibench_lib.charts"},
         "ibench_lib.servers.build": set(),
-        "ibench_lib.charts": {"plotly.graph_objects", "ibench_lib.metrics"},
+        "ibench_lib.charts": {"plotly.graph_objects", "ibench_lib.metrics", "ibench_lib.theme.BLUE"},
+        "ibench_lib.theme": {"html"},
+        "ibench_lib.lake.reader": {"duckdb"},
     }
     assert violations(good) == []
     good.setdefault(module, set()).add(imported)
@@ -224,3 +227,29 @@ def test_make_clean_removes_posts_and_never_a_measurement(tmp_path: Path) -> Non
         "data/runs/r1/__pycache__",
         "x",
     ]
+
+
+def commands() -> dict[str, str]:
+    """Every command of the tool, such as `servers install`, with its help text."""
+    found: dict[str, str] = {}
+
+    def walk(command: Any, name: str) -> None:
+        if name:
+            found[name] = command.help or ""
+        for sub in getattr(command, "commands", {}).values():
+            walk(sub, f"{name} {sub.name}".strip())
+
+    walk(typer.main.get_command(cli.app), "")
+    return found
+
+
+def test_the_documents_name_no_command_that_does_not_exist() -> None:
+    known = commands()
+    named = {}
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))):
+        for line in re.findall(r"(?:`|^ {4}|^\$ )(?:\.venv/bin/)?ibench ([a-z].*)", path.read_text(), re.MULTILINE):
+            named[line] = path.name
+    for line, document in named.items():
+        words = re.findall(r"[a-z]+", line.split("`")[0])
+        assert words[0] in known, f"{document}: ibench {line}"
+    assert {re.findall(r"[a-z]+", line)[0] for line in named} >= {"run", "post", "sql", "servers", "doctor"}

@@ -10,7 +10,7 @@ NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 # What Jupyter and papermill leave behind: it differs from machine to machine and from run to run.
 NOTEBOOK_NOISE = ("papermill", "widgets")
 CELL_NOISE = ("papermill", "execution", "collapsed", "scrolled", "ExecuteTime")
-KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
 def stripped(text: str) -> str:
