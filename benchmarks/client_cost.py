@@ -356,7 +356,8 @@ def report(
     lines = [
         "# What a client costs",
         "",
-        f"Made by `benchmarks/client_cost.py`: {rounds} interleaved rounds of {for_s:g} s, {CONNECTIONS} connections over",
+        f"Made by `benchmarks/client_cost.py`: {rounds} interleaved rounds of {for_s:g} s, "
+        f"{CONNECTIONS} connections over",
         f"a Unix socket, {server}, {facts['usable_cpus']} cores ({facts['cpu_model']}), Linux {facts['kernel']}.",
         "CPU microseconds are per statement, median (min to max).",
         "",

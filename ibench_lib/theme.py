@@ -52,9 +52,7 @@ def palette(name: str) -> Palette:
     ParameterError : no such palette.
     """
     if name not in PALETTES:
-        raise ParameterError(
-            f"palette {name!r:.40} does not exist", hint=f"there are: {', '.join(PALETTES)}"
-        )
+        raise ParameterError(f"palette {name!r:.40} does not exist", hint=f"there are: {', '.join(PALETTES)}")
     return PALETTES[name]
 
 
