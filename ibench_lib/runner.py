@@ -99,6 +99,7 @@ def run_cell(
         my_cnf,
         writer.run_dir / "server.log",
         tcp=options.transport == "tcp",
+        tls=options.transport == "tls",
     )
     run = _Run(manifest, writer, sandbox, origin_ns, observer)
     with _signals_as_interrupts():

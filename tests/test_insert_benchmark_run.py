@@ -8,6 +8,7 @@ import pymysql
 import pytest
 
 from ibench_lib.client.connection import Connection
+from ibench_lib.client.wire import ConnectionLost
 from ibench_lib.experiment import load_experiment
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace
@@ -71,7 +72,7 @@ def add_up(run_dir: Path) -> None:
 def test_ten_steps_add_up_and_hold_their_rates(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_dir, _ = made(build, workspace, tmp_path, monkeypatch, '"2025"', seconds=4)
+    run_dir, _ = made(build, workspace, tmp_path, monkeypatch, '"2025"', seconds=6)
     steps = rows(run_dir, "steps")
     assert ", ".join(step["step"] for step in steps) == TEN
     add_up(run_dir)
@@ -100,6 +101,23 @@ def test_prepared_statements_over_tcp_with_two_queriers(
     assert all(row["rows"] > 9.5 * row["ops"] for row in workers if row["role"] == "querier")
     assert manifest.server is not None and manifest.server.variables["skip_networking"] == "OFF"
     assert manifest.server.variables["bind_address"] == "127.0.0.1"
+
+
+def test_tls_is_spoken_when_asked_for(build: Build, tmp_path: Path) -> None:
+    (tmp_path / "my.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=24M\nskip_log_bin\n")
+    with Sandbox(build, tmp_path / "box", tmp_path / "my.cnf", tmp_path / "log", tls=True) as where:
+        connection = Connection(where.arguments(), None, 1.0)
+        assert connection.text("SHOW SESSION STATUS LIKE 'Ssl_cipher'", column=1) != ""
+        assert connection.query("SELECT 1 UNION SELECT 2 UNION SELECT 3") == 3
+        statement = connection.prepare("SELECT ? UNION SELECT 5")
+        assert len(statement) == 4
+        with pytest.raises(ConnectionLost, match="no answer within 1 s"):  # a silent server is no hang over TLS either
+            connection.query("SELECT sleep(20)")
+
+
+def test_a_run_over_tls(build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_dir, _ = made(build, workspace, tmp_path, monkeypatch, "[l.i0, l.x, l.i1, qr100]", "transport: tls", seconds=1)
+    add_up(run_dir)
 
 
 def test_one_table_a_long_transaction_settling_and_steps_of_ones_own(

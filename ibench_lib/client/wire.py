@@ -11,6 +11,7 @@ pieces, errors, packets of 16 MB) goes to `Answer`, which can stop at any byte.
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 import time
 from typing import Final
@@ -204,7 +205,13 @@ class Wire:
         self.take_over()
 
     def take_over(self) -> None:
-        """Make the socket block in the kernel, with the kernel's own timeout: Python's costs a poll() per read."""
+        """Make the socket block in the kernel, with the kernel's own timeout: Python's costs a poll() per read.
+
+        TLS keeps Python's: OpenSSL takes the kernel's for a reason to try again, for ever.
+        """
+        if isinstance(self._socket, ssl.SSLSocket):
+            self._socket.settimeout(self._timeout_s)
+            return
         self._socket.settimeout(None)
         seconds, fraction = divmod(self._timeout_s, 1)
         limit = struct.pack("@ll", int(seconds), max(1, int(fraction * 1e6)))
@@ -241,7 +248,7 @@ class Wire:
             data = self._receive(_READ_SIZE)
 
     def _lost(self, error: OSError) -> ConnectionLost:
-        if isinstance(error, BlockingIOError):
+        if isinstance(error, BlockingIOError | TimeoutError):
             return ConnectionLost(f"no answer within {self._timeout_s:g} s")
         return ConnectionLost(error.strerror or str(error) or type(error).__name__)
 

@@ -37,7 +37,7 @@ _SOCKET_PREFIX = "ibench-"
 
 @dataclass(frozen=True)
 class Address:
-    """How to reach a server: by socket, and by TCP on the loopback where `port` is set.
+    """How to reach a server: by socket; by TCP on the loopback where `port` is set; by TLS where `certificate` is.
 
     Never printed, never stored: it holds the password.
     """
@@ -46,6 +46,7 @@ class Address:
     user: str
     password: str
     port: int | None = None
+    certificate: str | None = None
 
     def __repr__(self) -> str:
         return f"Address(socket={self.socket!r}, user={self.user!r}, password=***, port={self.port})"
@@ -54,7 +55,8 @@ class Address:
         """Keyword arguments for `pymysql.connect`: by TCP where there is a port."""
         who = {"user": self.user, "password": self.password}
         if self.port is not None:
-            return {"host": LOOPBACK, "port": self.port, **who}
+            tls = {"ssl": {"ca": self.certificate}} if self.certificate else {"ssl_disabled": True}
+            return {"host": LOOPBACK, "port": self.port, **tls, **who}
         return {"unix_socket": self.socket, **who}
 
 
@@ -68,6 +70,7 @@ class Sandbox:
     my_cnf : the only option file the server reads.
     error_log : where the server writes its error log.
     tcp : listen on a free port of the loopback as well; without it there is no TCP listener at all.
+    tls : tcp with TLS, by a certificate made for this sandbox.
     start_timeout_s : how long the server may take to answer its first query.
     stop_timeout_s : how long it may take to stop before it is killed.
     """
@@ -80,6 +83,7 @@ class Sandbox:
         error_log: Path,
         *,
         tcp: bool = False,
+        tls: bool = False,
         start_timeout_s: float = 120.0,
         stop_timeout_s: float = 30.0,
     ) -> None:
@@ -87,7 +91,8 @@ class Sandbox:
         self.directory = directory
         self.my_cnf = my_cnf
         self.error_log = error_log
-        self.tcp = tcp
+        self.tcp = tcp or tls
+        self.tls = tls
         self.start_timeout_s = start_timeout_s
         self.stop_timeout_s = stop_timeout_s
         self.process: subprocess.Popen[bytes] | None = None
@@ -192,6 +197,10 @@ class Sandbox:
         _write_private(init_file, flavour.set_root_password(password, LOOPBACK if self.tcp else None))
         port = _free_port() if self.tcp else None
         network = ["--skip-networking"] if port is None else [f"--bind-address={LOOPBACK}", f"--port={port}"]
+        certificate = self._make_certificate() if self.tls else None
+        if certificate is not None:
+            network += [f"--ssl-cert={certificate}", f"--ssl-key={certificate.with_suffix('.key')}"]
+            network += [f"--ssl-ca={certificate}"]
         _write_private(self.directory / "client.cnf", f"[client]\nuser=root\npassword={password}\nsocket={socket}\n")
         command = [
             *self.build.command,
@@ -216,7 +225,7 @@ class Sandbox:
             stderr=open(self.error_log, "ab"),  # noqa: SIM115  (what the server says before it opens its log)
             start_new_session=True,  # Ctrl-C at the terminal is for the runner alone
         )
-        address = Address(str(socket), "root", password, port)
+        address = Address(str(socket), "root", password, port, str(certificate) if certificate else None)
         self._wait_until_it_answers(address)
         init_file.unlink()
         return address
@@ -243,6 +252,18 @@ class Sandbox:
             hint="the end of its error log is above",
             detail=self.log_tail(),
         )
+
+    def _make_certificate(self) -> Path:
+        """A certificate for the loopback, with its key beside it; both go with the sandbox."""
+        certificate = self.directory / "server.pem"
+        command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=ibench"]
+        command += ["-addext", f"subjectAltName=IP:{LOOPBACK}"]
+        command += ["-keyout", str(certificate.with_suffix(".key")), "-out", str(certificate)]
+        try:
+            subprocess.run(command, capture_output=True, check=True, timeout=60, env=self._environment())
+        except (OSError, subprocess.SubprocessError) as error:
+            raise ServerStartError(f"openssl could not make a certificate: {error}", hint="install openssl") from error
+        return certificate
 
     def _environment(self) -> dict[str, str]:
         # Nothing of the user's environment reaches the server: MYSQL_* variables and HOME/.my.cnf would.

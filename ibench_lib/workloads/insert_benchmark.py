@@ -112,7 +112,7 @@ class Options(_Strict):
     query_rows: Annotated[int, Field(ge=1, le=100_000)] = 10
     seed: Annotated[int, Field(ge=0, lt=1 << 32)] = 1
     protocol: Literal["text", "prepared"] = "text"
-    transport: Literal["socket", "tcp"] = "socket"
+    transport: Literal["socket", "tcp", "tls"] = "socket"
     settle: Literal["none", "flush"] = "none"
     long_transaction: list[_Name] = []
     rocksdb_bulk_load: bool = False
