@@ -266,7 +266,7 @@ class Nothing(Role):
 class Forgetful(SecondRecorder):
     """Records nothing: the loop with it, taken from the loop with the real one, is what recording costs."""
 
-    def record(self, due_ns: int, ready_ns: int, sent_ns: int, answered_ns: int, rows: int, retries: int) -> None:
+    def record(self, due_ns: int, ready_ns: int, sent_ns: int, answered_ns: int, rows: int) -> None:
         pass
 
 
@@ -358,7 +358,7 @@ def report(
         "",
         f"Made by `benchmarks/client_cost.py`: {rounds} interleaved rounds of {for_s:g} s, "
         f"{CONNECTIONS} connections over",
-        f"a Unix socket, {server}, {facts['usable_cpus']} cores ({facts['cpu_model']}), Linux {facts['kernel']}.",
+        f"a Unix socket, {server}, {facts['usable_cpus']} cores ({facts['cpu_model']}),",
         "CPU microseconds are per statement, median (min to max).",
         "",
         "| operation | client | statements/s | client CPU us | server CPU us |",

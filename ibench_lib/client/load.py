@@ -20,6 +20,7 @@ from ibench_lib.client.recorder import SecondRecorder
 from ibench_lib.client.wire import ConnectionLost, StatementError
 
 MAX_RETRIES = 10
+_NEVER = 1 << 63
 
 
 class Stopped(Exception):
@@ -125,44 +126,50 @@ class Load:
 
     def _loop(self) -> None:
         done = 0
-        due_ns = self.start_ns
-        clock = time.monotonic_ns
-        while self.statements is None or done < self.statements:
-            if self.coupling is not None and not self.coupling.take(self.end_ns):
+        free_ns = due_ns = self.start_ns
+        clock, coupling, tick_ns = time.monotonic_ns, self.coupling, self.tick_ns
+        next_statement, execute, record = self.role.next_statement, self.connection.execute, self.recorder.record
+        end_ns = _NEVER if self.end_ns is None else self.end_ns
+        while done != self.statements:
+            if coupling is not None and not coupling.take(self.end_ns):
                 return
-            free_ns = clock() if self.tick_ns is not None else 0
-            if self.tick_ns is not None:
-                due_ns = self.start_ns + done * self.tick_ns
-                if self.end_ns is not None and due_ns >= self.end_ns:
+            if tick_ns is not None:
+                free_ns = clock()
+                due_ns = self.start_ns + done * tick_ns
+                if due_ns >= end_ns:
                     return
-            statement = self.role.next_statement()
-            if self.tick_ns is not None and due_ns > clock():
+            statement = next_statement()
+            if tick_ns is not None:
                 self._sleep_until(due_ns)
             self.must_not_stop = True
             sent_ns = clock()
-            if self.end_ns is not None and sent_ns >= self.end_ns:
+            if sent_ns >= end_ns:
                 self.must_not_stop = False
                 return
-            rows, retries = self._execute(statement)
-            self.recorder.record(due_ns, max(due_ns, free_ns), sent_ns, clock(), rows, retries)
+            try:
+                rows = execute(statement)
+            except StatementError as error:
+                rows = self._again(statement, error)
+            record(due_ns, max(due_ns, free_ns) if tick_ns is not None else 0, sent_ns, clock(), rows)
             self.must_not_stop = False
             done += 1
-            if self.coupling is not None:
-                self.coupling.give()
+            if coupling is not None:
+                coupling.give()
             if self.stop_requested:
                 raise Stopped
 
-    def _execute(self, statement: bytes) -> tuple[int, int]:
-        """(rows, retries). A deadlock or lock wait timeout rolled the statement back, so repeating it is safe."""
-        retries = 0
-        while True:
+    def _again(self, statement: bytes, error: StatementError) -> int:
+        """Repeat, within bounds, a statement that a deadlock or a lock wait timeout has rolled back. Returns its rows."""
+        for _ in range(MAX_RETRIES):
+            if not error.retryable:
+                break
+            self.recorder.record_retry(time.monotonic_ns())
             try:
-                return self.connection.execute(statement), retries
-            except StatementError as error:
-                if not error.retryable or retries == MAX_RETRIES:
-                    self.recorder.record_error(time.monotonic_ns(), retries)
-                    raise
-                retries += 1
+                return self.connection.execute(statement)
+            except StatementError as again:
+                error = again
+        self.recorder.record_error(time.monotonic_ns())
+        raise error
 
     def _sleep_until(self, moment_ns: int) -> None:
         remaining = moment_ns - time.monotonic_ns()

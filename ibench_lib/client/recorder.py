@@ -41,7 +41,7 @@ class SecondRecorder:
         self._rows = self._errors = self._retries = self._unknown = 0
         self.total_ops = self.total_rows = self.total_errors = self.total_retries = self.total_unknown = 0
 
-    def record(self, due_ns: int, ready_ns: int, sent_ns: int, answered_ns: int, rows: int, retries: int) -> None:
+    def record(self, due_ns: int, ready_ns: int, sent_ns: int, answered_ns: int, rows: int) -> None:
         """One acknowledged operation. `due_ns` and `ready_ns`, when it could have been sent, count when paced only."""
         if answered_ns >= self._second_end_ns:
             self._roll(answered_ns)
@@ -50,14 +50,18 @@ class SecondRecorder:
             self._intended.append(answered_ns - due_ns)
             self._lag.append(sent_ns - ready_ns)
         self._rows += rows
-        self._retries += retries
 
-    def record_error(self, now_ns: int, retries: int) -> None:
+    def record_retry(self, now_ns: int) -> None:
+        """One repeat of an operation that the server has rolled back."""
+        if now_ns >= self._second_end_ns:
+            self._roll(now_ns)
+        self._retries += 1
+
+    def record_error(self, now_ns: int) -> None:
         """One operation that the server answered with an error."""
         if now_ns >= self._second_end_ns:
             self._roll(now_ns)
         self._errors += 1
-        self._retries += retries
 
     def record_unknown(self, now_ns: int) -> None:
         """One operation that was in flight when the connection was lost: it may or may not have happened."""

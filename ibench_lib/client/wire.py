@@ -14,7 +14,7 @@ import socket
 import ssl
 import struct
 import time
-from typing import Final
+from typing import Final, NamedTuple
 
 COM_QUERY: Final = b"\x03"
 COM_STMT_PREPARE: Final = b"\x16"
@@ -26,6 +26,8 @@ _header = struct.Struct("<I").unpack_from  # three bytes of length, one of seque
 _READ_SIZE = 1 << 14
 _OK, _LOCAL_INFILE, _EOF, _ERROR = 0x00, 0xFB, 0xFE, 0xFF
 _SHORT_EOF = 9
+_HEAD_KEY = slice(4, 60)  # column count and most of the first definition: schema, table, column
+_MOST_HEADS = 64
 _MORE_RESULTS = 0x0008
 _NOT_WHOLE = -1
 
@@ -77,14 +79,20 @@ def rows_of_whole_answer(data: bytes, eof_packets: int) -> int:
         return data[6] | data[7] << 8 if rows == 0xFC else _NOT_WHOLE
     if columns >= _LOCAL_INFILE:
         return _NOT_WHOLE
-    count, last, limit = 1, 0, size - 4
+    return _packets(data, position, 1) - 1 - columns - eof_packets
+
+
+def _packets(data: bytes, position: int, count: int) -> int:
+    """Packets of an answer up to its end, when `count` of them end at `position` and its rows end it; else -1."""
+    size = len(data)
+    last, limit = 0, size - 4
     while position < limit:
         last = position
         position += (_header(data, position)[0] & LARGEST_PACKET) + 4
         count += 1
     # Sequence numbers rise by one per packet: the last one vouches for the whole walk.
     if position == size and data[last + 4] == _EOF and size - last - 4 < _SHORT_EOF and data[last + 3] == count & 0xFF:
-        return count - 1 - columns - eof_packets
+        return count
     return _NOT_WHOLE
 
 
@@ -186,6 +194,14 @@ class Answer:
         self._whole = True
 
 
+class _Head(NamedTuple):
+    """Column count, definitions and the EOF packet after them: the same for every answer to one form of query."""
+
+    text: bytes
+    size: int
+    packets: int
+
+
 class Wire:
     """Sends commands on an authenticated socket and counts the rows of their answers.
 
@@ -201,6 +217,7 @@ class Wire:
         self._deprecate_eof = deprecate_eof
         self._eof_packets = 1 if deprecate_eof else 2
         self._timeout_s = timeout_s
+        self._heads: dict[bytes, _Head] = {}
         self._send, self._receive = connected.sendall, connected.recv
         self.take_over()
 
@@ -230,10 +247,26 @@ class Wire:
             size = len(command)
             self._send(size.to_bytes(4, "little") + command if size < LARGEST_PACKET else packets(command))
             data = self._receive(_READ_SIZE)
+            head = self._heads.get(data[_HEAD_KEY])
+            if head is not None and data.startswith(head.text):
+                count = _packets(data, head.size, head.packets)
+                if count >= 0:
+                    return count - head.packets - 1
             rows = rows_of_whole_answer(data, self._eof_packets)
-            return rows if rows >= 0 else self._piecewise(data)
+            if rows < 0:
+                return self._piecewise(data)
+            if data[4] != _OK and len(self._heads) < _MOST_HEADS:
+                self._remember(data)
+            return rows
         except OSError as error:
             raise self._lost(error) from error
+
+    def _remember(self, answer: bytes) -> None:
+        """Keep the start of a good result, up to its rows: an answer that starts the same need not be walked there."""
+        position, count = 0, answer[4] + self._eof_packets
+        for _ in range(count):
+            position += (_header(answer, position)[0] & LARGEST_PACKET) + 4
+        self._heads[answer[_HEAD_KEY]] = _Head(answer[:position], position, count)
 
     def _piecewise(self, data: bytes) -> int:
         answer = Answer(deprecate_eof=self._deprecate_eof)

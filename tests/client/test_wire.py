@@ -266,6 +266,29 @@ def test_an_error_leaves_the_connection_usable() -> None:
         assert wire.execute(b"\x03INSERT") == 3
 
 
+def test_answers_that_start_alike_are_counted_each_for_itself() -> None:
+    one_row = TEXT_3[: TEXT_3.index(b"\x06\x00\x00\x07")] + packet(7, b"\xfe\0\0\2\0")
+    replies = [TEXT_3, one_row, TEXT_3, EMPTY, TEXT_3, ERROR_INSTEAD_OF_ROWS, BINARY_3, one_row]
+
+    def answer_all(peer: socket.socket) -> None:
+        for reply in [*replies, TEXT_3[:100]]:
+            peer.recv(100)
+            peer.sendall(reply)
+            if reply == TEXT_3[:100]:
+                time.sleep(0.05)
+                peer.sendall(TEXT_3[100:])
+
+    with server(answer_all) as wire:
+        found: list[int | str] = []
+        for _ in replies:
+            try:
+                found.append(wire.execute(b"\x03SELECT 1"))
+            except StatementError as error:
+                found.append(str(error.code))
+        assert found == [3, 1, 3, 0, 3, "1242", 3, 1]
+        assert wire.execute(b"\x03SELECT 1") == 3, "in two pieces"
+
+
 @pytest.mark.parametrize("sent_before", [0, 3, 40])
 def test_a_connection_closed_in_mid_answer_is_lost(sent_before: int) -> None:
     def hang_up(peer: socket.socket) -> None:
