@@ -1,0 +1,73 @@
+"""M16: a backend that costs nothing gives the client's ceiling; near it, a step is bound by its clients and says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.fakes.server import FakeServer, Script
+from tests.measurement.harness import Measured, measure, plain, step, zero_cost
+
+SECONDS = 1.5
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[FakeServer]:
+    with FakeServer(Script(service_ms=2.0)) as running:
+        yield running
+
+
+def queried(server: FakeServer, role: dict[str, Any], seconds: float = SECONDS) -> Measured:
+    what = step("unpaced", seconds=seconds, query=True)
+    measured = Measured.of(what, measure(server.address, what, role))
+    assert measured.failure is None
+    return measured
+
+
+def operations_per_s(measured: Measured) -> float:
+    totals = measured.totals[0]
+    return float(totals["ops"]) / ((totals["end_ns"] - measured.start_ns) / 1e9)
+
+
+def paced(server: FakeServer, rate: float, role: dict[str, Any]) -> Measured:
+    what = step("paced", seconds=SECONDS, rate=rate)
+    return Measured.of(what, measure(server.address, what, role))
+
+
+def test_m16_at_its_ceiling_a_querier_is_client_bound_and_the_reason_names_it(server: FakeServer) -> None:
+    measured = queried(server, zero_cost())
+    assert measured.client_bound is not None
+    assert "client 1 querier" in measured.client_bound and "of a core" in measured.client_bound
+
+
+def test_m16_the_verdict_falls_at_seventy_percent_of_the_ceiling(server: FakeServer) -> None:
+    shares = (1.0, 0.85, 0.5)
+    # In turn, and the best of three: a machine that slows down for a while does so for all of them.
+    rounds = [{share: queried(server, zero_cost(share), 0.5) for share in shares} for _ in range(3)]
+    best = {share: max((turn[share] for turn in rounds), key=operations_per_s) for share in shares}
+    ceiling = operations_per_s(best[1.0])
+    for share in (0.85, 0.5):
+        assert operations_per_s(best[share]) / ceiling == pytest.approx(share, abs=0.12)
+    assert best[0.85].client_bound is not None
+    assert [turn[0.5].client_bound for turn in rounds] == [None] * 3
+
+
+def test_m16_a_querier_of_a_server_that_takes_its_time_is_not_client_bound(server: FakeServer) -> None:
+    measured = queried(server, plain())
+    assert measured.client_bound is None
+    assert sum(measured.per_second()) <= SECONDS * 500 + 1
+
+
+def test_a_paced_client_that_cannot_make_its_statements_in_time_is_client_bound_by_its_lag(server: FakeServer) -> None:
+    # 3.5 ms of CPU for each statement, 2 ms of waiting, one due every 5 ms: late, though idle a third of the time.
+    measured = paced(server, 200.0, plain(burn_ms=3.5))
+    assert measured.client_bound is not None
+    assert "client 1 inserter" in measured.client_bound and "late" in measured.client_bound
+
+
+def test_a_paced_client_behind_a_slow_server_is_late_but_not_by_its_own_doing(server: FakeServer) -> None:
+    measured = paced(server, 1000.0, plain())  # the server can do 500 a second
+    assert measured.max_ms("intended") > 500
+    assert measured.client_bound is None

@@ -1,0 +1,142 @@
+"""Faults that a script brings about on the fake server, met by the real client processes and their step."""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import Any
+
+import pytest
+
+from ibench_lib.client.connection import Connection
+from ibench_lib.client.load import MAX_RETRIES
+from ibench_lib.client.wire import ConnectionLost
+from ibench_lib.errors import WorkerFailed
+from ibench_lib.step import StepResult
+from ibench_lib.workloads.insert_benchmark import CLIENT_MODULE, Worker
+from tests.fakes.server import FakeServer, Script
+from tests.measurement.harness import measure, plain, run, step, workers
+
+COUNTS = ("ops", "rows", "errors", "retries", "unknown")
+
+
+def counts(result: StepResult, worker: int = 0) -> dict[str, int]:
+    """Totals of a client; its seconds add up to them."""
+    state = result.workers[worker]
+    assert state.totals is not None
+    totals = {name: state.totals[name] for name in COUNTS}
+    assert totals == {name: sum(row[name] for row in state.seconds) for name in COUNTS}
+    assert sum(sum(row["service_counts"]) for row in state.seconds) == totals["ops"]
+    return totals
+
+
+@pytest.mark.parametrize(
+    ("fault", "tcp"), [("reset", True), ("close", True), ("close", False), ("half", True), ("half", False)]
+)
+def test_f9_a_connection_that_breaks_in_mid_statement_is_unknown_and_nothing_is_repeated(fault: str, tcp: bool) -> None:
+    what = step("l.i0", statements=100)
+    with FakeServer(Script(faults={31: fault}, tcp=tcp)) as server:
+        result = measure(server.address, what, plain())
+        report = server.report()
+    assert counts(result) == {"ops": 30, "rows": 30, "errors": 0, "retries": 0, "unknown": 1}
+    assert report["statements"] == 31, "the one with an unknown outcome was sent once"
+    assert report["connections"] == 1, "nobody connected again"
+    assert isinstance(result.failure, WorkerFailed)
+    assert "client 1 inserter: connection lost" in str(result.failure)
+
+
+def test_f9_the_real_inserter_sends_each_of_its_statements_once() -> None:
+    what = step("l.i0", statements=50)
+    client = Worker(1, "inserter", "insert", "pi1", probes=True)
+    with FakeServer(Script(faults={21: "reset"}, tcp=True)) as server:
+        result = run(server.address, what, [client], CLIENT_MODULE, timeout_s=10)
+        texts = server.report()["texts"]
+    assert counts(result) == {"ops": 19, "rows": 19, "errors": 0, "retries": 0, "unknown": 1}
+    assert texts[0] == "SELECT min(transactionid) FROM pi1"
+    inserts = texts[1:]
+    assert len(inserts) == 20 and all(text.startswith("INSERT INTO pi1") for text in inserts)
+    assert len(set(inserts)) == 20, "no row twice"
+
+
+@pytest.mark.parametrize("tcp", [False, True])
+def test_f10_a_black_hole_in_mid_step_ends_within_the_timeout(tcp: bool) -> None:
+    ended: list[float] = []
+    what = step("l.i0", seconds=60.0, rate=50.0)
+    with FakeServer(Script(faults={76: "silent"}, tcp=tcp)) as server:
+        result = measure(
+            server.address, what, plain(), timeout_s=1.0, on_start=lambda start_ns: ended.append(start_ns / 1e9)
+        )
+        took_s = time.monotonic() - ended[0]
+    assert counts(result) == {"ops": 75, "rows": 75, "errors": 0, "retries": 0, "unknown": 1}
+    assert isinstance(result.failure, WorkerFailed)
+    assert "client 1 inserter: connection lost: no answer within 1 s" in str(result.failure)
+    # The 76th statement is due after 1.5 s; the runner then watches for a second whether the server has died.
+    assert 2.4 < took_s < 6
+    assert [row["unknown"] for row in result.workers[0].seconds] == [0, 0, 1]
+
+
+def test_f10_one_black_hole_ends_the_step_for_all_and_what_they_measured_is_kept() -> None:
+    what = step("l.i0", seconds=60.0, rate=50.0)
+    with FakeServer(Script(faults={76: "silent"})) as server:
+        result = measure(server.address, what, plain(), plain(), timeout_s=1.0)
+    states = sorted((state.totals or {}).get("status", "") for state in result.workers)
+    assert states == ["failed", "interrupted"]
+    totals = [counts(result, worker) for worker in (0, 1)]
+    assert sorted(total["unknown"] for total in totals) == [0, 1]
+    assert sum(total["ops"] for total in totals) >= 75
+
+
+def test_f10_a_black_hole_at_connect_ends_within_the_timeout() -> None:
+    with FakeServer(Script(greet=False, tcp=True)) as server:
+        begin = time.monotonic()
+        with pytest.raises(ConnectionLost):
+            Connection(server.address, None, timeout_s=1.0)
+        assert time.monotonic() - begin < 3
+        what = step("l.i0", statements=10)
+        begin = time.monotonic()
+        result = run(server.address, what, workers(what, plain()), "tests.measurement.roles", 1.0)
+        assert time.monotonic() - begin < 8
+    assert result.start_ns is None
+    assert "client 1 inserter" in str(result.failure)
+
+
+def test_f10_an_address_where_nobody_listens_is_an_error_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    address: dict[str, Any] = {"host": "127.0.0.1", "port": port, "user": "nobody", "password": ""}
+    with pytest.raises(ConnectionLost):
+        Connection(address, None, timeout_s=1.0)
+
+
+@pytest.mark.parametrize("code", [1927, 1317, 1053])
+def test_f11_a_statement_that_the_server_kills_is_an_error_in_its_second(code: int) -> None:
+    what = step("l.i0", seconds=60.0, rate=50.0)
+    with FakeServer(Script(faults={61: f"killed {code}"})) as server:
+        result = measure(server.address, what, plain())
+        assert server.report()["statements"] == 61
+    assert counts(result) == {"ops": 60, "rows": 60, "errors": 1, "retries": 0, "unknown": 0}
+    assert [row["errors"] for row in result.workers[0].seconds] == [0, 1]
+    assert f"client 1 inserter: server answered ({code})" in str(result.failure)
+
+
+@pytest.mark.parametrize("code", [1213, 1205])
+def test_f12_a_deadlock_or_lock_wait_is_repeated_and_counted_in_its_second(code: int) -> None:
+    # 50/s: the 61st, which is repeated twice, and the 121st statement are in seconds 1 and 2.
+    faults = {61: f"error {code}", 62: f"error {code}", 123: f"error {code}"}
+    what = step("l.i0", seconds=3.0, rate=50.0)
+    with FakeServer(Script(faults=faults)) as server:
+        result = measure(server.address, what, plain())
+        assert server.report()["statements"] == 153
+    assert result.failure is None
+    assert counts(result) == {"ops": 150, "rows": 150, "errors": 0, "retries": 3, "unknown": 0}
+    assert [row["retries"] for row in result.workers[0].seconds] == [0, 2, 1]
+
+
+def test_f12_repeats_are_bounded_and_then_the_step_fails() -> None:
+    what = step("l.i0", statements=100)
+    faults = {number: "error 1213" for number in range(31, 31 + MAX_RETRIES + 5)}
+    with FakeServer(Script(faults=faults)) as server:
+        result = measure(server.address, what, plain())
+        assert server.report()["statements"] == 31 + MAX_RETRIES
+    assert counts(result) == {"ops": 30, "rows": 30, "errors": 1, "retries": MAX_RETRIES, "unknown": 0}
+    assert "client 1 inserter: server answered (1213)" in str(result.failure)
