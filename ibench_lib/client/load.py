@@ -11,6 +11,7 @@ from __future__ import annotations
 import resource
 import time
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from ibench_lib.client.connection import Connection
@@ -70,7 +71,8 @@ class Role:
 class Load:
     """One worker's part of a step.
 
-    `statements` ends it by count, `end_ns` by time; `tick_ns` is the interval of a paced worker, None unpaced.
+    `statements` ends it by count, `end_ns` by time; `tick_ns` is the interval of a paced worker, None unpaced. `first`
+    is the role's first statement where it was made before the start, so that warming up is no lag.
     A signal handler may raise Stopped anywhere while `must_not_stop` is False, and sets `stop_requested` otherwise.
     """
 
@@ -82,6 +84,7 @@ class Load:
     end_ns: int | None
     tick_ns: int | None
     coupling: Coupling | None
+    first: bytes | None = None
     must_not_stop: bool = field(default=False, init=False)
     stop_requested: bool = field(default=False, init=False)
 
@@ -128,7 +131,9 @@ class Load:
         done = 0
         free_ns = due_ns = self.start_ns
         clock, coupling, tick_ns = time.monotonic_ns, self.coupling, self.tick_ns
-        next_statement, execute, record = self.role.next_statement, self.connection.execute, self.recorder.record
+        made = () if self.first is None else (self.first,)
+        next_statement = chain(made, iter(self.role.next_statement, None)).__next__
+        execute, record = self.connection.execute, self.recorder.record
         end_ns = _NEVER if self.end_ns is None else self.end_ns
         while done != self.statements:
             if coupling is not None and not coupling.take(self.end_ns):
@@ -159,7 +164,7 @@ class Load:
                 raise Stopped
 
     def _again(self, statement: bytes, error: StatementError) -> int:
-        """Repeat, within bounds, a statement that a deadlock or a lock wait timeout has rolled back. Returns its rows."""
+        """Repeat, within bounds, a statement that a deadlock or lock wait timeout has rolled back. Returns its rows."""
         for _ in range(MAX_RETRIES):
             if not error.retryable:
                 break

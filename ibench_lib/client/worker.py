@@ -40,7 +40,7 @@ def _receive() -> dict[str, Any]:
     return message
 
 
-def _load(spec: dict[str, Any], role: Role, connection: Connection, start_ns: int) -> Load:
+def _load(spec: dict[str, Any], role: Role, connection: Connection, first: bytes, start_ns: int) -> Load:
     paced = spec["tick_ns"] is not None
     seconds = spec["seconds"]
     return Load(
@@ -52,6 +52,7 @@ def _load(spec: dict[str, Any], role: Role, connection: Connection, start_ns: in
         end_ns=None if seconds is None else start_ns + round(seconds * 1e9),
         tick_ns=spec["tick_ns"],
         coupling=Coupling(*spec["coupling"]) if spec["coupling"] else None,
+        first=first,
     )
 
 
@@ -74,9 +75,11 @@ def main() -> None:
         role: Role = importlib.import_module(spec["module"]).make_role(spec, connection)
         _send("ready")
         _receive()
-        _send("probed", probes=[asdict(probe) for probe in (role.probe() if spec["probes"] else [])])
+        probes = role.probe() if spec["probes"] else []
+        first = role.next_statement()
+        _send("probed", probes=[asdict(probe) for probe in probes])
         start_ns = _receive()["start_ns"]
-        load = _load(spec, role, connection, start_ns)
+        load = _load(spec, role, connection, first, start_ns)
         totals = load.run()
         _send("done", totals=totals, probes=[asdict(probe) for probe in role.late_probes])
         connection.close()

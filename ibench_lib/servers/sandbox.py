@@ -26,6 +26,7 @@ import pymysql
 
 from ibench_lib.errors import IbenchError, ServerStartError
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.certificate import make_certificate
 from ibench_lib.servers.flavour import flavour_of
 from ibench_lib.tether import tethered
 
@@ -197,7 +198,7 @@ class Sandbox:
         _write_private(init_file, flavour.set_root_password(password, LOOPBACK if self.tcp else None))
         port = _free_port() if self.tcp else None
         network = ["--skip-networking"] if port is None else [f"--bind-address={LOOPBACK}", f"--port={port}"]
-        certificate = self._make_certificate() if self.tls else None
+        certificate = make_certificate(self.directory, LOOPBACK) if self.tls else None
         if certificate is not None:
             network += [f"--ssl-cert={certificate}", f"--ssl-key={certificate.with_suffix('.key')}"]
             network += [f"--ssl-ca={certificate}"]
@@ -252,18 +253,6 @@ class Sandbox:
             hint="the end of its error log is above",
             detail=self.log_tail(),
         )
-
-    def _make_certificate(self) -> Path:
-        """A certificate for the loopback, with its key beside it; both go with the sandbox."""
-        certificate = self.directory / "server.pem"
-        command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=ibench"]
-        command += ["-addext", f"subjectAltName=IP:{LOOPBACK}"]
-        command += ["-keyout", str(certificate.with_suffix(".key")), "-out", str(certificate)]
-        try:
-            subprocess.run(command, capture_output=True, check=True, timeout=60, env=self._environment())
-        except (OSError, subprocess.SubprocessError) as error:
-            raise ServerStartError(f"openssl could not make a certificate: {error}", hint="install openssl") from error
-        return certificate
 
     def _environment(self) -> dict[str, str]:
         # Nothing of the user's environment reaches the server: MYSQL_* variables and HOME/.my.cnf would.
