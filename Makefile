@@ -48,6 +48,7 @@ server: env ## get a database server when there is none
 chromium: env ## get headless Chromium, which the tests need, when there is none
 	@$(BIN)/python tools/provide.py chromium
 
-lock: ## resolve requirements.lock anew from pyproject.toml (needs uv)
+lock: ## resolve requirements.lock and environment.yml anew from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --fork-strategy fewest \
 		--generate-hashes --no-header --no-annotate -o requirements.lock
+	@$(PYTHON) tools/conda.py
