@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ibench_lib.errors import BuildNotFound
+from ibench_lib.servers import unpacked
 from ibench_lib.servers.build import Build, identify
 
 LABEL = "system"
@@ -48,6 +49,8 @@ def packaged_build() -> Build:
 
 
 def _from_basedir(basedir: Path) -> Build:
+    if (basedir / unpacked.DESCRIPTION).is_file():  # a build that a project has unpacked: it knows its libraries
+        return unpacked.read(basedir, LABEL)
     for folder in _FOLDERS:
         for name in _BINARIES:
             binary = basedir / folder / name

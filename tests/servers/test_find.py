@@ -61,6 +61,17 @@ def test_an_unpacked_build_is_found_where_the_project_has_been_moved_to(
     assert build.environment == {"LD_LIBRARY_PATH": f"{root}/lib:{root}/usr/lib"}
 
 
+def test_a_build_that_another_project_has_unpacked_can_be_named(
+    bare_machine: pytest.MonkeyPatch, fake_server: Callable[..., Path], tmp_path: Path
+) -> None:
+    other = Workspace(tmp_path / "other")
+    unpack(other, fake_server, "mysql-8.4.1", "8.4.1")
+    bare_machine.setenv("IBENCH_BASEDIR", str(other.build_dir("mysql-8.4.1")))
+    build = find_build("system", Workspace(tmp_path / "this"))
+    assert build.command == find_build("mysql-8.4.1", other).command
+    assert build.environment == find_build("mysql-8.4.1", other).environment
+
+
 def test_an_unknown_label_names_the_builds_there_are_and_the_near_one(
     bare_machine: pytest.MonkeyPatch, fake_server: Callable[..., Path], workspace: Workspace
 ) -> None:
