@@ -28,7 +28,7 @@ def queried(server: FakeServer, role: dict[str, Any], seconds: float = SECONDS) 
 
 def operations_per_s(measured: Measured) -> float:
     totals = measured.totals[0]
-    return float(totals["ops"]) / ((totals["end_ns"] - measured.start_ns) / 1e9)
+    return float(totals["ops"] / ((totals["end_ns"] - measured.start_ns) / 1e9))
 
 
 def paced(server: FakeServer, rate: float, role: dict[str, Any]) -> Measured:
