@@ -14,6 +14,7 @@ from ibench_lib.workloads.insert_benchmark import Step
 
 CLIENT_BOUND_BUSY = 0.70
 CLIENT_BOUND_LAG = 0.10
+CLIENT_BOUND_LEAST = 100
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ def client_bound(step: Step, result: StepResult) -> str | None:
     """Why the clients, not the server, limit a step; None when they do not.
 
     A client that works 70 % of its time on one core has come to 70 % of what it could do with a server that costs
-    nothing. A paced one is late by its own doing when it sends more than 10 % of its interval after it could have.
+    nothing. A paced one is late by its own doing when its p99 statement is sent more than 10 % of its interval after it
+    could have been; fewer than a hundred statements have no p99, only a worst one.
     """
     reasons = []
     for state in result.workers:
@@ -103,7 +105,7 @@ def client_bound(step: Step, result: StepResult) -> str | None:
         if busy >= CLIENT_BOUND_BUSY:
             reasons.append(f"{state.name} used {busy:.0%} of a core")
         lag_us = state.totals["client_lag_p99_us"]
-        if lag_us is not None and step.rate:
+        if lag_us is not None and step.rate and state.totals["ops"] >= CLIENT_BOUND_LEAST:
             interval_us = step.rows_per_commit / step.rate * 1e6
             if lag_us > CLIENT_BOUND_LAG * interval_us:
                 reasons.append(f"{state.name} sent its p99 statement {lag_us:.0f} us late of {interval_us:.0f} us")
