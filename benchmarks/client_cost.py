@@ -3,6 +3,8 @@
     python benchmarks/client_cost.py            measure and write docs/performance.md
     python benchmarks/client_cost.py --quick    short rounds, print only
 
+mysqlclient comes with `pip install '.[bench]'`, which compiles: it needs gcc, pkg-config and libmariadb-dev.
+
 One server, two connections at a time. Every client runs the same load loop and sends the same statements; only the
 connection differs, and for inserts the way a statement is made: ours from numpy blocks, the others' row by row in
 Python. Rounds are interleaved, because shared machines change their speed for seconds at a time; each figure is given
@@ -44,6 +46,7 @@ except ImportError:
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 CONNECTIONS = 2
+PACED_RATE = 1_000
 ROWS = 200_000
 DELETE_ROWS_READY = 400_000
 MY_CNF = (
@@ -107,6 +110,26 @@ OPERATIONS = (
     Operation("insert, 5 rows", "inserter", 5),
     Operation("delete, 50 rows", "deleter", 50),
 )
+LIMITS = """
+## What limits it
+
+- **Two system calls and a sleep are most of a range query.** On a quiet machine 6 to 7 of about 10 microseconds are the
+  kernel's: one write, one read, falling asleep and waking between them. Every client pays them. Making a statement,
+  pacing and recording together cost 0.5 to 0.6; the rest is Python around the two calls and the walk over the answer.
+- **Text costs more than prepared** because the lengths of its rows vary, so that each packet's header must be looked at
+  (0.1 microseconds a row). The rows of a prepared statement have one width: all headers of an answer are unpacked and
+  compared at once. To trust only the sequence number of the last packet would be cheaper still, but a malformed answer
+  could then be counted.
+- **Tried without a gain that could be measured:** `os.write` and `os.read` or `recv_into` in place of the socket's own
+  methods, smaller reads, and no kernel timeout (which would have let a silent server hang a client).
+- **An insert's cost is the server's.** Two connections keep both cores busy, the server needs ten times the CPU of the
+  client, so that rows/s cannot rise by more than what the row-by-row client wastes. Rows are made in blocks of 2,000 at
+  0.05 microseconds each as text; the rest is sending 7 KB.
+- **Being woken is the cost of pacing.** A process that does nothing but sleep until each of 1,000 moments a second is
+  measured beside ours; in a virtual machine arming a timer and taking its interrupt leaves the guest several times. A
+  query that follows a sleep also finds caches and core cold and costs more than one in a tight loop.
+- Neighbours on a shared machine change all figures by a factor of up to two for minutes. Believe the ratios.
+"""
 CLIENTS = ("ours, text", "ours, prepared", "PyMySQL cursor", "mysqlclient cursor")
 
 
@@ -284,17 +307,30 @@ def recording_cost_us(operations: int) -> float:
 
 
 def paced(address: Address, for_s: float) -> tuple[float, float]:
-    """(share of a core at 1000 range queries/s, client lag p99 in us)."""
+    """(share of a core at `PACED_RATE` range queries/s, client lag p99 in us)."""
 
     def job() -> dict[str, Any]:
         connection = connect("ours, text", address)
         role = role_of("ours, text", OPERATIONS[0], 1, 99, address, connection)
         at = time.monotonic_ns() + 200_000_000
         recorder = SecondRecorder(at, paced=True, emit=lambda _row: None)
-        return Load(role, connection, recorder, at, None, at + round(for_s * 1e9), 1_000_000, None).run()
+        return Load(role, connection, recorder, at, None, at + round(for_s * 1e9), round(1e9 / PACED_RATE), None).run()
 
     (total,) = in_children([job])
     return (total["cpu_user_s"] + total["cpu_system_s"]) / for_s, total["client_lag_p99_us"]
+
+
+def bare_sleep(for_s: float) -> float:
+    """Percent of a core that waking `PACED_RATE` times a second costs by itself."""
+
+    def job() -> dict[str, Any]:
+        start, before = time.monotonic_ns(), time.process_time()
+        for number in range(round(for_s * PACED_RATE)):
+            due = start + number * round(1e9 / PACED_RATE)
+            time.sleep(max(0, due - time.monotonic_ns()) / 1e9)
+        return {"cpu_s": time.process_time() - before}
+
+    return float(in_children([job])[0]["cpu_s"]) / for_s * 100
 
 
 def spread(values: list[float], digits: int = 1) -> str:
@@ -309,6 +345,7 @@ def main() -> None:
     clients = [client for client in CLIENTS if MySQLdb is not None or not client.startswith("mysqlclient")]
     build = find_build("system", workspace())
     results: dict[tuple[str, str], list[Measured]] = {}
+    paced_rounds: list[tuple[float, float, float]] = []
     with tempfile.TemporaryDirectory() as scratch:
         my_cnf = Path(scratch) / "my.cnf"
         my_cnf.write_text(MY_CNF)
@@ -328,9 +365,10 @@ def main() -> None:
                             flush=True,
                         )
                 truncate(address)
-            paced_share, paced_lag_us = paced(address, 3 if quick else 20)
+                time.sleep(2)  # what the truncation leaves to the server's threads
+                paced_rounds.append((*paced(address, 2 * for_s), bare_sleep(for_s)))
         facts = host_facts(Path(scratch))
-    text = report(results, clients, rounds, for_s, facts, f"{build.flavour} {build.version}", paced_share, paced_lag_us)
+    text = report(results, clients, rounds, for_s, facts, f"{build.flavour} {build.version}", paced_rounds)
     print(text)
     if not quick:
         PAGE.write_text(text, encoding="utf-8")
@@ -350,16 +388,15 @@ def report(
     for_s: float,
     facts: dict[str, Any],
     server: str,
-    paced_share: float,
-    paced_lag_us: float,
+    paced_rounds: list[tuple[float, float, float]],
 ) -> str:
     lines = [
         "# What a client costs",
         "",
         f"Made by `benchmarks/client_cost.py`: {rounds} interleaved rounds of {for_s:g} s, "
         f"{CONNECTIONS} connections over",
-        f"a Unix socket, {server}, {facts['usable_cpus']} cores ({facts['cpu_model']}),",
-        "CPU microseconds are per statement, median (min to max).",
+        f"a Unix socket, {server}, {facts['usable_cpus']} cores ({facts['cpu_model']}).",
+        "CPU microseconds are per statement: median (min to max) of the rounds.",
         "",
         "| operation | client | statements/s | client CPU us | server CPU us |",
         "|---|---|---|---|---|",
@@ -413,22 +450,22 @@ def report(
     ratio("range query, text: client CPU / mysqlclient's", query, "ours, text", "mysqlclient cursor", 0.65, cpu)
     ratio("range query, text: client CPU / PyMySQL's", query, "ours, text", "PyMySQL cursor", 0.22, cpu)
     ratio("range query, prepared: client CPU / mysqlclient's", query, "ours, prepared", "mysqlclient cursor", 0.55, cpu)
-    ratio("100-row insert: client CPU per row / row by row", insert, "ours, text", "PyMySQL cursor", 0.20, row_cpu)
-    ratio(
-        "100-row insert: rows/s / row by row",
-        insert,
-        "ours, text",
-        "PyMySQL cursor",
-        1.6,
-        lambda m: m.rows / m.elapsed_s,
-        higher=True,
-    )
+    for protocol in ("text", "prepared"):
+        what, ours, by_row = f"100-row insert, {protocol}", f"ours, {protocol}", "PyMySQL cursor"
+        ratio(f"{what}: client CPU per row / row by row", insert, ours, by_row, 0.20, row_cpu)
+        ratio(f"{what}: rows/s / row by row", insert, ours, by_row, 1.6, lambda m: m.rows / m.elapsed_s, higher=True)
     recording = recording_cost_us(300_000)
     target("recording a latency, us", "<= 1", f"{recording:.2f}", recording <= 1)
-    own = statistics.median(m.client_us for m in results[query, "ours, text"]) * 1000 / 1e6
-    beyond = paced_share - own
-    target("1000 paced queries/s: share of a core beyond the queries", "<= 3 %", f"{beyond:.1%}", beyond <= 0.03)
-    target("1000 paced queries/s: client lag p99, us", "<= 1000", f"{paced_lag_us:.0f}", paced_lag_us <= 1000)
+    beyond = [
+        100 * (share - unpaced.client_us * PACED_RATE / 1e6)
+        for (share, *_), unpaced in zip(paced_rounds, results[query, "ours, text"], strict=True)
+    ]
+    what = f"{PACED_RATE} paced queries/s"
+    target(f"{what}: % of a core beyond the queries", "<= 3", spread(beyond), statistics.median(beyond) <= 3)
+    lines.append(f"| {PACED_RATE} bare sleeps/s: % of a core | - | {spread([bare for *_, bare in paced_rounds])} | - |")
+    lags = [lag_us for _, lag_us, _ in paced_rounds]
+    target(f"{what}: client lag p99, us", "<= 1000", spread(lags, 0), statistics.median(lags) <= 1000)
+    lines += ["", LIMITS.strip()]
     return "\n".join(lines) + "\n"
 
 

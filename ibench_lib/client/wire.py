@@ -14,6 +14,7 @@ import socket
 import ssl
 import struct
 import time
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 COM_QUERY: Final = b"\x03"
@@ -28,6 +29,7 @@ _OK, _LOCAL_INFILE, _EOF, _ERROR = 0x00, 0xFB, 0xFE, 0xFF
 _SHORT_EOF = 9
 _HEAD_KEY = slice(4, 60)  # column count and most of the first definition: schema, table, column
 _MOST_HEADS = 64
+_MOST_LAYOUTS = 4
 _MORE_RESULTS = 0x0008
 _NOT_WHOLE = -1
 
@@ -194,12 +196,43 @@ class Answer:
         self._whole = True
 
 
-class _Head(NamedTuple):
-    """Column count, definitions and the EOF packet after them: the same for every answer to one form of query."""
+class _Layout(NamedTuple):
+    """Where an answer of one length had its packets: all their headers, unpacked at once, and what they were."""
 
-    text: bytes
-    size: int
-    packets: int
+    headers: Callable[[bytes], tuple[int, ...]]
+    expected: tuple[int, ...]
+    rows: int
+
+
+class _Head:
+    """Column count, definitions and the EOF packet after them: the same for every answer to one form of query.
+
+    Rows of one width, as those of a prepared statement, make answers that differ in nothing but their values: the
+    layouts of such answers are kept by length. Rows as text vary too much for that; after a few lengths it is given up.
+    """
+
+    __slots__ = ("layouts", "learns", "packets", "size", "text")
+
+    def __init__(self, text: bytes, packets: int) -> None:
+        self.text = text
+        self.size = len(text)
+        self.packets = packets
+        self.layouts: dict[int, _Layout] = {}
+        self.learns = True
+
+    def learn(self, data: bytes, rows: int) -> None:
+        """Keep the layout of a whole and good answer."""
+        if len(self.layouts) == _MOST_LAYOUTS:
+            self.layouts = {}
+            self.learns = False
+            return
+        form, position = [f"<{self.size}x"], self.size
+        while position < len(data):
+            length = _header(data, position)[0] & LARGEST_PACKET
+            position += length + 4
+            form.append(f"I{length}x" if position < len(data) else f"IB{length - 1}x")  # B: the end says that it is one
+        headers = struct.Struct("".join(form)).unpack
+        self.layouts[len(data)] = _Layout(headers, headers(data), rows)
 
 
 class Wire:
@@ -249,8 +282,14 @@ class Wire:
             data = self._receive(_READ_SIZE)
             head = self._heads.get(data[_HEAD_KEY])
             if head is not None and data.startswith(head.text):
+                if head.layouts:
+                    layout = head.layouts.get(len(data))
+                    if layout is not None and layout.headers(data) == layout.expected:
+                        return layout.rows
                 count = _packets(data, head.size, head.packets)
                 if count >= 0:
+                    if head.learns:
+                        head.learn(data, count - head.packets - 1)
                     return count - head.packets - 1
             rows = rows_of_whole_answer(data, self._eof_packets)
             if rows < 0:
@@ -266,7 +305,7 @@ class Wire:
         position, count = 0, answer[4] + self._eof_packets
         for _ in range(count):
             position += (_header(answer, position)[0] & LARGEST_PACKET) + 4
-        self._heads[answer[_HEAD_KEY]] = _Head(answer[:position], position, count)
+        self._heads[answer[_HEAD_KEY]] = _Head(answer[:position], count)
 
     def _piecewise(self, data: bytes) -> int:
         answer = Answer(deprecate_eof=self._deprecate_eof)

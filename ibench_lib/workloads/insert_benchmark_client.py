@@ -36,7 +36,7 @@ INDEXES = (
 )
 
 _ROLES = ("inserter", "deleter", "querier", "indexer")
-_PENDING = 1024
+_PENDING = 512
 _LONG, _LONGLONG = b"\x03\x00", b"\x08\x00"
 
 
@@ -143,16 +143,21 @@ class RangeQuerier(_TableRole):
                 self._parts.append((COM_QUERY + start.encode(), end.encode()))
         self._limits = np.array([values for *_, values in shapes])
         self._random = np.random.Generator(np.random.PCG64(_seed(spec)))
-        self._pending: list[tuple[int, int]] = []
+        self._pending: list[bytes] = []
 
     def next_statement(self) -> bytes:
         if not self._pending:
-            shape = self._random.integers(0, len(self._parts), _PENDING)
-            value = self._random.integers(0, self._limits[shape])
-            self._pending = list(zip(shape.tolist(), value.tolist(), strict=True))
-        shape_index, low = self._pending.pop()
-        start, end = self._parts[shape_index]
-        return start + low.to_bytes(4, "little") if self._prepared else start + b"%d" % low + end
+            self._make_block()
+        return self._pending.pop()
+
+    def _make_block(self) -> None:
+        shapes = self._random.integers(0, len(self._parts), _PENDING)
+        values = self._random.integers(0, self._limits[shapes]).tolist()
+        chosen = [self._parts[shape] for shape in shapes.tolist()]
+        if self._prepared:
+            self._pending = [start + low.to_bytes(4, "little") for (start, _), low in zip(chosen, values, strict=True)]
+        else:
+            self._pending = [start + b"%d" % low + end for (start, end), low in zip(chosen, values, strict=True)]
 
 
 class PointQuerier(_TableRole):
