@@ -4,8 +4,9 @@ PyMySQL connects, authenticates and negotiates; its cost per query is decoding r
 walked packet by packet: each packet's length says where the next one starts, so that an error packet, the end of the
 rows, a torn answer and a server out of step are all noticed, at a few microseconds of Python.
 
-The fast path takes an answer that arrives whole with one read, which is nearly all of them. Everything else (answers in
-pieces, errors, packets of 16 MB) goes to `Answer`, which can stop at any byte.
+The fast path takes an answer that arrives whole with one read and, if it has rows, starts as one before it: nearly all
+of them. Everything else (the first of its kind, pieces, errors, packets of 16 MB) goes to `Answer`, which checks every
+packet and can stop at any byte.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ LARGEST_PACKET: Final = 0xFFFFFF
 
 _header = struct.Struct("<I").unpack_from  # three bytes of length, one of sequence
 _READ_SIZE = 1 << 14
-_OK, _LOCAL_INFILE, _EOF, _ERROR = 0x00, 0xFB, 0xFE, 0xFF
+_OK, _LOCAL_INFILE, _LENGTH_OF_TWO, _EOF, _ERROR = 0x00, 0xFB, 0xFC, 0xFE, 0xFF
 _SHORT_EOF = 9
 _HEAD_KEY = slice(4, 60)  # column count and most of the first definition: schema, table, column
 _MOST_HEADS = 64
@@ -62,26 +63,15 @@ def packets(payload: bytes) -> bytes:
     return b"".join(parts)
 
 
-def rows_of_whole_answer(data: bytes, eof_packets: int) -> int:
-    """Rows changed or returned, when `data` is exactly one whole and good answer; else -1, which decides nothing.
-
-    `eof_packets` is 2 where an EOF packet stands before and after the rows, 1 with CLIENT_DEPRECATE_EOF.
-    """
+def _rows_changed(data: bytes) -> int:
+    """Rows changed, when `data` is exactly one OK packet that answers a command; else -1."""
     size = len(data)
-    if size < 11 or data[3] != 1:
+    if size < 11 or data[4] != _OK or data[3] != 1 or (data[0] | data[1] << 8 | data[2] << 16) + 4 != size:
         return _NOT_WHOLE
-    columns = data[4]
-    position = (data[0] | data[1] << 8 | data[2] << 16) + 4
-    if columns == _OK:
-        rows = data[5]
-        if position != size:
-            return _NOT_WHOLE
-        if rows < 0xFB:
-            return rows
-        return data[6] | data[7] << 8 if rows == 0xFC else _NOT_WHOLE
-    if columns >= _LOCAL_INFILE:
-        return _NOT_WHOLE
-    return _packets(data, position, 1) - 1 - columns - eof_packets
+    rows = data[5]
+    if rows < 0xFB:
+        return rows
+    return data[6] | data[7] << 8 if rows == 0xFC else _NOT_WHOLE
 
 
 def _packets(data: bytes, position: int, count: int) -> int:
@@ -248,7 +238,6 @@ class Wire:
     def __init__(self, connected: socket.socket, *, deprecate_eof: bool, timeout_s: float) -> None:
         self._socket = connected
         self._deprecate_eof = deprecate_eof
-        self._eof_packets = 1 if deprecate_eof else 2
         self._timeout_s = timeout_s
         self._heads: dict[bytes, _Head] = {}
         self._send, self._receive = connected.sendall, connected.recv
@@ -291,33 +280,32 @@ class Wire:
                     if head.learns:
                         head.learn(data, count - head.packets - 1)
                     return count - head.packets - 1
-            rows = rows_of_whole_answer(data, self._eof_packets)
-            if rows < 0:
-                return self._piecewise(data)
-            if data[4] != _OK and len(self._heads) < _MOST_HEADS:
-                self._remember(data)
-            return rows
+            rows = _rows_changed(data)
+            return rows if rows >= 0 else self._scan(data)
         except OSError as error:
             raise self._lost(error) from error
 
-    def _remember(self, answer: bytes) -> None:
-        """Keep the start of a good result, up to its rows: an answer that starts the same need not be walked there."""
-        position, count = 0, answer[4] + self._eof_packets
-        for _ in range(count):
-            position += (_header(answer, position)[0] & LARGEST_PACKET) + 4
-        self._heads[answer[_HEAD_KEY]] = _Head(answer[:position], count)
-
-    def _piecewise(self, data: bytes) -> int:
-        answer = Answer(deprecate_eof=self._deprecate_eof)
+    def _scan(self, data: bytes) -> int:
+        answer, first = Answer(deprecate_eof=self._deprecate_eof), data
         deadline = time.monotonic() + self._timeout_s
         while True:
             if not data:
                 raise ConnectionLost("the server closed the connection")
             if answer.feed(data):
-                return answer.rows
+                break
             if time.monotonic() > deadline:  # one that sends a byte now and then does not hold us for ever
                 raise ConnectionLost(f"no whole answer within {self._timeout_s:g} s")
             data = self._receive(_READ_SIZE)
+        if data is first and data[4] not in (_OK, _LENGTH_OF_TWO) and len(self._heads) < _MOST_HEADS:
+            self._remember(data)
+        return answer.rows
+
+    def _remember(self, answer: bytes) -> None:
+        """Keep the start of a good result, up to its rows: an answer that starts the same need not be scanned there."""
+        position, count = 0, 1 + answer[4] + (0 if self._deprecate_eof else 1)
+        for _ in range(count):
+            position += (_header(answer, position)[0] & LARGEST_PACKET) + 4
+        self._heads[answer[_HEAD_KEY]] = _Head(answer[:position], count)
 
     def _lost(self, error: OSError) -> ConnectionLost:
         if isinstance(error, BlockingIOError | TimeoutError):
