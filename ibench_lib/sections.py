@@ -132,7 +132,7 @@ def facts(frame: pl.DataFrame, metrics: Iterable[str]) -> Html:
         high, low = format(row["highest"], metric.format), format(row["lowest"], metric.format)
         if high == low or row["highest"] < 20 * _resolution(metric.format):
             continue  # mostly rounding, and no fact
-        times = f", {row['highest'] / row['lowest']:.3g} times as much" if row["lowest"] > 0 else ""
+        times = f", {_times(row['highest'] / row['lowest'])} times as much" if row["lowest"] > 0 else ""
         if metric.unit == "s":
             low, high = theme.seconds(row["lowest"]), theme.seconds(row["highest"])
         lines.append(
@@ -145,6 +145,11 @@ def facts(frame: pl.DataFrame, metrics: Iterable[str]) -> Html:
 def _resolution(spec: str) -> float:
     """The smallest step that a format such as `,.3f` shows: 0.001."""
     return float(10.0 ** -int(spec.rpartition(".")[2].rstrip("f")))
+
+
+def _times(value: float) -> str:
+    """Three digits, more where the ratio has more before the point."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _count(number: int, what: str) -> str:

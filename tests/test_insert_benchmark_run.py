@@ -72,7 +72,8 @@ def add_up(run_dir: Path) -> None:
 def test_ten_steps_add_up_and_hold_their_rates(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_dir, _ = made(build, workspace, tmp_path, monkeypatch, '"2025"', seconds=6)
+    seconds = 6
+    run_dir, _ = made(build, workspace, tmp_path, monkeypatch, '"2025"', seconds=seconds)
     steps = rows(run_dir, "steps")
     assert ", ".join(step["step"] for step in steps) == TEN
     add_up(run_dir)
@@ -81,7 +82,9 @@ def test_ten_steps_add_up_and_hold_their_rates(
         assert step["target_rows_per_s"] in (100, 500, 1000)
         for role in ("inserter", "deleter"):
             total = sum(row["rows"] for row in workers if (row["step"], row["role"]) == (step["step"], role))
-            assert 0.99 <= total / (2 * step["target_rows_per_s"] * step["duration_s"]) <= 1.01, (step["step"], role)
+            # Against the planned time: duration_s also holds the tail of the last query, longer on a busy machine.
+            assert 0.99 <= total / (2 * step["target_rows_per_s"] * seconds) <= 1.01, (step["step"], role)
+            assert step["duration_s"] >= seconds - 0.001
         operations = {row["operation"] for row in rows(run_dir, "ops") if row["step"] == step["step"]}
         assert operations == {"insert", "delete", "range_query" if step["step"].startswith("qr") else "point_query"}
     queries = [row for row in workers if row["role"] == "querier"]
