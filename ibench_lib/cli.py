@@ -5,23 +5,21 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ibench_lib import doctor, post
+from ibench_lib import cli_servers, doctor, post
+from ibench_lib.cli_output import err, out, working
 from ibench_lib.errors import IbenchError
 from ibench_lib.experiment import load_experiment
 from ibench_lib.lake import reader
 from ibench_lib.paths import workspace
 from ibench_lib.progress import ExperimentProgress
-from ibench_lib.servers import apt, find
 from ibench_lib.sweep import run_experiment
 
 app = typer.Typer(
@@ -31,12 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-servers = typer.Typer(invoke_without_command=True)
-app.add_typer(servers, name="servers")
-
-# A pipe has no width: nothing is cut or wrapped there.
-out = Console(width=None if sys.stdout.isatty() else 1000)
-err = Console(stderr=True)
+app.add_typer(cli_servers.app, name="servers")
 
 
 class Format(StrEnum):
@@ -123,42 +116,9 @@ def post_command(
 
     [bold]Example:[/] ibench post papermill_params/insert_benchmark/demo.yml
     """
-    with err.status("building the post") if err.is_terminal else nullcontext():
+    with working("building the post"):
         page = post.build_post(params, workspace())
     out.print(f"post: {escape(str(page))}", soft_wrap=True)
-
-
-@servers.callback()
-def servers_main(context: typer.Context) -> None:
-    """Server builds: which there are, and how to get one.
-
-    [bold]Example:[/] ibench servers
-    """
-    if context.invoked_subcommand is None:
-        servers_list()
-
-
-@servers.command("list")
-def servers_list() -> None:
-    """List the builds that experiments can name.
-
-    [bold]Example:[/] ibench servers list
-    """
-    table = Table("label", "flavour", "version", "from", "basedir", box=None, header_style="bold")
-    for build in find.all_builds(workspace()):
-        fields = (build.label, build.flavour, build.version, build.source, str(build.basedir))
-        table.add_row(*(escape(field) for field in fields))
-    out.print(table if table.row_count else "no server build found; `ibench servers install` brings MariaDB")
-
-
-@servers.command("install")
-def servers_install() -> None:
-    """Get the distribution's MariaDB: by apt as root or with sudo, else unpacked inside the project.
-
-    [bold]Example:[/] ibench servers install
-    """
-    build = apt.install_mariadb(workspace())
-    out.print(f"{escape(build.label)}: {escape(build.flavour)} {escape(build.version)} in {escape(str(build.basedir))}")
 
 
 @app.command("doctor")

@@ -6,7 +6,9 @@ Repositories, signatures and proxies are the machine's own apt configuration; no
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -20,6 +22,8 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # `env` sets these on the far side of sudo, too. dpkg refuses to work when PATH lacks the sbin folders.
 _ENV = ["env", f"PATH={_PATH}", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C"]
 _OPTIONS = ["-q", "-y", "--no-install-recommends", "-o", "Dpkg::Use-Pty=0", "-o", "DPkg::Lock::Timeout=120"]
+# What every Debian checks its own archive by.
+_DEBIAN_KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 # A dynamic loader works with its own libc only, so a libc beside it is never unpacked.
 _LIBC_PACKAGES = ("libc6_", "libc-bin_")
 
@@ -54,23 +58,71 @@ def install(packages: Sequence[str], as_root: list[str]) -> None:
             raise _refused(f"apt-get install {' '.join(packages)}", update, installed)
 
 
-def unpack(packages: Sequence[str], into: Path, *, status: Path = Path("/var/lib/dpkg/status")) -> None:
+def unpack(
+    packages: Sequence[str], into: Path, *, status: Path = Path("/var/lib/dpkg/status"), suite: str | None = None
+) -> dict[str, str]:
     """Download packages with what this machine lacks of their dependencies, and unpack them into the folder `into`.
 
     Needs no rights and installs nothing: apt works on a state of its own. `status` is the list of installed packages
-    that the dependencies are counted against.
+    that the dependencies are counted against. With a `suite` of Debian other than this machine's own, everything down
+    to the C library is unpacked: programs then start by the dynamic loader that came along.
+
+    Returns the SHA-256 of each package file by its name.
 
     Raises
     ------
     IbenchError : apt refuses; `detail` is the end of what it said.
     """
-    with tempfile.TemporaryDirectory(prefix=".apt-", dir=into.parent) as scratch:
-        debs = _download(packages, Path(scratch), status)
-        for deb in debs:
-            if not deb.name.startswith(_LIBC_PACKAGES):
-                result = _run([*_ENV, "dpkg-deb", "-x", str(deb), str(into)])
-                if result.returncode != 0:
-                    raise _refused(f"dpkg-deb -x {deb.name}", result)
+    hashes = {}
+    with tempfile.TemporaryDirectory(prefix=".apt-", dir=into.parent) as name:
+        scratch = Path(name)
+        sources = None if suite is None else _suite_sources(suite, scratch)
+        if suite is not None:
+            status = scratch / "status"
+            status.touch()
+        for deb in _download(packages, scratch, status, sources):
+            if suite is None and deb.name.startswith(_LIBC_PACKAGES):
+                continue
+            result = _run([*_ENV, "dpkg-deb", "-x", str(deb), str(into)])
+            if result.returncode != 0:
+                raise _refused(f"dpkg-deb -x {deb.name}", result)
+            with open(deb, "rb") as file:
+                hashes[deb.name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return hashes
+
+
+def candidate_version(package: str) -> str | None:
+    """The upstream version that apt would install (`10.11.19` of `1:10.11.19-0+deb12u1`), None where it knows none."""
+    if not shutil.which("apt-cache", path=_PATH):
+        return None
+    said = _run([*_ENV, "apt-cache", "policy", package]).stdout
+    found = re.search(r"Candidate: (?:\d+:)?(\d[\d.]*\d)", said)
+    return found[1] if found else None
+
+
+def has_debian_archive() -> bool:
+    """Whether this machine's apt has an archive of Debian itself, from which other suites can be had."""
+    return has_apt() and _debian_archive() is not None
+
+
+def _debian_archive() -> str | None:
+    """Address of the first Debian archive among apt's sources; the one for security updates is not called so."""
+    form = ["--format", "$(REPO_URI)", "Created-By: Packages"]
+    addresses = _run([*_ENV, "apt-get", "indextargets", *form]).stdout.splitlines()
+    return next((address for address in addresses if address.rstrip("/").endswith("/debian")), None)
+
+
+def _suite_sources(suite: str, scratch: Path) -> Path:
+    archive = _debian_archive()
+    if archive is None:
+        raise IbenchError(
+            f"apt's sources on this machine name no Debian archive, so nothing can be had from Debian {suite}",
+            hint="this works on Debian; elsewhere register a server of your own: `ibench servers add LABEL PATH`",
+        )
+    signed_by = f"[signed-by={_DEBIAN_KEYS}] " if _DEBIAN_KEYS.is_file() else ""
+    sources = scratch / "sources.list"
+    sources.write_text(f"deb {signed_by}{archive} {suite} main\n", encoding="utf-8")
+    return sources
 
 
 def library_folders(root: Path) -> list[Path]:
@@ -84,7 +136,7 @@ def library_folders(root: Path) -> list[Path]:
     return sorted(found)
 
 
-def _download(packages: Sequence[str], scratch: Path, status: Path) -> list[Path]:
+def _download(packages: Sequence[str], scratch: Path, status: Path, sources: Path | None) -> list[Path]:
     for folder in ("state/lists/partial", "cache/archives/partial"):
         (scratch / folder).mkdir(parents=True)
     private = {
@@ -96,10 +148,13 @@ def _download(packages: Sequence[str], scratch: Path, status: Path) -> list[Path
         "Acquire::Languages": "none",
         "APT::Sandbox::User": "",
     }
+    if sources is not None:
+        private |= {"Dir::Etc::sourcelist": sources, "Dir::Etc::sourceparts": "-"}
     apt = [*_ENV, "apt-get", *_OPTIONS, *(word for key, value in private.items() for word in ("-o", f"{key}={value}"))]
     fetch = ["--download-only", "--reinstall", "install", *packages]
     # First with the machine's own lists, which any user may read; they may be missing or too old.
-    if _run([*apt, "-o", "Dir::State::lists=/var/lib/apt/lists", *fetch]).returncode != 0:
+    own_lists = ["-o", "Dir::State::lists=/var/lib/apt/lists"]
+    if sources is not None or _run([*apt, *own_lists, *fetch]).returncode != 0:
         update = _run([*apt, "update"])
         fetched = _run([*apt, *fetch])
         if fetched.returncode != 0:

@@ -71,8 +71,13 @@ class Workspace:
 
     @property
     def builds(self) -> Path:
-        """Server builds unpacked inside the project."""
+        """Server builds that the project knows."""
         return self.data / "builds"
+
+    @property
+    def datadirs(self) -> Path:
+        """Initialised data directories, one per build, to copy from."""
+        return self.builds / ".datadirs"
 
     @property
     def notebooks(self) -> Path:

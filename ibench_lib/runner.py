@@ -100,6 +100,8 @@ def run_cell(
         writer.run_dir / "server.log",
         tcp=options.transport == "tcp",
         tls=options.transport == "tls",
+        plugins=["ha_rocksdb"] if options.engine == "rocksdb" else [],
+        templates=workspace.datadirs,
     )
     run = _Run(manifest, writer, sandbox, origin_ns, observer)
     with _signals_as_interrupts():

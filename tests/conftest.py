@@ -8,7 +8,7 @@ import pytest
 from ibench_lib import debian, paths
 from ibench_lib.chromium import find_chromium
 from ibench_lib.paths import Workspace
-from ibench_lib.servers import path, unpacked
+from ibench_lib.servers import path, registry
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
 
@@ -18,7 +18,7 @@ if _driver_libraries:
     os.environ["LD_LIBRARY_PATH"] = ":".join(map(str, _driver_libraries))
 
 # A server unpacked in the project is the one to test with in workspaces elsewhere, too.
-_unpacked_labels = unpacked.labels(paths.workspace())
+_unpacked_labels = registry.labels(paths.workspace())
 if _unpacked_labels and path.system_build() is None:
     os.environ[path.VARIABLE] = str(paths.workspace().build_dir(_unpacked_labels[0]))
 

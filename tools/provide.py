@@ -9,8 +9,8 @@ from ibench_lib import debian
 from ibench_lib.chromium import find_chromium, install_chromium
 from ibench_lib.errors import BuildNotFound, IbenchError
 from ibench_lib.paths import workspace
-from ibench_lib.servers import unpacked
-from ibench_lib.servers.apt import install_mariadb
+from ibench_lib.servers import registry
+from ibench_lib.servers.sources.apt import install_mariadb
 from ibench_lib.servers.find import find_build
 
 # tests/conftest.py hands what is unpacked here to the tests
@@ -42,7 +42,7 @@ def get_playwright_libraries() -> None:
     packages = ["libatomic1"]
     as_root = debian.privilege()
     if as_root is None:
-        with unpacked.arriving(workspace()) as root:
+        with registry.arriving(workspace()) as root:
             debian.unpack(packages, root)
             root.rename(workspace().build_dir(PLAYWRIGHT_LIBRARIES))
     else:

@@ -11,7 +11,7 @@ from typing import Literal
 from ibench_lib.errors import ServerStartError
 from ibench_lib.paths import check_name
 
-Flavour = Literal["mysql", "mariadb"]
+Flavour = Literal["mysql", "percona", "mariadb"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,9 @@ class Build:
 
     `command` starts the server binary: normally one path; for a build that brings its own libc, the dynamic loader
     and its arguments come first. `environment` is added to the server's environment (LD_LIBRARY_PATH for a build
-    unpacked without root). `version` is the dotted version as the binary prints it, such as 10.11.19-MariaDB.
+    unpacked without root), `options` are server options that this build needs wherever it is started. `version` is the
+    dotted version as the binary prints it, such as 10.11.19-MariaDB. `template` is an initialised data directory that
+    came with the build.
     """
 
     label: str
@@ -30,6 +32,8 @@ class Build:
     command: tuple[str, ...]
     source: str
     environment: dict[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+    template: Path | None = None
 
     @property
     def release(self) -> tuple[int, int, int]:
@@ -46,6 +50,8 @@ def identify(
     *,
     source: str,
     environment: dict[str, str] | None = None,
+    options: tuple[str, ...] = (),
+    template: Path | None = None,
 ) -> Build:
     """Ask the binary itself what it is (`--version`).
 
@@ -70,10 +76,13 @@ def identify(
         ) from error
     match = re.search(r"Ver (\d+\.\d+\.\d+\S*)", answer.stdout)
     if answer.returncode != 0 or not match:
+        library = re.search(r"(\S+\.so[.\d]*): cannot open shared object file", answer.stderr)
+        lacks = f" lacks {library[1]}" if library else f" --version gives no server version (exit {answer.returncode})"
         raise ServerStartError(
-            f"build {label}: {command[-1]} --version gives no server version (exit {answer.returncode})",
-            hint="`ibench doctor` says what is missing",
+            f"build {label}: {command[-1]}{lacks}",
+            hint="install the package that has this library" if library else "`ibench doctor` says what is missing",
             detail=(answer.stderr or answer.stdout).strip()[-2000:] or None,
         )
-    flavour: Flavour = "mariadb" if "mariadb" in answer.stdout.lower() else "mysql"
-    return Build(label, flavour, match[1], basedir, command, source, dict(environment or {}))
+    said = answer.stdout.lower()
+    flavour: Flavour = "mariadb" if "mariadb" in said else "percona" if "percona" in said else "mysql"
+    return Build(label, flavour, match[1], basedir, command, source, dict(environment or {}), options, template)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 
-from ibench_lib.errors import BuildNotFound
+from ibench_lib.errors import BuildNotFound, IbenchError
 from ibench_lib.paths import Workspace, check_name
-from ibench_lib.servers import path, unpacked
+from ibench_lib.servers import path, registry
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.sources import apt
 
 
 def find_build(label: str, workspace: Workspace) -> Build:
     """The build that an experiment names.
 
-    `system` is IBENCH_BASEDIR's, else the first on PATH, else the first unpacked inside the project; any other label is
-    that of a build unpacked inside the project.
+    `system` is IBENCH_BASEDIR's, else the first on PATH, else the distribution's, unpacked inside the project; any
+    other label is that of a build in data/builds.
 
     Raises
     ------
@@ -23,35 +25,29 @@ def find_build(label: str, workspace: Workspace) -> Build:
     ServerStartError : it is there and does not run.
     """
     check_name(label, "build label")
-    unpacked_labels = unpacked.labels(workspace)
+    known = registry.labels(workspace)
     if label == path.LABEL:
-        build = path.system_build()
+        build = path.system_build() or apt.unpacked_build(workspace)
         if build is not None:
-            return build
-        if unpacked_labels:
-            return unpacked.read(workspace.build_dir(unpacked_labels[0]), path.LABEL)
+            return replace(build, label=path.LABEL)
         raise BuildNotFound(
-            "no mariadbd or mysqld on PATH, in the system's folders or in data/builds",
+            "no mariadbd or mysqld on PATH, in the system's folders or unpacked from the distribution",
             hint=f"`ibench servers install` brings MariaDB; or set {path.VARIABLE} to a server's basedir",
         )
-    if label in unpacked_labels:
-        return unpacked.load(label, workspace)
-    known = [path.LABEL, *unpacked_labels]
-    near = difflib.get_close_matches(label, known, n=1)
+    if label in known:
+        return registry.load(label, workspace)
+    near = difflib.get_close_matches(label, [path.LABEL, *known], n=1)
     meant = f"did you mean {near[0]}? " if near else ""
     raise BuildNotFound(
-        f"no server build is called {label}; there is {', '.join(known)}",
-        hint=f"{meant}`ibench servers` lists the builds, `ibench servers install` brings MariaDB",
+        f"no server build is called {label}; there is {', '.join([path.LABEL, *known])}",
+        hint=f"{meant}`ibench servers list` names the builds, and those that `ibench servers install` can bring",
     )
 
 
-def all_builds(workspace: Workspace) -> list[Build]:
-    """Every build that an experiment can name: the machine's own first, then the unpacked ones.
-
-    Raises
-    ------
-    BuildNotFound, ServerStartError : one of them is broken; it is named, and never left out in silence.
-    """
-    system = path.system_build()
-    unpacked_builds = [unpacked.load(label, workspace) for label in unpacked.labels(workspace)]
-    return [*([system] if system else []), *unpacked_builds]
+def labels(workspace: Workspace) -> list[str]:
+    """Labels of the builds that an experiment can name: `system` first where this machine has a server of its own."""
+    try:
+        has_own = path.system_build() is not None
+    except IbenchError:
+        has_own = True  # broken: whoever asks for it is told
+    return [*([path.LABEL] if has_own else []), *registry.labels(workspace)]

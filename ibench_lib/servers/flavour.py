@@ -21,11 +21,14 @@ class Flavour(Protocol):
     def start_options(self, build: Build) -> list[str]:
         """Options this flavour needs beside the common ones, to keep a sandbox private."""
 
-    def set_root_password(self, password: str, host: str | None) -> str:
+    def set_root_password(self, build: Build, password: str, host: str | None) -> str:
         """SQL for the init file: root's password for the socket, and for TCP from `host` where that is given.
 
-        One statement per line. No account without a password may be left that `host` could use.
+        One statement per line. No account without a password may be left.
         """
+
+    def reset_binary_log(self, build: Build) -> str:
+        """The statement that deletes all binary logs."""
 
 
 def flavour_of(build: Build) -> Flavour:

@@ -21,8 +21,13 @@ def initialise_command(build: Build, my_cnf: Path, datadir: Path, user: list[str
                     f"--defaults-file={my_cnf}",
                     f"--basedir={build.basedir}",
                     f"--datadir={datadir}",
-                    "--auth-root-authentication-method=normal",
-                    "--skip-test-db",
+                    "--force",  # without looking up the host's name, which not every machine can
+                    *(
+                        ["--auth-root-authentication-method=normal", "--skip-test-db"]
+                        if _has_global_priv(build)
+                        else []
+                    ),
+                    *build.options,
                     *user,
                 ]
     raise ServerStartError(
@@ -36,11 +41,25 @@ def start_options(build: Build) -> list[str]:
     return []
 
 
-def set_root_password(password: str, host: str | None) -> str:
-    """root@localhost, and for TCP one more. The install script leaves root accounts without password: they go."""
-    statements = ["DELETE FROM mysql.global_priv WHERE User = 'root' AND Host <> 'localhost';", "FLUSH PRIVILEGES;"]
-    statements.append(f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';")
+def set_root_password(build: Build, password: str, host: str | None) -> str:
+    """root@localhost, and for TCP one more. The install script leaves accounts without password: they go."""
+    who = "WHERE User = '' OR (User = 'root' AND Host <> 'localhost')"
+    if _has_global_priv(build):
+        accounts, set_password = "mysql.global_priv", f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';"
+    else:
+        accounts, set_password = "mysql.user", f"SET PASSWORD FOR 'root'@'localhost' = PASSWORD('{password}');"
+    statements = [f"DELETE FROM {accounts} {who};", "FLUSH PRIVILEGES;", set_password]
     if host is not None:
         statements.append(f"CREATE USER 'root'@'{host}' IDENTIFIED BY '{password}';")
         statements.append(f"GRANT ALL PRIVILEGES ON *.* TO 'root'@'{host}' WITH GRANT OPTION;")
     return "\n".join(statements) + "\n"
+
+
+def reset_binary_log(build: Build) -> str:
+    """The statement that deletes all binary logs."""
+    return "RESET MASTER"
+
+
+def _has_global_priv(build: Build) -> bool:
+    """From 10.4 on accounts are in mysql.global_priv, and root logs in by its socket unless told otherwise."""
+    return build.release >= (10, 4, 0)

@@ -1,33 +1,53 @@
-"""MySQL 5.7 and later, Percona Server: initialised by the server binary itself."""
+"""MySQL: from 5.7 on initialised by the server binary itself, before that by a script or from what came with it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from ibench_lib.errors import ServerStartError
 from ibench_lib.servers.build import Build
+
+_OWN_INITIALISE = (5, 7, 6)
+_X_PLUGIN = (8, 0, 11)
 
 
 def initialise_command(build: Build, my_cnf: Path, datadir: Path, user: list[str]) -> list[str]:
-    """`mysqld --initialize-insecure`: root has no password until the init file of the first start sets one."""
-    return [
-        *build.command,
-        f"--defaults-file={my_cnf}",
-        "--initialize-insecure",
-        f"--basedir={build.basedir}",
-        f"--datadir={datadir}",
-        *user,
-    ]
+    """`mysqld --initialize-insecure`, before 5.7.6 `mysql_install_db`: root has no password until the first start."""
+    if build.release >= _OWN_INITIALISE:
+        head = [*build.command, f"--defaults-file={my_cnf}", "--initialize-insecure"]
+        return [*head, f"--basedir={build.basedir}", f"--datadir={datadir}", *build.options, *user]
+    for folder in ("scripts", "bin"):
+        script = build.basedir / folder / "mysql_install_db"
+        if script.is_file():
+            where = [f"--basedir={build.basedir}", f"--datadir={datadir}"]
+            return [str(script), f"--defaults-file={my_cnf}", *where, "--force", *user]
+    raise ServerStartError(
+        f"build {build.label}: no mysql_install_db in {build.basedir}/scripts or /bin",
+        hint=f"MySQL {build.version} needs it; take the release's whole binary package as basedir",
+    )
 
 
 def start_options(build: Build) -> list[str]:
     """The X plugin listens on TCP port 33060 and a socket of its own unless told not to."""
-    return ["--mysqlx=OFF"] if build.release >= (8, 0, 11) else []
+    return ["--mysqlx=OFF"] if build.release >= _X_PLUGIN else []
 
 
-def set_root_password(password: str, host: str | None) -> str:
-    """root@localhost, the only account there is, and for TCP one more."""
-    statements = [f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';"]
+def set_root_password(build: Build, password: str, host: str | None) -> str:
+    """root@localhost, and for TCP one more. Before 5.7.6 there are other accounts without password: they go."""
+    if build.release >= _OWN_INITIALISE:
+        statements = [f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';"]
+    else:
+        statements = [
+            "DELETE FROM mysql.user WHERE User = '' OR (User = 'root' AND Host <> 'localhost');",
+            "FLUSH PRIVILEGES;",
+            f"SET PASSWORD FOR 'root'@'localhost' = PASSWORD('{password}');",
+        ]
     if host is not None:
         statements.append(f"CREATE USER 'root'@'{host}' IDENTIFIED BY '{password}';")
         statements.append(f"GRANT ALL PRIVILEGES ON *.* TO 'root'@'{host}' WITH GRANT OPTION;")
     return "\n".join(statements) + "\n"
+
+
+def reset_binary_log(build: Build) -> str:
+    """The statement that deletes all binary logs. It was renamed in 8.2, and the old name went in 8.4."""
+    return "RESET BINARY LOGS AND GTIDS" if build.release >= (8, 2, 0) else "RESET MASTER"

@@ -1,4 +1,4 @@
-"""Builds that are on this machine already: the basedir in IBENCH_BASEDIR, and a server on PATH."""
+"""Builds that are on this machine already: IBENCH_BASEDIR, a server on PATH, and basedirs that the user registers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ibench_lib.errors import BuildNotFound
-from ibench_lib.servers import unpacked
+from ibench_lib.paths import Workspace, check_name
+from ibench_lib.servers import registry
 from ibench_lib.servers.build import Build, identify
 
 LABEL = "system"
+SOURCE = "path"
 VARIABLE = "IBENCH_BASEDIR"
 
 _BINARIES = ("mariadbd", "mysqld")
@@ -31,7 +33,7 @@ def system_build() -> Build | None:
     if basedir:
         return _from_basedir(Path(basedir).expanduser().resolve())
     for binary in _on_path(os.environ.get("PATH", "")):
-        return identify(LABEL, _basedir_of(binary), (str(binary),), source="path")
+        return identify(LABEL, _basedir_of(binary), (str(binary),), source=SOURCE)
     return None
 
 
@@ -44,22 +46,61 @@ def packaged_build() -> Build:
     ServerStartError : it is there and does not run.
     """
     for binary in _on_path(""):
-        return identify(LABEL, _basedir_of(binary), (str(binary),), source="path")
+        return identify(LABEL, _basedir_of(binary), (str(binary),), source=SOURCE)
     raise BuildNotFound(f"no {' or '.join(_BINARIES)} in {', '.join(_SYSTEM_FOLDERS)} after the installation")
 
 
 def _from_basedir(basedir: Path) -> Build:
-    if (basedir / unpacked.DESCRIPTION).is_file():  # a build that a project has unpacked: it knows its libraries
-        return unpacked.read(basedir, LABEL)
-    for folder in _FOLDERS:
-        for name in _BINARIES:
-            binary = basedir / folder / name
-            if _is_program(binary):
-                return identify(LABEL, basedir, (str(binary),), source=VARIABLE)
-    raise BuildNotFound(
-        f"{VARIABLE}={basedir} has no {' or '.join(_BINARIES)} in {', '.join(_FOLDERS)}",
-        hint=f"set {VARIABLE} to the folder that holds bin/mysqld, or unset it",
-    )
+    if (basedir / registry.DESCRIPTION).is_file():  # a build that a project has unpacked: it knows its libraries
+        return registry.read(basedir, LABEL)
+    binary = server_binary(basedir)
+    if binary is None:
+        raise BuildNotFound(
+            f"{VARIABLE}={basedir} has no {' or '.join(_BINARIES)} in {', '.join(_FOLDERS)}",
+            hint=f"set {VARIABLE} to the folder that holds bin/mysqld, or unset it",
+        )
+    return identify(LABEL, basedir, (str(binary),), source=VARIABLE, options=tuple(messages_option(basedir)))
+
+
+def register(label: str, basedir: Path, workspace: Workspace) -> Build:
+    """Give the server in `basedir` a label. Nothing is copied; the basedir stays where it is.
+
+    Raises
+    ------
+    BuildNotFound : there is no server in it, or the label is taken.
+    ServerStartError : its server does not run.
+    """
+    check_name(label, "build label")
+    basedir = basedir.expanduser().resolve()
+    binary = server_binary(basedir)
+    if binary is None:
+        raise BuildNotFound(
+            f"{basedir} has no {' or '.join(_BINARIES)} in {', '.join(_FOLDERS)}",
+            hint="name the folder that holds bin/mysqld or sbin/mariadbd",
+        )
+    if label == LABEL or label in registry.labels(workspace):
+        raise BuildNotFound(
+            f"a build called {label} is there already", hint=f"another label, or `ibench servers remove {label}` first"
+        )
+    with registry.arriving(workspace) as root:
+        options = messages_option(basedir)
+        registry.describe(root, basedir=str(basedir), command=[str(binary)], source=SOURCE, options=options)
+        registry.read(root, label)
+        return registry.adopt(root, label, workspace)
+
+
+def server_binary(basedir: Path) -> Path | None:
+    """The server in a basedir, None where there is none."""
+    candidates = (basedir / folder / name for folder in (*_FOLDERS, ".") for name in _BINARIES)
+    return next((binary for binary in candidates if _is_program(binary)), None)
+
+
+def messages_option(basedir: Path) -> list[str]:
+    """Where the server finds its error messages: a basedir that has been moved differs from what was compiled in."""
+    for folder in ("share", "share/mysql", "share/mariadb"):
+        if (basedir / folder / "english" / "errmsg.sys").is_file():
+            return [f"--lc-messages-dir={basedir / folder}"]
+    return []
 
 
 def _on_path(path: str) -> Iterator[Path]:

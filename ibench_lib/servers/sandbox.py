@@ -17,6 +17,7 @@ import socket as socket_module
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +28,7 @@ import pymysql
 from ibench_lib.errors import IbenchError, ServerStartError
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.certificate import make_certificate
+from ibench_lib.servers.datadir import fresh_datadir
 from ibench_lib.servers.flavour import flavour_of
 from ibench_lib.tether import tethered
 
@@ -72,6 +74,8 @@ class Sandbox:
     error_log : where the server writes its error log.
     tcp : listen on a free port of the loopback as well; without it there is no TCP listener at all.
     tls : tcp with TLS, by a certificate made for this sandbox.
+    plugins : libraries to load at start, such as ha_rocksdb.
+    templates : folder that keeps an initialised data directory per build, to copy instead of making one each time.
     start_timeout_s : how long the server may take to answer its first query.
     stop_timeout_s : how long it may take to stop before it is killed.
     """
@@ -85,6 +89,8 @@ class Sandbox:
         *,
         tcp: bool = False,
         tls: bool = False,
+        plugins: Sequence[str] = (),
+        templates: Path | None = None,
         start_timeout_s: float = 120.0,
         stop_timeout_s: float = 30.0,
     ) -> None:
@@ -94,6 +100,8 @@ class Sandbox:
         self.error_log = error_log
         self.tcp = tcp or tls
         self.tls = tls
+        self.plugins = tuple(plugins)
+        self.templates = templates
         self.start_timeout_s = start_timeout_s
         self.stop_timeout_s = stop_timeout_s
         self.process: subprocess.Popen[bytes] | None = None
@@ -111,7 +119,7 @@ class Sandbox:
     def __enter__(self) -> Address:
         try:
             self._claim()
-            self._initialise()
+            fresh_datadir(self.build, self.my_cnf, self.datadir, self.templates, self._initialise)
             return self._start()
         except BaseException:
             self.close()
@@ -151,17 +159,18 @@ class Sandbox:
             self.directory.mkdir(mode=0o700)
         except FileExistsError:
             raise ServerStartError(
-                f"sandbox directory {self.directory} exists already",
-                hint="another run holds it, or it is not ours; remove it by hand if nothing uses it",
+                f"sandbox directory {self.directory} exists already{_holder(self.directory)}",
+                hint="wait for the run that holds it; a directory that is not ours is for you to remove",
             ) from None
         # A short path of its own: a socket's path may have at most 107 bytes, a project may lie deep.
         self._socket_dir = Path(tempfile.mkdtemp(prefix=_SOCKET_PREFIX))
         self._lock = _write_marker(self.directory, self._socket_dir)
         self.tmpdir.mkdir(mode=0o700)
 
-    def _initialise(self) -> None:
-        command = flavour_of(self.build).initialise_command(self.build, self.my_cnf, self.datadir, _user_option())
-        self.datadir.mkdir(mode=0o700)
+    def _initialise(self, my_cnf: Path, datadir: Path) -> None:
+        command = flavour_of(self.build).initialise_command(self.build, my_cnf, datadir, _user_option())
+        datadir.mkdir(mode=0o700)
+        what = f"build {self.build.label} ({self.build.version}): initialising its data directory failed"
         try:
             result = subprocess.run(
                 tethered(command),
@@ -176,17 +185,13 @@ class Sandbox:
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise ServerStartError(
-                f"build {self.build.label} ({self.build.version}): initialising its data directory failed: {error}"
-            ) from error
+            raise ServerStartError(f"{what}: {error}") from error
         if result.returncode != 0:
             output = (result.stdout + result.stderr).strip().splitlines()
-            tail = self.log_tail() or "\n".join(output[-_LOG_TAIL_LINES:])
             raise ServerStartError(
-                f"build {self.build.label} ({self.build.version}): initialising its data directory failed "
-                f"(exit {result.returncode})",
+                f"{what} (exit {result.returncode})",
                 hint="the end of its output is above; check the configuration's variables against this version",
-                detail=tail,
+                detail="\n".join(output[-_LOG_TAIL_LINES:]) or None,
             )
 
     def _start(self) -> Address:
@@ -195,7 +200,7 @@ class Sandbox:
         socket = self._socket_dir / "s"
         init_file = self.directory / "init.sql"
         flavour = flavour_of(self.build)
-        _write_private(init_file, flavour.set_root_password(password, LOOPBACK if self.tcp else None))
+        _write_private(init_file, flavour.set_root_password(self.build, password, LOOPBACK if self.tcp else None))
         port = _free_port() if self.tcp else None
         network = ["--skip-networking"] if port is None else [f"--bind-address={LOOPBACK}", f"--port={port}"]
         certificate = make_certificate(self.directory, LOOPBACK) if self.tls else None
@@ -215,6 +220,8 @@ class Sandbox:
             f"--init-file={init_file}",
             *network,
             *flavour.start_options(self.build),
+            *self.build.options,
+            *(f"--plugin-load-add={plugin}" for plugin in self.plugins),
             *_user_option(),
         ]
         self.process = subprocess.Popen(
@@ -282,6 +289,19 @@ def sweep(sandboxes: Path) -> list[Path]:
             shutil.rmtree(directory, ignore_errors=True)
             removed.append(directory)
     return removed
+
+
+def _holder(directory: Path) -> str:
+    """Who has a sandbox directory, for a message."""
+    try:
+        with open(directory / MARKER, "r+", encoding="utf-8") as marker:
+            try:
+                fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return f", held by process {json.load(marker)['pid']}"
+    except (OSError, ValueError, KeyError):
+        return " and is not ours"
+    return ", left behind by a process that is dead"
 
 
 def _remove_socket_dir(marker_text: str) -> None:

@@ -6,24 +6,24 @@ import pytest
 
 from ibench_lib.errors import BuildNotFound, NameRefused, ServerStartError
 from ibench_lib.paths import Workspace
-from ibench_lib.servers import unpacked
+from ibench_lib.servers import registry
 from ibench_lib.servers.find import all_builds, find_build
-from ibench_lib.servers.unpacked import ROOT
+from ibench_lib.servers.registry import ROOT
 
 
 def unpack(workspace: Workspace, fake_server: Callable[..., Path], label: str, version: str) -> None:
     """What an adapter does: unpack, describe, adopt."""
-    with unpacked.arriving(workspace) as root:
+    with registry.arriving(workspace) as root:
         fake_server(root / "usr" / "sbin" / "mysqld", version)
-        unpacked.describe(
+        registry.describe(
             root,
             basedir=f"{ROOT}/usr",
             command=[f"{ROOT}/usr/sbin/mysqld"],
             source="test",
             environment={"LD_LIBRARY_PATH": f"{ROOT}/lib:{ROOT}/usr/lib"},
         )
-        assert unpacked.labels(workspace) == [] or label not in unpacked.labels(workspace)
-        unpacked.adopt(root, label, workspace)
+        assert registry.labels(workspace) == [] or label not in registry.labels(workspace)
+        registry.adopt(root, label, workspace)
     assert not root.exists()
 
 
@@ -87,10 +87,10 @@ def test_an_unknown_label_names_the_builds_there_are_and_the_near_one(
 def test_what_has_not_wholly_arrived_is_no_build(
     bare_machine: pytest.MonkeyPatch, fake_server: Callable[..., Path], workspace: Workspace
 ) -> None:
-    arriving = unpacked.arriving(workspace)
+    arriving = registry.arriving(workspace)
     root = arriving.__enter__()  # and never left: the process was killed
     fake_server(root / "usr" / "sbin" / "mysqld")
-    unpacked.describe(root, basedir=ROOT, command=[f"{ROOT}/usr/sbin/mysqld"], source="test", environment={})
+    registry.describe(root, basedir=ROOT, command=[f"{ROOT}/usr/sbin/mysqld"], source="test", environment={})
     (workspace.builds / "something-else").mkdir()
     assert all_builds(workspace) == []
     with pytest.raises(BuildNotFound):
@@ -105,7 +105,7 @@ def test_a_broken_unpacked_build_is_named_and_never_left_out(
     shutil.rmtree(workspace.build_dir("gone") / "usr")
     with pytest.raises(ServerStartError, match="build gone"):
         all_builds(workspace)
-    (workspace.build_dir("gone") / unpacked.DESCRIPTION).write_text('{"basedir": 1')
+    (workspace.build_dir("gone") / registry.DESCRIPTION).write_text('{"basedir": 1')
     with pytest.raises(BuildNotFound, match="build gone"):
         find_build("gone", workspace)
     assert find_build("good", workspace).version == "8.4.1"

@@ -8,7 +8,7 @@ import pytest
 from ibench_lib import debian
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import Workspace
-from ibench_lib.servers.apt import install_mariadb, unpack_mariadb
+from ibench_lib.servers.sources.apt import install_mariadb, unpack_mariadb
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.sandbox import Sandbox
 
@@ -45,7 +45,7 @@ def test_mariadb_unpacked_without_root_starts_and_is_not_fetched_twice(
 @needs_apt
 def test_a_download_that_fails_leaves_nothing(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(debian, "privilege", lambda: None)
-    monkeypatch.setattr("ibench_lib.servers.apt.PACKAGES", ("no-such-package-anywhere",))
+    monkeypatch.setattr("ibench_lib.servers.sources.apt.PACKAGES", ("no-such-package-anywhere",))
     with pytest.raises(IbenchError, match="no-such-package-anywhere") as caught:
         install_mariadb(workspace)
     assert "no-such-package-anywhere" in (caught.value.detail or "")

@@ -1,7 +1,8 @@
-"""Builds unpacked inside the project: data/builds/<label>/, described by the build.json that makes them whole.
+"""Builds that the project knows by label: data/builds/<label>/, described by the build.json that makes them whole.
 
-An adapter for a source of builds unpacks into `arriving()`, describes what it got, and `adopt`s it. The directory gets
-its name in one rename after that, so a directory with a build.json is a whole build, and one without is none of ours.
+A source of builds unpacks into `arriving()`, describes what it got, and `adopt`s it. The directory gets its name in
+one rename after that, so a directory with a build.json is a whole build, and one without is none of ours. The
+description of a build that lies elsewhere (the user's own basedir) is all that is in its directory.
 """
 
 from __future__ import annotations
@@ -35,9 +36,30 @@ def arriving(workspace: Workspace) -> Iterator[Path]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def describe(root: Path, *, basedir: str, command: list[str], source: str, environment: dict[str, str]) -> None:
-    """Write the build.json of the build in `root`. Paths start with `ROOT`."""
-    description = {"basedir": basedir, "command": command, "source": source, "environment": environment}
+def describe(
+    root: Path,
+    *,
+    basedir: str,
+    command: list[str],
+    source: str,
+    environment: dict[str, str] | None = None,
+    options: list[str] | None = None,
+    template: str | None = None,
+    files: dict[str, str] | None = None,
+) -> None:
+    """Write the build.json of the build in `root`. Paths inside start with `ROOT`.
+
+    `files` are the SHA-256 of the files that it was unpacked from, by name.
+    """
+    description = {
+        "basedir": basedir,
+        "command": command,
+        "source": source,
+        "environment": environment or {},
+        "options": options or [],
+        "template": template,
+        "files": files or {},
+    }
     (root / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
 
 
@@ -49,7 +71,7 @@ def adopt(arrived: Path, label: str, workspace: Workspace) -> Build:
 
 
 def labels(workspace: Workspace) -> list[str]:
-    """Labels of the unpacked builds, sorted."""
+    """Labels of the builds, sorted."""
     if not workspace.builds.is_dir():
         return []
     return sorted(
@@ -60,7 +82,7 @@ def labels(workspace: Workspace) -> list[str]:
 
 
 def load(label: str, workspace: Workspace) -> Build:
-    """The unpacked build of that label, asked for its version.
+    """The build of that label, asked for its version.
 
     Raises
     ------
@@ -78,10 +100,12 @@ def read(root: Path, label: str) -> Build:
         basedir, source = str(described["basedir"]), str(described["source"])
         command = [str(part) for part in described["command"]]
         environment = {str(name): str(value) for name, value in described["environment"].items()}
+        options = [str(option) for option in described.get("options", [])]
+        template = described.get("template")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BuildNotFound(
             f"build {label}: {root / DESCRIPTION} is unreadable: {error}",
-            hint=f"delete {root} and install it again: ibench servers install",
+            hint=f"ibench servers remove {label}, then install it again",
         ) from error
     here = str(root.resolve())
     return identify(
@@ -90,4 +114,21 @@ def read(root: Path, label: str) -> Build:
         tuple(part.replace(ROOT, here) for part in command),
         source=source,
         environment={name: value.replace(ROOT, here) for name, value in environment.items()},
+        options=tuple(option.replace(ROOT, here) for option in options),
+        template=None if template is None else Path(str(template).replace(ROOT, here)),
     )
+
+
+def remove(label: str, workspace: Workspace) -> None:
+    """Forget a build, and delete what the project has unpacked of it. A basedir elsewhere stays as it is.
+
+    Raises
+    ------
+    BuildNotFound : there is no such build in data/builds.
+    """
+    directory = workspace.build_dir(label)
+    if label not in labels(workspace):
+        raise BuildNotFound(f"no build {label} in {workspace.builds}", hint="`ibench servers list` names the builds")
+    # Out of the way in one step: a removal that is cut short leaves nothing that looks like a build.
+    with arriving(workspace) as leaving:
+        os.rename(directory, leaving / "build")

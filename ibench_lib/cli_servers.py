@@ -1,0 +1,138 @@
+"""The `ibench servers` commands: which builds there are, how to get one, whether it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from ibench_lib.cli_output import err, out, working
+from ibench_lib.errors import IbenchError
+from ibench_lib.paths import workspace
+from ibench_lib.servers import catalogue, find, path, registry
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.datadir import forget_templates
+from ibench_lib.servers.inspection import Inspection, inspect, noted_innodb
+
+app = typer.Typer(invoke_without_command=True)
+
+Label = Annotated[str, typer.Argument(help="The build's label, as `ibench servers list` shows it.")]
+
+
+@app.callback()
+def servers_main(context: typer.Context) -> None:
+    """Server builds: which there are, how to get one, whether it runs.
+
+    [bold]Example:[/] ibench servers
+    """
+    if context.invoked_subcommand is None:
+        servers_list()
+
+
+@app.command("list")
+def servers_list() -> None:
+    """List the builds that experiments can name, and those that can be installed. Exit code 1 when one does not run.
+
+    [bold]Example:[/] ibench servers list
+    """
+    here = workspace()
+    labels = find.labels(here)
+    table = Table("label", "flavour", "version", "InnoDB", "from", "basedir", box=None, header_style="bold")
+    broken: list[IbenchError] = []
+    for label in labels:
+        try:
+            build = find.find_build(label, here)
+        except IbenchError as error:
+            broken.append(error)
+            continue
+        innodb = noted_innodb(build, here) or "not checked"
+        fields = (build.label, build.flavour, build.version, innodb, build.source, str(build.basedir))
+        table.add_row(*(escape(field) for field in fields))
+    out.print(table if labels else "no server build found; `ibench servers install` brings MariaDB")
+    offered = [offer for offer, _ in catalogue.offers().values() if offer.label not in labels]
+    if offered:
+        table = Table("label", "server", "from", box=None, header_style="bold")
+        for offer in offered:
+            table.add_row(escape(offer.label), escape(offer.what), escape(offer.origin))
+        out.print("\nto be had with `ibench servers install LABEL`:")
+        out.print(table)
+    for problem in broken:
+        err.print(f"[red]broken[/] {escape(problem.what)}", soft_wrap=True)
+    if broken:
+        raise typer.Exit(1)
+
+
+@app.command("install")
+def servers_install(
+    label: Annotated[str, typer.Argument(help="Which build to bring; without it the distribution's MariaDB.")] = "",
+) -> None:
+    """Bring a build, and boot it once. What is there already stays as it is.
+
+    The distribution's MariaDB is installed by apt as root or with sudo; everything else, and that too for other users,
+    is unpacked inside the project.
+
+    [bold]Example:[/] ibench servers install mariadb-11.4.5
+    """
+    with working("bringing the build"):
+        build = catalogue.install(label or catalogue.default_label(), workspace())
+    _report(build, _inspected(build))
+
+
+@app.command("add")
+def servers_add(
+    label: Annotated[str, typer.Argument(help="What experiments and results shall call it.")],
+    basedir: Annotated[Path, typer.Argument(help="The folder that holds bin/mysqld or sbin/mariadbd.")],
+) -> None:
+    """Register a server of your own: Percona Server, one you compiled. Boots it once; copies nothing.
+
+    [bold]Example:[/] ibench servers add ps-8.0.33 ~/Percona-Server-8.0.33
+    """
+    build = path.register(label, basedir, workspace())
+    try:
+        found = _inspected(build)
+    except IbenchError:
+        registry.remove(label, workspace())
+        raise
+    _report(build, found)
+
+
+@app.command("check")
+def servers_check(label: Label = path.LABEL) -> None:
+    """Boot a build in a throw-away sandbox, print its version, engines and counters, and stop it.
+
+    [bold]Example:[/] ibench servers check mariadb-10.1.23
+    """
+    build = find.find_build(label, workspace())
+    found = _inspected(build)
+    _report(build, found)
+    out.print(f"version comment: {escape(found.version_comment)}")
+    out.print("engines: " + escape(", ".join(f"{name} ({support})" for name, support in found.engines.items())))
+    out.print(f"InnoDB metrics: {found.metrics}, of which {found.metrics_on} are on")
+    table = Table("figure", "read from", box=None, header_style="bold")
+    for what, counter in found.counters.items():
+        table.add_row(escape(what), "[yellow]not available[/]" if counter is None else escape(str(counter)))
+    out.print(table)
+
+
+@app.command("remove")
+def servers_remove(label: Label) -> None:
+    """Forget a build, and delete what the project has unpacked of it. A basedir of your own stays as it is.
+
+    [bold]Example:[/] ibench servers remove mariadb-11.4.5
+    """
+    registry.remove(label, workspace())
+    forget_templates(label, workspace().datadirs)
+    out.print(f"removed {escape(label)}")
+
+
+def _inspected(build: Build) -> Inspection:
+    with working(f"booting {build.label}"):
+        return inspect(build, workspace())
+
+
+def _report(build: Build, found: Inspection) -> None:
+    what = f"{build.label}: {build.flavour} {found.version}, {found.innodb}, in {build.basedir}"
+    out.print(escape(what), soft_wrap=True)

@@ -1,0 +1,77 @@
+"""All builds that can be brought, whatever their source."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from typing import Protocol, cast
+
+from ibench_lib import debian
+from ibench_lib.errors import BuildNotFound
+from ibench_lib.paths import Workspace, check_name
+from ibench_lib.servers import registry, sources
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.offer import Offer
+from ibench_lib.servers.sources import apt
+
+
+class Source(Protocol):
+    """The functions of a module in `sources` that offers builds."""
+
+    def offers(self) -> list[Offer]:
+        """What can be had on this machine."""
+
+    def install(self, offer: Offer, workspace: Workspace) -> Build:
+        """Bring one of `offers`."""
+
+
+def offers() -> dict[str, tuple[Offer, Source]]:
+    """Every offer of every source, by label."""
+    found: dict[str, tuple[Offer, Source]] = {}
+    for module in pkgutil.iter_modules(sources.__path__):
+        source = importlib.import_module(f"{sources.__name__}.{module.name}")
+        if hasattr(source, "offers"):
+            found |= {offer.label: (offer, cast(Source, source)) for offer in source.offers()}
+    return dict(sorted(found.items()))
+
+
+def default_label() -> str:
+    """The label of the distribution's MariaDB.
+
+    Raises
+    ------
+    BuildNotFound : this machine's apt knows none.
+    """
+    offered = apt.offers()
+    if not offered:
+        raise BuildNotFound(
+            "this machine's apt knows no MariaDB" if debian.has_apt() else "no apt-get on this machine",
+            hint="`apt-get update` may help; or install a server in your own way, and register it: "
+            "`ibench servers add LABEL PATH`",
+        )
+    return offered[0].label
+
+
+def install(label: str, workspace: Workspace) -> Build:
+    """Bring the build of that label; one that is there already stays as it is.
+
+    Raises
+    ------
+    BuildNotFound : nobody offers it, or what is needed to get it is missing.
+    IbenchError : the registry's client refuses, or gives another file than it should.
+    ServerStartError : what came does not run.
+    """
+    check_name(label, "build label")
+    if label in registry.labels(workspace):
+        return registry.load(label, workspace)
+    offered = offers()
+    if label not in offered:
+        near = difflib.get_close_matches(label, offered, n=1)
+        raise BuildNotFound(
+            f"no source offers {label}; there is {', '.join(offered)}",
+            hint=(f"did you mean {near[0]}? " if near else "")
+            + "a server of your own comes in by `ibench servers add LABEL PATH`",
+        )
+    offer, source = offered[label]
+    return source.install(offer, workspace)

@@ -1,0 +1,120 @@
+"""Fresh data directories: initialised once per build, kept as a template, copied for each sandbox.
+
+What initialising decides for good (page size, undo tablespaces, character set of the system tables) is part of a
+template's key; sizes of redo and buffer pool are not, since a server takes those up when it starts. A template is a
+whole one when it has its name: it is made under another and renamed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from ibench_lib.errors import ServerStartError
+from ibench_lib.servers.build import Build
+
+VERSION_FILE = "version"
+_DATADIR = "datadir"
+_INITIAL_OPTIONS = frozenset(
+    [
+        "character_set_server",
+        "collation_server",
+        "default_time_zone",
+        "innodb_checksum_algorithm",
+        "innodb_data_file_path",
+        "innodb_page_size",
+        "innodb_undo_tablespaces",
+        "lower_case_table_names",
+    ]
+)
+# A server's identity and its keys are its own: it makes new ones when it starts without.
+_PERSONAL = ("auto.cnf", "*.pem")
+
+Initialise = Callable[[Path, Path], None]
+"""Creates an initialised data directory: called with a my.cnf and the directory, which does not exist yet."""
+
+
+def fresh_datadir(build: Build, my_cnf: Path, datadir: Path, templates: Path | None, initialise: Initialise) -> None:
+    """Put an initialised data directory at `datadir`, by a copy where there is something to copy.
+
+    `templates` is the folder of templates; without it the directory is made anew.
+
+    Raises
+    ------
+    ServerStartError : initialising or copying fails, or the template is of another version of the server.
+    """
+    if build.template is not None:
+        _copy(build, build.template, datadir)
+    elif templates is None:
+        initialise(my_cnf, datadir)
+    else:
+        template = _template(build, my_cnf, templates, initialise)
+        made_by = (template / VERSION_FILE).read_text(encoding="utf-8").strip()
+        if made_by != build.version:
+            raise ServerStartError(
+                f"the data directory in {template} was made by {made_by}, and build {build.label} is {build.version}",
+                hint="delete it; it is a template only, and is made again",
+            )
+        _copy(build, template / _DATADIR, datadir)
+
+
+def forget_templates(label: str, templates: Path) -> None:
+    """Delete the templates of a build."""
+    for template in templates.glob(f"{label}@*") if templates.is_dir() else []:
+        shutil.rmtree(template, ignore_errors=True)
+
+
+def _template(build: Build, my_cnf: Path, templates: Path, initialise: Initialise) -> Path:
+    lines = _initial_lines(my_cnf)
+    binary = os.stat(build.command[-1])
+    decisive = [build.command, build.version, binary.st_size, binary.st_mtime_ns, build.options, lines]
+    key = hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:16]
+    template = templates / f"{build.label}@{key}"
+    if template.is_dir():
+        return template
+    templates.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".making-", dir=templates) as name:
+        making = Path(name) / "template"
+        making.mkdir(mode=0o700)
+        cnf = making / "my.cnf"
+        cnf.write_text("\n".join(["[mysqld]", *lines]) + "\n", encoding="utf-8")
+        initialise(cnf, making / _DATADIR)
+        for pattern in _PERSONAL:
+            for path in (making / _DATADIR).glob(pattern):
+                path.unlink()
+        (making / VERSION_FILE).write_text(build.version + "\n", encoding="utf-8")
+        if not template.is_dir():  # another sandbox may have made it in the meantime
+            making.rename(template)
+    return template
+
+
+def _initial_lines(my_cnf: Path) -> list[str]:
+    lines = {}
+    for line in my_cnf.read_text(encoding="utf-8").splitlines():
+        match = re.match(r"\s*([A-Za-z][\w-]*)\s*=", line)
+        key = match[1].replace("-", "_").lower() if match else ""
+        if key in _INITIAL_OPTIONS:
+            lines[key] = line.partition(" #")[0].strip()
+    return [lines[key] for key in sorted(lines)]
+
+
+def _copy(build: Build, template: Path, datadir: Path) -> None:
+    # cp knows reflinks and holes in files, which make this cheap where the file system has them.
+    command = ["cp", "-a", "--no-preserve=ownership", "--reflink=auto", f"{template}/.", str(datadir)]
+    datadir.mkdir(mode=0o700)
+    result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if result.returncode != 0:
+        raise ServerStartError(
+            f"build {build.label}: copying its initialised data directory failed", detail=result.stderr.strip() or None
+        )
+    datadir.chmod(0o700)
+    for pattern in _PERSONAL:
+        for path in datadir.glob(pattern):
+            path.unlink()
