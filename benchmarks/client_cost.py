@@ -33,8 +33,9 @@ from ibench_lib.client.connection import Connection
 from ibench_lib.client.load import Load, Role
 from ibench_lib.client.recorder import SecondRecorder
 from ibench_lib.paths import workspace
-from ibench_lib.servers.find import find_build
-from ibench_lib.servers.sandbox import Address, Sandbox
+from ibench_lib.servers.address import Address
+from ibench_lib.servers.find import find_system
+from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads import insert_benchmark
 from ibench_lib.workloads.insert_benchmark_client import make_role
 from ibench_lib.workloads.insert_benchmark_rows import COLUMNS
@@ -343,7 +344,7 @@ def main() -> None:
     quick = arguments.parse_args().quick
     rounds, for_s = (2, 0.5) if quick else (5, 2.0)
     clients = [client for client in CLIENTS if MySQLdb is not None or not client.startswith("mysqlclient")]
-    build = find_build("system", workspace())
+    build = find_system(workspace())
     results: dict[tuple[str, str], list[Measured]] = {}
     paced_rounds: list[tuple[float, float, float]] = []
     with tempfile.TemporaryDirectory() as scratch:

@@ -10,12 +10,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from ibench_lib.cli_output import err, out, working
-from ibench_lib.errors import IbenchError
+from ibench_lib.errors import IbenchError, UsageError
 from ibench_lib.paths import workspace
-from ibench_lib.servers import catalogue, find, path, registry
+from ibench_lib.servers import catalogue, find, path, registry, remote
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.datadir import forget_templates
 from ibench_lib.servers.inspection import Inspection, inspect, noted_innodb
+from ibench_lib.servers.remote import Remote
 
 app = typer.Typer(invoke_without_command=True)
 
@@ -84,13 +85,40 @@ def servers_install(
 @app.command("add")
 def servers_add(
     label: Annotated[str, typer.Argument(help="What experiments and results shall call it.")],
-    basedir: Annotated[Path, typer.Argument(help="The folder that holds bin/mysqld or sbin/mariadbd.")],
+    basedir: Annotated[Path | None, typer.Argument(help="The folder that holds bin/mysqld or sbin/mariadbd.")] = None,
+    host: Annotated[str, typer.Option("--remote", help="HOST or HOST:PORT of a server that runs elsewhere.")] = "",
+    user: Annotated[str, typer.Option("--user", help="Its user.")] = "root",
+    password_variable: Annotated[
+        str | None, typer.Option("--password-variable", help="Environment variable that has its password.")
+    ] = None,
+    option_file: Annotated[
+        str | None, typer.Option("--option-file", help="A my.cnf whose [client] group has its password.")
+    ] = None,
+    tls_ca: Annotated[str | None, typer.Option("--tls-ca", help="CA file; with it, TLS is spoken.")] = None,
 ) -> None:
-    """Register a server of your own: Percona Server, one you compiled. Boots it once; copies nothing.
+    """Register a server of your own: Percona Server, one you compiled, or one that runs elsewhere.
+
+    A basedir is booted once, and nothing is copied. Of a remote server's password only the place is stored; it needs
+    a user that may create databases, and keeps its own configuration.
 
     [bold]Example:[/] ibench servers add ps-8.0.33 ~/Percona-Server-8.0.33
+    [bold]Example:[/] ibench servers add lab1 --remote lab1:3306 --user ibench --password-variable LAB1_PASSWORD
     """
-    build = path.register(label, basedir, workspace())
+    if bool(basedir) == bool(host):
+        raise UsageError("name either a basedir or, with --remote, a host", hint="ibench servers add --help")
+    if basedir is not None:
+        build: Build | Remote = path.register(label, basedir, workspace())
+    else:
+        if bool(password_variable) == bool(option_file):
+            raise UsageError(
+                "a remote server needs either --password-variable or --option-file",
+                hint="the password itself is never given on the command line, nor stored",
+            )
+        name, _, port = host.partition(":")
+        if port and not port.isdigit():
+            raise UsageError(f"--remote {host}: {port!r} is no port", hint="HOST:PORT, such as lab1:3306")
+        access = remote.Access(name, int(port or 3306), user, password_variable, option_file, tls_ca)
+        build = remote.register(label, access, workspace())
     try:
         found = _inspected(build)
     except IbenchError:
@@ -119,7 +147,7 @@ def servers_check(label: Label = path.LABEL) -> None:
 
 @app.command("remove")
 def servers_remove(label: Label) -> None:
-    """Forget a build, and delete what the project has unpacked of it. A basedir of your own stays as it is.
+    """Forget a build, and delete what the project has unpacked of it. A server of your own stays as it is.
 
     [bold]Example:[/] ibench servers remove mariadb-11.4.5
     """
@@ -128,11 +156,11 @@ def servers_remove(label: Label) -> None:
     out.print(f"removed {escape(label)}")
 
 
-def _inspected(build: Build) -> Inspection:
+def _inspected(build: Build | Remote) -> Inspection:
     with working(f"booting {build.label}"):
         return inspect(build, workspace())
 
 
-def _report(build: Build, found: Inspection) -> None:
+def _report(build: Build | Remote, found: Inspection) -> None:
     what = f"{build.label}: {build.flavour} {found.version}, {found.innodb}, in {build.basedir}"
     out.print(escape(what), soft_wrap=True)

@@ -19,7 +19,7 @@ from ibench_lib import debian
 from ibench_lib.chromium import find_chromium
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import Workspace
-from ibench_lib.servers.find import find_build
+from ibench_lib.servers.find import find_system
 from ibench_lib.servers.flavour import flavour_of
 from ibench_lib.servers.sandbox import MARKER
 
@@ -92,7 +92,7 @@ def _environment(workspace: Workspace) -> Finding:
 
 def _server(workspace: Workspace) -> Finding:
     try:
-        build = find_build("system", workspace)
+        build = find_system(workspace)
     except IbenchError as error:
         return Finding("server", "missing", error.what, error.hint or "ibench servers install")
     return Finding("server", "ok", f"{build.flavour} {build.version} at {build.command[-1]} ({build.source})")
@@ -102,7 +102,7 @@ def _initialiser(workspace: Workspace) -> Finding:
     """MySQL initialises its data directory itself, MariaDB by a script that some packages leave out."""
     name = "server initialiser"
     try:
-        build = find_build("system", workspace)
+        build = find_system(workspace)
         command = flavour_of(build).initialise_command(build, Path("my.cnf"), Path("datadir"), [])
     except IbenchError as error:
         return Finding(name, "missing", error.what, "ibench servers install")

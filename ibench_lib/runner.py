@@ -30,6 +30,8 @@ from ibench_lib.lake import manifest as records
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace, make_run_id
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.plugins import MYROCKS
+from ibench_lib.servers.remote import Remote, RemoteServer
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.step import WorkerState, run_step
 from ibench_lib.step_record import StepMeasured, record_step, rows_added
@@ -39,6 +41,7 @@ from ibench_lib.workloads.settle import settle
 
 DATABASE = "ibench"
 CLOCK_TOLERANCE_S = 1.0
+_DATABASE_EXISTS = 1007
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LIBRARIES = ("duckdb", "numpy", "pyarrow", "pymysql")
 
@@ -54,7 +57,7 @@ class Observer(Protocol):
 
 
 def run_cell(
-    experiment: LoadedExperiment, cell: Cell, build: Build, workspace: Workspace, observer: Observer
+    experiment: LoadedExperiment, cell: Cell, build: Build | Remote, workspace: Workspace, observer: Observer
 ) -> records.Manifest:
     """Make one run. Returns its manifest.
 
@@ -92,18 +95,12 @@ def run_cell(
         host=host_facts(writer.run_dir),
         versions={"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
     )
+    if isinstance(build, Remote):
+        manifest.warnings.append(
+            f"the server, {build.basedir}, is remote: it has its own configuration; host facts are the clients'"
+        )
     records.write_manifest(writer.run_dir, manifest)
-    sandbox = Sandbox(
-        build,
-        workspace.sandbox_dir(run_id),
-        my_cnf,
-        writer.run_dir / "server.log",
-        tcp=options.transport == "tcp",
-        tls=options.transport == "tls",
-        plugins=["ha_rocksdb"] if options.engine == "rocksdb" else [],
-        templates=workspace.datadirs,
-    )
-    run = _Run(manifest, writer, sandbox, origin_ns, observer)
+    run = _Run(manifest, writer, _server(build, options, workspace, writer), origin_ns, observer)
     with _signals_as_interrupts():
         try:
             run.execute(options, steps)
@@ -133,15 +130,37 @@ def run_cell(
     return manifest
 
 
+def _server(
+    build: Build | Remote, options: insert_benchmark.Options, workspace: Workspace, writer: RunWriter
+) -> Sandbox | RemoteServer:
+    if isinstance(build, Remote):
+        return RemoteServer(build)
+    return Sandbox(
+        build,
+        workspace.sandbox_dir(writer.run_dir.name),
+        writer.run_dir / "my.cnf",
+        writer.run_dir / "server.log",
+        tcp=options.transport == "tcp",
+        tls=options.transport == "tls",
+        plugins=[MYROCKS] if options.engine == "rocksdb" else [],
+        templates=workspace.datadirs,
+    )
+
+
 class _Run:
     """The state of one run while it is made."""
 
     def __init__(
-        self, manifest: records.Manifest, writer: RunWriter, sandbox: Sandbox, origin_ns: int, observer: Observer
+        self,
+        manifest: records.Manifest,
+        writer: RunWriter,
+        server: Sandbox | RemoteServer,
+        origin_ns: int,
+        observer: Observer,
     ) -> None:
         self.manifest = manifest
         self.writer = writer
-        self.sandbox = sandbox
+        self.server = server
         self.origin_ns = origin_ns
         self.observer = observer
         self.current_step: str | None = None
@@ -149,7 +168,7 @@ class _Run:
         self._rows_by_table: dict[str, int] = {}
 
     def execute(self, options: insert_benchmark.Options, steps: list[Step]) -> None:
-        with self.sandbox as where:
+        with self.server as where:
             address = where.arguments()
             variables = self._ask_server(address)
             self._create_tables(address, options)
@@ -165,7 +184,7 @@ class _Run:
 
     def _ask_server(self, address: dict[str, Any]) -> dict[str, str]:
         variables = dict(_query(address, "SHOW GLOBAL VARIABLES"))
-        build = self.sandbox.build
+        build = self.server.build
         self.manifest.server = records.ServerRecord(
             flavour=build.flavour,
             version=variables["version"],
@@ -178,7 +197,7 @@ class _Run:
     def _create_tables(self, address: dict[str, Any], options: insert_benchmark.Options) -> None:
         connection = Connection(address, None, timeout_s=60)
         try:
-            connection.query(f"CREATE DATABASE {DATABASE}")
+            self._create_database(connection)
             connection.query(f"USE {DATABASE}")
             for table in insert_benchmark.tables(options):
                 connection.query(insert_benchmark.create_table(table, options))
@@ -187,6 +206,19 @@ class _Run:
             raise RunFailed(f"run {self.manifest.run_id}: creating the tables: {error}") from error
         finally:
             connection.close()
+
+    def _create_database(self, connection: Connection) -> None:
+        try:
+            connection.query(f"CREATE DATABASE {DATABASE}")
+        except StatementError as error:
+            if error.code != _DATABASE_EXISTS:
+                raise
+            raise RunFailed(
+                f"run {self.manifest.run_id}: {self.server.build.label} has a database {DATABASE} already",
+                hint="another run may be using it; what is in it is not touched, so drop it by hand if nobody needs it",
+            ) from error
+        if isinstance(self.server, RemoteServer):
+            self.server.owned.append(DATABASE)
 
     def _step(
         self,
@@ -213,7 +245,7 @@ class _Run:
                 workers=insert_benchmark.workers(options, step),
                 address=address,
                 database=DATABASE,
-                server_alive=self.sandbox.alive,
+                server_alive=self.server.alive,
                 on_progress=progress,
             )
             with _signals_held_back():  # between measured and stored there is no place to stop
@@ -249,7 +281,7 @@ class _Run:
         return type(failure)(
             f"run {self.manifest.run_id}, step {step.name}: {failure.what}",
             hint=f"what was captured is kept in {self.writer.run_dir.name}; its server.log may say more",
-            detail=self.sandbox.log_tail() if lost else None,
+            detail=self.server.log_tail() if lost else None,
         )
 
     def _verify_counts(self, step_id: int, step: Step, address: dict[str, Any], timeout_s: float) -> None:

@@ -10,7 +10,9 @@ from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.runner import Observer, run_cell
+from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
+from ibench_lib.servers.plugins import MYROCKS, require_plugin
 from ibench_lib.servers.sandbox import sweep as sweep_sandboxes
 
 
@@ -46,6 +48,10 @@ def run_experiment(
     """
     cells = experiment.cells()
     builds = {label: find_build(label, workspace) for label in experiment.spec.builds}
+    if experiment.spec.workload.engine == "rocksdb":
+        for build in builds.values():
+            if isinstance(build, Build):  # a remote server has loaded what it has loaded
+                require_plugin(build, MYROCKS)
     fingerprints = []
     for cell in cells:
         build = builds[cell.build]

@@ -10,7 +10,7 @@ from ibench_lib.chromium import find_chromium
 from ibench_lib.paths import Workspace
 from ibench_lib.servers import path, registry
 from ibench_lib.servers.build import Build
-from ibench_lib.servers.find import find_build
+from ibench_lib.servers.find import find_system
 
 # What playwright's driver needs and a bare machine lacks, where tools/provide.py had to unpack it.
 _driver_libraries = debian.library_folders(paths.workspace().build_dir("playwright-libraries"))
@@ -32,7 +32,7 @@ def workspace(tmp_path: Path) -> Workspace:
 @pytest.fixture(scope="session")
 def build() -> Build:
     """The server that experiments call `system`. Without one the tests fail: `make test` brings it."""
-    return find_build("system", paths.workspace())
+    return find_system(paths.workspace())
 
 
 @pytest.fixture(scope="session")

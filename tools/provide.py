@@ -10,8 +10,8 @@ from ibench_lib.chromium import find_chromium, install_chromium
 from ibench_lib.errors import BuildNotFound, IbenchError
 from ibench_lib.paths import workspace
 from ibench_lib.servers import registry
+from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sources.apt import install_mariadb
-from ibench_lib.servers.find import find_build
 
 # tests/conftest.py hands what is unpacked here to the tests
 PLAYWRIGHT_LIBRARIES = "playwright-libraries"
@@ -19,7 +19,7 @@ PLAYWRIGHT_LIBRARIES = "playwright-libraries"
 
 def server() -> None:
     try:
-        find_build("system", workspace())
+        find_system(workspace())
     except BuildNotFound as error:
         if "IBENCH_BASEDIR" in error.what:  # the user has named a server: bringing another would hide the mistake
             raise

@@ -38,9 +38,20 @@ class Build:
     @property
     def release(self) -> tuple[int, int, int]:
         """(10, 11, 19) of 10.11.19-MariaDB."""
-        match = re.match(r"(\d+)\.(\d+)\.(\d+)", self.version)
-        assert match, self.version
-        return int(match[1]), int(match[2]), int(match[3])
+        return release_of(self.version)
+
+
+def release_of(version: str) -> tuple[int, int, int]:
+    """(10, 11, 19) of 10.11.19-MariaDB."""
+    match = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
+    assert match, version
+    return int(match[1]), int(match[2]), int(match[3])
+
+
+def flavour_in(words: str) -> Flavour:
+    """The flavour that a server's own words tell: its `--version` line, or version and version comment."""
+    said = words.lower()
+    return "mariadb" if "mariadb" in said else "percona" if "percona" in said else "mysql"
 
 
 def identify(
@@ -83,6 +94,6 @@ def identify(
             hint="install the package that has this library" if library else "`ibench doctor` says what is missing",
             detail=(answer.stderr or answer.stdout).strip()[-2000:] or None,
         )
-    said = answer.stdout.lower()
-    flavour: Flavour = "mariadb" if "mariadb" in said else "percona" if "percona" in said else "mysql"
-    return Build(label, flavour, match[1], basedir, command, source, dict(environment or {}), options, template)
+    return Build(
+        label, flavour_in(answer.stdout), match[1], basedir, command, source, dict(environment or {}), options, template
+    )

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from ibench_lib.errors import BuildNotFound, IbenchError
 from ibench_lib.paths import Workspace, check_name
-from ibench_lib.servers import path, registry
+from ibench_lib.servers import path, registry, remote
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.remote import Remote
 from ibench_lib.servers.sources import apt
 
 
-def find_build(label: str, workspace: Workspace) -> Build:
-    """The build that an experiment names.
+def find_build(label: str, workspace: Workspace) -> Build | Remote:
+    """The build that an experiment names; a remote server under a label is one, too.
 
     `system` is IBENCH_BASEDIR's, else the first on PATH, else the distribution's, unpacked inside the project; any
     other label is that of a build in data/builds.
@@ -22,26 +23,32 @@ def find_build(label: str, workspace: Workspace) -> Build:
     ------
     NameRefused : the label breaks the name rule.
     BuildNotFound : there is no such build.
-    ServerStartError : it is there and does not run.
+    ServerStartError : it is there and does not run, or the remote server does not answer.
+    UsageError : the remote server's password is not where it should be.
     """
     check_name(label, "build label")
     known = registry.labels(workspace)
     if label == path.LABEL:
-        build = path.system_build() or apt.unpacked_build(workspace)
-        if build is not None:
-            return replace(build, label=path.LABEL)
-        raise BuildNotFound(
-            "no mariadbd or mysqld on PATH, in the system's folders or unpacked from the distribution",
-            hint=f"`ibench servers install` brings MariaDB; or set {path.VARIABLE} to a server's basedir",
-        )
+        return find_system(workspace)
     if label in known:
-        return registry.load(label, workspace)
+        return remote.load(label, workspace) or registry.load(label, workspace)
     near = difflib.get_close_matches(label, [path.LABEL, *known], n=1)
     meant = f"did you mean {near[0]}? " if near else ""
     raise BuildNotFound(
         f"no server build is called {label}; there is {', '.join([path.LABEL, *known])}",
         hint=f"{meant}`ibench servers list` names the builds, and those that `ibench servers install` can bring",
     )
+
+
+def find_system(workspace: Workspace) -> Build:
+    """The build that is called `system`. Raises as `find_build` does."""
+    build = path.system_build() or apt.unpacked_build(workspace)
+    if build is None:
+        raise BuildNotFound(
+            "no mariadbd or mysqld on PATH, in the system's folders or unpacked from the distribution",
+            hint=f"`ibench servers install` brings MariaDB; or set {path.VARIABLE} to a server's basedir",
+        )
+    return replace(build, label=path.LABEL)
 
 
 def labels(workspace: Workspace) -> list[str]:

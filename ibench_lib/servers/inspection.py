@@ -15,9 +15,10 @@ from ibench_lib.errors import ServerStartError
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.counters import Counter, available
+from ibench_lib.servers.plugins import MYROCKS, plugin_path
+from ibench_lib.servers.remote import Remote, RemoteServer
 from ibench_lib.servers.sandbox import Sandbox
 
-MYROCKS = "ha_rocksdb"
 _MY_CNF = "[mysqld]\ninnodb_buffer_pool_size=32M\n"
 
 
@@ -38,28 +39,23 @@ class Inspection:
     counters: dict[str, Counter | None]
 
 
-def inspect(build: Build, workspace: Workspace) -> Inspection:
-    """Boot, ask, stop. What was found is noted for `noted_innodb`.
+def inspect(build: Build | Remote, workspace: Workspace) -> Inspection:
+    """Boot, ask, stop; a remote server is only asked. What was found is noted for `noted_innodb`.
 
     Raises
     ------
     ServerStartError : it does not come up, or does not answer.
     """
     workspace.sandboxes.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".check-", dir=workspace.sandboxes) as name:
-        scratch = Path(name)
-        my_cnf = scratch / "my.cnf"
-        my_cnf.write_text(_MY_CNF, encoding="utf-8")
-        plugins = [MYROCKS] if plugin_path(build, MYROCKS) else []
-        box = Sandbox(
-            build, scratch / "box", my_cnf, scratch / "server.log", plugins=plugins, templates=workspace.datadirs
-        )
-        with box as address:
-            try:
-                with pymysql.connect(**address.arguments()) as connection:
-                    found = _ask(connection)
-            except pymysql.err.MySQLError as error:
-                raise ServerStartError(f"build {build.label} boots, and then does not answer: {error}") from error
+    with (
+        tempfile.TemporaryDirectory(prefix=".check-", dir=workspace.sandboxes) as scratch,
+        _opened(build, Path(scratch), workspace) as address,
+    ):
+        try:
+            with pymysql.connect(**address.arguments()) as connection:
+                found = _ask(connection)
+        except pymysql.err.MySQLError as error:
+            raise ServerStartError(f"build {build.label} boots, and then does not answer: {error}") from error
     note = _note(build, workspace)
     note.parent.mkdir(parents=True, exist_ok=True)
     # The version of the binary, which is what `noted_innodb` can compare without booting it.
@@ -67,7 +63,7 @@ def inspect(build: Build, workspace: Workspace) -> Inspection:
     return found
 
 
-def noted_innodb(build: Build, workspace: Workspace) -> str | None:
+def noted_innodb(build: Build | Remote, workspace: Workspace) -> str | None:
     """What an earlier `inspect` of this very version found of InnoDB; None when there was none."""
     try:
         note = json.loads(_note(build, workspace).read_text(encoding="utf-8"))
@@ -76,17 +72,18 @@ def noted_innodb(build: Build, workspace: Workspace) -> str | None:
         return None
 
 
-def _note(build: Build, workspace: Workspace) -> Path:
+def _note(build: Build | Remote, workspace: Workspace) -> Path:
     return workspace.builds / ".inspected" / f"{build.label}.json"
 
 
-def plugin_path(build: Build, plugin: str) -> Path | None:
-    """The library of a plugin in the build's plugin folder, None where it has none."""
-    named = [option.partition("=")[2] for option in build.options if option.startswith("--plugin-dir=")]
-    folders = [Path(folder) for folder in named] or [
-        build.basedir / folder for folder in ("lib/plugin", "lib/mysql/plugin", "lib64/mysql/plugin")
-    ]
-    return next((path for folder in folders if (path := folder / f"{plugin}.so").is_file()), None)
+def _opened(build: Build | Remote, scratch: Path, workspace: Workspace) -> Sandbox | RemoteServer:
+    if isinstance(build, Remote):
+        return RemoteServer(build)
+    my_cnf = scratch / "my.cnf"
+    my_cnf.write_text(_MY_CNF, encoding="utf-8")
+    plugins = [MYROCKS] if plugin_path(build, MYROCKS) else []
+    log = scratch / "server.log"
+    return Sandbox(build, scratch / "box", my_cnf, log, plugins=plugins, templates=workspace.datadirs)
 
 
 def _ask(connection: Any) -> Inspection:

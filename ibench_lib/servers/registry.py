@@ -81,6 +81,15 @@ def labels(workspace: Workspace) -> list[str]:
     )
 
 
+def source_of(label: str, workspace: Workspace) -> str | None:
+    """Where a build came from; None for a remote server and for what cannot be read."""
+    try:
+        described = json.loads((workspace.build_dir(label) / DESCRIPTION).read_text(encoding="utf-8"))
+        return str(described["source"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def load(label: str, workspace: Workspace) -> Build:
     """The build of that label, asked for its version.
 

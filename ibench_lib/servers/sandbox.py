@@ -18,14 +18,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO
 
 import pymysql
 
 from ibench_lib.errors import IbenchError, ServerStartError
+from ibench_lib.servers.address import LOOPBACK, Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.certificate import make_certificate
 from ibench_lib.servers.datadir import fresh_datadir
@@ -33,34 +33,8 @@ from ibench_lib.servers.flavour import flavour_of
 from ibench_lib.tether import tethered
 
 MARKER = ".ibench-sandbox"
-LOOPBACK = "127.0.0.1"
 _LOG_TAIL_LINES = 15
 _SOCKET_PREFIX = "ibench-"
-
-
-@dataclass(frozen=True)
-class Address:
-    """How to reach a server: by socket; by TCP on the loopback where `port` is set; by TLS where `certificate` is.
-
-    Never printed, never stored: it holds the password.
-    """
-
-    socket: str
-    user: str
-    password: str
-    port: int | None = None
-    certificate: str | None = None
-
-    def __repr__(self) -> str:
-        return f"Address(socket={self.socket!r}, user={self.user!r}, password=***, port={self.port})"
-
-    def arguments(self) -> dict[str, Any]:
-        """Keyword arguments for `pymysql.connect`: by TCP where there is a port."""
-        who = {"user": self.user, "password": self.password}
-        if self.port is not None:
-            tls = {"ssl": {"ca": self.certificate}} if self.certificate else {"ssl_disabled": True}
-            return {"host": LOOPBACK, "port": self.port, **tls, **who}
-        return {"unix_socket": self.socket, **who}
 
 
 class Sandbox:

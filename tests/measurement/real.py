@@ -16,8 +16,9 @@ from ibench_lib.experiment import load_experiment
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.runner import run_cell
+from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
-from ibench_lib.servers.sandbox import Address, Sandbox
+from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.step import WorkerState
 from ibench_lib.workloads.insert_benchmark import Step
 

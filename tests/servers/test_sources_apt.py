@@ -8,9 +8,9 @@ import pytest
 from ibench_lib import debian
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import Workspace
-from ibench_lib.servers.sources.apt import install_mariadb, unpack_mariadb
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.servers.sources.apt import install_mariadb, unpack_mariadb
 
 needs_apt = pytest.mark.skipif(not debian.has_apt(), reason="not Debian or Ubuntu")
 

@@ -67,9 +67,8 @@ def install_mariadb(workspace: Workspace) -> Build:
 def unpacked_build(workspace: Workspace) -> Build | None:
     """The distribution's MariaDB where it has been unpacked inside the project."""
     for label in registry.labels(workspace):
-        build = registry.load(label, workspace)
-        if build.source == _SOURCE and not label.endswith(_WITH_MYROCKS):
-            return build
+        if registry.source_of(label, workspace) == _SOURCE and not label.endswith(_WITH_MYROCKS):
+            return registry.load(label, workspace)
     return None
 
 

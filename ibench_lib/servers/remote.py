@@ -1,0 +1,175 @@
+"""A server that somebody else runs: host, port, user, and where the password is to be found. No lifecycle.
+
+The password itself is never stored: a description names an environment variable or an option file of the user's.
+"""
+
+from __future__ import annotations
+
+import configparser
+import contextlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import pymysql
+
+from ibench_lib.errors import BuildNotFound, ServerStartError, UsageError
+from ibench_lib.paths import Workspace, check_name
+from ibench_lib.servers import registry
+from ibench_lib.servers.address import Address
+from ibench_lib.servers.build import Flavour, flavour_in, release_of
+
+SOURCE = "remote"
+_KEY = "remote"
+_CONNECT_TIMEOUT_S = 10
+
+
+@dataclass(frozen=True)
+class Access:
+    """How to reach a remote server. Exactly one of `password_variable` and `option_file` says where the password is.
+
+    `certificate` is a CA file, by which TLS is spoken; without it the connection is in the clear.
+    """
+
+    host: str
+    port: int
+    user: str
+    password_variable: str | None = None
+    option_file: str | None = None
+    certificate: str | None = None
+
+    def address(self) -> Address:
+        """With the password, read now.
+
+        Raises
+        ------
+        UsageError : there is none where it should be.
+        """
+        return Address(None, self.user, self._password(), self.port, self.certificate, self.host)
+
+    def _password(self) -> str:
+        if self.password_variable is not None:
+            password = os.environ.get(self.password_variable)
+            if password is None:
+                raise UsageError(
+                    f"the environment variable {self.password_variable}, which has the password for "
+                    f"{self.user}@{self.host}, is not set",
+                    hint=f"export {self.password_variable}=... in the shell that runs ibench",
+                )
+            return password
+        file = Path(str(self.option_file)).expanduser()
+        parser = configparser.RawConfigParser(allow_no_value=True, strict=False, inline_comment_prefixes=None)
+        try:
+            parser.read_string(file.read_text(encoding="utf-8"), source=str(file))
+            return parser.get("client", "password").strip("'\"")
+        except (OSError, UnicodeDecodeError, configparser.Error) as error:
+            raise UsageError(
+                f"{file} has no password for {self.user}@{self.host}: {error.__class__.__name__}",
+                hint="it needs a group [client] with a line password=...",
+            ) from error
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A remote server under a label, as it answered. `flavour` and `version` mean what they mean of a `Build`."""
+
+    label: str
+    flavour: Flavour
+    version: str
+    access: Access
+    source: Literal["remote"] = "remote"
+
+    @property
+    def basedir(self) -> str:
+        """Where it is, for people: host:port."""
+        return f"{self.access.host}:{self.access.port}"
+
+    @property
+    def release(self) -> tuple[int, int, int]:
+        """(10, 11, 19) of 10.11.19-MariaDB."""
+        return release_of(self.version)
+
+
+class RemoteServer:
+    """Context manager with the interface of a `Sandbox`. Databases in `owned` are dropped when it closes."""
+
+    def __init__(self, remote: Remote) -> None:
+        self.build = remote
+        self.owned: list[str] = []
+
+    def __enter__(self) -> Address:
+        return self.build.access.address()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for database in self.owned:
+            with (
+                contextlib.suppress(pymysql.err.MySQLError, OSError),
+                _connect(self.build.access.address()) as connection,
+                connection.cursor() as cursor,
+            ):
+                cursor.execute(f"DROP DATABASE {check_name(database, 'database')}")
+
+    def alive(self) -> bool:
+        """We have no process to look at; a lost connection says when it is gone."""
+        return True
+
+    def log_tail(self) -> str:
+        """Its error log is not ours to read."""
+        return ""
+
+
+def register(label: str, access: Access, workspace: Workspace) -> Remote:
+    """Give a remote server a label.
+
+    Raises
+    ------
+    BuildNotFound : the label is taken.
+    ServerStartError, UsageError : it does not answer, or refuses us.
+    """
+    check_name(label, "build label")
+    if label == "system" or label in registry.labels(workspace):
+        raise BuildNotFound(
+            f"a build called {label} is there already", hint=f"another label, or `ibench servers remove {label}` first"
+        )
+    remote = _ask(label, access)
+    with registry.arriving(workspace) as root:
+        (root / registry.DESCRIPTION).write_text(json.dumps({_KEY: asdict(access)}, indent=1) + "\n", encoding="utf-8")
+        os.rename(root, workspace.build_dir(label))
+    return remote
+
+
+def load(label: str, workspace: Workspace) -> Remote | None:
+    """The remote server of that label; None where the label is a build's.
+
+    Raises
+    ------
+    ServerStartError, UsageError : it does not answer, or refuses us.
+    """
+    try:
+        described = json.loads((workspace.build_dir(label) / registry.DESCRIPTION).read_text(encoding="utf-8"))
+        access = Access(**described[_KEY])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # whatever else it is, the registry says
+    return _ask(label, access)
+
+
+def _ask(label: str, access: Access) -> Remote:
+    try:
+        with _connect(access.address()) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT @@version, @@version_comment")
+            version, comment = (str(value) for value in cursor.fetchone())
+    except (pymysql.err.MySQLError, OSError) as error:
+        raise ServerStartError(
+            f"build {label}: {access.user}@{access.host}:{access.port} does not let us in: {error}",
+            hint="check host, port, user, and that the password is where the build says",
+        ) from error
+    return Remote(label, flavour_in(f"{version} {comment}"), version, access)
+
+
+def _connect(address: Address) -> Any:
+    return pymysql.connect(**address.arguments(), connect_timeout=_CONNECT_TIMEOUT_S, read_timeout=60)
