@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo posts test check fix lab clean env server chromium lock
+.PHONY: help demo posts test test-builds check fix lab clean env server chromium lock
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: server ## run the small benchmark on a real server and build its post
 	@$(BIN)/ibench run experiments/demo.yaml
@@ -17,6 +17,9 @@ posts: env ## build every post in papermill_params/
 
 test: server chromium ## run all tests
 	@$(BIN)/python -m pytest
+
+test-builds: server ## bring every server build from its registry and run on it
+	@$(BIN)/python -m pytest -m registries tests/builds
 
 check: env ## lint, format, types, docs, import rules; changes nothing
 	@$(BIN)/ruff check .
@@ -36,7 +39,7 @@ lab: env ## open JupyterLab on the notebooks
 	@$(BIN)/jupyter lab notebooks
 
 clean: ## remove caches and built posts; never a measurement in data/runs
-	@rm -rf data/posts data/builds/.arriving-* .mypy_cache .ruff_cache .pytest_cache
+	@rm -rf data/posts data/builds/.arriving-* data/builds/.datadirs .mypy_cache .ruff_cache .pytest_cache
 	@find . -path ./.venv -prune -o -path ./data -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 env: ## make the Python environment in .venv

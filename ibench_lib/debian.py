@@ -20,7 +20,7 @@ from ibench_lib.errors import IbenchError
 _TIMEOUT_S = 900
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # `env` sets these on the far side of sudo, too. dpkg refuses to work when PATH lacks the sbin folders.
-_ENV = ["env", f"PATH={_PATH}", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C"]
+_ENV = ["/usr/bin/env", f"PATH={_PATH}", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C"]
 _OPTIONS = ["-q", "-y", "--no-install-recommends", "-o", "Dpkg::Use-Pty=0", "-o", "DPkg::Lock::Timeout=120"]
 # What every Debian checks its own archive by.
 _DEBIAN_KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")

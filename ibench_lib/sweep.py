@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from ibench_lib.errors import LakeError
+from ibench_lib.errors import ExperimentError, LakeError
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.paths import Workspace
@@ -13,7 +13,9 @@ from ibench_lib.runner import Observer, run_cell
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.plugins import MYROCKS, require_plugin
+from ibench_lib.servers.remote import Remote
 from ibench_lib.servers.sandbox import sweep as sweep_sandboxes
+from ibench_lib.workloads.insert_benchmark import Options
 
 
 class SweepObserver(Observer, Protocol):
@@ -48,10 +50,8 @@ def run_experiment(
     """
     cells = experiment.cells()
     builds = {label: find_build(label, workspace) for label in experiment.spec.builds}
-    if experiment.spec.workload.engine == "rocksdb":
-        for build in builds.values():
-            if isinstance(build, Build):  # a remote server has loaded what it has loaded
-                require_plugin(build, MYROCKS)
+    for build in builds.values():
+        _check_fit(build, experiment.spec.workload)
     fingerprints = []
     for cell in cells:
         build = builds[cell.build]
@@ -70,6 +70,18 @@ def run_experiment(
         observer.cell_ends(cell, manifest)
         result.made.append(manifest)
     return result
+
+
+def _check_fit(build: Build | Remote, workload: Options) -> None:
+    if isinstance(build, Remote):
+        spoken = "tls" if build.access.certificate else "tcp"
+        if workload.transport != spoken:
+            raise ExperimentError(
+                f"build {build.label} is remote and reached by {spoken}, not by the workload's {workload.transport}",
+                hint=f"write `transport: {spoken}` into the workload",
+            )
+    elif workload.engine == "rocksdb":  # a remote server has loaded what it has loaded
+        require_plugin(build, MYROCKS)
 
 
 def complete_runs(workspace: Workspace) -> dict[str, str]:

@@ -8,9 +8,10 @@ import pytest
 from ibench_lib import debian, paths
 from ibench_lib.chromium import find_chromium
 from ibench_lib.paths import Workspace
-from ibench_lib.servers import path, registry
+from ibench_lib.servers import path
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_system
+from ibench_lib.servers.sources import apt
 
 # What playwright's driver needs and a bare machine lacks, where tools/provide.py had to unpack it.
 _driver_libraries = debian.library_folders(paths.workspace().build_dir("playwright-libraries"))
@@ -18,9 +19,8 @@ if _driver_libraries:
     os.environ["LD_LIBRARY_PATH"] = ":".join(map(str, _driver_libraries))
 
 # A server unpacked in the project is the one to test with in workspaces elsewhere, too.
-_unpacked_labels = registry.labels(paths.workspace())
-if _unpacked_labels and path.system_build() is None:
-    os.environ[path.VARIABLE] = str(paths.workspace().build_dir(_unpacked_labels[0]))
+if path.system_build() is None and (_unpacked := apt.unpacked_build(paths.workspace())) is not None:
+    os.environ[path.VARIABLE] = str(paths.workspace().build_dir(_unpacked.label))
 
 
 @pytest.fixture

