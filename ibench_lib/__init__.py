@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from ibench_lib.lake.reader import lake as open_lake
     from ibench_lib.lake.reader import question, questions, sql
-    from ibench_lib.sections import each, facts, provenance, sentence
+    from ibench_lib.sections import each, facts, provenance, sentence, warnings
     from ibench_lib.selection import choose
     from ibench_lib.tables import (
         absolute_throughput,
@@ -66,11 +66,12 @@ __all__ = [
     "sla_table",
     "sql",
     "step_metrics_table",
+    "warnings",
 ]
 
 _HOMES = {
     "lake.reader": ("open_lake", "question", "questions", "sql"),
-    "sections": ("each", "facts", "provenance", "sentence"),
+    "sections": ("each", "facts", "provenance", "sentence", "warnings"),
     "selection": ("choose",),
     "charts": tuple(name for name in __all__ if name.endswith("_chart")),
     "tables": tuple(name for name in __all__ if name.endswith(("_table", "_throughput"))),

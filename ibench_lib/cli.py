@@ -13,7 +13,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ibench_lib import cli_servers, doctor, post
+from ibench_lib import cli_config, cli_servers, doctor, post
 from ibench_lib.cli_output import err, out, working
 from ibench_lib.errors import IbenchError
 from ibench_lib.experiment import load_experiment
@@ -30,6 +30,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.add_typer(cli_servers.app, name="servers")
+app.add_typer(cli_config.app, name="config")
 
 
 class Format(StrEnum):

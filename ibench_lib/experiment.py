@@ -16,8 +16,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
 from ibench_lib import strict_yaml
-from ibench_lib.cnf import ServerConfig, resolve
-from ibench_lib.errors import ExperimentError
+from ibench_lib.cnf import ServerConfig, complete, resolve
+from ibench_lib.errors import ConfigError, ExperimentError
 from ibench_lib.paths import NAME_RULE, check_name
 from ibench_lib.workloads.insert_benchmark import PRESET_SETUPS, Options, Setup
 
@@ -32,16 +32,29 @@ _SetupChoice = Annotated[
 
 
 class Config(BaseModel):
-    """One my.cnf variant: a name for results, and the fragments it is made of, base first."""
+    """One my.cnf variant: a name for results, and the fragments it is made of, base first, or a complete my.cnf.
+
+    `my_cnf` is a path, relative to the experiment file.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     name: Name
-    fragments: Annotated[list[Name], Field(min_length=1)]
+    fragments: Annotated[list[Name], Field(min_length=1)] | None = None
+    my_cnf: Annotated[str, Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Config:
+        if (self.fragments is None) == (self.my_cnf is None):
+            raise ValueError(f"config {self.name!r} needs either fragments or my_cnf")
+        return self
 
 
 class Experiment(BaseModel):
-    """What to run: builds x configs x setups x repeats, all with one workload."""
+    """What to run: builds x configs x setups x repeats, all with one workload.
+
+    `configs_folder` is a folder of the user's own fragments, relative to the experiment file.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -50,6 +63,7 @@ class Experiment(BaseModel):
     configs: Annotated[list[Config], Field(min_length=1)]
     setups: Annotated[list[_SetupChoice], Field(min_length=1)]
     workload: Options
+    configs_folder: Annotated[str, Field(min_length=1)] | None = None
     scale: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 1.0
     repeats: Annotated[int, Field(ge=1, le=1000)] = 1
 
@@ -96,11 +110,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class LoadedExperiment:
-    """An experiment with its file's name (without suffix) and text."""
+    """An experiment with its file's name (without suffix) and text, and the folder that it lies in."""
 
     name: str
     text: str
     spec: Experiment
+    folder: Path
 
     def cells(self) -> list[Cell]:
         """All cells, repeats outermost, so that repeats of one cell are spread over the experiment's time."""
@@ -119,7 +134,7 @@ class LoadedExperiment:
             "build": cell.build,
             "server_version": server_version,
             "config": cell.config.name,
-            "options": [[option.key, option.value] for option in config.options.values()],
+            "options": [[option.key, option.value] for option in config.options],
             "setup": cell.setup.model_dump(),
             "workload": self.spec.workload.model_dump(),
             "scale": self.spec.scale,
@@ -127,9 +142,15 @@ class LoadedExperiment:
         }
         return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
 
-    def server_config(self, cell: Cell, flavour: str) -> ServerConfig:
-        """The cell's my.cnf for a build of `flavour`."""
-        return resolve(cell.config.fragments, flavour, self.spec.scale)
+    def server_config(self, cell: Cell, flavour: str, release: tuple[int, int, int]) -> ServerConfig:
+        """The cell's my.cnf for a build of that flavour and release. Raises ConfigError where there is none."""
+        scale = self.spec.scale
+        if cell.config.my_cnf is not None:
+            return complete(self.folder / Path(cell.config.my_cnf).expanduser(), flavour, release, scale)
+        own = None if self.spec.configs_folder is None else self.folder / Path(self.spec.configs_folder).expanduser()
+        if own is not None and not own.is_dir():
+            raise ConfigError(f"configs_folder: there is no folder {own}")
+        return resolve(cell.config.fragments or [], flavour, release, scale, own)
 
 
 def load_experiment(path: Path) -> LoadedExperiment:
@@ -142,4 +163,4 @@ def load_experiment(path: Path) -> LoadedExperiment:
     if path.suffix not in (".yaml", ".yml"):
         raise ExperimentError(f"{path}: an experiment is a .yaml file")
     spec, text = strict_yaml.load(path, Experiment, ExperimentError)
-    return LoadedExperiment(check_name(re.sub(r"\s+", "-", path.stem), "experiment"), text, spec)
+    return LoadedExperiment(check_name(re.sub(r"\s+", "-", path.stem), "experiment"), text, spec, path.parent)

@@ -24,6 +24,8 @@ from ibench_lib.capture.history_list import HistoryListSampler
 from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.client.connection import Connection
 from ibench_lib.client.wire import ConnectionLost, StatementError
+from ibench_lib.cnf import ServerConfig
+from ibench_lib.cnf_check import check, not_in_force
 from ibench_lib.errors import IbenchError, Interrupted, RunFailed, ServerLost
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake import manifest as records
@@ -33,6 +35,7 @@ from ibench_lib.servers.build import Build
 from ibench_lib.servers.plugins import MYROCKS
 from ibench_lib.servers.remote import Remote, RemoteServer
 from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.servers.variables import known_options
 from ibench_lib.step import WorkerState, run_step
 from ibench_lib.step_record import StepMeasured, record_step, rows_added
 from ibench_lib.workloads import insert_benchmark
@@ -67,7 +70,8 @@ def run_cell(
     RunFailed : a step failed; the run is kept as failed.
     Interrupted : Ctrl-C or SIGTERM; the run is kept as interrupted.
     """
-    config = experiment.server_config(cell, build.flavour)
+    config = experiment.server_config(cell, build.flavour, build.release)
+    skipped = check(build, config) if isinstance(build, Build) else []
     origin_ns, origin_wall = time.monotonic_ns(), datetime.now(UTC)
     run_id = make_run_id(experiment.name, cell.setup.name, cell.dbms, cell.repeat, origin_wall)
     options = experiment.spec.workload
@@ -91,7 +95,13 @@ def run_cell(
         ),
         workload=insert_benchmark.describe(options, cell.setup, steps),
         scale=experiment.spec.scale,
-        config=records.ConfigRecord(my_cnf=config.render(), fragments=config.fragments),
+        config=records.ConfigRecord(
+            my_cnf=config.render(),
+            fragments=config.fragments,
+            options=[records.OptionRecord(**asdict(option)) for option in config.options],
+            skipped=skipped,
+            dropped=list(config.dropped),
+        ),
         host=host_facts(writer.run_dir),
         versions={"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
     )
@@ -100,7 +110,9 @@ def run_cell(
             f"the server, {build.basedir}, is remote: it has its own configuration; host facts are the clients'"
         )
     records.write_manifest(writer.run_dir, manifest)
-    run = _Run(manifest, writer, _server(build, options, workspace, writer), origin_ns, observer)
+    manifest.warnings += [f"skipped, since this server does not know it: {line}" for line in skipped]
+    manifest.warnings += [f"left out, since a sandbox decides it: {line}" for line in config.dropped]
+    run = _Run(manifest, config, writer, _server(build, options, workspace, writer), origin_ns, observer)
     with _signals_as_interrupts():
         try:
             run.execute(options, steps)
@@ -153,12 +165,14 @@ class _Run:
     def __init__(
         self,
         manifest: records.Manifest,
+        config: ServerConfig,
         writer: RunWriter,
         server: Sandbox | RemoteServer,
         origin_ns: int,
         observer: Observer,
     ) -> None:
         self.manifest = manifest
+        self.config = config
         self.writer = writer
         self.server = server
         self.origin_ns = origin_ns
@@ -191,6 +205,8 @@ class _Run:
             version_comment=variables["version_comment"],
             variables=variables,
         )
+        known = known_options(build) if isinstance(build, Build) else None
+        self.manifest.warnings += not_in_force(self.config, known, variables)
         records.write_manifest(self.writer.run_dir, self.manifest)
         return variables
 

@@ -123,6 +123,20 @@ def provenance(runs: pl.DataFrame) -> Html:
     return Html("".join(f"<p>{html.escape(line)}</p>" for line in said))
 
 
+def warnings(runs: pl.DataFrame) -> Html:
+    """What the runs warn of (`selected_runs`), each warning once with the results that it is about."""
+    about: dict[str, list[str]] = {}
+    for run in runs.select("dbms", "warnings").to_dicts():
+        for warning in run["warnings"] or []:
+            dbms = about.setdefault(warning, [])
+            if run["dbms"] not in dbms:
+                dbms.append(run["dbms"])
+    if not about:
+        return sentence("No run has a warning.")
+    lines = (f"<li>{html.escape(warning)} ({html.escape(', '.join(dbms))})</li>" for warning, dbms in about.items())
+    return Html(f"<p>Warnings of the runs:</p><ul>{''.join(lines)}</ul>")
+
+
 def facts(frame: pl.DataFrame, metrics: Iterable[str]) -> Html:
     """The highest and lowest dbms of each setup and step for some metrics (`highlights`), as a list of sentences."""
     wanted = list(metrics)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from ibench_lib.cnf_check import check
 from ibench_lib.errors import ExperimentError, LakeError
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake.manifest import Manifest, read_manifest
@@ -55,7 +56,9 @@ def run_experiment(
     fingerprints = []
     for cell in cells:
         build = builds[cell.build]
-        config = experiment.server_config(cell, build.flavour)
+        config = experiment.server_config(cell, build.flavour, build.release)
+        if isinstance(build, Build):
+            check(build, config)
         fingerprints.append(experiment.fingerprint(cell, build.version, config))
     done = {} if again else complete_runs(workspace)
     sweep_sandboxes(workspace.sandboxes)

@@ -2,8 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib.cnf import parse, resolve
+from ibench_lib.cnf import ServerConfig, complete, names, resolve
 from ibench_lib.errors import ConfigError, NameRefused
+from ibench_lib.option_file import parse
 
 
 def fragments(tmp_path: Path, **files: str) -> Path:
@@ -12,14 +13,18 @@ def fragments(tmp_path: Path, **files: str) -> Path:
     return tmp_path
 
 
+def values(config: ServerConfig) -> dict[str, str | None]:
+    return {option.key: option.value for option in config.options}
+
+
 def test_deltas_win_and_every_line_says_where_it_comes_from(tmp_path: Path) -> None:
     folder = fragments(
         tmp_path,
         base="[mysqld]\n# why\ninnodb-io-capacity = 100\nskip_log_bin\nsync_binlog=0 # fast\n",
         delta="[mysqld]\ninnodb_io_capacity=200\n",
     )
-    config = resolve(["base", "delta"], "mariadb", 1.0, folder)
-    assert {key: option.value for key, option in config.options.items()} == {
+    config = resolve(["base", "delta"], "mariadb", (10, 11, 19), 1.0, folder)
+    assert values(config) == {
         "skip_log_bin": None,
         "sync_binlog": "0",
         "innodb_io_capacity": "200",
@@ -28,27 +33,76 @@ def test_deltas_win_and_every_line_says_where_it_comes_from(tmp_path: Path) -> N
     assert lines[0] == "[mysqld]"
     assert lines[-1].split() == ["innodb_io_capacity=200", "#", "delta.cnf:2"]
     assert parse(config.render(), "again")[-1].value == "200", "what is rendered can be read"
+    assert set(config.fragments) == {"base.cnf", "delta.cnf"}
 
 
-def test_the_flavours_own_fragment_goes_before_the_common_one(tmp_path: Path) -> None:
-    folder = fragments(tmp_path, base="[mysqld]\na=1\n", base__mysql="[mysqld]\na=2\n")
-    assert resolve(["base"], "mysql", 1.0, folder).options["a"].value == "2"
-    assert resolve(["base"], "mariadb", 1.0, folder).options["a"].value == "1"
+def test_the_most_specific_file_for_a_build_is_taken(tmp_path: Path) -> None:
+    folder = fragments(
+        tmp_path,
+        base="[mysqld]\na=common\n",
+        base__mysql="[mysqld]\na=mysql\n",
+        **{"base__mysql-5": "[mysqld]\na=mysql 5\n"},
+    )
+    (folder / "base.mysql-5.6.cnf").write_text("[mysqld]\na=mysql 5.6\n")
+
+    def taken(flavour: str, *release: int) -> str | None:
+        return resolve(["base"], flavour, (release[0], release[1], 0), 1.0, folder).value("a")
+
+    assert taken("mysql", 5, 6) == "mysql 5.6"
+    assert taken("mysql", 5, 7) == "mysql 5"
+    assert taken("mysql", 8, 0) == taken("percona", 8, 0) == "mysql"
+    assert taken("mariadb", 10, 11) == "common"
+    (folder / "base.percona.cnf").write_text("[mysqld]\na=percona\n")
+    assert taken("percona", 8, 0) == "percona"
 
 
-def test_sizes_shrink_with_the_scale_down_to_a_floor(tmp_path: Path) -> None:
+def test_a_folder_of_ones_own_goes_before_the_built_in_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "a13.cnf").write_text("[mysqld]\ninnodb_max_purge_lag=7\n")
+    config = resolve(["cy10a", "a13"], "mariadb", (10, 11, 19), 1.0, tmp_path / "own")
+    assert config.value("innodb_max_purge_lag") == "7"
+    assert config.value("innodb_max_purge_lag_delay") is None
+    assert config.value("sync_binlog") == "0", "the base is the built-in one"
+    assert [path.parent.name for path in names(tmp_path / "own")["a13"]] == ["own", "configs"]
+
+
+def test_sizes_shrink_with_the_scale_down_to_a_floor_and_both_values_are_kept(tmp_path: Path) -> None:
     folder = fragments(
         tmp_path,
         base="[mysqld]\ninnodb_buffer_pool_size=80G\ninnodb_max_purge_lag=50000\ninnodb_io_capacity=10000\n",
     )
-    small = resolve(["base"], "mysql", 0.002, folder).options
-    assert small["innodb_buffer_pool_size"].value == str(163 << 20)  # 163.84M, in whole M
-    assert "80G at scale 0.002" in small["innodb_buffer_pool_size"].origin
-    assert small["innodb_max_purge_lag"].value == "100"
-    assert small["innodb_io_capacity"].value == "10000"
-    tiny = resolve(["base"], "mysql", 1e-9, folder).options
-    assert tiny["innodb_buffer_pool_size"].value == str(24 << 20)
-    assert tiny["innodb_max_purge_lag"].value == "1"
+    small = resolve(["base"], "mysql", (8, 0, 33), 0.001, folder)
+    assert small.value("innodb_buffer_pool_size") == str(81 << 20)  # 81.92M, in whole M
+    pool = next(option for option in small.options if option.key == "innodb_buffer_pool_size")
+    assert (pool.full_value, pool.origin) == ("80G", "base.cnf:2")
+    assert "scaled from 80G" in small.render()
+    assert small.value("innodb_max_purge_lag") == "50"
+    assert small.value("innodb_io_capacity") == "10000"
+    tiny = resolve(["base"], "mysql", (8, 0, 33), 1e-9, folder)
+    assert tiny.value("innodb_buffer_pool_size") == str(24 << 20)
+    assert tiny.value("innodb_max_purge_lag") == "1"
+    assert resolve(["base"], "mysql", (8, 0, 33), 1.0, folder).options[0].full_value is None
+
+
+@pytest.mark.parametrize(("scale", "pool"), [(0.002, 128 << 20), (0.01, 768 << 20), (0.02, 2 << 30), (0.0125, 1 << 30)])
+def test_a_scaled_buffer_pool_is_one_that_mysql_does_not_round(tmp_path: Path, scale: float, pool: int) -> None:
+    folder = fragments(tmp_path, base="[mysqld]\ninnodb_buffer_pool_size=80G\n")
+    assert resolve(["base"], "mysql", (8, 0, 33), scale, folder).value("innodb_buffer_pool_size") == str(pool)
+
+
+def test_a_group_of_redo_files_shrinks_as_one(tmp_path: Path) -> None:
+    folder = fragments(tmp_path, base="[mysqld]\ninnodb_log_file_size=4G\ninnodb_log_files_in_group=32\n")
+
+    def total(scale: float) -> tuple[int, int]:
+        config = resolve(["base"], "mysql", (5, 6, 24), scale, folder)
+        return (
+            int(config.value("innodb_log_file_size") or 0) >> 20,
+            int(config.value("innodb_log_files_in_group") or 0),
+        )
+
+    assert total(0.01) == (40, 32)  # 1.25G of 128G
+    assert total(0.0005) == (4, 16)  # 64M of 65.5M: files of the least size, and fewer of them
+    assert total(1e-9) == (4, 2)
 
 
 @pytest.mark.parametrize(
@@ -57,27 +111,60 @@ def test_sizes_shrink_with_the_scale_down_to_a_floor(tmp_path: Path) -> None:
         ("[mysqld]\ninit-file=/tmp/x.sql\n", "f.cnf:2: init_file is set by the sandbox"),
         ("[mysqld]\nloose_plugin_load=x.so\n", "f.cnf:2: loose_plugin_load is set by the sandbox"),
         ("[mysqld]\ndatadir=/var/lib/mysql\n", "f.cnf:2: datadir is set by the sandbox"),
-        ("[client]\nuser=root\n", "f.cnf:1: group [client] is not used here"),
-        ("a=1\n", "f.cnf:1: not an option of a [mysqld] group"),
-        ("[mysqld]\n=1\n", "f.cnf:2: not an option"),
+        ("[client]\nuser=root\n", "f.cnf:2: group [client] is not used here"),
+        ('[mysqld]\nsql_mode="a\\nplugin_load=x.so"\n', "f.cnf:2: the value of sql_mode has a line break"),
+        ("a=1\n", "f.cnf:1: a stands before the first [group]"),
     ],
 )
-def test_lines_that_cannot_be_used_are_refused_with_file_and_line(text: str, words: str) -> None:
+def test_lines_that_cannot_be_used_are_refused_with_file_and_line(tmp_path: Path, text: str, words: str) -> None:
+    folder = fragments(tmp_path, f=text)
     with pytest.raises(ConfigError) as caught:
-        parse(text, "f.cnf")
+        resolve(["f"], "mysql", (8, 0, 33), 1.0, folder)
     assert words in caught.value.what
+
+
+def test_a_complete_my_cnf_is_taken_as_it_is_less_what_a_sandbox_decides(tmp_path: Path) -> None:
+    path = tmp_path / "prod.cnf"
+    path.write_text(
+        "[client]\npassword=secret\n[mysqld]\ndatadir=/var/lib/mysql\nmax_connections=5\nmax-connections = 9\n"
+        "[mariadb-10.11]\ninnodb_io_capacity=7\n[mariadb-10.6]\ninnodb_io_capacity=8\n"
+    )
+    config = complete(path, "mariadb", (10, 11, 19), 1.0)
+    assert values(config) == {"max_connections": "9", "innodb_io_capacity": "7"}
+    assert config.dropped == ("prod.cnf:4: datadir=/var/lib/mysql",)
+    assert "secret" not in config.render() + str(config.fragments)
+    assert values(complete(path, "mysql", (8, 0, 33), 1.0)) == {"max_connections": "9"}
+    path.write_text("[mysqld]\nplugin-load-add=evil.so\n")
+    with pytest.raises(ConfigError, match=r"prod\.cnf:2: plugin_load_add runs or loads code"):
+        complete(path, "mysql", (8, 0, 33), 1.0)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        complete(tmp_path / "none.cnf", "mysql", (8, 0, 33), 1.0)
+
+
+def test_loose_and_plain_are_one_option_and_some_options_add_up(tmp_path: Path) -> None:
+    folder = fragments(
+        tmp_path,
+        base="[mysqld]\na=1\nperformance-schema-instrument='wait/%=ON'\n",
+        delta="[mysqld]\nloose-a=2\nperformance_schema_instrument=stage/%=OFF\n",
+    )
+    config = resolve(["base", "delta"], "mysql", (8, 0, 33), 1.0, folder)
+    assert [(option.key, option.value) for option in config.options] == [
+        ("performance_schema_instrument", "wait/%=ON"),
+        ("loose_a", "2"),
+        ("performance_schema_instrument", "stage/%=OFF"),
+    ]
 
 
 def test_unknown_and_hostile_names(tmp_path: Path) -> None:
     folder = fragments(tmp_path, base="[mysqld]\n")
     with pytest.raises(ConfigError, match="no configuration 'bse'") as caught:
-        resolve(["bse"], "mysql", 1.0, folder)
+        resolve(["bse"], "mysql", (8, 0, 33), 1.0, folder)
     assert "base" in (caught.value.hint or "")
     with pytest.raises(NameRefused):
-        resolve(["../base"], "mysql", 1.0, folder)
+        resolve(["../base"], "mysql", (8, 0, 33), 1.0, folder)
 
 
 def test_a_scaled_size_that_is_none_is_refused(tmp_path: Path) -> None:
     folder = fragments(tmp_path, base="[mysqld]\ninnodb_buffer_pool_size=lots\n")
     with pytest.raises(ConfigError, match=r"base\.cnf:2: innodb_buffer_pool_size is scaled and needs a size"):
-        resolve(["base"], "mysql", 0.5, folder)
+        resolve(["base"], "mysql", (8, 0, 33), 0.5, folder)

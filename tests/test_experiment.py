@@ -42,7 +42,7 @@ def test_the_fingerprint_covers_what_decides_a_run_and_nothing_else(tmp_path: Pa
     def fingerprint(text: str, version: str = "10.11.19") -> str:
         loaded = load(tmp_path, text)
         cell = loaded.cells()[0]
-        return loaded.fingerprint(cell, version, loaded.server_config(cell, "mariadb"))
+        return loaded.fingerprint(cell, version, loaded.server_config(cell, "mariadb", (10, 11, 19)))
 
     first = fingerprint(TEXT)
     assert fingerprint("# a comment\n" + TEXT.replace("two by two", "another title")) == first
@@ -51,7 +51,10 @@ def test_the_fingerprint_covers_what_decides_a_run_and_nothing_else(tmp_path: Pa
     assert fingerprint(TEXT.replace("name: base, fragments: [cy10a]", "name: base, fragments: [cy10a, p1]")) != first
     assert fingerprint(TEXT, "10.11.20") != first
     loaded = load(tmp_path)
-    by_cell = {loaded.fingerprint(cell, "1.0.0", loaded.server_config(cell, "mariadb")) for cell in loaded.cells()}
+    by_cell = {
+        loaded.fingerprint(cell, "1.0.0", loaded.server_config(cell, "mariadb", (10, 11, 19)))
+        for cell in loaded.cells()
+    }
     assert len(by_cell) == 16
 
 
@@ -91,5 +94,23 @@ def test_the_experiments_of_this_repository_load() -> None:
     for path in files:
         loaded = load_experiment(path)
         for cell in loaded.cells():
-            for flavour in ("mariadb", "mysql"):
-                assert loaded.server_config(cell, flavour).options
+            for flavour, release in (("mariadb", (10, 11, 19)), ("mysql", (8, 0, 33))):
+                assert loaded.server_config(cell, flavour, release).options
+
+
+def test_a_config_is_made_of_fragments_or_is_a_complete_my_cnf(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "mine.cnf").write_text("[mysqld]\nmax_connections=7\n")
+    (tmp_path / "prod.cnf").write_text("[mysqld]\nmax_connections=8\n")
+    head, _, rest = TEXT.partition("configs:\n")
+    configs = "configs_folder: own\nconfigs:\n  - {name: a, fragments: [mine]}\n  - {name: b, my_cnf: prod.cnf}\n"
+    text = head + configs + rest[rest.index("setups:") :]
+    loaded = load(tmp_path, text)
+    found = {
+        cell.config.name: loaded.server_config(cell, "mysql", (8, 0, 33)).value("max_connections")
+        for cell in loaded.cells()
+    }
+    assert found == {"a": "7", "b": "8"}
+    with pytest.raises(ExperimentError) as caught:
+        load(tmp_path, text.replace("my_cnf: prod.cnf", "my_cnf: prod.cnf, fragments: [mine]"))
+    assert "either fragments or my_cnf" in (caught.value.detail or caught.value.what)

@@ -52,9 +52,19 @@ class ServerRecord(_Model):
     )
 
 
+class OptionRecord(_Model):
+    key: str
+    value: str | None
+    origin: str = Field(description="file:line")
+    full_value: str | None = Field(default=None, description="the value at scale 1, where it differs")
+
+
 class ConfigRecord(_Model):
     my_cnf: str = Field(description="the [mysqld] options of the run, without sandbox paths")
     fragments: dict[str, str] = Field(description="text of each fragment by name, base first")
+    options: list[OptionRecord] = Field(default_factory=list)
+    skipped: list[str] = Field(default_factory=list, description="loose_ lines that this server does not know")
+    dropped: list[str] = Field(default_factory=list, description="lines of a complete my.cnf that a sandbox decides")
 
 
 class FileRecord(_Model):

@@ -7,8 +7,11 @@ again; a clean checkout installs everything.
 from pathlib import Path
 
 import psutil
+import pymysql
 import pytest
 
+from ibench_lib.cnf import ServerConfig, resolve
+from ibench_lib.cnf_check import check, equal, not_in_force
 from ibench_lib.experiment import load_experiment
 from ibench_lib.paths import Workspace
 from ibench_lib.paths import workspace as project
@@ -16,6 +19,8 @@ from ibench_lib.servers import catalogue
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.inspection import inspect
+from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.servers.variables import known_options
 from ibench_lib.sweep import run_experiment
 from tests.silent import Silent
 from tests.test_insert_benchmark_run import add_up
@@ -109,9 +114,58 @@ def test_myrocks_end_to_end(more: str, lake: Workspace, tmp_path: Path) -> None:
     assert (run_dir / "manifest.json").is_file()
 
 
+def in_force(build: Build, names: list[str], tmp_path: Path) -> tuple[ServerConfig, dict[str, str], list[str]]:
+    """Boot a build with a configuration: what was asked, the server's variables, and what it has changed."""
+    # At this scale the buffer pool has 2G, so that it has as many instances as are asked for.
+    config = resolve(names, build.flavour, build.release, 0.02)
+    check(build, config)
+    my_cnf = tmp_path / "my.cnf"
+    my_cnf.write_text(config.render())
+    box = Sandbox(build, tmp_path / "box", my_cnf, tmp_path / "log", templates=project().datadirs)
+    with box as address, pymysql.connect(**address.arguments()) as connection, connection.cursor() as cursor:
+        cursor.execute("SHOW GLOBAL VARIABLES")
+        variables = {str(name): str(value) for name, value in cursor.fetchall()}
+    return config, variables, not_in_force(config, known_options(build), variables)
+
+
+@pytest.mark.parametrize("delta", ["a2", "a7", "a10", "a12", "a13", "a17", "a18", "a19", "a20", "a21", "a22"])
+def test_every_delta_is_in_force_on_mysql_9_7(delta: str, tmp_path: Path) -> None:
+    config, variables, changed = in_force(installed("mysql-9.7"), ["cy10a", delta], tmp_path)
+    assert changed == []
+    asked = [option for option in config.options if option.origin.startswith(f"{delta}.")]
+    assert asked
+    for option in asked:
+        assert equal(option.value or "ON", variables[option.key])
+
+
+@pytest.mark.parametrize(("delta", "algorithm"), [("ps1", "legacy"), ("ps2", "backoff")])
+def test_percona_deltas_are_in_force_on_xtradb(delta: str, algorithm: str, tmp_path: Path) -> None:
+    _, variables, changed = in_force(installed("mariadb-10.1.23"), ["cy10a", delta], tmp_path)
+    assert variables["innodb_empty_free_list_algorithm"] == algorithm
+    assert changed == []
+
+
+@pytest.mark.parametrize("label", [label for label in EXPECTED if label != "mysql-9.7"])
+def test_the_base_is_in_force_everywhere(label: str, tmp_path: Path) -> None:
+    assert in_force(installed(label), ["cy10a"], tmp_path)[2] == []
+
+
+def test_a_value_that_the_server_rounds_is_told(tmp_path: Path) -> None:
+    build = installed("mysql-9.7")
+    (tmp_path / "odd.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=200M\ninnodb_io_capacity=10\n")
+    config = resolve(["odd"], build.flavour, build.release, 1.0, tmp_path)
+    (tmp_path / "my.cnf").write_text(config.render())
+    box = Sandbox(build, tmp_path / "box", tmp_path / "my.cnf", tmp_path / "log", templates=project().datadirs)
+    with box as address, pymysql.connect(**address.arguments()) as connection, connection.cursor() as cursor:
+        cursor.execute("SHOW GLOBAL VARIABLES")
+        variables = {str(name): str(value) for name, value in cursor.fetchall()}
+    assert not_in_force(config, known_options(build), variables) == [
+        "innodb_buffer_pool_size: asked 200M (odd.cnf:2), the server uses 268435456",
+        "innodb_io_capacity: asked 10 (odd.cnf:3), the server uses 100",
+    ]
+
+
 @pytest.mark.parametrize("label", ["mysql-5.6.24", "mysql-9.7", "mariadb-10.1.23", "mariadb-11.4.5"])
-def test_text_and_prepared_make_the_same_rows_over_tcp_on_old_and_new_servers(
-    label: str, lake: Workspace, tmp_path: Path
-) -> None:
+def test_prepared_statements_over_tcp_on_old_and_new_servers(label: str, lake: Workspace, tmp_path: Path) -> None:
     installed(label)
     run_on(label, lake, tmp_path, more=", protocol: prepared, transport: tcp")

@@ -117,7 +117,7 @@ def run(
     configs = workspace.root / "configs"
     configs.mkdir()
     (configs / "cy10a.cnf").write_text(f"[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\n{cnf}")
-    monkeypatch.setattr("ibench_lib.cnf.resolve.__defaults__", (configs,))
+    monkeypatch.setattr("ibench_lib.cnf.CONFIGS", configs)
     monkeypatch.setattr("ibench_lib.runner.Sandbox", Seen)
     path = workspace.root / "hand.yaml"
     path.write_text(EXPERIMENT % {"steps": steps, "rows": rows, "seconds": seconds, "timeout_s": timeout_s})

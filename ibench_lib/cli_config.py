@@ -1,0 +1,103 @@
+"""The `ibench config` commands: what a configuration is made of, and how two of them differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from ibench_lib import cnf
+from ibench_lib.cli_output import err, out
+from ibench_lib.cnf import ServerConfig
+from ibench_lib.cnf_check import check, differences
+from ibench_lib.errors import UsageError
+from ibench_lib.paths import workspace
+from ibench_lib.servers import find, path
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.variables import known_options
+
+app = typer.Typer(no_args_is_help=True, help="Configurations: what there is, what one means, how two differ.")
+
+Scale = Annotated[float, typer.Option("--scale", min=1e-9, max=1, help="Shrink sizes as an experiment's scale does.")]
+Folder = Annotated[
+    Path | None, typer.Option("--folder", help="A folder of your own fragments, looked in before the built-in ones.")
+]
+
+
+@app.command("list")
+def config_list(folder: Folder = None) -> None:
+    """List the fragments that configurations can be made of.
+
+    [bold]Example:[/] ibench config list
+    """
+    table = Table("name", "files", "what", box=None, header_style="bold")
+    for name, files in cnf.names(folder).items():
+        plainest = min(files, key=lambda file: len(file.name))
+        first = plainest.read_text(encoding="utf-8").splitlines()[:1]
+        what = first[0].lstrip("# ") if first and first[0].startswith("#") else ""
+        table.add_row(escape(name), escape(", ".join(file.name for file in files)), escape(what))
+    out.print(table)
+
+
+@app.command("show")
+def config_show(
+    label: Annotated[str, typer.Argument(metavar="BUILD", help="The build that it is for.")],
+    config: Annotated[str, typer.Argument(help="Fragments joined by +, base first, or the path of a my.cnf.")],
+    scale: Scale = 1.0,
+    folder: Folder = None,
+) -> None:
+    """Print the my.cnf that a run would have, each line with the file and line that it comes from.
+
+    The server itself is asked whether it takes it; what it would skip is said on stderr.
+
+    [bold]Example:[/] ibench config show system cy10a+a13 --scale 0.01
+    """
+    build = _build(label)
+    resolved = _resolve(config, build, scale, folder)
+    skipped = check(build, resolved)
+    out.print(escape(resolved.render().rstrip("\n")), soft_wrap=True, highlight=False)
+    for line in resolved.dropped:
+        err.print(f"[yellow]left out[/] {escape(line)}: the sandbox decides it", soft_wrap=True)
+    for line in skipped:
+        err.print(f"[yellow]skipped[/] {escape(line)}: {escape(build.version)} does not know it", soft_wrap=True)
+
+
+@app.command("diff")
+def config_diff(
+    first: Annotated[str, typer.Argument(help="Fragments joined by +, base first, or the path of a my.cnf.")],
+    second: Annotated[str, typer.Argument(help="The other one.")],
+    label: Annotated[str, typer.Option("--build", help="The build whose defaults count.")] = path.LABEL,
+    scale: Scale = 1.0,
+    folder: Folder = None,
+) -> None:
+    """Show what two configurations mean differently: 1G is 1073741824, ON is 1, an option at its default is not set.
+
+    [bold]Example:[/] ibench config diff cy10a cy10a+a13
+    """
+    build = _build(label)
+    found = differences(
+        _resolve(first, build, scale, folder), _resolve(second, build, scale, folder), known_options(build)
+    )
+    table = Table("option", escape(first), escape(second), "default", "from", box=None, header_style="bold")
+    for difference in found:
+        sides = ["not set" if value is None else value for value in (difference.first, difference.second)]
+        origins = ", ".join(origin for origin in (difference.first_origin, difference.second_origin) if origin)
+        fields = (difference.name, *sides, "none" if difference.default is None else difference.default, origins)
+        table.add_row(*(escape(field) for field in fields))
+    out.print(table if found else f"{escape(first)} and {escape(second)} mean the same to {escape(build.version)}")
+
+
+def _build(label: str) -> Build:
+    build = find.find_build(label, workspace())
+    if not isinstance(build, Build):
+        raise UsageError(f"{label} is a remote server, whose options cannot be asked", hint="name a build that is here")
+    return build
+
+
+def _resolve(config: str, build: Build, scale: float, folder: Path | None) -> ServerConfig:
+    if "/" in config or config.endswith(".cnf"):
+        return cnf.complete(Path(config).expanduser(), build.flavour, build.release, scale)
+    return cnf.resolve(config.split("+"), build.flavour, build.release, scale, folder)

@@ -1,0 +1,146 @@
+"""Option files (my.cnf) as the servers read them.
+
+Comments (`#` anywhere outside quotes, `;` at a line's start), groups, keys without value, dashes and underscores alike,
+quoted values, escapes, `!include` and `!includedir`. What the servers do is described under "Using Option Files" in the
+manuals of MySQL and MariaDB; tests compare with the servers' own my_print_defaults.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from ibench_lib.errors import ConfigError
+
+_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_GROUP = re.compile(r"\[([^\]]*)\]\s*(?:[#;].*)?")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "s": " ", '"': '"', "'": "'", "\\": "\\"}
+_DEEPEST = 10
+
+
+@dataclass(frozen=True)
+class Line:
+    """One option. `key` as written, but with underscores and in lower case; `value` None for a key without one."""
+
+    group: str
+    key: str
+    value: str | None
+    origin: str
+
+
+def parse(text: str, name: str, folder: Path | None = None) -> list[Line]:
+    """The options of a file in order, those of included files in their places.
+
+    Parameters
+    ----------
+    name : what the file is called in messages and origins.
+    folder : where included files must lie; None for a text that may include nothing.
+
+    Raises
+    ------
+    ConfigError : a line that the servers would refuse, or an include that leaves the folder.
+    """
+    return _parse(text, name, folder, depth=0)
+
+
+def server_groups(flavour: str, release: tuple[int, int, int]) -> frozenset[str]:
+    """The groups that a server reads: `mysqld` and `server` always, others by flavour and release."""
+    series = f"{release[0]}.{release[1]}"
+    groups = {"mysqld", "server", f"mysqld-{series}"}
+    if flavour == "mariadb":
+        groups |= {"mariadb", f"mariadb-{series}", "mariadbd", f"mariadbd-{series}"}
+    return frozenset(groups)
+
+
+def render(key: str, value: str | None) -> str:
+    """One option as a line that `parse` and the servers read back as it is."""
+    if value is None:
+        return key
+    special = any(character in value for character in "#;'\"\\\n\t\r\b") or value != value.strip() or value == ""
+    if not special:
+        return f"{key}={value}"
+    escaped = value.replace("\\", "\\\\")
+    for letter, character in (("n", "\n"), ("t", "\t"), ("r", "\r"), ("b", "\b"), ('"', '"')):
+        escaped = escaped.replace(character, f"\\{letter}")
+    return f'{key}="{escaped}"'
+
+
+def include_order(names: Collection[Path]) -> list[Path]:
+    """The order in which the files of an `!includedir` are read: by name."""
+    return sorted(path for path in names if path.suffix == ".cnf")
+
+
+def _parse(text: str, name: str, folder: Path | None, depth: int) -> list[Line]:
+    lines: list[Line] = []
+    group: str | None = None
+    for number, raw in enumerate(text.splitlines(), start=1):
+        origin, line = f"{name}:{number}", raw.strip()
+        if not line or line[0] in "#;":
+            continue
+        if line.startswith("!"):
+            lines += _included(line, origin, folder, depth)
+        elif line.startswith("["):
+            match = _GROUP.fullmatch(line)
+            if not match:
+                raise ConfigError(f"{origin}: a group is [name], not {line!r:.80}")
+            group = match[1].strip()
+        else:
+            key, equals, rest = line.partition("=")
+            # A comment may follow a key without value, too.
+            has_value = bool(equals) and "#" not in key
+            key, value = (key.rstrip(), _value(rest)) if has_value else (_uncommented(line), None)
+            if not _KEY.fullmatch(key):
+                raise ConfigError(f"{origin}: not an option: {line!r:.80}")
+            if group is None:
+                raise ConfigError(f"{origin}: {key} stands before the first [group]")
+            lines.append(Line(group, key.replace("-", "_").lower(), value, origin))
+    return lines
+
+
+def _included(line: str, origin: str, folder: Path | None, depth: int) -> list[Line]:
+    directive, _, argument = line.partition(" ")
+    argument = _uncommented(argument)
+    if directive not in ("!include", "!includedir") or not argument:
+        raise ConfigError(f"{origin}: {directive} is neither !include nor !includedir with a path")
+    if folder is None or depth == _DEEPEST:
+        raise ConfigError(
+            f"{origin}: {directive} cannot be used here" + (", files include each other" if depth else "")
+        )
+    path = (folder / argument).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise ConfigError(
+            f"{origin}: {argument} lies outside of {folder}", hint="copy it beside the file that includes it"
+        )
+    if directive == "!includedir" and not path.is_dir():
+        raise ConfigError(f"{origin}: there is no folder {path}")
+    lines = []
+    for file in include_order(list(path.iterdir())) if directive == "!includedir" else [path]:
+        if not file.resolve().is_relative_to(folder.resolve()):
+            raise ConfigError(f"{origin}: {file} leads outside of {folder}")
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{origin}: {file} cannot be read: {error}") from error
+        lines += _parse(text, str(file.relative_to(folder.resolve())), folder, depth + 1)
+    return lines
+
+
+def _value(text: str) -> str:
+    value = _uncommented(text)
+    if len(value) >= 2 and value[0] in "'\"" and value[-1] == value[0]:
+        value = value[1:-1]
+    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[0]), value)
+
+
+def _uncommented(text: str) -> str:
+    """Up to a `#` that stands outside of quotes."""
+    quote, escaped = "", False
+    for position, character in enumerate(text):
+        if character in "'\"" and not escaped:
+            quote = "" if quote == character else quote or character
+        elif character == "#" and not quote:
+            return text[:position].strip()
+        escaped = bool(quote) and character == "\\" and not escaped
+    return text.strip()

@@ -1,0 +1,142 @@
+"""A configuration is checked by the real server before a run, and compared with it after the start."""
+
+from pathlib import Path
+
+import pytest
+
+from ibench_lib.cnf import ServerConfig, complete, resolve
+from ibench_lib.cnf_check import check, differences, equal, meaning, not_in_force
+from ibench_lib.errors import ConfigError
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.variables import known_options
+
+
+def config(folder: Path, build: Build, *lines: str, name: str = "f") -> ServerConfig:
+    (folder / f"{name}.cnf").write_text("\n".join(["[mysqld]", *lines]) + "\n")
+    return resolve([name], build.flavour, build.release, 1.0, folder)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("1G", "1073741824"),
+        ("ON", "1"),
+        ("off", "FALSE"),
+        ("10000", "10000.000000"),
+        ("NO_UNSIGNED_SUBTRACTION,no_engine_substitution", "NO_ENGINE_SUBSTITUTION,NO_UNSIGNED_SUBTRACTION"),
+        ("crc32", "CRC32"),
+        ("", ""),
+    ],
+)
+def test_values_that_mean_the_same(first: str, second: str) -> None:
+    assert equal(first, second)
+
+
+@pytest.mark.parametrize(("first", "second"), [("1G", "1M"), ("ON", "OFF"), ("a,b", "a"), ("2", "1"), ("", "x")])
+def test_values_that_do_not(first: str, second: str) -> None:
+    assert not equal(first, second)
+
+
+def test_the_server_says_what_it_knows(build: Build) -> None:
+    known = known_options(build)
+    assert {"innodb_buffer_pool_size", "skip_networking", "log_bin", "sql_mode"} <= known.names
+    assert equal(known.defaults["innodb_buffer_pool_size"], "128M")
+    assert "innodb_no_such_thing" not in known.names
+
+
+def test_f19_unknown_variables_are_all_named_with_file_line_and_version(build: Build, tmp_path: Path) -> None:
+    lines = ["innodb_bufer_pool_size=1G", "max_connections=10", "no_such_thing", "loose_innodb_of_the_future=3"]
+    with pytest.raises(ConfigError) as caught:
+        check(build, config(tmp_path, build, *lines))
+    assert "innodb_bufer_pool_size, no_such_thing" in caught.value.what
+    assert build.version in caught.value.what
+    assert (caught.value.detail or "").splitlines() == [
+        f"f.cnf:2: innodb_bufer_pool_size is unknown to {build.flavour} {build.version}; "
+        "did you mean innodb_buffer_pool_size?",
+        f"f.cnf:4: no_such_thing is unknown to {build.flavour} {build.version}",
+    ]
+    assert caught.value.exit_code == 2
+    assert check(build, config(tmp_path, build, *lines[1::2])) == ["f.cnf:3: loose_innodb_of_the_future"]
+
+
+@pytest.mark.parametrize(
+    "line", ["innodb_flush_method=NONSENSE", "innodb_buffer_pool_size=lots", "max_connections=abc", "sql_mode=blub"]
+)
+def test_values_that_the_server_refuses_are_named_with_its_words_and_our_line(
+    build: Build, tmp_path: Path, line: str
+) -> None:
+    key, _, value = line.partition("=")
+    with pytest.raises(ConfigError, match=f"{key} cannot be '{value}'") as caught:
+        check(build, config(tmp_path, build, "skip_log_bin", line))
+    assert f"f.cnf:3 ({key})" in (caught.value.hint or "")
+
+
+def test_forms_that_servers_accept_are_known(build: Build, tmp_path: Path) -> None:
+    lines = [
+        "skip_log_bin",
+        "skip-name-resolve",
+        "disable-slow-query-log",
+        "enable_slow_query_log",
+        "maximum_sort_buffer_size=4M",
+    ]
+    assert check(build, config(tmp_path, build, *lines)) == []
+    known = known_options(build)
+    found = [meaning(option, known) for option in config(tmp_path, build, *lines).options]
+    assert found[:4] == [
+        ("log_bin", "OFF"),
+        ("skip_name_resolve", "ON"),
+        ("slow_query_log", "OFF"),
+        ("slow_query_log", "ON"),
+    ]
+
+
+def test_what_the_server_has_changed_is_told_and_nothing_else(build: Build, tmp_path: Path) -> None:
+    asked = config(
+        tmp_path, build, "innodb_io_capacity=1", "innodb_buffer_pool_size=1G", "skip_log_bin", "slow_query_log",
+        "performance_schema_instrument=stage/%=OFF",
+    )  # fmt: skip
+    variables = {
+        "innodb_io_capacity": "100",
+        "innodb_buffer_pool_size": "1073741824",
+        "log_bin": "OFF",
+        "slow_query_log": "ON",
+    }
+    assert not_in_force(asked, known_options(build), variables) == [
+        "innodb_io_capacity: asked 1 (f.cnf:2), the server uses 100"
+    ]
+
+
+def test_a_diff_goes_by_meaning_and_knows_the_defaults(build: Build, tmp_path: Path) -> None:
+    first = config(tmp_path, build, "innodb-buffer-pool-size=1G", "max_connections=151", "skip_log_bin", name="a")
+    second = config(tmp_path, build, "innodb_buffer_pool_size=1073741824", "innodb_io_capacity=500", name="b")
+    (found,) = differences(first, second, known_options(build))
+    assert (found.name, found.first, found.second, found.default) == ("innodb_io_capacity", None, "500", "200")
+    assert (found.first_origin, found.second_origin) == (None, "b.cnf:3")
+    path = tmp_path / "prod.cnf"
+    path.write_text("[server]\ninnodb_io_capacity=500\n")
+    assert (
+        differences(second, complete(path, build.flavour, build.release, 1.0), known_options(build))[0].first
+        == "1073741824"
+    )
+
+
+@pytest.mark.parametrize(
+    ("delta", "gone"),
+    [
+        ("a10", ["innodb_page_cleaners"]),
+        ("a18", ["innodb_buffer_pool_instances", "innodb_page_cleaners"]),
+        ("a22", ["innodb_page_cleaners"]),
+    ],
+)
+def test_deltas_that_a_newer_mariadb_cannot_have_name_exactly_what_is_gone(
+    build: Build, delta: str, gone: list[str]
+) -> None:
+    if build.flavour != "mariadb" or build.release < (10, 6, 0):
+        pytest.skip("about MariaDB 10.6 and later; tests/builds/ has the others")
+    with pytest.raises(ConfigError, match="does not know " + ", ".join(gone) + "$"):
+        check(build, resolve(["cy10a", delta], build.flavour, build.release, 0.002))
+
+
+@pytest.mark.parametrize("delta", ["a2", "a7", "a12", "a13", "a17", "a19", "a20", "a21", "p1", "lag"])
+def test_the_other_deltas_are_taken_by_this_machines_server(build: Build, delta: str) -> None:
+    assert check(build, resolve(["cy10a", delta], build.flavour, build.release, 0.002)) == []
