@@ -32,6 +32,7 @@ from ibench_lib.lake import manifest as records
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace, make_run_id
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavour import flavour_of
 from ibench_lib.servers.plugins import MYROCKS
 from ibench_lib.servers.remote import Remote, RemoteServer
 from ibench_lib.servers.sandbox import Sandbox
@@ -282,12 +283,21 @@ class _Run:
     def _settle(self, step: Step, options: insert_benchmark.Options, address: dict[str, Any]) -> None:
         connection = Connection(address, DATABASE, options.statement_timeout_s)
         try:
-            actions = settle(connection, insert_benchmark.tables(options), options.statement_timeout_s)
+            actions = settle(
+                connection, insert_benchmark.tables(options), options.statement_timeout_s, self._reset_binary_log()
+            )
         except (ConnectionLost, StatementError) as error:
             raise RunFailed(f"run {self.manifest.run_id}, settling before step {step.name}: {error}") from error
         finally:
             connection.close()
         self.manifest.settle = [records.SettleAction(before_step=step.name, **asdict(action)) for action in actions]
+
+    def _reset_binary_log(self) -> str | None:
+        """The statement that deletes the binary logs, where there are any and they are ours."""
+        build, server = self.server.build, self.manifest.server
+        if isinstance(build, Remote) or server is None or server.variables.get("log_bin") != "ON":
+            return None
+        return flavour_of(build).reset_binary_log(build)
 
     def _named(self, failure: BaseException, step: Step) -> BaseException:
         """The same failure with run and step in its message, and the error log's tail when the server is gone."""

@@ -36,6 +36,7 @@ class Run:
     history_list: tuple[int, ...] = (10, 20, 30000, 5)  # at the end of each step
     get_min_s: tuple[float, ...] = (0.001, 0.001, 0.001, 0.5)  # of client 1; client 2 takes half as long
     options: str = ""  # more lines of my.cnf
+    warnings: tuple[str, ...] = ()
     steps: tuple[str, ...] = ("l.i0", "l.x", "l.i1", "qr100")  # done, of the four that are planned
     client_bound: str | None = None
 
@@ -77,6 +78,7 @@ def manifest_of(run: Run) -> Manifest:
         ),
         config=ConfigRecord(my_cnf=f"[mysqld]\ninnodb_purge_threads=4  # cy10a.cnf:2\n{run.options}", fragments={}),
         host={"cpus": 2},
+        warnings=list(run.warnings),
         versions={"python": "3.11"},
     )
 
@@ -89,7 +91,13 @@ def write_runs(workspace: Workspace, *runs: Run) -> list[RunWriter]:
 def three_configurations() -> tuple[Run, Run, Run]:
     """A base, one with much purge lag and a slow get_min, one with a limit that costs write rate."""
     base = Run(history_list=(10, 20, 300, 5), get_min_s=(0.001, 0.001, 0.001, 0.002))
-    lagging = Run("cy10ap1", minute=1, queries=2500, options="innodb_purge_batch_size=1  # p1.cnf:5\n")
+    lagging = Run(
+        "cy10ap1",
+        minute=1,
+        queries=2500,
+        options="innodb_purge_batch_size=1  # p1.cnf:5\n",
+        warnings=("innodb_io_capacity: asked <1> (p1.cnf:6), the server uses 100",),
+    )
     limited = replace(base, config="cy10ap1lag", minute=2, l_i1_s=20, options="innodb_max_purge_lag=100  # lag.cnf:3\n")
     return base, lagging, limited
 

@@ -148,6 +148,35 @@ def test_one_table_a_long_transaction_settling_and_steps_of_ones_own(
     assert changed == set(), "settling restores what it lowers"
 
 
+def test_what_was_asked_and_what_is_in_force_are_in_the_manifest(
+    build: Build, workspace: Workspace, tmp_path: Path
+) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "odd.cnf").write_text(
+        "[mysqld]\ninnodb_buffer_pool_size=640M\ninnodb_io_capacity=10\nloose_of_the_future=1\nlog_bin\n"
+    )
+    path = tmp_path / "odd.yaml"
+    text = TEXT.replace(
+        "configs: [{name: tiny, fragments: [cy10a]}]",
+        "configs_folder: own\nscale: 0.1\nconfigs: [{name: odd, fragments: [odd]}]",
+    )
+    path.write_text(text % {"steps": "[l.i0, l.x, qr100]", "more": ", settle: flush", "seconds": 10})
+    manifest = run(load_experiment(path), build, workspace, Watcher())
+    assert manifest.status == "complete"
+    recorded = {option.key: option for option in manifest.config.options}
+    pool = recorded["innodb_buffer_pool_size"]
+    assert (pool.full_value, pool.value, pool.origin) == ("640M", str(64 << 20), "odd.cnf:2")
+    assert manifest.config.skipped == ["odd.cnf:4: loose_of_the_future"]
+    assert manifest.warnings == [
+        "skipped, since this server does not know it: odd.cnf:4: loose_of_the_future",
+        "innodb_io_capacity: asked 10 (odd.cnf:3), the server uses 100",
+    ]
+    # The server kept binary logs of the load, and they went when it settled.
+    actions = [action.action for action in manifest.settle]
+    assert any(action.startswith("RESET ") for action in actions)
+
+
 def options(**changes: Any) -> Options:
     return Options.model_validate(
         {"benchmark": "insert_benchmark", "clients": 1, "steps": ["l.i0", "l.x", "l.i1", "qr100", "qp100"], **changes}

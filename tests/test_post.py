@@ -191,6 +191,13 @@ def test_tables_hold_the_numbers_worked_out_by_hand(demo: Path, browser: Browser
     )
 
 
+def test_what_the_runs_warn_of_is_on_the_page(demo: Path, browser: Browser) -> None:
+    page = open_post(browser, demo).page
+    assert page.locator("#builds li").all_inner_texts() == [
+        "innodb_io_capacity: asked <1> (p1.cnf:6), the server uses 100 (system.cy10ap1)"
+    ]
+
+
 def test_the_page_is_built_for_reading(demo: Path, browser: Browser) -> None:
     page = open_post(browser, demo).page
     assert page.title() == "Purge lag"

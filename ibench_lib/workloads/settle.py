@@ -1,7 +1,8 @@
 """Settle an InnoDB database between writes and queries: fresh statistics, no dirty pages left to flush.
 
 What the original does after its last write-only step: ANALYZE TABLE, then lower the dirty page limits so that the
-page cleaners flush at their full rate, wait, and restore. Every action is returned with its duration.
+page cleaners flush at their full rate, wait, and restore. Binary logs of the load go, so that their disk space comes
+back. Every action is returned with its duration.
 """
 
 from __future__ import annotations
@@ -29,14 +30,23 @@ class Action:
     result: str
 
 
-def settle(connection: Connection, tables: list[str], timeout_s: float) -> list[Action]:
+def settle(
+    connection: Connection, tables: list[str], timeout_s: float, reset_binary_log: str | None = None
+) -> list[Action]:
     """Run the settle actions. The settings are back at their old values when this returns, also after an error.
+
+    `reset_binary_log` is the statement that deletes the binary logs which the load has filled, None to leave them.
 
     Raises
     ------
     StatementError, ConnectionLost : a statement failed.
     """
-    actions = [_timed(f"ANALYZE TABLE {table}", partial(_analyze, connection, table)) for table in tables]
+    actions = [
+        _timed(statement, partial(_run, connection, statement))
+        for statement in (f"ANALYZE TABLE {table}" for table in tables)
+    ]
+    if reset_binary_log is not None:
+        actions.append(_timed(reset_binary_log, partial(_run, connection, reset_binary_log)))
     before = {}
     for name, value in (*_LIMITS, _IDLE_FLUSH):
         try:
@@ -55,8 +65,8 @@ def settle(connection: Connection, tables: list[str], timeout_s: float) -> list[
     return actions
 
 
-def _analyze(connection: Connection, table: str) -> str:
-    connection.query(f"ANALYZE TABLE {table}")
+def _run(connection: Connection, statement: str) -> str:
+    connection.query(statement)
     return "done"
 
 

@@ -1,0 +1,78 @@
+"""What differs between server families: commands and statements, by release."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ibench_lib.errors import ServerStartError
+from ibench_lib.servers.build import Build, Flavour
+from ibench_lib.servers.flavour import flavour_of
+
+
+def build(flavour: Flavour, version: str, basedir: Path = Path("/opt/db")) -> Build:
+    return Build("b", flavour, version, basedir, (f"{basedir}/bin/mysqld",), "test", options=("--secure-file-priv=",))
+
+
+@pytest.mark.parametrize(
+    ("flavour", "version", "statement"),
+    [
+        ("mysql", "5.6.24", "RESET MASTER"),
+        ("mysql", "8.0.33", "RESET MASTER"),
+        ("percona", "8.0.33-25", "RESET MASTER"),
+        ("mysql", "8.4.1", "RESET BINARY LOGS AND GTIDS"),
+        ("mysql", "9.7.4", "RESET BINARY LOGS AND GTIDS"),
+        ("mariadb", "11.4.5-MariaDB", "RESET MASTER"),
+    ],
+)
+def test_how_binary_logs_are_deleted(flavour: Flavour, version: str, statement: str) -> None:
+    found = build(flavour, version)
+    assert flavour_of(found).reset_binary_log(found) == statement
+
+
+@pytest.mark.parametrize(("flavour", "version"), [("mysql", "5.7.44"), ("mysql", "9.7.4"), ("percona", "8.0.33-25")])
+def test_mysql_initialises_itself_with_the_builds_own_options(flavour: Flavour, version: str) -> None:
+    found = build(flavour, version)
+    command = flavour_of(found).initialise_command(found, Path("/x/my.cnf"), Path("/x/datadir"), ["--user=root"])
+    assert command[:3] == ["/opt/db/bin/mysqld", "--defaults-file=/x/my.cnf", "--initialize-insecure"]
+    assert {"--datadir=/x/datadir", "--basedir=/opt/db", "--secure-file-priv=", "--user=root"} <= set(command)
+
+
+def test_older_mysql_has_a_script_and_says_when_it_is_missing(tmp_path: Path) -> None:
+    found = build("mysql", "5.6.51", tmp_path)
+    with pytest.raises(ServerStartError, match="no mysql_install_db in"):
+        flavour_of(found).initialise_command(found, tmp_path / "my.cnf", tmp_path / "d", [])
+    script = tmp_path / "scripts" / "mysql_install_db"
+    script.parent.mkdir()
+    script.touch()
+    assert flavour_of(found).initialise_command(found, tmp_path / "my.cnf", tmp_path / "d", [])[0] == str(script)
+
+
+def test_only_new_mysql_has_an_x_plugin_to_turn_off() -> None:
+    for flavour, version, options in (
+        ("mysql", "5.7.44", []),
+        ("mysql", "8.0.36", ["--mysqlx=OFF"]),
+        ("percona", "8.0.33-25", ["--mysqlx=OFF"]),
+        ("mariadb", "10.11.19", []),
+    ):
+        found = replace(build("mysql", version), flavour=flavour)  # type: ignore[arg-type]
+        assert flavour_of(found).start_options(found) == options
+
+
+@pytest.mark.parametrize(
+    ("flavour", "version", "words"),
+    [
+        ("mysql", "5.6.24", ["DELETE FROM mysql.user", "SET PASSWORD"]),
+        ("mysql", "8.0.36", ["ALTER USER"]),
+        ("mariadb", "10.1.23", ["DELETE FROM mysql.user", "SET PASSWORD"]),
+        ("mariadb", "10.11.19", ["DELETE FROM mysql.global_priv", "ALTER USER"]),
+    ],
+)
+def test_root_gets_a_password_and_accounts_without_one_go(flavour: Flavour, version: str, words: list[str]) -> None:
+    found = build(flavour, version)
+    sql = flavour_of(found).set_root_password(found, "pw123", None)
+    assert all(word in sql for word in words)
+    assert all(line.endswith(";") for line in sql.splitlines()), "an init file has one statement per line"
+    assert "127.0.0.1" not in sql
+    with_tcp = flavour_of(found).set_root_password(found, "pw123", "127.0.0.1")
+    assert "CREATE USER 'root'@'127.0.0.1' IDENTIFIED BY 'pw123';" in with_tcp
