@@ -6,7 +6,7 @@ Values are compared by meaning: 1G is 1073741824, ON is 1, a list has no order.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ibench_lib.cnf import Option, ServerConfig, size
@@ -31,15 +31,17 @@ class Difference:
     second_origin: str | None
 
 
-def check(build: Build, config: ServerConfig) -> list[str]:
+def check(build: Build, config: ServerConfig, plugins: Sequence[str] = ()) -> list[str]:
     """Ask the server whether it knows every option and takes every value. Returns the `loose_` lines that it skips.
+
+    `plugins` are those that it will be started with; they bring options of their own.
 
     Raises
     ------
     ConfigError : it does not; `detail` has a line per option, with file:line.
     ServerStartError : the server does not answer.
     """
-    known = known_options(build)
+    known = known_options(build, plugins)
     unknown = [option for option in config.options if not _is_known(option.name, known)]
     refused = [option for option in unknown if not option.loose]
     server = f"{build.flavour} {build.version}"
@@ -54,7 +56,7 @@ def check(build: Build, config: ServerConfig) -> list[str]:
             hint="a line that shall be skipped where it is unknown begins with loose_",
             detail="\n".join(lines),
         )
-    said = refusal(build, config.render())
+    said = refusal(build, config.render(), plugins)
     if said is not None:
         named = [option for option in config.options if option.name in said.replace("-", "_")]
         where = ", ".join(f"{option.origin} ({option.key})" for option in named) or ", ".join(config.fragments)

@@ -8,35 +8,29 @@ from __future__ import annotations
 
 import platform
 import queue
-import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
-from types import FrameType
 from typing import Any, Protocol
 
-import pymysql
-
+from ibench_lib import run_server
 from ibench_lib.capture.history_list import HistoryListSampler
 from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.client.connection import Connection
 from ibench_lib.client.wire import ConnectionLost, StatementError
 from ibench_lib.cnf import ServerConfig
-from ibench_lib.cnf_check import check, not_in_force
 from ibench_lib.errors import IbenchError, Interrupted, RunFailed, ServerLost
 from ibench_lib.experiment import Cell, LoadedExperiment
+from ibench_lib.interrupts import signals_as_interrupts, signals_held_back
 from ibench_lib.lake import manifest as records
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace, make_run_id
+from ibench_lib.run_server import Server
 from ibench_lib.servers.build import Build
-from ibench_lib.servers.flavour import flavour_of
-from ibench_lib.servers.plugins import MYROCKS
-from ibench_lib.servers.remote import Remote, RemoteServer
-from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.servers.variables import known_options
+from ibench_lib.servers.remote import Remote
 from ibench_lib.step import WorkerState, run_step
 from ibench_lib.step_record import StepMeasured, record_step, rows_added
 from ibench_lib.workloads import insert_benchmark
@@ -45,8 +39,6 @@ from ibench_lib.workloads.settle import settle
 
 DATABASE = "ibench"
 CLOCK_TOLERANCE_S = 1.0
-_DATABASE_EXISTS = 1007
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LIBRARIES = ("duckdb", "numpy", "pyarrow", "pymysql")
 
 
@@ -72,7 +64,7 @@ def run_cell(
     Interrupted : Ctrl-C or SIGTERM; the run is kept as interrupted.
     """
     config = experiment.server_config(cell, build.flavour, build.release)
-    skipped = check(build, config) if isinstance(build, Build) else []
+    skipped = run_server.fit(build, config, experiment.spec.workload)
     origin_ns, origin_wall = time.monotonic_ns(), datetime.now(UTC)
     run_id = make_run_id(experiment.name, cell.setup.name, cell.dbms, cell.repeat, origin_wall)
     options = experiment.spec.workload
@@ -110,11 +102,12 @@ def run_cell(
         manifest.warnings.append(
             f"the server, {build.basedir}, is remote: it has its own configuration; host facts are the clients'"
         )
-    records.write_manifest(writer.run_dir, manifest)
     manifest.warnings += [f"skipped, since this server does not know it: {line}" for line in skipped]
     manifest.warnings += [f"left out, since a sandbox decides it: {line}" for line in config.dropped]
-    run = _Run(manifest, config, writer, _server(build, options, workspace, writer), origin_ns, observer)
-    with _signals_as_interrupts():
+    run = _Run(
+        manifest, config, writer, run_server.open_server(build, options, workspace, writer.run_dir), origin_ns, observer
+    )
+    with signals_as_interrupts():
         try:
             run.execute(options, steps)
             manifest.status = "complete"
@@ -143,23 +136,6 @@ def run_cell(
     return manifest
 
 
-def _server(
-    build: Build | Remote, options: insert_benchmark.Options, workspace: Workspace, writer: RunWriter
-) -> Sandbox | RemoteServer:
-    if isinstance(build, Remote):
-        return RemoteServer(build)
-    return Sandbox(
-        build,
-        workspace.sandbox_dir(writer.run_dir.name),
-        writer.run_dir / "my.cnf",
-        writer.run_dir / "server.log",
-        tcp=options.transport == "tcp",
-        tls=options.transport == "tls",
-        plugins=[MYROCKS] if options.engine == "rocksdb" else [],
-        templates=workspace.datadirs,
-    )
-
-
 class _Run:
     """The state of one run while it is made."""
 
@@ -168,7 +144,7 @@ class _Run:
         manifest: records.Manifest,
         config: ServerConfig,
         writer: RunWriter,
-        server: Sandbox | RemoteServer,
+        server: Server,
         origin_ns: int,
         observer: Observer,
     ) -> None:
@@ -185,7 +161,10 @@ class _Run:
     def execute(self, options: insert_benchmark.Options, steps: list[Step]) -> None:
         with self.server as where:
             address = where.arguments()
-            variables = self._ask_server(address)
+            self.manifest.server = run_server.ask(self.server, address)
+            variables = self.manifest.server.variables
+            self.manifest.warnings += run_server.not_as_asked(self.server, self.config, variables)
+            records.write_manifest(self.writer.run_dir, self.manifest)
             self._create_tables(address, options)
             with HistoryListSampler(address, self.origin_ns, lambda t, value: self._samples.put((t, value))) as sampler:
                 try:
@@ -195,47 +174,23 @@ class _Run:
                 finally:
                     self._note_null_reason(sampler)
             self._drain_samples()
-            self._note_changed_variables(variables, address)
-
-    def _ask_server(self, address: dict[str, Any]) -> dict[str, str]:
-        variables = dict(_query(address, "SHOW GLOBAL VARIABLES"))
-        build = self.server.build
-        self.manifest.server = records.ServerRecord(
-            flavour=build.flavour,
-            version=variables["version"],
-            version_comment=variables["version_comment"],
-            variables=variables,
-        )
-        known = known_options(build) if isinstance(build, Build) else None
-        self.manifest.warnings += not_in_force(self.config, known, variables)
-        records.write_manifest(self.writer.run_dir, self.manifest)
-        return variables
+            assert self.manifest.server is not None
+            self.manifest.server.variables_changed = run_server.changed_variables(variables, address)
 
     def _create_tables(self, address: dict[str, Any], options: insert_benchmark.Options) -> None:
         connection = Connection(address, None, timeout_s=60)
         try:
-            self._create_database(connection)
+            run_server.create_database(self.server, connection, DATABASE)
             connection.query(f"USE {DATABASE}")
             for table in insert_benchmark.tables(options):
                 connection.query(insert_benchmark.create_table(table, options))
                 self._rows_by_table[table] = 0
         except (ConnectionLost, StatementError) as error:
             raise RunFailed(f"run {self.manifest.run_id}: creating the tables: {error}") from error
+        except RunFailed as error:
+            raise RunFailed(f"run {self.manifest.run_id}: {error.what}", hint=error.hint) from error
         finally:
             connection.close()
-
-    def _create_database(self, connection: Connection) -> None:
-        try:
-            connection.query(f"CREATE DATABASE {DATABASE}")
-        except StatementError as error:
-            if error.code != _DATABASE_EXISTS:
-                raise
-            raise RunFailed(
-                f"run {self.manifest.run_id}: {self.server.build.label} has a database {DATABASE} already",
-                hint="another run may be using it; what is in it is not touched, so drop it by hand if nobody needs it",
-            ) from error
-        if isinstance(self.server, RemoteServer):
-            self.server.owned.append(DATABASE)
 
     def _step(
         self,
@@ -265,7 +220,7 @@ class _Run:
                 server_alive=self.server.alive,
                 on_progress=progress,
             )
-            with _signals_held_back():  # between measured and stored there is no place to stop
+            with signals_held_back():  # between measured and stored there is no place to stop
                 history_list_length = sampler.read_once() if result.failure is None else None
                 measured = StepMeasured(step_id, step, options.clients, existing, history_list_length, result)
                 duration_s = record_step(self.writer, self.origin_ns, measured)
@@ -293,11 +248,8 @@ class _Run:
         self.manifest.settle = [records.SettleAction(before_step=step.name, **asdict(action)) for action in actions]
 
     def _reset_binary_log(self) -> str | None:
-        """The statement that deletes the binary logs, where there are any and they are ours."""
-        build, server = self.server.build, self.manifest.server
-        if isinstance(build, Remote) or server is None or server.variables.get("log_bin") != "ON":
-            return None
-        return flavour_of(build).reset_binary_log(build)
+        assert self.manifest.server is not None
+        return run_server.reset_binary_log(self.server, self.manifest.server.variables)
 
     def _named(self, failure: BaseException, step: Step) -> BaseException:
         """The same failure with run and step in its message, and the error log's tail when the server is gone."""
@@ -345,15 +297,6 @@ class _Run:
         if sampler.null_reason:
             self.manifest.null_reasons["server_samples.history_list_length"] = sampler.null_reason
 
-    def _note_changed_variables(self, before: dict[str, str], address: dict[str, Any]) -> None:
-        after = dict(_query(address, "SHOW GLOBAL VARIABLES"))
-        assert self.manifest.server is not None
-        self.manifest.server.variables_changed = {
-            name: (before.get(name), after.get(name))
-            for name in sorted(before.keys() | after.keys())
-            if before.get(name) != after.get(name)
-        }
-
 
 @contextmanager
 def _long_transaction(address: dict[str, Any], options: insert_benchmark.Options) -> Iterator[None]:
@@ -368,40 +311,3 @@ def _long_transaction(address: dict[str, Any], options: insert_benchmark.Options
         raise RunFailed(f"opening the long transaction: {error}") from error
     finally:
         connection.close()
-
-
-def _query(address: dict[str, Any], query: str) -> list[tuple[str, str]]:
-    try:
-        connection = pymysql.connect(**address, connect_timeout=10, read_timeout=60)
-        with connection, connection.cursor() as cursor:
-            cursor.execute(query)
-            return [(str(name), str(value)) for name, value in cursor.fetchall()]
-    except (pymysql.err.MySQLError, OSError) as error:
-        raise RunFailed(f"{query}: {error}") from error
-
-
-@contextmanager
-def _signals_held_back() -> Iterator[None]:
-    """Signals that end a run wait until this is done."""
-    previous = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
-
-
-@contextmanager
-def _signals_as_interrupts() -> Iterator[None]:
-    """SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt once; further ones are ignored while the run is wound up."""
-
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        for number in _ENDING:
-            signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    previous = {number: signal.signal(number, interrupt) for number in _ENDING}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)

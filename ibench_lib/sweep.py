@@ -5,18 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from ibench_lib.cnf_check import check
-from ibench_lib.errors import ExperimentError, LakeError
+from ibench_lib.errors import LakeError
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.paths import Workspace
+from ibench_lib.run_server import fit
 from ibench_lib.runner import Observer, run_cell
-from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
-from ibench_lib.servers.plugins import MYROCKS, require_plugin
-from ibench_lib.servers.remote import Remote
 from ibench_lib.servers.sandbox import sweep as sweep_sandboxes
-from ibench_lib.workloads.insert_benchmark import Options
 
 
 class SweepObserver(Observer, Protocol):
@@ -51,14 +47,11 @@ def run_experiment(
     """
     cells = experiment.cells()
     builds = {label: find_build(label, workspace) for label in experiment.spec.builds}
-    for build in builds.values():
-        _check_fit(build, experiment.spec.workload)
     fingerprints = []
     for cell in cells:
         build = builds[cell.build]
         config = experiment.server_config(cell, build.flavour, build.release)
-        if isinstance(build, Build):
-            check(build, config)
+        fit(build, config, experiment.spec.workload)
         fingerprints.append(experiment.fingerprint(cell, build.version, config))
     done = {} if again else complete_runs(workspace)
     sweep_sandboxes(workspace.sandboxes)
@@ -73,18 +66,6 @@ def run_experiment(
         observer.cell_ends(cell, manifest)
         result.made.append(manifest)
     return result
-
-
-def _check_fit(build: Build | Remote, workload: Options) -> None:
-    if isinstance(build, Remote):
-        spoken = "tls" if build.access.certificate else "tcp"
-        if workload.transport != spoken:
-            raise ExperimentError(
-                f"build {build.label} is remote and reached by {spoken}, not by the workload's {workload.transport}",
-                hint=f"write `transport: {spoken}` into the workload",
-            )
-    elif workload.engine == "rocksdb":  # a remote server has loaded what it has loaded
-        require_plugin(build, MYROCKS)
 
 
 def complete_runs(workspace: Workspace) -> dict[str, str]:

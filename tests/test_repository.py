@@ -50,6 +50,11 @@ def part(module: str) -> str:
     return ([*module.split("."), "__init__"])[1]
 
 
+def is_cli(name: str) -> bool:
+    """Whether a part of the library is the command line: cli, cli_servers ..."""
+    return name == "cli" or name.startswith("cli_")
+
+
 def library_imports() -> Imports:
     modules: Imports = {}
     for path in sorted((ROOT / LIBRARY).rglob("*.py")):
@@ -79,11 +84,11 @@ def violations(modules: Imports) -> list[str]:
         for name in sorted(imported):
             if name.split(".")[0] == LIBRARY:
                 target = part(name)
-                if target == "cli" or (own in MAY_IMPORT and target not in MAY_IMPORT[own]):
+                if (is_cli(target) and not is_cli(own)) or (own in MAY_IMPORT and target not in MAY_IMPORT[own]):
                     found.append(f"{module} imports {name}")
         reached = reach(module, modules)
         parts = {part(name) for name in reached}
-        if own != "cli" and parts & CAPTURE_SIDE and parts & ANALYSIS_SIDE:
+        if not is_cli(own) and parts & CAPTURE_SIDE and parts & ANALYSIS_SIDE:
             found.append(f"{module} joins the capture side and the analysis side")
         if own in FRAMES_ONLY:
             for name in sorted(reached):

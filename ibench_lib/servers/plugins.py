@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from ibench_lib.errors import BuildNotFound
 from ibench_lib.servers.build import Build
 
 MYROCKS = "ha_rocksdb"
+
+
+def load_options(plugins: Sequence[str]) -> list[str]:
+    """Server options that load plugins at start."""
+    return [f"--plugin-load-add={plugin}" for plugin in plugins]
 
 
 def require_plugin(build: Build, plugin: str) -> None:

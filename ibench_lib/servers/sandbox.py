@@ -30,6 +30,7 @@ from ibench_lib.servers.build import Build
 from ibench_lib.servers.certificate import make_certificate
 from ibench_lib.servers.datadir import fresh_datadir
 from ibench_lib.servers.flavour import flavour_of
+from ibench_lib.servers.plugins import load_options
 from ibench_lib.tether import tethered
 
 MARKER = ".ibench-sandbox"
@@ -197,7 +198,7 @@ class Sandbox:
             *network,
             *flavour.start_options(self.build),
             *self.build.options,
-            *(f"--plugin-load-add={plugin}" for plugin in self.plugins),
+            *load_options(self.plugins),
             *_user_option(),
         ]
         self.process = subprocess.Popen(

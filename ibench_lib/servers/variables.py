@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from ibench_lib.errors import ServerStartError
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.plugins import load_options
 
 _TIMEOUT_S = 60
 _TABLE = re.compile(r"^Variables \(--variable-name=value\).*?\n-+ -+\n(.*?)\n\n", re.DOTALL | re.MULTILINE)
@@ -27,23 +29,25 @@ class KnownOptions:
     defaults: dict[str, str]
 
 
-def known_options(build: Build) -> KnownOptions:
-    """What `--verbose --help` lists. No data directory is touched.
+def known_options(build: Build, plugins: Sequence[str] = ()) -> KnownOptions:
+    """What `--verbose --help` lists with these plugins loaded. No data directory is touched.
 
     Raises
     ------
     ServerStartError : the server does not say.
     """
-    return _known(build.command, build.basedir, build.options, tuple(build.environment.items()), build.label)
+    options = (*build.options, *load_options(plugins))
+    return _known(build.command, build.basedir, options, tuple(build.environment.items()), build.label)
 
 
-def refusal(build: Build, my_cnf: str) -> str | None:
+def refusal(build: Build, my_cnf: str, plugins: Sequence[str] = ()) -> str | None:
     """The server's own words where it refuses a my.cnf, None where it takes it. No data directory is touched."""
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "my.cnf"
         path.write_text(my_cnf, encoding="utf-8")
+        options = (*build.options, *load_options(plugins))
         result = _help(
-            build.command, f"--defaults-file={path}", build.basedir, build.options, build.environment, Path(scratch)
+            build.command, f"--defaults-file={path}", build.basedir, options, build.environment, Path(scratch)
         )
     # InnoDB's values are looked at by a part of the server whose refusal does not end --help.
     values = [f"{_normal(name)} cannot be {value!r}" for value, name in _REFUSED_VALUE.findall(result.stderr)]

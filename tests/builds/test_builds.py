@@ -12,6 +12,7 @@ import pytest
 
 from ibench_lib.cnf import ServerConfig, resolve
 from ibench_lib.cnf_check import check, equal, not_in_force
+from ibench_lib.errors import BuildNotFound, ConfigError
 from ibench_lib.experiment import load_experiment
 from ibench_lib.paths import Workspace
 from ibench_lib.paths import workspace as project
@@ -19,6 +20,7 @@ from ibench_lib.servers import catalogue
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.inspection import inspect
+from ibench_lib.servers.plugins import MYROCKS
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.servers.variables import known_options
 from ibench_lib.sweep import run_experiment
@@ -110,8 +112,21 @@ def test_myrocks_end_to_end(more: str, lake: Workspace, tmp_path: Path) -> None:
     label = f"{distribution()}-rocksdb"
     build = catalogue.install(label, project())
     assert inspect(build, project()).engines["ROCKSDB"] == "YES"
-    run_dir = run_on(label, lake, tmp_path, more=f", engine: rocksdb{more}")
-    assert (run_dir / "manifest.json").is_file()
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "rocks.cnf").write_text("[mysqld]\nrocksdb_block_cache_size=64M\n")
+    config = resolve(["cy10a", "rocks"], build.flavour, build.release, 0.005, own)
+    assert check(build, config, [MYROCKS]) == []
+    with pytest.raises(ConfigError, match="does not know rocksdb_block_cache_size"):
+        check(build, config)  # an option of a plugin that would not be loaded
+    run_on(label, lake, tmp_path, more=f", engine: rocksdb{more}")
+
+
+def test_a_build_without_myrocks_is_refused_before_anything_runs(lake: Workspace, tmp_path: Path) -> None:
+    installed("mariadb-11.4.5")
+    with pytest.raises(BuildNotFound, match=r"mariadb-11\.4\.5 has no plugin ha_rocksdb\.so"):
+        run_on("mariadb-11.4.5", lake, tmp_path, more=", engine: rocksdb")
+    assert not lake.runs.exists()
 
 
 def in_force(build: Build, names: list[str], tmp_path: Path) -> tuple[ServerConfig, dict[str, str], list[str]]:

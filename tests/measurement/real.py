@@ -81,8 +81,8 @@ class Revived(Sandbox):
         super().__init__(build, directory, my_cnf, error_log)
         self._left = left
 
-    def _initialise(self) -> None:
-        shutil.move(self._left, self.datadir)
+    def _initialise(self, my_cnf: Path, datadir: Path) -> None:
+        shutil.move(self._left, datadir)
 
 
 def connect(address: Address) -> pymysql.Connection[Any]:
@@ -118,7 +118,7 @@ def run(
     configs.mkdir()
     (configs / "cy10a.cnf").write_text(f"[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\n{cnf}")
     monkeypatch.setattr("ibench_lib.cnf.CONFIGS", configs)
-    monkeypatch.setattr("ibench_lib.runner.Sandbox", Seen)
+    monkeypatch.setattr("ibench_lib.run_server.Sandbox", Seen)
     path = workspace.root / "hand.yaml"
     path.write_text(EXPERIMENT % {"steps": steps, "rows": rows, "seconds": seconds, "timeout_s": timeout_s})
     experiment = load_experiment(path)
