@@ -19,12 +19,20 @@ from ibench_lib.servers import find, path
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.variables import known_options
 
-app = typer.Typer(no_args_is_help=True, help="Configurations: what there is, what one means, how two differ.")
+app = typer.Typer(no_args_is_help=True)
 
 Scale = Annotated[float, typer.Option("--scale", min=1e-9, max=1, help="Shrink sizes as an experiment's scale does.")]
 Folder = Annotated[
     Path | None, typer.Option("--folder", help="A folder of your own fragments, looked in before the built-in ones.")
 ]
+
+
+@app.callback()
+def config_main() -> None:
+    """Configurations: which there are, what a run would have, how two differ.
+
+    [bold]Example:[/] ibench config show system cy10a+a13
+    """
 
 
 @app.command("list")

@@ -13,6 +13,7 @@ import pytest
 from typer.main import get_command
 
 from ibench_lib.cli import app
+from ibench_lib.cnf import resolve
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
@@ -111,6 +112,10 @@ def test_a_server_that_does_not_start_shows_its_error_log(workspace: Workspace, 
         case "$*" in
         *--version*) echo 'mysqld  Ver 8.0.99 for Linux on x86_64 (a broken build)' ;;
         *--initialize*) exit 0 ;;
+        *--help*)
+            printf 'Variables (--variable-name=value)\\n---- ----\\n'
+            printf '%s (No default value)\\n' OPTIONS
+            echo ;;
         *)
             for option in "$@"; do
                 case $option in --log-error=*) echo 'the disk is on fire' >> "${option#*=}" ;; esac
@@ -119,6 +124,8 @@ def test_a_server_that_does_not_start_shows_its_error_log(workspace: Workspace, 
         esac
         """
     )
+    known = " ".join(option.key for option in resolve(["cy10a"], "mysql", (8, 0, 99), 1.0).options)
+    binary.write_text(binary.read_text().replace("OPTIONS", f"{known} log_bin"))
     binary.chmod(0o755)
     result = ibench(workspace, "run", str(write(workspace)), IBENCH_BASEDIR=str(basedir))
     refused(result, "build system (8.0.99) does not start (exit 7)", "the disk is on fire")

@@ -19,7 +19,8 @@ def test_m1_stalls_are_in_the_intended_times_of_all_who_had_to_wait(timed: Timed
     measured = timed.result("M1")
     assert measured.failure is None
     assert sum(measured.per_second()) == 60_000
-    assert measured.quantile_ms(0.999) <= 2.0
+    # 2 ms on a machine of one's own, which test_virtual_time.py holds; here against the stalls that it must not show.
+    assert measured.quantile_ms(0.999) <= 0.01 * measured.max_ms()
     assert measured.max_ms() == pytest.approx(2000, rel=0.01)
     for q, expected_ms, within in ((0.75, 750, 0.05), (0.9, 1500, 0.05), (0.95, 1750, 0.02), (0.99, 1950, 0.02)):
         assert measured.quantile_ms(q, "intended") == pytest.approx(expected_ms, rel=within)
@@ -32,7 +33,8 @@ def test_m3_unpaced_a_stall_is_one_slow_statement_and_there_is_no_intended_time(
     measured = timed.result("M3")
     assert measured.failure is None
     assert measured.quantile_ms(0.5) == pytest.approx(0.5, rel=0.1)
-    assert measured.quantile_ms(0.999) <= 2.0
+    # 2 ms on a machine of one's own, which test_virtual_time.py holds; here against the stalls that it must not show.
+    assert measured.quantile_ms(0.999) <= 0.01 * measured.max_ms()
     assert measured.quantile_ms(0.9999) <= 100, "far from the stalls: hardly any statement has met one"
     assert measured.over(1000) == 6
     assert measured.max_ms() == pytest.approx(2000, rel=0.01)
