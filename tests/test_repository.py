@@ -258,3 +258,10 @@ def test_the_documents_name_no_command_that_does_not_exist() -> None:
         words = re.findall(r"[a-z]+", line.split("`")[0])
         assert words[0] in known, f"{document}: ibench {line}"
     assert {re.findall(r"[a-z]+", line)[0] for line in named} >= {"run", "post", "sql", "servers", "doctor"}
+
+
+def test_links_between_the_documents_lead_somewhere() -> None:
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")):
+        targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
+        for target in (target for target in targets if "://" not in target):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
