@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ibench_lib.errors import BuildNotFound, IbenchError
 from ibench_lib.paths import Workspace, check_name
-from ibench_lib.servers import path, registry, remote
+from ibench_lib.servers import catalogue, path, registry, remote
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
 from ibench_lib.servers.sources import apt
@@ -32,11 +32,13 @@ def find_build(label: str, workspace: Workspace) -> Build | Remote:
         return find_system(workspace)
     if label in known:
         return remote.load(label, workspace) or registry.load(label, workspace)
+    what = f"no server build is called {label}; there is {', '.join([path.LABEL, *known])}"
+    if label in catalogue.offers():
+        raise BuildNotFound(what, hint=f"it can be had: ibench servers install {label}")
     near = difflib.get_close_matches(label, [path.LABEL, *known], n=1)
     meant = f"did you mean {near[0]}? " if near else ""
     raise BuildNotFound(
-        f"no server build is called {label}; there is {', '.join([path.LABEL, *known])}",
-        hint=f"{meant}`ibench servers list` names the builds, and those that `ibench servers install` can bring",
+        what, hint=f"{meant}`ibench servers list` names the builds, and those that `ibench servers install` can bring"
     )
 
 
