@@ -9,7 +9,7 @@ import pymysql
 
 from ibench_lib.client.connection import Connection
 from ibench_lib.client.wire import StatementError
-from ibench_lib.cnf import ServerConfig
+from ibench_lib.cnf import ServerConfig, size
 from ibench_lib.cnf_check import check, not_in_force
 from ibench_lib.errors import ExperimentError, RunFailed
 from ibench_lib.lake.manifest import ServerRecord
@@ -25,6 +25,8 @@ from ibench_lib.workloads.insert_benchmark import Options
 Server: TypeAlias = Sandbox | RemoteServer
 
 _DATABASE_EXISTS = 1007
+# A server writes its whole redo log before it answers for the first time: 128 GiB at 200 MiB/s take eleven minutes.
+_START_S, _REDO_S_PER_GIB = 120.0, 6.0
 
 
 def fit(build: Build | Remote, config: ServerConfig, workload: Options) -> list[str]:
@@ -50,7 +52,9 @@ def fit(build: Build | Remote, config: ServerConfig, workload: Options) -> list[
     return check(build, config, plugins)
 
 
-def open_server(build: Build | Remote, workload: Options, workspace: Workspace, run_dir: Path) -> Server:
+def open_server(
+    build: Build | Remote, config: ServerConfig, workload: Options, workspace: Workspace, run_dir: Path
+) -> Server:
     """The context manager that a run's server lives in."""
     if isinstance(build, Remote):
         return RemoteServer(build)
@@ -63,6 +67,7 @@ def open_server(build: Build | Remote, workload: Options, workspace: Workspace, 
         tls=workload.transport == "tls",
         plugins=_plugins(workload),
         templates=workspace.datadirs,
+        start_timeout_s=_START_S + _REDO_S_PER_GIB * redo_bytes(config) / (1 << 30),
     )
 
 
@@ -119,6 +124,15 @@ def reset_binary_log(server: Server, variables: dict[str, str]) -> str | None:
     if not isinstance(server, Sandbox) or variables.get("log_bin") != "ON":
         return None
     return flavour_of(server.build).reset_binary_log(server.build)
+
+
+def redo_bytes(config: ServerConfig) -> int:
+    """Size of the redo log that a configuration asks for, 0 where it leaves it to the server."""
+    capacity = size(config.value("innodb_redo_log_capacity") or "")
+    if capacity is not None:
+        return capacity
+    files = int(config.value("innodb_log_files_in_group") or 1)
+    return (size(config.value("innodb_log_file_size") or "") or 0) * files
 
 
 def _plugins(workload: Options) -> list[str]:

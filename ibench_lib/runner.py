@@ -105,7 +105,12 @@ def run_cell(
     manifest.warnings += [f"skipped, since this server does not know it: {line}" for line in skipped]
     manifest.warnings += [f"left out, since a sandbox decides it: {line}" for line in config.dropped]
     run = _Run(
-        manifest, config, writer, run_server.open_server(build, options, workspace, writer.run_dir), origin_ns, observer
+        manifest,
+        config,
+        writer,
+        run_server.open_server(build, config, options, workspace, writer.run_dir),
+        origin_ns,
+        observer,
     )
     with signals_as_interrupts():
         try:
