@@ -128,8 +128,8 @@ LIMITS = """
   0.05 microseconds each as text; the rest is sending 7 KB.
 - **Being woken is the cost of pacing.** A process that does nothing but sleep until each of 1,000 moments a second is
   measured beside ours; in a virtual machine arming a timer and taking its interrupt leaves the guest several times. A
-  query that follows a sleep also finds caches and core cold and costs more than one in a tight loop. Tried without gain:
-  select() in place of clock_nanosleep(), and timer slacks from 1 nanosecond to half a millisecond.
+  query that follows a sleep also finds caches and core cold and costs more than one in a tight loop. Tried without
+  gain: select() in place of clock_nanosleep(), and timer slacks from 1 nanosecond to half a millisecond.
 - Neighbours on a shared machine change all figures by a factor of up to two for minutes. Believe the ratios.
 """
 CLIENTS = ("ours, text", "ours, prepared", "PyMySQL cursor", "mysqlclient cursor")

@@ -26,7 +26,7 @@ def test_m1_stalls_are_in_the_intended_times_of_all_who_had_to_wait(timed: Timed
     stalled = [answered[second] for begin in range(3, 60, 10) for second in (begin, begin + 1)]
     assert sum(stalled) <= 0.01 * 12 * 1000, "one that began to answer before the stall"
     # The first second after each stall tells how fast the backlog of 2,000 was worked off: 2,000/s with 0.5 ms each,
-    # which makes 750, 1500, 1750 and 1950 ms of these quantiles; more slowly where the machine is busy with other things.
+    # which makes 750, 1500, 1750 and 1950 ms of these quantiles; a machine busy with other things is slower.
     caught_up_per_s = sum(answered[5:60:10]) / 6
     late = 2000 / (1 - 1000 / caught_up_per_s) / 10_000
     for q, within in ((0.75, 0.08), (0.9, 0.08), (0.95, 0.04), (0.99, 0.03)):
