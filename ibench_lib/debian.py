@@ -1,6 +1,6 @@
 """Packages of a Debian or Ubuntu machine: installed where we may, else downloaded and unpacked into a folder.
 
-Standard library and `errors` only: the tool that makes the environment uses it before there is one.
+Standard library, `commands` and `errors` only: the tool that makes the environment uses it before there is one.
 Repositories, signatures and proxies are the machine's own apt configuration; nothing here names any.
 """
 
@@ -15,9 +15,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from ibench_lib import commands
 from ibench_lib.errors import IbenchError
 
-_TIMEOUT_S = 900
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # `env` sets these on the far side of sudo, too. dpkg refuses to work when PATH lacks the sbin folders.
 _ENV = ["/usr/bin/env", f"PATH={_PATH}", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C"]
@@ -164,23 +164,10 @@ def _download(packages: Sequence[str], scratch: Path, status: Path, sources: Pat
 
 def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
+        return commands.run("apt", command)
     except FileNotFoundError as error:
         raise IbenchError(
             f"{error.filename} is not on this machine", hint="this step needs Debian or Ubuntu; see `ibench doctor`"
-        ) from error
-    except subprocess.TimeoutExpired as error:
-        raise IbenchError(
-            f"apt did not finish within {_TIMEOUT_S} s", hint="look at the network, then again"
         ) from error
 
 

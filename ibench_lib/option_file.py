@@ -8,7 +8,6 @@ manuals of MySQL and MariaDB; tests compare with the servers' own my_print_defau
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,11 +66,6 @@ def render(key: str, value: str | None) -> str:
     return f'{key}="{escaped}"'
 
 
-def include_order(names: Collection[Path]) -> list[Path]:
-    """The order in which the files of an `!includedir` are read: by name."""
-    return sorted(path for path in names if path.suffix == ".cnf")
-
-
 def _parse(text: str, name: str, folder: Path | None, depth: int) -> list[Line]:
     lines: list[Line] = []
     group: str | None = None
@@ -116,7 +110,9 @@ def _included(line: str, origin: str, folder: Path | None, depth: int) -> list[L
     if directive == "!includedir" and not path.is_dir():
         raise ConfigError(f"{origin}: there is no folder {path}")
     lines = []
-    for file in include_order(list(path.iterdir())) if directive == "!includedir" else [path]:
+    # The files of a folder are read by name.
+    in_folder = directive == "!includedir"
+    for file in sorted(entry for entry in path.iterdir() if entry.suffix == ".cnf") if in_folder else [path]:
         if not file.resolve().is_relative_to(folder.resolve()):
             raise ConfigError(f"{origin}: {file} leads outside of {folder}")
         try:

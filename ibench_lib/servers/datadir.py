@@ -86,9 +86,7 @@ def _template(build: Build, my_cnf: Path, templates: Path, initialise: Initialis
         cnf = making / "my.cnf"
         cnf.write_text("\n".join(["[mysqld]", *lines]) + "\n", encoding="utf-8")
         initialise(cnf, making / _DATADIR)
-        for pattern in _PERSONAL:
-            for path in (making / _DATADIR).glob(pattern):
-                path.unlink()
+        _depersonalise(making / _DATADIR)
         (making / VERSION_FILE).write_text(build.version + "\n", encoding="utf-8")
         if not template.is_dir():  # another sandbox may have made it in the meantime
             making.rename(template)
@@ -115,6 +113,10 @@ def _copy(build: Build, template: Path, datadir: Path) -> None:
             f"build {build.label}: copying its initialised data directory failed", detail=result.stderr.strip() or None
         )
     datadir.chmod(0o700)
+    _depersonalise(datadir)
+
+
+def _depersonalise(datadir: Path) -> None:
     for pattern in _PERSONAL:
         for path in datadir.glob(pattern):
             path.unlink()

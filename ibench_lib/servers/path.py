@@ -11,7 +11,7 @@ from ibench_lib.paths import Workspace, check_name
 from ibench_lib.servers import registry
 from ibench_lib.servers.build import Build, identify
 
-LABEL = "system"
+LABEL = registry.SYSTEM
 SOURCE = "path"
 VARIABLE = "IBENCH_BASEDIR"
 
@@ -78,10 +78,7 @@ def register(label: str, basedir: Path, workspace: Workspace) -> Build:
             f"{basedir} has no {' or '.join(_BINARIES)} in {', '.join(_FOLDERS)}",
             hint="name the folder that holds bin/mysqld or sbin/mariadbd",
         )
-    if label == LABEL or label in registry.labels(workspace):
-        raise BuildNotFound(
-            f"a build called {label} is there already", hint=f"another label, or `ibench servers remove {label}` first"
-        )
+    registry.require_free(label, workspace)
     with registry.arriving(workspace) as root:
         options = messages_option(basedir)
         registry.describe(root, basedir=str(basedir), command=[str(binary)], source=SOURCE, options=options)

@@ -20,6 +20,8 @@ from ibench_lib.paths import Workspace, check_name
 from ibench_lib.servers.build import Build, identify
 
 DESCRIPTION = "build.json"
+SYSTEM = "system"
+"""The label of the machine's own server, which no other build can have."""
 ROOT = "{root}"
 """Stands for the build's own directory in a description, so that a project may be moved."""
 
@@ -61,6 +63,15 @@ def describe(
         "files": files or {},
     }
     (root / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
+
+
+def require_free(label: str, workspace: Workspace) -> None:
+    """Raises NameRefused or BuildNotFound where a label cannot be given to another build."""
+    check_name(label, "build label")
+    if label == SYSTEM or label in labels(workspace):
+        raise BuildNotFound(
+            f"a build called {label} is there already", hint=f"another label, or `ibench servers remove {label}` first"
+        )
 
 
 def adopt(arrived: Path, label: str, workspace: Workspace) -> Build:

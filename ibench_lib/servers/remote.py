@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import pymysql
 
-from ibench_lib.errors import BuildNotFound, ServerStartError, UsageError
+from ibench_lib.errors import ServerStartError, UsageError
 from ibench_lib.paths import Workspace, check_name
 from ibench_lib.servers import registry
 from ibench_lib.servers.address import Address
@@ -131,11 +131,7 @@ def register(label: str, access: Access, workspace: Workspace) -> Remote:
     BuildNotFound : the label is taken.
     ServerStartError, UsageError : it does not answer, or refuses us.
     """
-    check_name(label, "build label")
-    if label == "system" or label in registry.labels(workspace):
-        raise BuildNotFound(
-            f"a build called {label} is there already", hint=f"another label, or `ibench servers remove {label}` first"
-        )
+    registry.require_free(label, workspace)
     remote = _ask(label, access)
     with registry.arriving(workspace) as root:
         (root / registry.DESCRIPTION).write_text(json.dumps({_KEY: asdict(access)}, indent=1) + "\n", encoding="utf-8")

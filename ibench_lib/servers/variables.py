@@ -42,13 +42,22 @@ def known_options(build: Build, plugins: Sequence[str] = ()) -> KnownOptions:
 
 def refusal(build: Build, my_cnf: str, plugins: Sequence[str] = ()) -> str | None:
     """The server's own words where it refuses a my.cnf, None where it takes it. No data directory is touched."""
+    options = (*build.options, *load_options(plugins))
+    return _refused(build.command, build.basedir, options, tuple(build.environment.items()), my_cnf)
+
+
+@cache  # repeats of a cell ask the same, before the first one and each for itself
+def _refused(
+    command: tuple[str, ...],
+    basedir: Path,
+    options: tuple[str, ...],
+    environment: tuple[tuple[str, str], ...],
+    my_cnf: str,
+) -> str | None:
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "my.cnf"
         path.write_text(my_cnf, encoding="utf-8")
-        options = (*build.options, *load_options(plugins))
-        result = _help(
-            build.command, f"--defaults-file={path}", build.basedir, options, build.environment, Path(scratch)
-        )
+        result = _help(command, f"--defaults-file={path}", basedir, options, dict(environment), Path(scratch))
     # InnoDB's values are looked at by a part of the server whose refusal does not end --help.
     values = [f"{_normal(name)} cannot be {value!r}" for value, name in _REFUSED_VALUE.findall(result.stderr)]
     if values:

@@ -134,13 +134,18 @@ def in_force(build: Build, names: list[str], tmp_path: Path) -> tuple[ServerConf
     # At this scale the buffer pool has 2G, so that it has as many instances as are asked for.
     config = resolve(names, build.flavour, build.release, 0.02)
     check(build, config)
+    return config, *booted(build, config, tmp_path)
+
+
+def booted(build: Build, config: ServerConfig, tmp_path: Path) -> tuple[dict[str, str], list[str]]:
+    """The variables of a server with this configuration, and what it has changed."""
     my_cnf = tmp_path / "my.cnf"
     my_cnf.write_text(config.render())
     box = Sandbox(build, tmp_path / "box", my_cnf, tmp_path / "log", templates=project().datadirs)
     with box as address, pymysql.connect(**address.arguments()) as connection, connection.cursor() as cursor:
         cursor.execute("SHOW GLOBAL VARIABLES")
         variables = {str(name): str(value) for name, value in cursor.fetchall()}
-    return config, variables, not_in_force(config, known_options(build), variables)
+    return variables, not_in_force(config, known_options(build), variables)
 
 
 @pytest.mark.parametrize("delta", ["a2", "a7", "a10", "a12", "a13", "a17", "a18", "a19", "a20", "a21", "a22"])
@@ -171,12 +176,7 @@ def test_a_value_that_the_server_rounds_is_told(tmp_path: Path) -> None:
     build = installed("mysql-9.7")
     (tmp_path / "odd.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=200M\ninnodb_io_capacity=10\n")
     config = resolve(["odd"], build.flavour, build.release, 1.0, tmp_path)
-    (tmp_path / "my.cnf").write_text(config.render())
-    box = Sandbox(build, tmp_path / "box", tmp_path / "my.cnf", tmp_path / "log", templates=project().datadirs)
-    with box as address, pymysql.connect(**address.arguments()) as connection, connection.cursor() as cursor:
-        cursor.execute("SHOW GLOBAL VARIABLES")
-        variables = {str(name): str(value) for name, value in cursor.fetchall()}
-    assert not_in_force(config, known_options(build), variables) == [
+    assert booted(build, config, tmp_path)[1] == [
         "innodb_buffer_pool_size: asked 200M (odd.cnf:2), the server uses 268435456",
         "innodb_io_capacity: asked 10 (odd.cnf:3), the server uses 100",
     ]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import subprocess
 from pathlib import Path
 
+from ibench_lib import commands
 from ibench_lib.errors import BuildNotFound, IbenchError
 
-_TIMEOUT_S = 900
 _PACKAGES = {"npm": "npm", "mvn": "maven"}
 
 
@@ -27,22 +26,7 @@ def run_client(program: str, arguments: list[str], folder: Path) -> None:
             f"{program} is not on this machine, and this build comes by it",
             hint=f"apt-get install {_PACKAGES[program]}, then again",
         )
-    try:
-        result = subprocess.run(
-            [path, *arguments],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise IbenchError(
-            f"{program} did not finish within {_TIMEOUT_S} s", hint="look at the network, then again"
-        ) from error
+    result = commands.run(program, [path, *arguments], folder)
     if result.returncode != 0:
         raise IbenchError(
             f"{program} failed (exit {result.returncode})",
