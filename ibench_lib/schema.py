@@ -3,7 +3,12 @@
 The writer, the validator, the empty views and `docs/schema.md` derive from this file.
 
 Clocks. `start_s`, `end_s` and `t_s` are seconds on the run's clock: CLOCK_MONOTONIC minus the run's origin, one clock
-for all processes. `second` is a whole second of a step, counted from the common start of its clients.
+for all processes. `second` is a whole second of a step, counted from the common start of its clients. `tick` is a whole
+second of the run's clock at which a collector was due; `t_s` beside it is when it read.
+
+Counters. A column that counts since the host's boot or the server's start is stored as it was read; its document says
+"cumulative". Rates come from differences of two samples, never from the first. A server that was restarted begins a new
+`incarnation`: nothing is subtracted across it.
 
 Latency histograms. Response times are counted in log-linear bins: each power of two of microseconds has 64 bins of
 equal width, so a bin is at most 1/64 of its value wide and its midpoint within 0.8 % of any value in it. The lower edge
@@ -13,36 +18,53 @@ next to 1 s is 0.999424 s. Bins and counts are two lists of equal length, only b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
 
+from ibench_lib.figures import FIGURES
+
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
+
+SCHEMA_MINOR = 1
+"""Minor version: it grows with every new table or nullable column, which older runs load without (as NULL)."""
 
 HISTOGRAM_BINS_PER_OCTAVE = 64
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: Arrow type, unit ('' for counts and names), one sentence, and whether it may be NULL."""
+    """One column: Arrow type, unit ('' for counts and names), one sentence, and whether it may be NULL.
+
+    `since` is the minor version that brought it; runs of an older one have NULL there.
+    """
 
     name: str
     type: pa.DataType
     unit: str
     doc: str
     nullable: bool = False
+    since: int = 0
 
 
 @dataclass(frozen=True)
 class Table:
-    """One Parquet file of a run directory. `key` columns identify a row."""
+    """One Parquet file of a run directory. `key` columns identify a row, and rows are stored in their order.
+
+    In a table with `replaces`, a row that comes later takes the place of one with the same key: it is written when
+    something begins and again when it has ended. A table that is `derived` is worked out when a run is sealed.
+    `since` is the minor version that brought it.
+    """
 
     name: str
     doc: str
     key: tuple[str, ...]
     columns: tuple[Column, ...]
+    replaces: bool = False
+    derived: bool = False
+    since: int = 0
 
     @property
     def file_name(self) -> str:
@@ -54,7 +76,13 @@ class Table:
         fields = [
             pa.field(c.name, c.type, nullable=c.nullable, metadata={"unit": c.unit, "doc": c.doc}) for c in self.columns
         ]
-        return pa.schema(fields, metadata={"ibench_table": self.name, "ibench_schema_version": str(SCHEMA_VERSION)})
+        version = f"{SCHEMA_VERSION}.{SCHEMA_MINOR}"
+        return pa.schema(fields, metadata={"ibench_table": self.name, "ibench_schema_version": version})
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """Columns that may not be NULL."""
+        return tuple(column.name for column in self.columns if not column.nullable)
 
 
 _RUN_ID = Column("run_id", pa.string(), "", "the run this row belongs to")
@@ -72,7 +100,7 @@ STEPS = Table(
         _STEP_ID,
         _STEP,
         Column("kind", pa.string(), "", "load, index, write or query"),
-        Column("status", pa.string(), "", "complete, failed or interrupted"),
+        Column("status", pa.string(), "", "complete, failed, interrupted, or running in a run not yet sealed"),
         Column("clients", pa.int16(), "", "number of clients"),
         Column("insert_rows_per_commit", pa.int32(), "", "rows of one insert statement", True),
         Column(
@@ -84,13 +112,16 @@ STEPS = Table(
         ),
         Column("existing_rows", pa.int64(), "", "rows in all tables when the step began", True),
         Column("start_s", pa.float64(), "s", "common start of all clients on the run's clock"),
-        Column("end_s", pa.float64(), "s", "end of the last client on the run's clock"),
+        Column(
+            "end_s", pa.float64(), "s", "end of the last client on the run's clock; of what is known, while running"
+        ),
         Column("duration_s", pa.float64(), "s", "T of every rate: end_s - start_s"),
         Column(
             "history_list_length", pa.int64(), "", "InnoDB history list length right after the last client's end", True
         ),
         Column("client_bound", pa.string(), "", "why the clients limit the step, not the server; else NULL", True),
     ),
+    replaces=True,
 )
 
 WORKERS = Table(
@@ -104,7 +135,7 @@ WORKERS = Table(
         _CLIENT,
         _WORKER,
         Column("role", pa.string(), "", "inserter, deleter, querier or indexer"),
-        Column("status", pa.string(), "", "complete, failed or interrupted"),
+        Column("status", pa.string(), "", "complete, failed, interrupted, or running in a run not yet sealed"),
         Column("start_s", pa.float64(), "s", "common start of the step on the run's clock"),
         Column("end_s", pa.float64(), "s", "end of its last operation on the run's clock"),
         Column("ops", pa.int64(), "", "acknowledged operations"),
@@ -120,6 +151,7 @@ WORKERS = Table(
         ),
         Column("client_lag_p99_us", pa.float64(), "us", "p99 of sent minus when it could be sent; NULL unpaced", True),
     ),
+    replaces=True,
 )
 
 _BINS = pa.list_(pa.field("element", pa.uint16(), nullable=False))
@@ -149,7 +181,30 @@ OPS = Table(
         Column("intended_max_us", pa.float64(), "us", "largest intended time (due to answered); NULL unpaced", True),
         Column("intended_bins", _BINS, "", "bins of the intended time histogram; NULL unpaced", True),
         Column("intended_counts", _COUNTS, "", "answers in each of them; NULL unpaced", True),
+        Column("cpu_user_s", pa.float64(), "s", "user CPU of the worker's process in this second", True, 1),
+        Column("cpu_system_s", pa.float64(), "s", "system CPU of the worker's process in this second", True, 1),
     ),
+)
+
+RESPONSE_TIMES = Table(
+    "response_times",
+    "One row per worker, operation and timing of a step: its response times, all seconds of `ops` together.",
+    ("run_id", "step_id", "worker", "operation", "timing"),
+    (
+        _RUN_ID,
+        _STEP_ID,
+        _STEP,
+        _CLIENT,
+        _WORKER,
+        Column("operation", pa.string(), "", "insert, delete, range_query, point_query or create_index"),
+        Column("timing", pa.string(), "", "service (sent to answered) or intended (due to answered, paced only)"),
+        Column("responses", pa.int64(), "", "answers in the histogram"),
+        Column("max_us", pa.float64(), "us", "largest response time; NULL when nothing was answered", True),
+        Column("bins", _BINS, "", "bins of the histogram"),
+        Column("counts", pa.list_(pa.field("element", pa.uint64(), nullable=False)), "", "answers in each of them"),
+    ),
+    derived=True,
+    since=1,
 )
 
 PROBES = Table(
@@ -173,15 +228,214 @@ PROBES = Table(
     ),
 )
 
+_TICK = Column("tick", pa.int32(), "s", "second of the run's clock at which the sample was due")
+_T_S = Column("t_s", pa.float64(), "s", "when it was read, on the run's clock")
+
 SERVER_SAMPLES = Table(
     "server_samples",
-    "One row per second of the run: what the server said of itself, NULL where it could not (the manifest says why).",
+    "One row per second of the run: what the server said of itself, in columns that mean the same for every flavour;"
+    " NULL where it could not say (the manifest tells why).",
     ("run_id", "t_s"),
     (
         _RUN_ID,
         Column("t_s", pa.float64(), "s", "when the answer came, on the run's clock"),
-        Column("history_list_length", pa.int64(), "", "InnoDB history list length (purge lag)", True),
+        replace(_TICK, nullable=True, since=1),
+        Column("incarnation", pa.int16(), "", "0 for the server that the run started, 1 after a restart ...", True, 1),
+        *(Column(figure.column, pa.int64(), figure.unit, figure.doc, True, figure.since) for figure in FIGURES),
     ),
+)
+
+SERVER_COUNTERS = Table(
+    "server_counters",
+    "SHOW GLOBAL STATUS and the enabled INNODB_METRICS, once a second, numbers only; a row where a value changed. A"
+    " tick of `server_samples` without a row here has the value of the row before it.",
+    ("run_id", "source", "name", "tick"),
+    (
+        _RUN_ID,
+        Column("source", pa.string(), "", "status or metric"),
+        Column("name", pa.string(), "", "as the server spells it"),
+        _TICK,
+        Column("incarnation", pa.int16(), "", "as in server_samples"),
+        Column("value", pa.int64(), "", "a whole number; NULL for another one", True),
+        Column("real_value", pa.float64(), "", "a number that is not whole, or beyond 63 bits; else NULL", True),
+    ),
+    since=1,
+)
+
+HOST_SAMPLES = Table(
+    "host_samples",
+    "One row per second of the run: the host of the clients, from /proc; a sandbox's server runs on it, too.",
+    ("run_id", "tick"),
+    (
+        _RUN_ID,
+        _TICK,
+        _T_S,
+        Column("cpu_user_s", pa.float64(), "s", "CPU in user mode, nice included; all CPUs, cumulative"),
+        Column("cpu_system_s", pa.float64(), "s", "CPU in the kernel, interrupts included; all CPUs, cumulative"),
+        Column("cpu_iowait_s", pa.float64(), "s", "CPU idle with I/O outstanding; all CPUs, cumulative"),
+        Column("cpu_steal_s", pa.float64(), "s", "CPU that the hypervisor kept; all CPUs, cumulative"),
+        Column("cpu_idle_s", pa.float64(), "s", "CPU idle without I/O outstanding; all CPUs, cumulative"),
+        Column("context_switches", pa.int64(), "", "cumulative"),
+        Column("interrupts", pa.int64(), "", "cumulative"),
+        Column("runnable", pa.int32(), "", "run queue: tasks that run or could, now"),
+        Column("blocked", pa.int32(), "", "tasks that wait for I/O, now"),
+        Column("memory_available_bytes", pa.int64(), "bytes", "what can be had without swapping (MemAvailable)", True),
+        Column("memory_free_bytes", pa.int64(), "bytes", "MemFree"),
+        Column("page_cache_bytes", pa.int64(), "bytes", "Cached and Buffers"),
+        Column("dirty_bytes", pa.int64(), "bytes", "page cache that waits to be written"),
+        Column("writeback_bytes", pa.int64(), "bytes", "page cache that is being written"),
+        Column("swap_used_bytes", pa.int64(), "bytes", "SwapTotal minus SwapFree"),
+        Column("swapped_in_pages", pa.int64(), "", "cumulative"),
+        Column("swapped_out_pages", pa.int64(), "", "cumulative"),
+        Column("major_faults", pa.int64(), "", "page faults that read from disk, cumulative"),
+    ),
+    since=1,
+)
+
+DEVICE_SAMPLES = Table(
+    "device_samples",
+    "One row per second and block device, from /proc/diskstats: whole devices, and the one below the data directory.",
+    ("run_id", "device", "tick"),
+    (
+        _RUN_ID,
+        Column("device", pa.string(), "", "kernel name, such as nvme0n1"),
+        _TICK,
+        _T_S,
+        Column("holds_data", pa.bool_(), "", "whether the server's data directory lies on it"),
+        Column("reads", pa.int64(), "", "reads completed, cumulative"),
+        Column("read_bytes", pa.int64(), "bytes", "cumulative"),
+        Column("read_s", pa.float64(), "s", "sum of the reads' times, cumulative"),
+        Column("writes", pa.int64(), "", "writes completed, cumulative"),
+        Column("written_bytes", pa.int64(), "bytes", "cumulative"),
+        Column("write_s", pa.float64(), "s", "sum of the writes' times, cumulative"),
+        Column("in_flight", pa.int32(), "", "requests in flight, now"),
+        Column("busy_s", pa.float64(), "s", "time with a request in flight, cumulative"),
+        Column("queue_s", pa.float64(), "s", "time in flight summed over requests, cumulative"),
+        Column("flushes", pa.int64(), "", "flush requests completed, cumulative", True),
+        Column("flush_s", pa.float64(), "s", "sum of the flushes' times, cumulative", True),
+    ),
+    since=1,
+)
+
+NETWORK_SAMPLES = Table(
+    "network_samples",
+    "One row per second and network interface, from /proc/net/dev.",
+    ("run_id", "interface", "tick"),
+    (
+        _RUN_ID,
+        Column("interface", pa.string(), "", "name, such as eth0"),
+        _TICK,
+        _T_S,
+        Column("received_bytes", pa.int64(), "bytes", "cumulative"),
+        Column("received_packets", pa.int64(), "", "cumulative"),
+        Column("received_drops", pa.int64(), "", "dropped or in error, cumulative"),
+        Column("sent_bytes", pa.int64(), "bytes", "cumulative"),
+        Column("sent_packets", pa.int64(), "", "cumulative"),
+        Column("sent_drops", pa.int64(), "", "dropped or in error, cumulative"),
+    ),
+    since=1,
+)
+
+PROCESS_SAMPLES = Table(
+    "process_samples",
+    "One row per second: the server's process, from /proc/<pid>. None for a remote server.",
+    ("run_id", "tick"),
+    (
+        _RUN_ID,
+        _TICK,
+        _T_S,
+        Column("pid", pa.int32(), "", "another pid is another process: nothing is subtracted across it"),
+        Column("cpu_user_s", pa.float64(), "s", "cumulative"),
+        Column("cpu_system_s", pa.float64(), "s", "cumulative"),
+        Column("resident_bytes", pa.int64(), "bytes", "resident size now"),
+        Column("virtual_bytes", pa.int64(), "bytes", "virtual size now"),
+        Column("threads", pa.int32(), "", "now"),
+        Column("read_bytes", pa.int64(), "bytes", "read from storage, cumulative; NULL where /proc denies it", True),
+        Column("written_bytes", pa.int64(), "bytes", "sent to storage, cumulative; NULL where /proc denies it", True),
+        Column("voluntary_switches", pa.int64(), "", "context switches of all threads seen, cumulative", True),
+        Column("involuntary_switches", pa.int64(), "", "context switches of all threads seen, cumulative", True),
+    ),
+    since=1,
+)
+
+INNODB_STATUS = Table(
+    "innodb_status",
+    "SHOW ENGINE INNODB STATUS, every 30 seconds.",
+    ("run_id", "tick"),
+    (_RUN_ID, _TICK, _T_S, Column("text", pa.string(), "", "as the server gave it")),
+    since=1,
+)
+
+PROCESSLIST = Table(
+    "processlist",
+    "SHOW FULL PROCESSLIST, every 20 seconds, without the connection that asks.",
+    ("run_id", "tick", "id"),
+    (
+        _RUN_ID,
+        _TICK,
+        _T_S,
+        Column("id", pa.int64(), "", "connection id"),
+        Column("user", pa.string(), "", "user name, or what the server calls its own thread", True),
+        Column("command", pa.string(), "", "Query, Sleep, Execute ...", True),
+        Column("seconds", pa.float64(), "s", "time in its state", True),
+        Column("state", pa.string(), "", "what it does", True),
+        Column("info", pa.string(), "", "the statement, its first 1000 characters", True),
+    ),
+    since=1,
+)
+
+WAITS = Table(
+    "waits",
+    "Waits inside the server over about 10 seconds, where the experiment asks; an event without a wait has no row.",
+    ("run_id", "tick", "source", "event"),
+    (
+        _RUN_ID,
+        _TICK,
+        _T_S,
+        Column("seconds", pa.float64(), "s", "length of the interval that ends at t_s"),
+        Column("source", pa.string(), "", "performance_schema or innodb_mutex (SHOW ENGINE INNODB MUTEX)"),
+        Column("event", pa.string(), "", "mutex, rwlock or file, as the server names it"),
+        Column("waits", pa.int64(), "", "waits in the interval"),
+        Column("wait_s", pa.float64(), "s", "time waited in the interval; NULL where only counted", True),
+    ),
+    since=1,
+)
+
+PROFILE_STACKS = Table(
+    "profile_stacks",
+    "Folded stacks of the server's process, sampled by perf for some seconds at intervals, where the experiment asks.",
+    ("run_id", "tick", "stack"),
+    (
+        _RUN_ID,
+        _TICK,
+        _T_S,
+        Column("seconds", pa.float64(), "s", "how long perf sampled"),
+        Column("event", pa.string(), "", "cycles, or cpu-clock where the machine has no counter for them"),
+        Column("stack", pa.string(), "", "thread name and functions from the outermost in, joined by ';'"),
+        Column("samples", pa.int64(), "", "samples with this stack"),
+    ),
+    since=1,
+)
+
+SIZES = Table(
+    "sizes",
+    "Sizes on disk at the end of each step.",
+    ("run_id", "step_id", "what", "name"),
+    (
+        _RUN_ID,
+        _STEP_ID,
+        _STEP,
+        Column(
+            "what",
+            pa.string(),
+            "",
+            "table_data and table_index (by the server's own statistics), database (files of the benchmark's database),"
+            " datadir (all of it), system, undo, redo, temporary, binary_log",
+        ),
+        Column("name", pa.string(), "", "the table; empty for a sum"),
+        Column("bytes", pa.int64(), "bytes", "blocks allocated on disk, or what the server says; NULL unknown", True),
+    ),
+    since=1,
 )
 
 TABLE_COUNTS = Table(
@@ -198,4 +452,25 @@ TABLE_COUNTS = Table(
     ),
 )
 
-TABLES: dict[str, Table] = {t.name: t for t in (STEPS, WORKERS, OPS, PROBES, SERVER_SAMPLES, TABLE_COUNTS)}
+TABLES: dict[str, Table] = {
+    table.name: table
+    for table in (
+        STEPS,
+        WORKERS,
+        OPS,
+        RESPONSE_TIMES,
+        PROBES,
+        TABLE_COUNTS,
+        SIZES,
+        SERVER_SAMPLES,
+        SERVER_COUNTERS,
+        INNODB_STATUS,
+        PROCESSLIST,
+        WAITS,
+        PROFILE_STACKS,
+        HOST_SAMPLES,
+        DEVICE_SAMPLES,
+        NETWORK_SAMPLES,
+        PROCESS_SAMPLES,
+    )
+}

@@ -12,9 +12,9 @@ from typing import Any
 import pymysql
 
 from ibench_lib.errors import ServerStartError
+from ibench_lib.figures import Counter, available
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
-from ibench_lib.servers.counters import Counter, available
 from ibench_lib.servers.plugins import MYROCKS, plugin_path
 from ibench_lib.servers.remote import Remote, RemoteServer
 from ibench_lib.servers.sandbox import Sandbox

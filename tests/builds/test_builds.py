@@ -94,7 +94,7 @@ def test_a_build_installs_boots_and_runs(label: str, lake: Workspace, tmp_path: 
     found = inspect(build, project())
     assert found.innodb.startswith(innodb)
     assert found.engines["InnoDB"] == "DEFAULT"
-    assert found.counters["history list length"] is not None
+    assert found.counters["history_list_length"] is not None
     run_on(label, lake, tmp_path)
     assert not [
         process for process in psutil.process_iter(["cmdline"]) if str(tmp_path) in str(process.info["cmdline"])

@@ -60,9 +60,12 @@ def test_views_have_the_declared_types_with_and_without_runs(workspace: Workspac
     empty = reader.lake(workspace)
     write_runs(workspace, Run())
     full = reader.lake(workspace)
+    filled = set()
     for name in TABLES:
         assert rows(empty, f"DESCRIBE {name}") == rows(full, f"DESCRIBE {name}")
-        assert reader.sql(full, f"SELECT count(*) AS n FROM {name}")["n"][0] > 0 or name == "table_counts"
+        if reader.sql(full, f"SELECT count(*) AS n FROM {name}")["n"][0]:
+            filled.add(name)
+    assert filled >= {"steps", "workers", "ops", "probes", "server_samples"}
 
 
 def unlist(directory: Path, *tables: str) -> None:

@@ -1,0 +1,91 @@
+"""What a collector is. Each is a class in a file of this folder; a new file is all that a new one needs.
+
+A collector samples in a thread of its own, at whole seconds of the run's clock. What it cannot read is NULL with a
+reason; whatever it raises is its own affair and never stops the load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ibench_lib.capture.options import CaptureOptions
+
+Emit = Callable[..., None]
+"""`emit(table, **columns)`: hand over one row of a table of `schema.py`; `run_id` is filled in."""
+
+
+class Unavailable(Exception):
+    """What a collector reads is not to be had here at all; its text is the reason. It is not tried again."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What there is to watch.
+
+    Parameters
+    ----------
+    origin_ns : zero of the run's clock (CLOCK_MONOTONIC).
+    address : keyword arguments for PyMySQL: where and who, with the password.
+    server_pid : the server's process on this host now; None for a remote server, and while there is none.
+    datadir, tmpdir : the server's, on this host; None for a remote server.
+    database : name of the benchmark's database.
+    tables : the benchmark's tables.
+    variables : SHOW GLOBAL VARIABLES after the start.
+    scratch : a private folder for files that need not outlive the run.
+    """
+
+    origin_ns: int
+    address: Mapping[str, Any]
+    server_pid: Callable[[], int | None]
+    datadir: Path | None
+    tmpdir: Path | None
+    database: str
+    tables: tuple[str, ...]
+    variables: Mapping[str, str]
+    scratch: Path
+    options: CaptureOptions = field(default_factory=CaptureOptions)
+
+
+class Collector:
+    """One collector. `sample`, `open` and `close` run in its thread; `step_ended` in the runner's, between steps.
+
+    `null_reasons` says why a column is NULL: `table.column` -> reason. `warnings` are sentences for the manifest.
+    """
+
+    name: ClassVar[str]
+    every_s: ClassVar[int] = 1
+
+    def __init__(self, scene: Scene, emit: Emit) -> None:
+        self.scene = scene
+        self.emit = emit
+        self.null_reasons: dict[str, str] = {}
+        self.warnings: list[str] = []
+
+    @classmethod
+    def wanted(cls, options: CaptureOptions) -> bool:
+        """Whether the experiment wants this collector. Most are wanted unless they are left out."""
+        return True
+
+    def open(self) -> None:
+        """Before the first sample.
+
+        Raises
+        ------
+        Unavailable : there is nothing to sample here.
+        """
+
+    def sample(self, tick: int, now_s: Callable[[], float]) -> None:
+        """Emit the rows of one tick. `now_s` reads the run's clock: `t_s` is read beside the values.
+
+        What it raises counts as a missed sample, its text as the reason; the next tick tries again.
+        """
+        raise NotImplementedError
+
+    def step_ended(self, step_id: int, step: str) -> None:
+        """The clients of a step have ended; the next one waits until this returns."""
+
+    def close(self) -> None:
+        """After the last sample, also after a failure. May be called when `open` failed."""
