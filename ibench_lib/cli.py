@@ -13,8 +13,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ibench_lib import cli_config, cli_servers, doctor, post
-from ibench_lib.cli_output import err, out, working
+from ibench_lib import cli_config, cli_runs, cli_servers, doctor, post
+from ibench_lib.cli_output import err, out, print_problems, working
 from ibench_lib.errors import IbenchError
 from ibench_lib.experiment import load_experiment
 from ibench_lib.lake import reader
@@ -29,6 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.add_typer(cli_runs.app, name="runs")
 app.add_typer(cli_servers.app, name="servers")
 app.add_typer(cli_config.app, name="config")
 
@@ -60,28 +61,6 @@ def run(
 
 
 @app.command()
-def runs() -> None:
-    """List the runs of this lake with their status.
-
-    [bold]Example:[/] ibench runs
-    """
-    lake = reader.lake(workspace())
-    table = Table("run", "status", "dbms", "setup", "server", "steps done", "note", box=None, header_style="bold")
-    query = """
-        SELECT r.run_id, r.status, r.dbms, r.setup, r.server_version,
-               count(s.step) FILTER (WHERE s.status = 'complete') AS done,
-               coalesce('in ' || r.failed_step || ': ', '') || coalesce(r.error, '') AS note
-        FROM runs r LEFT JOIN steps s USING (run_id)
-        GROUP BY ALL ORDER BY r.run_id
-    """
-    for row in reader.sql(lake, query).iter_rows():
-        table.add_row(*(escape(str(value)) if value is not None else "" for value in row))
-    out.print(table if table.row_count else "no runs yet; `ibench run experiments/demo.yaml` makes some")
-    for run_id, file, problem in reader.sql(lake, "SELECT run_id, file, problem FROM problems").iter_rows():
-        err.print(f"[yellow]skipped[/] {escape(run_id)} {escape(file or '')}: {escape(problem)}")
-
-
-@app.command()
 def sql(
     query: Annotated[str, typer.Argument(help="One SQL statement for DuckDB.")],
     output: Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")] = Format.table,
@@ -105,8 +84,7 @@ def sql(
         for row in rows:
             table.add_row(*(_cell(value) for value in row))
         out.print(table)
-    for run_id, file, problem in reader.sql(lake, "SELECT run_id, file, problem FROM problems").iter_rows():
-        err.print(f"[yellow]skipped[/] {escape(run_id)} {escape(file or '')}: {escape(problem)}")
+    print_problems(lake)
 
 
 @app.command("post")

@@ -6,11 +6,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import duckdb
 from rich.console import Console
+from rich.markup import escape
+
+from ibench_lib.lake import reader
 
 # A pipe has no width: nothing is cut or wrapped there.
 out = Console(width=None if sys.stdout.isatty() else 1000)
 err = Console(stderr=True)
+
+
+def print_problems(lake: duckdb.DuckDBPyConnection) -> None:
+    """Name the runs and files that a lake had to leave out."""
+    for run_id, file, problem in reader.sql(lake, "SELECT run_id, file, problem FROM problems").iter_rows():
+        err.print(f"[yellow]skipped[/] {escape(run_id)} {escape(file or '')}: {escape(problem)}")
 
 
 @contextmanager

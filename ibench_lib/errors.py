@@ -10,6 +10,7 @@
     │   ├── BuildNotFound              no server build under that label, nor on this machine
     │   └── ServerStartError           a server that does not come up; carries its error log's tail
     ├── RunFailed                  1   a run that started and could not be finished; its data is kept
+    │   ├── CaptureFailed              what a step measures cannot be stored, such as on a full disk
     │   ├── WorkerFailed               a client process died or reported an error
     │   └── ServerLost                 the server went away in mid-step
     ├── LakeError                  1   a run directory that cannot be read or written
@@ -77,6 +78,10 @@ class ServerStartError(UsageError):
 
 class RunFailed(IbenchError):
     """A run that started and could not be finished. Its captured data is kept."""
+
+
+class CaptureFailed(RunFailed):
+    """What a step measures cannot be stored."""
 
 
 class WorkerFailed(RunFailed):

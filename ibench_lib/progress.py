@@ -50,6 +50,9 @@ class ExperimentProgress:
     def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None:
         self._console.print(f"[bold]{number}/{of}[/] {escape(str(cell))}: done already, {escape(run_id)}")
 
+    def run_recovered(self, manifest: Manifest) -> None:
+        self._console.print(f"recovered {escape(manifest.run_id)}: its runner had died")
+
     def cell_ends(self, cell: Cell, manifest: Manifest) -> None:
         self._console.print(f"    {manifest.status}: {escape(manifest.run_id)}")
 
@@ -63,7 +66,7 @@ class ExperimentProgress:
         if step.seconds is not None:
             self._progress.update(self._task, total=step.seconds, completed=min(elapsed_s, step.seconds))
         elif step.rows is not None:
-            rows = sum(second["rows"] for state in inserters for second in state.seconds)
+            rows = sum(state.counted["rows"] for state in inserters)
             self._progress.update(self._task, total=step.rows * len(inserters), completed=rows)
         self._progress.update(self._task, rate=_rates(workers))
 
@@ -76,13 +79,13 @@ class ExperimentProgress:
 
 def _rates(workers: list[WorkerState]) -> str:
     """What all workers did in their last full second, such as `46,100 rows/s in, 9,800 queries/s`."""
-    heard = [state for state in workers if state.seconds]
+    heard = [(state.worker, state.latest) for state in workers if state.latest is not None]
     parts = []
     for operation, column, unit in (("insert", "rows", "rows/s in"), ("delete", "rows", "rows/s out")):
-        values = [state.seconds[-1][column] for state in heard if state.worker.operation == operation]
+        values = [latest[column] for worker, latest in heard if worker.operation == operation]
         if values:
             parts.append(f"{sum(values):,} {unit}")
-    queries = [state.seconds[-1]["ops"] for state in heard if state.worker.role == "querier"]
+    queries = [latest["ops"] for worker, latest in heard if worker.role == "querier"]
     if queries:
         parts.append(f"{sum(queries):,} queries/s")
     return ", ".join(parts)

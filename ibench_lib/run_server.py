@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+import shutil
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -25,6 +28,12 @@ from ibench_lib.workloads.insert_benchmark import Options
 Server: TypeAlias = Sandbox | RemoteServer
 
 _DATABASE_EXISTS = 1007
+# How servers and the C library say it; 28 is ENOSPC, 122 is EDQUOT.
+_FULL = re.compile(
+    r"no space left|disk (?:is )?full|quota exceeded|err(?:no|code|or)?:? \"?(?:28|122)\b", re.IGNORECASE
+)
+_FULL_BYTES = 1 << 20
+_EMPTY_SERVER_BYTES, _CAPTURE_BYTES = 300 << 20, 64 << 20
 # A server writes its whole redo log before it answers for the first time: 128 GiB at 200 MiB/s take eleven minutes.
 _START_S, _REDO_S_PER_GIB = 120.0, 6.0
 
@@ -50,6 +59,40 @@ def fit(build: Build | Remote, config: ServerConfig, workload: Options) -> list[
     for plugin in plugins:
         require_plugin(build, plugin)
     return check(build, config, plugins)
+
+
+def require_space(build: Build | Remote, config: ServerConfig, tables_bytes: int, workspace: Workspace) -> None:
+    """Refuse a run whose files would fill the disk, before any is made.
+
+    Raises
+    ------
+    ExperimentError : with the bytes needed and free.
+    """
+    needs = [(workspace.runs, _CAPTURE_BYTES, "what is captured")]
+    if isinstance(build, Build):
+        needs.append(
+            (workspace.sandboxes, tables_bytes + redo_bytes(config) + _EMPTY_SERVER_BYTES, "the server's data")
+        )
+    for folder, needed, what in needs:
+        place = folder
+        while not place.exists():
+            place = place.parent
+        free = shutil.disk_usage(place).free
+        if free < needed:
+            raise ExperimentError(
+                f"too little space in {place} for {what}: about {needed:,} bytes needed, {free:,} free",
+                hint="make room there, lower `scale` or the setup's rows, or put data/ on a larger disk (IBENCH_HOME)",
+            )
+
+
+def disk_is_full(server: Server) -> bool:
+    """Whether a server failed because the disk of its data is full: by its error log, or by the disk itself."""
+    if not isinstance(server, Sandbox):
+        return False
+    with contextlib.suppress(OSError):
+        if shutil.disk_usage(server.directory).free < _FULL_BYTES:
+            return True
+    return bool(_FULL.search(server.log_tail()))
 
 
 def open_server(

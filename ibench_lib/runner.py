@@ -22,7 +22,7 @@ from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.client.connection import Connection
 from ibench_lib.client.wire import ConnectionLost, StatementError
 from ibench_lib.cnf import ServerConfig
-from ibench_lib.errors import IbenchError, Interrupted, RunFailed, ServerLost
+from ibench_lib.errors import CaptureFailed, IbenchError, Interrupted, LakeError, RunFailed, ServerLost
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.interrupts import signals_as_interrupts, signals_held_back
 from ibench_lib.lake import manifest as records
@@ -32,7 +32,7 @@ from ibench_lib.run_server import Server
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
 from ibench_lib.step import WorkerState, run_step
-from ibench_lib.step_record import StepMeasured, record_step, rows_added
+from ibench_lib.step_record import StepRecorder, rows_added
 from ibench_lib.workloads import insert_benchmark
 from ibench_lib.workloads.insert_benchmark import Step
 from ibench_lib.workloads.settle import settle
@@ -69,6 +69,7 @@ def run_cell(
     run_id = make_run_id(experiment.name, cell.setup.name, cell.dbms, cell.repeat, origin_wall)
     options = experiment.spec.workload
     steps = insert_benchmark.plan(options, cell.setup, experiment.spec.scale)
+    run_server.require_space(build, config, insert_benchmark.forecast_bytes(options, steps), workspace)
     writer = RunWriter(workspace.run_dir(run_id))
     my_cnf = writer.run_dir / "my.cnf"
     my_cnf.write_text(config.render(), encoding="utf-8")
@@ -98,6 +99,7 @@ def run_cell(
         host=host_facts(writer.run_dir),
         versions={"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
     )
+    writer.write_manifest(manifest)
     if isinstance(build, Remote):
         manifest.warnings.append(
             f"the server, {build.basedir}, is remote: it has its own configuration; host facts are the clients'"
@@ -137,8 +139,18 @@ def run_cell(
                 manifest.warnings.append(
                     f"the wall clock jumped by {jump_s:+.1f} s during the run; rates and durations do not use it"
                 )
-            writer.seal(manifest)
+            _seal(writer, manifest)
     return manifest
+
+
+def _seal(writer: RunWriter, manifest: records.Manifest) -> None:
+    """Seal a run. Where that fails after something else has, the first failure is the one to tell."""
+    complete = manifest.status == "complete"
+    try:
+        writer.seal(manifest)
+    except LakeError:
+        if complete:
+            raise
 
 
 class _Run:
@@ -169,7 +181,7 @@ class _Run:
             self.manifest.server = run_server.ask(self.server, address)
             variables = self.manifest.server.variables
             self.manifest.warnings += run_server.not_as_asked(self.server, self.config, variables)
-            records.write_manifest(self.writer.run_dir, self.manifest)
+            self.writer.write_manifest(self.manifest)
             self._create_tables(address, options)
             with HistoryListSampler(address, self.origin_ns, lambda t, value: self._samples.put((t, value))) as sampler:
                 try:
@@ -209,8 +221,10 @@ class _Run:
         if step.settle_before:
             self._settle(step, options, address)
         self.observer.step_begins(step)
+        recorder = StepRecorder(self.writer, self.origin_ns, step_id, step, options.clients, existing)
 
         def progress(states: list[WorkerState], start_ns: int | None) -> None:
+            self.writer.check()
             if start_ns is not None:
                 self.observer.step_progress(step, states, (time.monotonic_ns() - start_ns) / 1e9)
 
@@ -223,22 +237,29 @@ class _Run:
                 address=address,
                 database=DATABASE,
                 server_alive=self.server.alive,
+                on_start=recorder.started,
+                on_second=recorder.second,
                 on_progress=progress,
             )
             with signals_held_back():  # between measured and stored there is no place to stop
                 history_list_length = sampler.read_once() if result.failure is None else None
-                measured = StepMeasured(step_id, step, options.clients, existing, history_list_length, result)
-                duration_s = record_step(self.writer, self.origin_ns, measured)
+                duration_s = recorder.ended(result, history_list_length)
                 for table, rows in rows_added(result).items():
                     self._rows_by_table[table] += rows
                 self._drain_samples()
-                self.writer.flush()
+                if result.failure is None:
+                    self._seal_step(step)
         if result.failure is not None:
             raise self._named(result.failure, step)
         if options.count_rows:
             self._verify_counts(step_id, step, address, options.statement_timeout_s)
-            self.writer.flush()
         self.observer.step_ends(step, duration_s)
+
+    def _seal_step(self, step: Step) -> None:
+        try:
+            self.writer.seal_step(self.manifest)
+        except CaptureFailed as error:
+            raise self._named(error, step) from error
 
     def _settle(self, step: Step, options: insert_benchmark.Options, address: dict[str, Any]) -> None:
         connection = Connection(address, DATABASE, options.statement_timeout_s)
@@ -260,11 +281,19 @@ class _Run:
         """The same failure with run and step in its message, and the error log's tail when the server is gone."""
         if not isinstance(failure, RunFailed):
             return failure
-        lost = isinstance(failure, ServerLost)
+        where = f"run {self.manifest.run_id}, step {step.name}"
+        if isinstance(failure, CaptureFailed):
+            return CaptureFailed(f"{where}: {failure.what}", hint=failure.hint)
+        if run_server.disk_is_full(self.server):
+            return ServerLost(
+                f"{where}: disk full: the server cannot write its data; {failure.what}",
+                hint="make room on the disk of data/sandboxes; what was captured is kept",
+                detail=self.server.log_tail(),
+            )
         return type(failure)(
-            f"run {self.manifest.run_id}, step {step.name}: {failure.what}",
+            f"{where}: {failure.what}",
             hint=f"what was captured is kept in {self.writer.run_dir.name}; its server.log may say more",
-            detail=self.server.log_tail() if lost else None,
+            detail=self.server.log_tail() if isinstance(failure, ServerLost) else None,
         )
 
     def _verify_counts(self, step_id: int, step: Step, address: dict[str, Any], timeout_s: float) -> None:

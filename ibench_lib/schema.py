@@ -54,8 +54,8 @@ class Table:
     """One Parquet file of a run directory. `key` columns identify a row, and rows are stored in their order.
 
     In a table with `replaces`, a row that comes later takes the place of one with the same key: it is written when
-    something begins and again when it has ended. A table that is `derived` is worked out when a run is sealed.
-    `since` is the minor version that brought it.
+    something begins and again when it has ended. A table that is `derived` is worked out when a run is sealed; one that
+    is `collected` comes from a collector, whose mistakes never end a run. `since` is the minor version that brought it.
     """
 
     name: str
@@ -64,6 +64,7 @@ class Table:
     columns: tuple[Column, ...]
     replaces: bool = False
     derived: bool = False
+    collected: bool = False
     since: int = 0
 
     @property
@@ -243,6 +244,7 @@ SERVER_SAMPLES = Table(
         Column("incarnation", pa.int16(), "", "0 for the server that the run started, 1 after a restart ...", True, 1),
         *(Column(figure.column, pa.int64(), figure.unit, figure.doc, True, figure.since) for figure in FIGURES),
     ),
+    collected=True,
 )
 
 SERVER_COUNTERS = Table(
@@ -259,6 +261,7 @@ SERVER_COUNTERS = Table(
         Column("value", pa.int64(), "", "a whole number; NULL for another one", True),
         Column("real_value", pa.float64(), "", "a number that is not whole, or beyond 63 bits; else NULL", True),
     ),
+    collected=True,
     since=1,
 )
 
@@ -289,6 +292,7 @@ HOST_SAMPLES = Table(
         Column("swapped_out_pages", pa.int64(), "", "cumulative"),
         Column("major_faults", pa.int64(), "", "page faults that read from disk, cumulative"),
     ),
+    collected=True,
     since=1,
 )
 
@@ -314,6 +318,7 @@ DEVICE_SAMPLES = Table(
         Column("flushes", pa.int64(), "", "flush requests completed, cumulative", True),
         Column("flush_s", pa.float64(), "s", "sum of the flushes' times, cumulative", True),
     ),
+    collected=True,
     since=1,
 )
 
@@ -333,6 +338,7 @@ NETWORK_SAMPLES = Table(
         Column("sent_packets", pa.int64(), "", "cumulative"),
         Column("sent_drops", pa.int64(), "", "dropped or in error, cumulative"),
     ),
+    collected=True,
     since=1,
 )
 
@@ -355,6 +361,7 @@ PROCESS_SAMPLES = Table(
         Column("voluntary_switches", pa.int64(), "", "context switches of all threads seen, cumulative", True),
         Column("involuntary_switches", pa.int64(), "", "context switches of all threads seen, cumulative", True),
     ),
+    collected=True,
     since=1,
 )
 
@@ -363,6 +370,7 @@ INNODB_STATUS = Table(
     "SHOW ENGINE INNODB STATUS, every 30 seconds.",
     ("run_id", "tick"),
     (_RUN_ID, _TICK, _T_S, Column("text", pa.string(), "", "as the server gave it")),
+    collected=True,
     since=1,
 )
 
@@ -381,6 +389,7 @@ PROCESSLIST = Table(
         Column("state", pa.string(), "", "what it does", True),
         Column("info", pa.string(), "", "the statement, its first 1000 characters", True),
     ),
+    collected=True,
     since=1,
 )
 
@@ -398,6 +407,7 @@ WAITS = Table(
         Column("waits", pa.int64(), "", "waits in the interval"),
         Column("wait_s", pa.float64(), "s", "time waited in the interval; NULL where only counted", True),
     ),
+    collected=True,
     since=1,
 )
 
@@ -414,6 +424,7 @@ PROFILE_STACKS = Table(
         Column("stack", pa.string(), "", "thread name and functions from the outermost in, joined by ';'"),
         Column("samples", pa.int64(), "", "samples with this stack"),
     ),
+    collected=True,
     since=1,
 )
 
@@ -435,6 +446,7 @@ SIZES = Table(
         Column("name", pa.string(), "", "the table; empty for a sum"),
         Column("bytes", pa.int64(), "bytes", "blocks allocated on disk, or what the server says; NULL unknown", True),
     ),
+    collected=True,
     since=1,
 )
 

@@ -21,16 +21,18 @@ from ibench_lib.workloads.insert_benchmark import Options, Step, Worker, client_
 START_DELAY_NS = 50_000_000
 CONNECT_TIMEOUT_S = 60.0
 STOP_GRACE_S = 3.0
+COUNTS = ("ops", "rows", "errors", "retries", "unknown")
 
 
 @dataclass
 class WorkerState:
-    """A client process and what it has reported so far."""
+    """A client process and what it has reported so far: `counted` are its sums, `latest` its last second."""
 
     number: int
     worker: Worker
     process: WorkerProcess
-    seconds: list[dict[str, Any]] = field(default_factory=list)
+    counted: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
+    latest: dict[str, Any] | None = None
     probes: list[dict[str, Any]] = field(default_factory=list)
     totals: dict[str, Any] | None = None
     stage: str = "starting"
@@ -42,10 +44,7 @@ class WorkerState:
 
     def sums(self) -> dict[str, Any]:
         """Totals of a worker that could not give its own: what it reported, and one operation nobody knows about."""
-        names = ("ops", "rows", "errors", "retries", "unknown")
-        sums: dict[str, Any] = {name: sum(row[name] for row in self.seconds) for name in names}
-        sums["unknown"] += 1
-        return sums
+        return {**self.counted, "unknown": self.counted["unknown"] + 1}
 
 
 @dataclass(frozen=True)
@@ -66,14 +65,18 @@ def run_step(
     address: dict[str, Any],
     database: str,
     server_alive: Callable[[], bool],
+    on_start: Callable[[list[WorkerState], int], None],
+    on_second: Callable[[WorkerState, dict[str, Any]], None],
     on_progress: Callable[[list[WorkerState], int | None], None],
 ) -> StepResult:
-    """Run one step to its end, also to a bad one: what was measured is in the result, the reason in `failure`.
+    """Run one step to its end, also to a bad one: the sums are in the result, the reason in `failure`.
 
-    `on_progress` is called about four times a second with the workers and the start (CLOCK_MONOTONIC, None before).
+    `on_start` is told the common start (CLOCK_MONOTONIC) of the load, just before it; `on_second` gets each second of
+    each worker, a row of `ops`; `on_progress` is called about four times a second with the workers and the start (None
+    before). What these raise as a RunFailed ends the step.
     """
     states = _start(step, step_id, options, workers, address, database)
-    control = _Control(states, server_alive, on_progress)
+    control = _Control(states, server_alive, on_second, on_progress)
     failure: BaseException | None = None
     try:
         control.wait_for("ready", CONNECT_TIMEOUT_S)
@@ -81,6 +84,7 @@ def run_step(
         control.wait_for("probed", options.statement_timeout_s + CONNECT_TIMEOUT_S)
         control.start_ns = time.monotonic_ns() + START_DELAY_NS
         control.tell({"start_ns": control.start_ns})
+        on_start(states, control.start_ns)
         control.wait_for("done", None)
     except (RunFailed, KeyboardInterrupt) as error:
         failure = error
@@ -131,11 +135,13 @@ class _Control:
         self,
         states: list[WorkerState],
         server_alive: Callable[[], bool],
+        on_second: Callable[[WorkerState, dict[str, Any]], None],
         on_progress: Callable[[list[WorkerState], int | None], None],
     ) -> None:
         self.states = states
         self.start_ns: int | None = None
         self._server_alive = server_alive
+        self._on_second = on_second
         self._on_progress = on_progress
         self._selector = selectors.DefaultSelector()
         self._open: set[int] = set()
@@ -184,7 +190,7 @@ class _Control:
             state: WorkerState = key.data
             messages, ended = state.process.receive()
             for message in messages:
-                _take_in(state, message)
+                self._take_in(state, message)
             if ended:
                 self._selector.unregister(state.process)
                 self._open.discard(state.number)
@@ -207,17 +213,19 @@ class _Control:
             time.sleep(0.05)
         raise WorkerFailed(f"{state.name}: {error}")
 
-
-def _take_in(state: WorkerState, message: dict[str, Any]) -> None:
-    kind = message["kind"]
-    if kind == "second":
-        state.seconds.append(message["row"])
-        return
-    state.stage = kind
-    if kind == "probed":
-        state.probes += message["probes"]
-    elif kind == "done":
-        state.totals = message["totals"]
-        state.probes += message["probes"]
-    elif kind == "failed":
-        state.totals = {"status": "failed", "error": message["error"]}
+    def _take_in(self, state: WorkerState, message: dict[str, Any]) -> None:
+        kind = message["kind"]
+        if kind == "second":
+            row = state.latest = message["row"]
+            for name in COUNTS:
+                state.counted[name] += row[name]
+            self._on_second(state, row)
+            return
+        state.stage = kind
+        if kind == "probed":
+            state.probes += message["probes"]
+        elif kind == "done":
+            state.totals = message["totals"]
+            state.probes += message["probes"]
+        elif kind == "failed":
+            state.totals = {"status": "failed", "error": message["error"]}

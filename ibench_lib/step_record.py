@@ -9,7 +9,7 @@ from typing import Any
 
 from ibench_lib.errors import RunFailed
 from ibench_lib.lake.writer import RunWriter
-from ibench_lib.step import StepResult, WorkerState
+from ibench_lib.step import COUNTS, StepResult, WorkerState
 from ibench_lib.workloads.insert_benchmark import Step
 
 CLIENT_BOUND_BUSY = 0.70
@@ -18,66 +18,90 @@ CLIENT_BOUND_LEAST = 100
 
 
 @dataclass(frozen=True)
-class StepMeasured:
-    """All that is known of a step when it has ended. `existing_rows` and the history list length are of all tables."""
+class StepRecorder:
+    """Hands what one step measures to the writer, in rows of the run's tables.
 
+    `origin_ns` is the zero of the run's clock; `existing_rows` are those of all tables when the step begins.
+    """
+
+    writer: RunWriter
+    origin_ns: int
     step_id: int
     step: Step
     clients: int
     existing_rows: int
-    history_list_length: int | None
-    result: StepResult
 
+    def started(self, states: list[WorkerState], start_ns: int) -> None:
+        """The load begins: rows that say running, for whoever looks before the step has ended."""
+        start_s = self._run_clock(start_ns)
+        self._append_step("running", start_s, start_s)
+        for state in states:
+            nothing = dict.fromkeys(COUNTS, 0)
+            self._append_worker(state, start_s, start_s, {**nothing, "status": "running"})
 
-def record_step(writer: RunWriter, origin_ns: int, measured: StepMeasured) -> float:
-    """Append the step's rows; returns T in seconds. A step that never started its load leaves only its probes.
+    def second(self, state: WorkerState, row: dict[str, Any]) -> None:
+        """One second of one worker."""
+        self.writer.append("ops", **self._where(state), operation=state.worker.operation, **row)
 
-    `origin_ns` is the zero of the run's clock.
-    """
-    result, step = measured.result, measured.step
-    key = {"step_id": measured.step_id, "step": step.name}
+    def ended(self, result: StepResult, history_list_length: int | None) -> float:
+        """The step's totals; returns T in seconds. A step that never started its load leaves only its probes."""
+        for state in result.workers:
+            for probe in state.probes:
+                self.writer.append(
+                    "probes",
+                    **self._key(),
+                    client=state.worker.client,
+                    probe=probe["name"],
+                    start_s=self._run_clock(probe["sent_ns"]),
+                    seconds=probe["seconds"],
+                    result=probe["result"],
+                )
+        if result.start_ns is None:
+            return 0.0
+        start_s = self._run_clock(result.start_ns)
+        now_ns, end_s = time.monotonic_ns(), start_s
+        for state in result.workers:
+            worker_end_s = self._run_clock(_end_ns(state) or now_ns)
+            end_s = max(end_s, worker_end_s)
+            self._append_worker(state, start_s, worker_end_s, _totals(state))
+        self._append_step(
+            _status(result),
+            start_s,
+            end_s,
+            history_list_length=history_list_length,
+            client_bound=client_bound(self.step, result),
+        )
+        return end_s - start_s
 
-    def run_clock(monotonic_ns: int) -> float:
-        return (monotonic_ns - origin_ns) / 1e9
+    def _append_step(self, status: str, start_s: float, end_s: float, **found: Any) -> None:
+        step = self.step
+        self.writer.append(
+            "steps",
+            **self._key(),
+            kind=step.kind,
+            status=status,
+            clients=self.clients,
+            insert_rows_per_commit=step.rows_per_commit or None,
+            target_rows_per_s=step.rate,
+            existing_rows=self.existing_rows,
+            start_s=start_s,
+            end_s=end_s,
+            duration_s=end_s - start_s,
+            **found,
+        )
 
-    for state in result.workers:
-        for probe in state.probes:
-            writer.append(
-                "probes",
-                **key,
-                client=state.worker.client,
-                probe=probe["name"],
-                start_s=run_clock(probe["sent_ns"]),
-                seconds=probe["seconds"],
-                result=probe["result"],
-            )
-    if result.start_ns is None:
-        return 0.0
-    start_s = run_clock(result.start_ns)
-    now_ns, end_s = time.monotonic_ns(), start_s
-    for state in result.workers:
-        worker_end_s = run_clock(_end_ns(state) or now_ns)
-        end_s = max(end_s, worker_end_s)
-        where = {**key, "client": state.worker.client, "worker": state.number}
-        for second in state.seconds:
-            writer.append("ops", **where, operation=state.worker.operation, **second)
-        writer.append("workers", **where, role=state.worker.role, start_s=start_s, end_s=worker_end_s, **_totals(state))
-    writer.append(
-        "steps",
-        **key,
-        kind=step.kind,
-        status=_status(result),
-        clients=measured.clients,
-        insert_rows_per_commit=step.rows_per_commit or None,
-        target_rows_per_s=step.rate,
-        existing_rows=measured.existing_rows,
-        start_s=start_s,
-        end_s=end_s,
-        duration_s=end_s - start_s,
-        history_list_length=measured.history_list_length,
-        client_bound=client_bound(step, result),
-    )
-    return end_s - start_s
+    def _append_worker(self, state: WorkerState, start_s: float, end_s: float, totals: dict[str, Any]) -> None:
+        where = self._where(state)
+        self.writer.append("workers", **where, role=state.worker.role, start_s=start_s, end_s=end_s, **totals)
+
+    def _key(self) -> dict[str, Any]:
+        return {"step_id": self.step_id, "step": self.step.name}
+
+    def _where(self, state: WorkerState) -> dict[str, Any]:
+        return {**self._key(), "client": state.worker.client, "worker": state.number}
+
+    def _run_clock(self, monotonic_ns: int) -> float:
+        return (monotonic_ns - self.origin_ns) / 1e9
 
 
 def rows_added(result: StepResult) -> dict[str, int]:
@@ -85,7 +109,7 @@ def rows_added(result: StepResult) -> dict[str, int]:
     added: dict[str, int] = defaultdict(int)
     for state in result.workers:
         sign = {"insert": 1, "delete": -1}.get(state.worker.operation, 0)
-        added[state.worker.table] += sign * sum(second["rows"] for second in state.seconds)
+        added[state.worker.table] += sign * state.counted["rows"]
     return dict(added)
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 from ibench_lib.errors import LakeError
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake.manifest import Manifest, read_manifest
+from ibench_lib.lake.recover import left_behind, recover
 from ibench_lib.paths import Workspace
 from ibench_lib.run_server import fit
 from ibench_lib.runner import Observer, run_cell
@@ -21,6 +22,8 @@ class SweepObserver(Observer, Protocol):
     def cell_begins(self, number: int, of: int, cell: Cell) -> None: ...
 
     def cell_ends(self, cell: Cell, manifest: Manifest) -> None: ...
+
+    def run_recovered(self, manifest: Manifest) -> None: ...
 
     def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None: ...
 
@@ -37,6 +40,8 @@ def run_experiment(
     experiment: LoadedExperiment, workspace: Workspace, observer: SweepObserver, *, again: bool = False
 ) -> SweepResult:
     """Run every cell that has no complete run with the same fingerprint; all of them when `again`.
+
+    Runs that a dead runner has left in the lake are sealed first.
 
     Builds and configurations of all cells are resolved before the first one runs.
 
@@ -55,6 +60,8 @@ def run_experiment(
         fingerprints.append(experiment.fingerprint(cell, build.version, config))
     done = {} if again else complete_runs(workspace)
     sweep_sandboxes(workspace.sandboxes)
+    for run_dir in left_behind(workspace.runs):
+        observer.run_recovered(recover(run_dir))
     result = SweepResult([], [])
     for number, (cell, fingerprint) in enumerate(zip(cells, fingerprints, strict=True), start=1):
         if fingerprint in done:

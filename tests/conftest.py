@@ -1,6 +1,8 @@
 """What every test may use: a workspace of its own, the server build, a browser."""
 
 import os
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -41,3 +43,19 @@ def chromium() -> Path:
     found = find_chromium(paths.workspace())
     assert found, "no Chromium on this machine; `make test` brings it"
     return found
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Callable[[Path, str], Path]]:
+    """Makes a folder a disk of its own, of a given size such as 64m. Needs root, as a real full disk does."""
+    mounted: list[Path] = []
+
+    def make(folder: Path, size: str) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], check=True)
+        mounted.append(folder)
+        return folder
+
+    yield make
+    for folder in mounted:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -102,42 +103,81 @@ def three_configurations() -> tuple[Run, Run, Run]:
     return base, lagging, limited
 
 
+def begin_run(workspace: Workspace, run: Run, sealed: tuple[str, ...]) -> RunWriter:
+    """A run that goes on: these steps are sealed, the others of `run.steps` are in the journal and have not ended."""
+    writer = RunWriter(workspace.run_dir(run.run_id), flush_every_s=0.01)
+    manifest = manifest_of(run)
+    writer.write_manifest(manifest)
+    for step_id, step, start, existing in _timeline(run):
+        _append_step(writer, run, step_id, step, start, existing, ended=step in sealed)
+        if step in sealed:
+            writer.seal_step(manifest)
+    time.sleep(0.2)
+    return writer
+
+
+def end_run(writer: RunWriter, run: Run) -> None:
+    """Seal a run that was begun."""
+    writer.seal(manifest_of(run))
+
+
+def die(writer: RunWriter) -> None:
+    """What the kernel does to a runner that was killed: nothing is written any more, its lock is free."""
+    writer._stop.set()
+    writer._flusher.join()
+    assert writer._lock is not None
+    writer._lock.close()
+
+
+def _timeline(run: Run) -> list[tuple[int, str, float, int]]:
+    """(step_id, step, start_s, existing rows) of each step of the run."""
+    start, existing, found = 1.0, 0, []
+    for step_id, step in enumerate(KINDS):
+        if step in run.steps:
+            found.append((step_id, step, start, existing))
+            existing = existing or 20_000
+            start += _seconds(run, step) + 1
+    return found
+
+
+def _seconds(run: Run, step: str) -> int:
+    return {"l.i0": 10, "l.x": 2, "l.i1": run.l_i1_s, "qr100": 5}[step]
+
+
 def _write(workspace: Workspace, run: Run) -> RunWriter:
     writer = RunWriter(workspace.run_dir(run.run_id))
-    start = 1.0
-    existing = 0
-    samples: list[tuple[float, int]] = []
-    for step_id, step in enumerate(KINDS):
-        if step not in run.steps:
-            continue
-        key = {"step_id": step_id, "step": step}
-        seconds = {"l.i0": 10, "l.x": 2, "l.i1": run.l_i1_s, "qr100": 5}[step]
-        for client in range(1, CLIENTS + 1):
-            writer.append(
-                "probes", **key, client=client, probe="get_min", start_s=start, seconds=run.get_min_s[step_id] / client,
-                result=1,
-            )  # fmt: skip
-        for number, (client, role, operation, rows, ops) in enumerate(_workers(run, step)):
-            # The second client is done with l.i0 two seconds earlier.
-            took = seconds - 2 if step == "l.i0" and client == 2 else seconds
-            _append_worker(writer, key, number, client, role, start, took, rows, ops)
-            _append_seconds(writer, key, number, client, operation, took, rows, ops, role)
-        end = start + seconds
-        failed = run.status != "complete" and step == run.failed_step
-        writer.append(
-            "steps", **key, kind=KINDS[step], status=run.status if failed else "complete", clients=CLIENTS,
-            insert_rows_per_commit=50, target_rows_per_s=100.0 if step == "qr100" else None, existing_rows=existing,
-            start_s=start, end_s=end, duration_s=float(seconds),
-            history_list_length=None if failed else run.history_list[step_id],
-            client_bound=run.client_bound if step == "qr100" else None,
-        )  # fmt: skip
-        samples += [(start + second + 0.5, run.history_list[step_id]) for second in range(seconds)]
-        existing = existing or 20_000
-        start = end + 1
-    for t_s, value in samples:
-        writer.append("server_samples", t_s=t_s, history_list_length=value)
+    for step_id, step, start, existing in _timeline(run):
+        _append_step(writer, run, step_id, step, start, existing, ended=True)
     writer.seal(manifest_of(run))
     return writer
+
+
+def _append_step(
+    writer: RunWriter, run: Run, step_id: int, step: str, start: float, existing: int, *, ended: bool
+) -> None:
+    key = {"step_id": step_id, "step": step}
+    seconds = _seconds(run, step)
+    for client in range(1, CLIENTS + 1):
+        writer.append(
+            "probes", **key, client=client, probe="get_min", start_s=start, seconds=run.get_min_s[step_id] / client,
+            result=1,
+        )  # fmt: skip
+    for number, (client, role, operation, rows, ops) in enumerate(_workers(run, step)):
+        # The second client is done with l.i0 two seconds earlier.
+        took = seconds - 2 if step == "l.i0" and client == 2 else seconds
+        _append_worker(writer, key, number, client, role, start, took, rows, ops, ended=ended)
+        _append_seconds(writer, key, number, client, operation, took, rows, ops, role)
+    failed = run.status not in ("complete", "running") and step == run.failed_step
+    end = start + seconds if ended else start
+    writer.append(
+        "steps", **key, kind=KINDS[step], status="running" if not ended else run.status if failed else "complete",
+        clients=CLIENTS, insert_rows_per_commit=50, target_rows_per_s=100.0 if step == "qr100" else None,
+        existing_rows=existing, start_s=start, end_s=end, duration_s=end - start,
+        history_list_length=None if failed or not ended else run.history_list[step_id],
+        client_bound=run.client_bound if step == "qr100" else None,
+    )  # fmt: skip
+    for second in range(seconds):
+        writer.append("server_samples", t_s=start + second + 0.5, history_list_length=run.history_list[step_id])
 
 
 def _workers(run: Run, step: str) -> list[tuple[int, str, str, int, int]]:
@@ -158,12 +198,15 @@ def _workers(run: Run, step: str) -> list[tuple[int, str, str, int, int]]:
 
 def _append_worker(
     writer: RunWriter, key: dict[str, Any], number: int, client: int, role: str, start: float, took: int, rows: int,
-    ops: int,
+    ops: int, *, ended: bool,
 ) -> None:  # fmt: skip
+    totals: dict[str, Any] = {"status": "running", "end_s": start, "ops": 0, "rows": 0}
+    if ended:
+        cpu = {"cpu_user_s": 0.25, "cpu_system_s": 0.25}
+        totals = {"status": "complete", "end_s": start + took, "ops": ops, "rows": rows, **cpu}
     writer.append(
-        "workers", **key, client=client, worker=number, role=role, status="complete", start_s=start,
-        end_s=start + took, ops=ops, rows=rows, errors=0, retries=0, unknown=0, cpu_user_s=0.25, cpu_system_s=0.25,
-        client_lag_p99_us=None,
+        "workers", **key, client=client, worker=number, role=role, start_s=start, errors=0, retries=0, unknown=0,
+        **totals,
     )  # fmt: skip
 
 

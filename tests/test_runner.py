@@ -1,10 +1,12 @@
 """Runs on a real server: what is captured is what happened, however the run ends."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,14 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from ibench_lib.errors import Interrupted, ServerLost, WorkerFailed
+from ibench_lib.errors import CaptureFailed, ExperimentError, Interrupted, LakeError, ServerLost, WorkerFailed
 from ibench_lib.experiment import LoadedExperiment, load_experiment
+from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import Manifest, read_manifest
+from ibench_lib.lake.recover import recover
+from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.runner import run_cell
-from ibench_lib.schema import TABLES
 from ibench_lib.servers.build import Build
 from ibench_lib.step import WorkerState
 from ibench_lib.workloads.insert_benchmark import Step
@@ -38,10 +42,12 @@ class Watcher:
     def __init__(self, step: str | None = None, after_s: float = 0.0, act: Any = None) -> None:
         self.step, self.after_s, self.act = step, after_s, act
         self.ended: list[str] = []
+        self.last_progress = 0.0
 
     def step_begins(self, step: Step) -> None: ...
 
     def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
+        self.last_progress = time.monotonic()
         if step.name == self.step and elapsed_s >= self.after_s and self.act is not None:
             act, self.act = self.act, None
             act(workers)
@@ -95,7 +101,9 @@ def test_four_steps_add_up(build: Build, workspace: Workspace, tmp_path: Path, m
     run_dir, stored = the_run(workspace)
     assert manifest.status == stored.status == "complete"
     assert watcher.ended == ["l.i0", "l.x", "l.i1", "qr100"]
-    assert set(stored.files) == {table.file_name for table in TABLES.values()}
+    assert {"steps", "workers", "ops", "response_times", "probes", "table_counts", "server_samples"} <= {
+        name.removesuffix(".parquet") for name in stored.files
+    }
     steps = {row["step"]: row for row in rows(run_dir, "steps")}
     workers, ops = rows(run_dir, "workers"), rows(run_dir, "ops")
     counts = rows(run_dir, "table_counts")
@@ -131,26 +139,108 @@ def test_four_steps_add_up(build: Build, workspace: Workspace, tmp_path: Path, m
     assert nothing_left(workspace)
 
 
-def test_the_server_killed_in_mid_step_keeps_every_finished_second(
+def kill_server(_workers: list[WorkerState]) -> None:
+    servers = [child for child in psutil.Process().children() if "--skip-networking" in child.cmdline()]
+    servers[0].kill()
+
+
+def test_f1_the_server_killed_in_second_12_keeps_every_finished_second_and_the_gap_is_named(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def kill_server(_workers: list[WorkerState]) -> None:
-        servers = [child for child in psutil.Process().children() if "--skip-networking" in child.cmdline()]
-        servers[0].kill()
-
     loaded = experiment(tmp_path, monkeypatch, l_i1_rows=10_000_000)
     with pytest.raises(ServerLost, match=r"step l\.i1: the server died"):
-        run(loaded, build, workspace, Watcher("l.i1", 3.2, kill_server))
+        run(loaded, build, workspace, Watcher("l.i1", 12.1, kill_server))
     run_dir, manifest = the_run(workspace)
     assert (manifest.status, manifest.failed_step) == ("failed", "l.i1")
     ops = [row for row in rows(run_dir, "ops") if row["step"] == "l.i1"]
     for worker in {row["worker"] for row in ops}:
-        assert {0, 1, 2} <= {row["second"] for row in ops if row["worker"] == worker}
+        assert set(range(12)) <= {row["second"] for row in ops if row["worker"] == worker}
     failed = [row for row in rows(run_dir, "workers") if row["step"] == "l.i1"]
     assert len(failed) == 4
-    assert sum(row["unknown"] for row in failed) >= 1
+    unknown = sum(row["unknown"] for row in failed)
+    assert 1 <= unknown <= 4
     assert {row["step"]: row["status"] for row in rows(run_dir, "steps")}["l.i1"] == "failed"
+    assert verify(run_dir) == []
+    gaps = reader.question(reader.lake(workspace), "gaps", experiment="tiny", setups=[], steps=["l.i1"]).to_dicts()
+    named = {row["problem"]: row["amount"] for row in gaps}
+    assert "step failed" in named
+    assert named["operations with unknown outcome"] == unknown
     assert nothing_left(workspace)
+
+
+def fill(folder: Path) -> Path:
+    """Take all that is free on a disk."""
+    filler = folder / ".filler"
+    with open(filler, "wb", buffering=0) as file:
+        size = 1 << 20
+        while size:
+            try:
+                file.write(bytes(size))
+            except OSError:
+                size //= 2
+    return filler
+
+
+def test_f6_a_full_data_disk_is_called_that_and_the_servers_log_is_quoted(
+    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_disk: Any
+) -> None:
+    small_disk(workspace.sandboxes, "2g")
+    loaded = experiment(tmp_path, monkeypatch, l_i1_rows=1_000_000)
+    with pytest.raises(ServerLost, match=r"step l\.i1: disk full: the server cannot write its data") as caught:
+        run(loaded, build, workspace, Watcher("l.i1", 1.2, lambda _workers: fill(workspace.sandboxes)))
+    assert "No space left on device" in (caught.value.detail or "") or "is full" in (caught.value.detail or "")
+    run_dir, manifest = the_run(workspace)
+    assert (manifest.status, manifest.failed_step) == ("failed", "l.i1")
+    assert verify(run_dir) == []
+    assert {row["step"] for row in rows(run_dir, "ops")} == {"l.i0", "l.x", "l.i1"}
+    (workspace.sandboxes / ".filler").unlink()
+    assert nothing_left(workspace)
+
+
+def test_f7_a_full_disk_of_the_lake_stops_the_load_and_what_is_sealed_stays_valid(
+    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_disk: Any
+) -> None:
+    small_disk(workspace.runs, "100m")
+    filled_at: list[float] = []
+
+    def fill_disk(_workers: list[WorkerState]) -> None:
+        fill(workspace.runs)
+        filled_at.append(time.monotonic())
+
+    loaded = experiment(tmp_path, monkeypatch, l_i1_rows=1_000_000)
+    watcher = Watcher("l.i1", 1.2, fill_disk)
+    with pytest.raises(CaptureFailed, match=r"step l\.i1: capture cannot be written: the disk is full") as caught:
+        run(loaded, build, workspace, watcher)
+    assert watcher.last_progress - filled_at[0] <= 5.0
+    assert "ibench runs recover" in (caught.value.hint or "")
+    (run_dir,) = (path for path in workspace.runs.iterdir() if path.name != ".filler")
+    manifest = read_manifest(run_dir)
+    assert (manifest.status, manifest.failed_step) == ("failed", "l.i1"), "the reserve had room for it"
+    sealed = {"ops.1.parquet", "ops.2.parquet", "steps.1.parquet", "steps.2.parquet"}
+    assert sealed <= set(manifest.files)
+    before = reader.lake(workspace)
+    assert reader.sql(before, "SELECT * FROM problems").is_empty()
+    steps = reader.sql(before, "SELECT step, status FROM steps ORDER BY step_id").rows()
+    assert steps == [("l.i0", "complete"), ("l.x", "complete"), ("l.i1", "failed")]
+    (workspace.runs / ".filler").unlink()
+    assert recover(run_dir).status == "failed"
+    assert verify(run_dir) == []
+    assert {row["step"] for row in rows(run_dir, "ops")} == {"l.i0", "l.x", "l.i1"}
+    assert nothing_left(workspace)
+
+
+def test_f8_too_little_space_is_refused_before_anything_is_made(
+    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_disk: Any
+) -> None:
+    small_disk(workspace.sandboxes, "64m")
+    with pytest.raises(ExperimentError, match=r"too little space in .*sandboxes") as caught:
+        run(experiment(tmp_path, monkeypatch), build, workspace, Watcher())
+    needed, free = (
+        int(number.replace(",", "")) for number in re.findall(r"([\d,]{6,}) (?:bytes|free)", str(caught.value))
+    )
+    assert needed > free and 60 << 20 < free <= 64 << 20
+    assert list(workspace.sandboxes.iterdir()) == []
+    assert not workspace.runs.exists()
 
 
 def test_a_killed_worker_fails_the_step_and_is_named(
@@ -233,30 +323,65 @@ def test_no_password_in_anything_a_run_leaves(
     assert not [path for path in files if canary.encode() in path.read_bytes()]
 
 
-def test_a_runner_killed_by_9_leaves_its_finished_steps_readable_and_no_process(
+def test_f2_a_runner_killed_by_9_loses_a_second_and_the_experiment_goes_on(
     build: Build, workspace: Workspace, tmp_path: Path
 ) -> None:
     path = tmp_path / "killed.yaml"
-    text = EXPERIMENT % {"steps": "l.i0, l.x, l.i1", "l_i1_rows": 10_000_000, "seconds": 1}
+    text = EXPERIMENT % {"steps": "l.i0, l.x, l.i1", "l_i1_rows": 30_000_000, "seconds": 1}
     path.write_text(text.replace("cy10a, p1", "cy10a").replace("scale: 1", "scale: 0.01").replace("20000,", "2000000,"))
     script = "from ibench_lib.cli import main; main()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", script, "run", str(path)],
-        env={**os.environ, "IBENCH_HOME": str(workspace.root)},
-        stdout=subprocess.DEVNULL,
-    )
-    children: list[psutil.Process] = []
-    deadline = time.monotonic() + 60
+
+    def start() -> subprocess.Popen[bytes]:
+        environment = {**os.environ, "IBENCH_HOME": str(workspace.root)}
+        return subprocess.Popen([sys.executable, "-c", script, "run", str(path)], env=environment)
+
+    process = start()
+    deadline = time.monotonic() + 90
     while time.monotonic() < deadline:
-        steps = list(workspace.runs.glob("*/steps.parquet")) if workspace.runs.is_dir() else []
-        children = psutil.Process(process.pid).children(recursive=True)
-        if steps and pq.read_metadata(steps[0]).num_rows >= 2 and len(children) >= 5:
+        if list(workspace.runs.glob("*/journal/ops.3.arrows")):
             break
-        time.sleep(0.1)
+        time.sleep(0.05)
+    time.sleep(3.5)
+    children = psutil.Process(process.pid).children(recursive=True)
+    assert len(children) >= 5, "server and four clients"
+    (run_dir,) = workspace.runs.iterdir()
+    killed_s = _age_s(run_dir)
     process.kill()
     process.wait()
     _, alive = psutil.wait_procs(children, timeout=5)
     assert [child for child in alive if child.status() != psutil.STATUS_ZOMBIE] == []
-    run_dir, manifest = the_run(workspace)
-    assert manifest.status == "running", "nobody was left to say otherwise"
-    assert {row["step"] for row in rows(run_dir, "steps")} == {"l.i0", "l.x"}
+    lake = reader.lake(workspace)
+    (known,) = reader.sql(lake, "SELECT status, error FROM runs").to_dicts()
+    assert known["status"] == "failed" and "the runner died" in known["error"]
+    steps = dict(reader.sql(lake, "SELECT step, status FROM steps").rows())
+    assert steps == {"l.i0": "complete", "l.x": "complete", "l.i1": "failed"}
+    assert read_manifest(run_dir).status == "running", "nobody was left to say otherwise"
+    last = reader.sql(lake, "SELECT min(n) FROM (SELECT max(second) AS n FROM ops WHERE step = 'l.i1' GROUP BY worker)")
+    elapsed_s = killed_s - reader.sql(lake, "SELECT start_s FROM steps WHERE step = 'l.i1'").item()
+    # The second under way is not whole yet, and the one before may wait for the next flush.
+    assert last.item() + 1 >= elapsed_s - 2.5, (last, elapsed_s)
+    again = start()
+    assert again.wait(timeout=120) == 0
+    runs = reader.sql(reader.lake(workspace), "SELECT status, error FROM runs ORDER BY run_id").to_dicts()
+    assert [row["status"] for row in runs] == ["failed", "complete"]
+    assert "sealed from its journal" in runs[0]["error"]
+    assert all(verify(path) == [] for path in workspace.runs.iterdir())
+
+
+def _age_s(run_dir: Path) -> float:
+    """Seconds since the zero of a run's clock."""
+    origin = datetime.fromisoformat(read_manifest(run_dir).origin_wall)
+    return (datetime.now(UTC) - origin).total_seconds()
+
+
+def test_f32_a_second_run_with_the_same_id_is_refused_at_once(
+    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = experiment(tmp_path, monkeypatch, steps="l.i0")
+    monkeypatch.setattr("ibench_lib.runner.make_run_id", lambda *_: "20261121T000000Z-the-same")
+    first = run(loaded, build, workspace, Watcher())
+    before = {path: path.read_bytes() for path in workspace.run_dir(first.run_id).iterdir()}
+    with pytest.raises(LakeError, match="exists already"):
+        run(loaded, build, workspace, Watcher())
+    assert {path: path.read_bytes() for path in workspace.run_dir(first.run_id).iterdir()} == before
+    assert nothing_left(workspace)

@@ -94,6 +94,7 @@ class Load:
         The recorder has handed over every second when this returns, also after an error.
         """
         before = resource.getrusage(resource.RUSAGE_SELF)
+        self.recorder.begin()
         status, error = "complete", None
         try:
             self._sleep_until(self.start_ns)

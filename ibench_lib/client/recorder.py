@@ -7,6 +7,7 @@ show as zeros, not as a gap.
 
 from __future__ import annotations
 
+import resource
 from array import array
 from collections.abc import Callable
 from typing import Any
@@ -38,6 +39,7 @@ class SecondRecorder:
         self._intended = array("q")
         self.client_lag = LagHistogram()
         self._lag = array("q")
+        self._used = (0.0, 0.0)
         self._rows = self._errors = self._retries = self._unknown = 0
         self.total_ops = self.total_rows = self.total_errors = self.total_retries = self.total_unknown = 0
 
@@ -77,6 +79,16 @@ class SecondRecorder:
         if end_ns > self._start_ns + self._second * SECOND_NS or self._pending():
             self._hand_over()
 
+    def _cpu_used(self) -> dict[str, float]:
+        """CPU of this process since this was asked last."""
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        before, self._used = self._used, (used.ru_utime, used.ru_stime)
+        return {"cpu_user_s": self._used[0] - before[0], "cpu_system_s": self._used[1] - before[1]}
+
+    def begin(self) -> None:
+        """The load begins: CPU used before this belongs to no second."""
+        self._cpu_used()
+
     def _pending(self) -> bool:
         return bool(self._service or self._errors or self._unknown or self._retries)
 
@@ -103,6 +115,7 @@ class SecondRecorder:
             "intended_max_us": None,
             "intended_bins": None,
             "intended_counts": None,
+            **self._cpu_used(),
         }
         if self._paced:
             intended = np.frombuffer(self._intended, dtype=np.int64)

@@ -1,6 +1,7 @@
 """manifest.json of a run directory: what was run, on what, and how it went.
 
-Written first when a run begins (status `running`) and last after every table it vouches for.
+Written first when a run begins (status `running`) and last after every table it vouches for. A file that it does not
+list does not count.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ibench_lib.errors import LakeError
-from ibench_lib.schema import SCHEMA_VERSION
+from ibench_lib.schema import SCHEMA_MINOR, SCHEMA_VERSION
 
 FILE_NAME = "manifest.json"
 
@@ -73,6 +74,18 @@ class FileRecord(_Model):
     sha256: str
 
 
+class CollectorRecord(_Model):
+    """What one collector did: samples made and missed, and why; CPU of its thread, wall time of its samples."""
+
+    name: str
+    every_s: int
+    samples: int
+    missed: int
+    cpu_s: float
+    busy_s: float
+    reason: str | None = None
+
+
 class SettleAction(_Model):
     """One action that settled the database before a step."""
 
@@ -86,6 +99,7 @@ class Manifest(_Model):
     """The manifest. `origin_wall` is the wall time of the run clock's zero, stored once and never used for a rate."""
 
     schema_version: int = SCHEMA_VERSION
+    schema_minor: int = 0
     tool_version: str
     run_id: str
     status: Status
@@ -106,11 +120,14 @@ class Manifest(_Model):
     )
     settle: list[SettleAction] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
+    collectors: list[CollectorRecord] = Field(default_factory=list)
     files: dict[str, FileRecord] = Field(default_factory=dict)
+    sealed_generation: int = Field(default=0, description="the journal's generations that `files` have the rows of")
 
 
 def write_manifest(run_dir: Path, manifest: Manifest) -> None:
     """Replace run_dir/manifest.json: either the old or the new text survives a crash, never half of one."""
+    manifest.schema_minor = SCHEMA_MINOR
     write_atomically(run_dir / FILE_NAME, (manifest.model_dump_json(indent=1) + "\n").encode())
 
 
@@ -145,11 +162,15 @@ def read_manifest(run_dir: Path) -> Manifest:
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file by temporary file, fsync, rename and fsync of the directory."""
     temporary = path.with_name(f".{path.name}.tmp")
-    with open(temporary, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
     sync_directory(path.parent)
 
 

@@ -1,15 +1,12 @@
-"""The lake: an in-memory DuckDB over the sealed files of all runs, and the questions asked of it.
+"""The lake: an in-memory DuckDB over the files of all runs, and the questions asked of it.
 
-Nothing here writes below data/. A run or a file that cannot be read is left out and named in the table `problems`;
-the others load.
+A run or a file that cannot be read is left out and named in the table `problems`; the others load. A run that is being
+written, or whose writer died, is read as it was at one moment: its sealed steps and its journal.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,24 +16,16 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ibench_lib.errors import IbenchError, LakeError, QueryError
-from ibench_lib.lake.manifest import FILE_NAME, Manifest, read_manifest
+from ibench_lib.errors import QueryError
+from ibench_lib.lake.discovery import Sources, find_runs
 from ibench_lib.lake.tables import MANIFEST_TABLES, manifest_rows
-from ibench_lib.paths import Workspace, check_run_id, workspace
+from ibench_lib.paths import Workspace, workspace
 from ibench_lib.schema import TABLES, Table
 
 SQL = Path(__file__).resolve().parent.parent / "sql"
 
 _DECLARED = re.compile(r"\$([a-z_]+): \S")
 _USED = re.compile(r"\$([a-z_]+)")
-
-
-@dataclass
-class _Sources:
-    """Where the rows of one table come from: files of finished runs, rows of runs still being written."""
-
-    files: list[Path]
-    live: list[pa.Table]
 
 
 def lake(workspace: Workspace | None = None) -> duckdb.DuckDBPyConnection:
@@ -52,27 +41,12 @@ def lake(workspace: Workspace | None = None) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:")
     # Reading a lake must not depend on a network, nor reach for one.
     connection.execute("SET autoinstall_known_extensions = false")
-    problems: list[dict[str, str | None]] = []
-    manifests: list[Manifest] = []
-    sources = {name: _Sources([], []) for name in TABLES}
-    for run_dir in _run_dirs(place.runs, problems):
-        try:
-            manifest = _checked_manifest(run_dir)
-        except IbenchError as error:
-            problems.append({"run_id": run_dir.name, "file": FILE_NAME, "problem": error.what})
-            continue
-        manifests.append(manifest)
-        for name, table in TABLES.items():
-            try:
-                _add_source(sources[name], run_dir / table.file_name, table, manifest)
-            except (OSError, ValueError, pa.ArrowException) as error:
-                reason = str(error).splitlines()[0]
-                problems.append({"run_id": run_dir.name, "file": table.file_name, "problem": reason})
-    for name, source in sources.items():
-        _create_view(connection, TABLES[name], source)
-    rows = manifest_rows(manifests)
+    found = find_runs(place)
+    for name, table in TABLES.items():
+        _create_view(connection, table, found.sources[name])
+    rows = manifest_rows(found.manifests)
     for name, schema in MANIFEST_TABLES.items():
-        content = problems if name == "problems" else rows[name]
+        content = found.problems if name == "problems" else rows[name]
         _create_table(connection, name, pa.Table.from_pylist(content, schema=schema))
     _create_sql_views(connection)
     return connection
@@ -117,86 +91,7 @@ def _workspace_in_use() -> Workspace:
     return workspace()
 
 
-def _run_dirs(runs: Path, problems: list[dict[str, str | None]]) -> list[Path]:
-    if not runs.is_dir():
-        return []
-    found = []
-    for entry in sorted(runs.iterdir()):
-        problem = None
-        if entry.is_symlink():
-            problem = "a symbolic link is not a run directory"
-        elif not entry.is_dir():
-            continue
-        else:
-            try:
-                check_run_id(entry.name)
-            except IbenchError as error:
-                problem = error.what
-        if problem is None:
-            found.append(entry)
-        else:
-            problems.append({"run_id": entry.name, "file": None, "problem": problem})
-    return found
-
-
-def _checked_manifest(run_dir: Path) -> Manifest:
-    if (run_dir / FILE_NAME).is_symlink():
-        raise LakeError(f"run {run_dir.name}: {FILE_NAME} is a symbolic link")
-    manifest = read_manifest(run_dir)
-    if manifest.run_id != run_dir.name:
-        raise LakeError(f"run {run_dir.name}: its manifest is of run {manifest.run_id!r:.80}")
-    try:
-        datetime.fromisoformat(manifest.origin_wall).astimezone(UTC)
-    except ValueError as error:
-        raise LakeError(f"run {run_dir.name}: {FILE_NAME}: origin_wall: {error}") from None
-    return manifest
-
-
-def _add_source(source: _Sources, path: Path, table: Table, manifest: Manifest) -> None:
-    """Add a run's file of `table`. Raises ValueError, OSError or ArrowException for a file that must be skipped."""
-    sealed = manifest.files.get(table.file_name)
-    if path.is_symlink():
-        raise ValueError("a symbolic link is not followed")
-    if not path.exists():
-        if sealed is not None:
-            raise ValueError("missing, though the manifest lists it")
-        return
-    if sealed is not None and path.stat().st_size != sealed.bytes:
-        raise ValueError(f"{path.stat().st_size} bytes, but the manifest says {sealed.bytes}")
-    if sealed is not None and _sha256(path) != sealed.sha256:
-        raise ValueError("its content is not what the manifest vouches for (SHA-256)")
-    if manifest.status == "running":
-        # Its file may be replaced while we read: take one consistent copy now.
-        content = pq.ParquetFile(pa.BufferReader(path.read_bytes())).read()
-        _check_columns(content.schema, table)
-        known = [field for field in table.arrow_schema if field.name in content.column_names]
-        source.live.append(content.select([field.name for field in known]).cast(pa.schema(known)))
-        return
-    with pq.ParquetFile(path) as file:
-        _check_columns(file.schema_arrow, table)
-    source.files.append(path)
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _check_columns(found: pa.Schema, table: Table) -> None:
-    for column in table.columns:
-        if column.name in found.names and not _fits(found.field(column.name).type, column.type):
-            raise ValueError(f"column {column.name} is {found.field(column.name).type}, not {column.type}")
-
-
-def _fits(found: pa.DataType, expected: pa.DataType) -> bool:
-    if pa.types.is_list(expected):
-        return pa.types.is_list(found) and _fits(found.value_type, expected.value_type)
-    if pa.types.is_integer(expected):
-        return bool(pa.types.is_integer(found))
-    return bool(found == expected)
-
-
-def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, source: _Sources) -> None:
+def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, source: Sources) -> None:
     """A view with exactly the declared columns and types, whatever the files have."""
     base = f"live_{table.name}"
     # Nullable throughout: a file of an older schema lacks columns.

@@ -1,6 +1,7 @@
 """The lake: what loads, what is left out and named, and the questions' answers worked out by hand."""
 
 import csv
+import hashlib
 import json
 import math
 import os
@@ -18,9 +19,10 @@ import pytest
 
 from ibench_lib.errors import QueryError
 from ibench_lib.lake import reader
+from ibench_lib.lake.derive import response_times
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import SCHEMA_VERSION, TABLES
-from tests.synthetic import BIN_500_US, Run, three_configurations, write_runs
+from tests.synthetic import BIN_500_US, Run, begin_run, die, end_run, three_configurations, write_runs
 
 ALL: dict[str, Any] = {"experiment": "demo", "setups": [], "steps": []}
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
@@ -68,12 +70,21 @@ def test_views_have_the_declared_types_with_and_without_runs(workspace: Workspac
     assert filled >= {"steps", "workers", "ops", "probes", "server_samples"}
 
 
-def unlist(directory: Path, *tables: str) -> None:
-    """Take tables off a manifest's list of files, so that it no longer vouches for their content."""
+def vouch(directory: Path, table: str) -> None:
+    """Let the manifest vouch for a table's file as it is now."""
     manifest = json.loads((directory / "manifest.json").read_text())
-    for table in tables:
-        del manifest["files"][f"{table}.parquet"]
+    content = (directory / f"{table}.parquet").read_bytes()
+    record = {"rows": 0, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    manifest["files"][f"{table}.parquet"] = record
     (directory / "manifest.json").write_text(json.dumps(manifest))
+
+
+def replace_ops(directory: Path, ops: pa.Table) -> None:
+    """Let a sealed run have these seconds, and what is derived from them."""
+    pq.write_table(ops, directory / "ops.parquet")
+    pq.write_table(response_times(ops), directory / "response_times.parquet")
+    vouch(directory, "ops")
+    vouch(directory, "response_times")
 
 
 def truncate(path: Path) -> None:
@@ -100,14 +111,44 @@ def test_a_damaged_file_is_named_and_the_rest_loads(workspace: Workspace, damage
     ask_everything(lake)
 
 
-def test_a_file_that_no_manifest_lists_and_that_is_not_there_is_no_problem(workspace: Workspace) -> None:
+def test_a_file_that_no_manifest_lists_does_not_count(workspace: Workspace) -> None:
     run = Run()
     write_runs(workspace, run)
     directory = workspace.run_dir(run.run_id)
-    unlist(directory, "table_counts")
-    (directory / "table_counts.parquet").unlink()
+    shutil.copy(directory / "ops.parquet", directory / "ops.7.parquet")
+    shutil.copy(directory / "probes.parquet", directory / "table_counts.parquet")
+    before = rows(reader.lake(workspace), "SELECT count(*) AS n FROM ops")
+    (directory / "ops.7.parquet").unlink()
     lake = reader.lake(workspace)
+    assert rows(lake, "SELECT count(*) AS n FROM ops") == before
     assert rows(lake, "SELECT * FROM problems") == rows(lake, "SELECT * FROM table_counts") == []
+
+
+def test_a_file_is_compared_with_its_checksum_once_and_again_when_it_was_touched(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_runs(workspace, Run())
+    compared: list[str] = []
+    digest = hashlib.file_digest
+
+    def counting(file: Any, name: str) -> Any:
+        compared.append(Path(file.name).name)
+        return digest(file, name)
+
+    monkeypatch.setattr("ibench_lib.lake.verified.hashlib.file_digest", counting)
+    monkeypatch.setattr("ibench_lib.lake.verified._YOUNG_NS", 0)
+    reader.lake(workspace)
+    assert {"ops.parquet", "steps.parquet"} <= set(compared)
+    compared.clear()
+    reader.lake(workspace)
+    assert compared == []
+    path = workspace.run_dir(Run().run_id) / "steps.parquet"
+    times = path.stat()
+    flip_bytes(path)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    lake = reader.lake(workspace)
+    assert compared == ["steps.parquet"]
+    assert [row["file"] for row in rows(lake, "SELECT * FROM problems")] == ["steps.parquet"]
 
 
 def test_a_symlinked_run_directory_is_refused_and_named(workspace: Workspace, tmp_path: Path) -> None:
@@ -149,7 +190,7 @@ def rewrite_steps(workspace: Workspace, run: Run, change: Callable[[pa.Table], p
     directory = workspace.run_dir(run.run_id)
     path = directory / "steps.parquet"
     pq.write_table(change(pq.read_table(path)), path)
-    unlist(directory, "steps")
+    vouch(directory, "steps")
 
 
 def test_a_run_of_an_older_schema_loads_with_nulls(workspace: Workspace) -> None:
@@ -179,15 +220,12 @@ def test_a_column_of_another_type_is_refused(workspace: Workspace) -> None:
 
 
 def test_a_live_run_is_read_once_and_marked_running(workspace: Workspace) -> None:
-    run = Run(status="running", steps=("l.i0", "l.x"))
-    write_runs(workspace, run)
+    """Two steps are sealed; of the third, two seconds of two clients are in the journal."""
+    run = Run(status="running", steps=("l.i0", "l.x", "l.i1"), l_i1_s=2)
+    writer = begin_run(workspace, run, sealed=("l.i0", "l.x"))
     lake = reader.lake(workspace)
-    # The runner replaces its files after every step; this lake must not change or break.
-    for table in TABLES.values():
-        path = workspace.run_dir(run.run_id) / table.file_name
-        if path.exists():
-            os.replace(shutil.copy(path, path.with_suffix(".new")), path)
-            path.write_bytes(b"")
+    writer.append("probes", step_id=3, step="qr100", client=1, probe="get_min", start_s=1.0, seconds=1.0, result=1)
+    end_run(writer, run)  # this lake must not change or break
     frame = reader.question(lake, "step_throughput", **ALL)
     assert frame.select("step", "step_status").rows() == [
         ("l.i0", "complete"),
@@ -196,7 +234,23 @@ def test_a_live_run_is_read_once_and_marked_running(workspace: Workspace) -> Non
         ("qr100", "running"),
     ]
     assert set(frame["run_status"]) == {"running"}
-    assert frame["throughput"].to_list() == [2000.0, 10000.0, None, None]
+    assert frame["throughput"].to_list() == [2000.0, 10000.0, 25_000.0, None]
+    assert frame["duration_s"].to_list() == [10.0, 2.0, 2.0, None]
+    assert rows(lake, "SELECT count(*) AS n FROM probes") == [{"n": 6}]
+    assert rows(lake, "SELECT DISTINCT status FROM workers WHERE step = 'l.i1'") == [{"status": "running"}]
+
+
+def test_a_run_whose_runner_died_is_read_and_says_so(workspace: Workspace) -> None:
+    run = Run(status="running", steps=("l.i0", "l.x", "l.i1"), l_i1_s=2)
+    writer = begin_run(workspace, run, sealed=("l.i0", "l.x"))
+    die(writer)
+    lake = reader.lake(workspace)
+    (row,) = rows(lake, "SELECT status, error FROM runs")
+    assert row["status"] == "failed"
+    assert "ibench runs recover" in row["error"]
+    frame = reader.question(lake, "step_throughput", **ALL)
+    assert frame["step_status"].to_list() == ["complete", "complete", "failed", "not run"]
+    assert step_row(frame, "system.cy10a", "l.i1")["unknown"] == 4, "each client may have had one in flight"
 
 
 def test_a_workspace_whose_path_looks_like_a_pattern_is_a_path(tmp_path: Path) -> None:
@@ -345,8 +399,7 @@ def test_histogram_edges_and_percentiles(workspace: Workspace) -> None:
     below, above, stall = 7 * 64 + 63, 8 * 64 + 1, 24 * 64 + 12
     kept = table.filter(pa.compute.equal(table["operation"], "create_index")).slice(0, 1).to_pylist()[0]
     kept |= {"service_bins": [below, above, stall], "service_counts": [990, 9, 1], "service_max_us": 20e6}
-    pq.write_table(pa.Table.from_pylist([kept], schema=table.schema), directory / "ops.parquet")
-    unlist(directory, "ops")
+    replace_ops(directory, pa.Table.from_pylist([kept], schema=table.schema))
     (row,) = reader.question(reader.lake(workspace), "response_time_histogram", **ALL).to_dicts()
     assert (row["le_256us"], row["le_1ms"], row["le_4ms"], row["gt_16s"]) == (99.0, 0.9, 0.0, 0.1)
     assert row["p99_s"] == pytest.approx(255e-6)
@@ -374,8 +427,7 @@ def test_down_sampling_keeps_every_stall(workspace: Workspace) -> None:
     for row in changed:
         if (row["step"], row["second"], row["operation"]) == ("l.i1", 33, "insert"):
             row |= {"ops": 0, "rows": 0, "service_max_us": 7e6, "service_bins": [BIN_500_US], "service_counts": [1]}
-    pq.write_table(pa.Table.from_pylist(changed, schema=table.schema), directory / "ops.parquet")
-    unlist(directory, "ops")
+    replace_ops(directory, pa.Table.from_pylist(changed, schema=table.schema))
     frame = reader.question(reader.lake(workspace), "one_second", points=10, **ALL)
     series = frame.filter(pl.col("step") == "l.i1", pl.col("operation") == "insert", pl.col("client").is_null())
     assert len(series) == 10
@@ -416,7 +468,8 @@ def test_gaps_are_named_and_a_whole_run_has_none(workspace: Workspace) -> None:
         else:
             lost = pa.compute.and_(pa.compute.greater(table["t_s"], 4.0), pa.compute.less(table["t_s"], 6.0))
         pq.write_table(table.filter(pa.compute.invert(lost)), directory / f"{name}.parquet")
-    unlist(directory, "ops", "server_samples")
+    vouch(directory, "ops")
+    vouch(directory, "server_samples")
     found = reader.question(reader.lake(workspace), "gaps", **ALL).select("step", "problem", "amount").rows()
     assert set(found) == {
         ("l.i0", "seconds without a row of a worker", 2),

@@ -49,7 +49,7 @@ def measure(
     *roles: dict[str, Any],
     timeout_s: float = 30.0,
     on_start: Callable[[int], None] | None = None,
-) -> StepResult:
+) -> Observed:
     """One step, one client for each of `roles`. `on_start` is called once with the common start, CLOCK_MONOTONIC."""
     told: list[int] = []
 
@@ -68,11 +68,12 @@ def run(
     module: str,
     timeout_s: float,
     on_progress: Callable[[list[WorkerState], int | None], None] = lambda _states, _start_ns: None,
-) -> StepResult:
+) -> Observed:
     """One step with the roles of any module."""
     wanted = {"benchmark": "insert_benchmark", "clients": len(clients), "steps": ["l.i0"]}
+    seconds: list[list[dict[str, Any]]] = [[] for _ in clients]
     with _client_module(module):
-        return run_step(
+        result = run_step(
             step=what,
             step_id=0,
             options=Options.model_validate({**wanted, "statement_timeout_s": timeout_s}),
@@ -80,8 +81,11 @@ def run(
             address=address,
             database="t",
             server_alive=lambda: True,
+            on_start=lambda _states, _start_ns: None,
+            on_second=lambda state, row: seconds[state.number].append(row),
             on_progress=on_progress,
         )
+    return Observed(result.start_ns, result.workers, result.failure, seconds)
 
 
 def workers(what: Step, *roles: dict[str, Any]) -> list[Worker]:
@@ -91,6 +95,13 @@ def workers(what: Step, *roles: dict[str, Any]) -> list[Worker]:
         Worker(number, role, operation, json.dumps(options), probes=False)  # type: ignore[arg-type]
         for number, options in enumerate(roles, start=1)
     ]
+
+
+@dataclass(frozen=True)
+class Observed(StepResult):
+    """What a step measured, with the rows of `ops` of each worker."""
+
+    seconds: list[list[dict[str, Any]]]
 
 
 @contextmanager
@@ -113,11 +124,11 @@ class Measured:
     failure: str | None
 
     @classmethod
-    def of(cls, what: Step, result: StepResult) -> Measured:
+    def of(cls, what: Step, result: Observed) -> Measured:
         assert result.start_ns is not None, result.failure
         return cls(
             result.start_ns,
-            [state.seconds for state in result.workers],
+            result.seconds,
             [state.totals or {} for state in result.workers],
             client_bound(what, result),
             None if result.failure is None else str(result.failure),

@@ -12,21 +12,21 @@ from ibench_lib.client.connection import Connection
 from ibench_lib.client.load import MAX_RETRIES
 from ibench_lib.client.wire import ConnectionLost
 from ibench_lib.errors import WorkerFailed
-from ibench_lib.step import StepResult
 from ibench_lib.workloads.insert_benchmark import CLIENT_MODULE, Worker
 from tests.fakes.server import FakeServer, Script
-from tests.measurement.harness import measure, plain, run, step, workers
+from tests.measurement.harness import Observed, measure, plain, run, step, workers
 
 COUNTS = ("ops", "rows", "errors", "retries", "unknown")
 
 
-def counts(result: StepResult, worker: int = 0) -> dict[str, int]:
+def counts(result: Observed, worker: int = 0) -> dict[str, int]:
     """Totals of a client; its seconds add up to them."""
     state = result.workers[worker]
     assert state.totals is not None
     totals = {name: state.totals[name] for name in COUNTS}
-    assert totals == {name: sum(row[name] for row in state.seconds) for name in COUNTS}
-    assert sum(sum(row["service_counts"]) for row in state.seconds) == totals["ops"]
+    assert totals == {name: sum(row[name] for row in result.seconds[worker]) for name in COUNTS}
+    assert totals == state.counted
+    assert sum(sum(row["service_counts"]) for row in result.seconds[worker]) == totals["ops"]
     return totals
 
 
@@ -69,7 +69,7 @@ def test_f10_a_black_hole_in_mid_step_ends_within_the_timeout() -> None:
     assert "client 1 inserter: connection lost: no answer within 1 s" in str(result.failure)
     # The 76th statement is due after 1.5 s; the runner then watches for a second whether the server has died.
     assert 2.4 < took_s < 6
-    assert [row["unknown"] for row in result.workers[0].seconds] == [0, 0, 1]
+    assert [row["unknown"] for row in result.seconds[0]] == [0, 0, 1]
 
 
 def test_f10_one_black_hole_ends_the_step_for_all_and_what_they_measured_is_kept() -> None:
@@ -112,7 +112,7 @@ def test_f11_a_statement_that_the_server_kills_is_an_error_in_its_second(code: i
         result = measure(server.address, what, plain())
         assert server.report()["statements"] == 61
     assert counts(result) == {"ops": 60, "rows": 60, "errors": 1, "retries": 0, "unknown": 0}
-    assert [row["errors"] for row in result.workers[0].seconds] == [0, 1]
+    assert [row["errors"] for row in result.seconds[0]] == [0, 1]
     assert f"client 1 inserter: server answered ({code})" in str(result.failure)
 
 
@@ -125,7 +125,7 @@ def test_f12_deadlocks_and_lock_waits_are_repeated_and_counted_in_their_seconds(
         assert server.report()["statements"] == 153
     assert result.failure is None
     assert counts(result) == {"ops": 150, "rows": 150, "errors": 0, "retries": 3, "unknown": 0}
-    assert [row["retries"] for row in result.workers[0].seconds] == [0, 2, 1]
+    assert [row["retries"] for row in result.seconds[0]] == [0, 2, 1]
 
 
 def test_f12_a_repeat_may_meet_an_error_of_another_kind() -> None:

@@ -14,7 +14,7 @@ import pytest
 from ibench_lib.lake import reader
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
-from ibench_lib.step_record import StepMeasured, record_step
+from ibench_lib.step_record import StepRecorder
 from tests.fakes.server import FakeServer, Script
 from tests.measurement.harness import Measured, measure, step, virtual
 from tests.synthetic import Run, manifest_of
@@ -78,7 +78,12 @@ def test_m10_workers_merge_into_one_histogram_and_counts_add(somewhere: FakeServ
     assert result.failure is None and result.start_ns is not None
     run = Run()
     writer = RunWriter(workspace.run_dir(run.run_id))
-    record_step(writer, result.start_ns, StepMeasured(0, what, 2, 0, None, result))
+    recorder = StepRecorder(writer, result.start_ns, 0, what, 2, 0)
+    recorder.started(result.workers, result.start_ns)
+    for state in result.workers:
+        for row in result.seconds[state.number]:
+            recorder.second(state, row)
+    recorder.ended(result, None)
     writer.seal(manifest_of(run))
     lake = reader.lake(workspace)
     (row,) = reader.question(lake, "response_time_histogram", experiment="demo", setups=[], steps=[]).to_dicts()

@@ -1,0 +1,109 @@
+"""`ibench runs`: the runs of this lake, and looking after them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from ibench_lib.cli_output import err, out, print_problems, working
+from ibench_lib.errors import LakeError
+from ibench_lib.lake import reader
+from ibench_lib.lake.discovery import Found, run_dirs
+from ibench_lib.lake.recover import left_behind, recover
+from ibench_lib.lake.remove import finish_removals, remove_run
+from ibench_lib.lake.verify import verify
+from ibench_lib.paths import workspace
+
+app = typer.Typer(
+    help="""List the runs of this lake; recover, verify and remove them.
+
+    [bold]Example:[/] ibench runs
+    """,
+    invoke_without_command=True,
+)
+
+RunIds = Annotated[list[str], typer.Argument(help="Run ids, as `ibench runs` lists them.")]
+SomeRuns = Annotated[list[str] | None, typer.Argument(help="Run ids; all when there are none.")]
+
+
+@app.callback()
+def runs(context: typer.Context) -> None:
+    if context.invoked_subcommand is not None:
+        return
+    lake = reader.lake(workspace())
+    table = Table("run", "status", "dbms", "setup", "server", "steps done", "note", box=None, header_style="bold")
+    query = """
+        SELECT r.run_id, r.status, r.dbms, r.setup, r.server_version,
+               count(s.step) FILTER (WHERE s.status = 'complete') AS done,
+               coalesce('in ' || r.failed_step || ': ', '') || coalesce(r.error, '') AS note
+        FROM runs r LEFT JOIN steps s USING (run_id)
+        GROUP BY ALL ORDER BY r.run_id
+    """
+    for row in reader.sql(lake, query).iter_rows():
+        table.add_row(*(escape(str(value)) if value is not None else "" for value in row))
+    out.print(table if table.row_count else "no runs yet; `ibench run experiments/demo.yaml` makes some")
+    print_problems(lake)
+
+
+@app.command("recover")
+def runs_recover(run_ids: SomeRuns = None) -> None:
+    """Seal runs whose runner died, from their journals. Running an experiment does it as well.
+
+    [bold]Example:[/] ibench runs recover
+    """
+    place = workspace()
+    finish_removals(place.runs)
+    chosen = [place.run_dir(run_id) for run_id in run_ids] if run_ids else left_behind(place.runs)
+    for run_dir in chosen:
+        manifest = recover(run_dir)
+        rows = sum(record.rows for record in manifest.files.values())
+        where = f" in {manifest.failed_step}" if manifest.failed_step else ""
+        out.print(f"{escape(manifest.run_id)}: {manifest.status}{escape(where)}, {rows:,} rows", soft_wrap=True)
+        for warning in manifest.warnings:
+            out.print(f"    {escape(warning)}", soft_wrap=True)
+    if not chosen:
+        out.print("nothing to recover")
+
+
+@app.command("verify")
+def runs_verify(run_ids: SomeRuns = None) -> None:
+    """Read runs completely: every file, count and checksum, and whether the tables agree. Exit code 1 when not.
+
+    [bold]Example:[/] ibench runs verify
+    """
+    place = workspace()
+    chosen = [place.run_dir(run_id) for run_id in run_ids] if run_ids else run_dirs(place.runs, Found())
+    bad = 0
+    for run_dir in chosen:
+        try:
+            with working(f"verifying {run_dir.name}"):
+                problems = verify(run_dir)
+        except LakeError as error:
+            problems = [error.what]
+        out.print(f"{escape(run_dir.name)}: {'good' if not problems else '[red]bad[/]'}", soft_wrap=True)
+        for problem in problems:
+            out.print(f"    {escape(problem)}", soft_wrap=True)
+        bad += bool(problems)
+    if bad:
+        raise LakeError(f"{bad} of {len(chosen)} runs are not what they should be", hint="what is wrong is named above")
+    out.print(f"{len(chosen)} runs verified")
+
+
+@app.command("rm")
+def runs_rm(
+    run_ids: RunIds,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Delete runs for good. A run that is being written is refused.
+
+    [bold]Example:[/] ibench runs rm 20261121T070508Z-demo-small-system.cy10a-r1
+    """
+    place = workspace()
+    if not yes:
+        typer.confirm(f"Delete {len(run_ids)} measurements for good?", abort=True, err=True)
+    for run_id in run_ids:
+        remove_run(run_id, place)
+        err.print(f"removed {escape(run_id)}", soft_wrap=True)

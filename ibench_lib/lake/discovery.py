@@ -1,0 +1,192 @@
+"""Which runs a lake has, and which of their files and rows count. What cannot be read is left out and named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ibench_lib.errors import IbenchError, LakeError
+from ibench_lib.lake import lock
+from ibench_lib.lake.journal import FOLDER, read_journal
+from ibench_lib.lake.manifest import FILE_NAME, FileRecord, Manifest, read_manifest
+from ibench_lib.lake.open_steps import close_open_steps
+from ibench_lib.lake.recover import DIED
+from ibench_lib.lake.sealing import table_of, with_derived
+from ibench_lib.lake.verified import Verified
+from ibench_lib.paths import Workspace, check_run_id
+from ibench_lib.schema import TABLES, Table
+
+_ATTEMPTS = 5
+
+
+@dataclass
+class Sources:
+    """Where the rows of one table come from: files of sealed runs, rows of runs that are not."""
+
+    files: list[Path] = field(default_factory=list)
+    live: list[pa.Table] = field(default_factory=list)
+
+
+@dataclass
+class Found:
+    """What a lake has. `problems` has the columns of the table of that name."""
+
+    manifests: list[Manifest] = field(default_factory=list)
+    sources: dict[str, Sources] = field(default_factory=lambda: {name: Sources() for name in TABLES})
+    problems: list[dict[str, str | None]] = field(default_factory=list)
+
+    def problem(self, run_id: str, file: str | None, what: str) -> None:
+        self.problems.append({"run_id": run_id, "file": file, "problem": what})
+
+
+def find_runs(workspace: Workspace) -> Found:
+    """Read all manifests of a workspace, and check the files that they vouch for."""
+    found = Found()
+    verified = Verified(workspace.data)
+    for run_dir in run_dirs(workspace.runs, found):
+        try:
+            manifest = checked_manifest(run_dir)
+            # A journal beside whole files is only waiting to be removed.
+            if lock.is_open(run_dir) and not _is_whole(manifest):
+                _add_open_run(found, run_dir)
+            else:
+                _add_sealed_run(found, run_dir, manifest, verified)
+        except IbenchError as error:
+            found.problem(run_dir.name, FILE_NAME, error.what)
+    verified.save()
+    return found
+
+
+def checked_manifest(run_dir: Path) -> Manifest:
+    """The manifest of a run directory, which must be its own.
+
+    Raises
+    ------
+    LakeError : it cannot be read, or is another run's.
+    """
+    if (run_dir / FILE_NAME).is_symlink():
+        raise LakeError(f"run {run_dir.name}: {FILE_NAME} is a symbolic link")
+    manifest = read_manifest(run_dir)
+    if manifest.run_id != run_dir.name:
+        raise LakeError(f"run {run_dir.name}: its manifest is of run {manifest.run_id!r:.80}")
+    try:
+        datetime.fromisoformat(manifest.origin_wall).astimezone(UTC)
+    except ValueError as error:
+        raise LakeError(f"run {run_dir.name}: {FILE_NAME}: origin_wall: {error}") from None
+    return manifest
+
+
+def check_file(path: Path, record: FileRecord, verified: Verified) -> None:
+    """Whether a file is what its manifest vouches for.
+
+    Raises
+    ------
+    ValueError, OSError, pa.ArrowException : it is not, and why.
+    """
+    if path.is_symlink():
+        raise ValueError("a symbolic link is not followed")
+    if not path.exists():
+        raise ValueError("missing, though the manifest lists it")
+    size = path.stat().st_size
+    if size != record.bytes:
+        raise ValueError(f"{size} bytes, but the manifest says {record.bytes}")
+    if not verified.holds(path, record.sha256):
+        raise ValueError("its content is not what the manifest vouches for (SHA-256)")
+    with pq.ParquetFile(path) as file:
+        check_columns(file.schema_arrow, TABLES[table_of(path.name)])
+
+
+def check_columns(found: pa.Schema, table: Table) -> None:
+    """Whether the columns that a file has are of the declared types. Raises ValueError."""
+    for column in table.columns:
+        if column.name in found.names and not _fits(found.field(column.name).type, column.type):
+            raise ValueError(f"column {column.name} is {found.field(column.name).type}, not {column.type}")
+
+
+def run_dirs(runs: Path, found: Found) -> list[Path]:
+    """Every run directory, sealed or not. What looks like one and cannot be is named in `found`."""
+    directories = []
+    for entry in sorted(runs.iterdir()) if runs.is_dir() else []:
+        if entry.name.startswith("."):
+            continue  # on its way in or out
+        if entry.is_symlink():
+            found.problem(entry.name, None, "a symbolic link is not a run directory")
+        elif entry.is_dir():
+            try:
+                directories.append(runs / check_run_id(entry.name))
+            except IbenchError as error:
+                found.problem(entry.name, None, error.what)
+    return directories
+
+
+def _is_whole(manifest: Manifest) -> bool:
+    return bool(manifest.files) and all(name == f"{table_of(name)}.parquet" for name in manifest.files)
+
+
+def _add_sealed_run(found: Found, run_dir: Path, manifest: Manifest, verified: Verified) -> None:
+    found.manifests.append(manifest)
+    for file_name, record in manifest.files.items():
+        if table_of(file_name) not in TABLES:
+            continue  # of a later minor version
+        try:
+            check_file(run_dir / file_name, record, verified)
+        except (OSError, ValueError, pa.ArrowException) as error:
+            found.problem(run_dir.name, file_name, _first_line(error))
+            continue
+        found.sources[table_of(file_name)].files.append(run_dir / file_name)
+
+
+def _add_open_run(found: Found, run_dir: Path) -> None:
+    """Add a run that is being written, or was when its writer died, as it was at one moment."""
+    for _ in range(_ATTEMPTS):
+        manifest = checked_manifest(run_dir)
+        held = lock.is_held(run_dir)
+        tables, problems = _open_tables(run_dir, manifest)
+        # What was replaced while we read belongs to another moment: read again.
+        if lock.is_open(run_dir) and checked_manifest(run_dir) == manifest:
+            break
+        if not lock.is_open(run_dir):
+            _add_sealed_run(found, run_dir, checked_manifest(run_dir), Verified(None))
+            return
+    if manifest.status == "running" and not held:
+        manifest.status, manifest.error = "failed", f"{DIED}; `ibench runs recover` seals what it left"
+    found.manifests.append(manifest)
+    for file_name, problem in problems:
+        found.problem(run_dir.name, file_name, problem)
+    for name, data in with_derived(close_open_steps(tables, manifest.status)).items():
+        found.sources[name].live.append(data)
+
+
+def _open_tables(run_dir: Path, manifest: Manifest) -> tuple[dict[str, pa.Table], list[tuple[str, str]]]:
+    """Rows of a run that is not sealed, per table, and what could not be read of it: (file, problem)."""
+    pieces: dict[str, list[pa.Table]] = {}
+    problems: list[tuple[str, str]] = []
+    for file_name, record in manifest.files.items():
+        table = TABLES.get(table_of(file_name))
+        if table is None or table.derived:
+            continue
+        try:
+            check_file(run_dir / file_name, record, Verified(None))
+            pieces.setdefault(table.name, []).append(pq.read_table(run_dir / file_name).cast(table.arrow_schema))
+        except (OSError, ValueError, pa.ArrowException) as error:
+            problems.append((file_name, _first_line(error)))
+    journal = read_journal(run_dir / FOLDER, after=manifest.sealed_generation, whole_flushes=True)
+    for name, data in journal.tables().items():
+        pieces.setdefault(name, []).append(data)
+    return {name: pa.concat_tables(tables) for name, tables in pieces.items()}, problems
+
+
+def _fits(found: pa.DataType, expected: pa.DataType) -> bool:
+    if pa.types.is_list(expected):
+        return pa.types.is_list(found) and _fits(found.value_type, expected.value_type)
+    if pa.types.is_integer(expected):
+        return bool(pa.types.is_integer(found))
+    return bool(found == expected)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,146 @@
+"""The journal of a run that is being written: what was captured, on disk within a second, readable after any death.
+
+One Arrow IPC stream per table and generation, `journal/<table>.<generation>.arrows`. About once a second all rows that
+have come in are written as one flush, one batch per table. Flushes are numbered through the run, and each batch says
+how many its flush has: a stream that ends between two batches reads as whole, only the numbers tell that one is gone.
+Sealing a generation into Parquet makes its streams superfluous; the manifest says up to which generation that is so.
+
+Rows survive the death of the runner, not that of the machine: nothing is forced to disk while a benchmark measures.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from ibench_lib.schema import TABLES
+
+FOLDER = "journal"
+_STREAM = re.compile(r"([a-z][a-z0-9_]*)\.([0-9]+)\.arrows")
+
+
+class JournalWriter:
+    """Writes the streams of one generation. A stream is begun when its table has rows for the first time."""
+
+    def __init__(self, directory: Path, generation: int) -> None:
+        self.generation = generation
+        self._directory = directory
+        self._streams: dict[str, tuple[pa.OSFile, pa.RecordBatchStreamWriter]] = {}
+
+    def write(self, flush: int, batches: dict[str, pa.RecordBatch]) -> None:
+        """Write one flush. A batch that was written is taken out of `batches`, so that what is left is not on disk.
+
+        Raises
+        ------
+        OSError : among others a full disk. The streams of the tables that are left must not be written to again.
+        """
+        of = len(batches)
+        for number, name in enumerate(list(batches)):
+            if name not in self._streams:
+                file = pa.OSFile(str(self._directory / f"{name}.{self.generation}.arrows"), "wb")
+                self._streams[name] = (file, pa.ipc.new_stream(file, TABLES[name].arrow_schema))
+            numbers = {"flush": str(flush), "batch": str(number), "of": str(of)}
+            self._streams[name][1].write_batch(batches[name], custom_metadata=numbers)
+            del batches[name]
+
+    def close(self) -> None:
+        """End all streams."""
+        for file, stream in self._streams.values():
+            try:
+                stream.close()
+            except OSError:
+                pass  # a full disk has no room for the end mark either; the numbers do without it
+            finally:
+                file.close()
+        self._streams.clear()
+
+
+@dataclass
+class Journal:
+    """What a journal holds: batches per table in the order written, and sentences on what is missing or cut.
+
+    `generation` is the latest one that has a stream.
+    """
+
+    batches: dict[str, list[pa.RecordBatch]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    generation: int = 0
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The rows of each table that has any."""
+        return {name: pa.Table.from_batches(batches) for name, batches in self.batches.items() if batches}
+
+
+def read_journal(directory: Path, *, after: int = 0, up_to: int | None = None, whole_flushes: bool = False) -> Journal:
+    """Read every batch that is whole, of all generations later than `after`, and not later than `up_to`.
+
+    With `whole_flushes` a last flush that lacks a batch is left out: what remains is what was known at one moment.
+    """
+    journal = Journal()
+    seen: dict[int, set[int]] = defaultdict(set)
+    sizes: dict[int, int] = {}
+    flushes: dict[str, list[int]] = defaultdict(list)
+    for generation, name, path in _streams(directory):
+        if generation <= after or (up_to is not None and generation > up_to):
+            continue
+        journal.generation = generation
+        for batch, numbers in _read_stream(path, journal.problems):
+            flush = int(numbers["flush"])
+            seen[flush].add(int(numbers["batch"]))
+            sizes[flush] = int(numbers["of"])
+            journal.batches.setdefault(name, []).append(batch)
+            flushes[name].append(flush)
+    if not seen:
+        return journal
+    last = max(seen)
+    if whole_flushes and len(seen[last]) < sizes[last]:
+        for name, numbered in flushes.items():
+            if numbered[-1] == last:
+                journal.batches[name].pop()
+        del seen[last]
+        last -= 1
+    for flush in range(min(seen, default=last), last + 1):
+        if flush not in seen:
+            journal.problems.append(f"journal: flush {flush} is missing")
+        elif len(seen[flush]) < sizes[flush]:
+            missing = sizes[flush] - len(seen[flush])
+            journal.problems.append(f"journal: flush {flush} lacks {missing} of {sizes[flush]} batches")
+    return journal
+
+
+def remove_generations(directory: Path, up_to: int) -> None:
+    """Delete the streams of all generations up to this one."""
+    for generation, _, path in _streams(directory):
+        if generation <= up_to:
+            path.unlink(missing_ok=True)
+
+
+def _streams(directory: Path) -> list[tuple[int, str, Path]]:
+    """(generation, table, path) of every stream, in the order in which they were written."""
+    found = []
+    for path in directory.iterdir() if directory.is_dir() else []:
+        match = _STREAM.fullmatch(path.name)
+        if match and match[1] in TABLES and path.is_file() and not path.is_symlink():
+            found.append((int(match[2]), match[1], path))
+    return sorted(found)
+
+
+def _read_stream(path: Path, problems: list[str]) -> list[tuple[pa.RecordBatch, Mapping[str, str]]]:
+    found: list[tuple[pa.RecordBatch, Mapping[str, str]]] = []
+    try:
+        with pa.ipc.open_stream(path.read_bytes()) as stream:
+            while True:
+                both = stream.read_next_batch_with_custom_metadata()
+                both.batch.validate(full=True)
+                found.append((both.batch, {k.decode(): v.decode() for k, v in both.custom_metadata.items()}))
+    except StopIteration:
+        pass
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = (str(error).splitlines() or ["unreadable"])[0]
+        problems.append(f"journal: {path.name} is cut after {len(found)} batches: {reason}")
+    return found

@@ -1,0 +1,75 @@
+"""Sealing what a dead runner left: its journal becomes Parquet, its manifest says how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ibench_lib.errors import LakeError
+from ibench_lib.lake import lock, sealing
+from ibench_lib.lake.journal import FOLDER, Journal, read_journal
+from ibench_lib.lake.manifest import Manifest, read_manifest, write_manifest
+from ibench_lib.lake.open_steps import close_open_steps
+from ibench_lib.lake.writer import remove_superseded
+from ibench_lib.paths import check_run_id
+
+DIED = "the runner died"
+
+
+def left_behind(runs: Path) -> list[Path]:
+    """Run directories that are not sealed and that nobody writes."""
+    found = []
+    for entry in sorted(runs.iterdir()) if runs.is_dir() else []:
+        ours = not entry.name.startswith(".") and entry.is_dir() and not entry.is_symlink()
+        if ours and lock.is_open(entry) and not lock.is_held(entry):
+            found.append(entry)
+    return found
+
+
+def recover(run_dir: Path) -> Manifest:
+    """Seal one run from its parts and its journal. Its steps that had not ended count as failed.
+
+    Raises
+    ------
+    LakeError : somebody writes it, there is nothing to recover, or the manifest or a part is damaged. Nothing is lost.
+    """
+    check_run_id(run_dir.name)
+    if run_dir.is_symlink() or not lock.is_open(run_dir):
+        raise LakeError(f"run {run_dir.name} is sealed, or no run of ours", hint="`ibench runs` lists the runs")
+    held = lock.hold(run_dir)
+    if held is None:
+        raise LakeError(f"run {run_dir.name} is being written", hint="wait for it, or stop its runner")
+    with held:
+        manifest = read_manifest(run_dir)
+        journal = read_journal(run_dir / FOLDER, after=manifest.sealed_generation)
+        if manifest.status == "running" or journal.batches:
+            _seal(run_dir, manifest, journal)
+        remove_superseded(run_dir)
+    return manifest
+
+
+def _seal(run_dir: Path, manifest: Manifest, journal: Journal) -> None:
+    tables = close_open_steps(journal.tables(), "failed")
+    if manifest.status == "running":
+        manifest.status = "failed"
+        manifest.failed_step = _step_under_way(run_dir, manifest, tables)
+        manifest.error = f"{DIED}; sealed from its journal, which ends within a second of that"
+    manifest.warnings += journal.problems
+    try:
+        manifest.files = sealing.write_whole(run_dir, manifest.files, tables)
+        manifest.sealed_generation = max(manifest.sealed_generation, journal.generation)
+        write_manifest(run_dir, manifest)
+    except OSError as error:
+        raise LakeError(f"run {run_dir.name}: it could not be recovered: {error}") from error
+
+
+def _step_under_way(run_dir: Path, manifest: Manifest, tables: Mapping[str, pa.Table]) -> str | None:
+    """The first planned step that did not complete."""
+    pieces = [pq.read_table(run_dir / name) for name in manifest.files if sealing.table_of(name) == "steps"]
+    pieces += [tables["steps"]] if "steps" in tables else []
+    done = {row["step"] for piece in pieces for row in piece.to_pylist() if row["status"] == "complete"}
+    planned = [str(step["name"]) for step in manifest.workload.get("resolved_steps", [])]
+    return next((step for step in planned if step not in done), None)

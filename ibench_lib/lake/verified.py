@@ -1,0 +1,62 @@
+"""Which files have been compared with their checksum, so that it is not done again while nothing has touched them.
+
+A file counts as untouched while device, inode, size, modification and change time are the same: the change time
+cannot be set back without privileges. The list is a cache: without it everything is compared anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from pathlib import Path
+
+_FILE_NAME = ".verified.json"
+# A file that changes again within the clock's grain keeps its times: what is that young is not remembered.
+_YOUNG_NS = 2_000_000_000
+
+
+class Verified:
+    """The list of one lake. `directory` is where it is kept; None remembers nothing."""
+
+    def __init__(self, directory: Path | None) -> None:
+        self._path = directory / _FILE_NAME if directory is not None else None
+        self._known: dict[str, list[object]] = {}
+        self._changed = False
+        if self._path is not None:
+            with contextlib.suppress(OSError, ValueError):
+                loaded = json.loads(self._path.read_text(encoding="utf-8"))
+                self._known = loaded if isinstance(loaded, dict) else {}
+
+    def holds(self, path: Path, sha256: str) -> bool:
+        """Whether the file's content has this checksum. Raises OSError where it cannot be read."""
+        status = path.stat()
+        stamp: list[object] = [
+            status.st_dev,
+            status.st_ino,
+            status.st_size,
+            status.st_mtime_ns,
+            status.st_ctime_ns,
+            sha256,
+        ]
+        key = f"{path.parent.name}/{path.name}"
+        if self._known.get(key) == stamp:
+            return True
+        with open(path, "rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+                return False
+        if time.time_ns() - status.st_ctime_ns > _YOUNG_NS:
+            self._known[key] = stamp
+            self._changed = True
+        return True
+
+    def save(self) -> None:
+        """Keep what was compared for the next time, where it can be kept."""
+        if self._path is None or not self._changed:
+            return
+        temporary = self._path.with_name(f"{_FILE_NAME}.{os.getpid()}")
+        with contextlib.suppress(OSError):
+            temporary.write_text(json.dumps(self._known), encoding="utf-8")
+            os.replace(temporary, self._path)

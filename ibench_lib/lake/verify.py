@@ -1,0 +1,87 @@
+"""Whether a sealed run is what it says: every file, count and checksum, and that its tables agree with each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ibench_lib.errors import LakeError
+from ibench_lib.lake import lock
+from ibench_lib.lake.derive import response_times
+from ibench_lib.lake.discovery import check_file, checked_manifest
+from ibench_lib.lake.manifest import FILE_NAME, FileRecord
+from ibench_lib.lake.sealing import table_of
+from ibench_lib.lake.verified import Verified
+from ibench_lib.schema import TABLES, Table
+
+_OTHER_FILES = {FILE_NAME, "my.cnf", "server.log"}
+
+
+def verify(run_dir: Path) -> list[str]:
+    """Read all of a run. Returns a sentence for each thing that is wrong; none for a run that is whole.
+
+    Raises
+    ------
+    LakeError : its manifest cannot be read, or the run is not sealed.
+    """
+    manifest = checked_manifest(run_dir)
+    if lock.is_open(run_dir):
+        hint = "`ibench runs recover` seals a run whose runner died"
+        raise LakeError(f"run {run_dir.name} is not sealed", hint=hint)
+    problems: list[str] = []
+    tables: dict[str, pa.Table] = {}
+    for file_name, record in manifest.files.items():
+        if table_of(file_name) in TABLES:
+            try:
+                tables[table_of(file_name)] = _read(run_dir / file_name, record, problems)
+            except (OSError, ValueError, pa.ArrowException) as error:
+                problems.append(f"{file_name}: {(str(error).splitlines() or ['unreadable'])[0]}")
+    listed = _OTHER_FILES | manifest.files.keys()
+    extra = sorted(path.name for path in run_dir.iterdir() if path.name not in listed)
+    problems += [f"{name}: not listed in the manifest" for name in extra]
+    return problems + _disagreements(tables)
+
+
+def _read(path: Path, record: FileRecord, problems: list[str]) -> pa.Table:
+    check_file(path, record, Verified(None))
+    data = pq.read_table(path, page_checksum_verification=True)
+    if data.num_rows != record.rows:
+        problems.append(f"{path.name}: {data.num_rows} rows, but the manifest says {record.rows}")
+    table = TABLES[table_of(path.name)]
+    for name in table.required:
+        if name in data.column_names and data.column(name).null_count:
+            problems.append(f"{path.name}: {name} has NULLs and may not")
+    if set(data.column("run_id").unique().to_pylist()) - {path.parent.name}:
+        problems.append(f"{path.name}: it has rows of another run")
+    twice = _keys_twice(table, data)
+    if twice:
+        problems.append(f"{path.name}: {twice} keys are there more than once")
+    return data
+
+
+def _keys_twice(table: Table, data: pa.Table) -> int:
+    counted = data.select(list(table.key)).group_by(list(table.key)).aggregate([([], "count_all")])
+    return int(pc.sum(pc.greater(counted.column("count_all"), 1)).as_py() or 0)
+
+
+def _disagreements(tables: dict[str, pa.Table]) -> list[str]:
+    """Totals that the seconds do not make."""
+    found: list[str] = []
+    ops, workers, times = (tables.get(name) for name in ("ops", "workers", "response_times"))
+    if ops is not None and times is not None:
+        key = [(column, "ascending") for column in TABLES["response_times"].key]
+        derived = response_times(ops).sort_by(key)
+        if derived.to_pylist() != times.select(derived.column_names).sort_by(key).to_pylist():
+            found.append("response_times.parquet: not what ops.parquet adds up to")
+    if ops is not None and workers is not None:
+        sums = ops.group_by(["step_id", "worker"]).aggregate([("ops", "sum"), ("rows", "sum")]).to_pylist()
+        counted = {(row["step_id"], row["worker"]): (row["ops_sum"], row["rows_sum"]) for row in sums}
+        for row in workers.to_pylist():
+            if counted.get((row["step_id"], row["worker"]), (0, 0)) != (row["ops"], row["rows"]):
+                found.append(
+                    f"workers.parquet: step {row['step']}, worker {row['worker']}: not what its seconds add up to"
+                )
+    return found

@@ -1,0 +1,153 @@
+"""What a dead runner leaves is read, sealed and never half."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from ibench_lib.errors import LakeError, NameRefused
+from ibench_lib.lake import reader
+from ibench_lib.lake.manifest import read_manifest
+from ibench_lib.lake.recover import left_behind, recover
+from ibench_lib.lake.remove import finish_removals, remove_run
+from ibench_lib.lake.verify import verify
+from ibench_lib.paths import Workspace
+from tests.synthetic import Run, begin_run, die, end_run, write_runs
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+DEAD = Run(status="running", steps=("l.i0", "l.x", "l.i1"), l_i1_s=2)
+
+
+def dead_run(workspace: Workspace) -> Path:
+    die(begin_run(workspace, DEAD, sealed=("l.i0", "l.x")))
+    return workspace.run_dir(DEAD.run_id)
+
+
+def test_a_dead_run_is_recovered_with_its_open_step_as_far_as_it_went(workspace: Workspace) -> None:
+    run_dir = dead_run(workspace)
+    before = reader.sql(reader.lake(workspace), "SELECT * FROM ops ORDER BY ALL")
+    assert left_behind(workspace.runs) == [run_dir]
+    manifest = recover(run_dir)
+    assert (manifest.status, manifest.failed_step) == ("failed", "l.i1")
+    assert "the runner died" in (manifest.error or "")
+    assert left_behind(workspace.runs) == []
+    assert verify(run_dir) == []
+    assert {path.suffix for path in run_dir.iterdir()} == {".json", ".parquet"}
+    lake = reader.lake(workspace)
+    assert reader.sql(lake, "SELECT * FROM ops ORDER BY ALL").equals(before)
+    (step,) = reader.sql(lake, "SELECT * FROM steps WHERE step = 'l.i1'").to_dicts()
+    assert (step["status"], step["duration_s"]) == ("failed", 2.0)
+    workers = reader.sql(lake, "SELECT * FROM workers WHERE step = 'l.i1'").to_dicts()
+    assert {(row["status"], row["rows"], row["ops"], row["unknown"]) for row in workers} == {("failed", 25_000, 500, 1)}
+    with pytest.raises(LakeError, match="is sealed"):
+        recover(run_dir)
+
+
+def test_a_cut_journal_is_recovered_and_the_loss_is_named(workspace: Workspace) -> None:
+    run_dir = dead_run(workspace)
+    (stream,) = (run_dir / "journal").glob("ops.3.arrows")
+    stream.write_bytes(stream.read_bytes()[:-40])
+    manifest = recover(run_dir)
+    assert any("ops.3.arrows is cut" in warning for warning in manifest.warnings)
+    assert any("lacks 1 of" in warning for warning in manifest.warnings)
+    assert verify(run_dir) == []
+
+
+def test_a_run_that_is_being_written_is_left_alone(workspace: Workspace) -> None:
+    writer = begin_run(workspace, DEAD, sealed=("l.i0", "l.x"))
+    run_dir = workspace.run_dir(DEAD.run_id)
+    assert left_behind(workspace.runs) == []
+    for refused in (lambda: recover(run_dir), lambda: remove_run(DEAD.run_id, workspace)):
+        with pytest.raises(LakeError, match="is being written"):
+            refused()
+    with pytest.raises(LakeError, match="is not sealed"):
+        verify(run_dir)
+    end_run(writer, Run(steps=("l.i0", "l.x", "l.i1"), l_i1_s=2))
+    remove_run(DEAD.run_id, workspace)
+    assert list(workspace.runs.iterdir()) == []
+
+
+def test_f31_a_runner_killed_at_any_call_leaves_the_old_or_the_new_and_what_it_promised(
+    workspace: Workspace,
+) -> None:
+    command = [sys.executable, "-m", "tests.lake.failpoints", str(workspace.root)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert lines[-1][2] == "lived" and "sealed" in lines[-1][1]
+    assert len(lines) > 40, "every call was met"
+    lake = reader.lake(workspace)
+    for moment, promised, _ in lines:
+        run_id = f"r{int(moment):03d}"
+        done_steps = [word for word in promised.split(",") if word.startswith("step")]
+        if "begun" not in promised:
+            continue  # a directory without a manifest; it says so below
+        expected = {"seconds": 4 * len(done_steps), "different": 4 * len(done_steps)}
+        counted = "SELECT count(*) AS seconds, count(DISTINCT (step_id, second)) AS different FROM ops"
+        assert reader.sql(lake, f"{counted} WHERE run_id = '{run_id}'").to_dicts() == [expected], (run_id, promised)
+        steps = reader.sql(lake, f"SELECT step FROM steps WHERE run_id = '{run_id}' AND status = 'complete'")
+        assert len(steps) == len(done_steps), (run_id, promised)
+    without = [run_id for run_id, file in lake.sql("SELECT run_id, file FROM problems").fetchall()]
+    assert 0 < len(without) < 10
+    assert without == [path.name for path in sorted(workspace.runs.iterdir()) if not (path / "manifest.json").exists()]
+    for run_dir in left_behind(workspace.runs):
+        if run_dir.name in without:
+            with pytest.raises(LakeError, match="no manifest"):
+                recover(run_dir)
+            remove_run(run_dir.name, workspace)
+            continue
+        recover(run_dir)
+    assert left_behind(workspace.runs) == []
+    for run_dir in workspace.runs.iterdir():
+        assert verify(run_dir) == [], run_dir.name
+        promised = next(line[1] for line in lines if f"r{int(line[0]):03d}" == run_dir.name)
+        kept = read_manifest(run_dir).files.get("ops.parquet")
+        assert (kept.rows if kept else 0) == 4 * promised.count("step"), run_dir.name
+
+
+def test_verify_names_what_is_wrong(workspace: Workspace) -> None:
+    run = Run()
+    write_runs(workspace, run)
+    run_dir = workspace.run_dir(run.run_id)
+    assert verify(run_dir) == []
+    (run_dir / "notes.txt").write_text("mine")
+    content = bytearray((run_dir / "ops.parquet").read_bytes())
+    content[len(content) // 2] ^= 1
+    (run_dir / "ops.parquet").write_bytes(content)
+    (run_dir / "probes.parquet").unlink()
+    problems = verify(run_dir)
+    assert len(problems) == 3
+    assert {problem.split(":")[0] for problem in problems} == {"ops.parquet", "probes.parquet", "notes.txt"}
+
+
+def test_verify_sees_totals_that_the_seconds_do_not_make(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run()
+    (writer,) = write_runs(workspace, run)
+    path = writer.run_dir / "workers.parquet"
+    table = pq.read_table(path)
+    changed = [{**row, "rows": row["rows"] + 1} for row in table.to_pylist()]
+    pq.write_table(table.from_pylist(changed, schema=table.schema), path)
+    monkeypatch.setattr("ibench_lib.lake.verify.check_file", lambda *_: None)
+    problems = verify(writer.run_dir)
+    assert len(problems) == 14
+    assert problems[0] == "workers.parquet: step l.i0, worker 0: not what its seconds add up to"
+
+
+def test_removing_takes_a_run_and_nothing_else(workspace: Workspace, tmp_path: Path) -> None:
+    run, other = Run(), Run("other", minute=1)
+    write_runs(workspace, run, other)
+    (workspace.runs / "mine").mkdir()
+    (workspace.runs / "mine" / "thesis.txt").write_text("years of work")
+    (workspace.runs / "link").symlink_to(tmp_path)
+    remove_run(run.run_id, workspace)
+    assert {path.name for path in workspace.runs.iterdir()} == {other.run_id, "mine", "link"}
+    for name, error in (("mine", LakeError), ("link", LakeError), ("nothing", LakeError), ("../x", NameRefused)):
+        with pytest.raises(error):
+            remove_run(name, workspace)
+    assert (workspace.runs / "mine" / "thesis.txt").read_text() == "years of work"
+    workspace.run_dir(other.run_id).rename(workspace.runs / f".removing-{other.run_id}")
+    assert reader.sql(reader.lake(workspace), "SELECT * FROM runs").is_empty()
+    finish_removals(workspace.runs)
+    assert {path.name for path in workspace.runs.iterdir()} == {"mine", "link"}
