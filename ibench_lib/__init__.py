@@ -2,7 +2,7 @@
 
     import ibench_lib as ib
 
-    lake = ib.open_lake()
+    lake = ib.lake()
     post = ib.choose(lake, "demo")
     ib.each(post.ask("step_throughput"), ib.absolute_throughput)
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
         purge_lag_end_chart,
         rate_chart,
     )
-    from ibench_lib.lake.reader import lake as open_lake
-    from ibench_lib.lake.reader import question, questions, sql
+    from ibench_lib.lake.reader import lake, question, questions, sql
     from ibench_lib.sections import each, facts, provenance, sentence, warnings
     from ibench_lib.selection import choose
     from ibench_lib.tables import (
@@ -50,8 +49,8 @@ __all__ = [
     "gaps_table",
     "get_min_chart",
     "get_min_table",
+    "lake",
     "max_response_chart",
-    "open_lake",
     "provenance",
     "purge_lag_chart",
     "purge_lag_end_chart",
@@ -70,7 +69,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "lake.reader": ("open_lake", "question", "questions", "sql"),
+    "lake.reader": ("question", "questions", "sql"),
     "sections": ("each", "facts", "provenance", "sentence", "warnings"),
     "selection": ("choose",),
     "charts": tuple(name for name in __all__ if name.endswith("_chart")),
@@ -79,10 +78,11 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "lake":
+        return importlib.import_module("ibench_lib.lake")  # which can be called
     for home, names in _HOMES.items():
         if name in names:
-            # `ibench_lib.lake` is a folder of this package, so the function goes by another name here.
-            return getattr(importlib.import_module(f"ibench_lib.{home}"), "lake" if name == "open_lake" else name)
+            return getattr(importlib.import_module(f"ibench_lib.{home}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

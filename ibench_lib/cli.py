@@ -69,7 +69,7 @@ def sql(
 
     [bold]Example:[/] ibench sql "SELECT run_id, step, duration_s FROM steps ORDER BY ALL"
     """
-    lake = reader.lake(workspace())
+    lake = reader.lake()
     frame = reader.sql(lake, query)
     rows = frame.iter_rows()
     if output is Format.csv:

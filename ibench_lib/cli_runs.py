@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -14,11 +16,12 @@ from ibench_lib.lake import reader
 from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.recover import left_behind, recover
 from ibench_lib.lake.remove import finish_removals, remove_run
+from ibench_lib.lake.store import open_store, pull, push
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import workspace
 
 app = typer.Typer(
-    help="""List the runs of this lake; recover, verify and remove them.
+    help="""List the runs of this lake; recover, verify, remove and copy them.
 
     [bold]Example:[/] ibench runs
     """,
@@ -26,6 +29,9 @@ app = typer.Typer(
 )
 
 RunIds = Annotated[list[str], typer.Argument(help="Run ids, as `ibench runs` lists them.")]
+Place = Annotated[
+    str, typer.Argument(help="Where: a folder, or an address that fsspec knows, such as s3://bucket/lake.")
+]
 SomeRuns = Annotated[list[str] | None, typer.Argument(help="Run ids; all when there are none.")]
 
 
@@ -33,7 +39,7 @@ SomeRuns = Annotated[list[str] | None, typer.Argument(help="Run ids; all when th
 def runs(context: typer.Context) -> None:
     if context.invoked_subcommand is not None:
         return
-    lake = reader.lake(workspace())
+    lake = reader.lake()
     table = Table("run", "status", "dbms", "setup", "server", "steps done", "note", box=None, header_style="bold")
     query = """
         SELECT r.run_id, r.status, r.dbms, r.setup, r.server_version,
@@ -107,3 +113,34 @@ def runs_rm(
     for run_id in run_ids:
         remove_run(run_id, place)
         err.print(f"removed {escape(run_id)}", soft_wrap=True)
+
+
+@app.command("push")
+def runs_push(place: Place, run_ids: SomeRuns = None) -> None:
+    """Copy sealed runs to a folder or an object store, Parquet and manifest as they are. IBENCH_LAKE=PLACE reads them.
+
+    [bold]Example:[/] ibench runs push s3://bucket/lake
+    """
+    store, here = open_store(place), workspace()
+    chosen = [here.run_dir(run_id) for run_id in run_ids] if run_ids else run_dirs(here.runs, Found())
+    _copy("pushed", [(run_dir.name, partial(push, run_dir, store)) for run_dir in chosen])
+
+
+@app.command("pull")
+def runs_pull(place: Place, run_ids: SomeRuns = None) -> None:
+    """Copy runs from a folder or an object store into this lake. Every file is compared with its checksum.
+
+    [bold]Example:[/] ibench runs pull s3://bucket/lake
+    """
+    store, here = open_store(place), workspace()
+    _copy("pulled", [(run_id, partial(pull, run_id, store, here)) for run_id in run_ids or store.run_ids()])
+
+
+def _copy(done: str, copies: list[tuple[str, Callable[[], bool]]]) -> None:
+    made = 0
+    for run_id, copy in copies:
+        with working(run_id):
+            copied = copy()
+        out.print(f"{escape(run_id)}: {done if copied else 'there already'}", soft_wrap=True)
+        made += copied
+    out.print(f"{made} of {len(copies)} runs {done}")

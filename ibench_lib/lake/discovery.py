@@ -17,7 +17,7 @@ from ibench_lib.lake.open_steps import close_open_steps
 from ibench_lib.lake.recover import DIED
 from ibench_lib.lake.sealing import table_of, with_derived
 from ibench_lib.lake.verified import Verified
-from ibench_lib.paths import Workspace, check_run_id
+from ibench_lib.paths import check_run_id
 from ibench_lib.schema import TABLES, Table
 
 _ATTEMPTS = 5
@@ -25,9 +25,13 @@ _ATTEMPTS = 5
 
 @dataclass
 class Sources:
-    """Where the rows of one table come from: files of sealed runs, rows of runs that are not."""
+    """Where the rows of one table come from: files of sealed runs, by path or address, rows of runs that are not.
 
-    files: list[Path] = field(default_factory=list)
+    `columns` are those that at least one of the files has.
+    """
+
+    files: list[str] = field(default_factory=list)
+    columns: set[str] = field(default_factory=set)
     live: list[pa.Table] = field(default_factory=list)
 
 
@@ -39,15 +43,24 @@ class Found:
     sources: dict[str, Sources] = field(default_factory=lambda: {name: Sources() for name in TABLES})
     problems: list[dict[str, str | None]] = field(default_factory=list)
 
+    def add(self, table: Table, file: str, schema: pa.Schema) -> None:
+        """Add a file of a sealed run. Raises ValueError when a column is not of the declared type."""
+        check_columns(schema, table)
+        self.sources[table.name].files.append(file)
+        self.sources[table.name].columns |= set(schema.names)
+
     def problem(self, run_id: str, file: str | None, what: str) -> None:
         self.problems.append({"run_id": run_id, "file": file, "problem": what})
 
 
-def find_runs(workspace: Workspace) -> Found:
-    """Read all manifests of a workspace, and check the files that they vouch for."""
+def find_runs(runs: Path, cache: Path | None) -> Found:
+    """Read all manifests below a folder, and check the files that they vouch for.
+
+    `cache` is where it is kept what has been compared with its checksum; None compares everything.
+    """
     found = Found()
-    verified = Verified(workspace.data)
-    for run_dir in run_dirs(workspace.runs, found):
+    verified = Verified(cache)
+    for run_dir in run_dirs(runs, found):
         try:
             manifest = checked_manifest(run_dir)
             # A journal beside whole files is only waiting to be removed.
@@ -80,8 +93,8 @@ def checked_manifest(run_dir: Path) -> Manifest:
     return manifest
 
 
-def check_file(path: Path, record: FileRecord, verified: Verified) -> None:
-    """Whether a file is what its manifest vouches for.
+def check_file(path: Path, record: FileRecord, verified: Verified) -> pa.Schema:
+    """Whether a file is what its manifest vouches for. Returns its schema.
 
     Raises
     ------
@@ -96,8 +109,7 @@ def check_file(path: Path, record: FileRecord, verified: Verified) -> None:
         raise ValueError(f"{size} bytes, but the manifest says {record.bytes}")
     if not verified.holds(path, record.sha256):
         raise ValueError("its content is not what the manifest vouches for (SHA-256)")
-    with pq.ParquetFile(path) as file:
-        check_columns(file.schema_arrow, TABLES[table_of(path.name)])
+    return pq.read_schema(path)
 
 
 def check_columns(found: pa.Schema, table: Table) -> None:
@@ -133,11 +145,10 @@ def _add_sealed_run(found: Found, run_dir: Path, manifest: Manifest, verified: V
         if table_of(file_name) not in TABLES:
             continue  # of a later minor version
         try:
-            check_file(run_dir / file_name, record, verified)
+            schema = check_file(run_dir / file_name, record, verified)
+            found.add(TABLES[table_of(file_name)], str(run_dir / file_name), schema)
         except (OSError, ValueError, pa.ArrowException) as error:
             found.problem(run_dir.name, file_name, _first_line(error))
-            continue
-        found.sources[table_of(file_name)].files.append(run_dir / file_name)
 
 
 def _add_open_run(found: Found, run_dir: Path) -> None:
@@ -170,7 +181,7 @@ def _open_tables(run_dir: Path, manifest: Manifest) -> tuple[dict[str, pa.Table]
         if table is None or table.derived:
             continue
         try:
-            check_file(run_dir / file_name, record, Verified(None))
+            check_columns(check_file(run_dir / file_name, record, Verified(None)), table)
             pieces.setdefault(table.name, []).append(pq.read_table(run_dir / file_name).cast(table.arrow_schema))
         except (OSError, ValueError, pa.ArrowException) as error:
             problems.append((file_name, _first_line(error)))

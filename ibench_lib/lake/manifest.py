@@ -138,17 +138,25 @@ def read_manifest(run_dir: Path) -> Manifest:
     ------
     LakeError : missing, not JSON, not a manifest, or written by a later major version.
     """
-    path = run_dir / FILE_NAME
     try:
-        raw = json.loads(path.read_bytes())
-        version = int(raw["schema_version"])
+        text = (run_dir / FILE_NAME).read_bytes()
     except FileNotFoundError:
         raise LakeError(f"run {run_dir.name}: no {FILE_NAME}") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except OSError as error:
         raise LakeError(f"run {run_dir.name}: {FILE_NAME} is unreadable: {error}") from error
+    return parse_manifest(run_dir.name, text)
+
+
+def parse_manifest(name: str, text: bytes) -> Manifest:
+    """The manifest in a text; `name` is what messages call the run. Raises LakeError as `read_manifest` does."""
+    try:
+        raw = json.loads(text)
+        version = int(raw["schema_version"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise LakeError(f"run {name}: {FILE_NAME} is unreadable: {error}") from error
     if version > SCHEMA_VERSION:
         raise LakeError(
-            f"run {run_dir.name} has format {version}, this ibench reads up to {SCHEMA_VERSION}",
+            f"run {name} has format {version}, this ibench reads up to {SCHEMA_VERSION}",
             hint=f"use ibench {raw.get('tool_version', 'of a later version')} or later",
         )
     try:
@@ -156,7 +164,7 @@ def read_manifest(run_dir: Path) -> Manifest:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise LakeError(f"run {run_dir.name}: {FILE_NAME}: {where}: {first['msg']}") from error
+        raise LakeError(f"run {name}: {FILE_NAME}: {where}: {first['msg']}") from error
 
 
 def write_atomically(path: Path, content: bytes) -> None:

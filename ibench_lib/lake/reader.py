@@ -6,6 +6,7 @@ written, or whose writer died, is read as it was at one moment: its sealed steps
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -14,22 +15,25 @@ from typing import Any
 import duckdb
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ibench_lib.errors import QueryError
 from ibench_lib.lake.discovery import Sources, find_runs
+from ibench_lib.lake.store import find_stored_runs, open_store
 from ibench_lib.lake.tables import MANIFEST_TABLES, manifest_rows
 from ibench_lib.paths import Workspace, workspace
 from ibench_lib.schema import TABLES, Table
 
+ADDRESS_VARIABLE = "IBENCH_LAKE"
 SQL = Path(__file__).resolve().parent.parent / "sql"
 
 _DECLARED = re.compile(r"\$([a-z_]+): \S")
 _USED = re.compile(r"\$([a-z_]+)")
 
 
-def lake(workspace: Workspace | None = None) -> duckdb.DuckDBPyConnection:
-    """Open the lake of a workspace (default: the one in use).
+def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
+    """Open a lake: a workspace's, or the runs at an address that fsspec knows, such as s3://bucket/lake.
+
+    Without either it is the address in the environment variable IBENCH_LAKE, else the workspace in use.
 
     Returns
     -------
@@ -37,11 +41,17 @@ def lake(workspace: Workspace | None = None) -> duckdb.DuckDBPyConnection:
     `planned_steps`, `config_options` and `server_variables` from the manifests, `problems`, and the views of
     `ibench_lib/sql/views/`. Without any run every table is there and empty.
     """
-    place = workspace or _workspace_in_use()
+    place = place or os.environ.get(ADDRESS_VARIABLE) or workspace()
     connection = duckdb.connect(":memory:")
     # Reading a lake must not depend on a network, nor reach for one.
     connection.execute("SET autoinstall_known_extensions = false")
-    found = find_runs(place)
+    if isinstance(place, Workspace):
+        found = find_runs(place.runs, place.data)
+    else:
+        store = open_store(place)
+        found = find_stored_runs(store)
+        if not store.is_local:
+            connection.register_filesystem(store.files)
     for name, table in TABLES.items():
         _create_view(connection, table, found.sources[name])
     rows = manifest_rows(found.manifests)
@@ -87,10 +97,6 @@ def sql(connection: duckdb.DuckDBPyConnection, text: str) -> pl.DataFrame:
     return _run(connection, text, {}, "SQL")
 
 
-def _workspace_in_use() -> Workspace:
-    return workspace()
-
-
 def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, source: Sources) -> None:
     """A view with exactly the declared columns and types, whatever the files have."""
     base = f"live_{table.name}"
@@ -101,8 +107,7 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, source: So
     text = f"SELECT * FROM {base}"
     if source.files:
         paths = ", ".join(_quoted(_literal_path(path)) for path in source.files)
-        present = set(pq.read_schema(source.files[0]).names).union(*(pq.read_schema(p).names for p in source.files[1:]))
-        columns = ", ".join(f'"{column.name}"' for column in table.columns if column.name in present)
+        columns = ", ".join(f'"{column.name}"' for column in table.columns if column.name in source.columns)
         text += f" UNION ALL BY NAME SELECT {columns} FROM read_parquet([{paths}], union_by_name = true)"
     types = dict(connection.sql(f"SELECT column_name, column_type FROM (DESCRIBE {base})").fetchall())
     casts = ", ".join(f'"{name}"::{types[name]} AS "{name}"' for name in schema.names)
@@ -115,9 +120,9 @@ def _create_table(connection: duckdb.DuckDBPyConnection, name: str, content: pa.
     connection.unregister("incoming")
 
 
-def _literal_path(path: Path) -> str:
+def _literal_path(path: str) -> str:
     """The path with DuckDB's glob characters made literal: a run is a list of files, never a pattern."""
-    return re.sub(r"[\[*?]", lambda match: f"[{match[0]}]", str(path))
+    return re.sub(r"[\[*?]", lambda match: f"[{match[0]}]", path)
 
 
 def _quoted(text: str) -> str:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from ibench_lib.errors import LakeError
 from ibench_lib.lake import lock
 from ibench_lib.lake.derive import response_times
-from ibench_lib.lake.discovery import check_file, checked_manifest
+from ibench_lib.lake.discovery import check_columns, check_file, checked_manifest
 from ibench_lib.lake.manifest import FILE_NAME, FileRecord
 from ibench_lib.lake.sealing import table_of
 from ibench_lib.lake.verified import Verified
@@ -46,7 +46,7 @@ def verify(run_dir: Path) -> list[str]:
 
 
 def _read(path: Path, record: FileRecord, problems: list[str]) -> pa.Table:
-    check_file(path, record, Verified(None))
+    check_columns(check_file(path, record, Verified(None)), TABLES[table_of(path.name)])
     data = pq.read_table(path, page_checksum_verification=True)
     if data.num_rows != record.rows:
         problems.append(f"{path.name}: {data.num_rows} rows, but the manifest says {record.rows}")
