@@ -14,11 +14,15 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from ibench_lib import run_server
-from ibench_lib.capture.history_list import HistoryListSampler
+from ibench_lib.capture.collector import Scene
 from ibench_lib.capture.host_facts import host_facts
+from ibench_lib.capture.server_counters import history_list_length
+from ibench_lib.capture.session import Capture
 from ibench_lib.client.connection import Connection
 from ibench_lib.client.wire import ConnectionLost, StatementError
 from ibench_lib.cnf import ServerConfig
@@ -31,6 +35,7 @@ from ibench_lib.paths import Workspace, make_run_id
 from ibench_lib.run_server import Server
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
+from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.step import WorkerState, run_step
 from ibench_lib.step_record import StepMeasured, record_step, rows_added
 from ibench_lib.workloads import insert_benchmark
@@ -160,7 +165,7 @@ class _Run:
         self.origin_ns = origin_ns
         self.observer = observer
         self.current_step: str | None = None
-        self._samples: queue.SimpleQueue[tuple[float, int | None]] = queue.SimpleQueue()
+        self._samples: queue.SimpleQueue[tuple[str, dict[str, Any]]] = queue.SimpleQueue()
         self._rows_by_table: dict[str, int] = {}
 
     def execute(self, options: insert_benchmark.Options, steps: list[Step]) -> None:
@@ -171,16 +176,39 @@ class _Run:
             self.manifest.warnings += run_server.not_as_asked(self.server, self.config, variables)
             records.write_manifest(self.writer.run_dir, self.manifest)
             self._create_tables(address, options)
-            with HistoryListSampler(address, self.origin_ns, lambda t, value: self._samples.put((t, value))) as sampler:
+            with TemporaryDirectory(prefix="ibench-capture-") as scratch:
+                capture = Capture(self._scene(address, variables, options, Path(scratch)), self._emit)
                 try:
-                    for step_id, step in enumerate(steps):
-                        self.current_step = step.name
-                        self._step(step_id, step, options, address, sampler)
+                    with capture:
+                        for step_id, step in enumerate(steps):
+                            self.current_step = step.name
+                            self._step(step_id, step, options, address, capture)
                 finally:
-                    self._note_null_reason(sampler)
-            self._drain_samples()
+                    self._drain_samples()
+                    self.manifest.null_reasons.update(capture.null_reasons())
+                    self.manifest.warnings += capture.warnings()
             assert self.manifest.server is not None
             self.manifest.server.variables_changed = run_server.changed_variables(variables, address)
+
+    def _scene(
+        self, address: dict[str, Any], variables: dict[str, str], options: insert_benchmark.Options, scratch: Path
+    ) -> Scene:
+        server = self.server
+        sandbox = server if isinstance(server, Sandbox) else None
+        return Scene(
+            origin_ns=self.origin_ns,
+            address=address,
+            server_pid=lambda: sandbox.process.pid if sandbox and sandbox.process and sandbox.alive() else None,
+            datadir=sandbox.datadir if sandbox else None,
+            tmpdir=sandbox.tmpdir if sandbox else None,
+            database=DATABASE,
+            tables=tuple(insert_benchmark.tables(options)),
+            variables=variables,
+            scratch=scratch,
+        )
+
+    def _emit(self, table: str, **row: Any) -> None:
+        self._samples.put((table, row))
 
     def _create_tables(self, address: dict[str, Any], options: insert_benchmark.Options) -> None:
         connection = Connection(address, None, timeout_s=60)
@@ -203,7 +231,7 @@ class _Run:
         step: Step,
         options: insert_benchmark.Options,
         address: dict[str, Any],
-        sampler: HistoryListSampler,
+        capture: Capture,
     ) -> None:
         existing = sum(self._rows_by_table.values())
         if step.settle_before:
@@ -226,8 +254,8 @@ class _Run:
                 on_progress=progress,
             )
             with signals_held_back():  # between measured and stored there is no place to stop
-                history_list_length = sampler.read_once() if result.failure is None else None
-                measured = StepMeasured(step_id, step, options.clients, existing, history_list_length, result)
+                length = self._history_list_length(address) if result.failure is None else None
+                measured = StepMeasured(step_id, step, options.clients, existing, length, result)
                 duration_s = record_step(self.writer, self.origin_ns, measured)
                 for table, rows in rows_added(result).items():
                     self._rows_by_table[table] += rows
@@ -235,6 +263,8 @@ class _Run:
                 self.writer.flush()
         if result.failure is not None:
             raise self._named(result.failure, step)
+        capture.step_ended(step_id, step.name)
+        self._drain_samples()
         if options.count_rows:
             self._verify_counts(step_id, step, address, options.statement_timeout_s)
             self.writer.flush()
@@ -293,14 +323,16 @@ class _Run:
         finally:
             connection.close()
 
+    def _history_list_length(self, address: dict[str, Any]) -> int | None:
+        length, reason = history_list_length(address)
+        if reason is not None:
+            self.manifest.null_reasons["steps.history_list_length"] = reason
+        return length
+
     def _drain_samples(self) -> None:
         while not self._samples.empty():
-            t_s, value = self._samples.get()
-            self.writer.append("server_samples", t_s=t_s, history_list_length=value)
-
-    def _note_null_reason(self, sampler: HistoryListSampler) -> None:
-        if sampler.null_reason:
-            self.manifest.null_reasons["server_samples.history_list_length"] = sampler.null_reason
+            table, row = self._samples.get()
+            self.writer.append(table, **row)
 
 
 @contextmanager

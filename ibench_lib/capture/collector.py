@@ -50,13 +50,19 @@ class Scene:
 
 
 class Collector:
-    """One collector. `sample`, `open` and `close` run in its thread; `step_ended` in the runner's, between steps.
+    """One collector. `sample`, `open` and `close` run in its thread; `step_ended` in another one, between steps.
 
     `null_reasons` says why a column is NULL: `table.column` -> reason. `warnings` are sentences for the manifest.
+    `tables` are those that it fills; `close_s` is how long its last sample and `close` may take together, `step_end_s`
+    how long `step_ended` may hold up the next step. `children_cpu_s` is the CPU of processes that it started.
     """
 
     name: ClassVar[str]
+    tables: ClassVar[tuple[str, ...]]
     every_s: ClassVar[int] = 1
+    close_s: ClassVar[float] = 30.0
+    step_end_s: ClassVar[float] = 60.0
+    children_cpu_s: float = 0.0
 
     def __init__(self, scene: Scene, emit: Emit) -> None:
         self.scene = scene
@@ -85,7 +91,10 @@ class Collector:
         raise NotImplementedError
 
     def step_ended(self, step_id: int, step: str) -> None:
-        """The clients of a step have ended; the next one waits until this returns."""
+        """The clients of a step have ended; the next one waits until this returns, or `step_end_s` are over.
+
+        `sample` may be at work at the same time in the collector's own thread.
+        """
 
     def close(self) -> None:
         """After the last sample, also after a failure. May be called when `open` failed."""
