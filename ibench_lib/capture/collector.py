@@ -6,6 +6,7 @@ reason; whatever it raises is its own affair and never stops the load.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,11 +56,12 @@ class Collector:
     `null_reasons` says why a column is NULL: `table.column` -> reason. `warnings` are sentences for the manifest.
     `tables` are those that it fills; `close_s` is how long its last sample and `close` may take together, `step_end_s`
     how long `step_ended` may hold up the next step. `children_cpu_s` is the CPU of processes that it started.
+    `stopping` is set when the run has ended, for a sample that takes long.
     """
 
     name: ClassVar[str]
     tables: ClassVar[tuple[str, ...]]
-    every_s: ClassVar[int] = 1
+    every_s: int = 1
     close_s: ClassVar[float] = 30.0
     step_end_s: ClassVar[float] = 60.0
     children_cpu_s: float = 0.0
@@ -69,6 +71,7 @@ class Collector:
         self.emit = emit
         self.null_reasons: dict[str, str] = {}
         self.warnings: list[str] = []
+        self.stopping = threading.Event()
 
     @classmethod
     def wanted(cls, options: CaptureOptions) -> bool:

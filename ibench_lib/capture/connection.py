@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import pymysql
@@ -43,6 +44,41 @@ def named_rows(connection: pymysql.Connection[Any], query: str) -> list[dict[str
 def pairs(connection: pymysql.Connection[Any], query: str) -> dict[str, str]:
     """An answer of names and values, such as SHOW GLOBAL VARIABLES."""
     return {str(name): str(value) for name, value in rows(connection, query)}
+
+
+class Link:
+    """A connection made when it is first needed, and again after it was lost. `fresh` is called with each new one."""
+
+    def __init__(
+        self, address: Mapping[str, Any], fresh: Callable[[pymysql.Connection[Any]], None] | None = None
+    ) -> None:
+        self._address = address
+        self._fresh = fresh
+        self._connection: pymysql.Connection[Any] | None = None
+
+    def ask(self, query: str) -> list[dict[str, Any]]:
+        """As `named_rows`. What it raises says why there is no answer; the next question tries a new connection."""
+        try:
+            if self._connection is None:
+                self._connection = connect(self._address)
+                if self._fresh is not None:
+                    self._fresh(self._connection)
+            return named_rows(self._connection, query)
+        except LOST:
+            if self._connection is not None and not self._connection.open:
+                self._connection = None
+            raise
+
+    def id(self) -> int | None:
+        """The connection's id at the server."""
+        return None if self._connection is None else int(cast(Any, self._connection).thread_id())
+
+    def close(self) -> None:
+        """Safe to call more than once."""
+        if self._connection is not None:
+            with contextlib.suppress(*LOST):
+                self._connection.close()
+            self._connection = None
 
 
 def denied(error: BaseException) -> bool:

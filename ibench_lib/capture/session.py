@@ -76,7 +76,7 @@ class Capture:
         return [running.report() for running in self._running]
 
     def null_reasons(self) -> dict[str, str]:
-        """`table.column` -> why it is NULL; `table` -> why it has no row at all."""
+        """`table.column` -> why it is NULL; `table` -> why it has no row, or not all of them."""
         found: dict[str, str] = {}
         for running in self._running:
             found.update(running.nothing())
@@ -93,12 +93,12 @@ class _Running:
 
     def __init__(self, collector: Collector, origin_ns: int) -> None:
         self.collector = collector
-        self.stop = threading.Event()
+        self.stop = collector.stopping
         self.thread = threading.Thread(target=self._run, name=f"capture-{collector.name}", daemon=True)
         self._origin_ns = origin_ns
         self._samples = self._missed = 0
         self._cpu_s = self._step_cpu_s = self._busy_s = 0.0
-        self._opened = self._hangs = False
+        self._hangs = False
         self._reason: str | None = None
 
     def join(self, deadline_s: float) -> None:
@@ -130,8 +130,8 @@ class _Running:
             self._reason = f"still at work {self.collector.step_end_s:.0f} s after the end of {step}; not asked again"
 
     def nothing(self) -> dict[str, str]:
-        """Why its tables are empty, where `open` did not succeed."""
-        if self._opened or self._reason is None:
+        """Why its tables are empty, where it did not open or no sample came about."""
+        if self._samples or self._reason is None:
             return {}
         return dict.fromkeys(self.collector.tables, self._reason)
 
@@ -144,7 +144,6 @@ class _Running:
     def _run(self) -> None:
         try:
             self.collector.open()
-            self._opened = True
             self._sample_until_stopped()
         except Unavailable as nothing:
             self._reason = str(nothing)
