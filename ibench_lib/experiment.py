@@ -16,6 +16,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
 from ibench_lib import strict_yaml
+from ibench_lib.capture.options import CaptureOptions
+from ibench_lib.capture.session import collectors
 from ibench_lib.cnf import ServerConfig, complete, resolve
 from ibench_lib.errors import ConfigError, ExperimentError
 from ibench_lib.paths import NAME_RULE, check_name
@@ -53,7 +55,8 @@ class Config(BaseModel):
 class Experiment(BaseModel):
     """What to run: builds x configs x setups x repeats, all with one workload.
 
-    `configs_folder` is a folder of the user's own fragments, relative to the experiment file.
+    `configs_folder` is a folder of the user's own fragments, relative to the experiment file. `capture` says what is
+    captured beside what the clients measure.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -63,6 +66,7 @@ class Experiment(BaseModel):
     configs: Annotated[list[Config], Field(min_length=1)]
     setups: Annotated[list[_SetupChoice], Field(min_length=1)]
     workload: Options
+    capture: CaptureOptions = Field(default_factory=CaptureOptions)
     configs_folder: Annotated[str, Field(min_length=1)] | None = None
     scale: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 1.0
     repeats: Annotated[int, Field(ge=1, le=1000)] = 1
@@ -75,6 +79,15 @@ class Experiment(BaseModel):
                 known = strict_yaml.suggestion(setup, list(PRESET_SETUPS))
                 raise ValueError(f"unknown setup {setup!r}{known}; or give one of your own as a mapping with its sizes")
         return setups
+
+    @field_validator("capture")
+    @classmethod
+    def _known_collectors(cls, capture: CaptureOptions) -> CaptureOptions:
+        known = list(collectors())
+        for name in capture.off:
+            if name not in known:
+                raise ValueError(f"off: unknown collector {name!r}{strict_yaml.suggestion(name, known)}")
+        return capture
 
     @model_validator(mode="after")
     def _names_once(self) -> Experiment:
@@ -137,6 +150,7 @@ class LoadedExperiment:
             "options": [[option.key, option.value] for option in config.options],
             "setup": cell.setup.model_dump(),
             "workload": self.spec.workload.model_dump(),
+            "capture": self.spec.capture.model_dump(),
             "scale": self.spec.scale,
             "repeat": cell.repeat,
         }

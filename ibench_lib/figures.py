@@ -2,7 +2,10 @@
 
 A place is looked for in INFORMATION_SCHEMA.INNODB_METRICS (metric), SHOW GLOBAL STATUS (status) and SHOW GLOBAL
 VARIABLES (variable), in the order given; the first that this server has is the one to read. Places of one figure mean
-the same; what only resembles it is not listed.
+the same; what only resembles it is not listed. A variable may be a product, `a * b`.
+
+A status comes before a metric that repeats it (`status_counter` in INNODB_METRICS): the metric counts from the moment
+that it was switched on, the status from the server's start, and it costs nothing to switch on.
 """
 
 from __future__ import annotations
@@ -36,6 +39,11 @@ class Counter:
     name: str
     enabled: bool | None = None
 
+    @property
+    def factors(self) -> list[str]:
+        """The names that are multiplied: one, but for a product of variables."""
+        return self.name.split(" * ")
+
     def __str__(self) -> str:
         return f"{self.kind} {self.name}" + (" (off: innodb_monitor_enable)" if self.enabled is False else "")
 
@@ -52,7 +60,12 @@ FIGURES: tuple[Figure, ...] = (
     Figure("questions", "", "statements from clients, cumulative", (("status", "Questions"),)),
     Figure("threads_running", "", "connections that work, now", (("status", "Threads_running"),)),
     Figure("rows_inserted", "", "InnoDB rows, cumulative", (("status", "Innodb_rows_inserted"),)),
-    Figure("rows_deleted", "", "InnoDB rows, cumulative", (("status", "Innodb_rows_deleted"),)),
+    Figure(
+        "rows_deleted",
+        "",
+        "InnoDB rows marked as deleted by statements, cumulative",
+        (("status", "Innodb_rows_deleted"),),
+    ),
     Figure("rows_read", "", "InnoDB rows, cumulative", (("status", "Innodb_rows_read"),)),
     Figure(
         "checkpoint_age_bytes",
@@ -63,32 +76,56 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         "checkpoint_age_async_bytes",
         "bytes",
-        "checkpoint age from which flushing is forced beside the load",
+        "age of the oldest change in the buffer pool from which flushing is forced beside the load",
         (("metric", "log_max_modified_age_async"),),
     ),
     Figure(
+        "checkpoint_age_sync_bytes",
+        "bytes",
+        "age of the oldest change in the buffer pool from which it is flushed at any cost to the load",
+        (("metric", "log_max_modified_age_sync"),),
+    ),
+    # Not log_max_modified_age_sync: it is 15/16 of this one, and of another age.
+    Figure(
         "checkpoint_age_limit_bytes",
         "bytes",
-        "checkpoint age from which writers wait",
-        (("status", "Innodb_checkpoint_max_age"), ("metric", "log_max_modified_age_sync")),
+        "checkpoint age from which writers wait for a checkpoint",
+        (("status", "Innodb_checkpoint_max_age"),),
     ),
+    # The status first: the variable is what was asked for, and MySQL 8.0.30 may still go by innodb_log_file_size.
     Figure(
         "redo_capacity_bytes",
         "bytes",
-        "size of the redo log",
-        (("variable", "innodb_redo_log_capacity"),),
+        "size of the redo log, all files together",
+        (
+            ("status", "Innodb_redo_log_capacity_resized"),
+            ("variable", "innodb_redo_log_capacity"),
+            ("variable", "innodb_log_file_size * innodb_log_files_in_group"),
+            ("variable", "innodb_log_file_size"),
+        ),
+    ),
+    Figure(
+        "redo_lsn_bytes",
+        "bytes",
+        "log sequence number: its growth is the redo generated; goes on across restarts",
+        (
+            ("status", "Innodb_redo_log_current_lsn"),
+            ("status", "Innodb_lsn_current"),
+            ("metric", "log_lsn_current"),
+        ),
     ),
     Figure(
         "redo_written_bytes",
         "bytes",
-        "redo written, cumulative",
+        "redo written to its files, cumulative: whole blocks, those written again counted again; from MariaDB 10.8 on"
+        " the redo generated since the start instead",
         (("status", "Innodb_os_log_written"),),
     ),
     Figure(
         "redo_waits",
         "",
         "waits for space in the log buffer, cumulative",
-        (("status", "Innodb_log_waits"), ("metric", "log_waits")),
+        (("status", "Innodb_log_waits"),),
     ),
     Figure(
         "redo_file_waits",
@@ -96,17 +133,12 @@ FIGURES: tuple[Figure, ...] = (
         "waits of the log writer for space in the redo files, cumulative",
         (("metric", "log_writer_on_file_space_waits"),),
     ),
-    Figure(
-        "redo_fsyncs",
-        "",
-        "fsyncs of the redo log, cumulative",
-        (("metric", "os_log_fsyncs"), ("status", "Innodb_os_log_fsyncs")),
-    ),
+    Figure("redo_fsyncs", "", "fsyncs of the redo log, cumulative", (("status", "Innodb_os_log_fsyncs"),)),
     Figure(
         "data_fsyncs",
         "",
-        "fsyncs of data files, cumulative",
-        (("metric", "os_data_fsyncs"), ("status", "Innodb_data_fsyncs")),
+        "fsyncs by InnoDB, cumulative; those of the redo log are among them",
+        (("status", "Innodb_data_fsyncs"),),
     ),
     Figure(
         "dirty_pages", "", "modified pages in the buffer pool, now", (("status", "Innodb_buffer_pool_pages_dirty"),)
@@ -124,13 +156,14 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         "pages_flushed_sync",
         "",
-        "pages flushed because the checkpoint age reached its limit, cumulative",
+        "pages flushed in batches that a checkpoint waited for, cumulative",
         (("metric", "buffer_flush_sync_total_pages"),),
     ),
     Figure(
         "pages_flushed_background",
         "",
-        "pages flushed while the server was idle, cumulative",
+        "pages flushed in background batches, cumulative: by an idle server; from MariaDB 10.5 on also those forced"
+        " beside the load by their age",
         (("metric", "buffer_flush_background_total_pages"),),
     ),
     Figure(
@@ -148,7 +181,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         "sync_flush_waits",
         "",
-        "waits for flushing because of the checkpoint age, cumulative",
+        "waits for flushing up to a log sequence number, cumulative",
         (("metric", "buffer_flush_sync_waits"),),
     ),
     Figure(
@@ -166,13 +199,13 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         "free_page_waits",
         "",
-        "waits for a free page, cumulative",
-        (("status", "Innodb_buffer_pool_wait_free"), ("metric", "buffer_pool_wait_free")),
+        "rounds of a search that found no free page, so that a user's thread waited or freed one itself, cumulative",
+        (("status", "Innodb_buffer_pool_wait_free"),),
     ),
     Figure(
-        "single_page_flushes",
+        "single_page_searches",
         "",
-        "searches for one page to flush by a user's thread, cumulative",
+        "searches by a user's thread for one page to flush or evict, successful or not, cumulative",
         (("metric", "buffer_LRU_single_flush_num_scan"),),
     ),
     Figure(
@@ -188,6 +221,10 @@ FIGURES: tuple[Figure, ...] = (
         (("status", "Innodb_dblwr_writes"),),
     ),
 )
+
+
+# A metric that is a member of a set counts only while the set's owner is on.
+OWNERS = {"buffer_LRU_single_flush_num_scan": "buffer_LRU_single_flush_scanned"}
 
 
 def available(
@@ -208,7 +245,7 @@ def available(
         here = [
             place
             for place in figure.places
-            if (place[1] if place[0] == "metric" else place[1].lower()) in has[place[0]]
+            if all((name if place[0] == "metric" else name.lower()) in has[place[0]] for name in place[1].split(" * "))
         ]
         found[figure.column] = None
         if here:

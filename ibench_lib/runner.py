@@ -6,19 +6,17 @@ saying complete, failed (and at which step and why) or interrupted.
 
 from __future__ import annotations
 
-import platform
-import queue
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Any, Protocol
 
 from ibench_lib import run_server
-from ibench_lib.capture.history_list import HistoryListSampler
-from ibench_lib.capture.host_facts import host_facts
+from ibench_lib.capture.options import CaptureOptions
+from ibench_lib.capture.server_counters import history_list_length
+from ibench_lib.capture.session import Capture
 from ibench_lib.client.connection import Connection
 from ibench_lib.client.wire import ConnectionLost, StatementError
 from ibench_lib.cnf import ServerConfig
@@ -28,6 +26,8 @@ from ibench_lib.interrupts import signals_as_interrupts, signals_held_back
 from ibench_lib.lake import manifest as records
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace, make_run_id
+from ibench_lib.run_capture import capturing
+from ibench_lib.run_manifest import describe_run
 from ibench_lib.run_server import Server
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
@@ -39,7 +39,6 @@ from ibench_lib.workloads.settle import settle
 
 DATABASE = "ibench"
 CLOCK_TOLERANCE_S = 1.0
-_LIBRARIES = ("duckdb", "numpy", "pyarrow", "pymysql")
 
 
 class Observer(Protocol):
@@ -73,39 +72,17 @@ def run_cell(
     writer = RunWriter(workspace.run_dir(run_id))
     my_cnf = writer.run_dir / "my.cnf"
     my_cnf.write_text(config.render(), encoding="utf-8")
-    manifest = records.Manifest(
-        tool_version=version("ibench"),
-        run_id=run_id,
-        status="running",
-        origin_wall=origin_wall.isoformat(),
-        experiment=records.ExperimentRecord(name=experiment.name, title=experiment.spec.title, text=experiment.text),
-        cell=records.Cell(
-            build=cell.build,
-            config=cell.config.name,
-            dbms=cell.dbms,
-            setup=cell.setup.name,
-            repeat=cell.repeat,
-            fingerprint=experiment.fingerprint(cell, build.version, config),
-        ),
+    manifest = describe_run(
+        writer.run_dir,
+        experiment,
+        cell,
+        build,
+        config,
+        skipped=skipped,
         workload=insert_benchmark.describe(options, cell.setup, steps),
-        scale=experiment.spec.scale,
-        config=records.ConfigRecord(
-            my_cnf=config.render(),
-            fragments=config.fragments,
-            options=[records.OptionRecord(**asdict(option)) for option in config.options],
-            skipped=skipped,
-            dropped=list(config.dropped),
-        ),
-        host=host_facts(writer.run_dir),
-        versions={"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
+        origin_wall=origin_wall,
     )
     writer.write_manifest(manifest)
-    if isinstance(build, Remote):
-        manifest.warnings.append(
-            f"the server, {build.basedir}, is remote: it has its own configuration; host facts are the clients'"
-        )
-    manifest.warnings += [f"skipped, since this server does not know it: {line}" for line in skipped]
-    manifest.warnings += [f"left out, since a sandbox decides it: {line}" for line in config.dropped]
     run = _Run(
         manifest,
         config,
@@ -113,6 +90,7 @@ def run_cell(
         run_server.open_server(build, config, options, workspace, writer.run_dir),
         origin_ns,
         observer,
+        experiment.spec.capture,
     )
     with signals_as_interrupts():
         try:
@@ -164,6 +142,7 @@ class _Run:
         server: Server,
         origin_ns: int,
         observer: Observer,
+        capture_options: CaptureOptions,
     ) -> None:
         self.manifest = manifest
         self.config = config
@@ -171,8 +150,8 @@ class _Run:
         self.server = server
         self.origin_ns = origin_ns
         self.observer = observer
+        self.capture_options = capture_options
         self.current_step: str | None = None
-        self._samples: queue.SimpleQueue[tuple[float, int | None]] = queue.SimpleQueue()
         self._rows_by_table: dict[str, int] = {}
 
     def execute(self, options: insert_benchmark.Options, steps: list[Step]) -> None:
@@ -183,14 +162,19 @@ class _Run:
             self.manifest.warnings += run_server.not_as_asked(self.server, self.config, variables)
             self.writer.write_manifest(self.manifest)
             self._create_tables(address, options)
-            with HistoryListSampler(address, self.origin_ns, lambda t, value: self._samples.put((t, value))) as sampler:
-                try:
-                    for step_id, step in enumerate(steps):
-                        self.current_step = step.name
-                        self._step(step_id, step, options, address, sampler)
-                finally:
-                    self._note_null_reason(sampler)
-            self._drain_samples()
+            with capturing(
+                self.manifest,
+                self.writer,
+                self.server,
+                origin_ns=self.origin_ns,
+                address=address,
+                database=DATABASE,
+                tables=insert_benchmark.tables(options),
+                options=self.capture_options,
+            ) as capture:
+                for step_id, step in enumerate(steps):
+                    self.current_step = step.name
+                    self._step(step_id, step, options, address, capture)
             assert self.manifest.server is not None
             self.manifest.server.variables_changed = run_server.changed_variables(variables, address)
 
@@ -215,7 +199,7 @@ class _Run:
         step: Step,
         options: insert_benchmark.Options,
         address: dict[str, Any],
-        sampler: HistoryListSampler,
+        capture: Capture,
     ) -> None:
         existing = sum(self._rows_by_table.values())
         if step.settle_before:
@@ -242,15 +226,15 @@ class _Run:
                 on_progress=progress,
             )
             with signals_held_back():  # between measured and stored there is no place to stop
-                history_list_length = sampler.read_once() if result.failure is None else None
-                duration_s = recorder.ended(result, history_list_length)
+                length = self._history_list_length(address) if result.failure is None else None
+                duration_s = recorder.ended(result, length)
                 for table, rows in rows_added(result).items():
                     self._rows_by_table[table] += rows
-                self._drain_samples()
                 if result.failure is None:
                     self._seal_step(step)
         if result.failure is not None:
             raise self._named(result.failure, step)
+        capture.step_ended(step_id, step.name)
         if options.count_rows:
             self._verify_counts(step_id, step, address, options.statement_timeout_s)
         self.observer.step_ends(step, duration_s)
@@ -322,14 +306,11 @@ class _Run:
         finally:
             connection.close()
 
-    def _drain_samples(self) -> None:
-        while not self._samples.empty():
-            t_s, value = self._samples.get()
-            self.writer.append("server_samples", t_s=t_s, history_list_length=value)
-
-    def _note_null_reason(self, sampler: HistoryListSampler) -> None:
-        if sampler.null_reason:
-            self.manifest.null_reasons["server_samples.history_list_length"] = sampler.null_reason
+    def _history_list_length(self, address: dict[str, Any]) -> int | None:
+        length, reason = history_list_length(address)
+        if reason is not None:
+            self.manifest.null_reasons["steps.history_list_length"] = reason
+        return length
 
 
 @contextmanager

@@ -239,7 +239,7 @@ SERVER_SAMPLES = Table(
     ("run_id", "t_s"),
     (
         _RUN_ID,
-        Column("t_s", pa.float64(), "s", "when the answer came, on the run's clock"),
+        Column("t_s", pa.float64(), "s", "when the answer came, on the run's clock; the tick itself where none came"),
         replace(_TICK, nullable=True, since=1),
         Column("incarnation", pa.int16(), "", "0 for the server that the run started, 1 after a restart ...", True, 1),
         *(Column(figure.column, pa.int64(), figure.unit, figure.doc, True, figure.since) for figure in FIGURES),

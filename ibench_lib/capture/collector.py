@@ -6,6 +6,7 @@ reason; whatever it raises is its own affair and never stops the load.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,19 +51,27 @@ class Scene:
 
 
 class Collector:
-    """One collector. `sample`, `open` and `close` run in its thread; `step_ended` in the runner's, between steps.
+    """One collector. `sample`, `open` and `close` run in its thread; `step_ended` in another one, between steps.
 
     `null_reasons` says why a column is NULL: `table.column` -> reason. `warnings` are sentences for the manifest.
+    `tables` are those that it fills; `close_s` is how long its last sample and `close` may take together, `step_end_s`
+    how long `step_ended` may hold up the next step. `children_cpu_s` is the CPU of processes that it started.
+    `stopping` is set when the run has ended, for a sample that takes long.
     """
 
     name: ClassVar[str]
-    every_s: ClassVar[int] = 1
+    tables: ClassVar[tuple[str, ...]]
+    every_s: int = 1
+    close_s: ClassVar[float] = 30.0
+    step_end_s: ClassVar[float] = 60.0
+    children_cpu_s: float = 0.0
 
     def __init__(self, scene: Scene, emit: Emit) -> None:
         self.scene = scene
         self.emit = emit
         self.null_reasons: dict[str, str] = {}
         self.warnings: list[str] = []
+        self.stopping = threading.Event()
 
     @classmethod
     def wanted(cls, options: CaptureOptions) -> bool:
@@ -85,7 +94,10 @@ class Collector:
         raise NotImplementedError
 
     def step_ended(self, step_id: int, step: str) -> None:
-        """The clients of a step have ended; the next one waits until this returns."""
+        """The clients of a step have ended; the next one waits until this returns, or `step_end_s` are over.
+
+        `sample` may be at work at the same time in the collector's own thread.
+        """
 
     def close(self) -> None:
         """After the last sample, also after a failure. May be called when `open` failed."""

@@ -4,44 +4,124 @@ from __future__ import annotations
 
 import os
 import platform
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from ibench_lib.capture.limit_facts import limit_facts
+from ibench_lib.capture.storage_facts import read, storage_facts
+
+_CPU = Path("/sys/devices/system/cpu")
+_NODE = Path("/sys/devices/system/node")
+_VM = Path("/proc/sys/vm")
+_VM_SETTINGS = (
+    "swappiness",
+    "dirty_ratio",
+    "dirty_background_ratio",
+    "dirty_bytes",
+    "dirty_background_bytes",
+    "dirty_expire_centisecs",
+    "dirty_writeback_centisecs",
+    "overcommit_memory",
+    "nr_hugepages",
+    "zone_reclaim_mode",
+)
+# Names only that bear on performance or on how times and texts come out. No other is ever looked at.
+_ENVIRONMENT = re.compile(r"LD_PRELOAD|LD_LIBRARY_PATH|MALLOC_[A-Z_]+|GLIBC_TUNABLES|TZ|LANG|LC_ALL|TMPDIR")
+
 
 def host_facts(directory: Path) -> dict[str, Any]:
-    """CPU, memory, kernel, and the file system that holds `directory`."""
+    """CPU, memory, kernel, limits, and the storage below `directory`."""
     disk = psutil.disk_usage(str(directory))
+    flags = _cpuinfo("flags")
     return {
-        "cpu_model": _cpu_model(),
+        "cpu_model": _cpuinfo("model name"),
+        "physical_cores": physical_cores(),
         "logical_cpus": os.cpu_count(),
         "usable_cpus": len(os.sched_getaffinity(0)),
+        "smt": {"1": True, "0": False}.get(read(_CPU / "smt/active") or ""),
+        "numa_nodes": len(list(_NODE.glob("node[0-9]*"))) or None,
+        "cpu_governor": cpu_governor(),
         "memory_bytes": psutil.virtual_memory().total,
         "swap_bytes": psutil.swap_memory().total,
         "kernel": platform.release(),
         "machine": platform.machine(),
         "os": _os_name(),
-        "clock_source": _read(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
-        "cpu_governor": _read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
-        "filesystem": _filesystem(directory),
+        "hypervisor": None if flags is None else "hypervisor" in flags.split(),
+        "dmi_product": _dmi(),
+        "clock_source": read(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
+        "vm": {name: read(_VM / name) for name in _VM_SETTINGS},
+        "transparent_hugepage": _chosen(read(Path("/sys/kernel/mm/transparent_hugepage/enabled"))),
+        "limits": limit_facts(),
+        **storage_facts(directory),
         "disk_total_bytes": disk.total,
         "disk_free_bytes": disk.free,
+        "environment": {name: value for name, value in sorted(os.environ.items()) if _ENVIRONMENT.fullmatch(name)},
+        "workbench_commit": workbench_commit(Path(__file__).resolve().parent),
     }
 
 
-def _read(path: Path) -> str | None:
+def physical_cores(cpu: Path = _CPU) -> int | None:
+    """Cores of all sockets: CPUs that share one are counted once."""
+    cores = set()
+    for topology in cpu.glob("cpu[0-9]*/topology"):
+        core = (read(topology / "physical_package_id"), read(topology / "die_id"), read(topology / "core_id"))
+        if core[2] is None:
+            return None
+        cores.add(core)
+    return len(cores) or None
+
+
+def cpu_governor(cpu: Path = _CPU) -> str | None:
+    """The governor of all CPUs; where they differ, each with its number of CPUs: `performance 3, powersave 1`."""
+    governors = [read(path) for path in cpu.glob("cpu[0-9]*/cpufreq/scaling_governor")]
+    found = sorted({governor for governor in governors if governor})
+    if len(found) < 2:
+        return found[0] if found else None
+    return ", ".join(f"{governor} {governors.count(governor)}" for governor in found)
+
+
+def workbench_commit(folder: Path) -> str | None:
+    """The commit of the checkout that `folder` is part of, with ` dirty` where it was changed; None outside one."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(folder), *arguments]
+        environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True, env=environment)
+        return done.stdout.strip()
+
     try:
-        return path.read_text().strip()
-    except OSError:
+        # An installed package may lie in the working tree of somebody else's project: then git does not know this file.
+        git("ls-files", "--error-unmatch", "host_facts.py")
+        commit = git("rev-parse", "HEAD")
+        changed = git("status", "--porcelain", "--untracked-files=no")
+    except (OSError, subprocess.SubprocessError):
         return None
+    return f"{commit} dirty" if changed else commit
 
 
-def _cpu_model() -> str | None:
-    for line in (_read(Path("/proc/cpuinfo")) or "").splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
+def _cpuinfo(name: str) -> str | None:
+    for line in (read(Path("/proc/cpuinfo")) or "").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == name:
+            return value.strip()
     return None
+
+
+def _dmi() -> str | None:
+    """Vendor and product as the firmware names them; virtual machines tell here what they are."""
+    folder = Path("/sys/class/dmi/id")
+    words = [read(folder / name) for name in ("sys_vendor", "product_name")]
+    return " ".join(word for word in words if word) or None
+
+
+def _chosen(text: str | None) -> str | None:
+    """`madvise` of `always [madvise] never`."""
+    match = re.search(r"\[(\w+)\]", text or "")
+    return match[1] if match else None
 
 
 def _os_name() -> str | None:
@@ -49,13 +129,3 @@ def _os_name() -> str | None:
         return platform.freedesktop_os_release().get("PRETTY_NAME")
     except OSError:
         return None
-
-
-def _filesystem(directory: Path) -> dict[str, str] | None:
-    """Type and mount options of the file system that holds `directory`: the longest mount point above it."""
-    resolved = directory.resolve()
-    above = [part for part in psutil.disk_partitions(all=True) if resolved.is_relative_to(part.mountpoint)]
-    if not above:
-        return None
-    mount = max(above, key=lambda part: len(part.mountpoint))
-    return {"type": mount.fstype, "options": mount.opts}

@@ -14,14 +14,13 @@ from ibench_lib import capture
 from ibench_lib.capture.collector import Collector, Emit, Scene, Unavailable
 from ibench_lib.capture.options import CaptureOptions
 
-_JOIN_S = 30.0
-
 
 @dataclass(frozen=True)
 class Report:
-    """What one collector did: samples made and missed, the CPU its thread took, and why it missed any.
+    """What one collector did: samples made and missed, the CPU that it took, and why it missed any.
 
-    `busy_s` is the wall time of its samples, the server's answers included.
+    `cpu_s` is of its threads and of processes that it started; `busy_s` is the wall time of its samples and of what it
+    did at the ends of steps, the server's answers included.
     """
 
     name: str
@@ -63,8 +62,9 @@ class Capture:
     ) -> None:
         for running in self._running:
             running.stop.set()
-        for running in self._running:
-            running.join()
+        begun_s = time.monotonic()
+        for running in self._running:  # they close side by side
+            running.join(begun_s + running.collector.close_s)
 
     def step_ended(self, step_id: int, step: str) -> None:
         """Tell every collector. Returns when all have done what they do at a step's end."""
@@ -76,9 +76,10 @@ class Capture:
         return [running.report() for running in self._running]
 
     def null_reasons(self) -> dict[str, str]:
-        """`table.column` -> why it is NULL."""
+        """`table.column` -> why it is NULL; `table` -> why it has no row, or not all of them."""
         found: dict[str, str] = {}
         for running in self._running:
+            found.update(running.nothing())
             found.update(running.collector.null_reasons)
         return found
 
@@ -92,29 +93,52 @@ class _Running:
 
     def __init__(self, collector: Collector, origin_ns: int) -> None:
         self.collector = collector
-        self.stop = threading.Event()
+        self.stop = collector.stopping
         self.thread = threading.Thread(target=self._run, name=f"capture-{collector.name}", daemon=True)
         self._origin_ns = origin_ns
         self._samples = self._missed = 0
-        self._cpu_s = self._busy_s = 0.0
+        self._cpu_s = self._step_cpu_s = self._busy_s = 0.0
+        self._hangs = False
         self._reason: str | None = None
 
-    def join(self) -> None:
+    def join(self, deadline_s: float) -> None:
         if self.thread.ident is None:
             return
-        self.thread.join(_JOIN_S)
+        self.thread.join(max(0.0, deadline_s - time.monotonic()))
         if self.thread.is_alive():
-            self._reason = f"still at work {_JOIN_S:.0f} s after the run had ended"
+            self._reason = f"still at work {self.collector.close_s:.0f} s after the run had ended"
 
     def step_ended(self, step_id: int, step: str) -> None:
-        try:
-            self.collector.step_ended(step_id, step)
-        except Exception as error:
-            self._reason = f"at the end of {step}: {_said(error)}"
+        if type(self.collector).step_ended is Collector.step_ended or self._hangs:
+            return
+
+        def work() -> None:
+            begun_ns = time.monotonic_ns()
+            try:
+                self.collector.step_ended(step_id, step)
+            except Exception as error:
+                self._reason = f"at the end of {step}: {_said(error)}"
+            self._step_cpu_s += time.thread_time()
+            self._busy_s += (time.monotonic_ns() - begun_ns) / 1e9
+
+        # In a thread of its own: the run goes on when it does not return.
+        worker = threading.Thread(target=work, name=f"{self.thread.name}-step", daemon=True)
+        worker.start()
+        worker.join(self.collector.step_end_s)
+        if worker.is_alive():
+            self._hangs = True
+            self._reason = f"still at work {self.collector.step_end_s:.0f} s after the end of {step}; not asked again"
+
+    def nothing(self) -> dict[str, str]:
+        """Why its tables are empty, where it did not open or no sample came about."""
+        if self._samples or self._reason is None:
+            return {}
+        return dict.fromkeys(self.collector.tables, self._reason)
 
     def report(self) -> Report:
         collector = self.collector
-        cpu_s, busy_s = round(self._cpu_s, 6), round(self._busy_s, 6)
+        cpu_s = round(self._cpu_s + self._step_cpu_s + collector.children_cpu_s, 6)
+        busy_s = round(self._busy_s, 6)
         return Report(collector.name, collector.every_s, self._samples, self._missed, cpu_s, busy_s, self._reason)
 
     def _run(self) -> None:

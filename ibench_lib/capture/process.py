@@ -1,0 +1,125 @@
+"""The server's process, once a second, from /proc/<pid>."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import ClassVar
+
+from ibench_lib.capture.collector import Collector, Unavailable
+from ibench_lib.capture.proc import ProcFile
+
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_UTIME, _STIME, _THREADS, _VSIZE, _RSS = 11, 12, 17, 20, 21  # of /proc/<pid>/stat, from the field after the name
+
+
+class Process(Collector):
+    """Another pid is another process, and begins anew."""
+
+    name: ClassVar[str] = "process"
+    tables: ClassVar[tuple[str, ...]] = ("process_samples",)
+
+    def open(self) -> None:
+        if self.scene.datadir is None and self.scene.server_pid() is None:
+            raise Unavailable("the server is remote: its process is on another host")
+        self._watched: _Watched | None = None
+
+    def sample(self, tick: int, now_s: Callable[[], float]) -> None:
+        pid = self.scene.server_pid()
+        if pid is None:
+            self._watched = None
+            raise ProcessLookupError("the server has no process now")
+        if self._watched is None or self._watched.pid != pid:
+            self._watched = _Watched(pid)
+        watched, t_s = self._watched, now_s()
+        switches = watched.switches()
+        if watched.denied is not None:
+            for column in ("read_bytes", "written_bytes"):
+                self.null_reasons[f"process_samples.{column}"] = watched.denied
+        read_bytes, written_bytes = watched.io()
+        self.emit(
+            "process_samples",
+            tick=tick,
+            t_s=t_s,
+            pid=pid,
+            **stat_columns(watched.stat.read()),
+            read_bytes=read_bytes,
+            written_bytes=written_bytes,
+            voluntary_switches=switches[0],
+            involuntary_switches=switches[1],
+        )
+
+    def close(self) -> None:
+        self._watched = None
+
+
+class _Watched:
+    """One process: its open files, and the context switches of its threads so far.
+
+    The kernel counts context switches by thread and forgets those of a thread that has ended. What a thread adds from
+    one sample to the next is summed here, so the sum never falls; only its last part of a second is lost.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.denied: str | None = None
+        self.stat = ProcFile(f"/proc/{pid}/stat")
+        self._io: ProcFile | None = None
+        try:
+            self._io = ProcFile(f"/proc/{pid}/io")
+            self._io.read()
+        except PermissionError as error:
+            self._io, self.denied = None, f"/proc/{pid}/io: {error.strerror}"
+        self._task = f"/proc/{pid}/task"
+        self._threads: dict[str, tuple[int, int]] = {}
+        self._voluntary = self._involuntary = 0
+
+    def io(self) -> tuple[int | None, int | None]:
+        """Bytes read from and sent to storage."""
+        return (None, None) if self._io is None else io_bytes(self._io.read())
+
+    def switches(self) -> tuple[int, int]:
+        """Voluntary and involuntary context switches of all threads ever seen."""
+        seen: dict[str, tuple[int, int]] = {}
+        for thread in os.listdir(self._task):
+            try:
+                # Not kept open: a server may have more threads than we may have files.
+                with open(f"{self._task}/{thread}/status", "rb", buffering=0) as file:
+                    now = thread_switches(file.read())
+            except OSError:
+                continue  # it ended in between
+            before = self._threads.get(thread, (0, 0))
+            if now[0] < before[0] or now[1] < before[1]:  # a new thread has the number of one that ended
+                before = (0, 0)
+            self._voluntary += now[0] - before[0]
+            self._involuntary += now[1] - before[1]
+            seen[thread] = now
+        self._threads = seen
+        return self._voluntary, self._involuntary
+
+
+def stat_columns(text: bytes) -> dict[str, float | int]:
+    """CPU, sizes and threads of a /proc/<pid>/stat. The name may hold spaces and brackets."""
+    fields = text[text.rindex(b")") + 1 :].split()
+    return {
+        "cpu_user_s": int(fields[_UTIME]) / _TICKS_PER_S,
+        "cpu_system_s": int(fields[_STIME]) / _TICKS_PER_S,
+        "resident_bytes": int(fields[_RSS]) * _PAGE,
+        "virtual_bytes": int(fields[_VSIZE]),
+        "threads": int(fields[_THREADS]),
+    }
+
+
+def io_bytes(text: bytes) -> tuple[int, int]:
+    """read_bytes and write_bytes of a /proc/<pid>/io: what reached or will reach storage, not the page cache."""
+    lines = dict(line.split(b": ") for line in text.splitlines())
+    return int(lines[b"read_bytes"]), int(lines[b"write_bytes"])
+
+
+def thread_switches(text: bytes) -> tuple[int, int]:
+    """Voluntary and involuntary context switches of a /proc/<pid>/task/<tid>/status: its last two lines."""
+    voluntary, involuntary = text.rstrip().splitlines()[-2:]
+    return int(voluntary.removeprefix(b"voluntary_ctxt_switches:")), int(
+        involuntary.removeprefix(b"nonvoluntary_ctxt_switches:")
+    )

@@ -1,0 +1,179 @@
+"""Where the server spends its CPU: perf samples its stacks for some seconds at intervals, where the experiment asks.
+
+Only recording happens beside the load, at a low priority; what was recorded is folded after it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from ibench_lib.capture.collector import Collector, Emit, Scene, Unavailable
+from ibench_lib.capture.options import CaptureOptions, Profile
+from ibench_lib.tether import tethered
+
+_HEADER = re.compile(r"(?P<comm>\S.*?)\s+(?P<event>[\w-]+)(?::\w*)*:\s*")
+_FRAME = re.compile(r"\s+[0-9a-f]+ (?P<function>.+)")
+_PROBE_S = 0.1
+# Not the lowest: starting takes perf 0.2 s of CPU, which at 19 take it more than ten beside a load on all cores.
+_NICE = "10"
+_GRACE_S = 60.0
+_FOLD_S = 120.0  # of one recording; perf reads the symbols of every library anew
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True)
+class _Recording:
+    tick: int
+    t_s: float
+    path: Path
+
+
+class PerfProfile(Collector):
+    """A recording of each `every_s` seconds. What was recorded until the run's end is folded, however it ended."""
+
+    name: ClassVar[str] = "profile"
+    tables: ClassVar[tuple[str, ...]] = ("profile_stacks",)
+    close_s: ClassVar[float] = 600.0
+
+    def __init__(self, scene: Scene, emit: Emit) -> None:
+        super().__init__(scene, emit)
+        self._options = scene.options.profile or Profile()
+        self.every_s = self._options.every_s
+        self._recordings: list[_Recording] = []
+        self._event = ""
+        # perf keeps its caches at home, and would ask the network for symbols where the environment says so.
+        self._environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(scene.scratch), "LC_ALL": "C"}
+
+    @classmethod
+    def wanted(cls, options: CaptureOptions) -> bool:
+        return options.profile is not None
+
+    def open(self) -> None:
+        if shutil.which("perf") is None:
+            raise Unavailable("there is no perf: install the Debian package linux-perf")
+        pid = self.scene.server_pid()
+        if pid is None:
+            raise Unavailable("the server is remote: perf samples processes of this host")
+        probe = self.scene.scratch / "probe.perf"
+        status, said = self._record("cycles", pid, probe, _PROBE_S)
+        if self.stopping.is_set():
+            return
+        if status != 0 or not probe.is_file():
+            raise Unavailable(
+                f"perf may not sample the server: {_first_line(said)}; run as root,"
+                " or set the kernel's perf_event_paranoid to 1 or lower"
+            )
+        # Without a hardware counter perf takes its own clock instead, and says so in the file only.
+        listed = self._run(["perf", "evlist", "-i", str(probe)], _GRACE_S)[1]
+        self._event = "cycles" if "cycles" in listed else "cpu-clock"
+        probe.unlink()
+
+    def sample(self, tick: int, now_s: Callable[[], float]) -> None:
+        pid = self.scene.server_pid()
+        if pid is None:
+            raise ProcessLookupError("the server has no process now")
+        path = self.scene.scratch / f"{tick}.perf"
+        status, said = self._record(self._event, pid, path, self._options.seconds)
+        if self.stopping.is_set():  # it was cut short: nobody knows how long it sampled
+            path.unlink(missing_ok=True)
+        elif status != 0 or not path.is_file():
+            raise OSError(f"perf record: {_first_line(said)}")
+        else:
+            self._recordings.append(_Recording(tick, now_s(), path))
+
+    def close(self) -> None:
+        """Fold what was recorded."""
+        failed: list[str] = []
+        for recording in self._recordings:
+            argv = ["perf", "script", "--no-inline", "-F", "comm,event,ip,sym", "-i", str(recording.path)]
+            status, text = self._run(argv, _FOLD_S)
+            recording.path.unlink(missing_ok=True)
+            if status != 0:
+                failed.append(f"tick {recording.tick}: perf script: {_first_line(text)}")
+                continue
+            for stack, samples in sorted(folded(text.splitlines()).items()):
+                self.emit(
+                    "profile_stacks",
+                    tick=recording.tick,
+                    t_s=recording.t_s,
+                    seconds=float(self._options.seconds),
+                    event=self._event,
+                    stack=stack,
+                    samples=samples,
+                )
+        if failed:
+            self.null_reasons["profile_stacks"] = "; ".join(failed)
+
+    def _record(self, event: str, pid: int, path: Path, seconds: float) -> tuple[int, str]:
+        frequency = str(self._options.frequency)
+        what = ["-e", event, "-F", frequency, "-g", "-p", str(pid)]
+        argv = ["perf", "record", "-q", "-B", *what, "-o", str(path), "--", "sleep", str(seconds)]
+        return self._run(argv, seconds + _GRACE_S, stoppable=True)
+
+    def _run(self, argv: list[str], timeout_s: float, *, stoppable: bool = False) -> tuple[int, str]:
+        """Exit status, and what was written. Out of the way of the load, and gone with us. Its CPU is counted.
+
+        One that is `stoppable` is asked to end when the run does.
+        """
+        output = self.scene.scratch / "perf.out"
+        with open(output, "w+b") as file:
+            process = subprocess.Popen(
+                tethered(["nice", "-n", _NICE, *argv]),
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT if stoppable else subprocess.DEVNULL,
+            )
+            deadline = time.monotonic() + timeout_s
+            asked = False
+            while True:
+                # Not Popen.wait: only wait4 tells what this one child took, with the children that it had.
+                pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+                if pid:
+                    break
+                if time.monotonic() > deadline:
+                    process.send_signal(signal.SIGKILL)
+                elif stoppable and self.stopping.is_set() and not asked:
+                    process.send_signal(signal.SIGINT)  # perf ends its own child, too
+                    asked = True
+                time.sleep(_POLL_S)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self.children_cpu_s += usage.ru_utime + usage.ru_stime
+            file.seek(0)
+            return process.returncode, file.read().decode(errors="replace")
+
+
+def folded(lines: Iterable[str]) -> Counter[str]:
+    """Stacks of `perf script -F comm,event,ip,sym` with their number of samples.
+
+    A sample is a line with the thread's name and the event, then its functions from the innermost out, then an empty
+    line. A stack of perf's own that has no function is the thread's name alone.
+    """
+    stacks: Counter[str] = Counter()
+    comm: str | None = None
+    functions: list[str] = []
+    for line in [*lines, ""]:
+        header = _HEADER.fullmatch(line)
+        if header:
+            comm, functions = header["comm"], []
+        elif frame := _FRAME.fullmatch(line):
+            functions.append(frame["function"].strip().replace(";", ":"))
+        elif not line.strip() and comm is not None:
+            stacks[";".join([comm.replace(";", ":"), *reversed(functions)])] += 1
+            comm = None
+    return stacks
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip(" -")]
+    return next((line for line in lines if line.rstrip(":") != "Error"), "no message")

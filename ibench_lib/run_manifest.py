@@ -1,0 +1,67 @@
+"""What the manifest says of a run before it begins: which cell it is, of what experiment, on which host."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ibench_lib.capture.host_facts import host_facts
+from ibench_lib.cnf import ServerConfig
+from ibench_lib.experiment import Cell, LoadedExperiment
+from ibench_lib.lake import manifest as records
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.remote import Remote
+
+_LIBRARIES = ("duckdb", "numpy", "pyarrow", "pymysql")
+
+
+def describe_run(
+    run_dir: Path,
+    experiment: LoadedExperiment,
+    cell: Cell,
+    build: Build | Remote,
+    config: ServerConfig,
+    *,
+    skipped: list[str],
+    workload: Mapping[str, Any],
+    origin_wall: datetime,
+) -> records.Manifest:
+    """The manifest of a run that is about to begin. `skipped` are lines of its my.cnf that the server does not know."""
+    warnings = [f"skipped, since this server does not know it: {line}" for line in skipped]
+    warnings += [f"left out, since a sandbox decides it: {line}" for line in config.dropped]
+    if isinstance(build, Remote):
+        warnings.append(
+            f"the server, {build.basedir}, is remote: it has its own configuration; host facts are the clients'"
+        )
+    return records.Manifest(
+        tool_version=version("ibench"),
+        run_id=run_dir.name,
+        status="running",
+        origin_wall=origin_wall.isoformat(),
+        experiment=records.ExperimentRecord(name=experiment.name, title=experiment.spec.title, text=experiment.text),
+        cell=records.Cell(
+            build=cell.build,
+            config=cell.config.name,
+            dbms=cell.dbms,
+            setup=cell.setup.name,
+            repeat=cell.repeat,
+            fingerprint=experiment.fingerprint(cell, build.version, config),
+        ),
+        workload=dict(workload),
+        scale=experiment.spec.scale,
+        config=records.ConfigRecord(
+            my_cnf=config.render(),
+            fragments=config.fragments,
+            options=[records.OptionRecord(**asdict(option)) for option in config.options],
+            skipped=skipped,
+            dropped=list(config.dropped),
+        ),
+        host=host_facts(run_dir),
+        versions={"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
+        warnings=warnings,
+    )

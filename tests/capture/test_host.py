@@ -1,0 +1,102 @@
+import time
+from pathlib import Path
+
+from ibench_lib.capture.host import Host, memory_columns, paging_columns, stat_columns
+from ibench_lib.capture.network import Network, interfaces
+from ibench_lib.capture.session import Capture
+from tests.capture.scenes import Sink, scene
+
+STAT = b"""cpu  1000 20 300 40000 50 6 7 80 90 10
+cpu0 500 10 150 20000 25 3 3 40 45 5
+cpu1 500 10 150 20000 25 3 4 40 45 5
+intr 123456 0 9 0 0
+ctxt 987654321
+btime 1700000000
+processes 4321
+procs_running 3
+procs_blocked 2
+softirq 11 0 1
+"""
+MEMINFO = b"""MemTotal:       16000000 kB
+MemFree:         1000000 kB
+MemAvailable:    9000000 kB
+Buffers:           20000 kB
+Cached:          5000000 kB
+SwapCached:            7 kB
+Dirty:               300 kB
+Writeback:            40 kB
+SwapTotal:       2000000 kB
+SwapFree:        1500000 kB
+HugePages_Total:       0
+"""
+NET = b"""Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+    lo: 1000      10    0    0    0     0          0         0     1000      10    0    0    0     0       0          0
+  eth0:123456789 2000    3    4    0     0          0         5 987654321 3000    6    7    0     0       0          0
+"""  # noqa: E501
+
+
+def test_proc_stat() -> None:
+    assert stat_columns(STAT) == {
+        "cpu_user_s": 10.20,
+        "cpu_system_s": 3.13,
+        "cpu_iowait_s": 0.5,
+        "cpu_steal_s": 0.8,
+        "cpu_idle_s": 400.0,
+        "context_switches": 987654321,
+        "interrupts": 123456,
+        "runnable": 3,
+        "blocked": 2,
+    }
+
+
+def test_proc_meminfo_with_and_without_an_estimate_of_what_is_available() -> None:
+    assert memory_columns(MEMINFO) == {
+        "memory_available_bytes": 9_000_000 * 1024,
+        "memory_free_bytes": 1_000_000 * 1024,
+        "page_cache_bytes": 5_020_000 * 1024,
+        "dirty_bytes": 300 * 1024,
+        "writeback_bytes": 40 * 1024,
+        "swap_used_bytes": 500_000 * 1024,
+    }
+    old = MEMINFO.replace(b"MemAvailable:    9000000 kB\n", b"")
+    assert memory_columns(old)["memory_available_bytes"] is None
+
+
+def test_proc_vmstat() -> None:
+    text = b"nr_free_pages 5\npgfault 99\npgmajfault 7\npswpin 11\npswpout 13\n"
+    assert paging_columns(text) == {"swapped_in_pages": 11, "swapped_out_pages": 13, "major_faults": 7}
+
+
+def test_proc_net_dev() -> None:
+    loopback, ethernet = interfaces(NET)
+    assert loopback["interface"] == "lo" and loopback["sent_bytes"] == 1000
+    assert ethernet == {
+        "interface": "eth0",
+        "received_bytes": 123456789,
+        "received_packets": 2000,
+        "received_drops": 7,
+        "sent_bytes": 987654321,
+        "sent_packets": 3000,
+        "sent_drops": 13,
+    }
+
+
+def test_a_busy_host_is_seen_and_watching_it_costs_little(tmp_path: Path) -> None:
+    sink = Sink()
+    with Capture(scene(tmp_path), sink, [Host, Network]) as capture:
+        begun = time.thread_time()
+        while time.thread_time() - begun < 2:
+            pass
+        time.sleep(1.2)
+    samples = sink["host_samples"]
+    first, last = samples[0], samples[-1]
+    assert last["tick"] - first["tick"] >= 1
+    cpu_s = [row["cpu_user_s"] + row["cpu_system_s"] for row in (first, last)]
+    assert cpu_s[1] - cpu_s[0] >= 0.3
+    assert last["context_switches"] > first["context_switches"]
+    assert last["memory_available_bytes"] > 0
+    assert "lo" in {row["interface"] for row in sink["network_samples"]}
+    for report in capture.reports():
+        assert report.reason is None
+        assert report.cpu_s / report.samples < 0.005

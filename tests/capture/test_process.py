@@ -1,0 +1,122 @@
+import os
+import resource
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from ibench_lib.capture.process import Process, io_bytes, stat_columns, thread_switches
+from ibench_lib.capture.session import Capture
+from tests.capture.scenes import Sink, clock, scene
+
+BURN = "import time\ninput()\nwhile time.process_time() < 5.2: pass\ninput()"
+HERE = Path("/")
+
+
+def test_proc_pid_stat_with_brackets_in_the_name() -> None:
+    text = (
+        b"42 (my )sqld (x)) S 1 42 42 0 -1 4194560 100 0 5 0 1234 567 0 0 20 0 31 0 99 8589934592 2048 "
+        b"18446744073709551615 1 1 0 0 0 0 0 4096 0\n"
+    )
+    page = os.sysconf("SC_PAGE_SIZE")
+    assert stat_columns(text) == {
+        "cpu_user_s": 12.34,
+        "cpu_system_s": 5.67,
+        "resident_bytes": 2048 * page,
+        "virtual_bytes": 8 << 30,
+        "threads": 31,
+    }
+
+
+def test_proc_pid_io_is_what_storage_sees() -> None:
+    text = b"rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 5\n"
+    assert io_bytes(text) == (4096, 8192)
+
+
+def test_context_switches_of_a_thread() -> None:
+    text = b"Name:\tmysqld\nMems_allowed_list:\t0\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n"
+    assert thread_switches(text) == (12, 3)
+
+
+def test_cpu_is_that_of_rusage_within_two_percent(tmp_path: Path) -> None:
+    sink = Sink()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    burner = subprocess.Popen([sys.executable, "-S", "-c", BURN], stdin=subprocess.PIPE)
+    assert burner.stdin is not None
+
+    def captured() -> float:
+        cpu_s = [row["cpu_user_s"] + row["cpu_system_s"] for row in sink["process_samples"]]
+        return cpu_s[-1] - cpu_s[0] if cpu_s else 0.0
+
+    with Capture(scene(tmp_path, pid=lambda: burner.pid, datadir=HERE), sink, [Process]) as capture:
+        time.sleep(1.2)
+        burner.stdin.write(b"\n")
+        burner.stdin.flush()
+        deadline = time.monotonic() + 60
+        # It waits for us when it has burnt enough, so that the last sample sees all of it.
+        while captured() < 5.1 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(1.2)
+    burner.communicate(b"\n")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    burnt = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert burnt >= 5
+    assert captured() == pytest.approx(burnt, rel=0.02)
+    (report,) = capture.reports()
+    assert report.cpu_s / report.samples < 0.005
+
+
+def test_switches_of_threads_that_have_ended_are_not_lost(tmp_path: Path) -> None:
+    sink, watched = Sink(), scene(tmp_path, pid=os.getpid, datadir=HERE)
+    collector = Process(watched, sink)
+    collector.open()
+
+    def switch() -> None:
+        for _ in range(200):
+            time.sleep(0.0001)
+        counted.wait()
+        seen.wait()
+
+    counted, seen = threading.Barrier(5), threading.Event()
+    collector.sample(1, clock(watched))
+    threads = [threading.Thread(target=switch) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    counted.wait()
+    collector.sample(2, clock(watched))
+    seen.set()
+    for thread in threads:
+        thread.join()
+    for tick in (3, 4):
+        collector.sample(tick, clock(watched))
+    switches = [row["voluntary_switches"] for row in sink["process_samples"]]
+    assert switches[1] - switches[0] >= 800
+    assert switches == sorted(switches), "what a thread has counted stays when it has ended"
+
+
+def test_another_pid_is_another_process(tmp_path: Path) -> None:
+    sink = Sink()
+    one, two = (subprocess.Popen(["sleep", "60"]) for _ in range(2))
+    pids = iter([one.pid, two.pid, None])
+    watched = scene(tmp_path, pid=lambda: next(pids), datadir=HERE)
+    collector = Process(watched, sink)
+    collector.open()
+    try:
+        collector.sample(1, clock(watched))
+        collector.sample(2, clock(watched))
+        assert [row["pid"] for row in sink["process_samples"]] == [one.pid, two.pid]
+        with pytest.raises(ProcessLookupError, match="no process now"):
+            collector.sample(3, clock(watched))
+    finally:
+        for process in (one, two):
+            process.kill()
+            process.wait()
+
+
+def test_a_remote_server_has_no_process_here(tmp_path: Path) -> None:
+    with Capture(scene(tmp_path), Sink(), [Process]) as capture:
+        pass
+    assert capture.null_reasons() == {"process_samples": "the server is remote: its process is on another host"}

@@ -1,0 +1,118 @@
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ibench_lib.capture.options import CaptureOptions, Profile
+from ibench_lib.capture.profile import PerfProfile, folded
+from ibench_lib.capture.session import Capture
+from tests.capture.scenes import Sink, scene
+
+SCRIPT = """mariadbd cpu-clock:u: 
+\t          101978 buf_page_get_gen(page_id_t, unsigned long)
+\t    7f54e2cd6a80 row_ins
+\t    7f54e3456240 [unknown]
+
+ib_log writer cycles: 
+\t          1af1e3 fsync
+
+mariadbd cpu-clock: 
+\t          101978 buf_page_get_gen(page_id_t, unsigned long)
+\t    7f54e2cd6a80 row_ins
+\t    7f54e3456240 [unknown]
+
+idle cpu-clock: 
+"""  # noqa: W291  (as perf writes it)
+OPTIONS = CaptureOptions(profile=Profile(seconds=1, every_s=2, frequency=199))
+SPIN = "import time\nend = time.monotonic() + 90\nwhile time.monotonic() < end: pass"
+
+
+def test_stacks_are_folded_from_the_outermost_in() -> None:
+    assert folded(SCRIPT.splitlines()) == {
+        "mariadbd;[unknown];row_ins;buf_page_get_gen(page_id_t, unsigned long)": 2,
+        "ib_log writer;fsync": 1,
+        "idle": 1,
+    }
+
+
+@pytest.fixture
+def perf() -> None:
+    """Tests that use it need perf, and leave to use it."""
+    try:
+        done = subprocess.run(["perf", "record", "-q", "-o", "/dev/null", "true"], capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("there is no perf")
+    if done.returncode != 0:
+        pytest.skip("perf is not permitted")
+
+
+@pytest.mark.usefixtures("perf")
+def test_a_spinning_process_is_profiled_and_perf_ends_with_the_run(tmp_path: Path) -> None:
+    spinner = subprocess.Popen([sys.executable, "-S", "-c", SPIN])
+    sink = Sink()
+    try:
+        with Capture(scene(tmp_path, pid=lambda: spinner.pid, options=OPTIONS), sink, [PerfProfile]) as capture:
+            deadline, recorded, seen = time.monotonic() + 60, 0, []
+            # Until the second recording is at work, which the end of the run then cuts short.
+            while recorded < 1 or not seen:
+                recorded = capture.reports()[0].samples
+                children = psutil.Process().children(recursive=True)
+                seen = [child for child in children if child.name() == "perf"] if recorded else []
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            nice = {child.nice() for child in seen}
+            ended = time.monotonic()
+        assert nice == {10}
+        assert time.monotonic() - ended < 30
+        _, alive = psutil.wait_procs(seen, timeout=2)
+        assert not alive
+    finally:
+        spinner.kill()
+        spinner.wait()
+    stacks = sink["profile_stacks"]
+    (tick,) = {row["tick"] for row in stacks}
+    assert tick % 2 == 0
+    assert {row["event"] for row in stacks} in ({"cycles"}, {"cpu-clock"})
+    assert {row["seconds"] for row in stacks} == {1.0}
+    assert 50 < sum(row["samples"] for row in stacks) < 300, "up to 199, on a shared machine fewer"
+    assert all(row["stack"].startswith("python") for row in stacks)
+    assert len({row["stack"] for row in stacks}) == len(stacks)
+    assert list(tmp_path.glob("*.perf")) == []
+    (report,) = capture.reports()
+    assert report.reason is None
+    assert report.cpu_s > 0.02, "perf's own CPU is counted"
+
+
+def test_without_perf_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with Capture(scene(tmp_path, pid=os.getpid, options=OPTIONS), Sink(), [PerfProfile]) as capture:
+        pass
+    assert capture.null_reasons() == {"profile_stacks": "there is no perf: install the Debian package linux-perf"}
+
+
+def test_where_perf_is_refused_the_reason_is_perfs_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = tmp_path / "bin" / "perf"
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\necho 'Error:' >&2\necho 'No permission to enable cycles event.' >&2\nexit 255\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+    with Capture(scene(tmp_path, pid=os.getpid, options=OPTIONS), Sink(), [PerfProfile]) as capture:
+        deadline = time.monotonic() + 20
+        while not capture.null_reasons() and time.monotonic() < deadline:
+            time.sleep(0.05)
+    reason = capture.null_reasons()["profile_stacks"]
+    assert "No permission to enable cycles event" in reason and "perf_event_paranoid" in reason
+
+
+def test_a_remote_server_is_not_profiled(tmp_path: Path) -> None:
+    with Capture(scene(tmp_path, options=OPTIONS), Sink(), [PerfProfile]) as capture:
+        pass
+    (reason,) = capture.null_reasons().values()
+    assert reason in (
+        "the server is remote: perf samples processes of this host",
+        "there is no perf: install the Debian package linux-perf",
+    )

@@ -1,0 +1,209 @@
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+
+from ibench_lib.capture.connection import connect, name_and_value, raw_rows, rows
+from ibench_lib.capture.server_counters import ServerCounters, history_list_length
+from ibench_lib.capture.session import Capture
+from ibench_lib.figures import FIGURES
+from tests.capture.scenes import NOBODY, Booted, Sink, clock, scene
+
+
+def sampled(collector: ServerCounters, *ticks: int) -> None:
+    """Sample now, and name the ticks; the clock of the scene begins anew with each."""
+    for tick in ticks:
+        collector.sample(tick, lambda tick=tick: tick + 0.01)  # type: ignore[misc]
+
+
+def latest(sink: Sink, tick: int) -> dict[tuple[str, str], Any]:
+    """Every counter's value at a tick: of its last row until then."""
+    values = {}
+    for row in sink["server_counters"]:
+        if row["tick"] <= tick:
+            values[row["source"], row["name"]] = row["value"] if row["value"] is not None else row["real_value"]
+    return values
+
+
+def test_history_list_sees_purge_held_back_by_an_open_read_view(booted: Booted, tmp_path: Path) -> None:
+    address = booted.address.arguments()
+    sink = Sink()
+    watched = scene(tmp_path, address, booted.pid)
+    writer, reader = pymysql.connect(**address, autocommit=True), pymysql.connect(**address)
+    with Capture(watched, sink, [ServerCounters]) as capture, writer.cursor() as write, reader.cursor() as read:
+        write.execute("CREATE DATABASE d")
+        write.execute("CREATE TABLE d.t (a INT PRIMARY KEY, b INT) ENGINE=InnoDB")
+        write.execute("INSERT INTO d.t VALUES (1, 0)")
+        before, no_reason = history_list_length(address)
+        assert no_reason is None
+        read.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        for number in range(500):
+            write.execute("UPDATE d.t SET b = %s", (number,))
+        after, _ = history_list_length(address)
+        time.sleep(2.2)
+    assert before is not None and after is not None
+    assert after - before >= 450
+    samples = sink["server_samples"]
+    assert len(samples) >= 2
+    assert all(row["history_list_length"] >= 450 for row in samples[-2:])
+    assert all(0 <= row["t_s"] - row["tick"] < 0.5 for row in samples), "on whole seconds of the run's clock"
+    assert "server_samples.history_list_length" not in capture.null_reasons()
+    (report,) = capture.reports()
+    assert report.missed == 0 and report.reason is None
+
+
+def test_a_server_that_is_gone_gives_rows_of_nulls_with_a_reason(tmp_path: Path) -> None:
+    sink = Sink()
+    with Capture(scene(tmp_path), sink, [ServerCounters]) as capture:
+        time.sleep(1.3)
+    (row,) = sink["server_samples"]
+    assert (row["tick"], row["t_s"]) == (1, 1.0)
+    assert all(row[figure.column] is None for figure in FIGURES)
+    reasons = capture.null_reasons()
+    assert {f"server_samples.{figure.column}" for figure in FIGURES} <= set(reasons)
+    assert "connect to MySQL server" in reasons["server_samples.uptime_s"]
+    value, reason = history_list_length(NOBODY)
+    assert value is None and "connect to MySQL server" in str(reason)
+
+
+def test_counters_are_what_the_server_says_and_only_changes_are_kept(booted: Booted, tmp_path: Path) -> None:
+    address = booted.address.arguments()
+    sink = Sink()
+    collector = ServerCounters(scene(tmp_path, address, booted.pid), sink)
+    sampled(collector, 1)
+    first = len(sink["server_counters"])
+    with connect(address) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+        sampled(collector, 2)
+        changed = [row for row in sink["server_counters"] if row["tick"] == 2]
+        assert 10 < len(changed) < first / 3
+        told = {str(name): str(value) for name, value in rows(connection, "SHOW GLOBAL STATUS")}
+    ours = {name: value for (source, name), value in latest(sink, 2).items() if source == "status"}
+    numeric = {name for name, value in told.items() if value.lstrip("-").replace(".", "", 1).isdigit()}
+    assert numeric == set(ours)
+    still = [name for name in ours if name.startswith(("Innodb_buffer_pool_pages_t", "Com_create"))]
+    assert len(still) > 5
+    assert {name: float(told[name]) for name in still} == {name: float(ours[name]) for name in still}
+    assert not [row for row in sink["server_counters"] if (row["value"] is None) == (row["real_value"] is None)]
+    sample = sink["server_samples"][-1]
+    assert sample["questions"] == ours["Questions"]
+    assert sample["pages"] * 16384 == 32 << 20 or sample["pages"] > 1900
+    collector.close()
+
+
+def test_a_restarted_server_is_another_incarnation_and_loses_nothing(booted: Booted, tmp_path: Path) -> None:
+    sink = Sink()
+    address = booted.address.arguments()
+    watched = scene(tmp_path, address, booted.pid)
+    with pymysql.connect(**address) as connection, connection.cursor() as cursor:
+        for _ in range(300):
+            cursor.execute("SELECT 1")
+    with Capture(watched, sink, [ServerCounters]):
+        time.sleep(2.2)
+        process = booted.box.process
+        assert process is not None
+        command = process.args
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        time.sleep(1.0)
+        restart(booted, command)
+        time.sleep(2.5)
+    samples = sink["server_samples"]
+    ticks = [row["tick"] for row in samples]
+    assert ticks == list(range(ticks[0], ticks[-1] + 1)), "every second has its row"
+    answered = [row for row in samples if row["questions"] is not None]
+    assert {row["incarnation"] for row in answered} == {0, 1}
+    assert any(row["questions"] is None for row in samples), "the gap is to be seen"
+    first = next(row for row in answered if row["incarnation"] == 1)
+    assert first["questions"] < answered[0]["questions"]
+    for incarnation in (0, 1):
+        values = [row["questions"] for row in answered if row["incarnation"] == incarnation]
+        assert values == sorted(values)
+    begun = {row["name"] for row in sink["server_counters"] if (row["tick"], row["incarnation"]) == (first["tick"], 1)}
+    before = {row["name"] for row in sink["server_counters"] if row["tick"] == answered[0]["tick"]}
+    assert len(begun) > 400 and begun >= {name for name in before if name.startswith("Com_")}
+
+
+def restart(booted: Booted, command: Any) -> None:
+    """The same server on the same data directory and socket."""
+    (booted.box.directory / "init.sql").write_text("")
+    booted.box.process = subprocess.Popen(command, env=booted.box._environment(), cwd=booted.box.directory)
+    booted.box._wait_until_it_answers(booted.address)
+
+
+def test_a_late_answer_belongs_to_the_second_in_which_it_came(booted: Booted, tmp_path: Path) -> None:
+    sink = Sink()
+    watched = scene(tmp_path, booted.address.arguments(), booted.pid)
+    with Capture(watched, sink, [ServerCounters]) as capture:
+        time.sleep(1.5)
+        pid = booted.pid()
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(3)
+        os.kill(pid, signal.SIGCONT)
+        time.sleep(1)
+    samples = sink["server_samples"]
+    ticks = [row["tick"] for row in samples]
+    assert ticks == list(range(1, ticks[-1] + 1))
+    assert [row["tick"] for row in samples if row["questions"] is None] == [2, 3]
+    assert {row["incarnation"] for row in samples} == {0}
+    assert "no answer in 2 s" in capture.null_reasons()["server_samples.questions"]
+
+
+@pytest.mark.parametrize("grants", ["", "PROCESS"])
+def test_without_privileges_it_is_null_with_a_reason(grants: str, booted: Booted, tmp_path: Path) -> None:
+    with connect(booted.address.arguments()) as connection:
+        rows(connection, "CREATE USER low@localhost IDENTIFIED BY 'pw'")
+        if grants:
+            rows(connection, f"GRANT {grants} ON *.* TO low@localhost")
+    address = {**booted.address.arguments(), "user": "low", "password": "pw"}
+    sink = Sink()
+    with Capture(scene(tmp_path, address), sink, [ServerCounters]) as capture:
+        time.sleep(1.3)
+    row = sink["server_samples"][-1]
+    reasons = capture.null_reasons()
+    assert row["questions"] > 0 and "server_samples.questions" not in reasons
+    nulls = {figure.column for figure in FIGURES if row[figure.column] is None}
+    assert {f"server_samples.{column}" for column in nulls} == set(reasons)
+    assert row["pages_flushed_adaptive"] is None
+    reason = reasons["server_samples.pages_flushed_adaptive"]
+    if grants:
+        assert reason.startswith("access denied: metric buffer_flush_adaptive_total_pages is off, and innodb_monitor")
+        assert any(row["source"] == "metric" for row in sink["server_counters"])
+    else:
+        assert reason.startswith("access denied: INNODB_METRICS: ") and "PROCESS" in reason
+        assert not any(row["source"] == "metric" for row in sink["server_counters"])
+    assert any("columns of server_samples are NULL: access denied" in warning for warning in capture.warnings())
+    (report,) = capture.reports()
+    assert report.reason is None and report.samples >= 1
+    value, reason_of_one = history_list_length(address)
+    assert (value is None) == (row["history_list_length"] is None)
+    assert reason_of_one is None or "denied" in reason_of_one
+
+
+def test_raw_rows_are_the_answer(booted: Booted) -> None:
+    with connect(booted.address.arguments()) as connection:
+        long = "x" * 70_000
+        query = f"SELECT 'a', '{long}' UNION ALL SELECT 'b', NULL UNION ALL SELECT 'c', REPEAT('y', 300)"
+        answer = [name_and_value(row) for row in raw_rows(connection, query)]
+        assert answer == [("a", long.encode()), ("b", b""), ("c", b"y" * 300)]
+        with pytest.raises(pymysql.err.ProgrammingError, match="nowhere"):
+            raw_rows(connection, "SELECT * FROM nowhere.at_all")
+        assert raw_rows(connection, "SELECT 'a', 'b' FROM dual WHERE 1 = 0") == []
+        assert rows(connection, "SELECT 1") == [(1,)], "the connection is as good as before"
+
+
+def test_a_tick_costs_little(booted: Booted, tmp_path: Path) -> None:
+    watched = scene(tmp_path, booted.address.arguments(), booted.pid)
+    collector = ServerCounters(watched, Sink())
+    collector.sample(1, clock(watched))
+    begun = time.thread_time()
+    for tick in range(2, 22):
+        sampled(collector, tick)
+    assert (time.thread_time() - begun) / 20 < 0.01
+    collector.close()

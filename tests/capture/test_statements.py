@@ -1,0 +1,119 @@
+"""INNODB STATUS and the process list: what they keep, and that no password is in it."""
+
+import threading
+import time
+from pathlib import Path
+
+import pymysql
+import pytest
+
+from ibench_lib.capture import secrets
+from ibench_lib.capture.connection import connect, rows
+from ibench_lib.capture.innodb_status import InnodbStatus
+from ibench_lib.capture.options import CaptureOptions
+from ibench_lib.capture.processlist import Processlist
+from ibench_lib.capture.session import Capture, collectors
+from tests.capture.scenes import Booted, Sink, clock, scene
+
+CANARY = "c4n4ry" * 4
+
+
+def test_a_statement_that_may_hold_a_password_is_not_kept() -> None:
+    for text in ("CREATE USER a IDENTIFIED BY 'x'", "set Password = 'x'", "CHANGE MASTER TO MASTER_PASSWORD='x'"):
+        assert secrets.statement(text) == secrets.NOT_KEPT
+    assert secrets.statement("SELECT 1") == "SELECT 1"
+
+
+def test_a_report_loses_such_a_statement_to_its_last_line_and_nothing_else() -> None:
+    text = "A\n---TRANSACTION 1\nSET PASSWORD\n= 'secret'\n---TRANSACTION 2\nSELECT 1\n-----\nEND"
+    expected = f"A\n---TRANSACTION 1\n{secrets.NOT_KEPT}\n---TRANSACTION 2\nSELECT 1\n-----\nEND"
+    assert secrets.report(text) == expected
+    assert secrets.report("A\nB") == "A\nB"
+
+
+def test_the_status_of_innodb_is_kept_as_it_is(booted: Booted, tmp_path: Path) -> None:
+    sink, watched = Sink(), scene(tmp_path, booted.address.arguments())
+    collector = InnodbStatus(watched, sink)
+    collector.open()
+    collector.sample(30, clock(watched))
+    collector.close()
+    (row,) = sink["innodb_status"]
+    assert row["tick"] == 30 and "\nLOG\n" in row["text"] and "END OF INNODB MONITOR OUTPUT" in row["text"]
+
+
+def test_the_process_list_has_the_others_and_their_statements_cut(booted: Booted, tmp_path: Path) -> None:
+    address = booted.address.arguments()
+    sink, watched = Sink(), scene(tmp_path, address)
+    collector = Processlist(watched, sink)
+    long = "SELECT SLEEP(2), '" + "x" * 3000 + "'"
+    other = pymysql.connect(**address)
+    busy = threading.Thread(target=lambda: rows(other, long))
+    busy.start()
+    time.sleep(0.5)
+    collector.sample(20, clock(watched))
+    busy.join()
+    working = [row for row in sink["processlist"] if row["command"] == "Query"]
+    assert [row["info"] for row in working] == [long[:1000]]
+    assert collector._link.id() not in {row["id"] for row in sink["processlist"]}
+    assert "processlist" not in collector.null_reasons
+    collector.close()
+    other.close()
+
+
+def test_without_process_there_is_no_status_and_the_list_says_that_it_is_not_whole(
+    booted: Booted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(InnodbStatus, "every_s", 1)
+    monkeypatch.setattr(Processlist, "every_s", 1)
+    with connect(booted.address.arguments()) as connection:
+        rows(connection, "CREATE USER low@localhost IDENTIFIED BY 'pw'")
+    address = {**booted.address.arguments(), "user": "low", "password": "pw"}
+    with Capture(scene(tmp_path, address), Sink(), [InnodbStatus, Processlist]) as capture:
+        time.sleep(1.5)
+    reasons = capture.null_reasons()
+    assert reasons["innodb_status"].startswith("access denied: SHOW ENGINE INNODB STATUS")
+    assert "PROCESS" in reasons["innodb_status"]
+    assert reasons["processlist"] == "access denied: without PROCESS it lists this user's connections only"
+    processlist = next(report for report in capture.reports() if report.name == "processlist")
+    assert processlist.reason is None
+
+
+def test_nothing_that_any_collector_emits_holds_a_password(
+    booted: Booted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = [kind for name, kind in collectors().items() if name != "profile"]
+    for kind in kinds:
+        monkeypatch.setattr(kind, "every_s", 1)
+    root = booted.address.arguments()
+    with connect(root) as connection:
+        rows(connection, f"CREATE USER boss@localhost IDENTIFIED BY '{CANARY}'")
+        rows(connection, "GRANT ALL ON *.* TO boss@localhost")
+        rows(connection, "CREATE DATABASE d")
+        rows(connection, "CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(100)) ENGINE=InnoDB")
+        rows(connection, "INSERT INTO d.t VALUES (1, '')")
+    address = {**root, "user": "boss", "password": CANARY}
+    sink, other = Sink(), pymysql.connect(**address, autocommit=True)
+    # The literal is what a client might log; the server hands out the text of a statement as long as it runs.
+    statement = f"UPDATE d.t SET b = CONCAT(SLEEP(3), 'IDENTIFIED\nBY {CANARY}')"
+    busy = threading.Thread(target=lambda: rows(other, statement))
+    datadir = booted.box.datadir
+    options = CaptureOptions(waits=True)
+    watched = scene(tmp_path, address, booted.pid, datadir, options, tmpdir=booted.box.tmpdir)
+    with Capture(watched, sink, kinds) as capture:
+        busy.start()
+        time.sleep(2.5)
+        capture.step_ended(0, "l.i0")
+        busy.join()
+    other.close()
+    said = repr((sink.rows, capture.null_reasons(), capture.warnings(), capture.reports()))
+    assert CANARY not in said
+    assert secrets.NOT_KEPT in {row["info"] for row in sink["processlist"]}
+    assert any(secrets.NOT_KEPT in row["text"] for row in sink["innodb_status"])
+    emitted = {"server_samples", "innodb_status", "processlist", "host_samples", "process_samples", "sizes"}
+    assert emitted <= set(sink.rows)
+    # A wrong password is in no message either.
+    with Capture(scene(tmp_path, {**address, "password": CANARY + "x"}), sink, kinds) as capture:
+        time.sleep(1.2)
+        capture.step_ended(0, "l.i0")
+    assert "denied" in repr(capture.null_reasons())
+    assert CANARY not in repr((capture.null_reasons(), capture.warnings(), capture.reports()))
