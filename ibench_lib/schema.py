@@ -73,10 +73,11 @@ class Table:
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:
-        """The Arrow schema, with unit and documentation as field metadata and the version as schema metadata."""
-        fields = [
-            pa.field(c.name, c.type, nullable=c.nullable, metadata={"unit": c.unit, "doc": c.doc}) for c in self.columns
-        ]
+        """The Arrow schema, with the unit as field metadata and the version as schema metadata.
+
+        What a column means is in docs/schema.md: in every file it would be larger than most tables of a short run.
+        """
+        fields = [pa.field(c.name, c.type, nullable=c.nullable, metadata={"unit": c.unit}) for c in self.columns]
         version = f"{SCHEMA_VERSION}.{SCHEMA_MINOR}"
         return pa.schema(fields, metadata={"ibench_table": self.name, "ibench_schema_version": version})
 
