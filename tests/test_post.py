@@ -1,10 +1,13 @@
 """A post from YAML to a real browser: offline, complete, inert, readable on a phone, never half replaced."""
 
+import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +23,7 @@ from ibench_lib.lake import reader
 from ibench_lib.page import prose
 from ibench_lib.paths import Workspace
 from ibench_lib.post import build_post, notebook_parameters
-from tests.synthetic import Run, three_configurations, write_runs
+from tests.synthetic import Run, begin_run, end_run, manifest_of, three_configurations, write_runs
 
 ROOT = Path(__file__).resolve().parent.parent
 HOSTILE = "<script>window.hit=1</script>\"><img src=x onerror='window.hit=1'></title>{{ 1 }} ${1} %{y}"
@@ -354,6 +357,35 @@ def test_a_damaged_file_does_not_stop_the_post(place: Workspace) -> None:
     assert len(reader.sql(reader.lake(place), "SELECT * FROM problems")) == 1
     text = build_post(params_file(place), place).read_text()
     assert "ops.parquet" in text and lagging.run_id in text
+
+
+def test_f34_a_post_built_while_a_run_is_live_shows_one_moment_of_it_and_says_running(place: Workspace) -> None:
+    live = Run("live", status="running", minute=1, steps=("l.i0", "l.x", "l.i1"), l_i1_s=2)
+    write_runs(place, Run())
+    writer = begin_run(place, live, sealed=("l.i0", "l.x"))
+    stop = threading.Event()
+
+    def go_on() -> None:  # seconds come in and steps are sealed all the time that the post is built
+        for second in itertools.count():
+            if stop.wait(0.005):
+                return
+            writer.append("server_samples", t_s=100.0 + second, history_list_length=second)
+            if second % 50 == 49:
+                writer.seal_step(manifest_of(live))
+
+    going = threading.Thread(target=go_on)
+    going.start()
+    try:
+        page = build_post(params_file(place), place)
+    finally:
+        stop.set()
+        going.join()
+    end_run(writer, live)
+    text = page.read_text()
+    rows = re.findall(r"<tr>.*?</tr>", text, re.DOTALL)
+    mine = [re.sub(r"<[^>]+>", " ", row) for row in rows if "system.live" in row]
+    assert any(re.search(r"2,?000\b", row) and "running" in row for row in mine), mine
+    assert not any("complete" in row and live.run_id in row for row in mine), "nothing calls it complete"
 
 
 def test_values_reach_the_kernel_as_data(place: Workspace) -> None:
