@@ -15,7 +15,7 @@ equal width, so a bin is at most 1/64 of its value wide and its midpoint within 
 of bin b is 2^(b // 64) * (1 + (b % 64) / 64) microseconds. 256 us, 1, 4, 16, 64 and 256 ms are edges exactly; the edge
 next to 1 s is 0.999424 s. Bins and counts are two lists of equal length, only bins with a count.
 
-Resolution. A sealed run keeps response times beside a histogram in whole microseconds, and the CPU seconds of one second
+Resolution. A sealed run keeps response times beside a histogram in whole microseconds, and CPU seconds of one second
 in steps of 2^-14 s: finer digits are noise that cannot be compressed.
 """
 
