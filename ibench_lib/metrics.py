@@ -48,6 +48,22 @@ _ALL = (
     Metric("fairness_diff_s", "diff", "s", "lower", ".1f", "slowest client's duration minus the fastest's"),
     Metric("fairness_pct", "pct", "%", "lower", ".1f", "100 * diff / the fastest client's duration"),
     Metric("ccpupq", "client CPU/op", "us", "lower", ".1f", "client CPU microseconds per operation, all clients"),
+    Metric("cpupq", "CPU/op", "us", "lower", ".1f", "CPU microseconds of the host per operation, user and system"),
+    Metric("scpupq", "server CPU/op", "us", "lower", ".1f", "CPU microseconds of the server's process per operation"),
+    Metric("rps", "reads/s", "reads/s", "neither", ",.0f", "storage reads a second of the data device"),
+    Metric("wps", "writes/s", "writes/s", "neither", ",.0f", "storage writes a second of the data device"),
+    Metric("rmbps", "MB read/s", "MB/s", "neither", ",.1f", "MB (of 1024 KB) read a second from the data device"),
+    Metric("wmbps", "MB written/s", "MB/s", "neither", ",.1f", "MB (of 1024 KB) written a second to the data device"),
+    Metric("rpq", "reads/op", "reads", "lower", ".3f", "storage reads per operation"),
+    Metric("rkbpq", "KB read/op", "KB", "lower", ".3f", "KB read from storage per operation"),
+    Metric("wpi", "writes/insert", "writes", "lower", ".3f", "storage writes per inserted row"),
+    Metric("wkbpi", "KB written/insert", "KB", "lower", ".3f", "KB written to storage per inserted row"),
+    Metric("csps", "context switches/s", "switches/s", "neither", ",.0f", "context switches of the host a second"),
+    Metric("cpups", "CPU", "%", "neither", ".1f", "user and system CPU of the host; 100 is all of it"),
+    Metric("cspq", "context switches/op", "switches", "lower", ".3f", "context switches of the host per operation"),
+    Metric("rss", "server memory", "GiB", "lower", ".2f", "peak resident size of the server in the step"),
+    Metric("dbgb1", "database size", "GiB", "lower", ".2f", "files of the benchmark's database at the step's end"),
+    Metric("dbgb2", "datadir size", "GiB", "lower", ".2f", "the whole data directory at the step's end"),
 )
 
 METRICS: dict[str, Metric] = {m.name: m for m in _ALL}

@@ -14,6 +14,9 @@ Latency histograms. Response times are counted in log-linear bins: each power of
 equal width, so a bin is at most 1/64 of its value wide and its midpoint within 0.8 % of any value in it. The lower edge
 of bin b is 2^(b // 64) * (1 + (b % 64) / 64) microseconds. 256 us, 1, 4, 16, 64 and 256 ms are edges exactly; the edge
 next to 1 s is 0.999424 s. Bins and counts are two lists of equal length, only bins with a count.
+
+Resolution. A sealed run keeps response times beside a histogram in whole microseconds, and CPU seconds of one second
+in steps of 2^-14 s: finer digits are noise that cannot be compressed.
 """
 
 from __future__ import annotations
@@ -33,12 +36,19 @@ SCHEMA_MINOR = 1
 
 HISTOGRAM_BINS_PER_OCTAVE = 64
 
+WHOLE_US = 1.0
+"""Resolution of the response times beside a histogram: the microsecond."""
+
+CPU_S = 2.0**-14
+"""Resolution of CPU seconds within one second: 61 us, a power of two so that a double holds it in few bits."""
+
 
 @dataclass(frozen=True)
 class Column:
     """One column: Arrow type, unit ('' for counts and names), one sentence, and whether it may be NULL.
 
-    `since` is the minor version that brought it; runs of an older one have NULL there.
+    `since` is the minor version that brought it; runs of an older one have NULL there. A sealed file keeps multiples of
+    `resolution`, where there is one.
     """
 
     name: str
@@ -47,6 +57,7 @@ class Column:
     doc: str
     nullable: bool = False
     since: int = 0
+    resolution: float | None = None
 
 
 @dataclass(frozen=True)
@@ -176,15 +187,29 @@ OPS = Table(
         Column("errors", pa.int64(), "", "operations answered with an error"),
         Column("retries", pa.int64(), "", "repeats after 1213 or 1205"),
         Column("unknown", pa.int64(), "", "operations in flight when the connection was lost"),
-        Column("service_sum_us", pa.float64(), "us", "sum of service times (sent to answered)"),
-        Column("service_max_us", pa.float64(), "us", "largest service time; NULL when nothing was answered", True),
+        Column("service_sum_us", pa.float64(), "us", "sum of service times (sent to answered)", resolution=WHOLE_US),
+        Column(
+            "service_max_us",
+            pa.float64(),
+            "us",
+            "largest service time; NULL when nothing was answered",
+            True,
+            resolution=WHOLE_US,
+        ),
         Column("service_bins", _BINS, "", "bins of the service time histogram"),
         Column("service_counts", _COUNTS, "", "answers in each of them"),
-        Column("intended_max_us", pa.float64(), "us", "largest intended time (due to answered); NULL unpaced", True),
+        Column(
+            "intended_max_us",
+            pa.float64(),
+            "us",
+            "largest intended time (due to answered); NULL unpaced",
+            True,
+            resolution=WHOLE_US,
+        ),
         Column("intended_bins", _BINS, "", "bins of the intended time histogram; NULL unpaced", True),
         Column("intended_counts", _COUNTS, "", "answers in each of them; NULL unpaced", True),
-        Column("cpu_user_s", pa.float64(), "s", "user CPU of the worker's process in this second", True, 1),
-        Column("cpu_system_s", pa.float64(), "s", "system CPU of the worker's process in this second", True, 1),
+        Column("cpu_user_s", pa.float64(), "s", "user CPU of the worker's process in this second", True, 1, CPU_S),
+        Column("cpu_system_s", pa.float64(), "s", "system CPU of the worker's process in this second", True, 1, CPU_S),
     ),
 )
 
@@ -201,7 +226,9 @@ RESPONSE_TIMES = Table(
         Column("operation", pa.string(), "", "insert, delete, range_query, point_query or create_index"),
         Column("timing", pa.string(), "", "service (sent to answered) or intended (due to answered, paced only)"),
         Column("responses", pa.int64(), "", "answers in the histogram"),
-        Column("max_us", pa.float64(), "us", "largest response time; NULL when nothing was answered", True),
+        Column(
+            "max_us", pa.float64(), "us", "largest response time; NULL when nothing was answered", True, 0, WHOLE_US
+        ),
         Column("bins", _BINS, "", "bins of the histogram"),
         Column("counts", pa.list_(pa.field("element", pa.uint64(), nullable=False)), "", "answers in each of them"),
     ),

@@ -4,29 +4,84 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ibench_lib.schema import RESPONSE_TIMES
+from ibench_lib.schema import OPS, RESPONSE_TIMES
+
+_BATCH_ROWS = 65_536
+
+Numbers = np.ndarray[Any, np.dtype[Any]]
 
 
 def response_times(ops: pa.Table) -> pa.Table:
-    """The rows of `response_times` for rows of `ops`: histograms of all seconds added up, largest response times."""
-    merged: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in ops.to_pylist():
-        for timing in ("service", "intended"):
-            bins, counts, largest = row[f"{timing}_bins"], row[f"{timing}_counts"], row[f"{timing}_max_us"]
-            if bins is None:
-                continue
-            where = {name: row[name] for name in ("run_id", "step_id", "step", "client", "worker", "operation")}
-            found = merged.setdefault((*where.values(), timing), {**where, "timing": timing, "n": {}, "max_us": None})
-            for number, count in zip(bins, counts, strict=True):
-                found["n"][number] = found["n"].get(number, 0) + count
-            if largest is not None:
-                found["max_us"] = max(largest, found["max_us"] or 0.0)
-    rows = []
-    for row in merged.values():
-        n = row.pop("n")
-        bins = sorted(n)
-        counts = [n[number] for number in bins]
-        rows.append({**row, "responses": sum(counts), "bins": bins, "counts": counts})
-    return pa.Table.from_pylist(rows, schema=RESPONSE_TIMES.arrow_schema)
+    """Table `response_times` of the rows of `ops`: all seconds of each worker, operation and timing together.
+
+    A worker without an answer has a row with empty lists; one that is not paced has none with timing `intended`. Bins
+    are summed batch by batch, so that memory follows the number of workers, not of seconds.
+    """
+    groups, firsts = _groups(ops)
+    found = [
+        _rolled_up(ops, timing, groups, firsts)
+        for timing in ("intended", "service")
+        if ops.column(f"{timing}_bins").null_count < ops.num_rows
+    ]
+    rows = pa.concat_tables([RESPONSE_TIMES.arrow_schema.empty_table(), *found])
+    return rows.sort_by([(name, "ascending") for name in RESPONSE_TIMES.key])
+
+
+def _groups(ops: pa.Table) -> tuple[Numbers, Numbers]:
+    """(group of each row, first row of each group): a group is what the key of `ops` says without the second."""
+    code = np.zeros(ops.num_rows, np.int64)
+    for name in OPS.key[:-1]:
+        _, values = np.unique(_values(ops.column(name).combine_chunks()), return_inverse=True)
+        code = np.unique(code, return_inverse=True)[1] * (values.max(initial=0) + 1) + values
+    _, firsts, groups = np.unique(code, return_index=True, return_inverse=True)
+    return groups, firsts
+
+
+def _values(column: pa.Array) -> Numbers:
+    if pa.types.is_string(column.type):
+        column = column.dictionary_encode().indices
+    values: Numbers = column.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _rolled_up(ops: pa.Table, timing: str, groups: Numbers, firsts: Numbers) -> pa.Table:
+    names = [f"{timing}_bins", f"{timing}_counts", f"{timing}_max_us"]
+    timed = np.zeros(len(firsts), bool)
+    largest = np.full(len(firsts), np.nan)
+    # int64 holds what float64, the type of bincount's weights, would round.
+    counts = np.zeros((len(firsts), _bins(ops.column(names[0]))), np.int64)
+    start = 0
+    for batch in ops.select(names).to_batches(max_chunksize=_BATCH_ROWS):
+        here = groups[start : start + batch.num_rows]
+        start += batch.num_rows
+        bins, answers, max_us = batch.columns
+        timed[here[bins.is_valid().to_numpy(zero_copy_only=False)]] = True
+        np.fmax.at(largest, here, max_us.to_numpy(zero_copy_only=False))
+        lengths = pc.fill_null(pc.list_value_length(bins), 0).to_numpy(zero_copy_only=False)
+        flat = np.repeat(here, lengths) * counts.shape[1] + bins.flatten().to_numpy()
+        weights = answers.flatten().to_numpy()
+        counts += np.bincount(flat, weights, counts.size).astype(np.int64).reshape(counts.shape)
+    keep = np.flatnonzero(timed)
+    counts, rows = counts[keep], ops.take(pa.array(firsts[keep]))
+    row, used = np.nonzero(counts)
+    offsets = pa.array(np.searchsorted(row, np.arange(len(keep) + 1)), pa.int32())
+    max_us = largest[keep]
+    columns = {
+        **{name: rows.column(name) for name in ("run_id", "step_id", "step", "client", "worker", "operation")},
+        "timing": pa.array([timing] * len(keep), pa.string()),
+        "responses": pa.array(counts.sum(axis=1), pa.int64()),
+        "max_us": pa.array(max_us, mask=np.isnan(max_us)),
+        "bins": pa.ListArray.from_arrays(offsets, pa.array(used, pa.uint16())),
+        "counts": pa.ListArray.from_arrays(offsets, pa.array(counts[row, used], pa.uint64())),
+    }
+    return pa.table(columns).cast(RESPONSE_TIMES.arrow_schema)
+
+
+def _bins(column: pa.ChunkedArray) -> int:
+    """One more than the highest bin."""
+    highest = [pc.max(chunk.flatten()).as_py() for chunk in column.chunks]
+    return 1 + max((number for number in highest if number is not None), default=0)

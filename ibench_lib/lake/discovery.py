@@ -25,14 +25,17 @@ _ATTEMPTS = 5
 
 @dataclass
 class Sources:
-    """Where the rows of one table come from: files of sealed runs, by path or address, rows of runs that are not.
+    """Where the rows of one table come from: files of sealed runs, by path or address, rows of runs that are not."""
 
-    `columns` are those that at least one of the files has.
-    """
-
-    files: list[str] = field(default_factory=list)
-    columns: set[str] = field(default_factory=set)
+    files: list[tuple[str, pa.Schema]] = field(default_factory=list)
     live: list[pa.Table] = field(default_factory=list)
+
+    def alike(self) -> list[tuple[set[str], list[str]]]:
+        """The files by what columns of what types they have: (names of the columns, files)."""
+        groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
+        for file, schema in self.files:
+            groups.setdefault(tuple((column.name, str(column.type)) for column in schema), []).append(file)
+        return [({name for name, _ in columns}, files) for columns, files in groups.items()]
 
 
 @dataclass
@@ -46,8 +49,7 @@ class Found:
     def add(self, table: Table, file: str, schema: pa.Schema) -> None:
         """Add a file of a sealed run. Raises ValueError when a column is not of the declared type."""
         check_columns(schema, table)
-        self.sources[table.name].files.append(file)
-        self.sources[table.name].columns |= set(schema.names)
+        self.sources[table.name].files.append((file, schema))
 
     def problem(self, run_id: str, file: str | None, what: str) -> None:
         self.problems.append({"run_id": run_id, "file": file, "problem": what})

@@ -98,19 +98,28 @@ def sql(connection: duckdb.DuckDBPyConnection, text: str) -> pl.DataFrame:
 
 
 def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, source: Sources) -> None:
-    """A view with exactly the declared columns and types, whatever the files have."""
+    """A view with exactly the declared columns and types, whatever the files have.
+
+    Files with the same columns are read together: to unite columns by name DuckDB would open every file whenever the
+    view is bound. That a row's run is the one whose directory holds it is true of every row; said in the view, it lets
+    DuckDB leave out the files of other runs under `WHERE run_id = ...`, and a join skip their row groups.
+    """
     base = f"live_{table.name}"
     # Nullable throughout: a file of an older schema lacks columns.
     schema = pa.schema([pa.field(column.name, column.type) for column in table.columns])
     live = pa.concat_tables([schema.empty_table(), *source.live], promote_options="permissive").select(schema.names)
     _create_table(connection, base, live.cast(schema))
-    text = f"SELECT * FROM {base}"
-    if source.files:
-        paths = ", ".join(_quoted(_literal_path(path)) for path in source.files)
-        columns = ", ".join(f'"{column.name}"' for column in table.columns if column.name in source.columns)
-        text += f" UNION ALL BY NAME SELECT {columns} FROM read_parquet([{paths}], union_by_name = true)"
+    parts = [f"SELECT * FROM {base}"]
+    for names, paths in source.alike():
+        columns = ", ".join(f'"{column.name}"' for column in table.columns if column.name in names)
+        listed = ", ".join(_quoted(_literal_path(path)) for path in paths)
+        parts.append(
+            f"SELECT {columns} FROM read_parquet([{listed}], filename = true)"
+            " WHERE run_id = split_part(filename, '/', -2)"
+        )
     types = dict(connection.sql(f"SELECT column_name, column_type FROM (DESCRIBE {base})").fetchall())
     casts = ", ".join(f'"{name}"::{types[name]} AS "{name}"' for name in schema.names)
+    text = " UNION ALL BY NAME ".join(parts)
     connection.execute(f'CREATE VIEW "{table.name}" AS SELECT {casts} FROM ({text})')
 
 

@@ -5,43 +5,49 @@
 -- $experiment: name of the experiment
 -- $setups: names of the setups to show; an empty list means all
 -- $steps: names of the steps to show; an empty list means all
-WITH answered AS (
+WITH chosen AS (
+    SELECT * FROM run_steps
+    WHERE experiment = $experiment
+      AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
+      AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
+), wrote AS (
+    -- One row per second of a worker's operation: to count the rows is to count the seconds.
+    SELECT run_id, step_id, worker, max(seconds) AS seconds, sum(ops) AS ops
+    FROM (
+        SELECT run_id, step_id, worker, operation, count(*) AS seconds, sum(ops) AS ops
+        FROM ops SEMI JOIN chosen USING (run_id, step_id) GROUP BY ALL
+    ) GROUP BY ALL
+), worked AS (
+    SELECT
+        w.run_id, w.step_id, w.errors, w.unknown,
+        greatest(floor(w.end_s - w.start_s)::BIGINT - coalesce(o.seconds, 0), 0) AS silent,
+        abs(w.ops - coalesce(o.ops, 0)) AS uncounted
+    FROM workers w SEMI JOIN chosen USING (run_id, step_id) LEFT JOIN wrote o USING (run_id, step_id, worker)
+), answered AS (
     SELECT s.run_id, s.step_id, x.t_s
-    FROM steps s JOIN server_samples x ON x.run_id = s.run_id AND x.t_s > s.start_s AND x.t_s < s.end_s
+    FROM chosen s JOIN server_samples x ON x.run_id = s.run_id AND x.t_s > s.start_s AND x.t_s < s.end_s
     WHERE x.history_list_length IS NOT NULL
     UNION ALL
-    SELECT run_id, step_id, unnest([start_s, end_s]) FROM steps
+    SELECT run_id, step_id, unnest([start_s, end_s]) FROM chosen WHERE start_s IS NOT NULL
 ), pauses AS (
     SELECT run_id, step_id, t_s - lag(t_s) OVER (PARTITION BY run_id, step_id ORDER BY t_s) AS pause_s FROM answered
 ), found AS (
     SELECT run_id, step_id, 'step ' || step_status AS problem, NULL::BIGINT AS amount
-    FROM run_steps WHERE step_status <> 'complete'
-    UNION ALL
-    SELECT w.run_id, w.step_id, 'seconds without a row of a worker',
-           sum(greatest(floor(w.end_s - w.start_s)::BIGINT - coalesce(o.seconds, 0), 0))::BIGINT
-    FROM workers w
-    LEFT JOIN (
-        SELECT run_id, step_id, worker, count(DISTINCT second) AS seconds FROM ops GROUP BY ALL
-    ) o USING (run_id, step_id, worker)
-    GROUP BY w.run_id, w.step_id
+    FROM chosen WHERE step_status <> 'complete'
     UNION ALL
     SELECT run_id, step_id, 'seconds without a history list sample', sum(greatest(round(pause_s)::BIGINT - 1, 0))::BIGINT
     FROM pauses GROUP BY run_id, step_id
     UNION ALL
-    SELECT w.run_id, w.step_id, 'operations that the seconds and the totals count differently',
-           sum(abs(w.ops - coalesce(o.ops, 0)))::BIGINT
-    FROM workers w
-    LEFT JOIN (SELECT run_id, step_id, worker, sum(ops) AS ops FROM ops GROUP BY ALL) o USING (run_id, step_id, worker)
-    GROUP BY w.run_id, w.step_id
+    SELECT run_id, step_id, 'seconds without a row of a worker', sum(silent)::BIGINT FROM worked GROUP BY ALL
     UNION ALL
-    SELECT run_id, step_id, 'operations with an error', sum(errors)::BIGINT FROM workers GROUP BY ALL
+    SELECT run_id, step_id, 'operations that the seconds and the totals count differently', sum(uncounted)::BIGINT
+    FROM worked GROUP BY ALL
     UNION ALL
-    SELECT run_id, step_id, 'operations with unknown outcome', sum(unknown)::BIGINT FROM workers GROUP BY ALL
+    SELECT run_id, step_id, 'operations with an error', sum(errors)::BIGINT FROM worked GROUP BY ALL
+    UNION ALL
+    SELECT run_id, step_id, 'operations with unknown outcome', sum(unknown)::BIGINT FROM worked GROUP BY ALL
 )
 SELECT setup, dbms, dbms_position, repeat, run_id, step_id, step, problem, amount
-FROM run_steps JOIN found USING (run_id, step_id)
-WHERE experiment = $experiment
-  AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
-  AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
-  AND (amount IS NULL OR amount > 0)
+FROM chosen JOIN found USING (run_id, step_id)
+WHERE amount IS NULL OR amount > 0
 ORDER BY setup, dbms_position, repeat, step_id, problem

@@ -7,24 +7,47 @@
 -- $setups: names of the setups to show; an empty list means all
 -- $points: how many points a series may have at most
 -- $steps: names of the steps to show; an empty list means all
-WITH seconds AS (
-    SELECT
-        s.*, x.operation, x.client, x.second, x.rate, x.max_response_s,
-        ceil((max(x.second) OVER (PARTITION BY s.run_id, s.step_id) + 1) / $points)::BIGINT AS bucket_s
-    FROM run_steps s JOIN step_seconds x USING (run_id, step_id)
-    WHERE x.operation IN ('insert', 'delete', 'query')
-), bucketed AS (
-    SELECT
-        setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, operation, client, bucket_s,
-        second // bucket_s * bucket_s AS t_s,
-        min(rate) AS rate_min, avg(rate) AS rate_mean, max(rate) AS rate_max,
-        max(max_response_s) AS max_response_s
-    FROM seconds
+WITH chosen AS (
+    SELECT * FROM run_steps
     WHERE experiment = $experiment
       AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
       AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
+), numbered AS (
+    -- Numbers in place of names: a series has thousands of rows, and they are grouped and sorted.
+    SELECT
+        run_id, step_id, duration_s, dense_rank() OVER (ORDER BY step_id, setup) AS panel,
+        row_number() OVER (ORDER BY step_id, setup, dbms_position, repeat) AS line
+    FROM chosen
+), answered AS (
+    SELECT
+        n.line, n.panel, n.duration_s, o.client, o.second, o.service_max_us,
+        CASE o.operation WHEN 'insert' THEN 1 WHEN 'delete' THEN 2 ELSE 3 END AS operation,
+        CASE WHEN o.operation IN ('insert', 'delete') THEN o."rows" ELSE o.ops END AS amount
+    FROM ops o JOIN numbered n USING (run_id, step_id)
+    WHERE o.operation IN ('insert', 'delete', 'range_query', 'point_query')
+), clients AS (
+    SELECT line, panel, duration_s, operation, client, second,
+        sum(amount)::DOUBLE AS amount, max(service_max_us) AS max_us
+    FROM answered GROUP BY ALL
+), seconds AS (
+    FROM clients
+    UNION ALL
+    SELECT line, panel, duration_s, operation, 0, second, sum(amount), max(max_us) FROM clients GROUP BY ALL
+), lengths AS (
+    SELECT line, ceil((max(second) + 1) / $points)::BIGINT AS bucket_s FROM clients GROUP BY line
+), bucketed AS (
+    SELECT
+        line, panel, operation, client, bucket_s, second // bucket_s * bucket_s AS t_s,
+        min(amount) FILTER (second + 1 <= duration_s) AS rate_min,
+        avg(amount) FILTER (second + 1 <= duration_s) AS rate_mean,
+        max(amount) FILTER (second + 1 <= duration_s) AS rate_max,
+        max(max_us) / 1e6 AS max_response_s
+    FROM seconds JOIN lengths USING (line)
     GROUP BY ALL
 )
-SELECT * FROM bucketed
-ORDER BY step_id, setup, list_position(['insert', 'delete', 'query'], operation), dbms_position, repeat,
-         client NULLS FIRST, t_s
+SELECT
+    c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status,
+    ['insert', 'delete', 'query'][b.operation] AS operation, nullif(b.client, 0) AS client, b.bucket_s, b.t_s,
+    b.rate_min, b.rate_mean, b.rate_max, b.max_response_s
+FROM bucketed b JOIN numbered n USING (line) JOIN chosen c USING (run_id, step_id)
+ORDER BY b.panel, b.operation, b.line, b.client, b.t_s

@@ -6,12 +6,17 @@
 -- $setups: names of the setups to show; an empty list means all
 -- $points: how many points a series may have at most
 -- $steps: names of the steps to show; an empty list means all
-WITH sampled AS (
+WITH chosen AS (
+    SELECT * FROM run_steps
+    WHERE experiment = $experiment
+      AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
+      AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
+), sampled AS (
     SELECT
         s.*, x.t_s - s.start_s AS t_s, x.history_list_length AS hll,
         row_number() OVER (PARTITION BY s.run_id, s.step_id ORDER BY x.t_s) - 1 AS position,
         count(*) OVER (PARTITION BY s.run_id, s.step_id) AS samples
-    FROM run_steps s
+    FROM chosen s
     JOIN server_samples x ON x.run_id = s.run_id AND x.t_s >= s.start_s AND x.t_s <= s.end_s
 ), bucketed AS (
     SELECT *, ceil(samples / $points)::BIGINT AS bucket_samples FROM sampled
@@ -22,8 +27,5 @@ SELECT
     min(hll) AS hll_min, avg(hll) AS hll_mean, max(hll) AS hll_max,
     count(*) - count(hll) AS missing
 FROM bucketed
-WHERE experiment = $experiment
-  AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
-  AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
 GROUP BY ALL
 ORDER BY step_id, setup, dbms_position, repeat, bucket

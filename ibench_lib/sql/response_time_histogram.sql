@@ -6,12 +6,28 @@
 -- $experiment: name of the experiment
 -- $setups: names of the setups to show; an empty list means all
 -- $steps: names of the steps to show; an empty list means all
-WITH cumulated AS (
+WITH chosen AS (
+    SELECT * FROM run_steps
+    WHERE experiment = $experiment
+      AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
+      AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
+), stored AS (
+    SELECT h.* FROM response_histograms h SEMI JOIN chosen USING (run_id, step_id)
+), series AS (
+    -- Numbers in place of names: the bins of a series are grouped and sorted.
+    SELECT run_id, step_id, operation, timing, max(max_us) AS max_us, row_number() OVER () AS series
+    FROM stored GROUP BY run_id, step_id, operation, timing
+), expanded AS (
+    SELECT series, unnest(bins)::INTEGER AS bin, unnest(counts)::BIGINT AS n
+    FROM stored JOIN series USING (run_id, step_id, operation, timing)
+), merged AS (
+    SELECT series, bin, sum(n)::BIGINT AS n FROM expanded GROUP BY ALL
+), cumulated AS (
     SELECT
-        *,
-        sum(n) OVER (PARTITION BY run_id, step_id, operation, timing ORDER BY bin) AS up_to,
-        sum(n) OVER (PARTITION BY run_id, step_id, operation, timing) AS total
-    FROM response_bins
+        *, pow(2, bin // 64) * (1 + (bin % 64 + 0.5) / 64) AS mid_us,
+        sum(n) OVER (PARTITION BY series ORDER BY bin) AS up_to,
+        sum(n) OVER (PARTITION BY series) AS total
+    FROM merged JOIN series USING (series)
 ), shares AS (
     SELECT
         run_id, step_id, operation, timing, any_value(total)::BIGINT AS responses,
@@ -30,13 +46,10 @@ WITH cumulated AS (
         least(min(mid_us) FILTER (up_to >= 0.99 * total), any_value(max_us)) / 1e6 AS p99_s,
         least(min(mid_us) FILTER (up_to >= 0.999 * total), any_value(max_us)) / 1e6 AS p999_s,
         any_value(max_us) / 1e6 AS max_s
-    FROM cumulated GROUP BY run_id, step_id, operation, timing
+    FROM cumulated GROUP BY ALL
 )
 SELECT
     setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, shares.* EXCLUDE (run_id, step_id)
-FROM run_steps JOIN shares USING (run_id, step_id)
-WHERE experiment = $experiment
-  AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
-  AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
+FROM chosen JOIN shares USING (run_id, step_id)
 ORDER BY step_id, setup, list_position(['insert', 'delete'], operation) NULLS LAST, operation, timing DESC,
          dbms_position, repeat

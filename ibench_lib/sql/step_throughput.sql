@@ -8,45 +8,33 @@
 -- $experiment: name of the experiment
 -- $setups: names of the setups to show; an empty list means all
 -- $steps: names of the steps to show; an empty list means all
-WITH totals AS (
-    SELECT
-        run_id, step_id,
-        sum("rows") FILTER (role = 'inserter') AS inserted,
-        sum("rows") FILTER (role = 'deleter') AS deleted,
-        sum(ops) FILTER (role = 'querier') AS queries,
-        sum(errors)::BIGINT AS errors, sum(retries)::BIGINT AS retries, sum(unknown)::BIGINT AS unknown,
-        CASE WHEN count(*) = count(cpu_user_s + cpu_system_s) THEN sum(cpu_user_s + cpu_system_s) END AS cpu_s
-    FROM workers GROUP BY run_id, step_id
+WITH chosen AS (
+    SELECT * FROM run_steps
+    WHERE experiment = $experiment
+      AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
+      AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
 ), worst AS (
     SELECT
         run_id, step_id,
-        max(service_max_us) FILTER (operation IN ('range_query', 'point_query')) / 1e6 AS query_s,
-        max(service_max_us) FILTER (operation = 'insert') / 1e6 AS insert_s,
-        max(service_max_us) FILTER (operation = 'create_index') / 1e6 AS index_s
-    FROM ops GROUP BY run_id, step_id
+        max(max_us) FILTER (operation IN ('range_query', 'point_query')) / 1e6 AS query_s,
+        max(max_us) FILTER (operation = 'insert') / 1e6 AS insert_s,
+        max(max_us) FILTER (operation = 'create_index') / 1e6 AS index_s
+    FROM response_histograms SEMI JOIN chosen USING (run_id, step_id)
+    WHERE timing = 'service' GROUP BY run_id, step_id
 ), rates AS (
     SELECT
-        s.*, t.errors, t.retries, t.unknown,
-        CASE s.kind WHEN 'index' THEN s.existing_rows ELSE t.inserted END / nullif(s.duration_s, 0) AS ips,
-        t.deleted / nullif(s.duration_s, 0) AS dps,
-        t.queries / nullif(s.duration_s, 0) AS qps,
+        s.*, r.* EXCLUDE (run_id, step_id),
         CASE s.kind WHEN 'index' THEN w.index_s WHEN 'query' THEN w.query_s ELSE w.insert_s END AS maxop_s,
-        t.cpu_s * 1e6 / nullif(CASE s.kind WHEN 'query' THEN t.queries WHEN 'index' THEN s.existing_rows
-                               ELSE t.inserted END, 0) AS ccpupq_us,
         s.clients * s.target_rows_per_s AS target_per_s
-    FROM run_steps s LEFT JOIN totals t USING (run_id, step_id) LEFT JOIN worst w USING (run_id, step_id)
+    FROM chosen s LEFT JOIN step_rates r USING (run_id, step_id) LEFT JOIN worst w USING (run_id, step_id)
 )
 SELECT
     setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, kind, step_status, clients,
     duration_s, ips, dps, qps,
     CASE WHEN kind = 'query' THEN 'qps' ELSE 'ips' END AS main_metric,
-    CASE WHEN kind = 'query' THEN qps ELSE ips END AS throughput,
-    maxop_s, ccpupq_us, history_list_length, target_per_s,
+    throughput, maxop_s, ccpupq_us, history_list_length, target_per_s,
     CASE WHEN target_per_s IS NOT NULL
          THEN coalesce(ips, 0) < 0.95 * target_per_s OR coalesce(dps, 0) < 0.95 * target_per_s END AS sla_failed,
     client_bound, errors, retries, unknown
 FROM rates
-WHERE experiment = $experiment
-  AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
-  AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
 ORDER BY setup, dbms_position, repeat, step_id

@@ -1,22 +1,15 @@
 -- The response time histogram of each run, step and operation, all clients and seconds together. `timing` is service
 -- (sent to answered) or intended (due to answered; only rate-limited operations). The bins are log-linear, 64 to each
 -- power of two of microseconds; `mid_us` is within 0.8 % of any value in the bin.
-WITH stored AS (
-    SELECT run_id, step_id, operation, 'service' AS timing, service_max_us AS max_us,
-           service_bins AS bins, service_counts AS counts
-    FROM ops
-    UNION ALL
-    SELECT run_id, step_id, operation, 'intended', intended_max_us, intended_bins, intended_counts
-    FROM ops WHERE intended_bins IS NOT NULL
-), expanded AS (
+WITH expanded AS (
     SELECT run_id, step_id, operation, timing, unnest(bins)::INTEGER AS bin, unnest(counts)::BIGINT AS n
-    FROM stored
+    FROM response_histograms
 ), merged AS (
     SELECT run_id, step_id, operation, timing, bin, sum(n)::BIGINT AS n
     FROM expanded GROUP BY ALL
 ), largest AS (
     SELECT run_id, step_id, operation, timing, max(max_us) AS max_us
-    FROM stored GROUP BY ALL
+    FROM response_histograms GROUP BY ALL
 )
 SELECT merged.*, pow(2, bin // 64) * (1 + (bin % 64 + 0.5) / 64) AS mid_us, largest.max_us
 FROM merged JOIN largest USING (run_id, step_id, operation, timing)
