@@ -16,6 +16,9 @@ from ibench_lib.lake.manifest import FileRecord
 from ibench_lib.lake.parquet import write_table
 from ibench_lib.schema import TABLES, Table
 
+# Row groups let a reader skip steps, and each costs a kilobyte or two for every few columns.
+_WORTH_A_ROW_GROUP = 20_000
+
 
 def table_of(file_name: str) -> str:
     """The table whose rows a file of a run directory has: `ops` of ops.parquet and of ops.3.parquet."""
@@ -68,6 +71,22 @@ def _by_generation(parts: Mapping[str, FileRecord], name: str) -> list[str]:
 
 
 def _pieces(table: Table, files: list[Path], rest: pa.Table | None) -> Iterator[pa.Table]:
+    """The rows in pieces that are worth a row group each: a step of its own, or short steps together."""
+    waiting: list[pa.Table] = []
+    for piece in _stored(table, files, rest):
+        waiting.append(piece)
+        if sum(data.num_rows for data in waiting) >= _WORTH_A_ROW_GROUP:
+            yield _joined(table, waiting)
+            waiting = []
+    if waiting:
+        yield _joined(table, waiting)
+
+
+def _joined(table: Table, pieces: list[pa.Table]) -> pa.Table:
+    return pieces[0] if len(pieces) == 1 else in_order(table, pa.concat_tables(pieces))
+
+
+def _stored(table: Table, files: list[Path], rest: pa.Table | None) -> Iterator[pa.Table]:
     for path in files:
         with pq.ParquetFile(path) as file:
             for number in range(file.num_row_groups):
