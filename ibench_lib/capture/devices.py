@@ -17,7 +17,10 @@ _VIRTUAL = re.compile(r"(loop|ram|zram)\d+")
 
 
 class Devices(Collector):
-    """Whole devices; loop, ram and zram devices only once they have done something, or where the data lies."""
+    """Whole devices; loop, ram and zram devices only once they do something, or where the data lies.
+
+    What such a device had before it did something comes first, so that nothing is missing from its differences.
+    """
 
     name: ClassVar[str] = "devices"
     tables: ClassVar[tuple[str, ...]] = ("device_samples",)
@@ -30,18 +33,27 @@ class Devices(Collector):
         if reason is not None:
             self.null_reasons["device_samples.holds_data"] = f"no device is marked: {reason}"
         self._whole: dict[str, bool] = {}
+        self._idle: dict[str, dict[str, Any]] = {}
+        self._active: set[str] = set()
 
     def sample(self, tick: int, now_s: Callable[[], float]) -> None:
         t_s = now_s()
         for columns in devices(self._stats.read()):
             name = columns["device"]
-            idle = not (columns["reads"] or columns["writes"])
-            if name != self._data and (not self._is_whole(name) or (idle and _VIRTUAL.fullmatch(name))):
+            if name != self._data and not self._is_whole(name):
                 continue
             if columns["flushes"] is None:
                 for column in ("flushes", "flush_s"):
                     self.null_reasons[f"device_samples.{column}"] = "this kernel, before 5.5, does not count flushes"
-            self.emit("device_samples", tick=tick, t_s=t_s, holds_data=name == self._data, **columns)
+            row = {"tick": tick, "t_s": t_s, "holds_data": name == self._data, **columns}
+            if name != self._data and _VIRTUAL.fullmatch(name) and name not in self._active:
+                before = self._idle.get(name, row)
+                self._idle[name] = row
+                if (before["reads"], before["writes"]) == (row["reads"], row["writes"]):
+                    continue
+                self._active.add(name)
+                self.emit("device_samples", **before)
+            self.emit("device_samples", **row)
 
     def _is_whole(self, name: str) -> bool:
         if name not in self._whole:

@@ -67,6 +67,25 @@ def test_whole_devices_only_and_no_idle_virtual_ones(tmp_path: Path, monkeypatch
     }
 
 
+def test_a_virtual_device_comes_with_what_it_had_before_its_first_activity(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "loop0").mkdir()
+    monkeypatch.setattr(Devices, "block", tmp_path)
+    sink, watched = Sink(), scene(tmp_path)
+    collector = Devices(watched, sink)
+    collector.open()
+    for tick, sectors in enumerate((8, 8, 24, 24), start=1):
+        line = f"7 0 loop0 0 0 0 0 {sectors // 8} 0 {sectors} 1 0 1 1 0 0 0 0 0 0\n"
+        collector._stats = Text(line.encode())  # type: ignore[assignment]
+        collector.sample(tick, clock(watched))
+    assert [(row["tick"], row["written_bytes"]) for row in sink["device_samples"]] == [
+        (2, 4096),
+        (3, 12288),
+        (4, 12288),
+    ]
+
+
 def sys_block(folder: Path, number: int, *, partition: bool) -> Path:
     """A /sys/dev/block with one device of this number: sdz, or its partition sdz1."""
     whole = folder / "devices" / "sdz"
@@ -136,9 +155,7 @@ def test_direct_writes_are_captured_within_one_percent(loop_device: Path, tmp_pa
         subprocess.run(command, check=True, capture_output=True)
         time.sleep(1.2)
     mine = [row for row in sink["device_samples"] if row["device"] == loop_device.name]
-    # A device that was idle until then appears with its first write; before, it had written nothing.
-    before = mine[0]["written_bytes"] if mine[0]["tick"] == 1 else 0
-    assert mine[-1]["written_bytes"] - before == pytest.approx(written, rel=0.01)
-    assert mine[-1]["busy_s"] > 0 and mine[-1]["writes"] > 0
+    assert mine[-1]["written_bytes"] - mine[0]["written_bytes"] == pytest.approx(written, rel=0.01)
+    assert mine[-1]["busy_s"] > mine[0]["busy_s"] and mine[-1]["writes"] > mine[0]["writes"]
     (report,) = capture.reports()
     assert report.cpu_s / report.samples < 0.005
