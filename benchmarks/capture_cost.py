@@ -120,9 +120,9 @@ class Bench:
 
 
 def plan(pairs: int, write_rows: int, query_s: float) -> tuple[list[Step], Options]:
-    """l.i0 and l.x, then a write and a query step for each half of each pair."""
+    """l.i0 and l.x, then a write and a query step to warm up, and for each half of each pair."""
     steps: list[Any] = ["l.i0", "l.x"]
-    for number in range(2 * pairs):
+    for number in range(2 * pairs + 1):
         steps.append({"step": "l.i1", "name": f"write{number}", "rows": write_rows})
         steps.append({"step": "qr100", "name": f"query{number}", "seconds": query_s})
     options = Options.model_validate({"benchmark": "insert_benchmark", "clients": CLIENTS, "steps": steps})
@@ -192,7 +192,7 @@ def main() -> None:
             bench.reports.clear()
             for pair in range(pairs):
                 order = (True, False) if pair % 2 == 0 else (False, True)
-                parts = {on: bench.part(2 + 2 * (2 * pair + half), on) for half, on in enumerate(order)}
+                parts = {on: bench.part(4 + 2 * (2 * pair + half), on) for half, on in enumerate(order)}
                 found.append((parts[True], parts[False]))
                 print(f"pair {pair + 1} of {pairs}: {found[-1]}", flush=True)
         text = report(found, bench.reports, f"{build.flavour} {build.version}", host_facts(scratch))

@@ -468,7 +468,8 @@ SIZES = Table(
             "what",
             pa.string(),
             "",
-            "table_data and table_index (by the server's own statistics), database (files of the benchmark's database),"
+            "table_data and table_index (by the server's own statistics, which MariaDB"
+            " brings up to date some 10 s after a change), database (files of the benchmark's database),"
             " datadir (all of it), system, undo, redo, temporary, binary_log",
         ),
         Column("name", pa.string(), "", "the table; empty for a sum"),

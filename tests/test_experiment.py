@@ -48,6 +48,7 @@ def test_the_fingerprint_covers_what_decides_a_run_and_nothing_else(tmp_path: Pa
     assert fingerprint("# a comment\n" + TEXT.replace("two by two", "another title")) == first
     assert fingerprint(TEXT.replace("clients: 2", "clients: 3")) != first
     assert fingerprint(TEXT + "scale: 0.5\n") != first
+    assert fingerprint(TEXT + "capture: {waits: true}\n") != first
     assert fingerprint(TEXT.replace("name: base, fragments: [cy10a]", "name: base, fragments: [cy10a, p1]")) != first
     assert fingerprint(TEXT, "10.11.20") != first
     loaded = load(tmp_path)
@@ -114,3 +115,13 @@ def test_a_config_is_made_of_fragments_or_is_a_complete_my_cnf(tmp_path: Path) -
     with pytest.raises(ExperimentError) as caught:
         load(tmp_path, text.replace("my_cnf: prod.cnf", "my_cnf: prod.cnf, fragments: [mine]"))
     assert "either fragments or my_cnf" in (caught.value.detail or caught.value.what)
+
+
+def test_capture_is_all_default_collectors_unless_said_otherwise(tmp_path: Path) -> None:
+    plain = load(tmp_path).spec.capture
+    assert (plain.off, plain.waits, plain.profile) == ([], False, None)
+    asked = load(tmp_path, TEXT + "capture: {off: [network], waits: true, profile: {seconds: 2}}\n").spec.capture
+    assert asked.off == ["network"] and asked.waits
+    assert asked.profile is not None and (asked.profile.seconds, asked.profile.every_s) == (2, 60)
+    with pytest.raises(ExperimentError, match=r"two\.yaml:11: .*unknown collector 'netwrok'; did you mean 'network'"):
+        load(tmp_path, TEXT + "capture: {off: [netwrok]}\n")

@@ -62,6 +62,7 @@ def experiment(
     steps: str = "l.i0, l.x, l.i1, qr100",
     l_i1_rows: int = 20_000,
     seconds: int = 3,
+    more: str = "",
 ) -> LoadedExperiment:
     configs = tmp_path / "configs"
     configs.mkdir()
@@ -69,7 +70,7 @@ def experiment(
     (configs / "p1.cnf").write_text("[mysqld]\ninnodb_purge_batch_size=1\ninnodb_purge_threads=1\n")
     monkeypatch.setattr("ibench_lib.cnf.CONFIGS", configs)
     path = tmp_path / "tiny.yaml"
-    path.write_text(EXPERIMENT % {"steps": steps, "l_i1_rows": l_i1_rows, "seconds": seconds})
+    path.write_text(EXPERIMENT % {"steps": steps, "l_i1_rows": l_i1_rows, "seconds": seconds} + f"{more}\n")
     return load_experiment(path)
 
 
@@ -136,6 +137,18 @@ def test_four_steps_add_up(build: Build, workspace: Workspace, tmp_path: Path, m
     assert moments[0] < steps["l.i0"]["start_s"] + 1 and moments[-1] > steps["qr100"]["end_s"] - 1.5
     assert len({int(t) for t in moments}) == len(moments) >= moments[-1] - moments[0] - 1
     assert stored.server is not None and stored.server.variables["innodb_purge_batch_size"] == "1"
+    every_second = {"host_samples", "device_samples", "network_samples", "process_samples", "server_counters", "sizes"}
+    assert every_second <= {name.removesuffix(".parquet") for name in stored.files}
+    collected = {record.name: record for record in stored.collectors}
+    assert {"host", "devices", "network", "process", "server_counters", "innodb_status", "processlist"} <= set(
+        collected
+    )
+    assert all(record.missed == 0 and record.reason is None for record in stored.collectors), stored.collectors
+    assert all(record.samples > 0 and record.cpu_s > 0 for record in stored.collectors if record.every_s == 1)
+    sizes = {(row["step"], row["what"]): row["bytes"] for row in rows(run_dir, "sizes") if not row["name"]}
+    assert 40_000 * 50 < sizes["l.i0", "database"] <= sizes["l.x", "database"] < sizes["l.x", "datadir"]
+    assert stored.host["workbench_commit"]
+    assert verify(run_dir) == []
     assert nothing_left(workspace)
 
 
@@ -308,14 +321,26 @@ def test_no_password_in_anything_a_run_leaves(
     canary = "c4n4ry" * 5
     monkeypatch.setattr("ibench_lib.servers.sandbox.secrets.token_hex", lambda _size: canary)
     seen: list[str] = []
+    journaled: list[bytes] = []
 
     def look(_workers: list[WorkerState]) -> None:
+        journaled.extend(path.read_bytes() for path in workspace.runs.rglob("*") if path.is_file())
         me = psutil.Process()
         for process in [me, *me.children(recursive=True)]:
             seen.append(" ".join(process.cmdline()))
             seen.append(repr(process.environ()))
 
-    run(experiment(tmp_path, monkeypatch), build, workspace, Watcher("qr100", 0.5, look))
+    loaded = experiment(tmp_path, monkeypatch, more="capture: {waits: true, profile: {seconds: 1, every_s: 2}}")
+    (tmp_path / "configs" / "cy10a.cnf").write_text(
+        "[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\nperformance_schema=ON\n"
+    )
+    monkeypatch.setattr("ibench_lib.capture.processlist.Processlist.every_s", 1)
+    monkeypatch.setattr("ibench_lib.capture.innodb_status.InnodbStatus.every_s", 1)
+    monkeypatch.setattr("ibench_lib.capture.waits.Waits.every_s", 1)
+    manifest = run(loaded, build, workspace, Watcher("qr100", 2.5, look))
+    assert {f"{name}.parquet" for name in ("processlist", "innodb_status", "waits")} <= set(manifest.files)
+    assert len(journaled) > 10
+    assert not any(canary.encode() in content for content in journaled)
     assert len(seen) > 10
     assert not any(canary in text for text in seen)
     files = [path for path in workspace.data.rglob("*") if path.is_file()]
