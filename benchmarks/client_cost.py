@@ -1,7 +1,7 @@
 """What a client costs: ours against a PyMySQL cursor and, where it is installed, a mysqlclient cursor.
 
-    python benchmarks/client_cost.py            measure and write docs/performance.md
-    python benchmarks/client_cost.py --quick    short rounds, print only
+    python -m benchmarks.client_cost            measure and write docs/performance.md
+    python -m benchmarks.client_cost --quick    short rounds, print only
 
 mysqlclient comes with `pip install '.[bench]'`, which compiles: it needs gcc, pkg-config and libmariadb-dev.
 
@@ -28,6 +28,7 @@ from typing import Any
 import psutil
 import pymysql
 
+from benchmarks.performance_page import write_section
 from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.client.connection import Connection
 from ibench_lib.client.load import Load, Role
@@ -45,7 +46,6 @@ try:
 except ImportError:
     MySQLdb = None
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 CONNECTIONS = 2
 PACED_RATE = 1_000
 ROWS = 200_000
@@ -373,7 +373,7 @@ def main() -> None:
     text = report(results, clients, rounds, for_s, facts, f"{build.flavour} {build.version}", paced_rounds)
     print(text)
     if not quick:
-        PAGE.write_text(text, encoding="utf-8")
+        write_section("client_cost", text)
 
 
 def truncate(address: Address) -> None:
@@ -395,7 +395,7 @@ def report(
     lines = [
         "# What a client costs",
         "",
-        f"Made by `benchmarks/client_cost.py`: {rounds} interleaved rounds of {for_s:g} s, "
+        f"Made by `python -m benchmarks.client_cost`: {rounds} interleaved rounds of {for_s:g} s, "
         f"{CONNECTIONS} connections over",
         f"a Unix socket, {server}, {facts['usable_cpus']} cores ({facts['cpu_model']}).",
         "CPU microseconds are per statement: median (min to max) of the rounds.",

@@ -192,7 +192,7 @@ def make_run(workspace: Workspace, size: Size, number: int) -> str:
     def step_tables() -> Iterator[pa.Table]:
         start_s = 1.0
         for step in steps:
-            ops = _step_ops(rng, run_id, step, size.clients)
+            ops = step_ops(rng, run_id, step, size.clients)
             rolled_up.append(response_times(ops))
             workers.extend(_workers(ops, step, start_s))
             start_s += step.seconds + SETTLE_S
@@ -220,7 +220,7 @@ def make_run(workspace: Workspace, size: Size, number: int) -> str:
     return run_id
 
 
-def _step_ops(rng: np.random.Generator, run_id: str, step: StepPlan, clients: int) -> pa.Table:
+def step_ops(rng: np.random.Generator, run_id: str, step: StepPlan, clients: int) -> pa.Table:
     """The rows of `ops` of one step, sorted by the table's key."""
     # What slows a server down, or stops it, is seen by all of its clients.
     speed = np.exp(_wander(rng, step.seconds) * 0.04)
@@ -241,7 +241,7 @@ def _wander(rng: np.random.Generator, n: int) -> Numbers:
     return slow + rng.normal(size=n)
 
 
-def _shares(median_us: float, parts: Parts) -> Numbers:
+def shares(median_us: float, parts: Parts) -> Numbers:
     """The share of response times in each bin."""
     erf = np.vectorize(math.erf)
     logs = np.log(EDGES_US)
@@ -254,12 +254,12 @@ def _unpaced_seconds(rng: np.random.Generator, work: Work, speed: Numbers, stall
     """Counts are Poisson draws around the body's shares, moved by as many bins as the second was slower."""
     n = len(speed)
     rate = work.per_s * speed * np.exp(rng.normal(0, 0.02, n)) * (1 - stalls_us / 1e6)
-    shares = _shares(work.median_us, work.parts)
-    likely = np.flatnonzero(shares * work.per_s > 2e-4)
+    body = shares(work.median_us, work.parts)
+    likely = np.flatnonzero(body * work.per_s > 2e-4)
     low, high = max(0, likely[0] - 40), min(_BINS - 1, likely[-1] + 40)
     shift = np.rint(-np.log2(speed) * HISTOGRAM_BINS_PER_OCTAVE).astype(int)
     index = np.arange(low, high)[None, :] - shift[:, None]
-    counts = rng.poisson(shares[np.clip(index, 0, _BINS - 1)] * rate[:, None])
+    counts = rng.poisson(body[np.clip(index, 0, _BINS - 1)] * rate[:, None])
     stalled = np.flatnonzero(stalls_us)
     if len(stalled):
         wide = max(0, _bin(stalls_us[stalled]).max() + 1 - high)

@@ -28,7 +28,7 @@ from ibench_lib.schema import Table
 ROW_GROUP_ROWS = 122_880
 
 ZSTD_LEVEL = 6
-"""Above it nothing is gained but time is lost; level 3 writes in half the time and takes 5 % more."""
+"""Level 12 takes 2 % less and twice the time to write; level 3 takes 5 % more and half the time."""
 
 
 def write_table(path: Path, table: Table, pieces: Iterable[pa.Table]) -> FileRecord:

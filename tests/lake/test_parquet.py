@@ -1,0 +1,61 @@
+"""The sealed form of a table: both of its readers read it, damage shows, digits that are noise are gone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from benchmarks.scale_lake import Size, plan, step_ops
+from ibench_lib.lake.parquet import write_table
+from ibench_lib.schema import CPU_S, TABLES
+
+OPS = TABLES["ops"]
+
+
+@pytest.fixture(scope="module")
+def piece() -> pa.Table:
+    """A minute of qr1000, with paced and unpaced work."""
+    step = plan(Size(scale=0.011), 1.0, 1.0)[7]
+    assert step.name == "qr1000"
+    return step_ops(np.random.default_rng(1), "run", step, clients=2)
+
+
+def test_what_was_written_is_read_by_arrow_and_duckdb(tmp_path: Path, piece: pa.Table) -> None:
+    path = tmp_path / "ops.parquet"
+    record = write_table(path, OPS, [piece, piece.slice(0, 10)])
+    read = pq.read_table(path, page_checksum_verification=True)
+    assert record.rows == read.num_rows == piece.num_rows + 10
+    assert read.schema.equals(OPS.arrow_schema)
+    exact = [column.name for column in OPS.columns if column.resolution is None]
+    assert read.slice(0, piece.num_rows).select(exact).equals(piece.select(exact))
+    through_duckdb = duckdb.sql(f"FROM '{path}'").fetchall()
+    assert through_duckdb == [tuple(row.values()) for row in read.to_pylist()]
+
+
+def test_columns_with_a_resolution_are_rounded_to_it(tmp_path: Path, piece: pa.Table) -> None:
+    path = tmp_path / "ops.parquet"
+    write_table(path, OPS, [piece])
+    read = pq.read_table(path)
+    steps = {column.name: column.resolution for column in OPS.columns if column.resolution is not None}
+    assert steps["service_max_us"] == steps["service_sum_us"] == steps["intended_max_us"] == 1
+    assert steps["cpu_user_s"] == CPU_S
+    for name, step in steps.items():
+        before, after = (table[name].to_numpy() for table in (piece, read))
+        assert np.array_equal(np.isnan(before), np.isnan(after))
+        assert np.nanmax(np.abs(after - before)) <= step / 2
+        assert np.array_equal(after, np.rint(after / step) * step, equal_nan=True)
+
+
+def test_a_flipped_bit_in_a_page_is_found(tmp_path: Path, piece: pa.Table) -> None:
+    path = tmp_path / "ops.parquet"
+    write_table(path, OPS, [piece])
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(OSError, match="CRC"):
+        pq.read_table(path, page_checksum_verification=True)
