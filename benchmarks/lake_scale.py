@@ -402,8 +402,8 @@ def report(
 
 FILES = """
 `WHERE run_id = ...` opens the files of that run alone: 1 of 200, held by `tests/lake/test_scale.py`. A join with
-`run_steps` opens all of them, but reads only the row groups of its runs and steps; a step is never in a row group with
-another. Histograms and worst responses are asked of `response_times`, and of `ops` only for steps without such rows.
+`run_steps` opens all of them, but reads only the row groups of its runs and steps: only short steps share a row
+group. Histograms and worst responses are asked of `response_times`, and of `ops` only for steps without such rows.
 """
 
 BYTES = """
