@@ -136,7 +136,7 @@ def plan(size: Size, write: float, query: float) -> list[StepPlan]:
     query_s = (budget - index_s - load_s - 2 * write_s) // 18
     load_s = budget - index_s - 2 * write_s - 18 * query_s
     inserts = Work("insert", "inserter", 100, 1900 / write, 500 * write)
-    steps = [
+    steps: list[tuple[str, str, int, int, float | None, tuple[Work, ...]]] = [
         ("l.i0", "load", load_s, 100, None, (inserts,)),
         ("l.x", "index", index_s, 0, None, (Work("create_index", "indexer", 0, 1e6 * index_s, 1 / index_s),)),
         (
@@ -238,16 +238,18 @@ def step_ops(rng: np.random.Generator, run_id: str, step: StepPlan, clients: int
 def _wander(rng: np.random.Generator, n: int) -> Numbers:
     """Noise of about unit size that changes partly from second to second, partly over minutes."""
     slow = np.interp(np.arange(n), np.arange(0, n + 60, 60), rng.normal(size=len(np.arange(0, n + 60, 60))))
-    return slow + rng.normal(size=n)
+    noise: Numbers = slow + rng.normal(size=n)
+    return noise
 
 
 def shares(median_us: float, parts: Parts) -> Numbers:
     """The share of response times in each bin."""
     erf = np.vectorize(math.erf)
     logs = np.log(EDGES_US)
-    below = sum(share * (1 + erf((logs - math.log(median_us * m)) / (s * 2**0.5))) / 2 for share, m, s in parts)
-    inside: Numbers = np.diff(below)
-    return inside / inside.sum()
+    below = sum(part * (1 + erf((logs - math.log(median_us * m)) / (s * 2**0.5))) / 2 for part, m, s in parts)
+    inside = np.diff(below)
+    share: Numbers = inside / inside.sum()
+    return share
 
 
 def _unpaced_seconds(rng: np.random.Generator, work: Work, speed: Numbers, stalls_us: Numbers) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def test_what_was_written_is_read_by_arrow_and_duckdb(tmp_path: Path, piece: pa.
     assert read.schema.equals(OPS.arrow_schema)
     exact = [column.name for column in OPS.columns if column.resolution is None]
     assert read.slice(0, piece.num_rows).select(exact).equals(piece.select(exact))
-    through_duckdb = duckdb.sql(f"FROM '{path}'").fetchall()
+    through_duckdb = duckdb.connect().execute(f"FROM '{path}'").fetchall()
     assert through_duckdb == [tuple(row.values()) for row in read.to_pylist()]
 
 

@@ -114,7 +114,7 @@ def test_nothing_is_subtracted_across_a_restart_of_the_server(workspace: Workspa
 
 
 def test_a_counter_that_is_stored_when_it_changes_has_the_rate_of_its_last_second(workspace: Workspace) -> None:
-    changes = {
+    changes: dict[str, list[tuple[int, int, int | None, float | None]]] = {
         "Questions": [(1, 0, 100, None), (2, 0, 110, None), (5, 0, 170, None), (8, 1, 999, None), (9, 1, 1009, None)],
         "Threads_running": [(1, 0, 4, None), (2, 0, 2, None)],
         "real": [(1, 0, None, 0.5), (2, 0, 1, None)],
