@@ -18,8 +18,8 @@ posts: env ## build every post in papermill_params/
 test: server chromium ## run all tests
 	@$(BIN)/python -m pytest
 
-test-builds: server ## bring every server build from its registry and run on it
-	@$(BIN)/python -m pytest -m registries tests/builds
+test-builds: server ## bring every server build from its registry and run on it; profile one with perf
+	@$(BIN)/python -m pytest -m registries tests/builds tests/capture
 
 check: env ## lint, format, types, docs, import rules; changes nothing
 	@$(BIN)/ruff check .

@@ -39,18 +39,7 @@ def test_stacks_are_folded_from_the_outermost_in() -> None:
     }
 
 
-@pytest.fixture
-def perf() -> None:
-    """Tests that use it need perf, and leave to use it."""
-    try:
-        done = subprocess.run(["perf", "record", "-q", "-o", "/dev/null", "true"], capture_output=True)
-    except FileNotFoundError:
-        pytest.skip("there is no perf")
-    if done.returncode != 0:
-        pytest.skip("perf is not permitted")
-
-
-@pytest.mark.usefixtures("perf")
+@pytest.mark.registries  # perf is a package that `.ci/run` brings: without it this test fails
 def test_a_spinning_process_is_profiled_and_perf_ends_with_the_run(tmp_path: Path) -> None:
     spinner = subprocess.Popen([sys.executable, "-S", "-c", SPIN])
     sink = Sink()
