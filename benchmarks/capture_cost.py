@@ -1,11 +1,12 @@
-"""What capture costs: throughput with all default collectors and with none, in interleaved pairs on one server.
+"""What capture costs: throughput while all default collectors sample and while none does, on one server.
 
-    python benchmarks/capture_cost.py            measure and write its section of docs/performance.md
-    python benchmarks/capture_cost.py --quick    one short pair, print only
+    python -m benchmarks.capture_cost            measure and write its section of docs/performance.md
+    python -m benchmarks.capture_cost --quick    short steps, print only
 
-A pair is a write step and a query step with collectors, and the same without, in alternating order; the clients' own
-seconds are journaled in both. Clients and server want more than both cores, so what a collector takes is missing.
-The noise is what pairs differ from each other: the machine changes its speed, and purge is at work in every step.
+Whole steps with and without capture cannot be compared on a shared machine: two equal steps differ by 20 %. So the
+collectors sample in some blocks of a step and hold still in the others, in the order on, off, off, on; two neighbours
+are a pair. Clients and server want more than both cores, so what a collector takes is missing. The clients' own seconds
+are journaled all the time.
 """
 
 from __future__ import annotations
@@ -15,20 +16,21 @@ import random
 import statistics
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from benchmarks.performance_page import write_section
-from ibench_lib.capture.collector import Scene
+from ibench_lib.capture.collector import Collector, Scene
 from ibench_lib.capture.host_facts import host_facts
-from ibench_lib.capture.session import Capture, Report
+from ibench_lib.capture.options import CaptureOptions
+from ibench_lib.capture.session import Capture, Report, collectors
 from ibench_lib.client.connection import Connection
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import workspace
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.step import run_step
+from ibench_lib.step import WorkerState, run_step
 from ibench_lib.step_record import StepRecorder
 from ibench_lib.workloads import insert_benchmark
 from ibench_lib.workloads.insert_benchmark import Options, Setup, Step
@@ -43,13 +45,37 @@ MY_CNF = (
 GOAL = 0.02
 
 
-@dataclass(frozen=True)
-class Part:
-    """A write and a query step: rows and queries per second."""
+BLOCK_S = 2
 
-    captured: bool
-    ips: float
-    qps: float
+
+class Gate:
+    """Open in the blocks of a step in which collectors sample."""
+
+    def __init__(self) -> None:
+        self.start_ns: int | None = None
+        self.passed = self.held = 0
+
+    def block_is_on(self, number: int) -> bool:
+        return number % 4 in (0, 3)
+
+    def is_open(self) -> bool:
+        if self.start_ns is None:
+            return False
+        return self.block_is_on((time.monotonic_ns() - self.start_ns) // (BLOCK_S * 1_000_000_000))
+
+
+def gated(kind: type[Collector], gate: Gate) -> type[Collector]:
+    """The collector, holding still while the gate is closed."""
+
+    class Gated(kind):  # type: ignore[misc, valid-type]
+        def sample(self, tick: int, now_s: Callable[[], float]) -> None:
+            if gate.is_open():
+                gate.passed += 1
+                super().sample(tick, now_s)
+            else:
+                gate.held += 1
+
+    return Gated
 
 
 class Bench:
@@ -70,10 +96,23 @@ class Bench:
             connection.query(insert_benchmark.create_table(table, options))
         connection.close()
 
-    def step(self, number: int) -> float:
-        """Run a step of the plan; returns its rows, or queries, per second."""
+    def step(self, number: int, gate: Gate | None = None) -> list[int]:
+        """Run a step of the plan; returns what it did in each of its full seconds: rows, or queries."""
         step = self.steps[number]
         recorder = StepRecorder(self.writer, self.origin_ns, number, step, CLIENTS, 0)
+        role, column = ("querier", "ops") if step.query else ("inserter", "rows")
+        done: dict[int, dict[int, int]] = {}
+
+        def started(states: list[WorkerState], start_ns: int) -> None:
+            recorder.started(states, start_ns)
+            if gate is not None:
+                gate.start_ns = start_ns
+
+        def second(state: WorkerState, row: dict[str, Any]) -> None:
+            recorder.second(state, row)
+            if state.worker.role == role:
+                done.setdefault(row["second"], {})[state.number] = row[column]
+
         result = run_step(
             step=step,
             step_id=number,
@@ -82,26 +121,28 @@ class Bench:
             address=self.address,
             database=DATABASE,
             server_alive=self.box.alive,
-            on_start=recorder.started,
-            on_second=recorder.second,
+            on_start=started,
+            on_second=second,
             on_progress=lambda _states, _start_ns: self.writer.check(),
         )
         if result.failure is not None:
             raise result.failure
-        duration_s = recorder.ended(result, None)
-        if duration_s == 0:
-            return 0.0
-        role, column = ("querier", "ops") if step.query else ("inserter", "rows")
-        return sum(state.counted[column] for state in result.workers if state.worker.role == role) / duration_s
+        recorder.ended(result, None)
+        return [sum(done[number].values()) for number in sorted(done) if len(done[number]) == CLIENTS]
 
-    def part(self, first: int, captured: bool) -> Part:
-        """The write step `first` and the query step after it."""
-        if not captured:
-            return Part(captured, self.step(first), self.step(first + 1))
-        with Capture(self._scene(), self.writer.append) as capture:
-            part = Part(captured, self.step(first), self.step(first + 1))
+    def pairs(self, number: int) -> list[tuple[float, float]]:
+        """(rate with, rate without) in neighbouring blocks of a step, without its first and its last block."""
+        gate = Gate()
+        kinds = [gated(kind, gate) for kind in collectors().values() if kind.wanted(CaptureOptions())]
+        with Capture(self._scene(), self.writer.append, kinds) as capture:
+            seconds = self.step(number, gate)
         self.reports += capture.reports()
-        return part
+        blocks = [sum(seconds[at : at + BLOCK_S]) / BLOCK_S for at in range(0, len(seconds) - BLOCK_S, BLOCK_S)]
+        found = []
+        for first in range(2, len(blocks) - 2, 2):  # blocks 2 and 3 are off and on, 4 and 5 on and off, and so on
+            on, off = (first, first + 1) if gate.block_is_on(first) else (first + 1, first)
+            found.append((blocks[on], blocks[off]))
+        return found
 
     def _scene(self) -> Scene:
         process = self.box.process
@@ -119,49 +160,58 @@ class Bench:
         )
 
 
-def plan(pairs: int, write_rows: int, query_s: float) -> tuple[list[Step], Options]:
-    """l.i0 and l.x, then a write and a query step to warm up, and for each half of each pair."""
-    steps: list[Any] = ["l.i0", "l.x"]
-    for number in range(2 * pairs + 1):
-        steps.append({"step": "l.i1", "name": f"write{number}", "rows": write_rows})
-        steps.append({"step": "qr100", "name": f"query{number}", "seconds": query_s})
+def plan(write_rows: int, query_s: float) -> tuple[list[Step], Options]:
+    """l.i0 and l.x; a write step to warm up; a write and a query step to measure."""
+    steps: list[Any] = [
+        "l.i0",
+        "l.x",
+        {"step": "l.i1", "name": "warm", "rows": 100_000},
+        {"step": "l.i1", "name": "write", "rows": write_rows},
+        {"step": "qr100", "name": "query", "seconds": query_s},
+    ]
     options = Options.model_validate({"benchmark": "insert_benchmark", "clients": CLIENTS, "steps": steps})
     setup = Setup(name="one", l_i0_rows=200_000, l_i1_rows=1, l_i2_rows=1, query_seconds=1.0)
     return insert_benchmark.plan(options, setup, 1.0), options
 
 
-def report(pairs: list[tuple[Part, Part]], reports: list[Report], server: str, facts: dict[str, Any]) -> str:
-    """The section; `pairs` are (with, without)."""
+def report(
+    measured: dict[str, list[tuple[float, float]]], reports: list[Report], server: str, facts: dict[str, Any]
+) -> str:
+    """The section; `measured` has pairs of (with, without) per kind of step."""
     lines = [
-        "## What capture costs",
+        "# What capture costs",
         "",
-        f"{len(pairs)} interleaved pairs on one {server}, {facts['usable_cpus']} cores ({facts['cpu_model']}), "
-        f"{CLIENTS} clients:",
-        "with all default collectors, and with none. Loss is 1 - with / without, within a pair.",
+        f"Made by `python -m benchmarks.{NAME}`: one {server}, {facts['usable_cpus']} cores ({facts['cpu_model']}), "
+        f"{CLIENTS} clients.",
+        f"All default collectors sample in some blocks of {BLOCK_S} s of a step and hold still in their neighbours.",
+        "Loss is 1 - with / without, within a pair of neighbours; its noise is how far pairs differ from each other.",
         "",
-        "| step | without | with | loss: median (min to max) | 95 % interval of the median | goal | reached |",
-        "|---|---|---|---|---|---|---|",
+        "| step | pairs | without, /s | with, /s | median loss | 95 % interval | pairs: quartiles | goal | reached |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
-    for name, unit in (("ips", "rows/s, l.i1"), ("qps", "queries/s, qr100")):
-        rates = [(getattr(on, name), getattr(off, name)) for on, off in pairs]
-        losses = [1 - on / off for on, off in rates]
+    for name, pairs in measured.items():
+        losses = [1 - on / off for on, off in pairs]
         low, high = interval(losses)
+        quartiles = statistics.quantiles(losses, n=4)
         median = statistics.median(losses)
-        on, off = (statistics.median(values) for values in zip(*rates, strict=True))
+        on, off = (statistics.median(values) for values in zip(*pairs, strict=True))
         lines.append(
-            f"| {unit} | {off:,.0f} | {on:,.0f} | {median:.1%} ({min(losses):.1%} to {max(losses):.1%}) | "
-            f"{low:.1%} to {high:.1%} | < {GOAL:.0%} | {'yes' if median < GOAL else 'no'} |"
+            f"| {name} | {len(pairs)} | {off:,.0f} | {on:,.0f} | {median:.1%} | {low:.1%} to {high:.1%} | "
+            f"{quartiles[0]:.1%} to {quartiles[2]:.1%} | < {GOAL:.0%} | {'yes' if median < GOAL else 'no'} |"
         )
-    lines += ["", "| collector | every | CPU of a core | answered in, ms |", "|---|---|---|---|"]
+    lines += ["", "| collector | every | CPU of a core | a sample takes, ms |", "|---|---|---|---|"]
     for name in sorted({found.name for found in reports}):
         mine = [found for found in reports if found.name == name]
-        samples = sum(found.samples for found in mine)
+        samples = sum(found.samples for found in mine) / 2  # the other half held still
         if not samples:
             continue
         every_s = mine[0].every_s
         cpu, busy = (sum(getattr(found, field) for found in mine) / samples for field in ("cpu_s", "busy_s"))
         lines.append(f"| {name} | {every_s} s | {cpu / every_s:.2%} | {busy * 1e3:.1f} |")
-    lines += ["", "The time in which the server answers is its own work and waiting for a core that the load has."]
+    lines += [
+        "",
+        "What a sample takes is the server's work on the answer, and waiting for a core that the load has.",
+    ]
     return "\n".join(lines)
 
 
@@ -174,11 +224,10 @@ def interval(values: list[float], resamples: int = 2000) -> tuple[float, float]:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--quick", action="store_true", help="one short pair, print only")
-    arguments.add_argument("--pairs", type=int, default=10, help="how many pairs (10)")
-    given = arguments.parse_args()
-    pairs, write_rows, query_s = (1, 20_000, 2.0) if given.quick else (given.pairs, 200_000, 8.0)
-    steps, options = plan(pairs, write_rows, query_s)
+    arguments.add_argument("--quick", action="store_true", help="short steps, print only")
+    quick = arguments.parse_args().quick
+    write_rows, query_s = (700_000, 24.0) if quick else (4_000_000, 160.0)
+    steps, options = plan(write_rows, query_s)
     build = find_system(workspace())
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
@@ -186,18 +235,12 @@ def main() -> None:
         box = Sandbox(build, scratch / "box", scratch / "my.cnf", scratch / "log")
         with box as where:
             bench = Bench(box, where.arguments(), scratch, steps, options)
-            bench.step(0), bench.step(1)
-            bench.part(2, True)  # warm: the first churn after the load is unlike those after it
-            found: list[tuple[Part, Part]] = []
-            bench.reports.clear()
-            for pair in range(pairs):
-                order = (True, False) if pair % 2 == 0 else (False, True)
-                parts = {on: bench.part(4 + 2 * (2 * pair + half), on) for half, on in enumerate(order)}
-                found.append((parts[True], parts[False]))
-                print(f"pair {pair + 1} of {pairs}: {found[-1]}", flush=True)
-        text = report(found, bench.reports, f"{build.flavour} {build.version}", host_facts(scratch))
+            for number in range(3):
+                bench.step(number)
+            measured = {"l.i1, rows": bench.pairs(3), "qr100, queries": bench.pairs(4)}
+        text = report(measured, bench.reports, f"{build.flavour} {build.version}", host_facts(scratch))
     print(text)
-    if not given.quick:
+    if not quick:
         write_section(NAME, text)
 
 
