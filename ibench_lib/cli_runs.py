@@ -14,7 +14,7 @@ from ibench_lib.cli_output import err, out, print_problems, working
 from ibench_lib.errors import LakeError
 from ibench_lib.lake import reader
 from ibench_lib.lake.discovery import Found, run_dirs
-from ibench_lib.lake.recover import left_behind, recover
+from ibench_lib.lake.recover import recover, recover_all
 from ibench_lib.lake.remove import finish_removals, remove_run
 from ibench_lib.lake.store import open_store, pull, push
 from ibench_lib.lake.verify import verify
@@ -62,15 +62,24 @@ def runs_recover(run_ids: SomeRuns = None) -> None:
     """
     place = workspace()
     finish_removals(place.runs)
-    chosen = [place.run_dir(run_id) for run_id in run_ids] if run_ids else left_behind(place.runs)
-    for run_dir in chosen:
-        manifest = recover(run_dir)
+    errors: list[LakeError] = []
+    if run_ids:
+        recovered = [recover(place.run_dir(run_id)) for run_id in run_ids]
+    else:
+        recovered, errors = recover_all(place.runs)
+    for manifest in recovered:
         rows = sum(record.rows for record in manifest.files.values())
         where = f" in {manifest.failed_step}" if manifest.failed_step else ""
         out.print(f"{escape(manifest.run_id)}: {manifest.status}{escape(where)}, {rows:,} rows", soft_wrap=True)
         for warning in manifest.warnings:
             out.print(f"    {escape(warning)}", soft_wrap=True)
-    if not chosen:
+    for error in errors:
+        err.print(f"[red]not recovered:[/] {escape(error.what)}", soft_wrap=True)
+    if errors:
+        raise LakeError(
+            f"{len(errors)} runs could not be recovered", hint="look at them; `ibench runs rm` deletes one for good"
+        )
+    if not recovered:
         out.print("nothing to recover")
 
 

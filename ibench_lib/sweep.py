@@ -8,7 +8,7 @@ from typing import Protocol
 from ibench_lib.errors import LakeError
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake.manifest import Manifest, read_manifest
-from ibench_lib.lake.recover import left_behind, recover
+from ibench_lib.lake.recover import recover_all
 from ibench_lib.paths import Workspace
 from ibench_lib.run_server import fit
 from ibench_lib.runner import Observer, run_cell
@@ -60,8 +60,8 @@ def run_experiment(
         fingerprints.append(experiment.fingerprint(cell, build.version, config))
     done = {} if again else complete_runs(workspace)
     sweep_sandboxes(workspace.sandboxes)
-    for run_dir in left_behind(workspace.runs):
-        observer.run_recovered(recover(run_dir))
+    for recovered in recover_all(workspace.runs)[0]:
+        observer.run_recovered(recovered)
     result = SweepResult([], [])
     for number, (cell, fingerprint) in enumerate(zip(cells, fingerprints, strict=True), start=1):
         if fingerprint in done:

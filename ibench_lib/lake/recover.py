@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 from ibench_lib.errors import LakeError
 from ibench_lib.lake import lock, sealing
 from ibench_lib.lake.journal import FOLDER, Journal, read_journal
-from ibench_lib.lake.manifest import Manifest, read_manifest, write_manifest
+from ibench_lib.lake.manifest import FILE_NAME, Manifest, read_manifest, write_manifest
 from ibench_lib.lake.open_steps import close_open_steps
 from ibench_lib.lake.writer import remove_superseded
 from ibench_lib.paths import check_run_id
@@ -27,6 +28,21 @@ def left_behind(runs: Path) -> list[Path]:
         if ours and lock.is_open(entry) and not lock.is_held(entry):
             found.append(entry)
     return found
+
+
+def recover_all(runs: Path) -> tuple[list[Manifest], list[LakeError]]:
+    """Seal every run that a dead runner left, and remove those in which nothing had begun.
+
+    Returns their manifests, and why others could not be recovered: the lake names those as problems, too.
+    """
+    recovered, errors = [], []
+    for run_dir in left_behind(runs):
+        try:
+            if not _removed_unborn(run_dir):
+                recovered.append(recover(run_dir))
+        except LakeError as error:
+            errors.append(error)
+    return recovered, errors
 
 
 def recover(run_dir: Path) -> Manifest:
@@ -49,6 +65,20 @@ def recover(run_dir: Path) -> Manifest:
             _seal(run_dir, manifest, journal)
         remove_superseded(run_dir)
     return manifest
+
+
+def _removed_unborn(run_dir: Path) -> bool:
+    """Remove a run whose runner died before it wrote the first manifest: nothing was captured."""
+    streams = list((run_dir / FOLDER).glob("*.arrows"))
+    names = {path.name for path in run_dir.iterdir()}
+    if FILE_NAME in names or streams or not names <= {FOLDER, "my.cnf", f".{FILE_NAME}.tmp"}:
+        return False
+    held = lock.hold(run_dir)
+    if held is None:
+        return False
+    with held:
+        shutil.rmtree(run_dir)
+    return True
 
 
 def _seal(run_dir: Path, manifest: Manifest, journal: Journal) -> None:

@@ -10,7 +10,7 @@ import pytest
 from ibench_lib.errors import LakeError, NameRefused
 from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import read_manifest
-from ibench_lib.lake.recover import left_behind, recover
+from ibench_lib.lake.recover import left_behind, recover, recover_all
 from ibench_lib.lake.remove import finish_removals, remove_run
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
@@ -55,6 +55,17 @@ def test_a_cut_journal_is_recovered_and_the_loss_is_named(workspace: Workspace) 
     assert verify(run_dir) == []
 
 
+def test_a_run_that_cannot_be_recovered_does_not_keep_others_from_it(workspace: Workspace) -> None:
+    run_dir = dead_run(workspace)
+    other = begin_run(workspace, Run("other", minute=1, status="running"), sealed=())
+    die(other)
+    (run_dir / "manifest.json").write_text("{")
+    sealed, errors = recover_all(workspace.runs)
+    assert [manifest.run_id for manifest in sealed] == [other.run_dir.name]
+    assert len(errors) == 1 and "unreadable" in errors[0].what
+    assert run_dir.is_dir()
+
+
 def test_a_run_that_is_being_written_is_left_alone(workspace: Workspace) -> None:
     writer = begin_run(workspace, DEAD, sealed=("l.i0", "l.x"))
     run_dir = workspace.run_dir(DEAD.run_id)
@@ -92,13 +103,9 @@ def test_f31_a_runner_killed_at_any_call_leaves_the_old_or_the_new_and_what_it_p
     without = [run_id for run_id, file in lake.sql("SELECT run_id, file FROM problems").fetchall()]
     assert 0 < len(without) < 10
     assert without == [path.name for path in sorted(workspace.runs.iterdir()) if not (path / "manifest.json").exists()]
-    for run_dir in left_behind(workspace.runs):
-        if run_dir.name in without:
-            with pytest.raises(LakeError, match="no manifest"):
-                recover(run_dir)
-            remove_run(run_dir.name, workspace)
-            continue
-        recover(run_dir)
+    sealed, errors = recover_all(workspace.runs)
+    assert errors == [] and len(sealed) > 20
+    assert not {path.name for path in workspace.runs.iterdir()} & set(without), "in which nothing had begun"
     assert left_behind(workspace.runs) == []
     for run_dir in workspace.runs.iterdir():
         assert verify(run_dir) == [], run_dir.name
