@@ -107,7 +107,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         "redo_lsn_bytes",
         "bytes",
-        "log sequence number: its growth is the redo generated; goes on across restarts",
+        "log sequence number, cumulative: its growth is the redo generated; goes on across restarts",
         (
             ("status", "Innodb_redo_log_current_lsn"),
             ("status", "Innodb_lsn_current"),
