@@ -7,20 +7,22 @@ import json
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ibench_lib import cli_config, cli_runs, cli_servers, doctor, post
+from ibench_lib import cli_config, cli_experiment, cli_runs, cli_servers, doctor
 from ibench_lib.cli_output import err, out, print_problems, working
 from ibench_lib.errors import IbenchError
+from ibench_lib.events import EventLog
 from ibench_lib.experiment import load_experiment
+from ibench_lib.forecast import Forecaster
 from ibench_lib.lake import reader
 from ibench_lib.paths import workspace
-from ibench_lib.progress import ExperimentProgress
-from ibench_lib.sweep import run_experiment
+from ibench_lib.progress import Both, ExperimentProgress
+from ibench_lib.sweep import SweepObserver, run_experiment
 
 app = typer.Typer(
     help="Run database benchmarks, keep every second in Parquet, publish the comparison.",
@@ -29,6 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.add_typer(cli_experiment.app, name="experiment")
 app.add_typer(cli_runs.app, name="runs")
 app.add_typer(cli_servers.app, name="servers")
 app.add_typer(cli_config.app, name="config")
@@ -46,18 +49,30 @@ class Format(StrEnum):
 def run(
     experiment: Annotated[Path, typer.Argument(help="The experiment: a YAML file, such as experiments/demo.yaml.")],
     again: Annotated[bool, typer.Option("--again", help="Run also the cells whose complete run is there.")] = False,
+    only: cli_experiment.Only = None,
+    without: cli_experiment.Except = None,
+    fail_fast: Annotated[
+        bool, typer.Option("--fail-fast/--keep-going", help="Stop at the first cell that fails, or go on.")
+    ] = False,
 ) -> None:
     """Run every cell of an experiment that is not done yet.
 
     A cell is one build with one configuration in one setup. Each gets a fresh server in a private sandbox and leaves
-    one directory in data/runs/. Ctrl-C stops it and keeps what was captured.
+    one directory in data/runs/. Ctrl-C stops after the cell under way, a second one at once; what was captured is kept.
 
     [bold]Example:[/] ibench run experiments/demo.yaml
     """
-    loaded = load_experiment(experiment)
-    with ExperimentProgress(out) as progress:
-        result = run_experiment(loaded, workspace(), progress, again=again)
+    loaded, place = load_experiment(experiment), workspace()
+    forecaster = Forecaster(place)
+    with ExperimentProgress(out, lambda entry: forecaster.cell(loaded, entry.cell, entry.build).seconds) as progress:
+        observer = cast(SweepObserver, Both([progress, EventLog(place, loaded.name)]))
+        result = run_experiment(
+            loaded, place, observer, again=again, only=only or (), without=without or (), fail_fast=fail_fast
+        )
     out.print(f"{loaded.name}: {len(result.made)} runs made, {len(result.skipped)} done already")
+
+
+app.command("status")(cli_experiment.status)
 
 
 @app.command()
@@ -95,6 +110,8 @@ def post_command(
 
     [bold]Example:[/] ibench post papermill_params/insert_benchmark/demo.yml
     """
+    from ibench_lib import post  # its libraries take seconds to import, which other commands need not wait for
+
     with working("building the post"):
         page = post.build_post(params, workspace())
     out.print(f"post: {escape(str(page))}", soft_wrap=True)

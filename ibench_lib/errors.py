@@ -13,6 +13,7 @@
     │   ├── CaptureFailed              what a step measures cannot be stored, such as on a full disk
     │   ├── WorkerFailed               a client process died or reported an error
     │   └── ServerLost                 the server went away in mid-step
+    ├── CellsFailed                1   an experiment of which some cells failed; the others were run
     ├── LakeError                  1   a run directory that cannot be read or written
     ├── PostFailed                 1   a notebook cell raised; the previous post is kept
     └── Interrupted              130   Ctrl-C; what was captured is kept
@@ -90,6 +91,10 @@ class WorkerFailed(RunFailed):
 
 class ServerLost(RunFailed):
     """The server went away in mid-step."""
+
+
+class CellsFailed(IbenchError):
+    """An experiment of which some cells failed; `detail` has one line for each."""
 
 
 class LakeError(IbenchError):

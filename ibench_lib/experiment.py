@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 import re
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
@@ -33,10 +35,30 @@ _SetupChoice = Annotated[
 ]
 
 
+class BuildChoice(BaseModel):
+    """A build under another name: `name` is what results call it, `build` the label of what runs.
+
+    `stands_for` says which build was meant, where that one cannot be had.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: Name
+    build: Name
+    stands_for: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+
+
+_BuildEntry = Annotated[
+    Annotated[Name, Tag("label")] | Annotated[BuildChoice, Tag("choice")],
+    Discriminator(lambda value: "label" if isinstance(value, str) else "choice"),
+]
+
+
 class Config(BaseModel):
     """One my.cnf variant: a name for results, and the fragments it is made of, base first, or a complete my.cnf.
 
-    `my_cnf` is a path, relative to the experiment file.
+    `my_cnf` is a path, relative to the experiment file. `builds` are the names of the builds that it is run on; all
+    when there are none.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -44,6 +66,7 @@ class Config(BaseModel):
     name: Name
     fragments: Annotated[list[Name], Field(min_length=1)] | None = None
     my_cnf: Annotated[str, Field(min_length=1)] | None = None
+    builds: Annotated[list[Name], Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
     def _one_way(self) -> Config:
@@ -52,17 +75,41 @@ class Config(BaseModel):
         return self
 
 
+class Shuffle(BaseModel):
+    """A random order within each round of repeats; the same seed gives the same order."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    shuffle: Annotated[int, Field(ge=0, le=2**32)]
+
+
+class TimeLimits(BaseModel):
+    """Seconds after which a step, or a cell, is ended as failed. The start of the server belongs to the cell."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    step_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    cell_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+
+
+_Order = Annotated[
+    Annotated[Literal["interleaved", "grouped"], Tag("word")] | Annotated[Shuffle, Tag("shuffle")],
+    Discriminator(lambda value: "word" if isinstance(value, str) else "shuffle"),
+]
+
+
 class Experiment(BaseModel):
     """What to run: builds x configs x setups x repeats, all with one workload.
 
     `configs_folder` is a folder of the user's own fragments, relative to the experiment file. `capture` says what is
-    captured beside what the clients measure.
+    captured beside what the clients measure. `order` is that of the cells: interleaved repeats (A B A B), grouped ones
+    (A A B B), or shuffled within each repeat. `strict` makes errors of what a run would only warn of.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     title: Annotated[str, Field(min_length=1, max_length=200)]
-    builds: Annotated[list[Name], Field(min_length=1)]
+    builds: Annotated[list[_BuildEntry], Field(min_length=1)]
     configs: Annotated[list[Config], Field(min_length=1)]
     setups: Annotated[list[_SetupChoice], Field(min_length=1)]
     workload: Options
@@ -70,6 +117,19 @@ class Experiment(BaseModel):
     configs_folder: Annotated[str, Field(min_length=1)] | None = None
     scale: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 1.0
     repeats: Annotated[int, Field(ge=1, le=1000)] = 1
+    order: _Order = "interleaved"
+    time_limits: TimeLimits = Field(default_factory=TimeLimits)
+    strict: bool = False
+
+    @property
+    def build_choices(self) -> list[BuildChoice]:
+        """Every build as a choice; a bare label stands for itself."""
+        return [BuildChoice(name=b, build=b) if isinstance(b, str) else b for b in self.builds]
+
+    @property
+    def order_text(self) -> str:
+        """The order in words: interleaved, grouped, or shuffle 7."""
+        return self.order if isinstance(self.order, str) else f"shuffle {self.order.shuffle}"
 
     @field_validator("setups")
     @classmethod
@@ -93,24 +153,35 @@ class Experiment(BaseModel):
     def _names_once(self) -> Experiment:
         setups = [setup if isinstance(setup, str) else setup.name for setup in self.setups]
         for what, names in (
-            ("build", self.builds),
+            ("build", [build.name for build in self.build_choices]),
             ("config", [config.name for config in self.configs]),
             ("setup", setups),
         ):
             twice = {name for name in names if names.count(name) > 1}
             if twice:
                 raise ValueError(f"{what} {sorted(twice)[0]!r} is named twice; results go by these names")
+        known = [build.name for build in self.build_choices]
+        for config in self.configs:
+            for name in config.builds or []:
+                if name not in known:
+                    near = strict_yaml.suggestion(name, known)
+                    raise ValueError(f"config {config.name!r}: unknown build {name!r}{near}")
         return self
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One run to be made."""
+    """One run to be made. `build` is what results call the build with the label `build_label`.
+
+    `position` is its place in the experiment's order, from 1.
+    """
 
     build: str
     config: Config
     setup: Setup
     repeat: int
+    build_label: str
+    position: int = 0
 
     @property
     def dbms(self) -> str:
@@ -131,20 +202,31 @@ class LoadedExperiment:
     folder: Path
 
     def cells(self) -> list[Cell]:
-        """All cells, repeats outermost, so that repeats of one cell are spread over the experiment's time."""
-        setups = [PRESET_SETUPS[setup] if isinstance(setup, str) else setup for setup in self.spec.setups]
-        return [
-            Cell(build, config, setup, repeat)
-            for repeat in range(1, self.spec.repeats + 1)
+        """All cells in the experiment's order."""
+        spec = self.spec
+        setups = [PRESET_SETUPS[setup] if isinstance(setup, str) else setup for setup in spec.setups]
+        kinds = [
+            (build, config, setup)
             for setup in setups
-            for build in self.spec.builds
-            for config in self.spec.configs
+            for build in spec.build_choices
+            for config in spec.configs
+            if config.builds is None or build.name in config.builds
+        ]
+        rounds = [[(*kind, repeat) for kind in kinds] for repeat in range(1, spec.repeats + 1)]
+        if isinstance(spec.order, Shuffle):
+            draw = random.Random(spec.order.shuffle)
+            rounds = [draw.sample(cells, len(cells)) for cells in rounds]
+        elif spec.order == "grouped":
+            rounds = [list(cells) for cells in zip(*rounds, strict=True)]
+        return [
+            Cell(build.name, config, setup, repeat, build.build, position)
+            for position, (build, config, setup, repeat) in enumerate(chain.from_iterable(rounds), start=1)
         ]
 
     def fingerprint(self, cell: Cell, server_version: str, config: ServerConfig) -> str:
         """SHA-256 over everything that decides what the cell's run does; titles and comments do not."""
         decisive = {
-            "build": cell.build,
+            "build": [cell.build, cell.build_label],
             "server_version": server_version,
             "config": cell.config.name,
             "options": [[option.key, option.value] for option in config.options],

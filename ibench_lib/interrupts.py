@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -20,13 +20,34 @@ def signals_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
 
-@contextmanager
-def signals_as_interrupts() -> Iterator[None]:
-    """SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt once; further ones are ignored while the run is wound up."""
+class Patience:
+    """What the first Ctrl-C asks for while an experiment runs: end after this cell. A second one ends at once."""
 
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        for number in _ENDING:
-            signal.signal(number, signal.SIG_IGN)
+    def __init__(self, told: Callable[[], None]) -> None:
+        self.asked_to_stop = False
+        self._told = told
+
+    def first_time(self) -> bool:
+        """Whether this Ctrl-C is the first one, and may wait."""
+        if self.asked_to_stop:
+            return False
+        self.asked_to_stop = True
+        self._told()
+        return True
+
+
+@contextmanager
+def signals_as_interrupts(patience: Patience | None = None) -> Iterator[None]:
+    """SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt once; further ones are ignored while the run is wound up.
+
+    With `patience` the first SIGINT only asks it.
+    """
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGINT and patience is not None and patience.first_time():
+            return
+        for other in _ENDING:
+            signal.signal(other, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     previous = {number: signal.signal(number, interrupt) for number in _ENDING}

@@ -60,6 +60,16 @@ class Workspace:
         return self.data / "runs"
 
     @property
+    def ledger(self) -> Path:
+        """What was tried of every experiment (SQLite)."""
+        return self.data / "ledger.sqlite"
+
+    @property
+    def events(self) -> Path:
+        """One log of events per experiment, JSON lines."""
+        return self.data / "events"
+
+    @property
     def posts(self) -> Path:
         """Disposable: every post can be built again."""
         return self.data / "posts"

@@ -1,24 +1,38 @@
-"""How a person at a terminal sees an experiment run: a live line per step; plain lines where there is no terminal."""
+"""How a person sees an experiment run: a live line at a terminal, elsewhere a plain line every ten seconds."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Sequence
 from types import TracebackType
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from ibench_lib.errors import IbenchError
+from ibench_lib.events import StepProgress, step_progress
 from ibench_lib.experiment import Cell
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.step import WorkerState
+from ibench_lib.sweep import SweepObserver
+from ibench_lib.sweep_plan import Planned
 from ibench_lib.workloads.insert_benchmark import Step
+
+PLAIN_EVERY_S = 10.0
 
 
 class ExperimentProgress:
-    """A SweepObserver that draws with rich. Where the console is no terminal the live line stays away."""
+    """A SweepObserver that draws with rich.
 
-    def __init__(self, console: Console) -> None:
+    `forecast_s` says how long a cell is expected to take.
+    """
+
+    def __init__(self, console: Console, forecast_s: Callable[[Planned], float]) -> None:
         self._console = console
+        self._forecast_s = forecast_s
+        self._live = console.is_terminal
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -27,12 +41,16 @@ class ExperimentProgress:
             TimeElapsedColumn(),
             TextColumn("ETA"),
             TimeRemainingColumn(),
+            TextColumn("{task.fields[left]}"),
             console=console,
             transient=True,
-            disable=not console.is_terminal,
+            disable=not self._live,
         )
         self._task: TaskID | None = None
         self._where = ""
+        self._expected_s: dict[int, float] = {}
+        self._cell_begun_s = self._told_s = 0.0
+        self._position = 0
 
     def __enter__(self) -> ExperimentProgress:
         self._progress.start()
@@ -43,8 +61,21 @@ class ExperimentProgress:
     ) -> None:
         self._progress.stop()
 
+    def experiment_begins(self, name: str, planned: list[Planned]) -> None:
+        self._expected_s = {entry.cell.position: self._forecast_s(entry) for entry in planned if entry.run_id is None}
+        changed = [entry for entry in planned if entry.what == "changed"]
+        for entry in changed:
+            self._console.print(f"changed since it was run: {escape(str(entry.cell))}", soft_wrap=True)
+        done = len(planned) - len(self._expected_s)
+        left = duration_text(sum(self._expected_s.values()))
+        self._console.print(f"{escape(name)}: {len(planned)} cells, {done} done already, about {left} to go")
+
+    def experiment_ends(self, name: str, outcome: str) -> None:
+        """The command says how it went."""
+
     def cell_begins(self, number: int, of: int, cell: Cell) -> None:
-        self._where = f"{number}/{of}"
+        self._where, self._position = f"{number}/{of}", cell.position
+        self._cell_begun_s = time.monotonic()
         self._console.print(f"[bold]{number}/{of}[/] {escape(str(cell))}")
 
     def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None:
@@ -54,38 +85,89 @@ class ExperimentProgress:
         self._console.print(f"recovered {escape(manifest.run_id)}: its runner had died")
 
     def cell_ends(self, cell: Cell, manifest: Manifest) -> None:
+        self._expected_s.pop(cell.position, None)
         self._console.print(f"    {manifest.status}: {escape(manifest.run_id)}")
 
+    def cell_failed(self, cell: Cell, error: IbenchError) -> None:
+        self._expected_s.pop(cell.position, None)
+        self._end_task()
+        if error.detail:
+            self._console.print(escape(error.detail), highlight=False, soft_wrap=True)
+        self._console.print(f"    [red]failed:[/] {escape(error.what)}", highlight=False, soft_wrap=True)
+
+    def stopping(self) -> None:
+        self._console.print("stopping after this cell; Ctrl-C once more stops now")
+
     def step_begins(self, step: Step) -> None:
-        self._task = self._progress.add_task(f"{self._where} {step.name}", total=None, rate="starting")
+        self._told_s = time.monotonic()
+        self._task = self._progress.add_task(f"{self._where} {step.name}", total=None, rate="starting", left="")
 
     def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
-        if self._task is None:
-            return
-        inserters = [state for state in workers if state.worker.role == "inserter"]
-        if step.seconds is not None:
-            self._progress.update(self._task, total=step.seconds, completed=min(elapsed_s, step.seconds))
-        elif step.rows is not None:
-            rows = sum(state.counted["rows"] for state in inserters)
-            self._progress.update(self._task, total=step.rows * len(inserters), completed=rows)
-        self._progress.update(self._task, rate=_rates(workers))
+        found = step_progress(step, workers)
+        if self._live and self._task is not None:
+            left = f"all: {duration_text(self._left_s())}"
+            self._progress.update(
+                self._task,
+                total=None if found.share is None else 1.0,
+                completed=found.share or 0.0,
+                rate=_rates(found),
+                left=left,
+            )
+        elif time.monotonic() - self._told_s >= PLAIN_EVERY_S:
+            self._told_s = time.monotonic()
+            share = "" if found.share is None else f" {found.share:.0%}"
+            step_left = "" if not found.share else f", step ETA {duration_text(elapsed_s / found.share - elapsed_s)}"
+            self._console.print(
+                f"    {self._where} {step.name}{share} after {elapsed_s:.0f} s: {_rates(found)}{step_left}, "
+                f"all {duration_text(self._left_s())}"
+            )
 
     def step_ends(self, step: Step, duration_s: float) -> None:
+        self._end_task()
+        self._console.print(f"    {step.name:<8} {duration_s:8.1f} s")
+
+    def _end_task(self) -> None:
         if self._task is not None:
             self._progress.remove_task(self._task)
             self._task = None
-        self._console.print(f"    {step.name:<8} {duration_s:8.1f} s")
+
+    def _left_s(self) -> float:
+        """Of the whole experiment: what cells not begun are expected to take, and what is left of this one."""
+        this = self._expected_s.get(self._position, 0.0) - (time.monotonic() - self._cell_begun_s)
+        others = sum(seconds for position, seconds in self._expected_s.items() if position != self._position)
+        return max(0.0, this) + others
 
 
-def _rates(workers: list[WorkerState]) -> str:
-    """What all workers did in their last full second, such as `46,100 rows/s in, 9,800 queries/s`."""
-    heard = [(state.worker, state.latest) for state in workers if state.latest is not None]
-    parts = []
-    for operation, column, unit in (("insert", "rows", "rows/s in"), ("delete", "rows", "rows/s out")):
-        values = [latest[column] for worker, latest in heard if worker.operation == operation]
-        if values:
-            parts.append(f"{sum(values):,} {unit}")
-    queries = [latest["ops"] for worker, latest in heard if worker.role == "querier"]
-    if queries:
-        parts.append(f"{sum(queries):,} queries/s")
-    return ", ".join(parts)
+class Both:
+    """Tells several observers, one after another."""
+
+    def __init__(self, observers: Sequence[SweepObserver]) -> None:
+        self._observers = observers
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+
+        def tell(*arguments: Any) -> None:
+            for observer in self._observers:
+                getattr(observer, name)(*arguments)
+
+        return tell
+
+
+def duration_text(seconds: float) -> str:
+    """Such as 45 s, 12 min, 3 h 20 min."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _rates(found: StepProgress) -> str:
+    """Such as `46,100 rows/s in, 9,800 queries/s`."""
+    parts = (
+        (found.rows_in_per_s, "rows/s in"),
+        (found.rows_out_per_s, "rows/s out"),
+        (found.queries_per_s, "queries/s"),
+    )
+    return ", ".join(f"{rate:,} {unit}" for rate, unit in parts if rate is not None) or "no second yet"

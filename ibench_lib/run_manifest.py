@@ -38,6 +38,9 @@ def describe_run(
         warnings.append(
             f"the server, {build.basedir}, is remote: it has its own configuration; host facts are the clients'"
         )
+    stands_for = next(b.stands_for for b in experiment.spec.build_choices if b.name == cell.build)
+    if stands_for:
+        warnings.append(f"{cell.build} is {cell.build_label}, standing for {stands_for}")
     return records.Manifest(
         tool_version=version("ibench"),
         run_id=run_dir.name,
@@ -51,6 +54,10 @@ def describe_run(
             setup=cell.setup.name,
             repeat=cell.repeat,
             fingerprint=experiment.fingerprint(cell, build.version, config),
+            build_label=cell.build_label,
+            stands_for=stands_for,
+            position=cell.position,
+            order=experiment.spec.order_text,
         ),
         workload=dict(workload),
         scale=experiment.spec.scale,

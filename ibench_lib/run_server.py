@@ -85,6 +85,16 @@ def require_space(build: Build | Remote, config: ServerConfig, tables_bytes: int
             )
 
 
+def buffer_pool_bytes(config: ServerConfig) -> int:
+    """Size of the buffer pool that a configuration asks for, 0 where it leaves it to the server."""
+    return size(config.value("innodb_buffer_pool_size") or "") or 0
+
+
+def needed_bytes(config: ServerConfig, tables_bytes: int) -> int:
+    """About how much disk a sandbox takes whose tables take so much."""
+    return tables_bytes + redo_bytes(config) + _EMPTY_SERVER_BYTES
+
+
 def disk_is_full(server: Server) -> bool:
     """Whether a server failed because the disk of its data is full: by its error log, or by the disk itself."""
     if not isinstance(server, Sandbox):

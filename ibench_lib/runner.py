@@ -20,9 +20,10 @@ from ibench_lib.capture.session import Capture
 from ibench_lib.client.connection import Connection
 from ibench_lib.client.wire import ConnectionLost, StatementError
 from ibench_lib.cnf import ServerConfig
-from ibench_lib.errors import CaptureFailed, IbenchError, Interrupted, LakeError, RunFailed, ServerLost
-from ibench_lib.experiment import Cell, LoadedExperiment
-from ibench_lib.interrupts import signals_as_interrupts, signals_held_back
+from ibench_lib.errors import CaptureFailed, ExperimentError, IbenchError, Interrupted, LakeError, RunFailed, ServerLost
+from ibench_lib.experiment import Cell, LoadedExperiment, TimeLimits
+from ibench_lib.guards import examine
+from ibench_lib.interrupts import Patience, signals_as_interrupts, signals_held_back
 from ibench_lib.lake import manifest as records
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace, make_run_id
@@ -52,9 +53,14 @@ class Observer(Protocol):
 
 
 def run_cell(
-    experiment: LoadedExperiment, cell: Cell, build: Build | Remote, workspace: Workspace, observer: Observer
+    experiment: LoadedExperiment,
+    cell: Cell,
+    build: Build | Remote,
+    workspace: Workspace,
+    observer: Observer,
+    patience: Patience | None = None,
 ) -> records.Manifest:
-    """Make one run. Returns its manifest.
+    """Make one run. Returns its manifest. With `patience` a first Ctrl-C does not end it.
 
     Raises
     ------
@@ -68,7 +74,15 @@ def run_cell(
     run_id = make_run_id(experiment.name, cell.setup.name, cell.dbms, cell.repeat, origin_wall)
     options = experiment.spec.workload
     steps = insert_benchmark.plan(options, cell.setup, experiment.spec.scale)
-    run_server.require_space(build, config, insert_benchmark.forecast_bytes(options, steps), workspace)
+    tables_bytes = insert_benchmark.forecast_bytes(options, steps)
+    run_server.require_space(build, config, tables_bytes, workspace)
+    findings = examine(workspace, run_server.needed_bytes(config, tables_bytes), run_server.buffer_pool_bytes(config))
+    if findings and experiment.spec.strict:
+        raise ExperimentError(
+            f"{cell}: strict, and this host is not fit to measure: {findings[0]}",
+            hint="mend it, or leave `strict` out: then it is a warning of the run",
+            detail="\n".join(findings),
+        )
     writer = RunWriter(workspace.run_dir(run_id))
     my_cnf = writer.run_dir / "my.cnf"
     my_cnf.write_text(config.render(), encoding="utf-8")
@@ -82,6 +96,7 @@ def run_cell(
         workload=insert_benchmark.describe(options, cell.setup, steps),
         origin_wall=origin_wall,
     )
+    manifest.warnings += findings
     writer.write_manifest(manifest)
     run = _Run(
         manifest,
@@ -91,8 +106,9 @@ def run_cell(
         origin_ns,
         observer,
         experiment.spec.capture,
+        experiment.spec.time_limits,
     )
-    with signals_as_interrupts():
+    with signals_as_interrupts(patience):
         try:
             run.execute(options, steps)
             manifest.status = "complete"
@@ -143,6 +159,7 @@ class _Run:
         origin_ns: int,
         observer: Observer,
         capture_options: CaptureOptions,
+        time_limits: TimeLimits,
     ) -> None:
         self.manifest = manifest
         self.config = config
@@ -151,6 +168,7 @@ class _Run:
         self.origin_ns = origin_ns
         self.observer = observer
         self.capture_options = capture_options
+        self.time_limits = time_limits
         self.current_step: str | None = None
         self._rows_by_table: dict[str, int] = {}
 
@@ -210,7 +228,9 @@ class _Run:
         def progress(states: list[WorkerState], start_ns: int | None) -> None:
             self.writer.check()
             if start_ns is not None:
-                self.observer.step_progress(step, states, (time.monotonic_ns() - start_ns) / 1e9)
+                elapsed_s = (time.monotonic_ns() - start_ns) / 1e9
+                self._check_time(elapsed_s)
+                self.observer.step_progress(step, states, elapsed_s)
 
         with _long_transaction(address, options) if step.long_transaction else nullcontext():
             result = run_step(
@@ -238,6 +258,14 @@ class _Run:
         if options.count_rows:
             self._verify_counts(step_id, step, address, options.statement_timeout_s)
         self.observer.step_ends(step, duration_s)
+
+    def _check_time(self, step_s: float) -> None:
+        """End a step, or the cell, that takes longer than the experiment allows."""
+        limits, cell_s = self.time_limits, (time.monotonic_ns() - self.origin_ns) / 1e9
+        if limits.step_s is not None and step_s > limits.step_s:
+            raise RunFailed(f"over the time limit of a step, {limits.step_s:g} s")
+        if limits.cell_s is not None and cell_s > limits.cell_s:
+            raise RunFailed(f"over the time limit of a cell, {limits.cell_s:g} s")
 
     def _seal_step(self, step: Step) -> None:
         try:

@@ -1,13 +1,23 @@
 """An observer that says nothing."""
 
+from ibench_lib.errors import IbenchError
 from ibench_lib.experiment import Cell
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.step import WorkerState
+from ibench_lib.sweep_plan import Planned
 from ibench_lib.workloads.insert_benchmark import Step
 
 
 class Silent:
     """For runs whose progress nobody watches."""
+
+    def experiment_begins(self, name: str, planned: list[Planned]) -> None: ...
+
+    def experiment_ends(self, name: str, outcome: str) -> None: ...
+
+    def cell_failed(self, cell: Cell, error: IbenchError) -> None: ...
+
+    def stopping(self) -> None: ...
 
     def cell_begins(self, number: int, of: int, cell: Cell) -> None: ...
 

@@ -169,8 +169,12 @@ def test_ctrl_c_in_the_middle(build: Build, workspace: Workspace) -> None:
     time.sleep(2.5)
     children = me.children(recursive=True)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    time.sleep(1)
+    assert process.poll() is None, "the first one lets the cell end"
+    process.send_signal(signal.SIGINT)
+    told, said = process.communicate(timeout=60)
     assert process.returncode == 130
+    assert "stopping after this cell; Ctrl-C once more stops now" in told
     assert "interrupted" in said and "Traceback" not in said
     _, alive = psutil.wait_procs(children, timeout=5)
     assert alive == []
@@ -181,6 +185,27 @@ def test_ctrl_c_in_the_middle(build: Build, workspace: Workspace) -> None:
     assert int(kept.stdout.split()[1]) >= 2
     listed = ibench(workspace, "runs").stdout
     assert "interrupted" in listed
+
+
+def test_an_experiment_is_checked_planned_run_and_followed(build: Build, workspace: Workspace) -> None:
+    path = write(workspace)
+    checked = ibench(workspace, "experiment", "check", str(path)).stdout
+    assert "a guess" in checked and "1 cells, about" in checked
+    assert "1 of 1 cells to run" in ibench(workspace, "experiment", "plan", str(path)).stdout
+    refused(ibench(workspace, "status"), "no experiment has been run here")
+    refused(ibench(workspace, "run", str(path), "--only", "nothing*"), "'nothing*' fits no cell")
+    assert not workspace.runs.exists()
+    ran = ibench(workspace, "run", str(path))
+    assert ran.returncode == 0, ran.stderr
+    assert "1 cells, 0 done already, about" in ran.stdout
+    followed = ibench(workspace, "status").stdout
+    assert f"{path.stem}: complete" in followed and "1 of 1 cells ended, 0 failed" in followed
+    assert "the same cell" in ibench(workspace, "experiment", "check", str(path)).stdout
+    planned = ibench(workspace, "experiment", "plan", str(path)).stdout
+    assert "done" in planned and "0 of 1 cells to run" in planned
+    text = path.read_text()
+    path.write_text(text.replace("clients: 2", "clients: 1"))
+    assert "run: changed" in ibench(workspace, "experiment", "plan", str(path)).stdout
 
 
 def test_every_command_has_help_with_an_example_and_is_in_the_readme() -> None:

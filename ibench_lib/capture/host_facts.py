@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -129,3 +130,13 @@ def _os_name() -> str | None:
         return platform.freedesktop_os_release().get("PRETTY_NAME")
     except OSError:
         return None
+
+
+def same_host(facts: Mapping[str, Any]) -> bool:
+    """Whether facts stored in a manifest are of a host like this one: what it measured bears on what this one will."""
+    here = {
+        "cpu_model": _cpuinfo("model name"),
+        "usable_cpus": len(os.sched_getaffinity(0)),
+        "memory_bytes": psutil.virtual_memory().total,
+    }
+    return all(facts.get(name) == value for name, value in here.items())

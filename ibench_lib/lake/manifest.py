@@ -27,7 +27,11 @@ class _Model(BaseModel):
 
 
 class Cell(_Model):
-    """Which cell of its experiment a run is. `dbms` is `<build>.<config>`, the name results go by."""
+    """Which cell of its experiment a run is. `dbms` is `<build>.<config>`, the name results go by.
+
+    `build_label` is what ran under the name `build`, and `stands_for` what was meant where that is something else;
+    `position` is the cell's place in the experiment's `order`.
+    """
 
     build: str
     config: str
@@ -35,6 +39,10 @@ class Cell(_Model):
     setup: str
     repeat: int
     fingerprint: str = Field(description="SHA-256 of everything that decides what the run does")
+    build_label: str | None = None
+    stands_for: str | None = None
+    position: int | None = None
+    order: str | None = None
 
 
 class ExperimentRecord(_Model):

@@ -1,0 +1,152 @@
+"""`ibench experiment`: look at an experiment before it runs. `ibench status`: how far one is."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from ibench_lib.cli_output import out
+from ibench_lib.errors import UsageError
+from ibench_lib.events import event_log
+from ibench_lib.experiment import load_experiment
+from ibench_lib.forecast import Forecaster, total_s
+from ibench_lib.guards import examine
+from ibench_lib.ledger import is_running
+from ibench_lib.paths import workspace
+from ibench_lib.progress import duration_text
+from ibench_lib.sweep_plan import plan_experiment
+
+app = typer.Typer(
+    help="""Look at an experiment before it runs.
+
+    [bold]Example:[/] ibench experiment check experiments/demo.yaml
+    """,
+    no_args_is_help=True,
+)
+
+File = Annotated[Path, typer.Argument(help="The experiment: a YAML file, such as experiments/demo.yaml.")]
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", help="Only cells whose build, config, setup or dbms fits this pattern (* and ?)."),
+]
+Except = Annotated[list[str] | None, typer.Option("--except", help="No cells that fit this pattern.")]
+
+
+@app.command("check")
+def experiment_check(experiment: File, only: Only = None, without: Except = None) -> None:
+    """Expand an experiment: its cells, with the rows, disk and time that each will take. Servers check the options.
+
+    [bold]Example:[/] ibench experiment check experiments/demo.yaml
+    """
+    loaded, place = load_experiment(experiment), workspace()
+    planned = plan_experiment(loaded, place, only=only or (), without=without or ())
+    forecaster = Forecaster(place)
+    table = Table(
+        "#", "cell", "server", "rows loaded", "disk", "time", "time known from", box=None, header_style="bold"
+    )
+    forecasts = []
+    for entry in planned:
+        forecast = forecaster.cell(loaded, entry.cell, entry.build)
+        forecasts.append(forecast)
+        table.add_row(
+            str(entry.cell.position),
+            escape(str(entry.cell)),
+            escape(entry.build.version),
+            f"{forecast.rows:,}",
+            f"{forecast.disk_bytes / 1e9:.1f} GB",
+            duration_text(forecast.seconds),
+            forecast.source,
+        )
+    out.print(table)
+    for choice in loaded.spec.build_choices:
+        if choice.stands_for:
+            out.print(f"{escape(choice.name)} is {escape(choice.build)}, standing for {escape(choice.stands_for)}")
+    largest = max((forecast.disk_bytes for forecast in forecasts), default=0)
+    out.print(
+        f"{len(planned)} cells, about {duration_text(total_s(forecasts))} one after another; "
+        f"disk for the largest one: about {largest / 1e9:.1f} GB"
+    )
+    for warning in examine(place, largest):
+        out.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
+
+
+@app.command("plan")
+def experiment_plan(experiment: File, only: Only = None, without: Except = None) -> None:
+    """Say which cells will run, which are done already, and which have changed since they were run.
+
+    [bold]Example:[/] ibench experiment plan experiments/demo.yaml
+    """
+    loaded, place = load_experiment(experiment), workspace()
+    planned = plan_experiment(loaded, place, only=only or (), without=without or ())
+    forecaster = Forecaster(place)
+    words = {"done": "done", "new": "run", "changed": "run: changed", "again": "run again"}
+    table = Table("#", "cell", "", "note", box=None, header_style="bold")
+    for entry in planned:
+        note = entry.run_id or entry.note
+        table.add_row(str(entry.cell.position), escape(str(entry.cell)), words[entry.what], escape(note))
+    out.print(table)
+    left = [forecaster.cell(loaded, entry.cell, entry.build) for entry in planned if entry.run_id is None]
+    out.print(f"{len(left)} of {len(planned)} cells to run, about {duration_text(total_s(left))}")
+
+
+def status(
+    experiment: Annotated[str | None, typer.Argument(help="Its name; the latest one when there is none.")] = None,
+) -> None:
+    """Say how far an experiment is, from any terminal.
+
+    [bold]Example:[/] ibench status
+    """
+    place = workspace()
+    logs = sorted(place.events.glob("*.jsonl"), key=lambda path: path.stat().st_mtime) if place.events.is_dir() else []
+    path = event_log(place, experiment) if experiment else (logs[-1] if logs else None)
+    if path is None or not path.is_file():
+        known = ", ".join(log.stem for log in logs) or "none has been run"
+        which = f"experiment {experiment!r:.80}" if experiment else "experiment"
+        raise UsageError(f"no {which} has been run here", hint=f"known: {known}")
+    events = _since_last_begin([json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()])
+    alive = is_running(place) and events[-1]["event"] != "experiment_ends"
+    begun, last = events[0], events[-1]
+    out.print(f"{escape(path.stem)}: {_state(last, alive)}, begun {begun['at'][:16]} UTC")
+    ended = [event for event in events if event["event"] in ("cell_ends", "cell_skipped", "cell_failed")]
+    failed = [event for event in ended if event["event"] == "cell_failed"]
+    out.print(f"{len(ended)} of {begun.get('cells', '?')} cells ended, {len(failed)} failed")
+    for event in failed:
+        out.print(f"    failed: {escape(_cell_text(event))}: {escape(event['error'])}", soft_wrap=True)
+    cell = next((event for event in reversed(events) if event["event"] == "cell_begins"), None)
+    if alive and cell is not None:
+        out.print(f"now {cell['number']}/{cell['of']} {escape(_cell_text(cell))}")
+        step = next((event for event in reversed(events) if event["event"].startswith("step_")), None)
+        if step is not None:
+            out.print(f"    {_step_text(step)}")
+
+
+def _since_last_begin(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    begins = [number for number, event in enumerate(events) if event["event"] == "experiment_begins"]
+    return events[begins[-1] :] if begins else events
+
+
+def _cell_text(event: dict[str, Any]) -> str:
+    return f"{event['dbms']}, {event['setup']}, repeat {event['repeat']}"
+
+
+def _state(last: dict[str, Any], alive: bool) -> str:
+    if alive:
+        return "running"
+    return str(last["outcome"]) if last["event"] == "experiment_ends" else "its runner died"
+
+
+def _step_text(step: dict[str, Any]) -> str:
+    ago = (datetime.now(UTC) - datetime.fromisoformat(step["at"])).total_seconds()
+    text = f"{step['step']}: {step['event'].removeprefix('step_')}, {duration_text(max(0.0, ago))} ago"
+    rates = [f"{step[name]:,} {name.removesuffix('_per_s').replace('_', ' ')}/s" for name in _RATES if step.get(name)]
+    share = f", {step['share']:.0%}" if step.get("share") is not None else ""
+    return f"{text}{share}" + (f", {', '.join(rates)}" if rates else "")
+
+
+_RATES = ("rows_in_per_s", "rows_out_per_s", "queries_per_s")

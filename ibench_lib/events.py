@@ -1,0 +1,112 @@
+"""The event log of an experiment: one JSON object a line, `data/events/<experiment>.jsonl`, for programs to read.
+
+Every event has `at` (wall time, UTC) and `event`; each is there for other processes at once.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ibench_lib.errors import IbenchError
+from ibench_lib.experiment import Cell
+from ibench_lib.lake.manifest import Manifest
+from ibench_lib.paths import Workspace, check_name
+from ibench_lib.step import WorkerState
+from ibench_lib.sweep_plan import Planned
+from ibench_lib.workloads.insert_benchmark import Step
+
+PROGRESS_EVERY_S = 5.0
+
+
+class EventLog:
+    """A SweepObserver that writes the log of one experiment."""
+
+    def __init__(self, workspace: Workspace, experiment: str) -> None:
+        self._path = event_log(workspace, experiment)
+        self._told_s = 0.0
+
+    def experiment_begins(self, name: str, planned: list[Planned]) -> None:
+        counts = {what: sum(entry.what == what for entry in planned) for what in ("done", "new", "changed", "again")}
+        self._write("experiment_begins", experiment=name, cells=len(planned), **counts)
+
+    def experiment_ends(self, name: str, outcome: str) -> None:
+        self._write("experiment_ends", experiment=name, outcome=outcome)
+
+    def cell_begins(self, number: int, of: int, cell: Cell) -> None:
+        self._write("cell_begins", number=number, of=of, **_names(cell))
+
+    def cell_ends(self, cell: Cell, manifest: Manifest) -> None:
+        self._write("cell_ends", **_names(cell), status=manifest.status, run_id=manifest.run_id)
+
+    def cell_failed(self, cell: Cell, error: IbenchError) -> None:
+        self._write("cell_failed", **_names(cell), error=error.what)
+
+    def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None:
+        self._write("cell_skipped", number=number, of=of, **_names(cell), run_id=run_id)
+
+    def run_recovered(self, manifest: Manifest) -> None:
+        self._write("run_recovered", run_id=manifest.run_id, status=manifest.status)
+
+    def stopping(self) -> None:
+        self._write("stopping", after="this cell")
+
+    def step_begins(self, step: Step) -> None:
+        self._told_s = 0.0
+        self._write("step_begins", step=step.name, kind=step.kind)
+
+    def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
+        if time.monotonic() - self._told_s >= PROGRESS_EVERY_S:
+            self._told_s = time.monotonic()
+            progress = step_progress(step, workers)
+            self._write("step_progress", step=step.name, elapsed_s=round(elapsed_s, 1), **asdict(progress))
+
+    def step_ends(self, step: Step, duration_s: float) -> None:
+        self._write("step_ends", step=step.name, duration_s=round(duration_s, 3))
+
+    def _write(self, event: str, **content: Any) -> None:
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self._path, "a", encoding="utf-8") as file:  # one write a line: a reader never sees half of one
+            file.write(json.dumps({"at": at, "event": event, **content}) + "\n")
+
+
+def event_log(workspace: Workspace, experiment: str) -> Path:
+    """Where the log of an experiment is."""
+    return workspace.events / f"{check_name(experiment, 'experiment')}.jsonl"
+
+
+@dataclass(frozen=True)
+class StepProgress:
+    """How far a step is: rows/s and queries/s of the last full second, and the share done, NULL where unknown."""
+
+    share: float | None
+    rows_in_per_s: int | None
+    rows_out_per_s: int | None
+    queries_per_s: int | None
+
+
+def step_progress(step: Step, workers: list[WorkerState]) -> StepProgress:
+    """Worked out from what the clients have reported."""
+    heard = [(state.worker, state.latest) for state in workers if state.latest is not None]
+
+    def rate(role: str, column: str) -> int | None:
+        values = [latest[column] for worker, latest in heard if worker.role == role]
+        return sum(values) if values else None
+
+    share = None
+    inserters = [state for state in workers if state.worker.role == "inserter"]
+    if step.seconds is not None:
+        latest = [found["second"] + 1 for _, found in heard]
+        share = min(1.0, max(latest) / step.seconds) if latest else 0.0
+    elif step.rows is not None and inserters:
+        share = sum(state.counted["rows"] for state in inserters) / (step.rows * len(inserters))
+    return StepProgress(share, rate("inserter", "rows"), rate("deleter", "rows"), rate("querier", "ops"))
+
+
+def _names(cell: Cell) -> dict[str, Any]:
+    return {"dbms": cell.dbms, "setup": cell.setup.name, "repeat": cell.repeat}

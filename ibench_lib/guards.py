@@ -1,0 +1,97 @@
+"""What to look at before a cell measures: does it fit, and is anything at work here that it would measure as well?
+
+Each finding is a sentence. They become warnings of the run, or errors where the experiment is strict.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import psutil
+
+from ibench_lib.paths import Workspace
+
+_SERVERS = ("mysqld", "mariadbd", "postgres", "mongod")
+_BUSY_SHARE = 0.10
+_LOOK_S = 0.5
+_GOOD_CLOCKS = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page")
+
+
+def examine(workspace: Workspace, disk_bytes: int, memory_bytes: int = 0) -> list[str]:
+    """Everything that speaks against measuring here now. Takes half a second, to see who is at work."""
+    return [
+        *_room(workspace, disk_bytes, memory_bytes),
+        *_others(),
+        *governor_warnings(sorted(Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor"))),
+        *clock_warnings(_text(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource"))),
+        *_swap(),
+    ]
+
+
+def governor_warnings(paths: Iterable[Path]) -> list[str]:
+    """CPUs that do not run at full speed by themselves."""
+    governors = {text for path in paths if (text := _text(path))} - {"performance"}
+    return [f"CPU governor is {', '.join(sorted(governors))}, not performance"] if governors else []
+
+
+def clock_warnings(source: str | None) -> list[str]:
+    """A clock that costs a system call to read makes every timed operation slower."""
+    return [f"clock source is {source}: reading it is slow"] if source and source not in _GOOD_CLOCKS else []
+
+
+def _room(workspace: Workspace, disk_bytes: int, memory_bytes: int) -> list[str]:
+    place = workspace.sandboxes
+    while not place.exists():
+        place = place.parent
+    found = []
+    free = shutil.disk_usage(place).free
+    if free < 1.5 * disk_bytes:
+        found.append(f"{free / 1e9:.1f} GB of disk are free, about {disk_bytes / 1e9:.1f} GB are needed")
+    available = psutil.virtual_memory().available
+    if available < memory_bytes:
+        needed = memory_bytes / 1e9
+        found.append(f"{available / 1e9:.1f} GB of memory are available, the buffer pool alone takes {needed:.1f} GB")
+    return found
+
+
+def _others() -> list[str]:
+    """Other servers, and other processes that take a good part of a core."""
+    ours = {os.getpid(), *(child.pid for child in psutil.Process().children(recursive=True))}
+    ours |= {parent.pid for parent in psutil.Process().parents()}
+    processes = [process for process in psutil.process_iter(["name"]) if process.pid not in ours]
+    for process in processes:
+        _percent(process)
+    time.sleep(_LOOK_S)
+    found = []
+    for process in processes:
+        name, percent = process.info["name"] or "?", _percent(process)
+        if percent is None:
+            continue
+        if percent >= 100 * _BUSY_SHARE:
+            found.append(f"process {name} ({process.pid}) takes {percent:.0f} % of a core")
+        elif name.startswith(_SERVERS):
+            found.append(f"another database server is here: {name} ({process.pid})")
+    return found
+
+
+def _percent(process: psutil.Process) -> float | None:
+    try:
+        return process.cpu_percent()
+    except psutil.Error:
+        return None
+
+
+def _swap() -> list[str]:
+    used = psutil.swap_memory().used
+    return [f"{used / 1e6:.0f} MB of swap are in use"] if used > 100e6 else []
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError:
+        return None

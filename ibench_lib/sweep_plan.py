@@ -1,0 +1,121 @@
+"""Which cells of an experiment are done, which are to be run, and why: by the lake, the ledger and the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from ibench_lib.errors import LakeError, UsageError
+from ibench_lib.experiment import Cell, LoadedExperiment
+from ibench_lib.lake.discovery import Found, run_dirs
+from ibench_lib.lake.manifest import Manifest, read_manifest
+from ibench_lib.ledger import Ledger
+from ibench_lib.paths import Workspace
+from ibench_lib.run_server import fit
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.find import find_build
+from ibench_lib.servers.remote import Remote
+
+What = Literal["done", "new", "changed", "again"]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A cell and what is to be done about it.
+
+    done: its complete run, `run_id`, is in the lake. new: never tried. changed: what was tried under its name was
+    something else. again: it was tried, and did not complete. `note` says more, for people.
+    """
+
+    cell: Cell
+    build: Build | Remote
+    fingerprint: str
+    what: What
+    run_id: str | None
+    note: str
+
+
+def plan_experiment(
+    experiment: LoadedExperiment,
+    workspace: Workspace,
+    *,
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
+    again: bool = False,
+) -> list[Planned]:
+    """Every chosen cell in the experiment's order. Nothing is run; servers are asked whether they know their options.
+
+    Raises
+    ------
+    BuildNotFound, ConfigError, ExperimentError : a cell that could not be run.
+    UsageError : a pattern that fits no cell.
+    """
+    cells = choose(experiment.cells(), only, without)
+    builds = {label: find_build(label, workspace) for label in dict.fromkeys(cell.build_label for cell in cells)}
+    done = {} if again else complete_runs(workspace)
+    tried = {attempt.cell: attempt for attempt in Ledger(workspace).attempts(experiment.name)}
+    planned = []
+    for cell in cells:
+        build = builds[cell.build_label]
+        config = experiment.server_config(cell, build.flavour, build.release)
+        fit(build, config, experiment.spec.workload)
+        fingerprint = experiment.fingerprint(cell, build.version, config)
+        last = tried.get((cell.dbms, cell.setup.name, cell.repeat))
+        what: What
+        if fingerprint in done:
+            what, note = "done", ""
+        elif last is None:
+            what, note = "new", ""
+        elif last.fingerprint != fingerprint:
+            what, note = "changed", f"it was another one when it was {last.state}, {last.begun[:16]}"
+        else:
+            what, note = "again", f"{last.state} {last.begun[:16]}" + (f": {last.error}" if last.error else "")
+        planned.append(Planned(cell, build, fingerprint, what, done.get(fingerprint), note))
+    return planned
+
+
+def choose(cells: list[Cell], only: Sequence[str], without: Sequence[str]) -> list[Cell]:
+    """The cells that a pattern of `only` fits, all when there is none, and none of `without` does.
+
+    A pattern (* and ?) is held against the cell's build, config, setup and dbms.
+
+    Raises
+    ------
+    UsageError : a pattern that fits no cell.
+    """
+    for pattern in (*only, *without):
+        if not any(_fits(cell, pattern) for cell in cells):
+            known = ", ".join(sorted({name for cell in cells for name in _names(cell)}))
+            raise UsageError(f"{pattern!r:.80} fits no cell of this experiment", hint=f"its names are: {known}")
+    return [
+        cell
+        for cell in cells
+        if (not only or any(_fits(cell, pattern) for pattern in only))
+        and not any(_fits(cell, pattern) for pattern in without)
+    ]
+
+
+def complete_runs(workspace: Workspace) -> dict[str, str]:
+    """Fingerprint -> run id of the latest complete run."""
+    return {run.cell.fingerprint: run.run_id for run in manifests(workspace) if run.status == "complete"}
+
+
+def manifests(workspace: Workspace) -> list[Manifest]:
+    """Of every run of a lake that can be read, oldest first; the reader of the lake names the others."""
+    found = []
+    for run_dir in run_dirs(workspace.runs, Found()):
+        try:
+            found.append(read_manifest(run_dir))
+        except LakeError:
+            continue
+    return found
+
+
+def _names(cell: Cell) -> tuple[str, str, str, str]:
+    return cell.build, cell.config.name, cell.setup.name, cell.dbms
+
+
+def _fits(cell: Cell, pattern: str) -> bool:
+    return any(fnmatchcase(name, pattern) for name in _names(cell))

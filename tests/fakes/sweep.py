@@ -1,0 +1,84 @@
+"""An experiment whose cells are made by a fake backend: each run is written by the real writer, and takes no time.
+
+    python -m tests.fakes.sweep WORKSPACE EXPERIMENT SEED
+
+Forks children that run the experiment, and kills each at a random moment, twenty times; the last one may end. Prints
+one line per child: how many complete runs there were, and whether it was killed.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from ibench_lib import sweep, sweep_plan
+from ibench_lib.errors import WorkerFailed
+from ibench_lib.experiment import Cell, LoadedExperiment, load_experiment
+from ibench_lib.lake.manifest import Manifest
+from ibench_lib.lake.writer import RunWriter
+from ibench_lib.paths import Workspace
+from ibench_lib.run_manifest import describe_run
+from ibench_lib.servers.build import Build
+from tests.silent import Silent
+
+KILLS = 20
+
+
+def fake_build(label: str, _workspace: Workspace) -> Build:
+    return Build(label, "mariadb", "10.11.19-MariaDB", Path("/nowhere"), ("/nowhere/mariadbd",), "path")
+
+
+def use_fake_builds(patch: Any = setattr) -> None:
+    """No server is looked for, and none is asked whether it knows its options."""
+    patch(sweep_plan, "find_build", fake_build)
+    patch(sweep_plan, "fit", lambda *_: [])
+
+
+def fake_run(
+    experiment: LoadedExperiment, cell: Cell, build: Any, workspace: Workspace, observer: Any, patience: Any = None
+) -> Manifest:
+    """A sealed run without rows of load. A cell whose configuration is called `broken` fails."""
+    from datetime import UTC, datetime
+
+    now = datetime.now(UTC)
+    config = experiment.server_config(cell, build.flavour, build.release)
+    writer = RunWriter(workspace.run_dir(f"{now:%Y%m%dT%H%M%S%f}-{cell.dbms}-{cell.setup.name}-r{cell.repeat}"))
+    manifest = describe_run(
+        writer.run_dir, experiment, cell, build, config, skipped=[], workload={}, origin_wall=now
+    )  # fmt: skip
+    writer.write_manifest(manifest)
+    writer.append("server_samples", t_s=1.0)
+    time.sleep(0.005)
+    manifest.ended_wall = datetime.now(UTC).isoformat()
+    if cell.config.name == "broken":
+        manifest.status, manifest.error = "failed", "it is broken"
+        writer.seal(manifest)
+        raise WorkerFailed(f"{cell}: it is broken")
+    manifest.status = "complete"
+    writer.seal(manifest)
+    return manifest
+
+
+def main() -> None:
+    place, draw = Workspace(Path(sys.argv[1])), random.Random(int(sys.argv[3]))
+    loaded = load_experiment(Path(sys.argv[2]))
+    use_fake_builds()
+    for kill in range(KILLS + 1):
+        child = os.fork()
+        if child == 0:
+            sweep.run_experiment(loaded, place, Silent(), run=fake_run)
+            os._exit(0)
+        if kill < KILLS:
+            time.sleep(draw.uniform(0.0, 0.25))
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        print(len(sweep_plan.complete_runs(place)), os.WIFSIGNALED(status), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""What speaks against measuring here now is seen and said; it stops a run only where the experiment is strict."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ibench_lib import guards
+from ibench_lib.paths import Workspace
+
+SPIN = "import time\nend = time.monotonic() + 30\nwhile time.monotonic() < end: pass"
+
+LEAVE_ONE = f"""
+import subprocess, sys
+nothing = subprocess.DEVNULL
+print(subprocess.Popen([sys.executable, "-c", {SPIN!r}], stdin=nothing, stdout=nothing, stderr=nothing).pid)
+"""
+
+
+def test_a_busy_process_that_is_not_ours_is_named(workspace: Workspace) -> None:
+    # Not a child of this process: those are the runner's own.
+    orphan = subprocess.run([sys.executable, "-c", LEAVE_ONE], capture_output=True, text=True, check=True)
+    pid = int(orphan.stdout)
+    try:
+        time.sleep(0.2)
+        found = guards.examine(workspace, 0)
+        assert any(f"({pid}) takes" in warning for warning in found), found
+    finally:
+        os.kill(pid, 9)
+
+
+def test_too_little_room_is_said_with_both_numbers(workspace: Workspace) -> None:
+    found = guards.examine(workspace, 10**15, 10**15)
+    assert any("1000000.0 GB are needed" in warning for warning in found)
+    assert any("the buffer pool alone takes 1000000.0 GB" in warning for warning in found)
+
+
+def test_governor_and_clock_source_are_judged(tmp_path: Path) -> None:
+    paths = []
+    for number, text in enumerate(("performance", "powersave", "powersave")):
+        paths.append(tmp_path / str(number))
+        paths[-1].write_text(f"{text}\n")
+    assert guards.governor_warnings(paths) == ["CPU governor is powersave, not performance"]
+    assert guards.governor_warnings(paths[:1]) == guards.governor_warnings([tmp_path / "none"]) == []
+    assert guards.clock_warnings("hpet") == ["clock source is hpet: reading it is slow"]
+    assert guards.clock_warnings("tsc") == guards.clock_warnings(None) == []
+
+
+@pytest.mark.parametrize("used", [0, 500_000_000])
+def test_swap_in_use_is_said(workspace: Workspace, monkeypatch: pytest.MonkeyPatch, used: int) -> None:
+    class Swap:
+        def __init__(self) -> None:
+            self.used = used
+
+    monkeypatch.setattr("ibench_lib.guards.psutil.swap_memory", Swap)
+    said = [warning for warning in guards.examine(workspace, 0) if "swap" in warning]
+    assert said == (["500 MB of swap are in use"] if used else [])

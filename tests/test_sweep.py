@@ -1,0 +1,206 @@
+"""Many cells: planned, run in order, picked up where they stopped, and never twice. The backend is a fake one."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ibench_lib.errors import CellsFailed, Interrupted, UsageError
+from ibench_lib.events import EventLog, event_log
+from ibench_lib.experiment import LoadedExperiment, load_experiment
+from ibench_lib.lake.manifest import read_manifest
+from ibench_lib.ledger import Ledger, is_running, running_alone
+from ibench_lib.paths import Workspace
+from ibench_lib.progress import Both
+from ibench_lib.sweep import run_experiment
+from ibench_lib.sweep_plan import manifests, plan_experiment
+from tests.fakes.sweep import fake_run, use_fake_builds
+from tests.silent import Silent
+
+ROOT = Path(__file__).resolve().parent.parent
+TEXT = """\
+title: many cells
+builds: [a, {name: b56, build: b, stands_for: MySQL 5.6.51}]
+configs:
+  - {name: base, fragments: [cy10a]}
+  - {name: p1, fragments: [cy10a, p1]}
+  - {name: only_a, fragments: [cy10a, lag], builds: [a]}
+setups:
+  - {name: mine, l_i0_rows: 1000, l_i1_rows: 1000, l_i2_rows: 100, query_seconds: 2}
+repeats: 2
+workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, l.i1, qr100]}
+"""
+KINDS = ["a.base", "a.p1", "a.only_a", "b56.base", "b56.p1"]
+
+
+@pytest.fixture(autouse=True)
+def fake_builds(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_fake_builds(monkeypatch.setattr)
+
+
+def load(workspace: Workspace, text: str = TEXT) -> LoadedExperiment:
+    path = workspace.root / "many.yaml"
+    path.write_text(text)
+    return load_experiment(path)
+
+
+def sweep(workspace: Workspace, text: str = TEXT, **options: Any) -> list[str]:
+    """Names of the cells that were run."""
+    result = run_experiment(load(workspace, text), workspace, Silent(), run=fake_run, **options)
+    return [f"{manifest.cell.dbms}-r{manifest.cell.repeat}" for manifest in result.made]
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("interleaved", [f"{kind}-r{repeat}" for repeat in (1, 2) for kind in KINDS]),
+        ("grouped", [f"{kind}-r{repeat}" for kind in KINDS for repeat in (1, 2)]),
+    ],
+)
+def test_cells_are_run_in_the_order_asked_for_and_a_config_only_on_its_builds(
+    workspace: Workspace, order: str, expected: list[str]
+) -> None:
+    assert sweep(workspace, TEXT + f"order: {order}\n") == expected
+    runs = manifests(workspace)
+    assert [run.cell.position for run in runs] == list(range(1, 11))
+    assert {run.cell.order for run in runs} == {order}
+    (standing,) = {(run.cell.build_label, run.cell.stands_for) for run in runs if run.cell.build == "b56"}
+    assert standing == ("b", "MySQL 5.6.51")
+    assert "b56 is b, standing for MySQL 5.6.51" in runs[-1].warnings
+
+
+def test_a_shuffle_is_of_each_round_and_repeatable(workspace: Workspace) -> None:
+    orders = []
+    for seed in (1, 1, 2):
+        cells = load(workspace, TEXT + f"order: {{shuffle: {seed}}}\n").cells()
+        rounds = [[cell.dbms for cell in cells[:5]], [cell.dbms for cell in cells[5:]]]
+        assert [sorted(names) for names in rounds] == [sorted(KINDS)] * 2
+        assert [cell.repeat for cell in cells] == [1] * 5 + [2] * 5
+        orders.append(rounds)
+    assert orders[0] == orders[1] != orders[2]
+
+
+def test_what_is_done_is_not_run_again_and_an_edit_runs_what_it_changed(workspace: Workspace) -> None:
+    assert len(sweep(workspace)) == 10
+    assert sweep(workspace) == []
+    edited = TEXT.replace("[cy10a, p1]}", "[cy10a, p1, lag]}")
+    planned = plan_experiment(load(workspace, edited), workspace)
+    assert Counter(entry.what for entry in planned) == {"done": 6, "changed": 4}
+    assert {entry.cell.config.name for entry in planned if entry.what == "changed"} == {"p1"}
+    assert sweep(workspace, edited) == ["a.p1-r1", "b56.p1-r1", "a.p1-r2", "b56.p1-r2"]
+    assert sweep(workspace, edited.replace("title: many", "title: so many")) == []
+    assert len(sweep(workspace, edited, again=True)) == 10
+
+
+def test_only_and_except_choose_by_build_config_setup_and_dbms(workspace: Workspace) -> None:
+    cells = TEXT.replace("repeats: 2", "repeats: 1")
+    assert sweep(workspace, cells, only=["b*"], without=["p1"]) == ["a.base-r1", "b56.base-r1"]
+    assert sweep(workspace, cells, only=["a.*"]) == ["a.p1-r1", "a.only_a-r1"], "a.base is done"
+    assert sweep(workspace, cells, only=["mine"]) == ["b56.p1-r1"]
+    with pytest.raises(UsageError, match="'ps\\*' fits no cell") as caught:
+        sweep(workspace, cells, only=["ps*"])
+    assert "only_a" in (caught.value.hint or "")
+
+
+BROKEN = TEXT.replace("name: p1,", "name: broken,").replace("repeats: 2", "repeats: 1")
+
+
+def test_a_failed_cell_does_not_keep_the_others_from_being_run(workspace: Workspace) -> None:
+    with pytest.raises(CellsFailed, match="2 of 5 cells failed; 3 runs made") as caught:
+        sweep(workspace, BROKEN)
+    assert caught.value.exit_code == 1
+    assert (caught.value.detail or "").count("it is broken") == 2
+    planned = plan_experiment(load(workspace, BROKEN), workspace)
+    assert [entry.what for entry in planned] == ["done", "again", "done", "done", "again"]
+    assert "it is broken" in planned[1].note
+    states = [attempt.state for attempt in Ledger(workspace).attempts("many")]
+    assert states == ["complete", "failed", "complete", "complete", "failed"]
+
+
+def test_fail_fast_stops_at_the_first_failure(workspace: Workspace) -> None:
+    with pytest.raises(CellsFailed, match="1 of 5 cells failed; 1 runs made"):
+        sweep(workspace, BROKEN, fail_fast=True)
+    assert len(Ledger(workspace).attempts()) == 2
+
+
+def test_f37_killed_at_any_moment_no_cell_is_missing_and_none_is_run_twice(workspace: Workspace) -> None:
+    load(workspace, TEXT.replace("repeats: 2", "repeats: 6"))
+    command = [sys.executable, "-m", "tests.fakes.sweep", str(workspace.root), str(workspace.root / "many.yaml"), "7"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert [killed for _, killed in lines].count("True") >= 10, "most were killed at work"
+    counts = [int(count) for count, _ in lines]
+    assert counts == sorted(counts) and counts[-1] == 30
+    complete = Counter(run.cell.fingerprint for run in manifests(workspace) if run.status == "complete")
+    assert len(complete) == 30 and set(complete.values()) == {1}
+    assert {run.status for run in manifests(workspace)} <= {"complete", "failed"}, "half runs are sealed as failed"
+    attempts = Ledger(workspace).attempts("many")
+    assert Counter(attempt.state for attempt in attempts)["running"] == 0
+    wrongly = [attempt for attempt in attempts if attempt.state == "complete" and attempt.run_id is None]
+    assert not wrongly
+
+
+def test_the_first_ctrl_c_lets_the_cell_end_and_the_second_does_not(workspace: Workspace) -> None:
+    made: list[str] = []
+
+    def run_with(signals: int) -> Any:
+        def run(experiment: Any, cell: Any, build: Any, place: Any, observer: Any, patience: Any) -> Any:
+            from ibench_lib.interrupts import signals_as_interrupts
+
+            try:
+                with signals_as_interrupts(patience):
+                    for _ in range(signals):
+                        os.kill(os.getpid(), signal.SIGINT)
+            except KeyboardInterrupt:
+                raise Interrupted(f"{cell} interrupted") from None
+            made.append(str(cell))
+            return fake_run(experiment, cell, build, place, observer)
+
+        return run
+
+    told: list[str] = []
+
+    class Told(Silent):
+        def stopping(self) -> None:
+            told.append("stopping after this cell")
+
+    with pytest.raises(Interrupted, match=r"stopped before .*, cell 2 of 10"):
+        run_experiment(load(workspace), workspace, Told(), run=run_with(1))
+    assert len(made) == 1 and told == ["stopping after this cell"]
+    with pytest.raises(Interrupted, match="interrupted"):
+        run_experiment(load(workspace), workspace, Told(), run=run_with(2))
+    assert len(made) == 1
+    assert [attempt.state for attempt in Ledger(workspace).attempts()] == ["complete", "interrupted"]
+
+
+def test_two_at_once_are_refused(workspace: Workspace) -> None:
+    assert not is_running(workspace)
+    with running_alone(workspace):
+        assert is_running(workspace)
+        with pytest.raises(UsageError, match=f"running already, process {os.getpid()}"):
+            sweep(workspace)
+    assert len(sweep(workspace, only=["only_a"])) == 2
+
+
+def test_every_event_is_a_line_of_json(workspace: Workspace) -> None:
+    observer: Any = Both([Silent(), EventLog(workspace, "many")])
+    with pytest.raises(CellsFailed):
+        run_experiment(load(workspace, BROKEN), workspace, observer, run=fake_run)
+    events = [json.loads(line) for line in event_log(workspace, "many").read_text().splitlines()]
+    assert [event["event"] for event in events] == [
+        "experiment_begins",
+        *["cell_begins", "cell_ends", "cell_begins", "cell_failed"],
+        *["cell_begins", "cell_ends", "cell_begins", "cell_ends", "cell_begins", "cell_failed"],
+        "experiment_ends",
+    ]
+    assert (events[0]["cells"], events[0]["new"], events[-1]["outcome"]) == (5, 5, "failed")
+    assert next(event["error"] for event in events if event["event"] == "cell_failed").endswith("it is broken")
+    run_ids = [event["run_id"] for event in events if event["event"] == "cell_ends"]
+    assert all(read_manifest(workspace.run_dir(run_id)).status == "complete" for run_id in run_ids)
