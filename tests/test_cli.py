@@ -56,10 +56,19 @@ def refused(result: subprocess.CompletedProcess[str], *words: str) -> None:
         assert word in said, said
 
 
-def test_what_a_run_counts_is_what_sql_counts_and_a_second_run_does_nothing(build: Build, workspace: Workspace) -> None:
+def test_an_experiment_is_checked_planned_run_and_followed_and_sql_counts_what_the_server_does(
+    build: Build, workspace: Workspace
+) -> None:
     path = write(workspace, steps="l.i0, l.x, l.i1, qr100")
+    checked = ibench(workspace, "experiment", "check", str(path)).stdout
+    assert "a guess" in checked and "1 cells, about" in checked
+    assert "1 of 1 cells to run" in ibench(workspace, "experiment", "plan", str(path)).stdout
+    refused(ibench(workspace, "status"), "no experiment has been run here")
+    refused(ibench(workspace, "run", str(path), "--only", "nothing*"), "'nothing*' fits no cell")
+    assert not workspace.runs.exists()
     first = ibench(workspace, "run", str(path))
     assert first.returncode == 0, first.stderr
+    assert "1 cells, 0 done already, about" in first.stdout
     assert "complete" in first.stdout and "1 runs made, 0 done already" in first.stdout
     counted = ibench(
         workspace,
@@ -73,12 +82,14 @@ def test_what_a_run_counts_is_what_sql_counts_and_a_second_run_does_nothing(buil
     assert header == "by_ops,by_server"
     by_ops, by_server = map(float, values.split(","))
     assert by_ops == by_server == 20_000
-    again = ibench(workspace, "run", str(path))
-    assert "0 runs made, 1 done already" in again.stdout
+    assert "0 runs made, 1 done already" in ibench(workspace, "run", str(path)).stdout
     assert "complete" in ibench(workspace, "runs").stdout
-    forced = ibench(workspace, "run", str(path), "--again")
-    assert "1 runs made" in forced.stdout
-    assert len(list(workspace.runs.iterdir())) == 2
+    followed = ibench(workspace, "status").stdout
+    assert f"{path.stem}: complete" in followed and "1 of 1 cells ended, 0 failed" in followed
+    assert "the same cell" in ibench(workspace, "experiment", "check", str(path)).stdout
+    assert "0 of 1 cells to run" in ibench(workspace, "experiment", "plan", str(path)).stdout
+    path.write_text(path.read_text().replace("clients: 2", "clients: 1"))
+    assert "run: changed" in ibench(workspace, "experiment", "plan", str(path)).stdout
 
 
 def test_a_missing_experiment_file(workspace: Workspace) -> None:
@@ -185,27 +196,6 @@ def test_ctrl_c_in_the_middle(build: Build, workspace: Workspace) -> None:
     assert int(kept.stdout.split()[1]) >= 2
     listed = ibench(workspace, "runs").stdout
     assert "interrupted" in listed
-
-
-def test_an_experiment_is_checked_planned_run_and_followed(build: Build, workspace: Workspace) -> None:
-    path = write(workspace)
-    checked = ibench(workspace, "experiment", "check", str(path)).stdout
-    assert "a guess" in checked and "1 cells, about" in checked
-    assert "1 of 1 cells to run" in ibench(workspace, "experiment", "plan", str(path)).stdout
-    refused(ibench(workspace, "status"), "no experiment has been run here")
-    refused(ibench(workspace, "run", str(path), "--only", "nothing*"), "'nothing*' fits no cell")
-    assert not workspace.runs.exists()
-    ran = ibench(workspace, "run", str(path))
-    assert ran.returncode == 0, ran.stderr
-    assert "1 cells, 0 done already, about" in ran.stdout
-    followed = ibench(workspace, "status").stdout
-    assert f"{path.stem}: complete" in followed and "1 of 1 cells ended, 0 failed" in followed
-    assert "the same cell" in ibench(workspace, "experiment", "check", str(path)).stdout
-    planned = ibench(workspace, "experiment", "plan", str(path)).stdout
-    assert "done" in planned and "0 of 1 cells to run" in planned
-    text = path.read_text()
-    path.write_text(text.replace("clients: 2", "clients: 1"))
-    assert "run: changed" in ibench(workspace, "experiment", "plan", str(path)).stdout
 
 
 def test_every_command_has_help_with_an_example_and_is_in_the_readme() -> None:

@@ -72,7 +72,7 @@ def add_up(run_dir: Path) -> None:
 def test_ten_steps_add_up_and_hold_their_rates(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seconds = 6
+    seconds = 4
     run_dir, _ = made(build, workspace, tmp_path, monkeypatch, '"2025"', seconds=seconds)
     steps = rows(run_dir, "steps")
     assert ", ".join(step["step"] for step in steps) == TEN
