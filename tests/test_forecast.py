@@ -1,0 +1,93 @@
+"""Forecasts: from runs of the same cell, else from rates seen here, else a guess that is called one."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ibench_lib.capture.host_facts import host_facts
+from ibench_lib.experiment import Cell, LoadedExperiment, load_experiment
+from ibench_lib.forecast import Forecast, Forecaster
+from ibench_lib.lake.manifest import read_manifest, write_manifest
+from ibench_lib.paths import Workspace
+from ibench_lib.servers.build import Build
+from ibench_lib.workloads import insert_benchmark
+from tests.synthetic import Run, write_runs
+
+BUILD = Build("system", "mariadb", "10.11.19-MariaDB", Path("/nowhere"), ("/nowhere/mariadbd",), "path")
+TEXT = """\
+title: forecasts
+builds: [system]
+configs: [{name: cy10a, fragments: [cy10a]}]
+setups: [{name: mine, l_i0_rows: 10000, l_i1_rows: 25000, l_i2_rows: 100, query_seconds: 30}]
+scale: 1
+workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, l.i1, qr100]}
+"""
+
+
+def load(workspace: Workspace) -> tuple[LoadedExperiment, Cell]:
+    path = workspace.root / "forecasts.yaml"
+    path.write_text(TEXT)
+    loaded = load_experiment(path)
+    return loaded, loaded.cells()[0]
+
+
+def forecast(workspace: Workspace) -> Forecast:
+    loaded, cell = load(workspace)
+    return Forecaster(workspace).cell(loaded, cell, BUILD)
+
+
+def store(workspace: Workspace, run: Run, took_s: float, host: dict[str, Any], *, same: bool = False) -> None:
+    """A run that took so long on a host; with `same` it is one of the forecast cell."""
+    write_runs(workspace, run)
+    manifest = read_manifest(workspace.run_dir(run.run_id))
+    begun = datetime(2026, 11, 1, tzinfo=UTC)
+    manifest.origin_wall, manifest.ended_wall = begun.isoformat(), (begun + timedelta(seconds=took_s)).isoformat()
+    manifest.host = host
+    if same:
+        loaded, cell = load(workspace)
+        steps = insert_benchmark.plan(loaded.spec.workload, cell.setup, 1.0)
+        manifest.workload = insert_benchmark.describe(loaded.spec.workload, cell.setup, steps)
+        manifest.cell.setup = "mine"
+    write_manifest(workspace.run_dir(run.run_id), manifest)
+
+
+@pytest.fixture
+def here(workspace: Workspace) -> dict[str, Any]:
+    return host_facts(workspace.root)
+
+
+def test_without_any_run_it_is_a_guess(workspace: Workspace) -> None:
+    found = forecast(workspace)
+    assert found.source == "a guess"
+    assert found.rows == 20_000
+    # 20,000 rows at 200,000/s, their index at 400,000/s, 50,000 at 40,000/s, 30 s of queries, 4 steps and a server
+    assert found.seconds == pytest.approx(0.1 + 0.05 + 1.25 + 30 + 4 * 1 + 10)
+    assert found.disk_bytes > 20_000 * 300 + (80 << 30) // 1000
+
+
+def test_rates_of_other_cells_on_this_host_are_used(workspace: Workspace, here: dict[str, Any]) -> None:
+    store(workspace, Run(), 100.0, here)
+    found = forecast(workspace)
+    assert found.source == "other cells here"
+    # That run loaded 2,000 rows/s, indexed 10,000 rows/s and wrote 5,000 rows/s.
+    assert found.seconds == pytest.approx(10 + 2 + 10 + 30 + 4 * 1 + 10)
+
+
+def test_runs_of_the_same_cell_decide_by_their_median(workspace: Workspace, here: dict[str, Any]) -> None:
+    for minute, took_s in enumerate((60.0, 90.0, 300.0)):
+        store(workspace, replace(Run(), minute=minute, repeat=minute + 1), took_s, here, same=True)
+    assert forecast(workspace).seconds == 90.0
+    assert forecast(workspace).source == "the same cell"
+
+
+def test_another_host_says_nothing_of_this_one(workspace: Workspace, here: dict[str, Any]) -> None:
+    store(workspace, Run(), 60.0, {**here, "memory_bytes": 1}, same=True)
+    assert forecast(workspace).source == "a guess"
+
+
+def test_runs_that_did_not_complete_say_nothing(workspace: Workspace, here: dict[str, Any]) -> None:
+    store(workspace, Run(status="failed", failed_step="qr100"), 60.0, here, same=True)
+    assert forecast(workspace).source == "a guess"

@@ -1,0 +1,76 @@
+"""What is seen where there is no terminal: plain lines, seldom, with how much is left."""
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from ibench_lib.errors import RunFailed
+from ibench_lib.experiment import Cell, Config
+from ibench_lib.progress import ExperimentProgress, duration_text
+from ibench_lib.sweep_plan import Planned
+from ibench_lib.workloads.insert_benchmark import PRESET_SETUPS, Step
+
+
+class Worker:
+    def __init__(self, role: str) -> None:
+        self.role = role
+
+
+class State:
+    """What a worker has reported."""
+
+    def __init__(self, role: str, second: int, rows: int, ops: int, counted: int) -> None:
+        self.worker = Worker(role)
+        self.latest = {"second": second, "rows": rows, "ops": ops}
+        self.counted = {"rows": counted}
+
+
+def planned(*configs: str) -> list[Planned]:
+    cells = [
+        Cell("system", Config(name=name, fragments=["cy10a"]), PRESET_SETUPS["cached"], 1, "system", position)
+        for position, name in enumerate(configs, start=1)
+    ]
+    return [Planned(cell, None, "f", "new", None, "") for cell in cells]  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [1000.0]
+    monkeypatch.setattr("ibench_lib.progress.time.monotonic", lambda: now[0])
+    return now
+
+
+def test_a_line_every_ten_seconds_with_rates_and_what_is_left(clock: list[float]) -> None:
+    text = io.StringIO()
+    console = Console(file=text, width=200)
+    entries = planned("a", "b", "c")
+    step = Step("l.i1", "l.i1", "write", 50, 100_000, None, None, deletes=True, query=None)
+    states: Any = [State("inserter", 19, 1500, 30, 50_000), State("deleter", 19, 1400, 28, 49_000)]
+    with ExperimentProgress(console, lambda _entry: 100.0) as progress:
+        progress.experiment_begins("e", entries)
+        progress.cell_begins(1, 3, entries[0].cell)
+        progress.step_begins(step)
+        for elapsed in range(1, 26):
+            clock[0] += 1
+            progress.step_progress(step, states, float(elapsed))
+        progress.step_ends(step, 25.0)
+        progress.cell_failed(entries[0].cell, RunFailed("[bold]the disk[/] is full"))
+        progress.stopping()
+    lines = [line.rstrip() for line in text.getvalue().splitlines()]
+    assert lines[0] == "e: 3 cells, 0 done already, about 5 min to go"
+    told = [line.strip() for line in lines if "rows/s" in line]
+    assert told == [
+        "1/3 l.i1 50% after 10 s: 1,500 rows/s in, 1,400 rows/s out, step ETA 10 s, all 5 min",
+        "1/3 l.i1 50% after 20 s: 1,500 rows/s in, 1,400 rows/s out, step ETA 20 s, all 5 min",
+    ]
+    assert any("failed: [bold]the disk[/] is full" in line for line in lines), "text of others is never markup"
+    assert lines[-1] == "stopping after this cell; Ctrl-C once more stops now"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0 s"), (89, "89 s"), (91, "2 min"), (3600, "60 min"), (12_000, "3 h 20 min")]
+)
+def test_durations_are_told_as_people_do(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text
