@@ -166,9 +166,10 @@ def ages_add_up(samples: list[dict[str, Any]], sink: Sink) -> None:
             ("log_lsn_current", "log_lsn_last_checkpoint"),
         ):
             told = at.get(row["tick"], {})
-            if end in told and checkpoint in told:
+            # MySQL 5.6 may give 0 for a metric at the first look after it was switched on.
+            if told.get(end) and told.get(checkpoint):
                 # Statuses and metrics are read some milliseconds apart, with the load going on.
                 assert row["checkpoint_age_bytes"] == pytest.approx(told[end] - told[checkpoint], abs=1 << 20)
                 assert row["redo_lsn_bytes"] == pytest.approx(told[end], abs=1 << 20)
                 compared += 1
-    assert compared >= len(samples) - 1
+    assert compared >= len(samples) - 2
