@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import importlib.metadata
 import os
 import platform
@@ -18,7 +17,8 @@ from typing import Literal
 from ibench_lib import debian
 from ibench_lib.chromium import find_chromium
 from ibench_lib.errors import IbenchError
-from ibench_lib.paths import Workspace
+from ibench_lib.locks import is_locked
+from ibench_lib.paths import Workspace, nearest_existing
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.flavour import flavour_of
 from ibench_lib.servers.sandbox import MARKER
@@ -139,14 +139,14 @@ def _apt(workspace: Workspace) -> Finding:
 
 
 def _data_directory(workspace: Workspace) -> Finding:
-    place = _existing(workspace.data)
+    place = nearest_existing(workspace.data)
     if os.access(place, os.W_OK | os.X_OK):
         return Finding("data directory", "ok", f"{workspace.data} is writable")
     return Finding("data directory", "missing", f"{place} is not writable", f"chown -R {os.getuid()} {place}")
 
 
 def _disk(workspace: Workspace) -> Finding:
-    free = shutil.disk_usage(_existing(workspace.data)).free
+    free = shutil.disk_usage(nearest_existing(workspace.data)).free
     found = f"{free / 1024**3:.1f} GiB free for {workspace.data}"
     if free >= LOW_DISK_BYTES:
         return Finding("disk", "ok", found)
@@ -155,7 +155,7 @@ def _disk(workspace: Workspace) -> Finding:
 
 def _sandboxes(workspace: Workspace) -> Finding:
     directories = sorted(workspace.sandboxes.iterdir()) if workspace.sandboxes.is_dir() else []
-    live = [directory for directory in directories if _is_held(directory / MARKER)]
+    live = [directory for directory in directories if is_locked(directory / MARKER)]
     left = [directory.name for directory in directories if directory not in live and (directory / MARKER).is_file()]
     foreign = [directory.name for directory in directories if not (directory / MARKER).is_file()]
     running = f"{len(live)} running" if live else "none running"
@@ -169,24 +169,6 @@ def _sandboxes(workspace: Workspace) -> Finding:
     if left:
         return Finding("sandboxes", "warning", f"left behind: {', '.join(left)}", "the next `ibench run` removes them")
     return Finding("sandboxes", "ok", f"{running}, none left behind")
-
-
-def _is_held(marker: Path) -> bool:
-    """Whether the runner that made this sandbox lives: it holds the marker's lock."""
-    try:
-        with open(marker, "r+", encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
-
-
-def _existing(path: Path) -> Path:
-    while not path.exists():
-        path = path.parent
-    return path
 
 
 def _first_line(command: list[str]) -> str | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from ibench_lib.paths import Workspace
+from ibench_lib.paths import Workspace, nearest_existing
 
 _SERVERS = ("mysqld", "mariadbd", "postgres", "mongod")
 _BUSY_SHARE = 0.10
@@ -44,9 +44,7 @@ def clock_warnings(source: str | None) -> list[str]:
 
 
 def _room(workspace: Workspace, disk_bytes: int, memory_bytes: int) -> list[str]:
-    place = workspace.sandboxes
-    while not place.exists():
-        place = place.parent
+    place = nearest_existing(workspace.sandboxes)
     found = []
     free = shutil.disk_usage(place).free
     if free < 1.5 * disk_bytes:

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from ibench_lib.errors import UsageError
+from ibench_lib.locks import is_locked
 from ibench_lib.paths import Workspace
 
 State = Literal["running", "complete", "failed", "interrupted", "lost"]
@@ -147,14 +148,7 @@ def running_alone(workspace: Workspace) -> Iterator[None]:
 
 def is_running(workspace: Workspace) -> bool:
     """Whether somebody runs an experiment in this workspace now."""
-    try:
-        with open(workspace.ledger.with_suffix(".lock"), encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
+    return is_locked(workspace.ledger.with_suffix(".lock"))
 
 
 def _now() -> str:

@@ -44,6 +44,13 @@ def make_run_id(experiment: str, setup: str, dbms: str, repeat: int, when: datet
     return check_run_id(f"{stamp}-{experiment}-{setup}-{dbms}-r{repeat}")
 
 
+def nearest_existing(path: Path) -> Path:
+    """The path itself, or the nearest folder above it that is there: whose disk it will lie on."""
+    while not path.exists():
+        path = path.parent
+    return path
+
+
 @dataclass(frozen=True)
 class Workspace:
     """The project's directories. `root` holds data/, experiments/, notebooks/ and papermill_params/."""

@@ -16,7 +16,7 @@ from ibench_lib.cnf import ServerConfig, size
 from ibench_lib.cnf_check import check, not_in_force
 from ibench_lib.errors import ExperimentError, RunFailed
 from ibench_lib.lake.manifest import ServerRecord
-from ibench_lib.paths import Workspace
+from ibench_lib.paths import Workspace, nearest_existing
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavour import flavour_of
 from ibench_lib.servers.plugins import MYROCKS, require_plugin
@@ -74,9 +74,7 @@ def require_space(build: Build | Remote, config: ServerConfig, tables_bytes: int
             (workspace.sandboxes, tables_bytes + redo_bytes(config) + _EMPTY_SERVER_BYTES, "the server's data")
         )
     for folder, needed, what in needs:
-        place = folder
-        while not place.exists():
-            place = place.parent
+        place = nearest_existing(folder)
         free = shutil.disk_usage(place).free
         if free < needed:
             raise ExperimentError(

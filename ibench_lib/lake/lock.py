@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from ibench_lib.lake.journal import FOLDER
+from ibench_lib.locks import is_locked
 
 _NAME = "lock"
 
@@ -32,11 +33,4 @@ def is_open(run_dir: Path) -> bool:
 
 def is_held(run_dir: Path) -> bool:
     """Whether somebody writes this run now."""
-    try:
-        with open(run_dir / FOLDER / _NAME, encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
+    return is_locked(run_dir / FOLDER / _NAME)
