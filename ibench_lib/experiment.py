@@ -173,7 +173,7 @@ class Experiment(BaseModel):
 class Cell:
     """One run to be made. `build` is what results call the build with the label `build_label`.
 
-    `position` is its place in the experiment's order, from 1.
+    `position` is its place in the experiment's order, from 1; `rank` is the place of its dbms in the file, from 1.
     """
 
     build: str
@@ -182,6 +182,7 @@ class Cell:
     repeat: int
     build_label: str
     position: int = 0
+    rank: int = 0
 
     @property
     def dbms(self) -> str:
@@ -218,8 +219,9 @@ class LoadedExperiment:
             rounds = [draw.sample(cells, len(cells)) for cells in rounds]
         elif spec.order == "grouped":
             rounds = [list(cells) for cells in zip(*rounds, strict=True)]
+        dbms = list(dict.fromkeys((build.name, config.name) for build, config, _ in kinds))
         return [
-            Cell(build.name, config, setup, repeat, build.build, position)
+            Cell(build.name, config, setup, repeat, build.build, position, dbms.index((build.name, config.name)) + 1)
             for position, (build, config, setup, repeat) in enumerate(chain.from_iterable(rounds), start=1)
         ]
 

@@ -57,6 +57,7 @@ def describe_run(
             build_label=cell.build_label,
             stands_for=stands_for,
             position=cell.position,
+            rank=cell.rank,
             order=experiment.spec.order_text,
         ),
         workload=dict(workload),

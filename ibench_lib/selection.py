@@ -1,8 +1,10 @@
-"""What one notebook is about: an experiment, some of its setups and steps, and the base to compare with."""
+"""What one notebook is about: some runs, some of their steps, and the base to compare with."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any
 
 import duckdb
@@ -14,61 +16,104 @@ from ibench_lib.lake import reader
 
 
 @dataclass(frozen=True)
+class Asked:
+    """A question that was asked of a selection, with what it took and its answer."""
+
+    question: str
+    parameters: dict[str, Any]
+    answer: pl.DataFrame
+
+
+@dataclass(frozen=True)
 class Selection:
-    """Part of a lake. `ask` answers any question of `ibench_lib/sql/` for it."""
+    """Part of a lake. `ask` answers any question of `ibench_lib/sql/` for it, and `asked` remembers what was."""
 
     lake: duckdb.DuckDBPyConnection = field(repr=False)
-    experiment: str
-    setups: list[str]
+    run_ids: list[str]
     steps: list[str]
     base: str
     points: int
+    asked: list[Asked] = field(default_factory=list, repr=False)
 
     @property
     def runs(self) -> pl.DataFrame:
-        """The latest run of each cell (`selected_runs`)."""
+        """The chosen runs (`selected_runs`)."""
         return self.ask("selected_runs")
 
     def ask(self, name: str, **others: Any) -> pl.DataFrame:
         """Ask a question for this selection; `others` are parameters that a selection does not have."""
-        mine = {name: getattr(self, name) for name in ("experiment", "setups", "steps", "base", "points")}
+        mine = {"runs": self.run_ids, "steps": self.steps, "base": self.base, "points": self.points}
         wanted = reader.parameters_of(name)
-        return reader.question(self.lake, name, **{k: v for k, v in mine.items() if k in wanted}, **others)
+        values = {key: value for key, value in mine.items() if key in wanted} | others
+        earlier = [known for known in self.asked if (known.question, known.parameters) == (name, values)]
+        if earlier:
+            return earlier[0].answer
+        answer = reader.question(self.lake, name, **values)
+        self.asked.append(Asked(name, values, answer))
+        return answer
 
 
 def choose(
     lake: duckdb.DuckDBPyConnection,
-    experiment: str,
+    experiment: str = "",
     *,
-    setups: list[str] | None = None,
-    steps: list[str] | None = None,
+    runs: Sequence[str] = (),
+    dbms: Sequence[str] = (),
+    setups: Sequence[str] = (),
+    steps: Sequence[str] = (),
     base: str = "",
     points: int = 1000,
 ) -> Selection:
-    """Choose what to show. Empty lists mean all; an empty `base` means the dbms that the experiment runs first.
+    """Choose what to show.
 
-    `points` (2 to 2000) is how many points a line of a chart may have.
+    Parameters
+    ----------
+    experiment : name, or a glob for several; of each cell the latest run is taken.
+    runs : ids of runs to take as well, whatever experiment they are of and whether they are the latest.
+    dbms : globs on `<build>.<config>`; empty: all.
+    setups, steps : names; empty: all.
+    base : dbms to compare with; empty: the first one, in the order of the experiment file.
+    points : how many points a line of a chart may have, 2 to 2000.
 
     Raises
     ------
-    ParameterError : a setup, step or base that the experiment's runs do not have, or `points` out of range.
+    ParameterError : a run, setup, step, base that is not there, a glob that fits nothing, `points` out of range. An
+        experiment without any run is no error: there is nothing to show yet.
     """
     if not 2 <= points <= 2000:
         raise ParameterError(f"points {points!r} is out of range", hint="use 2 to 2000")
-    everything = Selection(lake, experiment, [], [], "", points)
-    cells = everything.ask("selected_runs")
-    if len(cells):
-        known_steps = everything.ask("purge_lag_at_step_end")["step"].unique(maintain_order=True).to_list()
-        _check("setup", setups or [], cells["setup"].unique(maintain_order=True).to_list(), experiment)
-        _check("step", steps or [], known_steps, experiment)
-        dbms = cells.sort("dbms_position")["dbms"].unique(maintain_order=True).to_list()
-        _check("base", [base] if base else [], dbms, experiment)
-        base = base or dbms[0]
-    return Selection(lake, experiment, list(setups or []), list(steps or []), base, points)
+    known = reader.question(lake, "known_runs")
+    _check("run", runs, known["run_id"], "in the lake")
+    found = known.filter(
+        (_fits(known["experiment"], [experiment]) & known["latest"]) | known["run_id"].is_in(list(runs))
+    )
+    if found.is_empty():
+        return Selection(lake, [], list(steps), base, points)
+    what = experiment if experiment and not runs else "what was chosen"
+    _check(
+        "dbms",
+        [glob for glob in dbms if not _fits(found["dbms"], [glob]).any()],
+        found["dbms"],
+        f"in any run of {what}",
+    )
+    if dbms:
+        found = found.filter(_fits(found["dbms"], dbms))
+    _check("setup", setups, found["setup"], f"in any run of {what}")
+    if setups:
+        found = found.filter(pl.col("setup").is_in(list(setups)))
+    everything = Selection(lake, found["run_id"].to_list(), [], "", points)
+    cells = everything.runs.sort("dbms_position")
+    _check("step", steps, everything.ask("purge_lag_at_step_end")["step"], f"in any run of {what}")
+    _check("base", [base] if base else [], cells["dbms"], f"in any run of {what}")
+    return Selection(lake, everything.run_ids, list(steps), base or cells["dbms"][0], points)
 
 
-def _check(what: str, wanted: list[str], known: list[str], experiment: str) -> None:
+def _fits(names: pl.Series, globs: Sequence[str]) -> pl.Series:
+    return pl.Series([any(fnmatchcase(name, glob) for glob in globs) for name in names], dtype=pl.Boolean)
+
+
+def _check(what: str, wanted: Iterable[str], there: pl.Series, where: str) -> None:
+    known = there.unique(maintain_order=True).to_list()
     for name in wanted:
         if name not in known:
-            near = strict_yaml.suggestion(str(name), known)
-            raise ParameterError(f"{what} {name!r:.80} is in no run of experiment {experiment}{near}")
+            raise ParameterError(f"{what} {name!r:.80} is not {where}{strict_yaml.suggestion(str(name), known)}")

@@ -7,10 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import duckdb
+import polars as pl
+
 from ibench_lib.grid import html_id
 from ibench_lib.lake.manifest import Cell, ConfigRecord, ExperimentRecord, Manifest, ServerRecord, Status
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
+from ibench_lib.selection import choose
 
 CLIENTS = 2
 BIN_500_US = 8 * 64 + 61  # its lower edge is 256 * (1 + 61/64) = 500 us, its midpoint 502 us
@@ -40,6 +44,7 @@ class Run:
     warnings: tuple[str, ...] = ()
     steps: tuple[str, ...] = ("l.i0", "l.x", "l.i1", "qr100")  # done, of the four that are planned
     client_bound: str | None = None
+    rank: int | None = None  # place in the experiment file
 
     @property
     def name(self) -> str:
@@ -64,7 +69,13 @@ def manifest_of(run: Run) -> Manifest:
         origin_wall=(datetime(2026, 11, 21, 10, tzinfo=UTC) + timedelta(minutes=run.minute)).isoformat(),
         experiment=ExperimentRecord(name=run.experiment, title=run.title, text="title: Purge lag\n"),
         cell=Cell(
-            build="system", config=run.config, dbms=run.name, setup=run.setup, repeat=run.repeat, fingerprint="f" * 64
+            build="system",
+            config=run.config,
+            dbms=run.name,
+            setup=run.setup,
+            repeat=run.repeat,
+            fingerprint="f" * 64,
+            rank=run.rank,
         ),
         workload={
             "clients": CLIENTS,
@@ -225,3 +236,8 @@ def _append_seconds(
             service_bins=[BIN_500_US] if share else [], service_counts=[share] if share else [],
             intended_max_us=None, intended_bins=None, intended_counts=None,
         )  # fmt: skip
+
+
+def answer(lake: duckdb.DuckDBPyConnection, name: str, experiment: str = "demo", **chosen: Any) -> pl.DataFrame:
+    """Ask a question for the latest runs of an experiment, or of some of it as `choose` takes it."""
+    return choose(lake, experiment, **chosen).ask(name)

@@ -10,14 +10,12 @@ from ibench_lib import charts
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.theme import inert, series
-from tests.synthetic import Run, three_configurations, write_runs
-
-ALL: dict[str, Any] = {"experiment": "demo", "setups": [], "steps": []}
+from tests.synthetic import Run, answer, three_configurations, write_runs
 
 
 def ask(workspace: Workspace, name: str, *runs: Run, **more: Any) -> pl.DataFrame:
     write_runs(workspace, *runs)
-    return reader.question(reader.lake(workspace), name, **{**ALL, **more})
+    return answer(reader.lake(workspace), name, **more)
 
 
 def traces(figure: go.Figure, name: str) -> list[Any]:
@@ -54,7 +52,7 @@ def test_a_dbms_looks_the_same_in_every_chart(workspace: Workspace) -> None:
     figures = [
         charts.purge_lag_chart(one(lag, step="l.i1")),
         charts.purge_lag_chart(one(lag, step="l.i1", dbms="system.cy10ap1")),
-        charts.get_min_chart(reader.question(lake, "get_min", **ALL)),
+        charts.get_min_chart(answer(lake, "get_min")),
     ]
     for figure in figures:
         (trace,) = traces(figure, "system.cy10ap1")
@@ -98,7 +96,7 @@ def test_one_second_panels_share_both_axes(workspace: Workspace) -> None:
 def test_no_trace_has_more_points_than_asked_and_all_are_svg(workspace: Workspace, points: int) -> None:
     runs = [Run(l_i1_s=130)]
     seconds = ask(workspace, "one_second", *runs, points=points)
-    lag = reader.question(reader.lake(workspace), "purge_lag_series", points=points, **ALL)
+    lag = answer(reader.lake(workspace), "purge_lag_series", points=points)
     inserts = one(seconds, step="l.i1", operation="insert")
     lagging = one(lag, step="l.i1")
     for figure in (charts.rate_chart(inserts), charts.max_response_chart(inserts), charts.purge_lag_chart(lagging)):

@@ -47,6 +47,8 @@ VALUES: dict[str, Any] = {
     "notes": {"purge-lag": "A note on purge."},
     "parameters": {
         "experiment": "demo",
+        "runs": [],
+        "dbms": [],
         "setups": [],
         "steps": [],
         "base": "",

@@ -25,6 +25,7 @@ from ibench_lib.runner import run_cell
 from ibench_lib.servers.build import Build
 from ibench_lib.step import WorkerState
 from ibench_lib.workloads.insert_benchmark import Step
+from tests.synthetic import answer
 
 EXPERIMENT = """
 title: a tiny run
@@ -174,7 +175,7 @@ def test_f1_the_server_killed_in_second_12_keeps_every_finished_second_and_the_g
     assert 1 <= unknown <= 4
     assert {row["step"]: row["status"] for row in rows(run_dir, "steps")}["l.i1"] == "failed"
     assert verify(run_dir) == []
-    gaps = reader.question(reader.lake(workspace), "gaps", experiment="tiny", setups=[], steps=["l.i1"]).to_dicts()
+    gaps = answer(reader.lake(workspace), "gaps", experiment="tiny", steps=["l.i1"]).to_dicts()
     named = {row["problem"]: row["amount"] for row in gaps}
     assert "step failed" in named
     assert named["operations with unknown outcome"] == unknown

@@ -17,10 +17,9 @@ from ibench_lib.grades import grade_column, ratio
 from ibench_lib.grid import Cell, Grid
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
-from tests.synthetic import Run, three_configurations, write_runs
+from tests.synthetic import Run, answer, three_configurations, write_runs
 
 GOLDEN = Path(__file__).with_name("golden")
-ALL: dict[str, Any] = {"experiment": "demo", "setups": [], "steps": []}
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>{{ 1 }}'
 
 
@@ -65,7 +64,7 @@ def golden(name: str) -> list[dict[str, str]]:
 
 def ask(workspace: Workspace, name: str, *runs: Run, **more: Any) -> pl.DataFrame:
     write_runs(workspace, *runs)
-    return reader.question(reader.lake(workspace), name, **{**ALL, **more})
+    return answer(reader.lake(workspace), name, **more)
 
 
 def test_the_rule_gives_all_published_classes() -> None:
@@ -161,7 +160,7 @@ def test_a_client_bound_step_says_so(workspace: Workspace) -> None:
 
 def test_the_runs_table_names_what_failed(workspace: Workspace) -> None:
     write_runs(workspace, Run(status="failed", failed_step="l.i1", error="server lost", steps=("l.i0",)))
-    frame = reader.question(reader.lake(workspace), "selected_runs", experiment="demo", setups=[])
+    frame = answer(reader.lake(workspace), "selected_runs")
     assert Parsed(tables.runs_table(frame)).of("system.cy10a") == [
         "cached",
         "1",
@@ -259,7 +258,7 @@ def test_step_metrics_show_what_the_step_has(workspace: Workspace) -> None:
 
 def test_config_table_shows_the_base_beside_the_others(workspace: Workspace) -> None:
     write_runs(workspace, *three_configurations())
-    frame = reader.question(reader.lake(workspace), "config_diff", experiment="demo", setups=[], base="system.cy10a")
+    frame = answer(reader.lake(workspace), "config_diff", base="system.cy10a")
     table = Parsed(tables.config_table(frame, "system.cy10a"))
     assert table.of("innodb_max_purge_lag") == ["not set", "as base", "100"]
     assert table.of("innodb_purge_batch_size") == ["not set", "1", "as base"]
@@ -273,11 +272,11 @@ def test_text_in_a_table_is_only_text(workspace: Workspace) -> None:
     # great_tables reads {{...}} in a column's label as a unit, and does not escape what is around it.
     every_text = Grid(HOSTILE, HOSTILE, HOSTILE, [HOSTILE], [(HOSTILE, [Cell(HOSTILE)])], [HOSTILE], [(HOSTILE, [0])])
     drawn = [
-        tables.runs_table(reader.question(lake, "selected_runs", experiment="demo", setups=[])),
-        tables.absolute_throughput(reader.question(lake, "step_throughput", **ALL)),
-        tables.relative_throughput(reader.question(lake, "step_throughput", **ALL), HOSTILE),
-        tables.get_min_table(reader.question(lake, "get_min", **ALL)),
-        tables.gaps_table(reader.question(lake, "gaps", **ALL)),
+        tables.runs_table(answer(lake, "selected_runs")),
+        tables.absolute_throughput(answer(lake, "step_throughput")),
+        tables.relative_throughput(answer(lake, "step_throughput"), HOSTILE),
+        tables.get_min_table(answer(lake, "get_min")),
+        tables.gaps_table(answer(lake, "gaps")),
         every_text.draw("default"),
     ]
     for table in drawn:

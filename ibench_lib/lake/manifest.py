@@ -42,6 +42,7 @@ class Cell(_Model):
     build_label: str | None = None
     stands_for: str | None = None
     position: int | None = None
+    rank: int | None = Field(default=None, description="place of the dbms in the experiment file")
     order: str | None = None
 
 

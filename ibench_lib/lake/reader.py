@@ -139,19 +139,30 @@ def _quoted(text: str) -> str:
 
 
 def _create_sql_views(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create sql/views/*.sql; a view may build on others, so go round until all stand."""
-    waiting = {path.stem: path.read_text(encoding="utf-8") for path in sorted((SQL / "views").glob("*.sql"))}
+    """Create sql/views/*.sql and sql/macros/*.sql; they may build on each other, so go round until all stand."""
+    waiting = {path.stem: f'CREATE VIEW "{path.stem}" AS {_read(path)}' for path in sorted(SQL.glob("views/*.sql"))}
+    waiting |= {path.stem: _macro(path.stem, _read(path)) for path in sorted(SQL.glob("macros/*.sql"))}
     while waiting:
         refused: dict[str, duckdb.Error] = {}
         for name, text in waiting.items():
             try:
-                connection.execute(f'CREATE VIEW "{name}" AS {text}')
+                connection.execute(text)
             except duckdb.Error as error:
                 refused[name] = error
         if len(refused) == len(waiting):
             name, first = next(iter(refused.items()))
-            raise QueryError(f"sql/views/{name}.sql: {_one_line(first)}") from first
+            raise QueryError(f"sql/*/{name}.sql: {_one_line(first)}") from first
         waiting = {name: waiting[name] for name in refused}
+
+
+def _macro(name: str, text: str) -> str:
+    """A table macro that takes what its comment declares, in that order."""
+    parameters = _DECLARED.findall(_comment(text))
+    return f'CREATE MACRO "{name}"({", ".join(parameters)}) AS TABLE {_USED.sub(lambda used: used[1], text)}'
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
 @cache

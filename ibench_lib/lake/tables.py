@@ -21,7 +21,8 @@ def _schema(**types: pa.DataType) -> pa.Schema:
 
 
 MANIFEST_TABLES: dict[str, pa.Schema] = {
-    # One row per readable run. Wall times are UTC. `experiment_sha256` tells experiment files with one name apart.
+    # One row per readable run. Wall times are UTC. `experiment_sha256` tells experiment files with one name apart;
+    # `dbms_rank` is the place of the dbms in that file, NULL where an older ibench did not say.
     "runs": _schema(
         run_id=_TEXT,
         status=_TEXT,
@@ -33,6 +34,7 @@ MANIFEST_TABLES: dict[str, pa.Schema] = {
         build=_TEXT,
         config=_TEXT,
         dbms=_TEXT,
+        dbms_rank=pa.int64(),
         setup=_TEXT,
         repeat=pa.int64(),
         fingerprint=_TEXT,
@@ -93,6 +95,7 @@ def _run(manifest: Manifest) -> dict[str, Any]:
         "build": cell.build,
         "config": cell.config,
         "dbms": cell.dbms,
+        "dbms_rank": cell.rank,
         "setup": cell.setup,
         "repeat": cell.repeat,
         "fingerprint": cell.fingerprint,

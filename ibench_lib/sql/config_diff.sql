@@ -1,13 +1,10 @@
 -- Options of each configuration's my.cnf that differ from the base's, in the same setup. NULL: not set there.
 -- The base's own run has no rows. `server_value` is what the server itself says the variable was.
 --
--- $experiment: name of the experiment
--- $setups: names of the setups to show; an empty list means all
+-- $runs: ids of the runs
 -- $base: dbms to compare with
 WITH chosen AS (
-    SELECT * FROM latest_runs
-    WHERE experiment = $experiment
-      AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
+    FROM selected_runs($runs)
     QUALIFY row_number() OVER (PARTITION BY setup, dbms ORDER BY repeat) = 1
 ), pairs AS (
     SELECT r.run_id, r.setup, r.dbms, r.dbms_position, b.run_id AS base_run

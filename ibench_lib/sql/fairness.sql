@@ -2,8 +2,7 @@
 -- A client's duration goes from the common start to the end of its last operation. diff_s = max - min,
 -- pct = 100 * diff / min.
 --
--- $experiment: name of the experiment
--- $setups: names of the setups to show; an empty list means all
+-- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
 WITH durations AS (
     SELECT run_id, step_id, client, max(end_s) - min(start_s) AS duration_s
@@ -18,9 +17,6 @@ SELECT
     min_duration_s, max_duration_s,
     max_duration_s - min_duration_s AS diff_s,
     100 * (max_duration_s - min_duration_s) / nullif(min_duration_s, 0) AS pct
-FROM run_steps LEFT JOIN spread USING (run_id, step_id)
-WHERE experiment = $experiment
-  AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
-  AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
-  AND kind IN ('load', 'write')
+FROM selected_steps($runs, $steps) LEFT JOIN spread USING (run_id, step_id)
+WHERE kind IN ('load', 'write')
 ORDER BY step_id, setup, dbms_position, repeat

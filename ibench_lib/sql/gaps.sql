@@ -1,15 +1,11 @@
--- What is missing in the latest runs of an experiment: runs and steps that did not complete, workers without a row for
+-- What is missing in chosen runs: runs and steps that did not complete, workers without a row for
 -- a second they worked in, seconds without a history list sample, totals that do not add up, and operations with
 -- errors or unknown outcome. No row: nothing is missing.
 --
--- $experiment: name of the experiment
--- $setups: names of the setups to show; an empty list means all
+-- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
 WITH chosen AS (
-    SELECT * FROM run_steps
-    WHERE experiment = $experiment
-      AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
-      AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
+    FROM selected_steps($runs, $steps)
 ), wrote AS (
     -- One row per second of a worker's operation: to count the rows is to count the seconds.
     SELECT run_id, step_id, worker, max(seconds) AS seconds, sum(ops) AS ops

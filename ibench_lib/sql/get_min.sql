@@ -1,7 +1,6 @@
 -- Seconds of the first SELECT min(transactionid) of each step: the worst client, and each client in `client_seconds`.
 --
--- $experiment: name of the experiment
--- $setups: names of the setups to show; an empty list means all
+-- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
 WITH timed AS (
     SELECT run_id, step_id, max(seconds) AS get_min_s, list(seconds ORDER BY client) AS client_seconds
@@ -9,8 +8,5 @@ WITH timed AS (
 )
 SELECT
     setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, get_min_s, client_seconds
-FROM run_steps LEFT JOIN timed USING (run_id, step_id)
-WHERE experiment = $experiment
-  AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
-  AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
+FROM selected_steps($runs, $steps) LEFT JOIN timed USING (run_id, step_id)
 ORDER BY setup, dbms_position, repeat, step_id

@@ -1,15 +1,10 @@
 -- The dbms with the highest and the lowest value of each headline metric per setup and step, over complete steps; with
 -- repeats the median of each dbms. Only where at least two dbms have a value and they differ; of equals the first.
 --
--- $experiment: name of the experiment
--- $setups: names of the setups to show; an empty list means all
+-- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
 WITH chosen AS (
-    SELECT * FROM run_steps
-    WHERE experiment = $experiment
-  AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
-  AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
-      AND step_status = 'complete'
+    FROM selected_steps($runs, $steps) WHERE step_status = 'complete'
 ), totals AS (
     SELECT run_id, step_id,
            sum("rows") FILTER (role = 'inserter') AS inserted, sum(ops) FILTER (role = 'querier') AS queries

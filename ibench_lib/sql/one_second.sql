@@ -3,15 +3,11 @@
 -- start. At most `points` a series: longer ones are put into buckets of `bucket_s` seconds, each kept as min, mean
 -- and max, so that no stall disappears. The last, partial second of a step has a worst response but no rate.
 --
--- $experiment: name of the experiment
--- $setups: names of the setups to show; an empty list means all
+-- $runs: ids of the runs
 -- $points: how many points a series may have at most
 -- $steps: names of the steps to show; an empty list means all
 WITH chosen AS (
-    SELECT * FROM run_steps
-    WHERE experiment = $experiment
-      AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
-      AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
+    FROM selected_steps($runs, $steps)
 ), numbered AS (
     -- Numbers in place of names: a series has thousands of rows, and they are grouped and sorted.
     SELECT

@@ -2,15 +2,11 @@
 -- step's start. At most `points` a run and step: more are put into buckets of `bucket_samples`, each kept as min,
 -- mean and max. `missing` counts samples that the server did not answer.
 --
--- $experiment: name of the experiment
--- $setups: names of the setups to show; an empty list means all
+-- $runs: ids of the runs
 -- $points: how many points a series may have at most
 -- $steps: names of the steps to show; an empty list means all
 WITH chosen AS (
-    SELECT * FROM run_steps
-    WHERE experiment = $experiment
-      AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
-      AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
+    FROM selected_steps($runs, $steps)
 ), sampled AS (
     SELECT
         s.*, x.t_s - s.start_s AS t_s, x.history_list_length AS hll,

@@ -3,14 +3,10 @@
 -- rate-limited operations). Shares and percentiles come from log-linear bins with an error under 1 %; max is exact.
 -- A bucket's name is its upper edge.
 --
--- $experiment: name of the experiment
--- $setups: names of the setups to show; an empty list means all
+-- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
 WITH chosen AS (
-    SELECT * FROM run_steps
-    WHERE experiment = $experiment
-      AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
-      AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
+    FROM selected_steps($runs, $steps)
 ), stored AS (
     SELECT h.* FROM response_histograms h SEMI JOIN chosen USING (run_id, step_id)
 ), series AS (

@@ -1,8 +1,7 @@
 -- Achieved insert and delete rates of rate-limited steps beside their target, all clients together. A complete step
 -- fails when either is under 0.95 of the target.
 --
--- $experiment: name of the experiment
--- $setups: names of the setups to show; an empty list means all
+-- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
 WITH written AS (
     SELECT
@@ -15,7 +14,7 @@ WITH written AS (
         s.*, s.clients * s.target_rows_per_s AS target_per_s,
         w.inserted / nullif(s.duration_s, 0) AS ips,
         w.deleted / nullif(s.duration_s, 0) AS dps
-    FROM run_steps s LEFT JOIN written w USING (run_id, step_id)
+    FROM selected_steps($runs, $steps) s LEFT JOIN written w USING (run_id, step_id)
 )
 SELECT
     setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, target_per_s, ips, dps,
@@ -23,8 +22,5 @@ SELECT
     coalesce(dps, 0) < 0.95 * target_per_s AS dps_missed,
     ips_missed OR dps_missed AS sla_failed
 FROM rates
-WHERE experiment = $experiment
-  AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
-  AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
-  AND (target_per_s IS NOT NULL OR (kind = 'query' AND step_status <> 'complete'))
+WHERE (target_per_s IS NOT NULL OR (kind = 'query' AND step_status <> 'complete'))
 ORDER BY setup, dbms_position, repeat, step_id

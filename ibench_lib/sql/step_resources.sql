@@ -7,14 +7,10 @@
 -- the server's peak resident size. dbgb1, dbgb2: GiB of the benchmark's database and of the whole data directory at the
 -- step's end. NULL: not captured.
 --
--- $experiment: name of the experiment
--- $setups: names of the setups to show; an empty list means all
+-- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
 WITH chosen AS (
-    SELECT * FROM run_steps
-    WHERE experiment = $experiment
-      AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
-      AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
+    FROM selected_steps($runs, $steps)
 ), host AS (
     -- A rate times its seconds is a difference; where one is NULL, its seconds do not count either.
     SELECT

@@ -5,14 +5,10 @@
 -- under 0.95 of clients x target. client_bound: why the clients limited the step, NULL when they did not. Figures of a
 -- step whose status is not complete cover what was done.
 --
--- $experiment: name of the experiment
--- $setups: names of the setups to show; an empty list means all
+-- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
 WITH chosen AS (
-    SELECT * FROM run_steps
-    WHERE experiment = $experiment
-      AND (len($setups::VARCHAR[]) = 0 OR list_contains($setups::VARCHAR[], setup))
-      AND (len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], step))
+    FROM selected_steps($runs, $steps)
 ), worst AS (
     SELECT
         run_id, step_id,

@@ -22,9 +22,9 @@ from ibench_lib.lake import reader
 from ibench_lib.lake.derive import response_times
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import SCHEMA_VERSION, TABLES
-from tests.synthetic import BIN_500_US, Run, begin_run, die, end_run, three_configurations, write_runs
+from ibench_lib.selection import choose
+from tests.synthetic import BIN_500_US, Run, answer, begin_run, die, end_run, three_configurations, write_runs
 
-ALL: dict[str, Any] = {"experiment": "demo", "setups": [], "steps": []}
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 
 
@@ -33,11 +33,8 @@ def rows(lake: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
 
 
 def ask_everything(lake: duckdb.DuckDBPyConnection) -> dict[str, pl.DataFrame]:
-    values = {**ALL, "base": "system.cy10a", "points": 2000}
-    return {
-        name: reader.question(lake, name, **{k: v for k, v in values.items() if k in reader.parameters_of(name)})
-        for name in reader.questions()
-    }
+    everything = choose(lake, "demo", points=2000)
+    return {name: everything.ask(name) for name in reader.questions()}
 
 
 def step_row(frame: pl.DataFrame, dbms: str, step: str, **more: Any) -> dict[str, Any]:
@@ -199,7 +196,7 @@ def test_a_run_of_an_older_schema_loads_with_nulls(workspace: Workspace) -> None
     rewrite_steps(workspace, old, lambda table: table.drop_columns(["history_list_length", "client_bound"]))
     lake = reader.lake(workspace)
     assert rows(lake, "SELECT * FROM problems") == []
-    lags = reader.question(lake, "purge_lag_at_step_end", **ALL)
+    lags = answer(lake, "purge_lag_at_step_end")
     assert lags.filter(pl.col("run_id") == old.run_id)["history_list_length"].to_list() == [None] * 4
     assert lags.filter(pl.col("run_id") == new.run_id)["history_list_length"].to_list() == [10, 20, 30000, 5]
 
@@ -226,7 +223,7 @@ def test_a_live_run_is_read_once_and_marked_running(workspace: Workspace) -> Non
     lake = reader.lake(workspace)
     writer.append("probes", step_id=3, step="qr100", client=1, probe="get_min", start_s=1.0, seconds=1.0, result=1)
     end_run(writer, run)  # this lake must not change or break
-    frame = reader.question(lake, "step_throughput", **ALL)
+    frame = answer(lake, "step_throughput")
     assert frame.select("step", "step_status").rows() == [
         ("l.i0", "complete"),
         ("l.x", "complete"),
@@ -248,7 +245,7 @@ def test_a_run_whose_runner_died_is_read_and_says_so(workspace: Workspace) -> No
     (row,) = rows(lake, "SELECT status, error FROM runs")
     assert row["status"] == "failed"
     assert "ibench runs recover" in row["error"]
-    frame = reader.question(lake, "step_throughput", **ALL)
+    frame = answer(lake, "step_throughput")
     assert frame["step_status"].to_list() == ["complete", "complete", "failed", "not run"]
     assert step_row(frame, "system.cy10a", "l.i1")["unknown"] == 4, "each client may have had one in flight"
 
@@ -264,7 +261,9 @@ def test_names_with_quotes_are_only_data(workspace: Workspace) -> None:
     nasty = "x'; DROP TABLE runs; --"
     write_runs(workspace, Run(experiment=nasty, dbms=nasty, setup="cached"))
     lake = reader.lake(workspace)
-    frame = reader.question(lake, "step_throughput", experiment=nasty, setups=["cached", nasty], steps=[])
+    run_id = Run().run_id
+    assert reader.question(lake, "step_throughput", runs=[run_id], steps=[nasty]).is_empty()
+    frame = reader.question(lake, "step_throughput", runs=[run_id, nasty], steps=[])
     assert set(frame["dbms"]) == {nasty}
     assert len(rows(lake, "SELECT * FROM runs")) == 1
 
@@ -274,8 +273,8 @@ def test_a_question_takes_exactly_its_parameters(workspace: Workspace) -> None:
     with pytest.raises(
         QueryError, match=r"question sla: unknown parameter 'step', missing parameter 'steps'"
     ) as caught:
-        reader.question(lake, "sla", experiment="demo", setups=[], step=[])
-    assert caught.value.hint == "it takes: experiment, setups, steps"
+        reader.question(lake, "sla", runs=[], step=[])
+    assert caught.value.hint == "it takes: runs, steps"
     with pytest.raises(QueryError, match=r"no question '\.\./views/run_steps'"):
         reader.question(lake, "../views/run_steps")
 
@@ -283,7 +282,7 @@ def test_a_question_takes_exactly_its_parameters(workspace: Workspace) -> None:
 def test_every_question_documents_itself_and_its_parameters() -> None:
     for name, text in reader.questions().items():
         assert len(text.splitlines()[0]) > 20, name
-        assert "$experiment: " in text, name
+        assert name == "known_runs" or "$runs: " in text, name
 
 
 def test_bad_sql_is_one_line(workspace: Workspace) -> None:
@@ -299,7 +298,7 @@ def test_the_latest_run_of_a_cell_counts_however_it_ended(workspace: Workspace) 
         Run(),
         Run(minute=5, status="failed", failed_step="l.i1", error="server lost", steps=("l.i0", "l.x", "l.i1")),
     )
-    frame = reader.question(reader.lake(workspace), "step_throughput", **ALL)
+    frame = answer(reader.lake(workspace), "step_throughput")
     assert frame.select("step", "step_status", "run_status").rows() == [
         ("l.i0", "complete", "failed"),
         ("l.x", "complete", "failed"),
@@ -311,7 +310,7 @@ def test_the_latest_run_of_a_cell_counts_however_it_ended(workspace: Workspace) 
 
 def test_throughput_divides_by_the_time_to_the_last_clients_end(workspace: Workspace) -> None:
     write_runs(workspace, *three_configurations())
-    frame = reader.question(reader.lake(workspace), "step_throughput", **ALL)
+    frame = answer(reader.lake(workspace), "step_throughput")
     columns = ("duration_s", "ips", "dps", "qps", "throughput", "maxop_s", "history_list_length", "sla_failed")
     expected = {
         # client 2 is done after 8 s; both clients' 20,000 rows take until second 10
@@ -334,10 +333,10 @@ def test_throughput_divides_by_the_time_to_the_last_clients_end(workspace: Works
 def test_an_sla_fails_under_95_per_cent_of_the_target(workspace: Workspace, rows_written: int, failed: bool) -> None:
     write_runs(workspace, Run(background_rows=rows_written))
     lake = reader.lake(workspace)
-    (row,) = reader.question(lake, "sla", **ALL).to_dicts()
+    (row,) = answer(lake, "sla").to_dicts()
     assert (row["target_per_s"], row["ips"], row["dps"]) == (200.0, rows_written / 5, rows_written / 5)
     assert row["sla_failed"] is row["ips_missed"] is row["dps_missed"] is failed
-    assert step_row(reader.question(lake, "step_throughput", **ALL), "system.cy10a", "qr100")["sla_failed"] is failed
+    assert step_row(answer(lake, "step_throughput"), "system.cy10a", "qr100")["sla_failed"] is failed
 
 
 def test_the_sla_rule_gives_the_published_failures(workspace: Workspace) -> None:
@@ -356,14 +355,14 @@ def test_the_sla_rule_gives_the_published_failures(workspace: Workspace) -> None
             return table.set_column(at, table.schema.field(at), pa.array(values, pa.float64()))
 
         rewrite_steps(workspace, run, with_target)
-    answer = reader.question(reader.lake(workspace), "sla", **ALL)
-    verdicts = {row["dbms"]: row["sla_failed"] for row in answer.to_dicts()}
+    found = answer(reader.lake(workspace), "sla")
+    verdicts = {row["dbms"]: row["sla_failed"] for row in found.to_dicts()}
     assert verdicts == {f"system.c{n}": row["failed"] == "yes" for n, row in enumerate(published)}
 
 
 def test_fairness_compares_the_clients_of_write_steps(workspace: Workspace) -> None:
     write_runs(workspace, Run())
-    frame = reader.question(reader.lake(workspace), "fairness", **ALL)
+    frame = answer(reader.lake(workspace), "fairness")
     assert frame["step"].to_list() == ["l.i0", "l.i1"]
     row = step_row(frame, "system.cy10a", "l.i0")
     assert (row["min_duration_s"], row["max_duration_s"], row["diff_s"], row["pct"]) == (8.0, 10.0, 2.0, 25.0)
@@ -372,7 +371,7 @@ def test_fairness_compares_the_clients_of_write_steps(workspace: Workspace) -> N
 
 def test_get_min_is_the_worst_client(workspace: Workspace) -> None:
     write_runs(workspace, Run())
-    row = step_row(reader.question(reader.lake(workspace), "get_min", **ALL), "system.cy10a", "qr100")
+    row = step_row(answer(reader.lake(workspace), "get_min"), "system.cy10a", "qr100")
     assert (row["get_min_s"], row["client_seconds"]) == (0.5, [0.5, 0.25])
 
 
@@ -380,7 +379,7 @@ def test_histogram_shares_are_disjoint_and_sum_to_100(workspace: Workspace) -> N
     run = Run()
     (writer,) = write_runs(workspace, run)
     lake = reader.lake(workspace)
-    frame = reader.question(lake, "response_time_histogram", **ALL)
+    frame = answer(lake, "response_time_histogram")
     row = step_row(frame, "system.cy10a", "qr100", operation="range_query")
     assert (row["responses"], row["le_1ms"], row["max_s"]) == (5000, 100.0, 0.002)
     assert row["p50_s"] == row["p999_s"] == pytest.approx(502e-6)
@@ -400,7 +399,7 @@ def test_histogram_edges_and_percentiles(workspace: Workspace) -> None:
     kept = table.filter(pa.compute.equal(table["operation"], "create_index")).slice(0, 1).to_pylist()[0]
     kept |= {"service_bins": [below, above, stall], "service_counts": [990, 9, 1], "service_max_us": 20e6}
     replace_ops(directory, pa.Table.from_pylist([kept], schema=table.schema))
-    (row,) = reader.question(reader.lake(workspace), "response_time_histogram", **ALL).to_dicts()
+    (row,) = answer(reader.lake(workspace), "response_time_histogram").to_dicts()
     assert (row["le_256us"], row["le_1ms"], row["le_4ms"], row["gt_16s"]) == (99.0, 0.9, 0.0, 0.1)
     assert row["p99_s"] == pytest.approx(255e-6)
     assert row["p999_s"] == pytest.approx(262e-6)
@@ -409,7 +408,7 @@ def test_histogram_edges_and_percentiles(workspace: Workspace) -> None:
 
 def test_one_second_rates_add_up_and_name_their_clients(workspace: Workspace) -> None:
     write_runs(workspace, Run())
-    frame = reader.question(reader.lake(workspace), "one_second", points=2000, **ALL)
+    frame = answer(reader.lake(workspace), "one_second", points=2000)
     inserts = frame.filter(pl.col("step") == "l.i0")
     together = inserts.filter(pl.col("client").is_null())
     # 1,000/s and 1,250/s for 8 s, then client 1 alone
@@ -428,14 +427,14 @@ def test_down_sampling_keeps_every_stall(workspace: Workspace) -> None:
         if (row["step"], row["second"], row["operation"]) == ("l.i1", 33, "insert"):
             row |= {"ops": 0, "rows": 0, "service_max_us": 7e6, "service_bins": [BIN_500_US], "service_counts": [1]}
     replace_ops(directory, pa.Table.from_pylist(changed, schema=table.schema))
-    frame = reader.question(reader.lake(workspace), "one_second", points=10, **ALL)
+    frame = answer(reader.lake(workspace), "one_second", points=10)
     series = frame.filter(pl.col("step") == "l.i1", pl.col("operation") == "insert", pl.col("client").is_null())
     assert len(series) == 10
     assert series["t_s"].to_list() == list(range(0, 50, 5))
     stalled = series.row(6, named=True)
     assert (stalled["rate_min"], stalled["rate_mean"], stalled["rate_max"]) == (0.0, 800.0, 1000.0)
     assert stalled["max_response_s"] == 7.0
-    lag = reader.question(reader.lake(workspace), "purge_lag_series", points=10, **ALL)
+    lag = answer(reader.lake(workspace), "purge_lag_series", points=10)
     assert lag.group_by("step").len()["len"].max() == 10
 
 
@@ -449,7 +448,7 @@ def test_a_partial_second_has_no_rate(workspace: Workspace) -> None:
         return table.set_column(at, table.schema.field(at), pa.array(values, pa.float64()))
 
     rewrite_steps(workspace, run, shorter)
-    frame = reader.question(reader.lake(workspace), "one_second", points=2000, **ALL)
+    frame = answer(reader.lake(workspace), "one_second", points=2000)
     together = frame.filter(pl.col("step") == "l.i0", pl.col("client").is_null())
     assert together["rate_mean"].to_list()[-2:] == [1000.0, None]
     assert together["max_response_s"].to_list()[-1] == 0.002
@@ -457,7 +456,7 @@ def test_a_partial_second_has_no_rate(workspace: Workspace) -> None:
 
 def test_gaps_are_named_and_a_whole_run_has_none(workspace: Workspace) -> None:
     write_runs(workspace, Run())
-    assert reader.question(reader.lake(workspace), "gaps", **ALL).is_empty()
+    assert answer(reader.lake(workspace), "gaps").is_empty()
     failed = Run("cy10ap1", minute=1, status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1"))
     write_runs(workspace, failed)
     directory = workspace.run_dir(failed.run_id)
@@ -470,7 +469,7 @@ def test_gaps_are_named_and_a_whole_run_has_none(workspace: Workspace) -> None:
         pq.write_table(table.filter(pa.compute.invert(lost)), directory / f"{name}.parquet")
     vouch(directory, "ops")
     vouch(directory, "server_samples")
-    found = reader.question(reader.lake(workspace), "gaps", **ALL).select("step", "problem", "amount").rows()
+    found = answer(reader.lake(workspace), "gaps").select("step", "problem", "amount").rows()
     assert set(found) == {
         ("l.i0", "seconds without a row of a worker", 2),
         ("l.i0", "seconds without a history list sample", 2),
@@ -482,7 +481,7 @@ def test_gaps_are_named_and_a_whole_run_has_none(workspace: Workspace) -> None:
 
 def test_config_diff_shows_only_what_differs(workspace: Workspace) -> None:
     write_runs(workspace, *three_configurations())
-    frame = reader.question(reader.lake(workspace), "config_diff", experiment="demo", setups=[], base="system.cy10a")
+    frame = answer(reader.lake(workspace), "config_diff", base="system.cy10a")
     assert frame.select("dbms", "option", "base_value", "value", "origin").rows() == [
         ("system.cy10ap1lag", "innodb_max_purge_lag", None, "100", "lag.cnf:3"),
         ("system.cy10ap1", "innodb_purge_batch_size", None, "1", "p1.cnf:5"),
@@ -493,6 +492,6 @@ def test_highlights_compare_complete_steps_only(workspace: Workspace) -> None:
     base, lagging, _ = three_configurations()
     broken = replace(base, config="x", minute=3, status="failed", failed_step="qr100", queries=1)
     write_runs(workspace, base, lagging, broken)
-    frame = reader.question(reader.lake(workspace), "highlights", **ALL)
+    frame = answer(reader.lake(workspace), "highlights")
     (qps,) = frame.filter(pl.col("step") == "qr100", pl.col("metric") == "qps").to_dicts()
     assert (qps["dbms_count"], qps["highest_dbms"], qps["highest"], qps["lowest"]) == (2, "system.cy10a", 1000.0, 500.0)

@@ -14,9 +14,8 @@ from ibench_lib.lake.writer import RunWriter
 from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
-from tests.synthetic import Run, manifest_of, write_runs
+from tests.synthetic import Run, answer, manifest_of, write_runs
 
-ALL: dict[str, Any] = {"experiment": "demo", "setups": [], "steps": []}
 MEAN = ["rps", "wps", "rmbps", "wmbps", "csps", "cpups"]
 PER_OPERATION = ["rpq", "rkbpq", "wpi", "wkbpi", "cspq", "cpupq", "scpupq"]
 SIZE = ["rss", "dbgb1", "dbgb2"]
@@ -196,7 +195,7 @@ def test_what_a_step_took_from_its_first_sample_to_its_last(workspace: Workspace
         ],
         **samples(21.0, 10),
     )  # fmt: skip
-    row = reader.question(lake, "step_resources", **{**ALL, "steps": ["qr100"]}).row(0, named=True)
+    row = answer(lake, "step_resources", steps=["qr100"]).row(0, named=True)
     assert {name: row[name] for name in MEAN} == pytest.approx(
         {"rps": 20, "wps": 40, "rmbps": 20 * 16 / 1024, "wmbps": 20 * 32 / 1024, "csps": 500, "cpups": 25}
     )
@@ -216,14 +215,14 @@ def test_a_restart_in_a_step_costs_the_interval_it_lies_in(workspace: Workspace)
         workers=[{**key, "worker": 0, "role": "inserter", "ops": 10, "rows": 5000}],
         process_samples=[{"tick": t, "t_s": float(t), "pid": pid, "cpu_user_s": cpu} for t, pid, cpu in used],
     )
-    row = reader.question(lake, "step_resources", **{**ALL, "steps": ["l.i1"]}).row(0, named=True)
+    row = answer(lake, "step_resources", steps=["l.i1"]).row(0, named=True)
     assert row["scpupq"] == pytest.approx(0.5e6 / 1000)
     assert {row[name] for name in [*MEAN, *PER_OPERATION[:-1], "dbgb1", "dbgb2"]} == {None}
 
 
 def test_what_was_not_captured_is_null(workspace: Workspace) -> None:
     write_runs(workspace, Run())
-    frame = reader.question(reader.lake(workspace), "step_resources", **ALL)
+    frame = answer(reader.lake(workspace), "step_resources")
     assert frame["step"].to_list() == ["l.i0", "l.x", "l.i1", "qr100"]
     assert all(frame[name].null_count() == 4 for name in [*MEAN, *PER_OPERATION, *SIZE])
 

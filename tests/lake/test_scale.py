@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -17,11 +16,11 @@ from benchmarks.performance_page import write_section
 from benchmarks.scale_lake import EXPERIMENT, QUERIES, WRITES, Size, make_lake, shares
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
+from tests.synthetic import answer
 
 SMALL = Size(scale=0.02, dbms=2, clients=2)
 LARGE = Size(scale=0.2, dbms=2, clients=2)
 BYTES_PER_ROW = 110
-ALL: dict[str, Any] = {"experiment": EXPERIMENT, "setups": [], "steps": []}
 ROLLED_UP = """
     WITH stored AS (
         SELECT run_id, step_id, worker, operation, 'service' AS timing, service_max_us AS max_us,
@@ -58,7 +57,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 def answers(workspace: Workspace) -> dict[str, pl.DataFrame]:
     lake = reader.lake(workspace)
     assert reader.sql(lake, "FROM problems").is_empty()
-    found = {name: reader.question(lake, name, **ALL) for name in ("step_throughput", "response_time_histogram")}
+    found = {name: answer(lake, name, EXPERIMENT) for name in ("step_throughput", "response_time_histogram")}
     found["response_bins"] = reader.sql(lake, "FROM response_bins ORDER BY ALL")
     return found
 
@@ -79,7 +78,7 @@ def test_the_generator_makes_the_rows_that_it_says(small: Workspace) -> None:
     assert Size().rows == 14_400_000
     steps = reader.sql(lake, "SELECT DISTINCT step_id, step FROM steps ORDER BY ALL")["step"].to_list()
     assert steps == ["l.i0", "l.x", "l.i1", "qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"]
-    assert reader.question(lake, "gaps", **ALL).is_empty()
+    assert answer(lake, "gaps", EXPERIMENT).is_empty()
 
 
 def test_histograms_are_as_wide_as_those_of_real_runs() -> None:
@@ -166,7 +165,7 @@ def test_ten_times_the_rows_cost_at_most_about_ten_times_the_time(small: Workspa
         for _ in range(4):
             for lake, found in zip(lakes, took, strict=True):
                 start = time.perf_counter()
-                assert len(reader.question(lake, name, **{**ALL, **more}))
+                assert len(answer(lake, name, EXPERIMENT, **more))
                 found.append(time.perf_counter() - start)
         assert min(took[1]) < 15 * min(took[0]), name
 

@@ -18,9 +18,8 @@ from ibench_lib.lake import reader
 from ibench_lib.lake.store import open_store, pull, push
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
-from tests.synthetic import Run, three_configurations, write_runs
+from tests.synthetic import Run, answer, three_configurations, write_runs
 
-ALL: dict[str, Any] = {"experiment": "demo", "setups": [], "steps": []}
 CANARY = "c4n4ry-s3cr3t"
 
 
@@ -61,7 +60,7 @@ def answers(lake: Any) -> dict[str, Any]:
         "purge_lag_at_step_end",
         "gaps",
     )
-    return {name: reader.question(lake, name, **ALL) for name in names}
+    return {name: answer(lake, name) for name in names}
 
 
 def test_pushed_runs_are_read_from_there_as_they_are_here(workspace: Workspace, address: str) -> None:

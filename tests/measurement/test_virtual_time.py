@@ -17,7 +17,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.step_record import StepRecorder
 from tests.fakes.server import FakeServer, Script
 from tests.measurement.harness import Measured, measure, step, virtual
-from tests.synthetic import Run, manifest_of
+from tests.synthetic import Run, answer, manifest_of
 
 STALL_S = [10.0, 3.0, 5.0]
 BIN = 0.008  # of a value: how far a quantile, the midpoint of a bin, may be from it
@@ -86,7 +86,7 @@ def test_m10_workers_merge_into_one_histogram_and_counts_add(somewhere: FakeServ
     recorder.ended(result, None)
     writer.seal(manifest_of(run))
     lake = reader.lake(workspace)
-    (row,) = reader.question(lake, "response_time_histogram", experiment="demo", setups=[], steps=[]).to_dicts()
+    (row,) = answer(lake, "response_time_histogram").to_dicts()
     assert (row["operation"], row["timing"], row["responses"]) == ("insert", "service", 2000)
     assert row["p99_s"] == pytest.approx(0.101, rel=BIN)
     assert row["p50_s"] == pytest.approx(0.001, rel=BIN)

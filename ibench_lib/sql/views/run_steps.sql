@@ -1,13 +1,12 @@
--- One row per latest run and step that it did or set out to do. `step_status` is complete, failed, interrupted,
--- running, or 'not run' for a step that was never started.
+-- One row per run and step that it did or set out to do. `step_status` is complete, failed, interrupted, running, or
+-- 'not run' for a step that was never started.
 WITH listed AS (
     SELECT run_id, step_id, step, kind FROM planned_steps
     UNION
     SELECT run_id, step_id, step, kind FROM steps
 )
 SELECT
-    r.experiment, r.setup, r.dbms, r.dbms_position, r.repeat, r.run_id, r.status AS run_status,
-    l.step_id, l.step, l.kind,
+    r.run_id, l.step_id, l.step, l.kind,
     coalesce(
         s.status,
         CASE
@@ -18,6 +17,6 @@ SELECT
     ) AS step_status,
     s.clients, s.insert_rows_per_commit, s.target_rows_per_s, s.existing_rows,
     s.start_s, s.end_s, s.duration_s, s.history_list_length, s.client_bound
-FROM latest_runs r
+FROM runs r
 JOIN listed l USING (run_id)
 LEFT JOIN steps s ON s.run_id = l.run_id AND s.step_id = l.step_id

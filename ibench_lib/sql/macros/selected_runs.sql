@@ -1,0 +1,26 @@
+-- Chosen runs, as they are named where they stand beside each other. `dbms` also names the experiment where runs of
+-- several experiments have one dbms. `repeat` is counted anew where two chosen runs are of the same cell.
+-- `dbms_position` counts the dbms in the order of `ids`.
+--
+-- $ids: ids of runs
+WITH mine AS (
+    SELECT *, list_position($ids::VARCHAR[], run_id) AS place FROM runs WHERE list_contains($ids::VARCHAR[], run_id)
+), named AS (
+    SELECT * REPLACE (
+        CASE WHEN min(experiment) OVER alike < max(experiment) OVER alike
+             THEN dbms || ' (' || experiment || ')' ELSE dbms END AS dbms
+    )
+    FROM mine WINDOW alike AS (PARTITION BY dbms)
+), counted AS (
+    SELECT
+        *, min(place) OVER (PARTITION BY dbms) AS first_place,
+        count(*) OVER (PARTITION BY dbms, setup, repeat) AS of_cell
+    FROM named
+)
+SELECT
+    * EXCLUDE (place, first_place, of_cell) REPLACE (
+        CASE WHEN max(of_cell) OVER (PARTITION BY dbms, setup) > 1
+             THEN row_number() OVER (PARTITION BY dbms, setup ORDER BY repeat, origin_wall, run_id) ELSE repeat END AS repeat
+    ),
+    dense_rank() OVER (ORDER BY first_place) AS dbms_position
+FROM counted

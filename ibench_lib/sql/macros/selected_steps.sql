@@ -1,0 +1,8 @@
+-- The steps of chosen runs, with the names that the runs have beside each other (`selected_runs`).
+--
+-- $ids: ids of runs
+-- $names: names of the steps; an empty list means all
+SELECT
+    r.experiment, r.setup, r.dbms, r.dbms_position, r.repeat, r.run_id, r.status AS run_status, s.* EXCLUDE (run_id)
+FROM selected_runs($ids) r JOIN run_steps s USING (run_id)
+WHERE len($names::VARCHAR[]) = 0 OR list_contains($names::VARCHAR[], s.step)

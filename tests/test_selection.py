@@ -1,0 +1,89 @@
+"""Choosing runs: by experiment, globs and ids, and the names and places that chosen runs have beside each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ibench_lib.errors import ParameterError
+from ibench_lib.lake import reader
+from ibench_lib.paths import Workspace
+from ibench_lib.selection import Selection, choose
+from tests.synthetic import Run, three_configurations, write_runs
+
+
+def names(selection: Selection) -> list[tuple[str, int, int]]:
+    return selection.runs.select("dbms", "dbms_position", "repeat").rows()
+
+
+def test_an_experiment_is_chosen_by_name_or_glob_and_narrowed_by_globs(workspace: Workspace) -> None:
+    other = Run("z", minute=9, experiment="other")
+    write_runs(workspace, *three_configurations(), other, Run("big", minute=8, setup="io_bound"))
+    lake = reader.lake(workspace)
+    assert [name for name, _, _ in names(choose(lake, "demo"))] == [
+        "system.cy10a", "system.cy10ap1", "system.cy10ap1lag", "system.big",
+    ]  # fmt: skip
+    assert len(choose(lake, "*").run_ids) == 5
+    assert names(choose(lake, "demo", dbms=["*p1", "*.cy10a"])) == [("system.cy10a", 1, 1), ("system.cy10ap1", 2, 1)]
+    assert names(choose(lake, "demo", setups=["io_bound"])) == [("system.big", 1, 1)]
+    assert choose(lake, "demo", dbms=["*p1*"]).base == "system.cy10ap1"
+    assert choose(lake, "nothing").run_ids == []
+
+
+def test_runs_chosen_by_id_need_not_be_the_latest_and_count_as_repeats(workspace: Workspace) -> None:
+    old, new = Run(), Run(minute=5)
+    write_runs(workspace, old, new)
+    lake = reader.lake(workspace)
+    assert choose(lake, "demo").run_ids == [new.run_id]
+    assert choose(lake, runs=[old.run_id]).run_ids == [old.run_id]
+    both = choose(lake, "demo", runs=[old.run_id])
+    assert names(both) == [("system.cy10a", 1, 1), ("system.cy10a", 1, 2)]
+    assert both.ask("step_throughput").filter(step="l.i1")["run_id"].to_list() == [old.run_id, new.run_id]
+
+
+def test_one_name_in_two_experiments_stays_two_names(workspace: Workspace) -> None:
+    here, there = Run(), Run(minute=5, experiment="other", l_i1_s=20)
+    write_runs(workspace, here, there)
+    both = choose(reader.lake(workspace), "*")
+    assert names(both) == [("system.cy10a (demo)", 1, 1), ("system.cy10a (other)", 2, 1)]
+    rates = both.ask("step_throughput").filter(step="l.i1").select("dbms", "ips").rows()
+    assert rates == [("system.cy10a (demo)", 5000.0), ("system.cy10a (other)", 2500.0)]
+    assert choose(reader.lake(workspace), "*", base="system.cy10a (other)").base == "system.cy10a (other)"
+
+
+def test_dbms_stand_in_the_order_of_the_experiment_file_whatever_ran_first(workspace: Workspace) -> None:
+    write_runs(workspace, Run("third", rank=3), Run("first", minute=1, rank=1), Run("second", minute=2, rank=2))
+    assert [name for name, _, _ in names(choose(reader.lake(workspace), "demo"))] == [
+        "system.first", "system.second", "system.third",
+    ]  # fmt: skip
+
+
+def test_a_question_is_asked_once_and_remembered(workspace: Workspace) -> None:
+    write_runs(workspace, Run())
+    chosen = choose(reader.lake(workspace), "demo", steps=["l.i1"])
+    assert chosen.asked == []
+    assert chosen.ask("sla") is chosen.ask("sla")
+    chosen.ask("one_second")
+    assert [(asked.question, asked.parameters) for asked in chosen.asked] == [
+        ("sla", {"runs": chosen.run_ids, "steps": ["l.i1"]}),
+        ("one_second", {"runs": chosen.run_ids, "steps": ["l.i1"], "points": 1000}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"runs": ["20261121T100000Z-demo-cached-cy10a-r2"]}, "run '20261121T100000Z-demo-cached-cy10a-r2' is"),
+        ({"dbms": ["system.cy10"]}, "dbms 'system.cy10' is not in any run of demo; did you mean 'system.cy10a'?"),
+        ({"setups": ["cache"]}, "setup 'cache' is not in any run of demo; did you mean 'cached'?"),
+        ({"steps": ["l.i9"]}, "step 'l.i9' is not in any run of demo"),
+        ({"base": "cy10a"}, "base 'cy10a' is not in any run of demo"),
+        ({"points": 1}, "points 1 is out of range"),
+    ],
+)  # fmt: skip
+def test_what_is_not_there_is_named(workspace: Workspace, wrong: dict[str, Any], said: str) -> None:
+    write_runs(workspace, Run())
+    with pytest.raises(ParameterError) as caught:
+        choose(reader.lake(workspace), "demo", **wrong)
+    assert caught.value.what.startswith(said)
