@@ -12,69 +12,25 @@ Names are loaded on first use: the processes that send load import this package 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from ibench_lib.charts import (
-        get_min_chart,
-        max_response_chart,
-        purge_lag_chart,
-        purge_lag_end_chart,
-        rate_chart,
-    )
-    from ibench_lib.lake.reader import lake, question, questions, sql
-    from ibench_lib.sections import each, facts, provenance, sentence, warnings
-    from ibench_lib.selection import choose
-    from ibench_lib.tables import (
-        absolute_throughput,
-        config_table,
-        fairness_table,
-        gaps_table,
-        get_min_table,
-        relative_throughput,
-        response_time_table,
-        runs_table,
-        skipped_table,
-        sla_table,
-        step_metrics_table,
-    )
-
-__all__ = [
-    "absolute_throughput",
-    "choose",
-    "config_table",
-    "each",
-    "facts",
-    "fairness_table",
-    "gaps_table",
-    "get_min_chart",
-    "get_min_table",
-    "lake",
-    "max_response_chart",
-    "provenance",
-    "purge_lag_chart",
-    "purge_lag_end_chart",
-    "question",
-    "questions",
-    "rate_chart",
-    "relative_throughput",
-    "response_time_table",
-    "runs_table",
-    "sentence",
-    "skipped_table",
-    "sla_table",
-    "sql",
-    "step_metrics_table",
-    "warnings",
-]
+from typing import Any
 
 _HOMES = {
+    "charts.get_min": ("get_min_chart",),
+    "charts.one_second": ("max_response_chart", "rate_chart"),
+    "charts.purge_lag": ("purge_lag_chart", "purge_lag_end_chart"),
     "lake.reader": ("question", "questions", "sql"),
     "sections": ("each", "facts", "provenance", "sentence", "warnings"),
     "selection": ("choose",),
-    "charts": tuple(name for name in __all__ if name.endswith("_chart")),
-    "tables": tuple(name for name in __all__ if name.endswith(("_table", "_throughput"))),
+    "tables.fairness": ("fairness_table",),
+    "tables.get_min": ("get_min_table",),
+    "tables.made_from": ("config_table", "gaps_table", "runs_table", "skipped_table"),
+    "tables.responses": ("response_time_table",),
+    "tables.sla": ("sla_table",),
+    "tables.step_metrics": ("step_metrics_table",),
+    "tables.throughput": ("absolute_throughput", "relative_throughput"),
 }
+
+__all__ = sorted(["lake", *(name for names in _HOMES.values() for name in names)])
 
 
 def __getattr__(name: str) -> Any:
@@ -87,4 +43,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return list(__all__)

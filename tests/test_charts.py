@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 import polars as pl
 import pytest
 
-from ibench_lib import charts
+import ibench_lib as ib
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.theme import inert, series
@@ -28,7 +28,7 @@ def one(frame: pl.DataFrame, **values: str) -> pl.DataFrame:
 
 def test_purge_lag_draws_all_dbms_of_a_step_together(workspace: Workspace) -> None:
     frame = ask(workspace, "purge_lag_series", *three_configurations(), points=2000)
-    figure = charts.purge_lag_chart(one(frame, step="l.i1"))
+    figure = ib.purge_lag_chart(one(frame, step="l.i1"))
     assert [trace.name for trace in figure.data] == ["system.cy10a", "system.cy10ap1", "system.cy10ap1lag"]
     (lagging,) = traces(figure, "system.cy10ap1")
     assert list(lagging.y) == [30000.0] * 10
@@ -41,7 +41,7 @@ def test_a_sample_without_an_answer_is_a_gap_in_the_line(workspace: Workspace) -
     missing = one(frame, step="l.i1").with_columns(
         hll_mean=pl.when(pl.col("bucket") == 3).then(None).otherwise(pl.col("hll_mean"))
     )
-    (trace,) = charts.purge_lag_chart(missing).data
+    (trace,) = ib.purge_lag_chart(missing).data
     assert trace.y[3] is None
     assert not trace.connectgaps
 
@@ -50,9 +50,9 @@ def test_a_dbms_looks_the_same_in_every_chart(workspace: Workspace) -> None:
     lag = ask(workspace, "purge_lag_series", *three_configurations(), points=2000)
     lake = reader.lake(workspace)
     figures = [
-        charts.purge_lag_chart(one(lag, step="l.i1")),
-        charts.purge_lag_chart(one(lag, step="l.i1", dbms="system.cy10ap1")),
-        charts.get_min_chart(answer(lake, "get_min")),
+        ib.purge_lag_chart(one(lag, step="l.i1")),
+        ib.purge_lag_chart(one(lag, step="l.i1", dbms="system.cy10ap1")),
+        ib.get_min_chart(answer(lake, "get_min")),
     ]
     for figure in figures:
         (trace,) = traces(figure, "system.cy10ap1")
@@ -61,14 +61,14 @@ def test_a_dbms_looks_the_same_in_every_chart(workspace: Workspace) -> None:
 
 
 def test_history_list_at_step_end_has_one_group_a_step(workspace: Workspace) -> None:
-    figure = charts.purge_lag_end_chart(ask(workspace, "purge_lag_at_step_end", *three_configurations()))
+    figure = ib.purge_lag_end_chart(ask(workspace, "purge_lag_at_step_end", *three_configurations()))
     (bars,) = traces(figure, "system.cy10ap1")
     assert list(bars.x) == ["l.i0", "l.x", "l.i1", "qr100"]
     assert list(bars.y) == [10, 20, 30000, 5]
 
 
 def test_get_min_is_on_a_log_scale_with_every_client(workspace: Workspace) -> None:
-    figure = charts.get_min_chart(ask(workspace, "get_min", Run()))
+    figure = ib.get_min_chart(ask(workspace, "get_min", Run()))
     assert figure.layout.yaxis.type == "log"
     (worst,) = traces(figure, "system.cy10a")
     assert list(worst.y) == [0.001, 0.001, 0.001, 0.5]
@@ -79,7 +79,7 @@ def test_get_min_is_on_a_log_scale_with_every_client(workspace: Workspace) -> No
 def test_one_second_panels_share_both_axes(workspace: Workspace) -> None:
     frame = ask(workspace, "one_second", *three_configurations(), points=2000)
     inserts = one(frame, step="l.i1", operation="insert")
-    figure = charts.rate_chart(inserts)
+    figure = ib.rate_chart(inserts)
     for kind in ("x", "y"):
         matches = [figure.layout[f"{kind}axis{number}"].matches for number in ("", 2, 3)]
         assert len(set(matches)) == 2 and matches.count(None) == 1  # one leads, the others follow it
@@ -87,7 +87,7 @@ def test_one_second_panels_share_both_axes(workspace: Workspace) -> None:
     (total,) = traces(figure, "all clients, system.cy10ap1lag")
     assert list(total.y) == [2500.0] * 20
     assert len(traces(figure, "client 1")) == len(traces(figure, "client 2")) == 3
-    worst = charts.max_response_chart(inserts)
+    worst = ib.max_response_chart(inserts)
     (total,) = traces(worst, "all clients, system.cy10a")
     assert list(total.y) == [2.0] * 10
 
@@ -99,7 +99,7 @@ def test_no_trace_has_more_points_than_asked_and_all_are_svg(workspace: Workspac
     lag = answer(reader.lake(workspace), "purge_lag_series", points=points)
     inserts = one(seconds, step="l.i1", operation="insert")
     lagging = one(lag, step="l.i1")
-    for figure in (charts.rate_chart(inserts), charts.max_response_chart(inserts), charts.purge_lag_chart(lagging)):
+    for figure in (ib.rate_chart(inserts), ib.max_response_chart(inserts), ib.purge_lag_chart(lagging)):
         assert {trace.type for trace in figure.data} == {"scatter"}
         assert 1 < max(len(trace.x) for trace in figure.data) <= points
 
@@ -110,7 +110,7 @@ def test_a_down_sampled_line_has_a_band_from_min_to_max(workspace: Workspace) ->
         hll_min=pl.when(pl.col("bucket") == 4).then(0).otherwise(pl.col("hll_min")),
         hll_max=pl.when(pl.col("bucket") == 4).then(90_000).otherwise(pl.col("hll_max")),
     )
-    figure = charts.purge_lag_chart(stalled)
+    figure = ib.purge_lag_chart(stalled)
     (low,), (high,) = traces(figure, "min"), traces(figure, "max")
     assert (low.y[4], high.y[4], high.fill) == (0.0, 90_000.0, "tonexty")
 
@@ -118,14 +118,14 @@ def test_a_down_sampled_line_has_a_band_from_min_to_max(workspace: Workspace) ->
 def test_a_failed_step_says_so_at_its_name(workspace: Workspace) -> None:
     failed = Run("x", minute=1, status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1"))
     frame = ask(workspace, "one_second", Run(), failed, points=2000)
-    figure = charts.rate_chart(one(frame, step="l.i1", operation="insert"))
+    figure = ib.rate_chart(one(frame, step="l.i1", operation="insert"))
     assert [note.text for note in figure.layout.annotations] == ["system.cy10a", "system.x (l.i1: failed)"]
 
 
 def test_text_is_inert_for_plotly(workspace: Workspace) -> None:
     hostile = "<a href='javascript:x'>%{y}</a><b>"
     frame = ask(workspace, "purge_lag_series", Run(dbms=hostile, setup="<i>s</i>"), points=2000)
-    figure = charts.purge_lag_chart(one(frame, step="l.i1"))
+    figure = ib.purge_lag_chart(one(frame, step="l.i1"))
     (trace,) = figure.data
     assert trace.name == inert(hostile)
     for text in (trace.name, figure.layout.title.text):

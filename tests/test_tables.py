@@ -11,12 +11,14 @@ import polars as pl
 import pytest
 from great_tables import GT
 
-from ibench_lib import tables, theme
+import ibench_lib as ib
+from ibench_lib import theme
 from ibench_lib.errors import ParameterError
 from ibench_lib.grades import grade_column, ratio
 from ibench_lib.grid import Cell, Grid
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
+from ibench_lib.tables.responses import share
 from tests.synthetic import Run, answer, three_configurations, write_runs
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -97,7 +99,7 @@ def test_an_sla_failure_is_neither_top_nor_the_column_s_maximum() -> None:
 
 def test_absolute_throughput_has_exact_numbers_marks_and_scopes(workspace: Workspace) -> None:
     frame = ask(workspace, "step_throughput", *three_configurations())
-    table = Parsed(tables.absolute_throughput(frame))
+    table = Parsed(ib.absolute_throughput(frame))
     assert table.of("system.cy10a") == ["2,000 ▲", "10,000 ▲", "5,000 ▲", "1,000 ▲"]
     assert table.of("system.cy10ap1") == ["2,000 ▲", "10,000 ▲", "5,000 ▲", "500 ▼"]
     assert table.of("system.cy10ap1lag") == ["2,000 ▲", "10,000 ▲", "2,500 ▼", "1,000 ▲"]
@@ -109,15 +111,15 @@ def test_the_palette_decides_the_colours(workspace: Workspace) -> None:
     frame = ask(workspace, "step_throughput", *three_configurations())
     for name in ("default", "classic"):
         good, _ = theme.PALETTES[name].good
-        assert good in tables.absolute_throughput(frame, palette=name).as_raw_html()
+        assert good in ib.absolute_throughput(frame, palette=name).as_raw_html()
     with pytest.raises(ParameterError, match="palette 'clasic' does not exist"):
-        tables.absolute_throughput(frame, palette="clasic")
+        ib.absolute_throughput(frame, palette="clasic")
 
 
 def test_relative_throughput_is_marked_outside_five_per_cent(workspace: Workspace) -> None:
     runs = [Run(), *(Run(f"q{q}", minute=m, queries=q) for m, q in enumerate((4748, 4760, 5240, 5260), start=1))]
     frame = ask(workspace, "step_throughput", *runs)
-    table = Parsed(tables.relative_throughput(frame, "system.cy10a"))
+    table = Parsed(ib.relative_throughput(frame, "system.cy10a"))
     assert table.of("system.cy10a (base)") == ["1.00"] * 4
     shown = [table.of(f"system.q{queries}")[3] for queries in (4748, 4760, 5240, 5260)]
     assert shown == ["0.95 ▼", "0.95", "1.05", "1.05 ▲"]
@@ -131,7 +133,7 @@ def test_with_repeats_a_cell_is_marked_only_when_its_interval_clears_the_thresho
     assert ratio([1.0], [0.0]) is None
     runs = [Run(repeat=n, minute=n, queries=5000 + 10 * n) for n in (1, 2, 3)]
     runs += [Run("b", repeat=n, minute=10 + n, queries=2500 + 10 * n) for n in (1, 2, 3)]
-    table = Parsed(tables.relative_throughput(ask(workspace, "step_throughput", *runs), "system.cy10a"))
+    table = Parsed(ib.relative_throughput(ask(workspace, "step_throughput", *runs), "system.cy10a"))
     assert re.fullmatch(r"0\.50 \[0\.\d\d, 0\.\d\d\] ▼", table.of("system.b")[3])
     assert any("Median of up to 3 runs" in row[0] for row in table.rows)
 
@@ -139,21 +141,21 @@ def test_with_repeats_a_cell_is_marked_only_when_its_interval_clears_the_thresho
 def test_a_failed_step_is_a_word_and_its_run_is_marked(workspace: Workspace) -> None:
     failed = Run("x", minute=1, status="failed", failed_step="l.i1", error="lost", steps=("l.i0", "l.x", "l.i1"))
     frame = ask(workspace, "step_throughput", Run(), failed)
-    for table in (tables.absolute_throughput(frame), tables.relative_throughput(frame, "system.cy10a")):
+    for table in (ib.absolute_throughput(frame), ib.relative_throughput(frame, "system.cy10a")):
         cells = Parsed(table).of("system.x")
         assert cells[2:] == ["failed", "not run"]
-    cells = Parsed(tables.absolute_throughput(frame)).of("system.x")
+    cells = Parsed(ib.absolute_throughput(frame)).of("system.x")
     assert cells[:2] == ["2,000 † ▲", "10,000 † ▲"]
     metrics = frame.filter(pl.col("step") == "l.i1")
-    assert set(Parsed(tables.step_metrics_table(metrics)).of("system.x")) == {"failed"}
+    assert set(Parsed(ib.step_metrics_table(metrics)).of("system.x")) == {"failed"}
     # A failed base leaves nothing to compare with.
-    relative = Parsed(tables.relative_throughput(frame, "system.x"))
+    relative = Parsed(ib.relative_throughput(frame, "system.x"))
     assert relative.of("system.cy10a") == ["1.00", "1.00", "no base", "no base"]
 
 
 def test_a_client_bound_step_says_so(workspace: Workspace) -> None:
     frame = ask(workspace, "step_throughput", Run(client_bound="a querier used 97 % of a core"))
-    table = Parsed(tables.absolute_throughput(frame))
+    table = Parsed(ib.absolute_throughput(frame))
     assert table.of("system.cy10a")[3] == "1,000 ‡ ▲"
     assert any("a querier used 97 % of a core" in row[0] for row in table.rows)
 
@@ -161,7 +163,7 @@ def test_a_client_bound_step_says_so(workspace: Workspace) -> None:
 def test_the_runs_table_names_what_failed(workspace: Workspace) -> None:
     write_runs(workspace, Run(status="failed", failed_step="l.i1", error="server lost", steps=("l.i0",)))
     frame = answer(reader.lake(workspace), "selected_runs")
-    assert Parsed(tables.runs_table(frame)).of("system.cy10a") == [
+    assert Parsed(ib.runs_table(frame)).of("system.cy10a") == [
         "cached",
         "1",
         "10.11.19-MariaDB (Debian 12)",
@@ -173,7 +175,7 @@ def test_the_runs_table_names_what_failed(workspace: Workspace) -> None:
 
 def test_sla_table_has_a_target_row_and_marks_what_missed_it(workspace: Workspace) -> None:
     frame = ask(workspace, "sla", Run(), Run("slow", minute=1, background_rows=900))
-    table = Parsed(tables.sla_table(frame))
+    table = Parsed(ib.sla_table(frame))
     assert table.of("target") == ["200", "200"]
     assert table.of("system.cy10a") == ["200", "200"]
     assert table.of("system.slow") == ["180 ✕", "180 ✕"]
@@ -196,14 +198,14 @@ def test_fairness_prints_as_published() -> None:
                     "pct": pct,
                 }
             )  # fmt: skip
-        table = Parsed(tables.fairness_table(pl.DataFrame(records)))
+        table = Parsed(ib.fairness_table(pl.DataFrame(records)))
         for row in of_setup:
             assert table.of(row["dbms"])[2:] == [row["diff_s"], row["pct"]]
 
 
 def test_fairness_of_short_steps_keeps_tenths(workspace: Workspace) -> None:
     frame = ask(workspace, "fairness", Run()).filter(pl.col("step") == "l.i0")
-    assert Parsed(tables.fairness_table(frame)).of("system.cy10a") == ["8.0", "10.0", "2.0", "25.0"]
+    assert Parsed(ib.fairness_table(frame)).of("system.cy10a") == ["8.0", "10.0", "2.0", "25.0"]
 
 
 def test_get_min_prints_as_published_and_marks_over_ten_times_the_best() -> None:
@@ -220,7 +222,7 @@ def test_get_min_prints_as_published_and_marks_over_ten_times_the_best() -> None
             for row in published
         ]
     )  # fmt: skip
-    table = Parsed(tables.get_min_table(frame))
+    table = Parsed(ib.get_min_table(frame))
     assert table.of("my8033_rel_lto.cy10a_gcp_c2s30") == ["0.033 ▼", "95.307 ▼", "1.915 ▼", "0.001"]
     assert table.of("my8033_rel_lto.cy10a7_gcp_c2s30") == ["0.033 ▼", "92.804 ▼", "0.002", "0.001"]
     assert table.of("my8033_rel_lto.cy10a10_gcp_c2s30")[1:] == ["0.001", "0.001", "0.001"]
@@ -230,36 +232,36 @@ def test_get_min_prints_as_published_and_marks_over_ten_times_the_best() -> None
 def test_get_min_of_a_step_that_failed_later_is_still_shown(workspace: Workspace) -> None:
     failed = Run(status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1"), get_min_s=(0.001, 0.001, 0.25, 0))
     frame = ask(workspace, "get_min", failed)
-    assert Parsed(tables.get_min_table(frame)).of("system.cy10a")[2:] == ["0.250", "not run"]
+    assert Parsed(ib.get_min_table(frame)).of("system.cy10a")[2:] == ["0.250", "not run"]
 
 
 @pytest.mark.parametrize(
     ("percent", "text"), [(0.0, ""), (0.0001, "nonzero"), (0.0005001, "0.001"), (99.9999, "100.000"), (5.875, "5.875")]
 )
 def test_a_share_that_is_not_zero_never_prints_as_zero(percent: float, text: str) -> None:
-    assert tables.share(percent) == text
+    assert share(percent) == text
 
 
 def test_response_time_table(workspace: Workspace) -> None:
     frame = ask(workspace, "response_time_histogram", Run())
     queries = frame.filter(pl.col("operation") == "range_query")
-    cells = Parsed(tables.response_time_table(queries)).of("system.cy10a")
+    cells = Parsed(ib.response_time_table(queries)).of("system.cy10a")
     assert cells == ["100.000", "0.502", "0.502", "0.502", "0.502", "2.000"]
 
 
 def test_step_metrics_show_what_the_step_has(workspace: Workspace) -> None:
     frame = ask(workspace, "step_throughput", Run()).filter(pl.col("step") == "qr100")
-    table = Parsed(tables.step_metrics_table(frame))
+    table = Parsed(ib.step_metrics_table(frame))
     assert table.of("dbms")[:5] == ["T (s)", "inserts/s", "deletes/s", "queries/s", "max response (s)"]
     assert table.of("system.cy10a") == ["5.0", "200", "200", "1,000", "0.002", "5", "600.0"]
     loading = ask(workspace, "step_throughput", Run("b", minute=1)).filter(pl.col("step") == "l.i0")
-    assert "deletes/s" not in Parsed(tables.step_metrics_table(loading)).of("dbms")
+    assert "deletes/s" not in Parsed(ib.step_metrics_table(loading)).of("dbms")
 
 
 def test_config_table_shows_the_base_beside_the_others(workspace: Workspace) -> None:
     write_runs(workspace, *three_configurations())
     frame = answer(reader.lake(workspace), "config_diff", base="system.cy10a")
-    table = Parsed(tables.config_table(frame, "system.cy10a"))
+    table = Parsed(ib.config_table(frame, "system.cy10a"))
     assert table.of("innodb_max_purge_lag") == ["not set", "as base", "100"]
     assert table.of("innodb_purge_batch_size") == ["not set", "1", "as base"]
 
@@ -272,11 +274,11 @@ def test_text_in_a_table_is_only_text(workspace: Workspace) -> None:
     # great_tables reads {{...}} in a column's label as a unit, and does not escape what is around it.
     every_text = Grid(HOSTILE, HOSTILE, HOSTILE, [HOSTILE], [(HOSTILE, [Cell(HOSTILE)])], [HOSTILE], [(HOSTILE, [0])])
     drawn = [
-        tables.runs_table(answer(lake, "selected_runs")),
-        tables.absolute_throughput(answer(lake, "step_throughput")),
-        tables.relative_throughput(answer(lake, "step_throughput"), HOSTILE),
-        tables.get_min_table(answer(lake, "get_min")),
-        tables.gaps_table(answer(lake, "gaps")),
+        ib.runs_table(answer(lake, "selected_runs")),
+        ib.absolute_throughput(answer(lake, "step_throughput")),
+        ib.relative_throughput(answer(lake, "step_throughput"), HOSTILE),
+        ib.get_min_table(answer(lake, "get_min")),
+        ib.gaps_table(answer(lake, "gaps")),
         every_text.draw("default"),
     ]
     for table in drawn:

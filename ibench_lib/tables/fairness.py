@@ -1,0 +1,40 @@
+"""How evenly a server treats the clients of a write step."""
+
+from __future__ import annotations
+
+import polars as pl
+from great_tables import GT
+
+from ibench_lib.cells import (
+    mark_notes,
+    status_cell,
+    value_text,
+)
+from ibench_lib.frames import by_position, rows_of
+from ibench_lib.grid import Cell, Grid
+from ibench_lib.metrics import METRICS
+from ibench_lib.tables.naming import grid_name, grid_title
+
+
+def fairness_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """How far apart the clients of a write step finished (`fairness`): seconds and per cent of the fastest."""
+    step = frame["step"][0]
+    title = grid_title(f"Clients of {step}", frame)
+    grid = Grid(
+        grid_name(f"fairness.{step}", frame), title, "dbms", ["fastest (s)", "slowest (s)", "diff (s)", "pct (%)"]
+    )
+    shortest = frame["min_duration_s"].min()
+    # As published where steps take hours: whole seconds. Short steps would lose their difference that way.
+    style = ",.0f" if isinstance(shortest, float) and shortest >= 1000 else "," + METRICS["fairness_diff_s"].format
+    for name in by_position(frame):
+        rows = rows_of(frame, name, step)
+        status = status_cell(rows)
+        figures = [value_text(rows, column, style) for column in ("min_duration_s", "max_duration_s", "diff_s")]
+        figures.append(value_text(rows, "pct", METRICS["fairness_pct"].format))
+        grid.rows.append((name, [status or Cell(figure) for figure in figures]))
+    grid.notes = [
+        "Seconds from the common start to the end of the fastest and of the slowest client; diff is their difference, "
+        "pct is diff as a share of the fastest.",
+        *mark_notes(frame),
+    ]
+    return grid.draw(palette)
