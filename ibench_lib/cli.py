@@ -54,6 +54,9 @@ def run(
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast/--keep-going", help="Stop at the first cell that fails, or go on.")
     ] = False,
+    any_host: Annotated[
+        bool, typer.Option("--any-host", help="Let hosts of different classes share the experiment.")
+    ] = False,
 ) -> None:
     """Run every cell of an experiment that is not done yet.
 
@@ -67,7 +70,14 @@ def run(
     with ExperimentProgress(out, lambda entry: forecaster.cell(loaded, entry.cell, entry.build).seconds) as progress:
         observer = cast(SweepObserver, Both([progress, EventLog(place, loaded.name)]))
         result = run_experiment(
-            loaded, place, observer, again=again, only=only or (), without=without or (), fail_fast=fail_fast
+            loaded,
+            place,
+            observer,
+            again=again,
+            only=only or (),
+            without=without or (),
+            fail_fast=fail_fast,
+            any_host=any_host,
         )
     out.print(f"{loaded.name}: {len(result.made)} runs made, {len(result.skipped)} done already")
 

@@ -189,6 +189,11 @@ class Cell:
         """The name results go by: `<build>.<config>`."""
         return f"{self.build}.{self.config.name}"
 
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What tells it from the other cells of its experiment."""
+        return self.dbms, self.setup.name, self.repeat
+
     def __str__(self) -> str:
         return f"{self.dbms}, {self.setup.name}, repeat {self.repeat}"
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.cnf import ServerConfig
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake import manifest as records
+from ibench_lib.paths import Workspace, nearest_existing
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
 
@@ -21,7 +21,8 @@ _LIBRARIES = ("duckdb", "numpy", "pyarrow", "pymysql")
 
 
 def describe_run(
-    run_dir: Path,
+    run_id: str,
+    workspace: Workspace,
     experiment: LoadedExperiment,
     cell: Cell,
     build: Build | Remote,
@@ -43,7 +44,7 @@ def describe_run(
         warnings.append(f"{cell.build} is {cell.build_label}, standing for {stands_for}")
     return records.Manifest(
         tool_version=version("ibench"),
-        run_id=run_dir.name,
+        run_id=run_id,
         status="running",
         origin_wall=origin_wall.isoformat(),
         experiment=records.ExperimentRecord(name=experiment.name, title=experiment.spec.title, text=experiment.text),
@@ -69,7 +70,7 @@ def describe_run(
             skipped=skipped,
             dropped=list(config.dropped),
         ),
-        host=host_facts(run_dir),
+        host=host_facts(nearest_existing(workspace.sandboxes)),
         versions={"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
         warnings=warnings,
     )

@@ -87,7 +87,8 @@ def run_cell(
     my_cnf = writer.run_dir / "my.cnf"
     my_cnf.write_text(config.render(), encoding="utf-8")
     manifest = describe_run(
-        writer.run_dir,
+        run_id,
+        workspace,
         experiment,
         cell,
         build,

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ibench_lib.errors import CellsFailed, IbenchError, Interrupted
+from ibench_lib.capture.host_facts import host_class_here
+from ibench_lib.errors import CellsFailed, IbenchError, Interrupted, UsageError
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.interrupts import Patience
 from ibench_lib.lake.manifest import Manifest
@@ -18,7 +19,7 @@ from ibench_lib.runner import Observer, run_cell
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
 from ibench_lib.servers.sandbox import sweep as sweep_sandboxes
-from ibench_lib.sweep_plan import Planned, plan_experiment
+from ibench_lib.sweep_plan import Planned, manifests, mixed_with, plan_experiment
 
 RunCell = Callable[[LoadedExperiment, Cell, Build | Remote, Workspace, Observer, Patience | None], Manifest]
 
@@ -60,6 +61,7 @@ def run_experiment(
     only: Sequence[str] = (),
     without: Sequence[str] = (),
     fail_fast: bool = False,
+    any_host: bool = False,
     run: RunCell = run_cell,
 ) -> SweepResult:
     """Run every chosen cell that has no complete run with the same fingerprint; all of them when `again`.
@@ -69,7 +71,8 @@ def run_experiment(
 
     Raises
     ------
-    BuildNotFound, ConfigError, UsageError : before anything runs.
+    BuildNotFound, ConfigError, UsageError : before anything runs; also where other cells of the experiment were run
+        on a host of another class, unless `any_host`.
     CellsFailed : after the last cell, when some failed. The failure itself, where there is one cell only.
     Interrupted : Ctrl-C; the first one lets the cell under way end, a second one does not.
     """
@@ -80,6 +83,12 @@ def run_experiment(
         for recovered in recover_all(workspace.runs)[0]:
             observer.run_recovered(recovered)
         planned = plan_experiment(experiment, workspace, only=only, without=without, again=again)
+        here = None if any_host else host_class_here(workspace.sandboxes)
+        if here and (reason := mixed_with(experiment, planned, manifests(workspace), here)):
+            raise UsageError(
+                f"this host will not do: {reason}",
+                hint="run all cells here with --again, or mix figures of different hosts with --any-host",
+            )
         observer.experiment_begins(experiment.name, planned)
         outcome = "interrupted"
         try:
@@ -116,8 +125,7 @@ def _run_all(
                 f"stopped before {cell}, cell {number} of {len(planned)}", hint="run the experiment again to go on"
             )
         observer.cell_begins(number, len(planned), cell)
-        names = (cell.dbms, cell.setup.name, cell.repeat)
-        attempt = ledger.begin(experiment.name, names, cell.position, entry.fingerprint, socket.gethostname())
+        attempt = ledger.begin(experiment.name, cell.key, cell.position, entry.fingerprint, socket.gethostname())
         try:
             manifest = run(experiment, cell, entry.build, workspace, observer, patience)
         except Interrupted as error:

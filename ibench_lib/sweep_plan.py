@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from ibench_lib.capture.host_facts import host_class
 from ibench_lib.errors import LakeError, UsageError
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake.discovery import Found, run_dirs
@@ -62,7 +63,7 @@ def plan_experiment(
         config = experiment.server_config(cell, build.flavour, build.release)
         fit(build, config, experiment.spec.workload)
         fingerprint = experiment.fingerprint(cell, build.version, config)
-        last = tried.get((cell.dbms, cell.setup.name, cell.repeat))
+        last = tried.get(cell.key)
         what: What
         if fingerprint in done:
             what, note = "done", ""
@@ -74,6 +75,26 @@ def plan_experiment(
             what, note = "again", f"{last.state} {last.begun[:16]}" + (f": {last.error}" if last.error else "")
         planned.append(Planned(cell, build, fingerprint, what, done.get(fingerprint), note))
     return planned
+
+
+def mixed_with(
+    experiment: LoadedExperiment, planned: Sequence[Planned], runs: Sequence[Manifest], here: str
+) -> str | None:
+    """Why a host of class `here` may not run what is to be run: runs of other cells are of another one. Else None."""
+    if all(entry.run_id is not None for entry in planned):
+        return None
+    standing = {entry.run_id for entry in planned}
+    others = {cell.key for cell in experiment.cells()} - {entry.cell.key for entry in planned}
+    beside = {
+        key: run
+        for run in runs
+        if run.status == "complete"
+        and run.experiment.name == experiment.name
+        and (key := (run.cell.dbms, run.cell.setup, run.cell.repeat)) in others
+    }
+    staying = [*(run for run in runs if run.run_id in standing), *beside.values()]
+    classes = sorted({host_class(run.host) for run in staying} - {here})
+    return f"it is {here}; there are runs of {experiment.name} made on {classes[0]}" if classes else None
 
 
 def choose(cells: list[Cell], only: Sequence[str], without: Sequence[str]) -> list[Cell]:

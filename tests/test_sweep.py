@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ibench_lib.capture import host_facts
 from ibench_lib.errors import CellsFailed, Interrupted, UsageError
 from ibench_lib.events import EventLog, event_log
 from ibench_lib.experiment import LoadedExperiment, load_experiment
@@ -96,6 +97,23 @@ def test_what_is_done_is_not_run_again_and_an_edit_runs_what_it_changed(workspac
     assert sweep(workspace, edited) == ["a.p1-r1", "b56.p1-r1", "a.p1-r2", "b56.p1-r2"]
     assert sweep(workspace, edited.replace("title: many", "title: so many")) == []
     assert len(sweep(workspace, edited, again=True)) == 10
+
+
+def test_a_host_of_another_class_does_not_add_to_what_is_there_unless_told_to(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep(workspace, only=["a.base"])
+    monkeypatch.setattr(host_facts, "_cpuinfo", lambda _name: "Other 1")
+    only_p1: dict[str, Any] = {"only": ["p1"]}
+    for chosen in ({}, only_p1):
+        with pytest.raises(
+            UsageError, match=r"this host will not do: it is Other 1, .*; there are runs of many made on "
+        ) as caught:
+            sweep(workspace, **chosen)
+        assert "--any-host" in (caught.value.hint or "") and "--again" in (caught.value.hint or "")
+    assert sweep(workspace, only=["a.base"]) == [], "nothing is to be run, so nothing is mixed"
+    assert sweep(workspace, TEXT.replace("[cy10a]}", "[cy10a, lag]}"), only=["a.base"]) == ["a.base-r1", "a.base-r2"]
+    assert len(sweep(workspace, any_host=True)) == 8
 
 
 def test_only_and_except_choose_by_build_config_setup_and_dbms(workspace: Workspace) -> None:

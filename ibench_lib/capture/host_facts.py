@@ -13,7 +13,8 @@ from typing import Any
 import psutil
 
 from ibench_lib.capture.limit_facts import limit_facts
-from ibench_lib.capture.storage_facts import read, storage_facts
+from ibench_lib.capture.storage_facts import read, storage_class, storage_facts
+from ibench_lib.paths import nearest_existing
 
 _CPU = Path("/sys/devices/system/cpu")
 _NODE = Path("/sys/devices/system/node")
@@ -35,10 +36,10 @@ _ENVIRONMENT = re.compile(r"LD_PRELOAD|LD_LIBRARY_PATH|MALLOC_[A-Z_]+|GLIBC_TUNA
 
 
 def host_facts(directory: Path) -> dict[str, Any]:
-    """CPU, memory, kernel, limits, and the storage below `directory`."""
+    """CPU, memory, kernel, limits, the storage below `directory`, and the class of host that this makes."""
     disk = psutil.disk_usage(str(directory))
     flags = _cpuinfo("flags")
-    return {
+    facts = {
         "cpu_model": _cpuinfo("model name"),
         "physical_cores": physical_cores(),
         "logical_cpus": os.cpu_count(),
@@ -63,6 +64,7 @@ def host_facts(directory: Path) -> dict[str, Any]:
         "environment": {name: value for name, value in sorted(os.environ.items()) if _ENVIRONMENT.fullmatch(name)},
         "workbench_commit": workbench_commit(Path(__file__).resolve().parent),
     }
+    return {"host_class": host_class(facts), **facts}
 
 
 def physical_cores(cpu: Path = _CPU) -> int | None:
@@ -130,6 +132,36 @@ def _os_name() -> str | None:
         return platform.freedesktop_os_release().get("PRETTY_NAME")
     except OSError:
         return None
+
+
+def host_class(facts: Mapping[str, Any]) -> str:
+    """The kind of host that facts of a manifest are of: `AMD EPYC, 2 CPUs, 8 GiB, Linux 6.1, ext4 on FAST 9000 SSD`.
+
+    What is measured on two hosts of one class may stand in one comparison. CPUs and memory are what a control group
+    leaves of them; memory is in whole GiB, since machines of one kind differ by what their firmware keeps.
+    """
+    limits = facts.get("limits") or {}
+    cpus = _least(facts.get("usable_cpus"), limits.get("cpus"))
+    memory = _least(facts.get("memory_bytes"), limits.get("memory_bytes"))
+    kernel = re.match(r"\d+\.\d+", str(facts.get("kernel") or ""))
+    return ", ".join(
+        (
+            facts.get("cpu_model") or facts.get("machine") or "unknown CPU",
+            "unknown CPUs" if cpus is None else f"{cpus:g} CPUs",
+            "unknown memory" if memory is None else f"{memory / (1 << 30):.0f} GiB",
+            f"Linux {kernel[0] if kernel else '?'}",
+            storage_class(facts),
+        )
+    )
+
+
+def host_class_here(directory: Path) -> str:
+    """The class of this host, for data in `directory`, which need not be there yet."""
+    return str(host_facts(nearest_existing(directory))["host_class"])
+
+
+def _least(*values: float | None) -> float | None:
+    return min((value for value in values if value is not None), default=None)
 
 
 def same_host(facts: Mapping[str, Any]) -> bool:

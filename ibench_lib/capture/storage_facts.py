@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,7 @@ def device_facts(device: Path) -> dict[str, Any]:
     return {
         "name": device.name,
         "model": read(device / "device/model"),
+        "members": members(device) or None,
         "bytes": None if sectors is None else sectors * _SECTOR,
         "rotational": {0: False, 1: True}.get(_or(_number(queue / "rotational"), -1)),
         "scheduler": _chosen(read(queue / "scheduler")),
@@ -47,6 +50,26 @@ def device_facts(device: Path) -> dict[str, Any]:
         "logical_block_bytes": _number(queue / "logical_block_size"),
         "physical_block_bytes": _number(queue / "physical_block_size"),
     }
+
+
+def members(device: Path) -> list[str]:
+    """Models of the disks that a RAID or device mapper device is made of, sorted; `unknown` where one does not say."""
+    found = []
+    for slave in (device / "slaves").glob("*"):
+        below = slave.resolve()
+        whole = below.parent if (below / "partition").exists() else below
+        found += members(whole) or [read(whole / "device/model") or "unknown"]
+    return sorted(found)
+
+
+def storage_class(facts: Mapping[str, Any]) -> str:
+    """The kind of storage that `storage_facts` are of, such as `ext4 on FAST 9000 SSD` or `xfs on 2 x BIG 1 disk`."""
+    filesystem, device = facts.get("filesystem") or {}, facts.get("device") or {}
+    models = Counter(device.get("members") or [device.get("model") or "unknown"])
+    text = " + ".join(model if count == 1 else f"{count} x {model}" for model, count in models.items())
+    kinds: dict[Any, str] = {False: "SSD", True: "disk"}
+    kind = kinds.get(device.get("rotational"), "device")
+    return f"{filesystem.get('type') or 'unknown file system'} on {text} {kind}"
 
 
 def _chosen(schedulers: str | None) -> str | None:

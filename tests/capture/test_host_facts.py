@@ -1,13 +1,22 @@
 import json
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ibench_lib.capture.host_facts import cpu_governor, host_facts, physical_cores, workbench_commit
+from ibench_lib.capture.host_facts import (
+    cpu_governor,
+    host_class,
+    host_class_here,
+    host_facts,
+    physical_cores,
+    workbench_commit,
+)
 from ibench_lib.capture.limit_facts import limit_facts
-from ibench_lib.capture.storage_facts import device_facts
+from ibench_lib.capture.storage_facts import device_facts, members
 
 
 def files(folder: Path, content: dict[str, str]) -> Path:
@@ -72,6 +81,71 @@ def test_what_a_device_says_and_what_it_does_not(tmp_path: Path) -> None:
         "scheduler": "none",
         "read_ahead_bytes": 128 << 10,
     }
+
+
+def test_a_raid_and_a_volume_are_told_by_the_disks_below(tmp_path: Path) -> None:
+    sys = files(
+        tmp_path,
+        {"nvme0n1/device/model": "FAST 9000", "nvme1n1/device/model": "FAST 9000", "nvme1n1/nvme1n1p2/partition": "2"},
+    )
+    for device, slaves in {"md0": ("nvme0n1", "nvme1n1/nvme1n1p2"), "dm-0": ("md0",), "dm-1": ("vda",)}.items():
+        (sys / device / "slaves").mkdir(parents=True)
+        for slave in slaves:
+            (sys / device / "slaves" / Path(slave).name).symlink_to(sys / slave)
+    assert members(sys / "dm-0") == members(sys / "md0") == ["FAST 9000", "FAST 9000"]
+    assert members(sys / "dm-1") == ["unknown"] and members(sys / "nvme0n1") == []
+
+
+HOST: dict[str, Any] = {
+    "cpu_model": "EPYC 9354",
+    "usable_cpus": 8,
+    "memory_bytes": 67_000_000_000,
+    "kernel": "6.1.0-18-amd64",
+    "limits": {"cpus": None, "memory_bytes": None, "io": None},
+    "filesystem": {"type": "xfs", "options": "rw"},
+    "device": {"name": "nvme0n1", "model": "FAST 9000", "members": None, "rotational": False},
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({}, "EPYC 9354, 8 CPUs, 62 GiB, Linux 6.1, xfs on FAST 9000 SSD"),
+        ({"cpu_model": "EPYC 7282"}, "EPYC 7282, 8 CPUs, 62 GiB, Linux 6.1, xfs on FAST 9000 SSD"),
+        (
+            {"limits": {"cpus": 1.5, "memory_bytes": 4 << 30}},
+            "EPYC 9354, 1.5 CPUs, 4 GiB, Linux 6.1, xfs on FAST 9000 SSD",
+        ),
+        ({"kernel": "6.12.0"}, "EPYC 9354, 8 CPUs, 62 GiB, Linux 6.12, xfs on FAST 9000 SSD"),
+        ({"filesystem": {"type": "ext4"}}, "EPYC 9354, 8 CPUs, 62 GiB, Linux 6.1, ext4 on FAST 9000 SSD"),
+        (
+            {"device": {"name": "sda", "model": "BIG 1", "rotational": True}},
+            "EPYC 9354, 8 CPUs, 62 GiB, Linux 6.1, xfs on BIG 1 disk",
+        ),
+        (
+            {"device": {"name": "md0", "model": None, "members": ["A", "A", "B"], "rotational": False}},
+            "EPYC 9354, 8 CPUs, 62 GiB, Linux 6.1, xfs on 2 x A + B SSD",
+        ),
+        (
+            {"filesystem": None, "device": {"reason": "no block device"}},
+            "EPYC 9354, 8 CPUs, 62 GiB, Linux 6.1, unknown file system on unknown device",
+        ),
+    ],
+)
+def test_hosts_of_one_class_have_the_same_processor_memory_kernel_and_storage(
+    changed: dict[str, Any], told: str
+) -> None:
+    assert host_class({**HOST, **changed}) == told
+    same = {"memory_bytes": 67_000_123_456, "kernel": "6.1.0-21-amd64", "environment": {}}
+    assert host_class({**HOST, **same, **changed}) == told
+
+
+def test_the_class_is_of_the_disk_that_the_data_will_lie_on(
+    tmp_path: Path, small_disk: Callable[[Path, str], Path]
+) -> None:
+    assert host_class_here(tmp_path / "not" / "there") == host_facts(tmp_path)["host_class"]
+    other = small_disk(tmp_path / "sandboxes", "1m")
+    assert host_class_here(other).endswith("tmpfs on unknown device")
 
 
 def test_limits_of_version_2_the_tightest_above_us_counts(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def fake_run(
     config = experiment.server_config(cell, build.flavour, build.release)
     writer = RunWriter(workspace.run_dir(f"{now:%Y%m%dT%H%M%S%f}-{cell.dbms}-{cell.setup.name}-r{cell.repeat}"))
     manifest = describe_run(
-        writer.run_dir, experiment, cell, build, config, skipped=[], workload={}, origin_wall=now
+        writer.run_dir.name, workspace, experiment, cell, build, config, skipped=[], workload={}, origin_wall=now
     )  # fmt: skip
     writer.write_manifest(manifest)
     writer.append("server_samples", t_s=1.0)
