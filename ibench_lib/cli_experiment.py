@@ -118,9 +118,11 @@ def status(
     out.print(f"{len(ended)} of {begun.get('cells', '?')} cells ended, {len(failed)} failed")
     for event in failed:
         out.print(f"    failed: {escape(_cell_text(event))}: {escape(event['error'])}", soft_wrap=True)
-    cell = next((event for event in reversed(events) if event["event"] == "cell_begins"), None)
-    if alive and cell is not None:
-        out.print(f"now {cell['number']}/{cell['of']} {escape(_cell_text(cell))}")
+    under_way = _under_way(events)
+    if alive and under_way:
+        for cell in under_way:
+            where = f" on {cell['worker']}" if "worker" in cell else ""
+            out.print(f"now {cell['number']}/{cell['of']} {escape(_cell_text(cell) + where)}")
         step = next((event for event in reversed(events) if event["event"].startswith("step_")), None)
         if step is not None:
             out.print(f"    {_step_text(step)}")
@@ -129,6 +131,17 @@ def status(
 def _since_last_begin(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     begins = [number for number, event in enumerate(events) if event["event"] == "experiment_begins"]
     return events[begins[-1] :] if begins else events
+
+
+def _under_way(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Beginnings of cells that have not ended; there are several where other hosts run them."""
+    found: dict[str, dict[str, Any]] = {}
+    for event in events:
+        if event["event"] == "cell_begins":
+            found[_cell_text(event)] = event
+        elif event["event"] in ("cell_ends", "cell_failed", "cell_lost"):
+            found.pop(_cell_text(event), None)
+    return list(found.values())
 
 
 def _cell_text(event: dict[str, Any]) -> str:

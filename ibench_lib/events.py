@@ -37,14 +37,20 @@ class EventLog:
     def experiment_ends(self, name: str, outcome: str) -> None:
         self._write("experiment_ends", experiment=name, outcome=outcome)
 
-    def cell_begins(self, number: int, of: int, cell: Cell) -> None:
-        self._write("cell_begins", number=number, of=of, **_names(cell))
+    def cell_begins(self, number: int, of: int, cell: Cell, worker: str | None = None) -> None:
+        self._write("cell_begins", number=number, of=of, **_names(cell, worker))
 
-    def cell_ends(self, cell: Cell, manifest: Manifest) -> None:
-        self._write("cell_ends", **_names(cell), status=manifest.status, run_id=manifest.run_id)
+    def cell_ends(self, cell: Cell, manifest: Manifest, worker: str | None = None) -> None:
+        self._write("cell_ends", **_names(cell, worker), status=manifest.status, run_id=manifest.run_id)
 
-    def cell_failed(self, cell: Cell, error: IbenchError) -> None:
-        self._write("cell_failed", **_names(cell), error=error.what)
+    def cell_failed(self, cell: Cell, error: IbenchError, worker: str | None = None) -> None:
+        self._write("cell_failed", **_names(cell, worker), error=error.what)
+
+    def cell_lost(self, cell: Cell, worker: str) -> None:
+        self._write("cell_lost", **_names(cell, worker))
+
+    def worker_refused(self, worker: str, reason: str) -> None:
+        self._write("worker_refused", worker=worker, reason=reason)
 
     def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None:
         self._write("cell_skipped", number=number, of=of, **_names(cell), run_id=run_id)
@@ -108,5 +114,7 @@ def step_progress(step: Step, workers: list[WorkerState]) -> StepProgress:
     return StepProgress(share, rate("inserter", "rows"), rate("deleter", "rows"), rate("querier", "ops"))
 
 
-def _names(cell: Cell) -> dict[str, Any]:
-    return {"dbms": cell.dbms, "setup": cell.setup.name, "repeat": cell.repeat}
+def _names(cell: Cell, worker: str | None = None) -> dict[str, Any]:
+    """What the cell is called, and on which worker it is, where it is not on this host."""
+    names = {"dbms": cell.dbms, "setup": cell.setup.name, "repeat": cell.repeat}
+    return names if worker is None else {**names, "worker": worker}

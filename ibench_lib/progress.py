@@ -26,10 +26,10 @@ PLAIN_EVERY_S = 10.0
 class ExperimentProgress:
     """A SweepObserver that draws with rich.
 
-    `forecast_s` says how long a cell is expected to take.
+    `forecast_s` says how long a cell is expected to take; without it no time is told, as where other hosts run them.
     """
 
-    def __init__(self, console: Console, forecast_s: Callable[[Planned], float]) -> None:
+    def __init__(self, console: Console, forecast_s: Callable[[Planned], float] | None) -> None:
         self._console = console
         self._forecast_s = forecast_s
         self._live = console.is_terminal
@@ -62,21 +62,24 @@ class ExperimentProgress:
         self._progress.stop()
 
     def experiment_begins(self, name: str, planned: list[Planned]) -> None:
-        self._expected_s = {entry.cell.position: self._forecast_s(entry) for entry in planned if entry.run_id is None}
+        to_run = [entry for entry in planned if entry.run_id is None]
+        left = ""
+        if self._forecast_s is not None:
+            self._expected_s = {entry.cell.position: self._forecast_s(entry) for entry in to_run}
+            left = f", about {duration_text(sum(self._expected_s.values()))} to go"
         changed = [entry for entry in planned if entry.what == "changed"]
         for entry in changed:
             self._console.print(f"changed since it was run: {escape(str(entry.cell))}", soft_wrap=True)
-        done = len(planned) - len(self._expected_s)
-        left = duration_text(sum(self._expected_s.values()))
-        self._console.print(f"{escape(name)}: {len(planned)} cells, {done} done already, about {left} to go")
+        done = len(planned) - len(to_run)
+        self._console.print(f"{escape(name)}: {len(planned)} cells, {done} done already{left}")
 
     def experiment_ends(self, name: str, outcome: str) -> None:
         """The command says how it went."""
 
-    def cell_begins(self, number: int, of: int, cell: Cell) -> None:
+    def cell_begins(self, number: int, of: int, cell: Cell, worker: str | None = None) -> None:
         self._where, self._position = f"{number}/{of}", cell.position
         self._cell_begun_s = time.monotonic()
-        self._console.print(f"[bold]{number}/{of}[/] {escape(str(cell))}")
+        self._console.print(f"[bold]{number}/{of}[/] {escape(str(cell))}{_on(worker)}")
 
     def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None:
         self._console.print(f"[bold]{number}/{of}[/] {escape(str(cell))}: done already, {escape(run_id)}")
@@ -84,11 +87,17 @@ class ExperimentProgress:
     def run_recovered(self, manifest: Manifest) -> None:
         self._console.print(f"recovered {escape(manifest.run_id)}: its runner had died")
 
-    def cell_ends(self, cell: Cell, manifest: Manifest) -> None:
+    def cell_ends(self, cell: Cell, manifest: Manifest, worker: str | None = None) -> None:
         self._expected_s.pop(cell.position, None)
-        self._console.print(f"    {manifest.status}: {escape(manifest.run_id)}")
+        self._console.print(f"    {manifest.status}: {escape(manifest.run_id)}{_on(worker)}")
 
-    def cell_failed(self, cell: Cell, error: IbenchError) -> None:
+    def cell_lost(self, cell: Cell, worker: str) -> None:
+        self._console.print(f"    [yellow]lost:[/] {escape(str(cell))}: {escape(worker)} is gone", soft_wrap=True)
+
+    def worker_refused(self, worker: str, reason: str) -> None:
+        self._console.print(f"[yellow]gets no cells:[/] {escape(worker)}: {escape(reason)}", soft_wrap=True)
+
+    def cell_failed(self, cell: Cell, error: IbenchError, worker: str | None = None) -> None:
         self._expected_s.pop(cell.position, None)
         self._end_task()
         if error.detail:
@@ -161,6 +170,10 @@ def duration_text(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _on(worker: str | None) -> str:
+    return "" if worker is None else f" on {escape(worker)}"
 
 
 def _rates(found: StepProgress) -> str:

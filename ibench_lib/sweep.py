@@ -13,7 +13,7 @@ from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.interrupts import Patience
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.recover import recover_all
-from ibench_lib.ledger import Ledger, running_alone
+from ibench_lib.ledger import Ledger, State, running_alone
 from ibench_lib.paths import Workspace
 from ibench_lib.runner import Observer, run_cell
 from ibench_lib.servers.build import Build
@@ -25,15 +25,19 @@ RunCell = Callable[[LoadedExperiment, Cell, Build | Remote, Workspace, Observer,
 
 
 class SweepObserver(Observer, Protocol):
-    """Who is told how an experiment goes."""
+    """Who is told how an experiment goes. `worker` is the name of the host that a cell is run on, None for this one."""
 
     def experiment_begins(self, name: str, planned: list[Planned]) -> None: ...
 
-    def cell_begins(self, number: int, of: int, cell: Cell) -> None: ...
+    def cell_begins(self, number: int, of: int, cell: Cell, worker: str | None = None) -> None: ...
 
-    def cell_ends(self, cell: Cell, manifest: Manifest) -> None: ...
+    def cell_ends(self, cell: Cell, manifest: Manifest, worker: str | None = None) -> None: ...
 
-    def cell_failed(self, cell: Cell, error: IbenchError) -> None: ...
+    def cell_failed(self, cell: Cell, error: IbenchError, worker: str | None = None) -> None: ...
+
+    def cell_lost(self, cell: Cell, worker: str) -> None: ...
+
+    def worker_refused(self, worker: str, reason: str) -> None: ...
 
     def run_recovered(self, manifest: Manifest) -> None: ...
 
@@ -50,6 +54,58 @@ class SweepResult:
 
     made: list[Manifest] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+
+
+class Tally:
+    """What becomes of each cell, told alike to the ledger, to the observer, and to whoever asked for the cells."""
+
+    def __init__(self, name: str, planned: list[Planned], ledger: Ledger, observer: SweepObserver) -> None:
+        self.result = SweepResult()
+        self.failures: list[tuple[Cell, IbenchError]] = []
+        self._name, self._of, self._ledger, self._observer = name, len(planned), ledger, observer
+
+    def skipped(self, number: int, cell: Cell, run_id: str) -> None:
+        self._observer.cell_skipped(number, self._of, cell, run_id)
+        self.result.skipped.append(run_id)
+
+    def begins(self, number: int, entry: Planned, worker: str | None = None) -> int:
+        """Returns the number of the attempt."""
+        cell, host = entry.cell, worker or socket.gethostname()
+        self._observer.cell_begins(number, self._of, cell, worker)
+        return self._ledger.begin(self._name, cell.key, cell.position, entry.fingerprint, host)
+
+    def completed(self, attempt: int, cell: Cell, manifest: Manifest, worker: str | None = None) -> None:
+        self._ledger.end(attempt, "complete", manifest.run_id)
+        self._observer.cell_ends(cell, manifest, worker)
+        self.result.made.append(manifest)
+
+    def failed(
+        self, attempt: int, cell: Cell, error: IbenchError, worker: str | None = None, run_id: str | None = None
+    ) -> None:
+        self._ledger.end(attempt, "failed", run_id, error.what)
+        self._observer.cell_failed(cell, error, worker)
+        self.failures.append((cell, error))
+
+    def ended(self, attempt: int, state: State, error: str, run_id: str | None = None) -> None:
+        """An attempt has ended, and its cell has neither completed nor failed."""
+        self._ledger.end(attempt, state, run_id, error)
+
+    def verdict(self) -> SweepResult:
+        """The result, where no cell failed.
+
+        Raises
+        ------
+        CellsFailed : some did. The failure itself, where there is one cell only.
+        """
+        if self.failures and self._of == 1:
+            raise self.failures[0][1]
+        if self.failures:
+            raise CellsFailed(
+                f"{self._name}: {len(self.failures)} of {self._of} cells failed; {len(self.result.made)} runs made",
+                hint="what they had captured is in the lake; run the experiment again to repeat them",
+                detail="\n".join(f"{cell}: {error.what}" for cell, error in self.failures),
+            )
+        return self.result
 
 
 def run_experiment(
@@ -76,12 +132,8 @@ def run_experiment(
     CellsFailed : after the last cell, when some failed. The failure itself, where there is one cell only.
     Interrupted : Ctrl-C; the first one lets the cell under way end, a second one does not.
     """
-    with running_alone(workspace):
-        ledger = Ledger(workspace)
-        ledger.close_abandoned()
-        sweep_sandboxes(workspace.sandboxes)
-        for recovered in recover_all(workspace.runs)[0]:
-            observer.run_recovered(recovered)
+
+    def plan() -> list[Planned]:
         planned = plan_experiment(experiment, workspace, only=only, without=without, again=again)
         here = None if any_host else host_class_here(workspace.sandboxes)
         if here and (reason := mixed_with(experiment, planned, manifests(workspace), here)):
@@ -89,13 +141,43 @@ def run_experiment(
                 f"this host will not do: {reason}",
                 hint="run all cells here with --again, or mix figures of different hosts with --any-host",
             )
+        return planned
+
+    def work(planned: list[Planned], tally: Tally) -> SweepResult:
+        return _run_all(experiment, planned, workspace, observer, tally, run, fail_fast=fail_fast)
+
+    return conduct(experiment, workspace, observer, plan, work)
+
+
+def conduct(
+    experiment: LoadedExperiment,
+    workspace: Workspace,
+    observer: SweepObserver,
+    plan: Callable[[], list[Planned]],
+    work: Callable[[list[Planned], Tally], SweepResult],
+) -> SweepResult:
+    """What surrounds the cells, wherever they are run: one experiment at a time, dead runs sealed, both ends told.
+
+    Raises
+    ------
+    UsageError : somebody runs an experiment here already.
+    """
+    with running_alone(workspace):
+        ledger = Ledger(workspace)
+        ledger.close_abandoned()
+        sweep_sandboxes(workspace.sandboxes)
+        for recovered in recover_all(workspace.runs)[0]:
+            observer.run_recovered(recovered)
+        planned = plan()
         observer.experiment_begins(experiment.name, planned)
         outcome = "interrupted"
         try:
-            result = _run_all(experiment, planned, workspace, observer, ledger, run, fail_fast=fail_fast)
+            result = work(planned, Tally(experiment.name, planned, ledger, observer))
             outcome = "complete"
             return result
-        except CellsFailed:
+        except Interrupted:
+            raise
+        except IbenchError:
             outcome = "failed"
             raise
         finally:
@@ -107,49 +189,34 @@ def _run_all(
     planned: list[Planned],
     workspace: Workspace,
     observer: SweepObserver,
-    ledger: Ledger,
+    tally: Tally,
     run: RunCell,
     *,
     fail_fast: bool,
 ) -> SweepResult:
-    result, patience = SweepResult(), Patience(observer.stopping)
-    failures: list[tuple[Cell, IbenchError]] = []
+    patience = Patience(observer.stopping)
     for number, entry in enumerate(planned, start=1):
         cell = entry.cell
         if entry.run_id is not None:
-            observer.cell_skipped(number, len(planned), cell, entry.run_id)
-            result.skipped.append(entry.run_id)
+            tally.skipped(number, cell, entry.run_id)
             continue
         if patience.asked_to_stop:
             raise Interrupted(
                 f"stopped before {cell}, cell {number} of {len(planned)}", hint="run the experiment again to go on"
             )
-        observer.cell_begins(number, len(planned), cell)
-        attempt = ledger.begin(experiment.name, cell.key, cell.position, entry.fingerprint, socket.gethostname())
+        attempt = tally.begins(number, entry)
         try:
             manifest = run(experiment, cell, entry.build, workspace, observer, patience)
         except Interrupted as error:
-            ledger.end(attempt, "interrupted", error=error.what)
+            tally.ended(attempt, "interrupted", error.what)
             raise
         except IbenchError as error:
-            ledger.end(attempt, "failed", error=error.what)
-            observer.cell_failed(cell, error)
-            failures.append((cell, error))
+            tally.failed(attempt, cell, error)
             if fail_fast:
                 break
             continue
         except BaseException as error:
-            ledger.end(attempt, "failed", error=f"{type(error).__name__}: {error}")
+            tally.ended(attempt, "failed", f"{type(error).__name__}: {error}")
             raise
-        ledger.end(attempt, "complete", manifest.run_id)
-        observer.cell_ends(cell, manifest)
-        result.made.append(manifest)
-    if failures and len(planned) == 1:
-        raise failures[0][1]
-    if failures:
-        raise CellsFailed(
-            f"{experiment.name}: {len(failures)} of {len(planned)} cells failed; {len(result.made)} runs made",
-            hint="what they had captured is in the lake; run the experiment again to repeat them",
-            detail="\n".join(f"{cell}: {error.what}" for cell, error in failures),
-        )
-    return result
+        tally.completed(attempt, cell, manifest)
+    return tally.verdict()

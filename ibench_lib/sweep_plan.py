@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -45,8 +45,13 @@ def plan_experiment(
     only: Sequence[str] = (),
     without: Sequence[str] = (),
     again: bool = False,
+    builds: Mapping[str, Build | Remote] | None = None,
+    elsewhere: Sequence[Manifest] = (),
 ) -> list[Planned]:
     """Every chosen cell in the experiment's order. Nothing is run; servers are asked whether they know their options.
+
+    With `builds`, those of another host, nothing is asked: it was done there. `elsewhere` are runs of another lake
+    that count like those of this one.
 
     Raises
     ------
@@ -54,14 +59,17 @@ def plan_experiment(
     UsageError : a pattern that fits no cell.
     """
     cells = choose(experiment.cells(), only, without)
-    builds = {label: find_build(label, workspace) for label in dict.fromkeys(cell.build_label for cell in cells)}
-    done = {} if again else complete_runs(workspace)
+    here = builds is None
+    if builds is None:
+        builds = {label: find_build(label, workspace) for label in dict.fromkeys(cell.build_label for cell in cells)}
+    done = {} if again else _complete([*elsewhere, *manifests(workspace)])
     tried = {attempt.cell: attempt for attempt in Ledger(workspace).attempts(experiment.name)}
     planned = []
     for cell in cells:
         build = builds[cell.build_label]
         config = experiment.server_config(cell, build.flavour, build.release)
-        fit(build, config, experiment.spec.workload)
+        if here:
+            fit(build, config, experiment.spec.workload)
         fingerprint = experiment.fingerprint(cell, build.version, config)
         last = tried.get(cell.key)
         what: What
@@ -120,7 +128,7 @@ def choose(cells: list[Cell], only: Sequence[str], without: Sequence[str]) -> li
 
 def complete_runs(workspace: Workspace) -> dict[str, str]:
     """Fingerprint -> run id of the latest complete run."""
-    return {run.cell.fingerprint: run.run_id for run in manifests(workspace) if run.status == "complete"}
+    return _complete(manifests(workspace))
 
 
 def manifests(workspace: Workspace) -> list[Manifest]:
@@ -132,6 +140,10 @@ def manifests(workspace: Workspace) -> list[Manifest]:
         except LakeError:
             continue
     return found
+
+
+def _complete(runs: Sequence[Manifest]) -> dict[str, str]:
+    return {run.cell.fingerprint: run.run_id for run in runs if run.status == "complete"}
 
 
 def _names(cell: Cell) -> tuple[str, str, str, str]:

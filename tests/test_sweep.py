@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ibench_lib.capture import host_facts
-from ibench_lib.errors import CellsFailed, Interrupted, UsageError
+from ibench_lib.errors import CellsFailed, Interrupted, UsageError, WorkerFailed
 from ibench_lib.events import EventLog, event_log
 from ibench_lib.experiment import LoadedExperiment, load_experiment
 from ibench_lib.lake.manifest import read_manifest
@@ -222,3 +222,11 @@ def test_every_event_is_a_line_of_json(workspace: Workspace) -> None:
     assert next(event["error"] for event in events if event["event"] == "cell_failed").endswith("it is broken")
     run_ids = [event["run_id"] for event in events if event["event"] == "cell_ends"]
     assert all(read_manifest(workspace.run_dir(run_id)).status == "complete" for run_id in run_ids)
+
+
+def test_an_experiment_whose_only_cell_failed_has_failed(workspace: Workspace) -> None:
+    observer: Any = Both([Silent(), EventLog(workspace, "many")])
+    with pytest.raises(WorkerFailed, match="it is broken"):
+        run_experiment(load(workspace, BROKEN), workspace, observer, run=fake_run, only=["a.broken"])
+    last = json.loads(event_log(workspace, "many").read_text().splitlines()[-1])
+    assert (last["event"], last["outcome"]) == ("experiment_ends", "failed")

@@ -11,7 +11,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -128,21 +128,43 @@ def pull(run_id: str, store: Store, workspace: Workspace) -> bool:
     ------
     LakeError : it cannot be read, or is not what its manifest says. Then nothing is left of it here.
     """
+    if workspace.run_dir(run_id).exists():
+        return False
+    manifest = store.manifest(run_id)
+    present = {PurePosixPath(path).name for path in store.ask(lambda: store.files.ls(store.path(run_id), False))}
+
+    def read(name: str) -> bytes:
+        content: bytes = store.ask(partial(store.files.cat_file, store.path(run_id, name)))
+        return content
+
+    return take_in(manifest, present, read, workspace, store.url)
+
+
+def take_in(
+    manifest: Manifest, present: Collection[str], read: Callable[[str], bytes], workspace: Workspace, where: str
+) -> bool:
+    """Put a run that comes from `where` into the lake: all of it, each file as its manifest vouches for, or nothing.
+
+    `present` are the names of its files, `read` gives the content of one. False when the run is here already.
+
+    Raises
+    ------
+    LakeError : a file is missing, or is not what the manifest says.
+    """
+    run_id = manifest.run_id
     run_dir = workspace.run_dir(run_id)
     if run_dir.exists():
         return False
-    manifest = store.manifest(run_id)
     workspace.runs.mkdir(parents=True, exist_ok=True)
     arriving = Path(tempfile.mkdtemp(prefix=".arriving-", dir=workspace.runs))
     try:
-        present = {PurePosixPath(path).name for path in store.ask(lambda: store.files.ls(store.path(run_id), False))}
         for name in (*manifest.files, *(name for name in _BESIDE if name in present), FILE_NAME):
             if PurePosixPath(name).name != name:
-                raise LakeError(f"run {run_id} in {store.url}: {name!r:.80} is not a file name")
-            content: bytes = store.ask(partial(store.files.cat_file, store.path(run_id, name)))
+                raise LakeError(f"run {run_id} in {where}: {name!r:.80} is not a file name")
+            content = read(name)
             record = manifest.files.get(name)
             if record is not None and hashlib.sha256(content).hexdigest() != record.sha256:
-                raise LakeError(f"run {run_id} in {store.url}: {name} is not what its manifest vouches for")
+                raise LakeError(f"run {run_id} in {where}: {name} is not what its manifest vouches for")
             with open(arriving / name, "wb") as file:
                 file.write(content)
                 os.fsync(file.fileno())
