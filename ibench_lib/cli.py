@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -13,16 +14,18 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ibench_lib import cli_config, cli_experiment, cli_runs, cli_servers, doctor
+from ibench_lib import cli_config, cli_experiment, cli_runs, cli_servers, doctor, remote_worker
 from ibench_lib.cli_output import err, out, print_problems, working
-from ibench_lib.errors import IbenchError
+from ibench_lib.errors import IbenchError, UsageError
 from ibench_lib.events import EventLog
-from ibench_lib.experiment import load_experiment
+from ibench_lib.experiment import LoadedExperiment, load_experiment
 from ibench_lib.forecast import Forecaster
 from ibench_lib.lake import reader
-from ibench_lib.paths import workspace
+from ibench_lib.paths import Workspace, workspace
 from ibench_lib.progress import Both, ExperimentProgress
+from ibench_lib.remote_sweep import run_on_workers
 from ibench_lib.sweep import SweepObserver, run_experiment
+from ibench_lib.sweep_plan import Planned
 
 app = typer.Typer(
     help="Run database benchmarks, keep every second in Parquet, publish the comparison.",
@@ -54,6 +57,12 @@ def run(
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast/--keep-going", help="Stop at the first cell that fails, or go on.")
     ] = False,
+    scheduler: Annotated[
+        str | None, typer.Option(help="A Dask scheduler, such as tcp://lab1:8786: its workers run the cells.")
+    ] = None,
+    store: Annotated[
+        str | None, typer.Option(help="With --scheduler: where workers push their runs, instead of sending them here.")
+    ] = None,
     any_host: Annotated[
         bool, typer.Option("--any-host", help="Let hosts of different classes share the experiment.")
     ] = False,
@@ -65,21 +74,38 @@ def run(
 
     [bold]Example:[/] ibench run experiments/demo.yaml
     """
+    if scheduler is None and store is not None:
+        raise UsageError("--store is about workers", hint="name their --scheduler")
     loaded, place = load_experiment(experiment), workspace()
-    forecaster = Forecaster(place)
-    with ExperimentProgress(out, lambda entry: forecaster.cell(loaded, entry.cell, entry.build).seconds) as progress:
+    choice: dict[str, Any] = {
+        "again": again,
+        "only": only or (),
+        "without": without or (),
+        "fail_fast": fail_fast,
+        "any_host": any_host,
+    }
+    # What this lake knows of this host says nothing of others.
+    with ExperimentProgress(out, _forecasts(loaded, place) if scheduler is None else None) as progress:
         observer = cast(SweepObserver, Both([progress, EventLog(place, loaded.name)]))
-        result = run_experiment(
-            loaded,
-            place,
-            observer,
-            again=again,
-            only=only or (),
-            without=without or (),
-            fail_fast=fail_fast,
-            any_host=any_host,
-        )
+        if scheduler is None:
+            result = run_experiment(loaded, place, observer, **choice)
+        else:
+            result = run_on_workers(loaded, place, observer, scheduler, store=store, **choice)
     out.print(f"{loaded.name}: {len(result.made)} runs made, {len(result.skipped)} done already")
+
+
+@app.command("worker")
+def worker_command(
+    scheduler: Annotated[str, typer.Argument(help="The Dask scheduler, such as tcp://lab1:8786.")],
+    name: Annotated[
+        str | None, typer.Option(help="What ledger and messages call this machine; its host name by default.")
+    ] = None,
+) -> None:
+    """Run cells for whoever uses this scheduler, one at a time, with the builds of this machine. Ctrl-C ends it.
+
+    [bold]Example:[/] ibench worker tcp://lab1:8786
+    """
+    remote_worker.serve(scheduler, name)
 
 
 app.command("status")(cli_experiment.status)
@@ -158,6 +184,11 @@ def main() -> None:
     except KeyboardInterrupt:
         err.print("[red]ibench:[/] interrupted")
         sys.exit(130)
+
+
+def _forecasts(loaded: LoadedExperiment, place: Workspace) -> Callable[[Planned], float]:
+    forecaster = Forecaster(place)
+    return lambda entry: forecaster.cell(loaded, entry.cell, entry.build).seconds
 
 
 def _cell(value: Any) -> str:

@@ -44,6 +44,26 @@ def parse(text: str, name: str, folder: Path | None = None) -> list[Line]:
     return _parse(text, name, folder, depth=0)
 
 
+def with_included(path: Path) -> list[Path]:
+    """A file and those that it includes, as far as they can be read and lie in its folder: what must travel with it."""
+    folder, found, left = path.parent.resolve(), [path], [path]
+    while left:
+        try:
+            lines = [line.strip() for line in left.pop().read_text(encoding="utf-8").splitlines()]
+        except (OSError, UnicodeDecodeError):
+            continue  # whoever parses it says so
+        for line in lines:
+            directive, _, argument = line.partition(" ")
+            if directive not in ("!include", "!includedir"):
+                continue
+            named = (folder / _uncommented(argument)).resolve()
+            files = sorted(named.glob("*.cnf")) if directive == "!includedir" else [named]
+            new = [file for file in files if file not in found and file.resolve().is_relative_to(folder)]
+            found += new
+            left += new
+    return found
+
+
 def server_groups(flavour: str, release: tuple[int, int, int]) -> frozenset[str]:
     """The groups that a server reads: `mysqld` and `server` always, others by flavour and release."""
     series = f"{release[0]}.{release[1]}"

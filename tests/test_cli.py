@@ -97,6 +97,10 @@ def test_a_missing_experiment_file(workspace: Workspace) -> None:
     refused(ibench(workspace, "run", str(workspace.root / "tniy.yaml")), "tniy.yaml: no such file", "tiny.yaml")
 
 
+def test_a_store_without_workers_who_would_push_to_it(workspace: Workspace) -> None:
+    refused(ibench(workspace, "run", str(write(workspace)), "--store", "s3://b/l"), "--store", "--scheduler")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

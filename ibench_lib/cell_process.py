@@ -1,0 +1,129 @@
+"""The process that runs one cell for another host: a request in JSON on standard input, the answer on standard output.
+
+    python -m ibench_lib.cell_process
+
+A process of its own keeps what measures apart from what carries requests, gets the signals that end a run, and dies
+with whoever started it. The workspace is this host's own (IBENCH_HOME).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ibench_lib.capture.host_facts import host_class_here
+from ibench_lib.errors import IbenchError, UsageError
+from ibench_lib.experiment import LoadedExperiment
+from ibench_lib.lake.recover import recover_all
+from ibench_lib.lake.store import open_store, push
+from ibench_lib.ledger import is_running, running_alone
+from ibench_lib.paths import Workspace, workspace
+from ibench_lib.run_server import fit
+from ibench_lib.runner import run_cell
+from ibench_lib.servers.find import find_build
+from ibench_lib.servers.sandbox import sweep
+from ibench_lib.shipment import code_identity, unpack
+from ibench_lib.step import WorkerState
+from ibench_lib.workloads.insert_benchmark import Step
+
+
+class _Nobody:
+    """Watches no progress: what a cell does is told when it is over."""
+
+    def step_begins(self, step: Step) -> None: ...
+
+    def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None: ...
+
+    def step_ends(self, step: Step, duration_s: float) -> None: ...
+
+
+def describe(experiment: LoadedExperiment, positions: list[int], place: Workspace) -> dict[str, Any]:
+    """What this host is, and the builds that it has for the cells at `positions` of the experiment's order.
+
+    Raises
+    ------
+    BuildNotFound, ConfigError, ExperimentError : a cell that cannot be run here.
+    UsageError : somebody runs an experiment in this workspace.
+    """
+    if is_running(place):
+        raise UsageError(
+            f"an experiment is running in its workspace, {place.root}", hint="a worker needs an IBENCH_HOME of its own"
+        )
+    cells = [cell for cell in experiment.cells() if cell.position in positions]
+    builds = {label: find_build(label, place) for label in dict.fromkeys(cell.build_label for cell in cells)}
+    for cell in cells:
+        build = builds[cell.build_label]
+        fit(build, experiment.server_config(cell, build.flavour, build.release), experiment.spec.workload)
+    return {
+        "host_class": host_class_here(place.sandboxes),
+        "builds": {
+            label: {"flavour": build.flavour, "version": build.version, "basedir": str(build.basedir)}
+            for label, build in builds.items()
+        },
+    }
+
+
+def run(
+    experiment: LoadedExperiment, position: int, fingerprint: str, store: str | None, place: Workspace
+) -> dict[str, Any]:
+    """Run one cell. `folder` of the answer is where its sealed run is; with `store` it is there as well.
+
+    A cell that failed has an `error`, and a run, too, as far as it came.
+    """
+    (cell,) = (cell for cell in experiment.cells() if cell.position == position)
+    with running_alone(place):
+        sweep(place.sandboxes)
+        recover_all(place.runs)
+        build = find_build(cell.build_label, place)
+        config = experiment.server_config(cell, build.flavour, build.release)
+        if experiment.fingerprint(cell, build.version, config) != fingerprint:
+            raise UsageError(f"{cell}: build {build.label} is another one by now, {build.version}")
+        before = _run_folders(place)
+        answer: dict[str, Any] = {}
+        try:
+            run_cell(experiment, cell, build, place, _Nobody())
+        except IbenchError as error:
+            answer["error"] = _told(error)
+        for folder in _run_folders(place) - before:
+            answer |= {"run_id": folder.name, "folder": str(folder)}
+            if store is not None:
+                push(folder, open_store(store))
+    return answer
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """What is asked for, or the `error` that kept it from being done; always with the `code` that did it."""
+    mine = {"code": code_identity()}
+    if request["code"] != mine["code"]:
+        return mine
+    try:
+        with tempfile.TemporaryDirectory(prefix="ibench-") as folder:
+            experiment = unpack(request["experiment"], Path(folder))
+            if request["do"] == "describe":
+                return mine | describe(experiment, request["positions"], workspace())
+            return mine | run(experiment, request["position"], request["fingerprint"], request["store"], workspace())
+    except IbenchError as error:
+        return mine | {"error": _told(error)}
+
+
+def main() -> None:
+    request = json.load(sys.stdin)
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
+        os.dup2(2, 1)  # whatever else is printed is no part of the answer
+        json.dump(answer(request), out)
+
+
+def _run_folders(place: Workspace) -> set[Path]:
+    return {path for path in place.runs.glob("*") if not path.name.startswith(".")}
+
+
+def _told(error: IbenchError) -> dict[str, Any]:
+    return {"kind": type(error).__name__, "what": error.what, "hint": error.hint, "detail": error.detail}
+
+
+if __name__ == "__main__":
+    main()

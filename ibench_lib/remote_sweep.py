@@ -1,0 +1,101 @@
+"""All cells of an experiment, on other hosts: Dask workers run them, their sealed runs come back to this lake."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ibench_lib.errors import LakeError, UsageError
+from ibench_lib.experiment import LoadedExperiment
+from ibench_lib.lake.manifest import Manifest
+from ibench_lib.lake.store import Store, open_store
+from ibench_lib.paths import Workspace
+from ibench_lib.remote_cells import Dispatch
+from ibench_lib.remote_crew import Crew, Worker, connected
+from ibench_lib.servers.build import Build
+from ibench_lib.shipment import code_identity, pack, receive
+from ibench_lib.sweep import SweepObserver, SweepResult, Tally, conduct
+from ibench_lib.sweep_plan import Planned, choose, manifests, mixed_with, plan_experiment
+
+CELL_PROCESS = "ibench_lib.cell_process"
+
+_WAIT_S = 120.0
+
+
+def run_on_workers(
+    experiment: LoadedExperiment,
+    workspace: Workspace,
+    observer: SweepObserver,
+    scheduler: str,
+    *,
+    again: bool = False,
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
+    fail_fast: bool = False,
+    any_host: bool = False,
+    store: str | None = None,
+    wait_s: float = _WAIT_S,
+    cell_process: str = CELL_PROCESS,
+) -> SweepResult:
+    """What `run_experiment` does, on the workers of a Dask scheduler; labels of builds mean theirs.
+
+    Workers run this very code and are of one host class, that of the runs which stand for cells of the experiment
+    already, else that of most workers; with `any_host` they may differ. With `store` runs are pushed there by the
+    workers and do not come here. `wait_s` is how long to wait for a worker where there is none.
+
+    Raises
+    ------
+    UsageError : no worker fits, or Dask is not installed.
+    IbenchError : the scheduler is gone.
+    CellsFailed, Interrupted, RunFailed : as `Dispatch.run` does.
+    """
+    shared = None if store is None else open_store(store)
+    request = {"code": code_identity(), "experiment": pack(experiment), "store": store}
+    positions = [cell.position for cell in choose(experiment.cells(), only, without)]
+    with connected(scheduler) as client:
+        crew = Crew(client, request, positions, cell_process, observer.worker_refused)
+
+        def plan() -> list[Planned]:
+            elsewhere = [] if shared is None else _stored(shared)
+            runs, reasons = [*elsewhere, *manifests(workspace)], []
+            for worker in crew.candidates(wait_s):
+                builds = {label: _build(label, found) for label, found in worker.builds.items()}
+                planned = plan_experiment(
+                    experiment, workspace, only=only, without=without, again=again, builds=builds, elsewhere=elsewhere
+                )
+                reason = None if any_host else mixed_with(experiment, planned, runs, worker.host_class)
+                if reason is None:
+                    crew.lead(worker, any_host=any_host)
+                    return planned
+                reasons.append(f"{worker.name}: {reason}")
+            raise UsageError(
+                f"no worker's host fits: {reasons[0]}",
+                hint="bring a worker of that class, or run with --any-host: then figures of different hosts are mixed",
+                detail="\n".join(reasons[1:]) or None,
+            )
+
+        def take_in(entry: Planned, worker: Worker, answer: Mapping[str, Any]) -> Manifest:
+            return receive(answer, entry, worker.name, worker.host_class, workspace, shared)
+
+        def work(planned: list[Planned], tally: Tally) -> SweepResult:
+            return Dispatch(planned, crew, tally, observer, take_in, wait_s).run(fail_fast=fail_fast)
+
+        return conduct(experiment, workspace, observer, plan, work)
+
+
+def _stored(store: Store) -> list[Manifest]:
+    """Of all runs in a store that can be read."""
+    found = []
+    for run_id in store.run_ids():
+        try:
+            found.append(store.manifest(run_id))
+        except LakeError:
+            continue
+    return found
+
+
+def _build(label: str, found: Mapping[str, str]) -> Build:
+    """A build that another host has, as far as it matters here: nothing of it is started."""
+    flavour: Any = found["flavour"]
+    return Build(label, flavour, found["version"], Path(found["basedir"]), (), "worker")

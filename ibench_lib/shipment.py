@@ -1,0 +1,121 @@
+"""What travels between hosts: an experiment with the files that it names, and its runs; and what code deals with it."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ibench_lib.capture.host_facts import host_class
+from ibench_lib.errors import ConfigError, LakeError
+from ibench_lib.experiment import LoadedExperiment, load_experiment
+from ibench_lib.lake.manifest import FILE_NAME, Manifest, parse_manifest
+from ibench_lib.lake.store import Store, take_in
+from ibench_lib.option_file import with_included
+from ibench_lib.paths import Workspace, check_name
+from ibench_lib.sweep_plan import Planned
+
+_FRAGMENTS, _COMPLETE = "fragments", "my_cnf"
+_CODE = ("*.py", "*.cnf", "*.sql")
+
+
+def pack(experiment: LoadedExperiment) -> dict[str, Any]:
+    """The experiment as JSON: `files` are texts by their path below the folder that it is unpacked in.
+
+    Raises
+    ------
+    ConfigError : a file that it names cannot be read.
+    """
+    spec, files = experiment.spec, {}
+    if spec.configs_folder is not None:
+        folder = experiment.folder / Path(spec.configs_folder).expanduser()
+        for path in sorted({file for own in folder.glob("*.cnf") for file in with_included(own)}):
+            files[f"{_FRAGMENTS}/{_relative(path, folder)}"] = _text(path)
+    for number, config in enumerate(spec.configs):
+        if config.my_cnf is not None:
+            complete = experiment.folder / Path(config.my_cnf).expanduser()
+            for path in with_included(complete):
+                files[f"{_COMPLETE}/{number}/{_relative(path, complete.parent)}"] = _text(path)
+    return {"name": experiment.name, "text": experiment.text, "files": files}
+
+
+def unpack(packed: dict[str, Any], folder: Path) -> LoadedExperiment:
+    """The experiment that was packed; its files are written below `folder`, an empty one, and found there."""
+    file = folder / f"{check_name(packed['name'], 'experiment')}.yaml"
+    file.write_text(packed["text"], encoding="utf-8")
+    loaded = load_experiment(file)
+    for name, text in packed["files"].items():
+        path = (folder / name).resolve()
+        if not path.is_relative_to(folder.resolve()):
+            raise ConfigError(f"experiment {packed['name']}: {name!r:.80} leads out of its folder")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    own = None if loaded.spec.configs_folder is None else _FRAGMENTS
+    if own is not None:
+        (folder / own).mkdir(exist_ok=True)
+    configs = [
+        config
+        if config.my_cnf is None
+        else config.model_copy(update={"my_cnf": f"{_COMPLETE}/{number}/{Path(config.my_cnf).name}"})
+        for number, config in enumerate(loaded.spec.configs)
+    ]
+    return replace(loaded, spec=loaded.spec.model_copy(update={"configs": configs, "configs_folder": own}))
+
+
+def receive(
+    answer: Mapping[str, Any], entry: Planned, worker: str, of_class: str, workspace: Workspace, store: Store | None
+) -> Manifest:
+    """The run of a cell that a worker made on a host of a class: put into the lake, or found in the store.
+
+    Raises
+    ------
+    LakeError : it is not what it should be.
+    """
+    run_id, files = str(answer["run_id"]), answer.get("files", {})
+    manifest = parse_manifest(run_id, files.get(FILE_NAME, b"")) if store is None else store.manifest(run_id)
+    if manifest.run_id != run_id or manifest.cell.fingerprint != entry.fingerprint:
+        raise LakeError(f"{worker}: what came back for {entry.cell} is run {manifest.run_id!r:.80}, of another cell")
+    if (found := host_class(manifest.host)) != of_class:
+        raise LakeError(f"{worker}: run {run_id} is of a host that is {found}, not {of_class}")
+    if store is not None:
+        return manifest
+
+    def read(name: str) -> bytes:
+        try:
+            content: bytes = files[name]
+            return content
+        except KeyError:
+            raise LakeError(f"{worker}: run {run_id} came without {name}") from None
+
+    if not take_in(manifest, files, read, workspace, worker):
+        raise LakeError(f"{worker}: there is a run {run_id} here already")
+    return manifest
+
+
+@cache
+def code_identity() -> str:
+    """The version of this library, a digest of all that it consists of, and the Python that runs it: where two hosts
+    agree on that, they run the same code.
+    """
+    root, digest = Path(__file__).resolve().parent, hashlib.sha256()
+    for path in sorted(path for pattern in _CODE for path in root.rglob(pattern)):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(root)} {len(content)}\n".encode() + content)
+    python = ".".join(platform.python_version_tuple()[:2])
+    return f"{version('ibench')} ({digest.hexdigest()[:12]}, Python {python})"
+
+
+def _relative(path: Path, folder: Path) -> Path:
+    return path.resolve().relative_to(folder.resolve())
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from error
