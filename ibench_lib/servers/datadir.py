@@ -88,8 +88,11 @@ def _template(build: Build, my_cnf: Path, templates: Path, initialise: Initialis
         initialise(cnf, making / _DATADIR)
         _depersonalise(making / _DATADIR)
         (making / VERSION_FILE).write_text(build.version + "\n", encoding="utf-8")
-        if not template.is_dir():  # another sandbox may have made it in the meantime
+        try:
             making.rename(template)
+        except OSError:
+            if not template.is_dir():  # another sandbox may have made it in the meantime
+                raise
     return template
 
 

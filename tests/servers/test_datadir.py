@@ -56,6 +56,21 @@ def test_one_initialisation_serves_all_configurations_that_do_not_decide_it(fake
     assert list(templates.iterdir()) == []
 
 
+def test_of_two_that_make_one_template_at_the_same_time_the_first_is_kept(fake: Build, tmp_path: Path) -> None:
+    templates, slow, quick = tmp_path / "templates", Initialiser(), Initialiser()
+
+    def overtaken(cnf: Path, datadir: Path) -> None:
+        slow(cnf, datadir)
+        fresh_datadir(fake, my_cnf(tmp_path), tmp_path / "first", templates, quick)
+        (template,) = templates.glob("b1@*")
+        (template / "datadir" / "ibdata1").write_text("of the first")
+
+    fresh_datadir(fake, my_cnf(tmp_path), tmp_path / "second", templates, overtaken)
+    assert (len(slow.configs), len(quick.configs)) == (1, 1)
+    assert (tmp_path / "second" / "ibdata1").read_text() == "of the first"
+    assert len(list(templates.iterdir())) == 1, "what came too late is gone"
+
+
 def test_f17_a_template_of_another_version_is_refused_and_both_are_named(fake: Build, tmp_path: Path) -> None:
     templates = tmp_path / "templates"
     fresh_datadir(fake, my_cnf(tmp_path), tmp_path / "first", templates, Initialiser())
