@@ -57,6 +57,20 @@ def scene(
     return Scene(**{**given, **more})
 
 
+def until(done: Callable[[], object], seconds: float = 20.0) -> None:
+    """Wait for what the threads of capture do."""
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline, f"not within {seconds:.0f} s"
+        time.sleep(0.01)
+
+
+def until_sampled(rows: Callable[[], list[dict[str, Any]]], of: Scene) -> None:
+    """Wait for a row that was sampled after now."""
+    now_s = clock(of)()
+    until(lambda: rows() and rows()[-1]["t_s"] > now_s)
+
+
 def clock(of: Scene) -> Callable[[], float]:
     return lambda: (time.monotonic_ns() - of.origin_ns) / 1e9
 

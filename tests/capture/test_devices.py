@@ -1,6 +1,5 @@
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 from ibench_lib.capture.block_device import device_below
 from ibench_lib.capture.devices import Devices, devices
 from ibench_lib.capture.session import Capture
-from tests.capture.scenes import Sink, clock, scene
+from tests.capture.scenes import Sink, clock, scene, until, until_sampled
 
 DISKSTATS = b"""   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
  253       0 zram0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
@@ -121,8 +120,8 @@ def test_the_device_below_an_overlay_is_that_of_its_upper_folder(tmp_path: Path)
 def test_where_there_is_no_device_nothing_is_marked_and_it_says_why(tmp_path: Path) -> None:
     sink = Sink()
     with Capture(scene(tmp_path, datadir=Path("/dev/shm")), sink, [Devices]) as capture:
-        time.sleep(1.2)
-    assert sink["device_samples"] and not any(row["holds_data"] for row in sink["device_samples"])
+        until(lambda: sink["device_samples"])
+    assert not any(row["holds_data"] for row in sink["device_samples"])
     reason = capture.null_reasons()["device_samples.holds_data"]
     assert reason == "no device is marked: /dev/shm lies on a file system (tmpfs) without a block device of its own"
 
@@ -149,11 +148,12 @@ def loop_device(tmp_path: Path) -> Iterator[Path]:
 def test_direct_writes_are_captured_within_one_percent(loop_device: Path, tmp_path: Path) -> None:
     written = 256 * MIB
     sink = Sink()
-    with Capture(scene(tmp_path, datadir=tmp_path), sink, [Devices]) as capture:
-        time.sleep(1.1)
+    watched = scene(tmp_path, datadir=tmp_path)
+    with Capture(watched, sink, [Devices]) as capture:
+        until(lambda: sink["device_samples"])
         command = ["dd", "if=/dev/zero", f"of={loop_device}", "bs=1M", "count=256", "oflag=direct", "conv=notrunc"]
         subprocess.run(command, check=True, capture_output=True)
-        time.sleep(1.2)
+        until_sampled(lambda: sink["device_samples"], watched)
     mine = [row for row in sink["device_samples"] if row["device"] == loop_device.name]
     assert mine[-1]["written_bytes"] - mine[0]["written_bytes"] == pytest.approx(written, rel=0.01)
     assert mine[-1]["busy_s"] > mine[0]["busy_s"] and mine[-1]["writes"] > mine[0]["writes"]

@@ -10,9 +10,9 @@ import pytest
 
 from ibench_lib.capture.process import Process, io_bytes, stat_columns, thread_switches
 from ibench_lib.capture.session import Capture
-from tests.capture.scenes import Sink, clock, scene
+from tests.capture.scenes import Sink, clock, scene, until, until_sampled
 
-BURN = "import time\ninput()\nwhile time.process_time() < 5.2: pass\ninput()"
+BURN = "import time\ninput()\nwhile time.process_time() < 5.2: pass\nprint(flush=True)\ninput()"
 HERE = Path("/")
 
 
@@ -44,27 +44,22 @@ def test_context_switches_of_a_thread() -> None:
 def test_cpu_is_that_of_rusage_within_two_percent(tmp_path: Path) -> None:
     sink = Sink()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    burner = subprocess.Popen([sys.executable, "-S", "-c", BURN], stdin=subprocess.PIPE)
-    assert burner.stdin is not None
-
-    def captured() -> float:
-        cpu_s = [row["cpu_user_s"] + row["cpu_system_s"] for row in sink["process_samples"]]
-        return cpu_s[-1] - cpu_s[0] if cpu_s else 0.0
-
-    with Capture(scene(tmp_path, pid=lambda: burner.pid, datadir=HERE), sink, [Process]) as capture:
-        time.sleep(1.2)
+    burner = subprocess.Popen([sys.executable, "-S", "-c", BURN], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert burner.stdin is not None and burner.stdout is not None
+    watched = scene(tmp_path, pid=lambda: burner.pid, datadir=HERE)
+    with Capture(watched, sink, [Process]) as capture:
+        until(lambda: sink["process_samples"])
         burner.stdin.write(b"\n")
         burner.stdin.flush()
-        deadline = time.monotonic() + 60
         # It waits for us when it has burnt enough, so that the last sample sees all of it.
-        while captured() < 5.1 and time.monotonic() < deadline:
-            time.sleep(0.1)
-        time.sleep(1.2)
+        burner.stdout.readline()
+        until_sampled(lambda: sink["process_samples"], watched)
     burner.communicate(b"\n")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     burnt = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     assert burnt >= 5
-    assert captured() == pytest.approx(burnt, rel=0.02)
+    cpu_s = [row["cpu_user_s"] + row["cpu_system_s"] for row in sink["process_samples"]]
+    assert cpu_s[-1] - cpu_s[0] == pytest.approx(burnt, rel=0.02)
     (report,) = capture.reports()
     assert report.cpu_s / report.samples < 0.005
 

@@ -12,7 +12,7 @@ from ibench_lib.capture.connection import connect, name_and_value, raw_rows, row
 from ibench_lib.capture.server_counters import ServerCounters, history_list_length
 from ibench_lib.capture.session import Capture
 from ibench_lib.figures import FIGURES
-from tests.capture.scenes import NOBODY, Booted, Sink, clock, scene
+from tests.capture.scenes import NOBODY, Booted, Sink, clock, scene, until, until_sampled
 
 
 def sampled(collector: ServerCounters, *ticks: int) -> None:
@@ -45,7 +45,8 @@ def test_history_list_sees_purge_held_back_by_an_open_read_view(booted: Booted, 
         for number in range(500):
             write.execute("UPDATE d.t SET b = %s", (number,))
         after, _ = history_list_length(address)
-        time.sleep(2.2)
+        for _ in range(2):
+            until_sampled(lambda: sink["server_samples"], watched)
     assert before is not None and after is not None
     assert after - before >= 450
     samples = sink["server_samples"]
@@ -60,7 +61,7 @@ def test_history_list_sees_purge_held_back_by_an_open_read_view(booted: Booted, 
 def test_a_server_that_is_gone_gives_rows_of_nulls_with_a_reason(tmp_path: Path) -> None:
     sink = Sink()
     with Capture(scene(tmp_path), sink, [ServerCounters]) as capture:
-        time.sleep(1.3)
+        until(lambda: sink["server_samples"])
     (row,) = sink["server_samples"]
     assert (row["tick"], row["t_s"]) == (1, 1.0)
     assert all(row[figure.column] is None for figure in FIGURES)
@@ -103,29 +104,32 @@ def test_a_restarted_server_is_another_incarnation_and_loses_nothing(booted: Boo
     with pymysql.connect(**address) as connection, connection.cursor() as cursor:
         for _ in range(300):
             cursor.execute("SELECT 1")
+
+    def answered() -> list[dict[str, Any]]:
+        return [row for row in sink["server_samples"] if row["questions"] is not None]
+
     with Capture(watched, sink, [ServerCounters]):
-        time.sleep(2.2)
+        until(lambda: len(answered()) == 2)
         process = booted.box.process
         assert process is not None
         command = process.args
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        time.sleep(1.0)
+        until(lambda: len(sink["server_samples"]) > len(answered()))
         restart(booted, command)
-        time.sleep(2.5)
+        until(lambda: len(answered()) == 4)
     samples = sink["server_samples"]
     ticks = [row["tick"] for row in samples]
     assert ticks == list(range(ticks[0], ticks[-1] + 1)), "every second has its row"
-    answered = [row for row in samples if row["questions"] is not None]
-    assert {row["incarnation"] for row in answered} == {0, 1}
+    assert {row["incarnation"] for row in answered()} == {0, 1}
     assert any(row["questions"] is None for row in samples), "the gap is to be seen"
-    first = next(row for row in answered if row["incarnation"] == 1)
-    assert first["questions"] < answered[0]["questions"]
+    first = next(row for row in answered() if row["incarnation"] == 1)
+    assert first["questions"] < answered()[0]["questions"]
     for incarnation in (0, 1):
-        values = [row["questions"] for row in answered if row["incarnation"] == incarnation]
+        values = [row["questions"] for row in answered() if row["incarnation"] == incarnation]
         assert values == sorted(values)
     begun = {row["name"] for row in sink["server_counters"] if (row["tick"], row["incarnation"]) == (first["tick"], 1)}
-    before = {row["name"] for row in sink["server_counters"] if row["tick"] == answered[0]["tick"]}
+    before = {row["name"] for row in sink["server_counters"] if row["tick"] == answered()[0]["tick"]}
     assert len(begun) > 400 and begun >= {name for name in before if name.startswith("Com_")}
 
 
@@ -164,7 +168,7 @@ def test_without_privileges_it_is_null_with_a_reason(grants: str, booted: Booted
     address = {**booted.address.arguments(), "user": "low", "password": "pw"}
     sink = Sink()
     with Capture(scene(tmp_path, address), sink, [ServerCounters]) as capture:
-        time.sleep(1.3)
+        until(lambda: sink["server_samples"] and "server_samples.pages_flushed_adaptive" in capture.null_reasons())
     row = sink["server_samples"][-1]
     reasons = capture.null_reasons()
     assert row["questions"] > 0 and "server_samples.questions" not in reasons

@@ -12,7 +12,7 @@ from ibench_lib.capture.collector import Collector, Unavailable
 from ibench_lib.capture.options import CaptureOptions, Profile
 from ibench_lib.capture.session import Capture, Report, _wanted, collectors
 from ibench_lib.schema import TABLES
-from tests.capture.scenes import Sink, scene
+from tests.capture.scenes import Sink, scene, until
 
 
 class Good(Collector):
@@ -75,13 +75,19 @@ class Works(Good):
             pass
 
 
-def watched(tmp_path: Path, *kinds: type[Collector], seconds: float = 2.2) -> tuple[dict[str, Report], Capture, Sink]:
+def watched(tmp_path: Path, *kinds: tuple[type[Collector], int]) -> tuple[dict[str, Report], Capture, Sink]:
+    """Until each kind has made so many samples, missed ones included."""
     sink = Sink()
-    capture = Capture(scene(tmp_path), sink, kinds)
+    capture = Capture(scene(tmp_path), sink, [kind for kind, _ in kinds])
     with capture:
-        time.sleep(seconds)
+        for report, (_, ticks) in enumerate(kinds):
+            until(lambda report=report, ticks=ticks: _tried(capture.reports()[report]) >= ticks)  # type: ignore[misc]
         capture.step_ended(0, "l.i0")
     return {report.name: report for report in capture.reports()}, capture, sink
+
+
+def _tried(report: Report) -> int:
+    return report.samples + report.missed
 
 
 @pytest.mark.parametrize(
@@ -96,7 +102,7 @@ def watched(tmp_path: Path, *kinds: type[Collector], seconds: float = 2.2) -> tu
 def test_a_collector_that_fails_leaves_the_others_alone(
     kind: type[Collector], samples: int, missed: int, reason: str, tmp_path: Path
 ) -> None:
-    reports, capture, sink = watched(tmp_path, kind, Good)
+    reports, capture, sink = watched(tmp_path, (kind, samples + missed), (Good, 2))
     bad = reports[kind.name]
     assert (bad.samples, bad.missed, bad.reason) == (samples, missed, reason)
     good = reports["good"]
@@ -108,8 +114,8 @@ def test_a_collector_that_fails_leaves_the_others_alone(
 
 def test_a_collector_that_hangs_is_left_behind(tmp_path: Path) -> None:
     begun = time.monotonic()
-    reports, _, sink = watched(tmp_path, Hangs, Good)
-    assert time.monotonic() - begun < 2.2 + 0.3 + 0.2 + 1
+    reports, _, sink = watched(tmp_path, (Hangs, 0), (Good, 2))
+    assert time.monotonic() - begun < 2 + 0.3 + 0.2 + 1.2
     assert reports["hangs"].reason == "still at work 0 s after the run had ended"
     assert [row["tick"] for row in sink["innodb_status"]] == [1, 2]
     assert reports["good"].reason is None
@@ -117,7 +123,7 @@ def test_a_collector_that_hangs_is_left_behind(tmp_path: Path) -> None:
 
 
 def test_what_is_done_at_a_steps_end_counts_as_cost(tmp_path: Path) -> None:
-    reports, _, _ = watched(tmp_path, Works, Good, seconds=0.1)
+    reports, _, _ = watched(tmp_path, (Works, 0), (Good, 0))
     assert 0.2 <= reports["works"].cpu_s <= 0.3
     assert reports["works"].busy_s >= 0.2
     assert reports["good"].cpu_s < 0.05

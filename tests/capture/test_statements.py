@@ -13,7 +13,7 @@ from ibench_lib.capture.innodb_status import InnodbStatus
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.processlist import Processlist
 from ibench_lib.capture.session import Capture, collectors
-from tests.capture.scenes import Booted, Sink, clock, scene
+from tests.capture.scenes import Booted, Sink, clock, scene, until
 
 CANARY = "c4n4ry" * 4
 
@@ -69,7 +69,7 @@ def test_without_process_there_is_no_status_and_the_list_says_that_it_is_not_who
         rows(connection, "CREATE USER low@localhost IDENTIFIED BY 'pw'")
     address = {**booted.address.arguments(), "user": "low", "password": "pw"}
     with Capture(scene(tmp_path, address), Sink(), [InnodbStatus, Processlist]) as capture:
-        time.sleep(1.5)
+        until(lambda: {"innodb_status", "processlist"} <= capture.null_reasons().keys())
     reasons = capture.null_reasons()
     assert reasons["innodb_status"].startswith("access denied: SHOW ENGINE INNODB STATUS")
     assert "PROCESS" in reasons["innodb_status"]

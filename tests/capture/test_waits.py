@@ -9,7 +9,7 @@ from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import Capture
 from ibench_lib.capture.waits import Waits, differences, mutex_waits
 from ibench_lib.servers.build import Build
-from tests.capture.scenes import Booted, Sink, clock, scene
+from tests.capture.scenes import Booted, Sink, clock, scene, until
 
 OPTIONS = CaptureOptions(waits=True)
 SYNC_ON = (
@@ -94,7 +94,7 @@ def test_without_privileges_it_is_unavailable_with_the_reasons(
         rows(connection, "CREATE USER low@localhost IDENTIFIED BY 'pw'")
     address = {**instrumented.address.arguments(), "user": "low", "password": "pw"}
     with Capture(scene(tmp_path, address, options=OPTIONS), Sink(), [Waits]) as capture:
-        time.sleep(1.5)
+        until(lambda: "waits" in capture.null_reasons())
     reasons = capture.null_reasons()
     assert reasons["waits.performance_schema"].startswith("access denied: ")
     assert reasons["waits.innodb_mutex"].startswith("access denied: ") and "PROCESS" in reasons["waits.innodb_mutex"]
