@@ -26,8 +26,9 @@ if path.system_build() is None and (_unpacked := apt.unpacked_build(paths.worksp
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    """A workspace in which nothing exists yet."""
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """A workspace in which nothing exists yet. Servers started by this process copy the project's data directories."""
+    monkeypatch.setattr(Workspace, "datadirs", paths.workspace().datadirs)
     return Workspace(tmp_path)
 
 

@@ -142,6 +142,18 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_post(params_file(workspace, **text), workspace)
 
 
+@pytest.fixture(scope="module")
+def opened_demo(demo: Path, browser: Browser) -> Opened:
+    """For tests that only look."""
+    return open_post(browser, demo)
+
+
+@pytest.fixture(scope="module")
+def opened_hostile(hostile: Path, browser: Browser) -> Opened:
+    """For tests that only look."""
+    return open_post(browser, hostile)
+
+
 def table_rows(page: Page, caption: str) -> dict[str, list[str]]:
     """Row head -> cells of the table with that caption."""
     table = page.locator("table", has=page.locator("caption", has_text=caption)).first
@@ -151,18 +163,17 @@ def table_rows(page: Page, caption: str) -> dict[str, list[str]]:
     return {row[0]: row[1:] for row in rows}
 
 
-def test_the_post_asks_for_nothing_and_complains_about_nothing(demo: Path, browser: Browser) -> None:
-    opened = open_post(browser, demo)
-    assert opened.requests == [demo.as_uri()]
-    assert opened.complaints == []
-    named = opened.page.evaluate(
+def test_the_post_asks_for_nothing_and_complains_about_nothing(demo: Path, opened_demo: Opened) -> None:
+    assert opened_demo.requests == [demo.as_uri()]
+    assert opened_demo.complaints == []
+    named = opened_demo.page.evaluate(
         "[...document.querySelectorAll('[src], [href]')].map(e => e.getAttribute('src') || e.getAttribute('href'))"
     )
     assert named and all(address.startswith("#") for address in named), named
 
 
-def test_every_chart_is_drawn_with_lines_that_go_somewhere(demo: Path, browser: Browser) -> None:
-    page = open_post(browser, demo).page
+def test_every_chart_is_drawn_with_lines_that_go_somewhere(opened_demo: Opened) -> None:
+    page = opened_demo.page
     drawn = page.evaluate(
         """[...document.querySelectorAll('figure.chart')].map(chart => [
             chart.querySelector('figcaption').textContent,
@@ -178,8 +189,8 @@ def test_every_chart_is_drawn_with_lines_that_go_somewhere(demo: Path, browser: 
     assert page.locator("a[href*='plotly'], .modebar-btn--logo, [data-title*='cloud' i]").count() == 0
 
 
-def test_tables_hold_the_numbers_worked_out_by_hand(demo: Path, browser: Browser) -> None:
-    page = open_post(browser, demo).page
+def test_tables_hold_the_numbers_worked_out_by_hand(opened_demo: Opened) -> None:
+    page = opened_demo.page
     assert table_rows(page, "Average throughput, cached") == {
         "system.cy10a": ["2,000 ▲", "10,000 ▲", "5,000 ▲", "1,000 ▲"],
         "system.cy10ap1": ["2,000 ▲", "10,000 ▲", "5,000 ▲", "500 ▼"],
@@ -196,15 +207,15 @@ def test_tables_hold_the_numbers_worked_out_by_hand(demo: Path, browser: Browser
     )
 
 
-def test_what_the_runs_warn_of_is_on_the_page(demo: Path, browser: Browser) -> None:
-    page = open_post(browser, demo).page
+def test_what_the_runs_warn_of_is_on_the_page(opened_demo: Opened) -> None:
+    page = opened_demo.page
     assert page.locator("#builds li").all_inner_texts() == [
         "innodb_io_capacity: asked <1> (p1.cnf:6), the server uses 100 (system.cy10ap1)"
     ]
 
 
-def test_the_page_is_built_for_reading(demo: Path, browser: Browser) -> None:
-    page = open_post(browser, demo).page
+def test_the_page_is_built_for_reading(opened_demo: Opened) -> None:
+    page = opened_demo.page
     assert page.title() == "Purge lag"
     assert page.locator("h1").all_inner_texts() == ["Purge lag"]
     assert page.locator("#tldr li").all_inner_texts() == ["One bold claim", "and code"]
@@ -226,8 +237,10 @@ def test_the_page_is_built_for_reading(demo: Path, browser: Browser) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_makes_the_body_wider_than_the_screen(demo: Path, browser: Browser, width: int) -> None:
-    page = open_post(browser, demo, width).page
+def test_nothing_makes_the_body_wider_than_the_screen(
+    demo: Path, opened_demo: Opened, browser: Browser, width: int
+) -> None:
+    page = opened_demo.page if width == 1280 else open_post(browser, demo, width).page
     assert page.evaluate("document.documentElement.scrollWidth") == width
     if width == 1280:
         too_wide = "tables => tables.filter(table => table.scrollWidth > table.clientWidth).length"
@@ -245,11 +258,10 @@ def test_plotly_is_there_once_and_the_page_is_small_enough(demo: Path) -> None:
     assert root not in demo.with_name("post.ipynb").read_text(encoding="utf-8")
 
 
-def test_hostile_text_is_only_text(hostile: Path, browser: Browser) -> None:
-    opened = open_post(browser, hostile)
-    page = opened.page
-    assert opened.requests == [hostile.as_uri()]
-    assert opened.complaints == []
+def test_hostile_text_is_only_text(hostile: Path, opened_hostile: Opened) -> None:
+    page = opened_hostile.page
+    assert opened_hostile.requests == [hostile.as_uri()]
+    assert opened_hostile.complaints == []
     assert page.evaluate("window.hit") is None
     assert page.title() == page.locator("h1").inner_text() == HOSTILE
     assert page.locator("img, iframe, object, embed, [onerror], [onclick]").count() == 0
@@ -263,8 +275,8 @@ def test_hostile_text_is_only_text(hostile: Path, browser: Browser) -> None:
     )
 
 
-def test_a_failed_run_is_visible_and_its_scale_too(hostile: Path, browser: Browser) -> None:
-    page = open_post(browser, hostile).page
+def test_a_failed_run_is_visible_and_its_scale_too(opened_hostile: Opened) -> None:
+    page = opened_hostile.page
     builds = page.locator("#builds").inner_text()
     assert "1 of 3 runs did not complete (failed)" in builds
     assert "Scaled: rows, durations and server memory are 0.002, 1" in builds
@@ -336,7 +348,8 @@ def test_a_failed_cell_keeps_the_previous_post_and_the_failed_notebook(place: Wo
     stored = place.notebooks / "insert_benchmark.ipynb"
     good = stored.read_text()
     notebook = nbformat.reads(good, as_version=4)
-    notebook.cells.append(nbformat.v4.new_code_cell("raise ValueError('first line\\nsecond line')"))
+    (first,) = [n for n, cell in enumerate(notebook.cells) if "parameters" in cell.metadata.get("tags", [])]
+    notebook.cells.insert(first + 1, nbformat.v4.new_code_cell("raise ValueError('first line\\nsecond line')"))
     nbformat.write(notebook, stored)
     with pytest.raises(PostFailed) as caught:
         build_post(params_file(place, title="Changed"), place)

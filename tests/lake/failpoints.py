@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas  # noqa: F401  (pyarrow would import it in each child anew)
+
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
