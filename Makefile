@@ -15,8 +15,13 @@ demo: server ## run the small benchmark on a real server and build its post
 posts: env ## build every post in papermill_params/
 	@for post in papermill_params/*/*.yml; do $(BIN)/ibench post "$$post" || exit; done
 
-test: server chromium ## run all tests
-	@$(BIN)/python -m pytest
+test: server chromium ## run all tests: two at a time, then those that measure time alone
+	@said() { if [ $$1 -eq 0 ]; then echo passed; else echo "FAILED, exit $$1"; fi; }; \
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not registries and not timing"; two=$$?; \
+	[ $$two -ne 2 ] || exit 2; \
+	$(BIN)/python -m pytest -m "not registries and timing"; alone=$$?; \
+	echo "tests two at a time: $$(said $$two); tests that measure time, alone: $$(said $$alone)"; \
+	[ $$two -eq 0 ] && [ $$alone -eq 0 ]
 
 test-builds: server ## bring every server build from its registry and run on it; profile one with perf
 	@$(BIN)/python -m pytest -m registries tests/builds tests/capture

@@ -69,6 +69,7 @@ def add_up(run_dir: Path) -> None:
         before = after
 
 
+@pytest.mark.timing
 def test_ten_steps_add_up_and_hold_their_rates(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

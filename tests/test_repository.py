@@ -134,6 +134,16 @@ def test_a_forbidden_import_is_seen(module: str, imported: str) -> None:
     assert violations(good)
 
 
+def test_make_test_and_make_test_builds_run_each_test_once() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    selections = [found.strip('"') for found in re.findall(r'-m pytest .*?-m ("[^"]+"|\w+)', makefile)]
+    assert len(selections) == 3
+    for timing in (False, True):
+        for registries in (False, True):
+            marks = {"timing": timing, "registries": registries}
+            assert [eval(selection, {}, marks) for selection in selections].count(True) == 1, marks
+
+
 def stored_notebooks() -> list[Path]:
     found = [path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts]
     assert found, "no notebooks"

@@ -98,6 +98,7 @@ def nothing_left(workspace: Workspace) -> bool:
     return list(workspace.sandboxes.iterdir()) == [] and left == []
 
 
+@pytest.mark.timing
 def test_four_steps_add_up(build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     watcher = Watcher()
     manifest = run(experiment(tmp_path, monkeypatch), build, workspace, watcher)
@@ -356,6 +357,7 @@ def test_no_password_in_anything_a_run_leaves(
     assert not [path for path in files if canary.encode() in path.read_bytes()]
 
 
+@pytest.mark.timing
 def test_f2_a_runner_killed_by_9_loses_a_second_and_the_experiment_goes_on(
     build: Build, workspace: Workspace, tmp_path: Path
 ) -> None:

@@ -140,6 +140,7 @@ def restart(booted: Booted, command: Any) -> None:
     booted.box._wait_until_it_answers(booted.address)
 
 
+@pytest.mark.timing
 def test_a_late_answer_belongs_to_the_second_in_which_it_came(booted: Booted, tmp_path: Path) -> None:
     sink = Sink()
     watched = scene(tmp_path, booted.address.arguments(), booted.pid)

@@ -1,6 +1,8 @@
 import time
 from typing import Any
 
+import pytest
+
 from ibench_lib.client.load import MAX_RETRIES, Load, Role
 from ibench_lib.client.recorder import SecondRecorder
 from ibench_lib.client.wire import ConnectionLost, StatementError
@@ -55,6 +57,7 @@ def test_a_count_ends_the_load_exactly() -> None:
     assert totals["ops"] == totals["rows"] == sum(row["ops"] for row in rows) == 500
 
 
+@pytest.mark.timing
 def test_a_stalled_paced_load_catches_up_and_shows_the_stall_in_intended_time() -> None:
     # 100/s for 1.5 s; the 20th statement takes 0.5 s: about 50 come late and are caught up, none is forgiven.
     totals, rows = run(ScriptedConnection(*[0.0] * 19, 0.5), seconds=1.5, tick_s=0.01)

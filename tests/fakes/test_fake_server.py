@@ -49,6 +49,7 @@ def test_the_script_goes_wrong_where_it_says() -> None:
             connection.query("DELETE FROM t")
 
 
+@pytest.mark.timing
 def test_statements_take_their_time_and_never_less() -> None:
     with FakeServer(Script(service_ms=5.0)) as server:
         connection = Connection(server.address, None, timeout_s=5)

@@ -158,6 +158,7 @@ def plan_of(lake: duckdb.DuckDBPyConnection, text: str) -> str:
     return " ".join(str(lake.execute(text).fetchall()[0][1]).split())
 
 
+@pytest.mark.timing
 def test_ten_times_the_rows_cost_at_most_about_ten_times_the_time(small: Workspace, large: Workspace) -> None:
     lakes = [reader.lake(each) for each in (small, large)]
     for name, more in (("response_time_histogram", {}), ("one_second", {"steps": ["qr100"], "points": 2000})):

@@ -56,6 +56,7 @@ def test_f9_the_real_inserter_sends_each_of_its_statements_once() -> None:
     assert len(set(inserts)) == 20, "no row twice"
 
 
+@pytest.mark.timing
 def test_f10_a_black_hole_in_mid_step_ends_within_the_timeout() -> None:
     ended: list[float] = []
     what = step("l.i0", seconds=60.0, rate=50.0)
@@ -83,6 +84,7 @@ def test_f10_one_black_hole_ends_the_step_for_all_and_what_they_measured_is_kept
     assert sum(total["ops"] for total in totals) >= 75
 
 
+@pytest.mark.timing
 def test_f10_a_black_hole_at_connect_ends_within_the_timeout() -> None:
     with FakeServer(Script(greet=False, tcp=True)) as server:
         begin = time.monotonic()
@@ -105,6 +107,7 @@ def test_f10_an_address_where_nobody_listens_is_an_error_at_once() -> None:
         Connection(address, None, timeout_s=1.0)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("code", [1927, 1317])
 def test_f11_a_statement_that_the_server_kills_is_an_error_in_its_second(code: int) -> None:
     what = step("l.i0", seconds=60.0, rate=50.0)
@@ -116,6 +119,7 @@ def test_f11_a_statement_that_the_server_kills_is_an_error_in_its_second(code: i
     assert f"client 1 inserter: server answered ({code})" in str(result.failure)
 
 
+@pytest.mark.timing
 def test_f12_deadlocks_and_lock_waits_are_repeated_and_counted_in_their_seconds() -> None:
     # 50/s: the 61st, which is repeated twice, and the 121st statement are in seconds 1 and 2.
     faults = {61: "error 1213", 62: "error 1205", 123: "error 1205"}

@@ -85,6 +85,7 @@ class JumpingWall(datetime):
         return super().now(tz) + cls.ahead
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("hours", [1, -1])
 def test_m9_a_wall_clock_that_jumps_changes_no_figure_and_is_noted(
     build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, hours: int
@@ -141,6 +142,7 @@ def test_m9_the_wall_clock_is_read_for_dates_only() -> None:
     assert found == ["certificate.py: datetime.now"] + ["runner.py: datetime.now"] * 2
 
 
+@pytest.mark.timing
 def test_f5_a_server_that_stops_for_good_is_an_error_within_the_timeout(
     build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,6 +197,7 @@ def test_f11_a_killed_connection_is_recorded_in_its_second_and_fails_the_step_by
     assert killed[-1]["second"] == int(workers[2]["end_s"] - workers[2]["start_s"]) >= 1
 
 
+@pytest.mark.timing
 def test_f12_a_real_lock_wait_is_repeated_counted_in_its_second_and_the_run_passes(
     build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

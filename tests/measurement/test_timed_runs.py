@@ -12,6 +12,8 @@ from tests.measurement.conftest import TimedRuns
 from tests.measurement.harness import Measured
 from tests.measurement.timed import CONTINUED_S, SECONDS, STOPPED_S
 
+pytestmark = pytest.mark.timing
+
 RATE = 500
 
 

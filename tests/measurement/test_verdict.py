@@ -10,6 +10,8 @@ import pytest
 from tests.fakes.server import FakeServer, Script
 from tests.measurement.harness import Measured, measure, plain, step, zero_cost
 
+pytestmark = pytest.mark.timing
+
 SECONDS = 1.5
 
 
