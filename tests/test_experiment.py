@@ -71,6 +71,11 @@ def test_the_fingerprint_covers_what_decides_a_run_and_nothing_else(tmp_path: Pa
         ("repeats: 2", "repeats: 2\nscale: 0", "scale: should be greater than 0, not 0"),
         ("repeats: 2", "repeets: 2", "unknown key 'repeets'; did you mean 'repeats'?"),
         ("l.i1, qr100", "l.i1, q100", "unknown step 'q100' (range queries: 'qr100'?)"),
+        (
+            "clients: 2",
+            "clients: 2, data_length: [10, 300], protocol: prepared",
+            "workload.protocol: prepared inserts carry data of at most 250 characters, and data_length goes up to 300",
+        ),
     ],
 )
 def test_what_cannot_be_run_is_refused_with_file_and_line(tmp_path: Path, old: str, new: str, words: str) -> None:

@@ -11,9 +11,19 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from ibench_lib.paths import NAME_RULE
+from ibench_lib.workloads.insert_benchmark_rows import PREPARED_DATA_LIMIT
 
 Kind = Literal["load", "index", "write", "query"]
 
@@ -138,6 +148,17 @@ class Options(_Strict):
         if specs[0].step != "l.i0":
             raise ValueError(f"the first step is {specs[0].step!r}, but every run starts from empty tables with l.i0")
         return steps
+
+    @field_validator("protocol")
+    @classmethod
+    def _carries_the_data(cls, protocol: str, given: ValidationInfo) -> str:
+        longest = max(given.data.get("data_length", [0]))
+        if protocol == "prepared" and longest > PREPARED_DATA_LIMIT:
+            raise ValueError(
+                f"prepared inserts carry data of at most {PREPARED_DATA_LIMIT} characters, and data_length goes up to"
+                f" {longest}; use `protocol: text` for longer ones"
+            )
+        return protocol
 
     @model_validator(mode="after")
     def _fit_together(self) -> Options:

@@ -21,6 +21,9 @@ CUSTOMERS = 100_000
 PRODUCTS = 10_000
 PRICES = 500
 
+PREPARED_DATA_LIMIT = 250
+"""Longest `data` of a prepared insert: the length of a longer one does not fit the one byte it is given."""
+
 COLUMNS = "dateandtime,cashregisterid,customerid,productid,price,data"
 
 _BLOCK_ROWS = 2_000
@@ -167,8 +170,7 @@ class PreparedInserts:
     def __init__(
         self, statement_id: bytes, rows_per_commit: int, data_length: tuple[int, int], seed: np.random.SeedSequence
     ) -> None:
-        if data_length[1] > 250:
-            raise ValueError("prepared inserts carry data of at most 250 characters")
+        assert data_length[1] <= PREPARED_DATA_LIMIT, "the experiment file is refused"
         parameters = rows_per_commit * 6
         nulls = bytes((parameters + 7) // 8)
         head = execute_head(statement_id) + nulls

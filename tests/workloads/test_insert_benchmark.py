@@ -211,8 +211,14 @@ def test_rocksdb_has_its_own_engine_and_one_alter_per_index() -> None:
         ({"engine": "rocksdb", "settle": "flush"}, "InnoDB's settings"),
         ({"queriers": 0}, "greater than or equal to 1"),
         ({"protocol": "binary"}, "'text' or 'prepared'"),
+        ({"protocol": "prepared", "data_length": [10, 251]}, "data of at most 250 characters, and data_length goes up"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError, match=re.escape(words)):
         options(**changes)
+
+
+def test_prepared_inserts_carry_data_up_to_their_limit_and_text_ones_more() -> None:
+    assert options(protocol="prepared", data_length=[250, 250]).data_length == [250, 250]
+    assert options(protocol="text", data_length=[10, 251]).data_length == [10, 251]
