@@ -45,6 +45,7 @@ class Run:
     steps: tuple[str, ...] = ("l.i0", "l.x", "l.i1", "qr100")  # done, of the four that are planned
     client_bound: str | None = None
     rank: int | None = None  # place in the experiment file
+    fingerprint: str = "f" * 64
 
     @property
     def name(self) -> str:
@@ -74,7 +75,7 @@ def manifest_of(run: Run) -> Manifest:
             dbms=run.name,
             setup=run.setup,
             repeat=run.repeat,
-            fingerprint="f" * 64,
+            fingerprint=run.fingerprint,
             rank=run.rank,
         ),
         workload={

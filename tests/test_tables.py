@@ -266,6 +266,13 @@ def test_config_table_shows_the_base_beside_the_others(workspace: Workspace) -> 
     assert table.of("innodb_purge_batch_size") == ["not set", "1", "as base"]
 
 
+def test_gaps_table_names_an_older_run_that_completed(workspace: Workspace) -> None:
+    whole = Run()
+    write_runs(workspace, whole, Run(minute=1, status="failed", failed_step="l.x", steps=("l.i0",)))
+    parsed = Parsed(ib.gaps_table(answer(reader.lake(workspace), "gaps")))
+    assert f"an older run of 2026-11-21 10:00 completed (id {whole.run_id})" in str(parsed.rows)
+
+
 def test_text_in_a_table_is_only_text(workspace: Workspace) -> None:
     run = Run(dbms=HOSTILE, setup="cached", error=HOSTILE, client_bound=HOSTILE)
     broken = Run("x", minute=1, status="failed", failed_step="l.x", error=HOSTILE, dbms="**b** [l](http://e.com)")

@@ -2,6 +2,9 @@
 -- a second they worked in, seconds without a history list sample, totals that do not add up, and operations with
 -- errors or unknown outcome. No row: nothing is missing.
 --
+-- Unless runs are chosen by id, figures are of the latest one of a cell, however it ended. Where that is not complete and
+-- an older one with the same fingerprint is, a row without a step names it: the figures exist, and were not chosen for it.
+--
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
 WITH chosen AS (
@@ -42,8 +45,21 @@ WITH chosen AS (
     SELECT run_id, step_id, 'operations with an error', sum(errors)::BIGINT FROM worked GROUP BY ALL
     UNION ALL
     SELECT run_id, step_id, 'operations with unknown outcome', sum(unknown)::BIGINT FROM worked GROUP BY ALL
+), older AS (
+    SELECT s.setup, s.dbms, s.dbms_position, s.repeat, s.run_id, max_by(o, (o.origin_wall, o.run_id)) AS run
+    FROM selected_runs($runs) s
+    JOIN runs r USING (run_id)
+    JOIN runs o ON (o.experiment, o.dbms, o.setup, o.repeat, o.fingerprint)
+        = (r.experiment, r.dbms, r.setup, r.repeat, r.fingerprint)
+    WHERE r.status <> 'complete' AND o.status = 'complete' AND o.origin_wall < r.origin_wall
+    GROUP BY ALL
 )
 SELECT setup, dbms, dbms_position, repeat, run_id, step_id, step, problem, amount
 FROM chosen JOIN found USING (run_id, step_id)
 WHERE amount IS NULL OR amount > 0
+UNION ALL
+SELECT
+    setup, dbms, dbms_position, repeat, run_id, NULL, NULL,
+    'an older run of ' || strftime(run.origin_wall, '%Y-%m-%d %H:%M') || ' completed (id ' || run.run_id || ')', NULL
+FROM older
 ORDER BY setup, dbms_position, repeat, step_id, problem

@@ -55,11 +55,11 @@ def config_table(frame: pl.DataFrame, base: str, palette: str = "default") -> GT
 
 
 def gaps_table(frame: pl.DataFrame, palette: str = "default") -> GT:
-    """What is missing (`gaps`): steps that did not complete, seconds without data."""
+    """What is missing (`gaps`): steps that did not complete, seconds without data, and which older run has them."""
     grid = Grid("gaps", "What is missing", "dbms", ["setup", "run", "step", "missing", "how many"], left=True)
     for row in frame.to_dicts():
         amount = "" if row["amount"] is None else format(row["amount"], ",")
-        texts = (row["setup"], str(row["repeat"]), row["step"], row["problem"], amount)
+        texts = (row["setup"], str(row["repeat"]), row["step"] or "", row["problem"], amount)
         grid.rows.append((row["dbms"], [Cell(text) for text in texts]))
     return grid.draw(palette)
 

@@ -479,6 +479,32 @@ def test_gaps_are_named_and_a_whole_run_has_none(workspace: Workspace) -> None:
     }
 
 
+def test_a_complete_run_behind_an_unfinished_one_is_named_and_not_shown(workspace: Workspace) -> None:
+    first, second = Run(minute=1), Run(minute=2)
+    edited = replace(first, minute=3, fingerprint="e" * 64)
+    failed = replace(first, minute=4, status="failed", failed_step="l.i1", steps=("l.i0", "l.x"))
+    running = replace(first, minute=5, status="running", steps=("l.i0",))
+
+    def older(**chosen: Any) -> list[tuple[str, str | None, str]]:
+        found = answer(reader.lake(workspace), "gaps", **chosen)
+        named = found.filter(pl.col("problem").str.starts_with("an older run"))
+        return named.select("run_id", "step", "problem").rows()
+
+    write_runs(workspace, first, second, edited, failed)
+    said = f"an older run of 2026-11-21 10:02 completed (id {second.run_id})"
+    assert older() == [(failed.run_id, None, said)], "the latest of those with the same fingerprint"
+    assert older(steps=["l.x"]) == [(failed.run_id, None, said)]
+    assert older(experiment="", runs=[failed.run_id]) == [(failed.run_id, None, said)]
+    frame = answer(reader.lake(workspace), "step_throughput")
+    assert set(frame["run_id"]) == {failed.run_id}, "figures are of the latest run alone"
+    die(begin_run(workspace, running, sealed=()))
+    assert older() == [(running.run_id, None, said)]
+    write_runs(workspace, replace(first, minute=6))
+    assert older() == []
+    write_runs(workspace, replace(failed, minute=7, fingerprint="d" * 64))
+    assert older() == [], "what completed was something else"
+
+
 def test_config_diff_shows_only_what_differs(workspace: Workspace) -> None:
     write_runs(workspace, *three_configurations())
     frame = answer(reader.lake(workspace), "config_diff", base="system.cy10a")
