@@ -67,9 +67,11 @@ class ExperimentProgress:
         if self._forecast_s is not None:
             self._expected_s = {entry.cell.position: self._forecast_s(entry) for entry in to_run}
             left = f", about {duration_text(sum(self._expected_s.values()))} to go"
-        changed = [entry for entry in planned if entry.what == "changed"]
-        for entry in changed:
-            self._console.print(f"changed since it was run: {escape(str(entry.cell))}", soft_wrap=True)
+        for entry in planned:
+            if entry.what == "changed":
+                self._console.print(f"changed since it was run: {escape(str(entry.cell))}", soft_wrap=True)
+            elif entry.what == "again" and entry.note:
+                self._console.print(f"again: {escape(f'{entry.cell}: {entry.note}')}", soft_wrap=True)
         done = len(planned) - len(to_run)
         self._console.print(f"{escape(name)}: {len(planned)} cells, {done} done already{left}")
 

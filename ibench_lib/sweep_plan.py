@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -12,7 +13,7 @@ from ibench_lib.errors import LakeError, UsageError
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.manifest import Manifest, read_manifest
-from ibench_lib.ledger import Ledger
+from ibench_lib.ledger import Attempt, Ledger
 from ibench_lib.paths import Workspace
 from ibench_lib.run_server import fit
 from ibench_lib.servers.build import Build
@@ -26,8 +27,8 @@ What = Literal["done", "new", "changed", "again"]
 class Planned:
     """A cell and what is to be done about it.
 
-    done: its complete run, `run_id`, is in the lake. new: never tried. changed: what was tried under its name was
-    something else. again: it was tried, and did not complete. `note` says more, for people.
+    done: its complete run, `run_id`, is in the lake. new: never tried. again: its last attempt did not complete.
+    changed: it did, and was of something else. `note` says more, for people.
     """
 
     cell: Cell
@@ -62,7 +63,8 @@ def plan_experiment(
     here = builds is None
     if builds is None:
         builds = {label: find_build(label, workspace) for label in dict.fromkeys(cell.build_label for cell in cells)}
-    done = {} if again else _complete([*elsewhere, *manifests(workspace)])
+    runs = [*elsewhere, *manifests(workspace)]
+    done = {} if again else _complete(runs)
     tried = {attempt.cell: attempt for attempt in Ledger(workspace).attempts(experiment.name)}
     planned = []
     for cell in cells:
@@ -77,10 +79,13 @@ def plan_experiment(
             what, note = "done", ""
         elif last is None:
             what, note = "new", ""
-        elif last.fingerprint != fingerprint:
-            what, note = "changed", f"it was another one when it was {last.state}, {last.begun[:16]}"
+        elif last.state == "complete" and last.fingerprint != fingerprint:
+            what, note = "changed", f"what completed {_when(last)} was something else"
+        elif last.state == "complete":
+            what, note = "again", "" if again else f"its run, complete {_when(last)}, is not in the lake"
         else:
-            what, note = "again", f"{last.state} {last.begun[:16]}" + (f": {last.error}" if last.error else "")
+            since = "" if last.fingerprint == fingerprint else "; it has changed since"
+            what, note = "again", _how_it_went(last, runs) + since
         planned.append(Planned(cell, build, fingerprint, what, done.get(fingerprint), note))
     return planned
 
@@ -144,6 +149,25 @@ def manifests(workspace: Workspace) -> list[Manifest]:
 
 def _complete(runs: Sequence[Manifest]) -> dict[str, str]:
     return {run.cell.fingerprint: run.run_id for run in runs if run.status == "complete"}
+
+
+def _how_it_went(attempt: Attempt, runs: Sequence[Manifest]) -> str:
+    """Such as `failed 2026-11-21 10:15 UTC in step l.i1: client 2 died`. `runs` are those of the lake."""
+    begun = datetime.fromisoformat(attempt.begun)
+    left = [
+        run
+        for run in runs
+        if run.cell.fingerprint == attempt.fingerprint and datetime.fromisoformat(run.origin_wall) >= begun
+    ]
+    step = left[0].failed_step if left else None
+    where, error = "", attempt.error or ""
+    if step is not None:
+        where, error = f" in step {step}", error.removeprefix(f"run {left[0].run_id}, step {step}: ")
+    return f"{attempt.state} {_when(attempt)}{where}" + (f": {error}" if error else "")
+
+
+def _when(attempt: Attempt) -> str:
+    return f"{datetime.fromisoformat(attempt.begun):%Y-%m-%d %H:%M} UTC"
 
 
 def _names(cell: Cell) -> tuple[str, str, str, str]:

@@ -1,6 +1,7 @@
 """What is seen where there is no terminal: plain lines, seldom, with how much is left."""
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -33,6 +34,22 @@ def planned(*configs: str) -> list[Planned]:
         for position, name in enumerate(configs, start=1)
     ]
     return [Planned(cell, None, "f", "new", None, "") for cell in cells]  # type: ignore[arg-type]
+
+
+def test_the_beginning_says_what_has_changed_and_what_had_failed() -> None:
+    text = io.StringIO()
+    changed, failed, new = planned("a", "b", "c")
+    entries = [
+        replace(changed, what="changed"),
+        replace(failed, what="again", note="failed 2026-11-21 10:15 UTC in step l.i1: [x]"),
+        new,
+    ]
+    ExperimentProgress(Console(file=text, width=200), lambda _entry: 60.0).experiment_begins("e", entries)
+    assert text.getvalue().splitlines() == [
+        "changed since it was run: system.a, cached, repeat 1",
+        "again: system.b, cached, repeat 1: failed 2026-11-21 10:15 UTC in step l.i1: [x]",
+        "e: 3 cells, 0 done already, about 3 min to go",
+    ]
 
 
 @pytest.fixture

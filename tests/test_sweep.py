@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -136,7 +137,10 @@ def test_a_failed_cell_does_not_keep_the_others_from_being_run(workspace: Worksp
     assert (caught.value.detail or "").count("it is broken") == 2
     planned = plan_experiment(load(workspace, BROKEN), workspace)
     assert [entry.what for entry in planned] == ["done", "again", "done", "done", "again"]
-    assert "it is broken" in planned[1].note
+    assert re.fullmatch(r"failed \d{4}-\d\d-\d\d \d\d:\d\d UTC in step l\.i1: it is broken", planned[1].note)
+    edited = plan_experiment(load(workspace, BROKEN.replace("[cy10a, p1]}", "[cy10a, p1, lag]}")), workspace)
+    assert [entry.what for entry in edited] == ["done", "again", "done", "done", "again"]
+    assert edited[1].note == planned[1].note + "; it has changed since"
     states = [attempt.state for attempt in Ledger(workspace).attempts("many")]
     assert states == ["complete", "failed", "complete", "complete", "failed"]
 

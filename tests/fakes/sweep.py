@@ -56,9 +56,10 @@ def fake_run(
     time.sleep(0.005)
     manifest.ended_wall = datetime.now(UTC).isoformat()
     if cell.config.name == "broken":
-        manifest.status, manifest.error = "failed", "it is broken"
+        manifest.status, manifest.failed_step = "failed", "l.i1"
+        manifest.error = f"run {manifest.run_id}, step l.i1: it is broken"
         writer.seal(manifest)
-        raise WorkerFailed(f"{cell}: it is broken")
+        raise WorkerFailed(manifest.error)
     manifest.status = "complete"
     writer.seal(manifest)
     return manifest
