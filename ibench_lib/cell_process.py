@@ -122,7 +122,8 @@ def _run_folders(place: Workspace) -> set[Path]:
 
 
 def _told(error: IbenchError) -> dict[str, Any]:
-    return {"kind": type(error).__name__, "what": error.what, "hint": error.hint, "detail": error.detail}
+    told = {"kind": type(error).__name__, "what": error.what, "hint": error.hint, "detail": error.detail}
+    return told | {"lasting": error.lasting}
 
 
 if __name__ == "__main__":

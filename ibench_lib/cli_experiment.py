@@ -113,9 +113,11 @@ def status(
     alive = is_running(place) and events[-1]["event"] != "experiment_ends"
     begun, last = events[0], events[-1]
     out.print(f"{escape(path.stem)}: {_state(last, alive)}, begun {begun['at'][:16]} UTC")
-    ended = [event for event in events if event["event"] in ("cell_ends", "cell_skipped", "cell_failed")]
+    ended = [event for event in events if event["event"] in _ENDS]
     failed = [event for event in ended if event["event"] == "cell_failed"]
-    out.print(f"{len(ended)} of {begun.get('cells', '?')} cells ended, {len(failed)} failed")
+    not_tried = sum(event["event"] == "cell_not_tried" for event in ended)
+    again = f", {not_tried} not tried again" if not_tried else ""
+    out.print(f"{len(ended)} of {begun.get('cells', '?')} cells ended, {len(failed)} failed{again}")
     for event in failed:
         out.print(f"    failed: {escape(_cell_text(event))}: {escape(event['error'])}", soft_wrap=True)
     under_way = _under_way(events)
@@ -162,4 +164,5 @@ def _step_text(step: dict[str, Any]) -> str:
     return f"{text}{share}" + (f", {', '.join(rates)}" if rates else "")
 
 
+_ENDS = ("cell_ends", "cell_skipped", "cell_failed", "cell_not_tried")
 _RATES = ("rows_in_per_s", "rows_out_per_s", "queries_per_s")

@@ -3,17 +3,20 @@
     IbenchError                    1   something went wrong while working
     ├── UsageError                 2   what the user wrote or named cannot be used
     │   ├── ExperimentError            an experiment file: every bad key at once, with file:line
+    │   │   └── HostUnfit                  it cannot be run here now: no room, or strict and the host is busy
     │   ├── ConfigError                a my.cnf fragment, or a variable the server does not know
     │   ├── NameRefused                a label, run id or slug outside the name rule
     │   ├── ParameterError             a post's YAML names what its notebook does not have
     │   ├── QueryError                 SQL that DuckDB refuses
     │   ├── BuildNotFound              no server build under that label, nor on this machine
     │   └── ServerStartError           a server that does not come up; carries its error log's tail
+    │       └── ServerStartDisturbed       one that may come up another time: too slow, killed, disk full
     ├── RunFailed                  1   a run that started and could not be finished; its data is kept
     │   ├── CaptureFailed              what a step measures cannot be stored, such as on a full disk
     │   ├── WorkerFailed               a client process died or reported an error
     │   └── ServerLost                 the server went away in mid-step
     ├── CellsFailed                1   an experiment of which some cells failed; the others were run
+    ├── CellNotTried               1   a cell that would fail as an earlier repeat of it has failed
     ├── LakeError                  1   a run directory that cannot be read or written
     ├── PostFailed                 1   a notebook cell raised; the previous post is kept
     └── Interrupted              130   Ctrl-C; what was captured is kept
@@ -35,6 +38,8 @@ class IbenchError(Exception):
     """
 
     exit_code = 1
+    lasting = False
+    """Whether the same again must fail the same way, so that there is no sense in repeating it."""
 
     def __init__(self, what: str, *, hint: str | None = None, detail: str | None = None) -> None:
         super().__init__(what)
@@ -47,10 +52,17 @@ class UsageError(IbenchError):
     """What the user wrote or named cannot be used."""
 
     exit_code = 2
+    lasting = True
 
 
 class ExperimentError(UsageError):
     """An experiment file that cannot be used; `detail` lists every problem as file:line."""
+
+
+class HostUnfit(ExperimentError):
+    """An experiment that this host cannot run as it is now."""
+
+    lasting = False
 
 
 class ConfigError(UsageError):
@@ -77,6 +89,12 @@ class ServerStartError(UsageError):
     """A server that does not come up; `detail` is the tail of its error log."""
 
 
+class ServerStartDisturbed(ServerStartError):
+    """A server that did not come up, and may another time: it was too slow or killed, the disk full, its port taken."""
+
+    lasting = False
+
+
 class RunFailed(IbenchError):
     """A run that started and could not be finished. Its captured data is kept."""
 
@@ -95,6 +113,10 @@ class ServerLost(RunFailed):
 
 class CellsFailed(IbenchError):
     """An experiment of which some cells failed; `detail` has one line for each."""
+
+
+class CellNotTried(IbenchError):
+    """A cell of which an earlier repeat has failed for a lasting reason."""
 
 
 class LakeError(IbenchError):

@@ -52,6 +52,9 @@ class EventLog:
     def worker_refused(self, worker: str, reason: str) -> None:
         self._write("worker_refused", worker=worker, reason=reason)
 
+    def cell_not_tried(self, number: int, of: int, cell: Cell, why: str) -> None:
+        self._write("cell_not_tried", number=number, of=of, **_names(cell), why=why)
+
     def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None:
         self._write("cell_skipped", number=number, of=of, **_names(cell), run_id=run_id)
 

@@ -19,8 +19,9 @@ from ibench_lib.errors import UsageError
 from ibench_lib.locks import is_locked
 from ibench_lib.paths import Workspace
 
-State = Literal["running", "complete", "failed", "interrupted", "lost"]
+State = Literal["running", "complete", "failed", "interrupted", "lost", "skipped"]
 
+_VERSION = 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS attempts (
     attempt INTEGER PRIMARY KEY,
@@ -31,7 +32,7 @@ CREATE TABLE IF NOT EXISTS attempts (
     position INTEGER NOT NULL,
     fingerprint TEXT NOT NULL,
     host TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('running', 'complete', 'failed', 'interrupted', 'lost')),
+    state TEXT NOT NULL CHECK (state IN ('running', 'complete', 'failed', 'interrupted', 'lost', 'skipped')),
     run_id TEXT,
     error TEXT,
     begun TEXT NOT NULL,
@@ -43,7 +44,10 @@ CREATE INDEX IF NOT EXISTS attempts_by_cell ON attempts (experiment, dbms, setup
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt at a cell. `lost`: its runner died, and nothing of it is in the lake."""
+    """One attempt at a cell.
+
+    `lost`: its runner died, and nothing of it is in the lake. `skipped`: not tried, and `error` says after which.
+    """
 
     attempt: int
     experiment: str
@@ -72,7 +76,7 @@ class Ledger:
         workspace.data.mkdir(parents=True, exist_ok=True)
         self._path = workspace.ledger
         with self._open() as connection:
-            connection.executescript(_SCHEMA)
+            _bring_up_to_date(connection)
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -94,6 +98,12 @@ class Ledger:
             )
             assert made.lastrowid is not None
             return made.lastrowid
+
+    def skip(
+        self, experiment: str, cell: tuple[str, str, int], position: int, fingerprint: str, host: str, why: str
+    ) -> None:
+        """A cell is not tried."""
+        self.end(self.begin(experiment, cell, position, fingerprint, host), "skipped", error=why)
 
     def end(self, attempt: int, state: State, run_id: str | None = None, error: str | None = None) -> None:
         """A cell has ended, one way or another."""
@@ -118,6 +128,23 @@ class Ledger:
         for attempt in abandoned:
             self.end(attempt.attempt, "lost", error="its runner died")
         return abandoned
+
+
+def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """Make the tables; a ledger of before `skipped` keeps its rows in a new one, as a constraint cannot be changed."""
+    if connection.execute("PRAGMA user_version").fetchone()[0] == _VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    older = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'attempts'").fetchone()
+    if older:
+        connection.execute("DROP INDEX IF EXISTS attempts_by_cell")
+        connection.execute("ALTER TABLE attempts RENAME TO attempts_before")
+    for statement in _SCHEMA.split(";"):
+        connection.execute(statement)
+    if older:
+        connection.execute("INSERT INTO attempts SELECT * FROM attempts_before")
+        connection.execute("DROP TABLE attempts_before")
+    connection.execute(f"PRAGMA user_version = {_VERSION}")
 
 
 @contextmanager

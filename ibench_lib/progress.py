@@ -86,6 +86,10 @@ class ExperimentProgress:
     def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None:
         self._console.print(f"[bold]{number}/{of}[/] {escape(str(cell))}: done already, {escape(run_id)}")
 
+    def cell_not_tried(self, number: int, of: int, cell: Cell, why: str) -> None:
+        self._expected_s.pop(cell.position, None)
+        self._console.print(f"[bold]{number}/{of}[/] {escape(f'{cell}: skipped: {why}')}")
+
     def run_recovered(self, manifest: Manifest) -> None:
         self._console.print(f"recovered {escape(manifest.run_id)}: its runner had died")
 

@@ -99,8 +99,11 @@ class Dispatch:
     def _hand_out(self) -> None:
         busy = {task.worker.address for task in self._tasks}
         for worker in sorted(self._crew.fit.values(), key=lambda worker: worker.name):
-            if self._waiting and worker.address not in busy:
+            while self._waiting and worker.address not in busy:
                 number, entry = self._waiting.pop(0)
+                if self._tally.not_tried(number, entry):
+                    continue
+                busy.add(worker.address)
                 attempt = self._tally.begins(number, entry, worker.name)
                 future = self._crew.submit(worker, entry.cell.position, entry.fingerprint)
                 self._tasks.append(_Task(number, entry, worker, attempt, future))
@@ -156,6 +159,7 @@ class Dispatch:
             return
         if told is not None:
             error = RunFailed(f"{name}: {told['what']}", hint=told.get("hint"), detail=told.get("detail"))
+            error.lasting = told.get("lasting", False)
         elif error is None and (manifest is None or manifest.status != "complete"):
             error = RunFailed(f"{name}: {cell}: no complete run came of it")
         if error is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import shutil
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,24 +13,20 @@ from ibench_lib.client.connection import Connection
 from ibench_lib.client.wire import StatementError
 from ibench_lib.cnf import ServerConfig, size
 from ibench_lib.cnf_check import check, not_in_force
-from ibench_lib.errors import ExperimentError, RunFailed
+from ibench_lib.errors import ExperimentError, HostUnfit, RunFailed
 from ibench_lib.lake.manifest import ServerRecord
 from ibench_lib.paths import Workspace, nearest_existing
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavour import flavour_of
 from ibench_lib.servers.plugins import MYROCKS, require_plugin
 from ibench_lib.servers.remote import Remote, RemoteServer
-from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.servers.sandbox import FULL, Sandbox
 from ibench_lib.servers.variables import known_options
 from ibench_lib.workloads.insert_benchmark import Options
 
 Server: TypeAlias = Sandbox | RemoteServer
 
 _DATABASE_EXISTS = 1007
-# How servers and the C library say it; 28 is ENOSPC, 122 is EDQUOT.
-_FULL = re.compile(
-    r"no space left|disk (?:is )?full|quota exceeded|err(?:no|code|or)?:? \"?(?:28|122)\b", re.IGNORECASE
-)
 _FULL_BYTES = 1 << 20
 _EMPTY_SERVER_BYTES, _CAPTURE_BYTES = 300 << 20, 64 << 20
 # A server writes its whole redo log before it answers for the first time: 128 GiB at 200 MiB/s take eleven minutes.
@@ -66,7 +61,7 @@ def require_space(build: Build | Remote, config: ServerConfig, tables_bytes: int
 
     Raises
     ------
-    ExperimentError : with the bytes needed and free.
+    HostUnfit : with the bytes needed and free.
     """
     needs = [(workspace.runs, _CAPTURE_BYTES, "what is captured")]
     if isinstance(build, Build):
@@ -77,7 +72,7 @@ def require_space(build: Build | Remote, config: ServerConfig, tables_bytes: int
         place = nearest_existing(folder)
         free = shutil.disk_usage(place).free
         if free < needed:
-            raise ExperimentError(
+            raise HostUnfit(
                 f"too little space in {place} for {what}: about {needed:,} bytes needed, {free:,} free",
                 hint="make room there, lower `scale` or the setup's rows, or put data/ on a larger disk (IBENCH_HOME)",
             )
@@ -100,7 +95,7 @@ def disk_is_full(server: Server) -> bool:
     with contextlib.suppress(OSError):
         if shutil.disk_usage(server.directory).free < _FULL_BYTES:
             return True
-    return bool(_FULL.search(server.log_tail()))
+    return bool(FULL.search(server.log_tail()))
 
 
 def open_server(

@@ -20,7 +20,7 @@ from ibench_lib.capture.session import Capture
 from ibench_lib.client.connection import Connection
 from ibench_lib.client.wire import ConnectionLost, StatementError
 from ibench_lib.cnf import ServerConfig
-from ibench_lib.errors import CaptureFailed, ExperimentError, IbenchError, Interrupted, LakeError, RunFailed, ServerLost
+from ibench_lib.errors import CaptureFailed, HostUnfit, IbenchError, Interrupted, LakeError, RunFailed, ServerLost
 from ibench_lib.experiment import Cell, LoadedExperiment, TimeLimits
 from ibench_lib.guards import examine
 from ibench_lib.interrupts import Patience, signals_as_interrupts, signals_held_back
@@ -78,7 +78,7 @@ def run_cell(
     run_server.require_space(build, config, tables_bytes, workspace)
     findings = examine(workspace, run_server.needed_bytes(config, tables_bytes), run_server.buffer_pool_bytes(config))
     if findings and experiment.spec.strict:
-        raise ExperimentError(
+        raise HostUnfit(
             f"{cell}: strict, and this host is not fit to measure: {findings[0]}",
             hint="mend it, or leave `strict` out: then it is a warning of the run",
             detail="\n".join(findings),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ibench_lib.capture.host_facts import host_class_here
-from ibench_lib.errors import CellsFailed, IbenchError, Interrupted, UsageError
+from ibench_lib.errors import CellNotTried, CellsFailed, IbenchError, Interrupted, UsageError
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.interrupts import Patience
 from ibench_lib.lake.manifest import Manifest
@@ -41,6 +41,8 @@ class SweepObserver(Observer, Protocol):
 
     def run_recovered(self, manifest: Manifest) -> None: ...
 
+    def cell_not_tried(self, number: int, of: int, cell: Cell, why: str) -> None: ...
+
     def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None: ...
 
     def stopping(self) -> None: ...
@@ -63,10 +65,22 @@ class Tally:
         self.result = SweepResult()
         self.failures: list[tuple[Cell, IbenchError]] = []
         self._name, self._of, self._ledger, self._observer = name, len(planned), ledger, observer
+        self._lasting: dict[tuple[str, str, str], Cell] = {}
 
     def skipped(self, number: int, cell: Cell, run_id: str) -> None:
         self._observer.cell_skipped(number, self._of, cell, run_id)
         self.result.skipped.append(run_id)
+
+    def not_tried(self, number: int, entry: Planned) -> bool:
+        """Whether there is no sense in trying a cell: another repeat of it has failed, and so would this one."""
+        cell, before = entry.cell, self._lasting.get(_kind(entry.cell))
+        if before is None:
+            return False
+        why = f"as repeat {before.repeat}"
+        self._ledger.skip(self._name, cell.key, cell.position, entry.fingerprint, socket.gethostname(), why)
+        self._observer.cell_not_tried(number, self._of, cell, why)
+        self.failures.append((cell, CellNotTried(f"skipped: {why}")))
+        return True
 
     def begins(self, number: int, entry: Planned, worker: str | None = None) -> int:
         """Returns the number of the attempt."""
@@ -85,6 +99,8 @@ class Tally:
         self._ledger.end(attempt, "failed", run_id, error.what)
         self._observer.cell_failed(cell, error, worker)
         self.failures.append((cell, error))
+        if error.lasting:
+            self._lasting.setdefault(_kind(cell), cell)
 
     def ended(self, attempt: int, state: State, error: str, run_id: str | None = None) -> None:
         """An attempt has ended, and its cell has neither completed nor failed."""
@@ -100,8 +116,11 @@ class Tally:
         if self.failures and self._of == 1:
             raise self.failures[0][1]
         if self.failures:
+            not_tried = sum(isinstance(error, CellNotTried) for _, error in self.failures)
+            skipped = f", {not_tried} were not tried again" if not_tried else ""
             raise CellsFailed(
-                f"{self._name}: {len(self.failures)} of {self._of} cells failed; {len(self.result.made)} runs made",
+                f"{self._name}: {len(self.failures) - not_tried} of {self._of} cells failed{skipped};"
+                f" {len(self.result.made)} runs made",
                 hint="what they had captured is in the lake; run the experiment again to repeat them",
                 detail="\n".join(f"{cell}: {error.what}" for cell, error in self.failures),
             )
@@ -123,7 +142,8 @@ def run_experiment(
     """Run every chosen cell that has no complete run with the same fingerprint; all of them when `again`.
 
     Runs that a dead runner has left in the lake are sealed first. Builds and configurations of all cells are resolved
-    before the first one runs. A cell that fails does not keep the others from being run, unless `fail_fast`.
+    before the first one runs. A cell that fails does not keep the others from being run, unless `fail_fast`; but after
+    a failure that the same again cannot mend (`IbenchError.lasting`), further repeats of that cell are not tried.
 
     Raises
     ------
@@ -204,6 +224,8 @@ def _run_all(
             raise Interrupted(
                 f"stopped before {cell}, cell {number} of {len(planned)}", hint="run the experiment again to go on"
             )
+        if tally.not_tried(number, entry):
+            continue
         attempt = tally.begins(number, entry)
         try:
             manifest = run(experiment, cell, entry.build, workspace, observer, patience)
@@ -220,3 +242,8 @@ def _run_all(
             raise
         tally.completed(attempt, cell, manifest)
     return tally.verdict()
+
+
+def _kind(cell: Cell) -> tuple[str, str, str]:
+    """What the repeats of a cell have in common."""
+    return cell.build, cell.config.name, cell.setup.name

@@ -92,12 +92,23 @@ class Told(Silent):
 
 
 def dispatch(
-    workspace: Workspace, crew: Crew, cells: int = 3, *, fail_fast: bool = False, status: str = "complete"
+    workspace: Workspace,
+    crew: Crew,
+    cells: int = 3,
+    *,
+    fail_fast: bool = False,
+    status: str = "complete",
+    repeats: bool = False,
 ) -> tuple[SweepResult | IbenchError, list[Attempt], Told]:
-    """What came of it, returned or raised."""
+    """What came of it, returned or raised. The cells differ in their configuration, or are repeats of one."""
+
+    def cell(position: int) -> Cell:
+        config, repeat = ("c", position) if repeats else (f"c{position}", 1)
+        return Cell("a", Config(name=config, fragments=["cy10a"]), PRESET_SETUPS["cached"], repeat, "a", position)
+
     planned = [
         Planned(
-            Cell("a", Config(name=f"c{position}", fragments=["cy10a"]), PRESET_SETUPS["cached"], 1, "a", position),
+            cell(position),
             None,  # type: ignore[arg-type]
             f"fingerprint {position}",
             "new",
@@ -174,6 +185,19 @@ def test_a_cell_that_three_workers_died_of_has_failed_and_the_others_are_run(wor
     assert "c1, cached, repeat 1: 3 workers died" in (outcome.detail or "")
     assert [position for position, _ in told.lost] == [1, 1, 1] and told.failed == [1]
     assert Counter(attempt.state for attempt in attempts) == {"complete": 2, "lost": 2, "failed": 1}
+
+
+def test_what_a_repeat_cannot_mend_is_not_handed_out_again(workspace: Workspace) -> None:
+    refused = {"error": {"kind": "ServerStartError", "what": "unknown variable", "lasting": True}}
+    crew = Crew(lambda *_: refused, "one", "two")
+    outcome, attempts, _ = dispatch(workspace, crew, 4, repeats=True)
+    assert crew.given == [("one", 1), ("two", 2)], "two were handed out before the first one had failed"
+    assert isinstance(outcome, CellsFailed) and "2 of 4 cells failed, 2 were not tried again" in outcome.what
+    assert [(attempt.state, attempt.error) for attempt in attempts[2:]] == [("skipped", "as repeat 1")] * 2
+    chance = {"error": {"kind": "ServerLost", "what": "killed", "lasting": False}}
+    crew = Crew(lambda *_: chance, "one")
+    dispatch(workspace, crew, 4, repeats=True)
+    assert [position for _, position in crew.given] == [1, 2, 3, 4]
 
 
 def test_what_somebody_ended_on_a_worker_is_run_elsewhere_and_its_run_is_kept(workspace: Workspace) -> None:

@@ -4,9 +4,11 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,15 @@ setups:
   - {name: mine, l_i0_rows: 1000, l_i1_rows: 1000, l_i2_rows: 100, query_seconds: 2}
 repeats: 2
 workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, l.i1, qr100]}
+"""
+LEDGER_BEFORE = """
+CREATE TABLE attempts (
+    attempt INTEGER PRIMARY KEY, experiment TEXT NOT NULL, dbms TEXT NOT NULL, setup TEXT NOT NULL,
+    repeat INTEGER NOT NULL, position INTEGER NOT NULL, fingerprint TEXT NOT NULL, host TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('running', 'complete', 'failed', 'interrupted', 'lost')),
+    run_id TEXT, error TEXT, begun TEXT NOT NULL, ended TEXT
+) STRICT;
+CREATE INDEX attempts_by_cell ON attempts (experiment, dbms, setup, repeat);
 """
 KINDS = ["a.base", "a.p1", "a.only_a", "b56.base", "b56.p1"]
 
@@ -143,6 +154,45 @@ def test_a_failed_cell_does_not_keep_the_others_from_being_run(workspace: Worksp
     assert edited[1].note == planned[1].note + "; it has changed since"
     states = [attempt.state for attempt in Ledger(workspace).attempts("many")]
     assert states == ["complete", "failed", "complete", "complete", "failed"]
+
+
+def test_what_a_repeat_cannot_mend_is_not_tried_again_and_what_may_be_chance_is(workspace: Workspace) -> None:
+    text = TEXT.replace("name: p1,", "name: refused,").replace("name: only_a,", "name: disturbed,")
+    text = text.replace("repeats: 2", "repeats: 3")
+    observer: Any = Both([Silent(), EventLog(workspace, "many")])
+    with pytest.raises(CellsFailed, match=r"5 of 15 cells failed, 4 were not tried again; 6 runs made") as caught:
+        run_experiment(load(workspace, text), workspace, observer, run=fake_run)
+    assert caught.value.exit_code == 1
+    lines = (caught.value.detail or "").splitlines()
+    assert [line for line in lines if "refused" in line] == [
+        "a.refused, mine, repeat 1: it does not start",
+        "b56.refused, mine, repeat 1: it does not start",
+        *(f"{dbms}.refused, mine, repeat {repeat}: skipped: as repeat 1" for repeat in (2, 3) for dbms in ("a", "b56")),
+    ]
+    assert sum("a.disturbed" in line and line.endswith("it does not start") for line in lines) == 3
+    states = Counter((attempt.dbms, attempt.state) for attempt in Ledger(workspace).attempts("many"))
+    assert states["a.refused", "failed"] == states["b56.refused", "failed"] == 1
+    assert states["a.refused", "skipped"] == states["b56.refused", "skipped"] == 2
+    assert states["a.disturbed", "failed"] == 3
+    events = [json.loads(line) for line in event_log(workspace, "many").read_text().splitlines()]
+    assert sum(event["event"] == "cell_not_tried" and event["why"] == "as repeat 1" for event in events) == 4
+    planned = plan_experiment(load(workspace, text), workspace, only=["*.refused"])
+    assert planned[-1].what == "again" and planned[-1].note.endswith("UTC: as repeat 1")
+    with pytest.raises(CellsFailed, match="2 of 6 cells failed, 4 were not tried again"):
+        sweep(workspace, text, only=["*.refused"])
+
+
+def test_a_ledger_of_before_skipped_cells_keeps_its_attempts(workspace: Workspace) -> None:
+    workspace.data.mkdir()
+    with closing(sqlite3.connect(workspace.ledger)) as connection, connection:
+        connection.executescript(LEDGER_BEFORE)
+        connection.execute(
+            "INSERT INTO attempts VALUES (7, 'many', 'a.base', 'mine', 1, 1, 'f', 'h', 'failed', NULL, 'x', 'b', 'e')"
+        )
+    ledger = Ledger(workspace)
+    ledger.skip("many", ("a.base", "mine", 2), 2, "f", "h", "as repeat 1")
+    found = [(attempt.attempt, attempt.state, attempt.error) for attempt in Ledger(workspace).attempts("many")]
+    assert found == [(7, "failed", "x"), (8, "skipped", "as repeat 1")]
 
 
 def test_fail_fast_stops_at_the_first_failure(workspace: Workspace) -> None:

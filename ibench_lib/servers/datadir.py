@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from ibench_lib.errors import ServerStartError
+from ibench_lib.errors import ServerStartDisturbed, ServerStartError
 from ibench_lib.servers.build import Build
 
 VERSION_FILE = "version"
@@ -112,7 +112,7 @@ def _copy(build: Build, template: Path, datadir: Path) -> None:
     datadir.mkdir(mode=0o700)
     result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if result.returncode != 0:
-        raise ServerStartError(
+        raise ServerStartDisturbed(
             f"build {build.label}: copying its initialised data directory failed", detail=result.stderr.strip() or None
         )
     datadir.chmod(0o700)

@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -24,7 +25,7 @@ from typing import IO
 
 import pymysql
 
-from ibench_lib.errors import IbenchError, ServerStartError
+from ibench_lib.errors import IbenchError, ServerStartDisturbed, ServerStartError
 from ibench_lib.servers.address import LOOPBACK, Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.certificate import make_certificate
@@ -34,6 +35,9 @@ from ibench_lib.servers.plugins import load_options
 from ibench_lib.tether import tethered
 
 MARKER = ".ibench-sandbox"
+# How servers and the C library say it; 28 is ENOSPC, 122 is EDQUOT.
+FULL = re.compile(r"no space left|disk (?:is )?full|quota exceeded|err(?:no|code|or)?:? \"?(?:28|122)\b", re.IGNORECASE)
+_PORT_TAKEN = re.compile(r"address already in use", re.IGNORECASE)
 _LOG_TAIL_LINES = 15
 _SOCKET_PREFIX = "ibench-"
 _LONG = 80
@@ -134,7 +138,7 @@ class Sandbox:
         try:
             self.directory.mkdir(mode=0o700)
         except FileExistsError:
-            raise ServerStartError(
+            raise ServerStartDisturbed(
                 f"sandbox directory {self.directory} exists already{_holder(self.directory)}",
                 hint="wait for the run that holds it; a directory that is not ours is for you to remove",
             ) from None
@@ -161,14 +165,17 @@ class Sandbox:
                 start_new_session=True,
                 check=False,
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
+        except OSError as error:
             raise ServerStartError(f"{what}: {error}") from error
+        except subprocess.TimeoutExpired as error:
+            raise ServerStartDisturbed(f"{what}: {error}") from error
         if result.returncode != 0:
             output = (result.stdout + result.stderr).strip().splitlines()
-            raise ServerStartError(
+            said = "\n".join(output[-_LOG_TAIL_LINES:])
+            raise _not_up(result.returncode, said)(
                 f"{what} (exit {result.returncode})",
                 hint="the end of its output is above; check the configuration's variables against this version",
-                detail="\n".join(output[-_LOG_TAIL_LINES:]) or None,
+                detail=said or None,
             )
 
     def _start(self) -> Address:
@@ -221,18 +228,20 @@ class Sandbox:
         while time.monotonic() < deadline:
             status = self.process.poll()
             if status is not None:
-                raise ServerStartError(
+                said = self.log_tail()
+                raise _not_up(status, said)(
                     f"build {self.build.label} ({self.build.version}) does not start (exit {status})",
                     hint="the end of its error log is above",
-                    detail=self.log_tail(),
+                    detail=said,
                 )
             try:
-                pymysql.connect(**address.arguments(), connect_timeout=5).close()
+                # Whoever else has the port may take the connection and say nothing.
+                pymysql.connect(**address.arguments(), connect_timeout=5, read_timeout=5).close()
             except pymysql.err.OperationalError:
                 time.sleep(0.05)
             else:
                 return
-        raise ServerStartError(
+        raise ServerStartDisturbed(
             f"build {self.build.label} ({self.build.version}) did not answer within {self.start_timeout_s:.0f} s",
             hint="the end of its error log is above",
             detail=self.log_tail(),
@@ -266,6 +275,12 @@ def sweep(sandboxes: Path) -> list[Path]:
             shutil.rmtree(directory, ignore_errors=True)
             removed.append(directory)
     return removed
+
+
+def _not_up(status: int, said: str) -> type[ServerStartError]:
+    """The kind of error of a server that has ended with `status` (negative: by a signal) and these last words."""
+    disturbed = status < 0 or FULL.search(said) or _PORT_TAKEN.search(said)
+    return ServerStartDisturbed if disturbed else ServerStartError
 
 
 def _holder(directory: Path) -> str:

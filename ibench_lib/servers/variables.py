@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ibench_lib.errors import ServerStartError
+from ibench_lib.errors import ServerStartDisturbed, ServerStartError
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.plugins import load_options
 
@@ -120,5 +120,7 @@ def _help(
             timeout=_TIMEOUT_S,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except OSError as error:
         raise ServerStartError(f"{command[-1]} --verbose --help: {error}", hint="`ibench doctor`") from error
+    except subprocess.TimeoutExpired as error:
+        raise ServerStartDisturbed(f"{command[-1]} --verbose --help: {error}") from error

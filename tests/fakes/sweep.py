@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ibench_lib import sweep, sweep_plan
-from ibench_lib.errors import WorkerFailed
+from ibench_lib.errors import IbenchError, ServerStartDisturbed, ServerStartError, WorkerFailed
 from ibench_lib.experiment import Cell, LoadedExperiment, load_experiment
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.writer import RunWriter
@@ -27,6 +27,7 @@ from ibench_lib.servers.build import Build
 from tests.silent import Silent
 
 KILLS = 20
+FAILURES: dict[str, type[IbenchError]] = {"refused": ServerStartError, "disturbed": ServerStartDisturbed}
 
 
 def fake_build(label: str, _workspace: Workspace) -> Build:
@@ -42,9 +43,11 @@ def use_fake_builds(patch: Any = setattr) -> None:
 def fake_run(
     experiment: LoadedExperiment, cell: Cell, build: Any, workspace: Workspace, observer: Any, patience: Any = None
 ) -> Manifest:
-    """A sealed run without rows of load. A cell whose configuration is called `broken` fails."""
+    """A sealed run without rows of load. A cell whose configuration is called `broken`, or as in FAILURES, fails."""
     from datetime import UTC, datetime
 
+    if cell.config.name in FAILURES:
+        raise FAILURES[cell.config.name]("it does not start")
     now = datetime.now(UTC)
     config = experiment.server_config(cell, build.flavour, build.release)
     writer = RunWriter(workspace.run_dir(f"{now:%Y%m%dT%H%M%S%f}-{cell.dbms}-{cell.setup.name}-r{cell.repeat}"))

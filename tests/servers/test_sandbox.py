@@ -1,5 +1,6 @@
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import psutil
 import pymysql
 import pytest
 
-from ibench_lib.errors import ServerStartError
+from ibench_lib.errors import ServerStartDisturbed, ServerStartError
+from ibench_lib.servers import sandbox as sandboxes
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import MARKER, Sandbox, sweep
 
@@ -49,7 +51,41 @@ def test_a_server_that_does_not_start_shows_the_tail_of_its_error_log(build: Bui
         pass
     assert "no_such_variable" in (caught.value.detail or "")
     assert caught.value.exit_code == 2
+    assert caught.value.lasting
     assert not box.directory.exists()
+
+
+def test_a_port_taken_by_another_and_a_server_too_slow_are_disturbances(
+    build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        monkeypatch.setattr(sandboxes, "_free_port", lambda: taken.getsockname()[1])
+        box = sandbox(build, tmp_path)
+        box.tcp = True
+        with pytest.raises(ServerStartDisturbed, match="does not start") as caught, box:
+            pass
+    assert "already in use" in (caught.value.detail or "")
+    assert not caught.value.lasting
+    slow = sandbox(build, tmp_path)
+    slow.start_timeout_s = 0.05
+    with pytest.raises(ServerStartDisturbed, match="timed out"), slow:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "kind"),
+    [
+        (-9, "", ServerStartDisturbed),
+        (1, "[ERROR] InnoDB: preallocating 12582912 bytes failed with error 28", ServerStartDisturbed),
+        (1, '[ERROR] mariadbd: Error writing file (errno: 28 "No space left on device")', ServerStartDisturbed),
+        (1, "[ERROR] unknown variable 'no_such_variable=1'", ServerStartError),
+    ],
+)
+def test_a_server_that_ended_is_disturbed_where_another_time_may_be_better(
+    status: int, said: str, kind: type[ServerStartError]
+) -> None:
+    assert sandboxes._not_up(status, said) is kind
 
 
 def test_a_directory_that_exists_is_never_taken_over(build: Build, tmp_path: Path) -> None:
