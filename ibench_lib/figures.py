@@ -226,6 +226,10 @@ FIGURES: tuple[Figure, ...] = (
 # A metric that is a member of a set counts only while the set's owner is on.
 OWNERS = {"buffer_LRU_single_flush_num_scan": "buffer_LRU_single_flush_scanned"}
 
+# InnoDB up to 5.7 sets these when it writes redo or makes a checkpoint, not when they are read: from the moment that
+# they were switched on until then they say 0.
+SET_LATER = frozenset({"log_lsn_checkpoint_age"})
+
 
 def available(
     metrics: Mapping[str, bool], status: Mapping[str, str], variables: Mapping[str, str]

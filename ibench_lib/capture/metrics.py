@@ -8,7 +8,7 @@ from typing import Any
 import pymysql
 
 from ibench_lib.capture.connection import denied, named_rows, pairs, rows, said
-from ibench_lib.figures import FIGURES, OWNERS, Counter, available
+from ibench_lib.figures import FIGURES, OWNERS, SET_LATER, Counter, available
 
 
 class Places:
@@ -16,7 +16,8 @@ class Places:
 
     `metrics_query` gives name and count of the metrics that are on, None where they cannot be read.
     `variables_query` gives the variables that are figures in one row, in the order of `variable_names`. `reasons` says
-    why a figure has no place, by its column.
+    why a figure has no place, by its column. `unset` are metrics switched on here whose 0 means nothing until they have
+    said something else.
 
     Raises
     ------
@@ -31,7 +32,9 @@ class Places:
         status = pairs(connection, "SHOW GLOBAL STATUS")
         self._variables = pairs(connection, "SHOW GLOBAL VARIABLES")
         found = available(metrics, status, self._variables)
-        not_switched_on = _switch_on(connection, found, metrics)
+        switched_on, not_switched_on = _switch_on(connection, found, metrics)
+        sets_later = self._variables.get("innodb_version", "").startswith("5.")
+        self.unset = switched_on & SET_LATER if sets_later else set()
         self.counters: dict[str, Counter] = {}
         for figure in FIGURES:
             counter = found[figure.column]
@@ -69,9 +72,10 @@ class Places:
 
 def _switch_on(
     connection: pymysql.Connection[Any], found: Mapping[str, Counter | None], metrics: Mapping[str, bool]
-) -> dict[str, str]:
-    """Switch on the metrics that figures are read from. Returns those that stay off, with the reason."""
+) -> tuple[set[str], dict[str, str]]:
+    """Switch on the metrics that figures are read from. Returns those that were off, and those that stay so and why."""
     needed = [counter.name for counter in found.values() if counter is not None and counter.kind == "metric"]
+    switched_on: set[str] = set()
     refused: dict[str, str] = {}
     for name in needed:
         for one in (OWNERS.get(name), name):
@@ -79,12 +83,13 @@ def _switch_on(
                 continue
             try:
                 rows(connection, f"SET GLOBAL innodb_monitor_enable = '{one}'")
+                switched_on.add(one)
             except pymysql.err.MySQLError as error:
                 if not connection.open:
                     raise
                 why = "access denied: " if denied(error) else ""
                 refused[name] = f"{why}metric {name} is off, and innodb_monitor_enable: {said(error)}"
-    return refused
+    return switched_on, refused
 
 
 def history_list(connection: pymysql.Connection[Any]) -> tuple[int | None, str | None]:

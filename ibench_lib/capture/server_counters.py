@@ -105,6 +105,8 @@ class ServerCounters(Collector):
                 value, whole = float(text), False
             else:
                 continue
+            if source == "metric" and self._is_unset(name, value):
+                continue
             self._values[source, name if source == "metric" else name.lower()] = value
             self.emit(
                 "server_counters",
@@ -126,10 +128,20 @@ class ServerCounters(Collector):
         for factor in counter.factors:
             value = self._values.get((counter.kind, factor if counter.kind == "metric" else factor.lower()))
             if not isinstance(value, int):
-                self.null_reasons.setdefault(f"server_samples.{column}", f"{counter} was not among the answers")
+                why = "was not among the answers"
+                if factor in self._places.unset:
+                    why = "was switched on for this run, and this server sets it only when it next writes redo"
+                self.null_reasons.setdefault(f"server_samples.{column}", f"{counter} {why}")
                 return None
             product *= value
         return product
+
+    def _is_unset(self, name: str, value: int | float) -> bool:
+        """Whether a metric that was switched on here says 0 because the server has not set it since."""
+        assert self._places is not None
+        if name in self._places.unset and value:
+            self._places.unset.discard(name)
+        return name in self._places.unset
 
     def _gap(self, first: int, end: int, why: str) -> None:
         """A row of NULLs for each tick from `first` to before `end`: a silence is to be seen."""

@@ -11,7 +11,7 @@ import pytest
 from ibench_lib.capture.connection import connect, name_and_value, raw_rows, rows
 from ibench_lib.capture.server_counters import ServerCounters, history_list_length
 from ibench_lib.capture.session import Capture
-from ibench_lib.figures import FIGURES
+from ibench_lib.figures import FIGURES, Counter
 from tests.capture.scenes import NOBODY, Booted, Sink, clock, scene, until, until_sampled
 
 
@@ -95,6 +95,38 @@ def test_counters_are_what_the_server_says_and_only_changes_are_kept(booted: Boo
     assert sample["questions"] == ours["Questions"]
     assert sample["pages"] * 16384 == 32 << 20 or sample["pages"] > 1900
     collector.close()
+
+
+def test_a_metric_that_is_not_set_yet_is_null_until_it_says_something(
+    booted: Booted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink = Sink()
+    collector = ServerCounters(scene(tmp_path, booted.address.arguments(), booted.pid), sink)
+    sampled(collector, 1)
+    assert collector._places is not None and not collector._places.unset, "no server of today sets one later"
+    age = Counter("metric", "log_lsn_checkpoint_age", False)
+    collector._places.counters["checkpoint_age_bytes"] = age
+    collector._places.unset = {age.name}
+    said = [0, 0, 4096, 0]
+    ask = collector._ask
+
+    def told(*arguments: Any) -> Any:
+        value = str(said.pop(0)).encode()
+        row = bytes([len(age.name)]) + age.name.encode() + bytes([len(value)]) + value
+        for source, answer in ask(*arguments):
+            ours = [one for one in answer if age.name.encode() not in one]
+            yield source, [*ours, row] if source == "metric" else answer
+
+    monkeypatch.setattr(collector, "_ask", told)
+    sampled(collector, 2, 3, 4, 5)
+    collector.close()
+    assert [row["checkpoint_age_bytes"] for row in sink["server_samples"][1:]] == [None, None, 4096, 0]
+    kept = [
+        (row["tick"], row["value"]) for row in sink["server_counters"] if row["name"] == age.name and row["tick"] > 1
+    ]
+    assert kept == [(4, 4096), (5, 0)]
+    reason = collector.null_reasons["server_samples.checkpoint_age_bytes"]
+    assert reason.endswith("was switched on for this run, and this server sets it only when it next writes redo")
 
 
 def test_a_restarted_server_is_another_incarnation_and_loses_nothing(booted: Booted, tmp_path: Path) -> None:
