@@ -16,6 +16,7 @@ from ibench_lib.errors import IbenchError
 from ibench_lib.experiment import Cell
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace, check_name
+from ibench_lib.privacy import mask_of_machine
 from ibench_lib.step import WorkerState
 from ibench_lib.sweep_plan import Planned
 from ibench_lib.workloads.insert_benchmark import Step
@@ -28,6 +29,7 @@ class EventLog:
 
     def __init__(self, workspace: Workspace, experiment: str) -> None:
         self._path = event_log(workspace, experiment)
+        self._mask = mask_of_machine(workspace)
         self._told_s = 0.0
 
     def experiment_begins(self, name: str, planned: list[Planned]) -> None:
@@ -44,13 +46,13 @@ class EventLog:
         self._write("cell_ends", **_names(cell, worker), status=manifest.status, run_id=manifest.run_id)
 
     def cell_failed(self, cell: Cell, error: IbenchError, worker: str | None = None) -> None:
-        self._write("cell_failed", **_names(cell, worker), error=error.what)
+        self._write("cell_failed", **_names(cell, worker), error=self._mask.text(error.what))
 
     def cell_lost(self, cell: Cell, worker: str) -> None:
         self._write("cell_lost", **_names(cell, worker))
 
     def worker_refused(self, worker: str, reason: str) -> None:
-        self._write("worker_refused", worker=worker, reason=reason)
+        self._write("worker_refused", worker=worker, reason=self._mask.text(reason))
 
     def cell_not_tried(self, number: int, of: int, cell: Cell, why: str) -> None:
         self._write("cell_not_tried", number=number, of=of, **_names(cell), why=why)

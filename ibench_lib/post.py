@@ -7,10 +7,12 @@ replaces an older one only when all of it is there.
 from __future__ import annotations
 
 import ast
+import html
 import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,9 +29,13 @@ from ibench_lib import page, strict_yaml
 from ibench_lib.errors import ParameterError, PostFailed
 from ibench_lib.lake.manifest import write_atomically
 from ibench_lib.paths import NAME_RULE, Workspace, check_name
+from ibench_lib.privacy import Mask, mask_of_machine
 
 MOST_BYTES = 10 * 1000 * 1000
 """A page above this size is refused: phones give up on it."""
+
+# Not those of charts: their numbers are base64, in which anything may look like a path.
+_TEXTS: dict[str, Callable[[str], str]] = {"text/plain": str, "text/html": html.escape}
 
 Name = Annotated[str, Field(pattern=f"^{NAME_RULE}$")]
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
@@ -77,11 +83,11 @@ def build_post(params_file: Path, workspace: Workspace) -> Path:
         try:
             with tempfile.TemporaryDirectory(prefix="ibench-") as private:
                 _execute(source, executed, spec.parameters, workspace, Path(private))
-            _forget_paths(executed)
+            _forget_paths(executed, mask_of_machine(workspace))
             text = page.PageText(spec.title, spec.author, day, spec.tldr, spec.notes)
-            html = page.render(_read(executed), text)
-            if len(html.encode()) > MOST_BYTES:
-                size = len(html.encode()) / 1e6
+            content = page.render(_read(executed), text).encode()
+            if len(content) > MOST_BYTES:
+                size = len(content) / 1e6
                 raise PostFailed(
                     f"post {slug}: the page would have {size:.1f} MB, over {MOST_BYTES / 1e6:.0f}",
                     hint=f"lower `points` or name fewer `steps` in {params_file}",
@@ -93,7 +99,7 @@ def build_post(params_file: Path, workspace: Workspace) -> Path:
         directory = workspace.post_dir(slug)
         directory.mkdir(exist_ok=True)
         os.replace(executed, directory / "post.ipynb")
-        write_atomically(directory / "index.html", html.encode())
+        write_atomically(directory / "index.html", content)
         failed.unlink(missing_ok=True)
         return directory / "index.html"
     finally:
@@ -234,13 +240,21 @@ def _execute(source: Path, target: Path, parameters: dict[str, Any], workspace: 
     )
 
 
-def _forget_paths(executed: Path) -> None:
-    """Leave no path of this machine in the notebook that is published beside the page."""
+def _forget_paths(executed: Path, mask: Mask) -> None:
+    """Leave no path of this machine in what is published: the notebook, and the page that is made of it.
+
+    Runs have none. What could name one is what was said while this notebook ran: of a file that cannot be read, say.
+    """
     notebook = _read(executed)
     record = notebook.metadata.get("papermill", {})
     for key in ("input_path", "output_path"):
         if key in record:
             record[key] = Path(record[key]).name
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
+        if "text" in output:
+            output["text"] = mask.paths(output["text"])
+        for kind in _TEXTS.keys() & output.get("data", {}).keys():
+            output["data"][kind] = mask.paths(output["data"][kind], _TEXTS[kind])
     nbformat.write(notebook, executed)  # type: ignore[no-untyped-call]
 
 

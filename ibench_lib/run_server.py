@@ -16,6 +16,7 @@ from ibench_lib.cnf_check import check, not_in_force
 from ibench_lib.errors import ExperimentError, HostUnfit, RunFailed
 from ibench_lib.lake.manifest import ServerRecord
 from ibench_lib.paths import Workspace, nearest_existing
+from ibench_lib.privacy import SERVER, USER, Mask, mask_of_run
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavour import flavour_of
 from ibench_lib.servers.plugins import MYROCKS, require_plugin
@@ -115,6 +116,14 @@ def open_server(
         templates=workspace.datadirs,
         start_timeout_s=_START_S + _REDO_S_PER_GIB * redo_bytes(config) / (1 << 30),
     )
+
+
+def mask_for(build: Build | Remote, workspace: Workspace, run_id: str, experiment_folder: Path) -> Mask:
+    """What the files of a run must not say of this machine, nor of a remote server."""
+    if isinstance(build, Remote):
+        names = {build.access.host: SERVER, build.access.user: USER}
+        return mask_of_run(workspace, run_id, None, experiment_folder, names)
+    return mask_of_run(workspace, run_id, build.basedir, experiment_folder, {})
 
 
 def ask(server: Server, address: dict[str, Any]) -> ServerRecord:

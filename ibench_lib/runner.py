@@ -83,7 +83,7 @@ def run_cell(
             hint="mend it, or leave `strict` out: then it is a warning of the run",
             detail="\n".join(findings),
         )
-    writer = RunWriter(workspace.run_dir(run_id))
+    writer = RunWriter(workspace.run_dir(run_id), mask=run_server.mask_for(build, workspace, run_id, experiment.folder))
     my_cnf = writer.run_dir / "my.cnf"
     my_cnf.write_text(config.render(), encoding="utf-8")
     manifest = describe_run(

@@ -48,7 +48,8 @@ class Column:
     """One column: Arrow type, unit ('' for counts and names), one sentence, and whether it may be NULL.
 
     `since` is the minor version that brought it; runs of an older one have NULL there. A sealed file keeps multiples of
-    `resolution`, where there is one.
+    `resolution`, where there is one. In `free_text`, which comes from a server or a host as it is, paths and names of
+    the machine are masked.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Column:
     nullable: bool = False
     since: int = 0
     resolution: float | None = None
+    free_text: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,11 @@ class Table:
     def required(self) -> tuple[str, ...]:
         """Columns that may not be NULL."""
         return tuple(column.name for column in self.columns if not column.nullable)
+
+    @cached_property
+    def free_text(self) -> tuple[str, ...]:
+        """Columns of text that may name the machine."""
+        return tuple(column.name for column in self.columns if column.free_text)
 
 
 _RUN_ID = Column("run_id", pa.string(), "", "the run this row belongs to")
@@ -397,7 +404,7 @@ INNODB_STATUS = Table(
     "innodb_status",
     "SHOW ENGINE INNODB STATUS, every 30 seconds.",
     ("run_id", "tick"),
-    (_RUN_ID, _TICK, _T_S, Column("text", pa.string(), "", "as the server gave it")),
+    (_RUN_ID, _TICK, _T_S, Column("text", pa.string(), "", "as the server gave it", free_text=True)),
     collected=True,
     since=1,
 )
@@ -411,11 +418,11 @@ PROCESSLIST = Table(
         _TICK,
         _T_S,
         Column("id", pa.int64(), "", "connection id"),
-        Column("user", pa.string(), "", "user name, or what the server calls its own thread", True),
+        Column("user", pa.string(), "", "user name, or what the server calls its own thread", True, free_text=True),
         Column("command", pa.string(), "", "Query, Sleep, Execute ...", True),
         Column("seconds", pa.float64(), "s", "time in its state", True),
-        Column("state", pa.string(), "", "what it does", True),
-        Column("info", pa.string(), "", "the statement, its first 1000 characters", True),
+        Column("state", pa.string(), "", "what it does", True, free_text=True),
+        Column("info", pa.string(), "", "the statement, its first 1000 characters", True, free_text=True),
     ),
     collected=True,
     since=1,
@@ -449,7 +456,13 @@ PROFILE_STACKS = Table(
         _T_S,
         Column("seconds", pa.float64(), "s", "how long perf sampled"),
         Column("event", pa.string(), "", "cycles, or cpu-clock where the machine has no counter for them"),
-        Column("stack", pa.string(), "", "thread name and functions from the outermost in, joined by ';'"),
+        Column(
+            "stack",
+            pa.string(),
+            "",
+            "thread name and functions from the outermost in, joined by ';'",
+            free_text=True,
+        ),
         Column("samples", pa.int64(), "", "samples with this stack"),
     ),
     collected=True,

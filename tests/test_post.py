@@ -20,9 +20,10 @@ from ruamel.yaml import YAML
 
 from ibench_lib.errors import ParameterError, PostFailed
 from ibench_lib.lake import reader
-from ibench_lib.page import prose
+from ibench_lib.page import PLOTLY_MIME, prose
 from ibench_lib.paths import Workspace
-from ibench_lib.post import build_post, notebook_parameters
+from ibench_lib.post import _forget_paths, build_post, notebook_parameters
+from ibench_lib.privacy import mask_of_machine
 from tests.synthetic import Run, begin_run, end_run, manifest_of, three_configurations, write_runs
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -433,6 +434,27 @@ def test_a_post_needs_no_home_and_no_registered_kernel(place: Workspace, tmp_pat
     )
     assert (place.post_dir("demo") / "index.html").stat().st_size > 1e6
     assert sorted(home.rglob("*")) == before
+
+
+def test_what_a_notebook_says_names_no_path_and_a_chart_s_numbers_are_left_alone(place: Workspace) -> None:
+    private, bdata = f"{place.runs}/x is cut", "AAAA/tmp/AAA="
+    cell = nbformat.v4.new_code_cell(
+        outputs=[
+            nbformat.v4.new_output("stream", name="stderr", text=private),
+            nbformat.v4.new_output("display_data", {"text/html": f"<td>{private}</td><td>/tmp/y</td>"}),
+            nbformat.v4.new_output("display_data", {PLOTLY_MIME: {"data": [{"y": {"bdata": bdata}}]}}),
+        ]
+    )
+    notebook = nbformat.v4.new_notebook(cells=[cell], metadata={"papermill": {"input_path": f"{place.root}/n.ipynb"}})
+    path = place.root / "executed.ipynb"
+    nbformat.write(notebook, path)
+    _forget_paths(path, mask_of_machine(place))
+    seen = nbformat.read(path, as_version=4)
+    said, table, chart = seen.cells[0].outputs
+    assert said.text == "<workspace>/data/runs/x is cut"
+    assert table.data["text/html"] == "<td>&lt;workspace&gt;/data/runs/x is cut</td><td>&lt;tmp&gt;/y</td>"
+    assert chart.data[PLOTLY_MIME]["data"][0]["y"]["bdata"] == bdata
+    assert seen.metadata.papermill.input_path == "n.ipynb"
 
 
 def test_every_stored_notebook_runs(place: Workspace) -> None:

@@ -17,7 +17,19 @@ from tools import conda, notebooks, write_docs
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = "ibench_lib"
 
-LEAVES = {"errors", "locks", "paths", "figures", "schema", "metrics", "tether", "commands", "debian", "strict_yaml"}
+LEAVES = {
+    "errors",
+    "locks",
+    "paths",
+    "figures",
+    "schema",
+    "metrics",
+    "privacy",
+    "tether",
+    "commands",
+    "debian",
+    "strict_yaml",
+}
 CAPTURE_SIDE = {"servers", "client", "workloads", "capture"}
 ANALYSIS_SIDE = {"tables", "charts", "post", "site"}
 MAY_IMPORT = {

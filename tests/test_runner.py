@@ -98,6 +98,12 @@ def nothing_left(workspace: Workspace) -> bool:
     return list(workspace.sandboxes.iterdir()) == [] and left == []
 
 
+def tells_nothing(workspace: Workspace) -> bool:
+    """No file of a run names the workspace that it was made in."""
+    private = str(workspace.root).encode()
+    return not [path for path in workspace.runs.rglob("*") if path.is_file() and private in path.read_bytes()]
+
+
 @pytest.mark.timing
 def test_four_steps_add_up(build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     watcher = Watcher()
@@ -182,6 +188,7 @@ def test_f1_the_server_killed_in_second_12_keeps_every_finished_second_and_the_g
     named = {row["problem"]: row["amount"] for row in gaps}
     assert "step failed" in named
     assert named["operations with unknown outcome"] == unknown
+    assert tells_nothing(workspace)
     assert nothing_left(workspace)
 
 
@@ -213,6 +220,7 @@ def test_f6_a_full_data_disk_is_called_that_and_the_servers_log_is_quoted(
     assert verify(run_dir) == []
     assert {row["step"] for row in rows(run_dir, "ops")} == {"l.i0", "l.x", "l.i1"}
     (workspace.sandboxes / ".filler").unlink()
+    assert tells_nothing(workspace)
     assert nothing_left(workspace)
 
 
@@ -245,6 +253,7 @@ def test_f7_a_full_disk_of_the_lake_stops_the_load_and_what_is_sealed_stays_vali
     assert recover(run_dir).status == "failed"
     assert verify(run_dir) == []
     assert {row["step"] for row in rows(run_dir, "ops")} == {"l.i0", "l.x", "l.i1"}
+    assert tells_nothing(workspace)
     assert nothing_left(workspace)
 
 
@@ -319,6 +328,7 @@ def test_ctrl_c_stops_everything_and_keeps_what_was_captured(
     assert {0, 1} <= {row["second"] for row in ops}
     unknown = [row["unknown"] for row in rows(run_dir, "workers") if row["step"] == "l.i1"]
     assert unknown == [0, 0, 0, 0], "operations in flight were answered and counted"
+    assert tells_nothing(workspace)
     assert nothing_left(workspace)
     assert signal.getsignal(signal.SIGINT) is handler, "as it was before"
 
@@ -402,6 +412,7 @@ def test_f2_a_runner_killed_by_9_loses_a_second_and_the_experiment_goes_on(
     runs = reader.sql(reader.lake(workspace), "SELECT status, error FROM runs ORDER BY run_id").to_dicts()
     assert [row["status"] for row in runs] == ["failed", "complete"]
     assert "sealed from its journal" in runs[0]["error"]
+    assert tells_nothing(workspace)
     assert all(verify(path) == [] for path in workspace.runs.iterdir())
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ibench_lib.capture import host_facts
-from ibench_lib.errors import CellsFailed, Interrupted, UsageError, WorkerFailed
+from ibench_lib.errors import CellsFailed, IbenchError, Interrupted, UsageError, WorkerFailed
 from ibench_lib.events import EventLog, event_log
 from ibench_lib.experiment import LoadedExperiment, load_experiment
 from ibench_lib.lake.manifest import read_manifest
@@ -250,6 +250,13 @@ def test_the_first_ctrl_c_lets_the_cell_end_and_the_second_does_not(workspace: W
         run_experiment(load(workspace), workspace, Told(), run=run_with(2))
     assert len(made) == 1
     assert [attempt.state for attempt in Ledger(workspace).attempts()] == ["complete", "interrupted"]
+
+
+def test_events_name_no_path_of_this_machine(workspace: Workspace) -> None:
+    cell = load(workspace).cells()[0]
+    EventLog(workspace, "many").cell_failed(cell, IbenchError(f"no room in {workspace.sandboxes}"))
+    (line,) = event_log(workspace, "many").read_text().splitlines()
+    assert json.loads(line)["error"] == "no room in <workspace>/data/sandboxes"
 
 
 def test_two_at_once_are_refused(workspace: Workspace) -> None:

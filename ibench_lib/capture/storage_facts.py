@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ from ibench_lib.capture.block_device import device_below
 
 _BLOCK = Path("/sys/block")
 _KIB = 1024
+_PERSONAL = re.compile(r"\b(?:((?:mount|client)?addr|username|domain|unc)|(\w+)(?==/))=[^,]*")
 _SECTOR = 512
 
 
@@ -95,4 +97,9 @@ def _filesystem(directory: Path) -> dict[str, str] | None:
     if not above:
         return None
     mount = max(above, key=lambda part: len(part.mountpoint))
-    return {"type": mount.fstype, "options": mount.opts}
+    return {"type": mount.fstype, "options": impersonal(mount.opts)}
+
+
+def impersonal(options: str) -> str:
+    """Mount options without what only this host has: folders of an overlay, addresses and accounts of a network."""
+    return _PERSONAL.sub(lambda match: f"{match[1]}=<name>" if match[1] else f"{match[2]}=<path>", options)

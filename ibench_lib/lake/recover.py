@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 from ibench_lib.errors import LakeError
 from ibench_lib.lake import lock, sealing
 from ibench_lib.lake.journal import FOLDER, Journal, read_journal
-from ibench_lib.lake.manifest import FILE_NAME, Manifest, read_manifest, write_manifest
+from ibench_lib.lake.manifest import FILE_NAME, Manifest, read_manifest
 from ibench_lib.lake.open_steps import close_open_steps
+from ibench_lib.lake.private import kept_mask, mask_texts, write_masked
 from ibench_lib.lake.writer import remove_superseded
 from ibench_lib.paths import check_run_id
 
@@ -61,6 +62,10 @@ def recover(run_dir: Path) -> Manifest:
     with held:
         manifest = read_manifest(run_dir)
         journal = read_journal(run_dir / FOLDER, after=manifest.sealed_generation)
+        try:
+            mask_texts(run_dir, kept_mask(run_dir))
+        except OSError as error:
+            raise _not_recovered(run_dir, error) from error
         if manifest.status == "running" or journal.batches:
             _seal(run_dir, manifest, journal)
         remove_superseded(run_dir)
@@ -91,9 +96,13 @@ def _seal(run_dir: Path, manifest: Manifest, journal: Journal) -> None:
     try:
         manifest.files = sealing.write_whole(run_dir, manifest.files, tables)
         manifest.sealed_generation = max(manifest.sealed_generation, journal.generation)
-        write_manifest(run_dir, manifest)
+        write_masked(run_dir, manifest, kept_mask(run_dir))
     except OSError as error:
-        raise LakeError(f"run {run_dir.name}: it could not be recovered: {error}") from error
+        raise _not_recovered(run_dir, error) from error
+
+
+def _not_recovered(run_dir: Path, error: OSError) -> LakeError:
+    return LakeError(f"run {run_dir.name}: it could not be recovered: {error}")
 
 
 def _step_under_way(run_dir: Path, manifest: Manifest, tables: Mapping[str, pa.Table]) -> str | None:

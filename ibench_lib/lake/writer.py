@@ -19,7 +19,9 @@ import pyarrow as pa
 from ibench_lib.errors import CaptureFailed, LakeError
 from ibench_lib.lake import lock, sealing
 from ibench_lib.lake.journal import FOLDER, JournalWriter, read_journal, remove_generations
-from ibench_lib.lake.manifest import FileRecord, Manifest, sync_directory, write_manifest
+from ibench_lib.lake.manifest import FileRecord, Manifest, sync_directory
+from ibench_lib.lake.private import keep_mask, mask_texts, write_masked
+from ibench_lib.privacy import NOTHING, Mask
 from ibench_lib.schema import TABLES, Table
 
 FLUSH_EVERY_S = 1.0
@@ -30,11 +32,13 @@ _RESERVE_BYTES = 1 << 20
 class RunWriter:
     """The one writer of one run directory. Creating it creates the directory and refuses one that exists.
 
-    `problems` are sentences on rows of collectors that did not fit their table and were left out.
+    `mask` is put on all that is written; my.cnf and server.log, which others write or read, get it when the run is
+    sealed. `problems` are sentences on rows of collectors that did not fit their table and were left out.
     """
 
-    def __init__(self, run_dir: Path, *, flush_every_s: float = FLUSH_EVERY_S) -> None:
+    def __init__(self, run_dir: Path, *, mask: Mask = NOTHING, flush_every_s: float = FLUSH_EVERY_S) -> None:
         self.run_dir = run_dir
+        self._mask = mask
         self._journal_dir = run_dir / FOLDER
         self.problems: list[str] = []
         self._pending: dict[str, list[dict[str, Any]]] = {}
@@ -49,6 +53,8 @@ class RunWriter:
             raise LakeError(f"run {run_dir.name} exists already", hint="a run is never overwritten") from None
         self._journal_dir.mkdir()
         self._lock = lock.hold(run_dir)
+        if mask:
+            keep_mask(run_dir, mask)
         # Room for a last manifest on a disk that has filled up.
         (self._journal_dir / _RESERVE).write_bytes(bytes(_RESERVE_BYTES))
         sync_directory(run_dir.parent)
@@ -72,6 +78,9 @@ class RunWriter:
         if not row.keys() <= set(declared.arrow_schema.names):
             unknown = sorted(row.keys() - set(declared.arrow_schema.names))
             raise LakeError(f"run {self.run_dir.name}: table {table} has no column {unknown[0]}")
+        for name in declared.free_text:
+            if isinstance(row.get(name), str):
+                row[name] = self._mask.text(row[name])
         with self._pending_lock:
             self._pending.setdefault(table, []).append(row)
 
@@ -91,7 +100,7 @@ class RunWriter:
     def write_manifest(self, manifest: Manifest) -> None:
         """Write the manifest of a run that goes on. It vouches for the steps sealed so far."""
         manifest.files, manifest.sealed_generation = dict(self._files), self._sealed
-        write_manifest(self.run_dir, manifest)
+        write_masked(self.run_dir, manifest, self._mask)
 
     def seal_step(self, manifest: Manifest) -> None:
         """Make Parquet of what has come in since the last seal; the manifest vouches for it when this returns.
@@ -124,9 +133,10 @@ class RunWriter:
         generation = self._next_generation()
         manifest.warnings += self.problems
         try:
+            mask_texts(self.run_dir, self._mask)
             manifest.files = sealing.write_whole(self.run_dir, self._files, self._unsealed())
             manifest.sealed_generation = generation
-            write_manifest(self.run_dir, manifest)
+            write_masked(self.run_dir, manifest, self._mask)
         except OSError as error:
             self._failure = error
             (self._journal_dir / _RESERVE).unlink(missing_ok=True)

@@ -16,7 +16,7 @@ from ibench_lib.capture.host_facts import (
     workbench_commit,
 )
 from ibench_lib.capture.limit_facts import limit_facts
-from ibench_lib.capture.storage_facts import device_facts, members
+from ibench_lib.capture.storage_facts import device_facts, impersonal, members
 
 
 def files(folder: Path, content: dict[str, str]) -> Path:
@@ -211,3 +211,25 @@ def test_the_commit_of_the_checkout_and_whether_it_was_changed(tmp_path: Path) -
     assert workbench_commit(folder) == commit
     files(folder, {"host_facts.py": "x = 2"})
     assert workbench_commit(folder) == f"{commit} dirty"
+
+
+@pytest.mark.parametrize(
+    ("options", "seen"),
+    [
+        ("rw,noatime,data=ordered,stripe=64", "rw,noatime,data=ordered,stripe=64"),
+        (
+            "rw,lowerdir=/var/lib/docker/l/A:/var/lib/docker/l/B,upperdir=/v/u,workdir=/v/w,xino=off",
+            "rw,lowerdir=<path>,upperdir=<path>,workdir=<path>,xino=off",
+        ),
+        (
+            "rw,vers=4.2,rsize=1048576,clientaddr=10.0.0.3,local_lock=none,addr=10.0.0.9",
+            "rw,vers=4.2,rsize=1048576,clientaddr=<name>,local_lock=none,addr=<name>",
+        ),
+        (
+            "rw,username=bob,domain=EXAMPLE,compress=zstd:3,subvol=/@home",
+            "rw,username=<name>,domain=<name>,compress=zstd:3,subvol=<path>",
+        ),
+    ],
+)
+def test_mount_options_tell_what_they_do_and_not_where_or_for_whom(options: str, seen: str) -> None:
+    assert impersonal(options) == seen
