@@ -67,6 +67,11 @@ class Workspace:
         return self.data / "runs"
 
     @property
+    def sample(self) -> Path:
+        """Runs that came with the project, to look at before there are any of one's own; nothing writes here."""
+        return self.data / "sample"
+
+    @property
     def ledger(self) -> Path:
         """What was tried of every experiment (SQLite)."""
         return self.data / "ledger.sqlite"

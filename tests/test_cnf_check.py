@@ -137,6 +137,6 @@ def test_deltas_that_a_newer_mariadb_cannot_have_name_exactly_what_is_gone(
         check(build, resolve(["cy10a", delta], build.flavour, build.release, 0.002))
 
 
-@pytest.mark.parametrize("delta", ["a2", "a7", "a12", "a13", "a17", "a19", "a20", "a21", "p1", "lag"])
+@pytest.mark.parametrize("delta", ["a2", "a7", "a12", "a13", "a17", "a19", "a20", "a21", "p1", "p2", "lag"])
 def test_the_other_deltas_are_taken_by_this_machines_server(build: Build, delta: str) -> None:
     assert check(build, resolve(["cy10a", delta], build.flavour, build.release, 0.002)) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,14 +56,20 @@ class Found:
         self.problems.append({"run_id": run_id, "file": file, "problem": what})
 
 
-def find_runs(runs: Path, cache: Path | None) -> Found:
-    """Read all manifests below a folder, and check the files that they vouch for.
+def find_runs(folders: Sequence[Path], cache: Path | None) -> Found:
+    """Read all manifests below some folders, and check the files that they vouch for.
 
-    `cache` is where it is kept what has been compared with its checksum; None compares everything.
+    `cache` is where it is kept what has been compared with its checksum; None compares everything. Of a run that is in
+    two folders the first counts.
     """
     found = Found()
     verified = Verified(cache)
-    for run_dir in run_dirs(runs, found):
+    known: set[str] = set()
+    for run_dir in [run_dir for folder in folders for run_dir in run_dirs(folder, found)]:
+        if run_dir.name in known:
+            found.problem(run_dir.name, None, f"it is also in {run_dir.parent.name}/, and counted once")
+            continue
+        known.add(run_dir.name)
         try:
             manifest = checked_manifest(run_dir)
             # A journal beside whole files is only waiting to be removed.

@@ -33,7 +33,8 @@ _USED = re.compile(r"\$([a-z_]+)")
 def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
     """Open a lake: a workspace's, or the runs at an address that fsspec knows, such as s3://bucket/lake.
 
-    Without either it is the address in the environment variable IBENCH_LAKE, else the workspace in use.
+    A workspace's lake has its own runs and those that came with it as a sample. Without `place` it is the address in
+    the environment variable IBENCH_LAKE, else the workspace in use.
 
     Returns
     -------
@@ -46,7 +47,7 @@ def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
     # Reading a lake must not depend on a network, nor reach for one.
     connection.execute("SET autoinstall_known_extensions = false")
     if isinstance(place, Workspace):
-        found = find_runs(place.runs, place.data)
+        found = find_runs([place.runs, place.sample], place.data)
     else:
         store = open_store(place)
         found = find_stored_runs(store)

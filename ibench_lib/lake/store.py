@@ -179,7 +179,7 @@ def take_in(
 def find_stored_runs(store: Store) -> Found:
     """All runs of a store. In an object store, files are compared by size only: `pull` compares checksums."""
     if store.is_local:
-        return find_runs(Path(store.root), None)
+        return find_runs([Path(store.root)], None)
     found = Found()
     for run_id in store.run_ids():
         try:

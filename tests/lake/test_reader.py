@@ -521,3 +521,19 @@ def test_highlights_compare_complete_steps_only(workspace: Workspace) -> None:
     frame = answer(reader.lake(workspace), "highlights")
     (qps,) = frame.filter(pl.col("step") == "qr100", pl.col("metric") == "qps").to_dicts()
     assert (qps["dbms_count"], qps["highest_dbms"], qps["highest"], qps["lowest"]) == (2, "system.cy10a", 1000.0, 500.0)
+
+
+def test_runs_that_came_with_the_workspace_are_in_its_lake_and_none_counts_twice(workspace: Workspace) -> None:
+    shipped, own = Run(), Run("cy10ap1", minute=1)
+    write_runs(workspace, shipped)
+    shutil.move(workspace.runs, workspace.sample)
+    write_runs(workspace, own)
+    lake = reader.lake(workspace)
+    assert set(answer(lake, "step_throughput")["run_id"]) == {shipped.run_id, own.run_id}
+    assert rows(lake, "FROM problems") == []
+    shutil.copytree(workspace.sample / shipped.run_id, workspace.run_dir(shipped.run_id))
+    lake = reader.lake(workspace)
+    assert len(rows(lake, "FROM runs")) == 2
+    assert [(row["run_id"], row["problem"]) for row in rows(lake, "FROM problems")] == [
+        (shipped.run_id, "it is also in sample/, and counted once")
+    ]
