@@ -60,7 +60,12 @@ def _others() -> list[str]:
     """Other servers, and other processes that take a good part of a core."""
     ours = {os.getpid(), *(child.pid for child in psutil.Process().children(recursive=True))}
     ours |= {parent.pid for parent in psutil.Process().parents()}
-    processes = [process for process in psutil.process_iter(["name"]) if process.pid not in ours]
+    # One that has ended and waits for its parent takes nothing.
+    processes = [
+        process
+        for process in psutil.process_iter(["name", "status"])
+        if process.pid not in ours and process.info["status"] != psutil.STATUS_ZOMBIE
+    ]
     for process in processes:
         _percent(process)
     time.sleep(_LOOK_S)

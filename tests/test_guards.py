@@ -1,11 +1,13 @@
 """What speaks against measuring here now is seen and said; it stops a run only where the experiment is strict."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from ibench_lib import guards
@@ -30,6 +32,31 @@ def test_a_busy_process_that_is_not_ours_is_named(workspace: Workspace) -> None:
         assert any(f"({pid}) takes" in warning for warning in found), found
     finally:
         os.kill(pid, 9)
+
+
+def test_another_server_is_named_while_it_runs_and_not_once_it_has_ended(workspace: Workspace, tmp_path: Path) -> None:
+    server = tmp_path / "mariadbd"
+    shutil.copy("/bin/sleep", server)
+    # Its parent does not wait for it, so that what has ended is still listed; and is no child of this process.
+    keeper = (
+        f"import subprocess, time; print(subprocess.Popen([{str(server)!r}, '60']).pid, flush=True); time.sleep(60)"
+    )
+    leave = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {keeper!r}])"
+    left = subprocess.Popen([sys.executable, "-c", leave], stdout=subprocess.PIPE, text=True)
+    assert left.stdout is not None
+    pid = int(left.stdout.readline())
+    parent = psutil.Process(pid).parent()
+    assert parent is not None and left.wait() == 0
+    try:
+        said = f"another database server is here: mariadbd ({pid})"
+        assert said in guards.examine(workspace, 0)
+        os.kill(pid, 9)
+        while psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+            time.sleep(0.01)
+        assert said not in guards.examine(workspace, 0)
+    finally:
+        parent.kill()
+        left.stdout.close()
 
 
 def test_too_little_room_is_said_with_both_numbers(workspace: Workspace) -> None:
