@@ -14,6 +14,7 @@ from ibench_lib.theme import Mark
 
 RUN_FAILED = "†"
 CLIENT_BOUND = "‡"
+LOADED = "loaded from a snapshot"  # the step_status of a step that another run did for this one
 
 
 def value_text(rows: list[dict[str, Any]], column: str, spec: str) -> str:
@@ -23,8 +24,11 @@ def value_text(rows: list[dict[str, Any]], column: str, spec: str) -> str:
     if not values:
         return "-"
     text = format(median(values), spec)
-    if len(done) < len(rows):
-        text += f" ({len(rows) - len(done)} of {len(rows)} not complete)"
+    loaded = sum(row["step_status"] == LOADED for row in rows)
+    if loaded:
+        text += f" ({loaded} of {len(rows)} {LOADED})"
+    if len(done) + loaded < len(rows):
+        text += f" ({len(rows) - len(done) - loaded} of {len(rows)} not complete)"
     if any(row["run_status"] != "complete" for row in done):
         text += f" {RUN_FAILED}"
     if any(row.get("client_bound") for row in done):

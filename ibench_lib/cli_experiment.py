@@ -15,12 +15,12 @@ from ibench_lib.cli_output import out
 from ibench_lib.errors import UsageError
 from ibench_lib.events import event_log
 from ibench_lib.experiment import load_experiment
-from ibench_lib.forecast import Forecaster, total_s
+from ibench_lib.forecast import Forecaster, most_disk_bytes, total_s
 from ibench_lib.guards import examine
 from ibench_lib.ledger import is_running
 from ibench_lib.paths import workspace
 from ibench_lib.progress import duration_text
-from ibench_lib.sweep_plan import plan_experiment
+from ibench_lib.sweep_plan import Planned, plan_experiment
 
 app = typer.Typer(
     help="""Look at an experiment before it runs.
@@ -59,7 +59,7 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
             escape(str(entry.cell)),
             escape(entry.build.version),
             f"{forecast.rows:,}",
-            f"{forecast.disk_bytes / 1e9:.1f} GB",
+            f"{(forecast.disk_bytes + forecast.snapshot_bytes) / 1e9:.1f} GB",
             duration_text(forecast.seconds),
             forecast.source,
         )
@@ -67,12 +67,14 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
     for choice in loaded.spec.build_choices:
         if choice.stands_for:
             out.print(f"{escape(choice.name)} is {escape(choice.build)}, standing for {escape(choice.stands_for)}")
-    largest = max((forecast.disk_bytes for forecast in forecasts), default=0)
+    for line in _snapshots(planned):
+        out.print(escape(line), highlight=False, soft_wrap=True)
+    most = most_disk_bytes([(entry.cell, forecast) for entry, forecast in zip(planned, forecasts, strict=True)])
     out.print(
         f"{len(planned)} cells, about {duration_text(total_s(forecasts))} one after another; "
-        f"disk for the largest one: about {largest / 1e9:.1f} GB"
+        f"disk at most: about {most / 1e9:.1f} GB"
     )
-    for warning in examine(place, largest):
+    for warning in examine(place, most):
         out.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
 
 
@@ -89,6 +91,8 @@ def experiment_plan(experiment: File, only: Only = None, without: Except = None)
     table = Table("#", "cell", "", "note", box=None, header_style="bold")
     for entry in planned:
         note = entry.run_id or entry.note
+        if entry.run_id is None and entry.cell.sharing:
+            note = "; ".join(filter(None, (note, entry.cell.sharing.note(entry.cell.position))))
         table.add_row(str(entry.cell.position), escape(str(entry.cell)), words[entry.what], escape(note))
     out.print(table)
     left = [forecaster.cell(loaded, entry.cell, entry.build) for entry in planned if entry.run_id is None]
@@ -128,6 +132,18 @@ def status(
         step = next((event for event in reversed(events) if event["event"].startswith("step_")), None)
         if step is not None:
             out.print(f"    {_step_text(step)}")
+
+
+def _snapshots(planned: list[Planned]) -> list[str]:
+    """A line for each snapshot: whose rows it has, which cells use it, and why they use no other."""
+    lines = []
+    for cell in (entry.cell for entry in planned):
+        if cell.sharing and cell.position == cell.sharing.cells[0]:
+            sharing = cell.sharing
+            used = ", ".join(map(str, sharing.cells))
+            apart = f", {sharing.apart}" if sharing.apart else ""
+            lines.append(f"snapshot for cell{'' if len(sharing.cells) == 1 else 's'} {used}{apart}")
+    return lines
 
 
 def _since_last_begin(events: list[dict[str, Any]]) -> list[dict[str, Any]]:

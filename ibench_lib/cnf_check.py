@@ -107,20 +107,21 @@ def meaning(option: Option, known: KnownOptions | None) -> tuple[str, str | None
 
 def equal(first: str, second: str) -> bool:
     """Whether two values of an option mean the same."""
-    return _meant(first) == _meant(second)
+    return canonical(first) == canonical(second)
 
 
-def _meant(value: str) -> object:
+def canonical(value: str) -> str:
+    """One way of writing for all values that mean the same: 1073741824 for 1G, 1 for ON."""
     text = value.strip().lower()
     text = _SWITCHES.get(text, text)
     in_bytes = size(text)
     if in_bytes is not None:
-        return in_bytes
+        return str(in_bytes)
     try:
         number = float(text)
     except ValueError:
-        return frozenset(part.strip() for part in text.split(","))
-    return int(number) if number.is_integer() else number
+        return ",".join(sorted({part.strip() for part in text.split(",")}))
+    return str(int(number)) if number.is_integer() else repr(number)
 
 
 def _is_known(name: str, known: KnownOptions) -> bool:

@@ -15,7 +15,16 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from ibench_lib import strict_yaml
 from ibench_lib.capture.options import CaptureOptions
@@ -23,7 +32,8 @@ from ibench_lib.capture.session import collectors
 from ibench_lib.cnf import ServerConfig, complete, resolve
 from ibench_lib.errors import ConfigError, ExperimentError
 from ibench_lib.paths import NAME_RULE, check_name
-from ibench_lib.workloads.insert_benchmark import PRESET_SETUPS, Options, Setup
+from ibench_lib.snapshot_plan import Sharing
+from ibench_lib.workloads.insert_benchmark import PRESET_SETUPS, Options, Setup, step_names
 
 Name = Annotated[str, Field(pattern=f"^{NAME_RULE}$")]
 
@@ -103,7 +113,8 @@ class Experiment(BaseModel):
 
     `configs_folder` is a folder of the user's own fragments, relative to the experiment file. `capture` says what is
     captured beside what the clients measure. `order` is that of the cells: interleaved repeats (A B A B), grouped ones
-    (A A B B), or shuffled within each repeat. `strict` makes errors of what a run would only warn of.
+    (A A B B), or shuffled within each repeat. After the step `snapshot_after` every cell goes on with a copy of a data
+    directory, which cells with the same load settings share. `strict` makes errors of what a run would only warn of.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -118,6 +129,7 @@ class Experiment(BaseModel):
     scale: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 1.0
     repeats: Annotated[int, Field(ge=1, le=1000)] = 1
     order: _Order = "interleaved"
+    snapshot_after: Name | None = None
     time_limits: TimeLimits = Field(default_factory=TimeLimits)
     strict: bool = False
 
@@ -149,6 +161,21 @@ class Experiment(BaseModel):
                 raise ValueError(f"off: unknown collector {name!r}{strict_yaml.suggestion(name, known)}")
         return capture
 
+    @field_validator("snapshot_after")
+    @classmethod
+    def _can_be_followed(cls, step: str | None, info: ValidationInfo) -> str | None:
+        workload: Options | None = info.data.get("workload")
+        if step is None or workload is None:
+            return step
+        names = step_names(workload)
+        if step not in names:
+            raise ValueError(f"unknown step {step!r}{strict_yaml.suggestion(step, names)}")
+        if step == names[-1]:
+            raise ValueError(f"{step!r} is the last step: nothing would come after the snapshot")
+        if workload.engine != "innodb":
+            raise ValueError(f"needs engine innodb: what of {workload.engine}'s options is on disk is not known here")
+        return step
+
     @model_validator(mode="after")
     def _names_once(self) -> Experiment:
         setups = [setup if isinstance(setup, str) else setup.name for setup in self.setups]
@@ -174,6 +201,7 @@ class Cell:
     """One run to be made. `build` is what results call the build with the label `build_label`.
 
     `position` is its place in the experiment's order, from 1; `rank` is the place of its dbms in the file, from 1.
+    `sharing` is where its rows come from, as planned, where the experiment has `snapshot_after`.
     """
 
     build: str
@@ -183,6 +211,12 @@ class Cell:
     build_label: str
     position: int = 0
     rank: int = 0
+    sharing: Sharing | None = None
+
+    @property
+    def from_snapshot(self) -> bool:
+        """Whether it is planned to begin with a snapshot that another cell has loaded."""
+        return self.sharing is not None and self.sharing.from_snapshot(self.position)
 
     @property
     def dbms(self) -> str:
@@ -243,6 +277,8 @@ class LoadedExperiment:
             "scale": self.spec.scale,
             "repeat": cell.repeat,
         }
+        if self.spec.snapshot_after is not None:
+            decisive["snapshot_after"] = self.spec.snapshot_after
         return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
 
     def server_config(self, cell: Cell, flavour: str, release: tuple[int, int, int]) -> ServerConfig:

@@ -6,7 +6,7 @@ cells on this host had such rates in steps of the same kind; nothing is known, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
@@ -18,6 +18,7 @@ from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run_server import needed_bytes
+from ibench_lib.run_snapshot import snapshot_bytes, steps_loaded
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
 from ibench_lib.sweep_plan import manifests
@@ -35,12 +36,13 @@ _AROUND_STEP_S = 1.0
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a cell is expected to take. `source` says how that is known."""
+    """What a cell is expected to take. `source` says how that is known; `snapshot_bytes` are of its snapshot."""
 
     seconds: float
     disk_bytes: int
     rows: int
     source: Source
+    snapshot_bytes: int = 0
 
 
 class Forecaster:
@@ -55,22 +57,39 @@ class Forecaster:
         spec = experiment.spec
         steps = insert_benchmark.plan(spec.workload, cell.setup, spec.scale)
         config = experiment.server_config(cell, build.flavour, build.release)
+        before = steps_loaded(experiment, steps)
         disk = needed_bytes(config, insert_benchmark.forecast_bytes(spec.workload, steps))
+        aside = snapshot_bytes(config, spec.workload, before)
         loaded = sum(step.rows or 0 for step in steps if not step.deletes) * spec.workload.clients
         workload = insert_benchmark.describe(spec.workload, cell.setup, steps)
-        took = [_took_s(run) for run in self._runs if _same_cell(run, cell, workload, spec.scale)]
+        same = [run for run in self._runs if _same_cell(run, cell, workload, spec.scale)]
+        took = [_took_s(run) for run in same if _comes_by_rows(run) == (bool(before), cell.from_snapshot)]
         if took:
-            return Forecast(median(took), disk, loaded, "the same cell")
+            return Forecast(median(took), disk, loaded, "the same cell", aside)
         known = {kind: median(rates) for kind, rates in self._rates.items() if rates}
         source: Source = "other cells here" if known else "a guess"
         rates = {**_GUESSED_RATES, **known}
-        seconds = _AROUND_S + sum(_step_s(step, spec.workload.clients, loaded, rates) for step in steps)
-        return Forecast(seconds, disk, loaded, source)
+        own = steps[len(before) :] if cell.from_snapshot else steps
+        seconds = _AROUND_S + sum(_step_s(step, spec.workload.clients, loaded, rates) for step in own)
+        return Forecast(seconds, disk, loaded, source, aside)
 
 
 def total_s(forecasts: Iterable[Forecast]) -> float:
     """Of cells that run one after another."""
     return sum(forecast.seconds for forecast in forecasts)
+
+
+def most_disk_bytes(forecasts: Sequence[tuple[Cell, Forecast]]) -> int:
+    """Of cells that run one after another in this order, with the snapshots that are kept for later ones."""
+    most = 0
+    for cell, forecast in forecasts:
+        kept = {
+            other.sharing.settings.digest: its.snapshot_bytes
+            for other, its in forecasts
+            if other.sharing and other.sharing.cells[0] <= cell.position <= other.sharing.cells[-1]
+        }
+        most = max(most, forecast.disk_bytes + sum(kept.values()))
+    return most
 
 
 def _step_s(step: Step, clients: int, loaded: int, rates: dict[str, float]) -> float:
@@ -88,6 +107,11 @@ def _same_cell(run: Manifest, cell: Cell, workload: dict[str, Any], scale: float
         run.workload.get("resolved_steps") == workload["resolved_steps"]
         and run.workload.get("clients") == workload["clients"]
     )
+
+
+def _comes_by_rows(run: Manifest) -> tuple[bool, bool]:
+    """Whether a run went on with a copy of a snapshot, and whether it began with one."""
+    return run.snapshot_copy is not None, run.loaded_from is not None
 
 
 def _took_s(run: Manifest) -> float:

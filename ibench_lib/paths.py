@@ -18,6 +18,7 @@ NAME_RULE = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 RUN_ID_RULE = r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}"
 
 _NAME = re.compile(NAME_RULE)
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _RUN_ID = re.compile(RUN_ID_RULE)
 
 
@@ -92,6 +93,11 @@ class Workspace:
         return self.data / "sandboxes"
 
     @property
+    def snapshots(self) -> Path:
+        """Loaded data directories that cells of the experiment under way share; empty when nothing runs."""
+        return self.data / "snapshots"
+
+    @property
     def builds(self) -> Path:
         """Server builds that the project knows."""
         return self.data / "builds"
@@ -113,6 +119,12 @@ class Workspace:
 
     def sandbox_dir(self, run_id: str) -> Path:
         return self.sandboxes / check_run_id(run_id)
+
+    def snapshot_dir(self, digest: str) -> Path:
+        """By the digest of its load settings."""
+        if not _DIGEST.fullmatch(digest):
+            raise NameRefused(f"{digest!r:.80} is not the digest of a snapshot")
+        return self.snapshots / digest
 
     def build_dir(self, label: str) -> Path:
         return self.builds / check_name(label, "build label")

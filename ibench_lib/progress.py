@@ -82,6 +82,8 @@ class ExperimentProgress:
         self._where, self._position = f"{number}/{of}", cell.position
         self._cell_begun_s = time.monotonic()
         self._console.print(f"[bold]{number}/{of}[/] {escape(str(cell))}{_on(worker)}")
+        if cell.sharing:
+            self._console.print(f"    {escape(cell.sharing.note(cell.position))}", highlight=False, soft_wrap=True)
 
     def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None:
         self._console.print(f"[bold]{number}/{of}[/] {escape(str(cell))}: done already, {escape(run_id)}")

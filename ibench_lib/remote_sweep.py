@@ -46,10 +46,15 @@ def run_on_workers(
 
     Raises
     ------
-    UsageError : no worker fits, or Dask is not installed.
+    UsageError : no worker fits, Dask is not installed, or the experiment has `snapshot_after`.
     IbenchError : the scheduler is gone.
     CellsFailed, Interrupted, RunFailed : as `Dispatch.run` does.
     """
+    if experiment.spec.snapshot_after is not None:
+        raise UsageError(
+            f"{experiment.name}: snapshot_after shares a data directory on one host, and workers are on others",
+            hint="run it without --scheduler, on the host that has the builds, or without snapshot_after",
+        )
     shared = None if store is None else open_store(store)
     request = {"code": code_identity(), "experiment": pack(experiment), "store": store}
     positions = [cell.position for cell in choose(experiment.cells(), only, without)]

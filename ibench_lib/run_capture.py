@@ -29,8 +29,12 @@ def capturing(
     database: str,
     tables: list[str],
     options: CaptureOptions,
+    incarnation: int = 0,
 ) -> Iterator[Capture]:
-    """Collect while this is open; what was missed, why, and what it cost is in the manifest afterwards."""
+    """Collect while this is open; what was missed, why, and what it cost is added to the manifest afterwards.
+
+    `incarnation` counts the starts of the server before the present one.
+    """
     sandbox = server if isinstance(server, Sandbox) else None
     assert manifest.server is not None
     with TemporaryDirectory(prefix="ibench-capture-") as scratch:
@@ -45,6 +49,7 @@ def capturing(
             variables=manifest.server.variables,
             scratch=Path(scratch),
             options=options,
+            incarnation=incarnation,
         )
         capture = Capture(scene, writer.append)
         try:
@@ -52,5 +57,15 @@ def capturing(
                 yield capture
         finally:
             manifest.null_reasons.update(capture.null_reasons())
-            manifest.warnings += capture.warnings()
-            manifest.collectors = [CollectorRecord(**asdict(report)) for report in capture.reports()]
+            manifest.warnings += [warning for warning in capture.warnings() if warning not in manifest.warnings]
+            before = {record.name: record for record in manifest.collectors}
+            records = [CollectorRecord(**asdict(report)) for report in capture.reports()]
+            manifest.collectors = [_both(before.get(record.name), record) for record in records]
+
+
+def _both(first: CollectorRecord | None, second: CollectorRecord) -> CollectorRecord:
+    """One record of a collector that was at work before a restart of the server and after it."""
+    if first is None:
+        return second
+    sums = {name: getattr(first, name) + getattr(second, name) for name in ("samples", "missed", "cpu_s", "busy_s")}
+    return second.model_copy(update={**sums, "reason": second.reason or first.reason})

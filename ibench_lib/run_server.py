@@ -57,8 +57,10 @@ def fit(build: Build | Remote, config: ServerConfig, workload: Options) -> list[
     return check(build, config, plugins)
 
 
-def require_space(build: Build | Remote, config: ServerConfig, tables_bytes: int, workspace: Workspace) -> None:
-    """Refuse a run whose files would fill the disk, before any is made.
+def require_space(
+    build: Build | Remote, config: ServerConfig, tables_bytes: int, workspace: Workspace, snapshot_bytes: int = 0
+) -> None:
+    """Refuse a run whose files would fill a disk, before any is made. `snapshot_bytes` are of one that it will make.
 
     Raises
     ------
@@ -66,13 +68,15 @@ def require_space(build: Build | Remote, config: ServerConfig, tables_bytes: int
     """
     needs = [(workspace.runs, _CAPTURE_BYTES, "what is captured")]
     if isinstance(build, Build):
-        needs.append(
-            (workspace.sandboxes, tables_bytes + redo_bytes(config) + _EMPTY_SERVER_BYTES, "the server's data")
-        )
-    for folder, needed, what in needs:
-        place = nearest_existing(folder)
-        free = shutil.disk_usage(place).free
+        needs.append((workspace.sandboxes, needed_bytes(config, tables_bytes), "the server's data"))
+    if snapshot_bytes:
+        needs.append((workspace.snapshots, snapshot_bytes, "the snapshot"))
+    for disk in {nearest_existing(folder).stat().st_dev for folder, *_ in needs}:
+        here = [need for need in needs if nearest_existing(need[0]).stat().st_dev == disk]
+        place = nearest_existing(here[-1][0])
+        needed, free = sum(size for _, size, _ in here), shutil.disk_usage(place).free
         if free < needed:
+            what = " and ".join(what for *_, what in here)
             raise HostUnfit(
                 f"too little space in {place} for {what}: about {needed:,} bytes needed, {free:,} free",
                 hint="make room there, lower `scale` or the setup's rows, or put data/ on a larger disk (IBENCH_HOME)",
@@ -100,9 +104,14 @@ def disk_is_full(server: Server) -> bool:
 
 
 def open_server(
-    build: Build | Remote, config: ServerConfig, workload: Options, workspace: Workspace, run_dir: Path
+    build: Build | Remote,
+    config: ServerConfig,
+    workload: Options,
+    workspace: Workspace,
+    run_dir: Path,
+    origin: Path | None = None,
 ) -> Server:
-    """The context manager that a run's server lives in."""
+    """The context manager that a run's server lives in. A sandbox begins with a copy of the data directory `origin`."""
     if isinstance(build, Remote):
         return RemoteServer(build)
     return Sandbox(
@@ -114,6 +123,7 @@ def open_server(
         tls=workload.transport == "tls",
         plugins=_plugins(workload),
         templates=workspace.datadirs,
+        origin=origin,
         start_timeout_s=_START_S + _REDO_S_PER_GIB * redo_bytes(config) / (1 << 30),
     )
 

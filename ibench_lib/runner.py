@@ -30,8 +30,11 @@ from ibench_lib.paths import Workspace, make_run_id
 from ibench_lib.run_capture import capturing
 from ibench_lib.run_manifest import describe_run
 from ibench_lib.run_server import Server
+from ibench_lib.run_snapshot import RunSnapshot, run_snapshot, snapshot_bytes
+from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
+from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.step import WorkerState, run_step
 from ibench_lib.step_record import StepRecorder, rows_added
 from ibench_lib.workloads import insert_benchmark
@@ -75,8 +78,11 @@ def run_cell(
     options = experiment.spec.workload
     steps = insert_benchmark.plan(options, cell.setup, experiment.spec.scale)
     tables_bytes = insert_benchmark.forecast_bytes(options, steps)
-    run_server.require_space(build, config, tables_bytes, workspace)
-    findings = examine(workspace, run_server.needed_bytes(config, tables_bytes), run_server.buffer_pool_bytes(config))
+    snapshot = run_snapshot(experiment, cell, build, config, workspace, steps)
+    aside_bytes = snapshot_bytes(config, options, snapshot.loaded) if snapshot and not snapshot.found else 0
+    run_server.require_space(build, config, tables_bytes, workspace, aside_bytes)
+    disk_bytes = run_server.needed_bytes(config, tables_bytes) + aside_bytes
+    findings = examine(workspace, disk_bytes, run_server.buffer_pool_bytes(config))
     if findings and experiment.spec.strict:
         raise HostUnfit(
             f"{cell}: strict, and this host is not fit to measure: {findings[0]}",
@@ -103,7 +109,10 @@ def run_cell(
         manifest,
         config,
         writer,
-        run_server.open_server(build, config, options, workspace, writer.run_dir),
+        run_server.open_server(
+            build, config, options, workspace, writer.run_dir, snapshot.origin if snapshot else None
+        ),
+        snapshot,
         origin_ns,
         observer,
         experiment.spec.capture,
@@ -157,6 +166,7 @@ class _Run:
         config: ServerConfig,
         writer: RunWriter,
         server: Server,
+        snapshot: RunSnapshot | None,
         origin_ns: int,
         observer: Observer,
         capture_options: CaptureOptions,
@@ -166,36 +176,65 @@ class _Run:
         self.config = config
         self.writer = writer
         self.server = server
+        self.snapshot = snapshot
         self.origin_ns = origin_ns
         self.observer = observer
         self.capture_options = capture_options
         self.time_limits = time_limits
         self.current_step: str | None = None
+        self.incarnation = 0  # starts of the server before the present one
         self._rows_by_table: dict[str, int] = {}
 
     def execute(self, options: insert_benchmark.Options, steps: list[Step]) -> None:
+        numbered = list(enumerate(steps))
         with self.server as where:
-            address = where.arguments()
-            self.manifest.server = run_server.ask(self.server, address)
-            variables = self.manifest.server.variables
-            self.manifest.warnings += run_server.not_as_asked(self.server, self.config, variables)
-            self.writer.write_manifest(self.manifest)
-            self._create_tables(address, options)
-            with capturing(
-                self.manifest,
-                self.writer,
-                self.server,
-                origin_ns=self.origin_ns,
-                address=address,
-                database=DATABASE,
-                tables=insert_benchmark.tables(options),
-                options=self.capture_options,
-            ) as capture:
-                for step_id, step in enumerate(steps):
-                    self.current_step = step.name
-                    self._step(step_id, step, options, address, capture)
-            assert self.manifest.server is not None
-            self.manifest.server.variables_changed = run_server.changed_variables(variables, address)
+            self._ask(where)
+            if self.snapshot is None:
+                self._create_tables(where.arguments(), options)
+                self._steps(numbered, options, where)
+                return
+            assert isinstance(self.server, Sandbox)
+            loaded = len(self.snapshot.loaded)
+            if self.snapshot.found:
+                self._rows_by_table = self.snapshot.begin(self.server, self.manifest)
+                self.writer.write_manifest(self.manifest)
+            else:
+                self._create_tables(where.arguments(), options)
+                self._steps(numbered[:loaded], options, where)
+                where = self.snapshot.make(self.server, where.arguments(), self.manifest, self._rows_by_table)
+                self.incarnation += 1
+                self._ask(where)
+            self._steps(numbered[loaded:], options, where)
+
+    def _ask(self, where: Address) -> None:
+        """What the server says of itself after a start."""
+        before = self.manifest.server
+        self.manifest.server = run_server.ask(self.server, where.arguments())
+        if before is not None:
+            self.manifest.server.variables_changed = before.variables_changed
+        said = run_server.not_as_asked(self.server, self.config, self.manifest.server.variables)
+        self.manifest.warnings += [sentence for sentence in said if sentence not in self.manifest.warnings]
+        self.writer.write_manifest(self.manifest)
+
+    def _steps(self, steps: list[tuple[int, Step]], options: insert_benchmark.Options, where: Address) -> None:
+        """Some of the steps, each with its place among all, on one start of the server."""
+        assert self.manifest.server is not None
+        server, address = self.manifest.server, where.arguments()
+        with capturing(
+            self.manifest,
+            self.writer,
+            self.server,
+            origin_ns=self.origin_ns,
+            address=address,
+            database=DATABASE,
+            tables=insert_benchmark.tables(options),
+            options=self.capture_options,
+            incarnation=self.incarnation,
+        ) as capture:
+            for step_id, step in steps:
+                self.current_step = step.name
+                self._step(step_id, step, options, address, capture)
+        server.variables_changed |= run_server.changed_variables(server.variables, address)
 
     def _create_tables(self, address: dict[str, Any], options: insert_benchmark.Options) -> None:
         connection = Connection(address, None, timeout_s=60)

@@ -118,6 +118,13 @@ def provenance(runs: pl.DataFrame) -> Html:
             f"{len(broken)} of {_count(len(runs), 'run')} did not complete ({_listed(broken['status'])}); "
             "their missing figures are named where they would be."
         )
+    snapshot = runs.filter(pl.col("snapshot_after").is_not_null())
+    if len(snapshot):
+        loaded = len(snapshot.filter(pl.col("loaded_from").is_not_null()))
+        said.append(
+            f"After step {_listed(snapshot['snapshot_after'])} every run went on with a copy of a data directory, with "
+            f"empty caches; {loaded} of {_count(len(runs), 'run')} began there, with the rows of another run."
+        )
     if runs["experiment_sha256"].n_unique() > 1:
         said.append("The experiment file was changed between these runs.")
     return Html("".join(f"<p>{html.escape(line)}</p>" for line in said))

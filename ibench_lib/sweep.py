@@ -19,7 +19,8 @@ from ibench_lib.runner import Observer, run_cell
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
 from ibench_lib.servers.sandbox import sweep as sweep_sandboxes
-from ibench_lib.sweep_plan import Planned, manifests, mixed_with, plan_experiment
+from ibench_lib.snapshots import sweep as sweep_snapshots
+from ibench_lib.sweep_plan import Planned, manifests, mixed_with, plan_experiment, wanted_snapshots
 
 RunCell = Callable[[LoadedExperiment, Cell, Build | Remote, Workspace, Observer, Patience | None], Manifest]
 
@@ -154,6 +155,8 @@ def run_experiment(
     """
 
     def plan() -> list[Planned]:
+        if again:
+            sweep_snapshots(workspace.snapshots)
         planned = plan_experiment(experiment, workspace, only=only, without=without, again=again)
         here = None if any_host else host_class_here(workspace.sandboxes)
         if here and (reason := mixed_with(experiment, planned, manifests(workspace), here)):
@@ -164,7 +167,12 @@ def run_experiment(
         return planned
 
     def work(planned: list[Planned], tally: Tally) -> SweepResult:
-        return _run_all(experiment, planned, workspace, observer, tally, run, fail_fast=fail_fast)
+        try:
+            return _run_all(experiment, planned, workspace, observer, tally, run, fail_fast=fail_fast)
+        except Interrupted as error:
+            if workspace.snapshots.is_dir() and any(workspace.snapshots.iterdir()):
+                error.hint = f"{error.hint}; what is loaded is kept for that in {workspace.snapshots}"
+            raise
 
     return conduct(experiment, workspace, observer, plan, work)
 
@@ -217,6 +225,7 @@ def _run_all(
     patience = Patience(observer.stopping)
     for number, entry in enumerate(planned, start=1):
         cell = entry.cell
+        sweep_snapshots(workspace.snapshots, wanted_snapshots(planned[number - 1 :]))
         if entry.run_id is not None:
             tally.skipped(number, cell, entry.run_id)
             continue
@@ -241,6 +250,7 @@ def _run_all(
             tally.ended(attempt, "failed", f"{type(error).__name__}: {error}")
             raise
         tally.completed(attempt, cell, manifest)
+    sweep_snapshots(workspace.snapshots)  # not reached when interrupted: to go on then takes up what is there
     return tally.verdict()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -14,11 +14,16 @@ from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.ledger import Attempt, Ledger
+from ibench_lib.load_settings import load_settings
 from ibench_lib.paths import Workspace
 from ibench_lib.run_server import fit
+from ibench_lib.run_snapshot import steps_loaded
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.remote import Remote
+from ibench_lib.snapshot_plan import share
+from ibench_lib.snapshots import find as find_snapshot
+from ibench_lib.workloads import insert_benchmark
 
 What = Literal["done", "new", "changed", "again"]
 
@@ -87,7 +92,12 @@ def plan_experiment(
             since = "" if last.fingerprint == fingerprint else "; it has changed since"
             what, note = "again", _how_it_went(last, runs) + since
         planned.append(Planned(cell, build, fingerprint, what, done.get(fingerprint), note))
-    return planned
+    return planned if experiment.spec.snapshot_after is None else _sharing(experiment, workspace, planned)
+
+
+def wanted_snapshots(planned: Sequence[Planned]) -> set[str]:
+    """Digests of the snapshots that cells to be run can use."""
+    return {entry.cell.sharing.settings.digest for entry in planned if entry.run_id is None and entry.cell.sharing}
 
 
 def mixed_with(
@@ -168,6 +178,20 @@ def _how_it_went(attempt: Attempt, runs: Sequence[Manifest]) -> str:
 
 def _when(attempt: Attempt) -> str:
     return f"{datetime.fromisoformat(attempt.begun):%Y-%m-%d %H:%M} UTC"
+
+
+def _sharing(experiment: LoadedExperiment, workspace: Workspace, planned: list[Planned]) -> list[Planned]:
+    """The same cells, each with where its rows come from."""
+    spec, settings = experiment.spec, {}
+    for entry in planned:
+        config = experiment.server_config(entry.cell, entry.build.flavour, entry.build.release)
+        steps = insert_benchmark.plan(spec.workload, entry.cell.setup, spec.scale)
+        loaded = steps_loaded(experiment, steps)
+        settings[entry.cell.position] = load_settings(entry.build, config, spec.workload, loaded)
+    there = {found.digest for found in settings.values() if find_snapshot(workspace, found)}
+    to_run = {entry.cell.position for entry in planned if entry.run_id is None}
+    sharing = share(settings, to_run, there)
+    return [replace(entry, cell=replace(entry.cell, sharing=sharing[entry.cell.position])) for entry in planned]
 
 
 def _names(cell: Cell) -> tuple[str, str, str, str]:

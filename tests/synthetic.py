@@ -11,7 +11,16 @@ import duckdb
 import polars as pl
 
 from ibench_lib.grid import html_id
-from ibench_lib.lake.manifest import Cell, ConfigRecord, ExperimentRecord, Manifest, ServerRecord, Status
+from ibench_lib.lake.manifest import (
+    Cell,
+    ConfigRecord,
+    ExperimentRecord,
+    Manifest,
+    ServerRecord,
+    SnapshotCopy,
+    SnapshotRecord,
+    Status,
+)
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
 from ibench_lib.selection import choose
@@ -44,6 +53,7 @@ class Run:
     warnings: tuple[str, ...] = ()
     steps: tuple[str, ...] = ("l.i0", "l.x", "l.i1", "qr100")  # done, of the four that are planned
     client_bound: str | None = None
+    loaded_from: str | None = None  # the run that did l.i0 and l.x for this one
     rank: int | None = None  # place in the experiment file
     fingerprint: str = "f" * 64
 
@@ -93,7 +103,18 @@ def manifest_of(run: Run) -> Manifest:
         host={"cpus": 2},
         warnings=list(run.warnings),
         versions={"python": "3.11"},
+        loaded_from=snapshot_of(run.loaded_from) if run.loaded_from else None,
+        snapshot_copy=SnapshotCopy(seconds=1.5, caches="empty") if run.loaded_from else None,
     )
+
+
+def snapshot_of(run_id: str) -> SnapshotRecord:
+    """What a run recorded of the snapshot that it made after l.x."""
+    return SnapshotRecord(
+        digest="d" * 64, settings={"innodb_page_size": "16384"}, after_step="l.x", steps=["l.i0", "l.x"], run_id=run_id,
+        build="system", server_version="10.11.19-MariaDB", rows={"pi1": 10_000, "pi2": 10_000}, bytes=1 << 20,
+        made_wall="2026-11-21T10:00:20+00:00", shutdown_s=0.5,
+    )  # fmt: skip
 
 
 def write_runs(workspace: Workspace, *runs: Run) -> list[RunWriter]:

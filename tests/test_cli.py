@@ -92,6 +92,28 @@ def test_an_experiment_is_checked_planned_run_and_followed_and_sql_counts_what_t
     assert "run: changed" in ibench(workspace, "experiment", "plan", str(path)).stdout
 
 
+def test_check_and_plan_say_who_shares_a_snapshot_and_why_others_do_not(build: Build, workspace: Workspace) -> None:
+    path = write(workspace, steps="l.i0, l.x, l.i1")
+    (workspace.root / "conf").mkdir()
+    for name, line in (("small", "innodb_buffer_pool_size=24M"), ("p8", "innodb_page_size=8K")):
+        (workspace.root / "conf" / f"{name}.cnf").write_text(f"[mysqld]\n{line}\n")
+    configs = "\n".join(f"  - {{name: {name}, fragments: [{name}]}}" for name in ("small", "p8"))
+    head, _, rest = path.read_text().partition("configs:")
+    rest = rest[rest.index("setups:") :]
+    path.write_text(f"{head}configs_folder: conf\nsnapshot_after: l.x\nrepeats: 2\nconfigs:\n{configs}\n{rest}")
+    checked = ibench(workspace, "experiment", "check", str(path)).stdout
+    apart = "not from the snapshot of cell 1: innodb_page_size is 8192, there 16384"
+    assert f"snapshot for cells 1, 3\nsnapshot for cells 2, 4, {apart}\n" in checked
+    planned = ibench(workspace, "experiment", "plan", str(path)).stdout
+    said = [" ".join(line.split()) for line in planned.splitlines()]
+    assert [line.partition(" run ")[2] for line in said[1:5]] == [
+        "loads, for cell 3 as well",
+        f"loads, for cell 4 as well; {apart}",
+        "from the snapshot of cell 1",
+        "from the snapshot of cell 2",
+    ]
+
+
 def test_a_missing_experiment_file(workspace: Workspace) -> None:
     write(workspace)
     refused(ibench(workspace, "run", str(workspace.root / "tniy.yaml")), "tniy.yaml: no such file", "tiny.yaml")

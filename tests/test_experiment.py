@@ -48,6 +48,7 @@ def test_the_fingerprint_covers_what_decides_a_run_and_nothing_else(tmp_path: Pa
     assert fingerprint("# a comment\n" + TEXT.replace("two by two", "another title")) == first
     assert fingerprint(TEXT.replace("clients: 2", "clients: 3")) != first
     assert fingerprint(TEXT + "scale: 0.5\n") != first
+    assert fingerprint(TEXT + "snapshot_after: l.x\n") != first
     assert fingerprint(TEXT + "capture: {waits: true}\n") != first
     assert fingerprint(TEXT.replace("name: base, fragments: [cy10a]", "name: base, fragments: [cy10a, p1]")) != first
     assert fingerprint(TEXT, "10.11.20") != first
@@ -76,11 +77,16 @@ def test_the_fingerprint_covers_what_decides_a_run_and_nothing_else(tmp_path: Pa
             "clients: 2, data_length: [10, 300], protocol: prepared",
             "workload.protocol: prepared inserts carry data of at most 250 characters, and data_length goes up to 300",
         ),
+        ("repeats: 2", "repeats: 2\nsnapshot_after: l.z", "snapshot_after: unknown step 'l.z'; did you mean 'l.x'?"),
+        ("repeats: 2", "repeats: 2\nsnapshot_after: qr100", "snapshot_after: 'qr100' is the last step"),
+        ("repeats: 2", "repeats: 2\nsnapshot_after: [l.x]", "snapshot_after: should be a valid string"),
+        ("clients: 2,", "clients: 2, engine: rocksdb,", "snapshot_after: needs engine innodb"),
     ],
 )
 def test_what_cannot_be_run_is_refused_with_file_and_line(tmp_path: Path, old: str, new: str, words: str) -> None:
     with pytest.raises(ExperimentError) as caught:
-        load(tmp_path, TEXT.replace(old, new))
+        text = TEXT.replace(old, new)
+        load(tmp_path, text + "snapshot_after: l.x\n" if "rocksdb" in text else text)
     message = caught.value.detail or caught.value.what
     assert words in message
     assert message.startswith(f"{tmp_path}/two.yaml:")

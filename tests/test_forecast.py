@@ -9,10 +9,11 @@ import pytest
 
 from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.experiment import Cell, LoadedExperiment, load_experiment
-from ibench_lib.forecast import Forecast, Forecaster
+from ibench_lib.forecast import Forecast, Forecaster, most_disk_bytes
 from ibench_lib.lake.manifest import read_manifest, write_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
+from ibench_lib.snapshot_plan import LoadSettings, share
 from ibench_lib.workloads import insert_benchmark
 from tests.synthetic import Run, write_runs
 
@@ -91,3 +92,42 @@ def test_another_host_says_nothing_of_this_one(workspace: Workspace, here: dict[
 def test_runs_that_did_not_complete_say_nothing(workspace: Workspace, here: dict[str, Any]) -> None:
     store(workspace, Run(status="failed", failed_step="qr100"), 60.0, here, same=True)
     assert forecast(workspace).source == "a guess"
+
+
+def test_a_cell_that_begins_with_a_snapshot_is_spared_what_it_has_not_to_load(
+    workspace: Workspace, here: dict[str, Any]
+) -> None:
+    def forecasts() -> list[Forecast]:
+        path = workspace.root / "forecasts.yaml"
+        path.write_text(TEXT + "repeats: 2\nsnapshot_after: l.x\n")
+        loaded = load_experiment(path)
+        shared = share(dict.fromkeys((1, 2), LoadSettings({"server": "one"})), to_run=(1, 2))
+        cells = [replace(cell, sharing=shared[cell.position]) for cell in loaded.cells()]
+        return [Forecaster(workspace).cell(loaded, cell, BUILD) for cell in cells]
+
+    loads, begins = forecasts()
+    assert loads.seconds == pytest.approx(0.1 + 0.05 + 1.25 + 30 + 4 * 1 + 10)
+    assert begins.seconds == pytest.approx(1.25 + 30 + 2 * 1 + 10)
+    assert loads.disk_bytes == begins.disk_bytes == forecast(workspace).disk_bytes
+    assert loads.snapshot_bytes == begins.snapshot_bytes > 0.9 * loads.disk_bytes
+    store(workspace, Run(), 100.0, here, same=True)
+    store(workspace, Run(minute=1, steps=("l.i1", "qr100"), loaded_from="r1"), 70.0, here, same=True)
+    assert [found.source for found in forecasts()] == ["other cells here", "the same cell"]
+    assert forecasts()[1].seconds == 70.0
+    assert forecast(workspace).seconds == 100.0, "without a snapshot it is another cell"
+
+
+def test_snapshots_lie_beside_each_other_as_long_as_cells_to_come_need_them(workspace: Workspace) -> None:
+    path = workspace.root / "forecasts.yaml"
+
+    def most(order: str) -> int:
+        path.write_text(TEXT.replace("fragments: [cy10a]}", "fragments: [cy10a]}, {name: p1, fragments: [cy10a, p1]}")
+                        + f"repeats: 2\norder: {order}\nsnapshot_after: l.x\n")  # fmt: skip
+        cells = load_experiment(path).cells()
+        settings = {cell.position: LoadSettings({"config": cell.config.name}) for cell in cells}
+        shared = share(settings, to_run=settings)
+        cells = [replace(cell, sharing=shared[cell.position]) for cell in cells]
+        return most_disk_bytes([(cell, Forecast(1.0, 1000, 1, "a guess", 10)) for cell in cells])
+
+    assert most("interleaved") == 1000 + 2 * 10, "A B A B: both are there when the second A runs"
+    assert most("grouped") == 1000 + 10

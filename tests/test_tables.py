@@ -18,6 +18,7 @@ from ibench_lib.grades import grade_column, ratio
 from ibench_lib.grid import Cell, Grid
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
+from ibench_lib.sections import provenance
 from ibench_lib.tables.responses import share
 from tests.synthetic import Run, answer, three_configurations, write_runs
 
@@ -271,6 +272,25 @@ def test_gaps_table_names_an_older_run_that_completed(workspace: Workspace) -> N
     write_runs(workspace, whole, Run(minute=1, status="failed", failed_step="l.x", steps=("l.i0",)))
     parsed = Parsed(ib.gaps_table(answer(reader.lake(workspace), "gaps")))
     assert f"an older run of 2026-11-21 10:00 completed (id {whole.run_id})" in str(parsed.rows)
+
+
+def test_a_step_loaded_from_a_snapshot_says_so_in_the_place_of_a_number(workspace: Workspace) -> None:
+    first = Run()
+    others = [
+        Run(minute=1, repeat=2, steps=("l.i1", "qr100"), loaded_from=first.run_id),
+        Run("other", minute=2, steps=("l.i1", "qr100"), loaded_from=first.run_id),
+    ]
+    write_runs(workspace, first, *others)
+    lake = reader.lake(workspace)
+    frame = answer(lake, "step_throughput")
+    table = Parsed(ib.absolute_throughput(frame))
+    assert table.of("system.cy10a")[0] == "2,000 (1 of 2 loaded from a snapshot)"
+    assert table.of("system.other")[:2] == ["loaded from a snapshot"] * 2
+    assert "not complete" not in str(table.rows)
+    assert Parsed(ib.relative_throughput(frame, "system.cy10a")).of("system.other")[0] == "loaded from a snapshot"
+    said = str(provenance(answer(lake, "selected_runs")))
+    assert "After step l.x every run went on with a copy of a data directory, with empty caches" in said
+    assert "2 of 3 runs began there" in said
 
 
 def test_text_in_a_table_is_only_text(workspace: Workspace) -> None:

@@ -36,6 +36,7 @@ class Scene:
     tables : the benchmark's tables.
     variables : SHOW GLOBAL VARIABLES after the start.
     scratch : a private folder for files that need not outlive the run.
+    incarnation : starts of the server before the present one, within this run.
     """
 
     origin_ns: int
@@ -48,6 +49,7 @@ class Scene:
     variables: Mapping[str, str]
     scratch: Path
     options: CaptureOptions = field(default_factory=CaptureOptions)
+    incarnation: int = 0
 
 
 class Collector:

@@ -49,7 +49,7 @@ class ServerCounters(Collector):
         super().__init__(scene, emit)
         self._connection: pymysql.Connection[Any] | None = None
         self._places: Places | None = None
-        self._incarnation = 0
+        self._incarnation = scene.incarnation
         self._pid: int | None = None
         self._started_s: float | None = None  # when the server started, on the run's clock
         self._seen: dict[str, set[bytes]] = {"status": set(), "metric": set()}

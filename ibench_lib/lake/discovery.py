@@ -191,7 +191,10 @@ def _open_tables(run_dir: Path, manifest: Manifest) -> tuple[dict[str, pa.Table]
             continue
         try:
             check_columns(check_file(run_dir / file_name, record, Verified(None)), table)
-            pieces.setdefault(table.name, []).append(pq.read_table(run_dir / file_name).cast(table.arrow_schema))
+            content = pq.read_table(run_dir / file_name).cast(
+                table.arrow_schema
+            )  # which may just have been sealed away
+            pieces.setdefault(table.name, []).append(content)
         except (OSError, ValueError, pa.ArrowException) as error:
             problems.append((file_name, _first_line(error)))
     journal = read_journal(run_dir / FOLDER, after=manifest.sealed_generation, whole_flushes=True)

@@ -104,6 +104,30 @@ class SettleAction(_Model):
     result: str
 
 
+class SnapshotRecord(_Model):
+    """A data directory set aside after `after_step`, and how it came about: `run_id` did `steps`, on that build."""
+
+    digest: str = Field(description="SHA-256 of `settings`")
+    settings: dict[str, str] = Field(description="all that decides what is in it; cells share it that agree on this")
+    after_step: str
+    steps: list[str]
+    run_id: str
+    build: str
+    server_version: str
+    rows: dict[str, int] = Field(description="rows of each table, as acknowledged by the server")
+    bytes: int = Field(description="on disk; blocks that a file system shares count for each file")
+    made_wall: str
+    shutdown_s: float = Field(description="purging, merging and flushing everything, and ending")
+
+
+class SnapshotCopy(_Model):
+    """The copy of a snapshot that a run went on with. `apart` says why the run loaded although others had before it."""
+
+    seconds: float
+    caches: str
+    apart: str | None = None
+
+
 class Manifest(_Model):
     """The manifest. `origin_wall` is the wall time of the run clock's zero, stored once and never used for a rate."""
 
@@ -128,10 +152,20 @@ class Manifest(_Model):
         default_factory=dict, description="why a column is NULL: `table.column` -> reason"
     )
     settle: list[SettleAction] = Field(default_factory=list)
+    snapshot_made: SnapshotRecord | None = Field(default=None, description="the snapshot that this run made")
+    loaded_from: SnapshotRecord | None = Field(
+        default=None, description="the one that it began with instead of loading"
+    )
+    snapshot_copy: SnapshotCopy | None = None
     warnings: list[str] = Field(default_factory=list)
     collectors: list[CollectorRecord] = Field(default_factory=list)
     files: dict[str, FileRecord] = Field(default_factory=dict)
     sealed_generation: int = Field(default=0, description="the journal's generations that `files` have the rows of")
+
+    @property
+    def steps_loaded(self) -> list[str]:
+        """Steps that another run did, and this one has the result of."""
+        return self.loaded_from.steps if self.loaded_from else []
 
 
 def write_manifest(run_dir: Path, manifest: Manifest) -> None:

@@ -111,4 +111,4 @@ def _step_under_way(run_dir: Path, manifest: Manifest, tables: Mapping[str, pa.T
     pieces += [tables["steps"]] if "steps" in tables else []
     done = {row["step"] for piece in pieces for row in piece.to_pylist() if row["status"] == "complete"}
     planned = [str(step["name"]) for step in manifest.workload.get("resolved_steps", [])]
-    return next((step for step in planned if step not in done), None)
+    return next((step for step in planned if step not in done and step not in manifest.steps_loaded), None)

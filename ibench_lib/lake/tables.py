@@ -23,6 +23,7 @@ def _schema(**types: pa.DataType) -> pa.Schema:
 MANIFEST_TABLES: dict[str, pa.Schema] = {
     # One row per readable run. Wall times are UTC. `experiment_sha256` tells experiment files with one name apart;
     # `dbms_rank` is the place of the dbms in that file, NULL where an older ibench did not say.
+    # After the step `snapshot_after` a run goes on with a copy of its data directory, or of the run's `loaded_from`.
     "runs": _schema(
         run_id=_TEXT,
         status=_TEXT,
@@ -53,9 +54,11 @@ MANIFEST_TABLES: dict[str, pa.Schema] = {
         host=_TEXT,
         experiment_text=_TEXT,
         my_cnf=_TEXT,
+        snapshot_after=_TEXT,
+        loaded_from=_TEXT,
     ),
-    # One row per step that a run set out to do.
-    "planned_steps": _schema(run_id=_TEXT, step_id=pa.int64(), step=_TEXT, kind=_TEXT),
+    # One row per step that a run set out to do, or whose result it has from the run `loaded_from`.
+    "planned_steps": _schema(run_id=_TEXT, step_id=pa.int64(), step=_TEXT, kind=_TEXT, loaded_from=_TEXT),
     # One row per option of a run's my.cnf, in its order; `origin` is the fragment and line.
     "config_options": _schema(run_id=_TEXT, position=pa.int64(), name=_TEXT, value=_TEXT, origin=_TEXT),
     # One row per SHOW GLOBAL VARIABLES of a run.
@@ -72,7 +75,8 @@ def manifest_rows(manifests: Iterable[Manifest]) -> dict[str, list[dict[str, Any
         key = {"run_id": manifest.run_id}
         rows["runs"].append(_run(manifest))
         for position, step in enumerate(_planned(manifest.workload)):
-            rows["planned_steps"].append({**key, "step_id": position, **step})
+            loaded_from = _loaded_from(manifest) if step["step"] in manifest.steps_loaded else None
+            rows["planned_steps"].append({**key, "step_id": position, **step, "loaded_from": loaded_from})
         for position, option in enumerate(_options(manifest.config.my_cnf)):
             rows["config_options"].append({**key, "position": position, **option})
         if manifest.server is not None:
@@ -114,7 +118,13 @@ def _run(manifest: Manifest) -> dict[str, Any]:
         "host": json.dumps(manifest.host, sort_keys=True),
         "experiment_text": experiment.text,
         "my_cnf": manifest.config.my_cnf,
+        "snapshot_after": next((s.after_step for s in (manifest.snapshot_made, manifest.loaded_from) if s), None),
+        "loaded_from": _loaded_from(manifest),
     }
+
+
+def _loaded_from(manifest: Manifest) -> str | None:
+    return manifest.loaded_from.run_id if manifest.loaded_from else None
 
 
 def _wall(text: str) -> datetime:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from ibench_lib.errors import ServerStartDisturbed, ServerStartError
 from ibench_lib.servers.build import Build
+from ibench_lib.tether import tethered
 
 VERSION_FILE = "version"
 _DATADIR = "datadir"
@@ -51,7 +52,7 @@ def fresh_datadir(build: Build, my_cnf: Path, datadir: Path, templates: Path | N
     ServerStartError : initialising or copying fails, or the template is of another version of the server.
     """
     if build.template is not None:
-        _copy(build, build.template, datadir)
+        copy_datadir(build.template, datadir)
     elif templates is None:
         initialise(my_cnf, datadir)
     else:
@@ -62,7 +63,7 @@ def fresh_datadir(build: Build, my_cnf: Path, datadir: Path, templates: Path | N
                 f"the data directory in {template} was made by {made_by}, and build {build.label} is {build.version}",
                 hint="delete it; it is a template only, and is made again",
             )
-        _copy(build, template / _DATADIR, datadir)
+        copy_datadir(template / _DATADIR, datadir)
 
 
 def forget_templates(label: str, templates: Path) -> None:
@@ -86,7 +87,7 @@ def _template(build: Build, my_cnf: Path, templates: Path, initialise: Initialis
         cnf = making / "my.cnf"
         cnf.write_text("\n".join(["[mysqld]", *lines]) + "\n", encoding="utf-8")
         initialise(cnf, making / _DATADIR)
-        _depersonalise(making / _DATADIR)
+        depersonalise(making / _DATADIR)
         (making / VERSION_FILE).write_text(build.version + "\n", encoding="utf-8")
         try:
             making.rename(template)
@@ -106,20 +107,41 @@ def _initial_lines(my_cnf: Path) -> list[str]:
     return [lines[key] for key in sorted(lines)]
 
 
-def _copy(build: Build, template: Path, datadir: Path) -> None:
+def copy_datadir(source: Path, datadir: Path) -> None:
+    """Copy the data directory of a server that has ended; its identity and keys stay behind.
+
+    Raises
+    ------
+    ServerStartError : with the reason, such as a full disk.
+    """
     # cp knows reflinks and holes in files, which make this cheap where the file system has them.
-    command = ["cp", "-a", "--no-preserve=ownership", "--reflink=auto", f"{template}/.", str(datadir)]
+    command = ["cp", "-a", "--no-preserve=ownership", "--reflink=auto", f"{source}/.", str(datadir)]
     datadir.mkdir(mode=0o700)
-    result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    # Ctrl-C at the terminal is for the runner alone.
+    result = subprocess.run(
+        tethered(command), capture_output=True, text=True, errors="replace", start_new_session=True, check=False
+    )
     if result.returncode != 0:
-        raise ServerStartDisturbed(
-            f"build {build.label}: copying its initialised data directory failed", detail=result.stderr.strip() or None
-        )
+        raise ServerStartDisturbed(f"copying the data directory {source} failed", detail=result.stderr.strip() or None)
     datadir.chmod(0o700)
-    _depersonalise(datadir)
+    depersonalise(datadir)
 
 
-def _depersonalise(datadir: Path) -> None:
+def write_through(datadir: Path) -> None:
+    """Bring every file to the disk, and ask the kernel to keep nothing of it in the page cache."""
+    for folder, _, names in os.walk(datadir):
+        for path in (folder, *(os.path.join(folder, name) for name in names)):
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)
+                if path != folder:
+                    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(descriptor)
+
+
+def depersonalise(datadir: Path) -> None:
+    """Delete what makes a server that server: its identity, its keys."""
     for pattern in _PERSONAL:
         for path in datadir.glob(pattern):
             path.unlink()

@@ -36,6 +36,8 @@ def set_root_password(build: Build, password: str, host: str | None) -> str:
     """root@localhost, and for TCP one more. Before 5.7.6 there are other accounts without password: they go."""
     if build.release >= _OWN_INITIALISE:
         statements = [f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';"]
+        if host is not None:  # a loaded data directory has it
+            statements.append(f"DROP USER IF EXISTS 'root'@'{host}';")
     else:
         statements = [
             "DELETE FROM mysql.user WHERE User = '' OR (User = 'root' AND Host <> 'localhost');",

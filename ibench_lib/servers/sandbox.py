@@ -25,11 +25,11 @@ from typing import IO
 
 import pymysql
 
-from ibench_lib.errors import IbenchError, ServerStartDisturbed, ServerStartError
+from ibench_lib.errors import IbenchError, RunFailed, ServerStartDisturbed, ServerStartError
 from ibench_lib.servers.address import LOOPBACK, Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.certificate import make_certificate
-from ibench_lib.servers.datadir import fresh_datadir
+from ibench_lib.servers.datadir import copy_datadir, fresh_datadir, write_through
 from ibench_lib.servers.flavour import flavour_of
 from ibench_lib.servers.plugins import load_options
 from ibench_lib.tether import tethered
@@ -56,6 +56,7 @@ class Sandbox:
     tls : tcp with TLS, by a certificate made for this sandbox.
     plugins : libraries to load at start, such as ha_rocksdb.
     templates : folder that keeps an initialised data directory per build, to copy instead of making one each time.
+    origin : a data directory to begin with a copy of, instead of a fresh one; its server has ended.
     start_timeout_s : how long the server may take to answer its first query.
     stop_timeout_s : how long it may take to stop before it is killed.
     """
@@ -71,6 +72,7 @@ class Sandbox:
         tls: bool = False,
         plugins: Sequence[str] = (),
         templates: Path | None = None,
+        origin: Path | None = None,
         start_timeout_s: float = 120.0,
         stop_timeout_s: float = 30.0,
     ) -> None:
@@ -82,6 +84,8 @@ class Sandbox:
         self.tls = tls
         self.plugins = tuple(plugins)
         self.templates = templates
+        self.origin = origin
+        self.copy_s: float | None = None  # how long the copy of `origin` took
         self.start_timeout_s = start_timeout_s
         self.stop_timeout_s = stop_timeout_s
         self.process: subprocess.Popen[bytes] | None = None
@@ -99,7 +103,10 @@ class Sandbox:
     def __enter__(self) -> Address:
         try:
             self._claim()
-            fresh_datadir(self.build, self.my_cnf, self.datadir, self.templates, self._initialise)
+            if self.origin is None:
+                fresh_datadir(self.build, self.my_cnf, self.datadir, self.templates, self._initialise)
+            else:
+                self._copy_origin(self.origin)
             return self._start()
         except BaseException:
             self.close()
@@ -119,6 +126,45 @@ class Sandbox:
         with contextlib.suppress(OSError):
             return "\n".join(self.error_log.read_text(errors="replace").splitlines()[-_LOG_TAIL_LINES:])
         return ""
+
+    def stop(self, timeout_s: float) -> float:
+        """End the server in order and keep its files, for `start_again`. Returns how many seconds it took.
+
+        Raises
+        ------
+        RunFailed : it took longer, or did not end in order; then it is dead.
+        """
+        assert self.process is not None
+        begun_s = time.monotonic()
+        status = _stop(self.process, timeout_s)
+        self.process = None
+        if status != 0:
+            raise RunFailed(
+                f"build {self.build.label} ({self.build.version}) did not end in order within {timeout_s:g} s"
+                f" (exit {status})",
+                detail=self.log_tail(),
+            )
+        return time.monotonic() - begun_s
+
+    def start_again(self, origin: Path) -> Address:
+        """After `stop`: start on a copy of a data directory, in the place of the one before. The address is a new one.
+
+        Raises
+        ------
+        ServerStartError : the copy fails, or the server does not come up.
+        """
+        assert self.process is None
+        shutil.rmtree(self.datadir, ignore_errors=True)
+        self._copy_origin(origin)
+        return self._start()
+
+    def _copy_origin(self, origin: Path) -> None:
+        """When the server starts nothing of the copy is left to be written, and nothing of either in the page cache."""
+        begun_s = time.monotonic()
+        copy_datadir(origin, self.datadir)
+        write_through(self.datadir)
+        write_through(origin)
+        self.copy_s = time.monotonic() - begun_s
 
     def close(self) -> None:
         """Stop and reap the server, then remove the directory. Safe to call more than once."""
@@ -187,6 +233,8 @@ class Sandbox:
         _write_private(init_file, flavour.set_root_password(self.build, password, LOOPBACK if self.tcp else None))
         port = _free_port() if self.tcp else None
         network = ["--skip-networking"] if port is None else [f"--bind-address={LOOPBACK}", f"--port={port}"]
+        for name in ("client.cnf", "server.key"):  # of an earlier start
+            (self.directory / name).unlink(missing_ok=True)
         certificate = make_certificate(self.directory, LOOPBACK) if self.tls else None
         if certificate is not None:
             network += [f"--ssl-cert={certificate}", f"--ssl-key={certificate.with_suffix('.key')}"]
@@ -333,8 +381,8 @@ def _user_option() -> list[str]:
     return ["--user=root"] if os.geteuid() == 0 else []
 
 
-def _stop(process: subprocess.Popen[bytes], timeout_s: float) -> None:
-    """SIGTERM, wait, SIGKILL, reap. A stopped (SIGSTOP) server is woken first, or it could not hear."""
+def _stop(process: subprocess.Popen[bytes], timeout_s: float) -> int:
+    """SIGTERM, wait, SIGKILL, reap; returns its exit status. A stopped (SIGSTOP) server is woken first, to hear it."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGCONT)
@@ -343,7 +391,7 @@ def _stop(process: subprocess.Popen[bytes], timeout_s: float) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
     try:
-        process.wait(10)
+        return process.wait(10)
     except subprocess.TimeoutExpired as error:
         raise IbenchError(
             f"server process {process.pid} does not die", hint="look at it with ps; it is ours"

@@ -1,6 +1,6 @@
 -- What is missing in chosen runs: runs and steps that did not complete, workers without a row for
 -- a second they worked in, seconds without a history list sample, totals that do not add up, and operations with
--- errors or unknown outcome. No row: nothing is missing.
+-- errors or unknown outcome. No row: nothing is missing. A step loaded from a snapshot is not: no run set out to do it.
 --
 -- Unless runs are chosen by id, figures are of the latest one of a cell, however it ended. Where that is not complete and
 -- an older one with the same fingerprint is, a row without a step names it: the figures exist, and were not chosen for it.
@@ -32,7 +32,7 @@ WITH chosen AS (
     SELECT run_id, step_id, t_s - lag(t_s) OVER (PARTITION BY run_id, step_id ORDER BY t_s) AS pause_s FROM answered
 ), found AS (
     SELECT run_id, step_id, 'step ' || step_status AS problem, NULL::BIGINT AS amount
-    FROM chosen WHERE step_status <> 'complete'
+    FROM chosen WHERE step_status NOT IN ('complete', 'loaded from a snapshot')
     UNION ALL
     SELECT run_id, step_id, 'seconds without a history list sample', sum(greatest(round(pause_s)::BIGINT - 1, 0))::BIGINT
     FROM pauses GROUP BY run_id, step_id

@@ -4,6 +4,6 @@
 SELECT
     setup, dbms, dbms_position, build, config, repeat, status, error, failed_step, flavour, server_version,
     version_comment, scale, clients, origin_wall, ended_wall, tool_version, title, experiment, experiment_sha256,
-    run_id, warnings
+    run_id, warnings, snapshot_after, loaded_from
 FROM selected_runs($runs)
 ORDER BY setup, dbms_position, repeat

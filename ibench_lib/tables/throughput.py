@@ -8,6 +8,7 @@ import polars as pl
 from great_tables import GT
 
 from ibench_lib.cells import (
+    LOADED,
     mark_notes,
     ratio_cell,
     repeat_notes,
@@ -31,7 +32,9 @@ def absolute_throughput(frame: pl.DataFrame, palette: str = "default") -> GT:
     for step in steps:
         values = {name: median(found) for name in by_position(frame) if (found := measured(frame, name, step))}
         failures = set(frame.filter((pl.col("step") == step) & pl.col("sla_failed").fill_null(False))["dbms"])
-        grades[step] = grade_column(values, failures)
+        loaded = len(frame.filter((pl.col("step") == step) & (pl.col("step_status") == LOADED)))
+        # The one that loaded for the others is not the best of anything.
+        grades[step] = {} if loaded and len(values) == 1 else grade_column(values, failures)
     for name in by_position(frame):
         cells = []
         for step in steps:

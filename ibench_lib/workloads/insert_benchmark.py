@@ -162,7 +162,7 @@ class Options(_Strict):
 
     @model_validator(mode="after")
     def _fit_together(self) -> Options:
-        names = [_name(spec) for spec in _specs(self.steps)]
+        names = step_names(self)
         for name in self.long_transaction:
             if name not in names:
                 raise ValueError(f"long_transaction names step {name!r}, but the steps are {', '.join(names)}")
@@ -230,6 +230,11 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
             settled = {**asdict(steps[last_write + 1]), "settle_before": True}
             steps[last_write + 1] = Step(**settled)
     return steps
+
+
+def step_names(options: Options) -> list[str]:
+    """What results call the steps, in order."""
+    return [_name(spec) for spec in _specs(options.steps)]
 
 
 def workers(options: Options, step: Step) -> list[Worker]:

@@ -308,6 +308,28 @@ def test_the_latest_run_of_a_cell_counts_however_it_ended(workspace: Workspace) 
     assert frame["throughput"].to_list()[3] is None
 
 
+def test_steps_of_a_run_that_began_with_a_snapshot_are_neither_missing_nor_failed(workspace: Workspace) -> None:
+    first = Run()
+    run = Run("other", minute=1, steps=("l.i1", "qr100"), loaded_from=first.run_id)
+    write_runs(workspace, first, run)
+    lake = reader.lake(workspace)
+    query = f"SELECT step, step_status, loaded_from FROM run_steps WHERE run_id = '{run.run_id}' ORDER BY step_id"
+    assert reader.sql(lake, query).rows() == [
+        ("l.i0", "loaded from a snapshot", first.run_id),
+        ("l.x", "loaded from a snapshot", first.run_id),
+        ("l.i1", "complete", None),
+        ("qr100", "complete", None),
+    ]
+    both = [first.run_id, run.run_id]
+    assert reader.question(lake, "gaps", runs=both, steps=[]).is_empty()
+    highlights = reader.question(lake, "highlights", runs=both, steps=["l.i0"])
+    assert highlights.is_empty(), "there is nothing to compare"
+    ((after, loaded_from),) = reader.sql(lake, "SELECT snapshot_after, loaded_from FROM runs ORDER BY run_id").rows()[
+        1:
+    ]
+    assert (after, loaded_from) == ("l.x", first.run_id)
+
+
 def test_throughput_divides_by_the_time_to_the_last_clients_end(workspace: Workspace) -> None:
     write_runs(workspace, *three_configurations())
     frame = answer(reader.lake(workspace), "step_throughput")
@@ -537,3 +559,23 @@ def test_runs_that_came_with_the_workspace_are_in_its_lake_and_none_counts_twice
     assert [(row["run_id"], row["problem"]) for row in rows(lake, "FROM problems")] == [
         (shipped.run_id, "it is also in sample/, and counted once")
     ]
+
+
+def test_a_file_that_goes_while_a_live_run_is_read_is_a_problem_and_no_crash(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live = Run("live", status="running", steps=("l.i0", "l.x"))
+    writer = begin_run(workspace, live, sealed=("l.i0",))
+    real = pq.read_table
+
+    def gone(path: Path, *more: Any, **named: Any) -> pa.Table:
+        if "probes" in Path(path).name:
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+        return real(path, *more, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pq, "read_table", gone)
+        found = rows(reader.lake(workspace), "SELECT file, problem FROM problems")
+    end_run(writer, live)
+    (problem,) = found
+    assert problem["file"].startswith("probes") and "No such file" in problem["problem"]

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -43,6 +44,12 @@ def test_a_dead_run_is_recovered_with_its_open_step_as_far_as_it_went(workspace:
     assert {(row["status"], row["rows"], row["ops"], row["unknown"]) for row in workers} == {("failed", 25_000, 500, 1)}
     with pytest.raises(LakeError, match="is sealed"):
         recover(run_dir)
+
+
+def test_a_dead_run_that_began_with_a_snapshot_died_after_what_it_had_not_to_do(workspace: Workspace) -> None:
+    dead = replace(DEAD, steps=("l.i1",), loaded_from="r1")
+    die(begin_run(workspace, dead, sealed=()))
+    assert recover(workspace.run_dir(dead.run_id)).failed_step == "l.i1"
 
 
 def test_a_cut_journal_is_recovered_and_the_loss_is_named(workspace: Workspace) -> None:

@@ -12,7 +12,7 @@ import psutil
 import pymysql
 import pytest
 
-from ibench_lib.errors import ServerStartDisturbed, ServerStartError
+from ibench_lib.errors import RunFailed, ServerStartDisturbed, ServerStartError
 from ibench_lib.servers import sandbox as sandboxes
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import MARKER, Sandbox, sweep
@@ -206,3 +206,34 @@ def test_a_stopped_server_is_still_ended(build: Build, tmp_path: Path) -> None:
         before = time.monotonic()
     assert not psutil.pid_exists(pid)
     assert time.monotonic() - before < box.stop_timeout_s + 10
+
+
+def test_a_server_goes_on_with_a_copy_of_its_files_and_one_that_did_not_end_in_order_does_not(
+    build: Build, tmp_path: Path
+) -> None:
+    box, kept = sandbox(build, tmp_path), tmp_path / "kept"
+    box.tls = box.tcp = True
+    with box as first:
+        with pymysql.connect(**first.arguments()) as connection, connection.cursor() as cursor:
+            cursor.execute("CREATE DATABASE mine")
+            cursor.execute("CREATE TABLE mine.t (id INT PRIMARY KEY)")
+            cursor.execute("INSERT INTO mine.t VALUES (7)")
+            connection.commit()
+        assert box.process is not None
+        pid = box.process.pid
+        assert 0 < box.stop(60) < 60
+        assert not psutil.pid_exists(pid) and not box.alive()
+        box.datadir.rename(kept)
+        second = box.start_again(kept)
+        assert box.copy_s is not None and (second.password, second.port) != (first.password, first.port)
+        with pymysql.connect(**second.arguments()) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT id FROM mine.t")
+            assert cursor.fetchall() == ((7,),)
+            cursor.execute("INSERT INTO mine.t VALUES (8)")
+            cursor.execute("SELECT Host FROM mysql.user WHERE User = 'root' ORDER BY Host")
+            assert cursor.fetchall() == (("127.0.0.1",), ("localhost",))
+        with pytest.raises(RunFailed, match=r"did not end in order within 0 s \(exit -9\)"):
+            box.stop(0)
+        assert not box.alive()
+    assert not box.directory.exists()
+    assert (kept / "ibdata1").exists(), "the copy's origin is not the sandbox's to remove"

@@ -1,0 +1,145 @@
+"""What a run has to do with a snapshot: it begins with one, or loads, sets its data directory aside and goes on.
+
+Either way its server starts on a copy of the snapshot, with an empty buffer pool and nothing of the copy in the page
+cache, so that what follows is the same for the cell that loaded and for those that did not.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ibench_lib import run_server, snapshots
+from ibench_lib.client.connection import Connection
+from ibench_lib.client.wire import ConnectionLost, StatementError
+from ibench_lib.cnf import ServerConfig
+from ibench_lib.errors import RunFailed
+from ibench_lib.experiment import Cell, LoadedExperiment
+from ibench_lib.lake.manifest import Manifest, SnapshotCopy, SnapshotRecord
+from ibench_lib.load_settings import load_settings
+from ibench_lib.paths import Workspace
+from ibench_lib.servers.address import Address
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.remote import Remote
+from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.snapshots import Snapshot
+from ibench_lib.workloads import insert_benchmark
+from ibench_lib.workloads.insert_benchmark import Options, Step
+
+_CACHES = "the buffer pool begins empty, its list of pages to load was emptied; the kernel was asked to cache no page"
+# The pages that were in the buffer pool, which servers load at their next start; and the variable that names the file.
+_POOL_LIST, _POOL_LIST_NAMED = "ib_buffer_pool", "innodb_buffer_pool_filename"
+
+
+class RunSnapshot:
+    """The snapshot of one run. `loaded` are its steps up to it; `found` is the snapshot where there is one already."""
+
+    def __init__(
+        self,
+        experiment: LoadedExperiment,
+        cell: Cell,
+        build: Build | Remote,
+        config: ServerConfig,
+        workspace: Workspace,
+        steps: list[Step],
+    ) -> None:
+        self.loaded = steps_loaded(experiment, steps)
+        self.settings = load_settings(build, config, experiment.spec.workload, self.loaded)
+        self.found: Snapshot | None = snapshots.find(workspace, self.settings)
+        self._workspace = workspace
+        self._options = experiment.spec.workload
+        self._apart = cell.sharing.apart if cell.sharing else None
+
+    @property
+    def origin(self) -> Path | None:
+        """The data directory that the run's server begins with a copy of."""
+        return self.found.datadir if self.found else None
+
+    def begin(self, server: Sandbox, manifest: Manifest) -> dict[str, int]:
+        """The server runs on a copy of what was found: record it. Returns the rows of each table."""
+        assert self.found is not None
+        manifest.loaded_from = self.found.record
+        self._record_copy(server, manifest)
+        return dict(self.found.record.rows)
+
+    def make(self, server: Sandbox, address: dict[str, Any], manifest: Manifest, rows: dict[str, int]) -> Address:
+        """Shut the server down in full, set its data directory aside, and start it on a copy. Returns where it is now.
+
+        Raises
+        ------
+        RunFailed, ServerStartError : it does not end in order or in time, there is no room, or it does not start again.
+        """
+        assert manifest.server is not None
+        last = self.loaded[-1].name
+        where = f"run {manifest.run_id}, snapshot after step {last}"
+        timeout_s = self._options.statement_timeout_s
+        _ask_for_full_shutdown(address, where)
+        try:
+            shutdown_s = server.stop(timeout_s)
+        except RunFailed as error:
+            raise RunFailed(
+                f"{where}: {error.what}",
+                hint="its full shutdown purges, merges and flushes everything; statement_timeout_s is its limit",
+                detail=error.detail,
+            ) from error
+        record = SnapshotRecord(
+            digest=self.settings.digest,
+            settings=self.settings.values,
+            after_step=last,
+            steps=[step.name for step in self.loaded],
+            run_id=manifest.run_id,
+            build=server.build.label,
+            server_version=manifest.server.version,
+            rows=dict(rows),
+            bytes=0,
+            made_wall=datetime.now(UTC).isoformat(),
+            shutdown_s=shutdown_s,
+        )
+        pool_list = manifest.server.variables.get(_POOL_LIST_NAMED, _POOL_LIST)
+        snapshot = snapshots.take(self._workspace, server.datadir, record, [pool_list])
+        again = server.start_again(snapshot.datadir)
+        manifest.snapshot_made = snapshot.record
+        self._record_copy(server, manifest)
+        return again
+
+    def _record_copy(self, server: Sandbox, manifest: Manifest) -> None:
+        assert server.copy_s is not None
+        manifest.snapshot_copy = SnapshotCopy(seconds=server.copy_s, caches=_CACHES, apart=self._apart)
+
+
+def run_snapshot(
+    experiment: LoadedExperiment,
+    cell: Cell,
+    build: Build | Remote,
+    config: ServerConfig,
+    workspace: Workspace,
+    steps: list[Step],
+) -> RunSnapshot | None:
+    """The snapshot of a run; None where the experiment has no `snapshot_after`."""
+    if experiment.spec.snapshot_after is None:
+        return None
+    return RunSnapshot(experiment, cell, build, config, workspace, steps)
+
+
+def steps_loaded(experiment: LoadedExperiment, steps: list[Step]) -> list[Step]:
+    """The steps up to the snapshot's and with it."""
+    names = [step.name for step in steps]
+    return steps[: names.index(experiment.spec.snapshot_after) + 1] if experiment.spec.snapshot_after else []
+
+
+def snapshot_bytes(config: ServerConfig, options: Options, loaded: list[Step]) -> int:
+    """About how much disk the snapshot after these steps takes."""
+    return run_server.needed_bytes(config, insert_benchmark.forecast_bytes(options, loaded)) if loaded else 0
+
+
+def _ask_for_full_shutdown(address: dict[str, Any], where: str) -> None:
+    """No purge debt, no buffered changes, no redo to apply: a server with other settings can take the files up."""
+    try:
+        connection = Connection(address, None, timeout_s=60)
+        try:
+            connection.query("SET GLOBAL innodb_fast_shutdown = 0")
+        finally:
+            connection.close()
+    except (ConnectionLost, StatementError) as error:
+        raise RunFailed(f"{where}: {error}") from error
