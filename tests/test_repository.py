@@ -7,11 +7,14 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import typer
 from packaging.requirements import Requirement
 
 from ibench_lib import cli
+from ibench_lib.lake import reader
+from ibench_lib.selection import choose
 from tools import conda, notebooks, write_docs
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -287,3 +290,18 @@ def test_links_between_the_documents_lead_somewhere() -> None:
         targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
         for target in (target for target in targets if "://" not in target):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
+    """21 runs, seven configurations three times; without a limit on purge lag get_min is at least 50 times slower."""
+    sample = ROOT / "data" / "sample"
+    assert sum(path.stat().st_size for path in sample.rglob("*")) <= 12e6
+    lake = reader.lake(str(sample))
+    assert reader.sql(lake, "FROM problems").is_empty()
+    chosen = choose(lake, "innodb_purge_lag_sample")
+    assert set(chosen.runs["status"]) == {"complete"} and len(chosen.runs) == 21
+    text = (ROOT / "experiments" / "innodb_purge_lag_sample.yaml").read_text(encoding="utf-8")
+    assert set(reader.sql(lake, "SELECT experiment_text FROM runs")["experiment_text"]) == {text}
+    seconds = chosen.ask("get_min").filter(step="qr100").group_by("dbms").agg(pl.col("get_min_s").median())
+    by_config = {dbms.rpartition(".")[2]: value for dbms, value in seconds.rows()}
+    assert by_config["base"] > 50 * by_config["a13"]
