@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -9,7 +10,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -48,38 +49,62 @@ configs:
 configs_folder: own
 setups:
   - {name: mine, l_i0_rows: 1000, l_i1_rows: 1000, l_i2_rows: 100, query_seconds: 2}
-repeats: 2
+repeats: 1
 workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, l.i1, qr100]}
 """
+TWICE = TEXT.replace("repeats: 1", "repeats: 2")
+
+
+def until(found: Callable[[], Any], seconds: float = 60) -> Any:
+    """What `found` gives once it is not None."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if (answer := found()) is not None:
+            return answer
+        time.sleep(0.05)
+    raise AssertionError("it never came")
 
 
 class Lab:
     """A scheduler and workers, each a process, in a folder of its own; nothing of them is left at the end."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, address: str = "") -> None:
+        root.mkdir()
         self.root = root
         self.processes: list[subprocess.Popen[bytes]] = []
-        port = root / "scheduler.json"
-        arguments = ["--no-dashboard", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(port)]
+        self.address = address or self.scheduler()
+
+    def scheduler(self) -> str:
+        """Start one. Its address."""
+        file = self.root / "scheduler.json"
+        arguments = ["--no-dashboard", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)]
         self._start("scheduler", ["-m", "distributed.cli.dask_scheduler", *arguments], {})
-        self.address = self._until(lambda: self._address(port))
+        written = until(lambda: file.read_text() if file.is_file() and file.read_text().endswith("}") else None)
+        return str(json.loads(written)["address"])
 
     def worker(self, name: str, code: Path = ROOT, **environment: str) -> subprocess.Popen[bytes]:
         """A worker called `name`, whose workspace is the folder of that name."""
         (self.root / name).mkdir()
         home = {"IBENCH_HOME": str(self.root / name), "PYTHONPATH": f"{code}:{ROOT}", **environment}
         process = self._start(name, ["-c", COMMAND, "worker", self.address, "--name", name], home)
-        self._until(lambda: "Registered to" in (self.root / f"{name}.log").read_text() or None)
+        until(lambda: "Registered to" in (self.root / f"{name}.log").read_text() or None)
         return process
 
     def workspace(self, name: str) -> Workspace:
         return Workspace(self.root / name)
+
+    def measuring(self, name: str) -> int:
+        """The process that measures a cell on that worker, once there is one."""
+        file = self.root / name / "measuring"
+        return int(until(lambda: (file.is_file() and file.read_text()) or None))
 
     def close(self) -> None:
         for process in reversed(self.processes):
             process.terminate()
         for process in self.processes:
             process.wait(30)
+        children = psutil.Process().children(recursive=True)
+        assert [child for child in children if "cell_process" in " ".join(child.cmdline())] == []
 
     def _start(self, name: str, arguments: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
         with open(self.root / f"{name}.log", "wb") as log:
@@ -93,28 +118,20 @@ class Lab:
         self.processes.append(process)
         return process
 
-    @staticmethod
-    def _address(file: Path) -> str | None:
-        return json.loads(file.read_text())["address"] if file.is_file() and file.read_text().endswith("}") else None
 
-    @staticmethod
-    def _until(found: Any, seconds: float = 60) -> Any:
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            if (answer := found()) is not None:
-                return answer
-            time.sleep(0.05)
-        raise AssertionError("it never came")
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of one for all tests: its workers are another's each time."""
+    lab = Lab(tmp_path_factory.mktemp("scheduler") / "lab")
+    yield lab.address
+    lab.close()
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    (tmp_path / "lab").mkdir()
-    lab = Lab(tmp_path / "lab")
+def lab(tmp_path: Path, scheduler: str) -> Iterator[Lab]:
+    lab = Lab(tmp_path / "lab", scheduler)
     yield lab
     lab.close()
-    left = [child for child in psutil.Process().children(recursive=True) if "cell_process" in " ".join(child.cmdline())]
-    assert left == []
 
 
 def write(workspace: Workspace, text: str = TEXT) -> Path:
@@ -161,29 +178,18 @@ class Telling(Silent):
         self.refused.append((worker, reason))
 
 
-def measuring(lab: Lab, name: str) -> int:
-    """The process that measures a cell on that worker, once there is one."""
-
-    def pid() -> int | None:
-        file = lab.workspace(name).root / "measuring"
-        return int(text) if file.is_file() and (text := file.read_text()) else None
-
-    found: int = lab._until(pid)
-    return found
-
-
 def test_a_worker_killed_in_mid_cell_costs_no_cell_and_none_is_run_twice(lab: Lab, workspace: Workspace) -> None:
     lab.worker("one")
     victim = lab.worker("two", FAKE_CELL_S="600")
     killed: list[int] = []
 
     def kill() -> None:
-        killed.append(measuring(lab, "two"))
+        killed.append(lab.measuring("two"))
         victim.kill()
 
     watcher = Telling("two", kill)
     observer: Any = Both([watcher, EventLog(workspace, "many")])
-    result = sweep(lab, workspace, observer)
+    result = sweep(lab, workspace, observer, TWICE)
     assert len(result.made) == 4 and killed
     complete = Counter(run.cell.fingerprint for run in manifests(workspace) if run.status == "complete")
     assert len(complete) == 4 and set(complete.values()) == {1}
@@ -199,7 +205,7 @@ def test_a_worker_killed_in_mid_cell_costs_no_cell_and_none_is_run_twice(lab: La
     assert not psutil.pid_exists(killed[0]), "what measured died with its worker"
     log = event_log(workspace, "many").read_text()
     assert log.count('"event": "cell_lost"') == 1 and '"worker": "one"' in log
-    again = sweep(lab, workspace)
+    again = sweep(lab, workspace, text=TWICE)
     assert (len(again.made), len(again.skipped)) == (0, 4)
 
 
@@ -233,20 +239,19 @@ workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, qr100]}
 
 
 def test_hosts_of_different_classes_are_mixed_only_when_told_to(lab: Lab, workspace: Workspace) -> None:
-    lab.worker("big", FAKE_CPU="Big 9000")
+    big = lab.worker("big", FAKE_CPU="Big 9000")
     lab.worker("small", FAKE_CPU="Small 1")
     watcher = Telling()
-    one = TEXT.replace("repeats: 2", "repeats: 1")
-    assert len(sweep(lab, workspace, watcher, one).made) == 2
+    assert len(sweep(lab, workspace, watcher).made) == 2
     ((name, reason),) = watcher.refused
     assert name == "small" and "Small 1" in reason and "Big 9000" in reason
     assert {run.host["cpu_model"] for run in manifests(workspace)} == {"Big 9000"}
-    lab.processes[1].terminate()
-    lab.processes[1].wait(30)
+    big.terminate()
+    big.wait(30)
     with pytest.raises(UsageError, match=r"no worker's host fits: small: it is Small 1.* made on Big 9000") as caught:
-        sweep(lab, workspace)
+        sweep(lab, workspace, text=TWICE)
     assert "--any-host" in (caught.value.hint or "")
-    assert len(sweep(lab, workspace, any_host=True).made) == 2
+    assert len(sweep(lab, workspace, text=TWICE, any_host=True).made) == 2
     assert {run.host["cpu_model"] for run in manifests(workspace)} == {"Big 9000", "Small 1"}
 
 
@@ -262,7 +267,7 @@ def test_other_code_and_another_build_under_the_label_are_refused(
     lab.worker("one")
     lab.worker("two", FAKE_VERSION="10.11.20-MariaDB")
     watcher = Telling()
-    assert len(sweep(lab, workspace, watcher, TEXT.replace("repeats: 2", "repeats: 1")).made) == 2
+    assert len(sweep(lab, workspace, watcher).made) == 2
     assert {name for _, name in watcher.begun} == {"one"}
     assert dict(watcher.refused)["two"] == "build a is 10.11.20-MariaDB there, and 10.11.19-MariaDB on one"
     assert "another ibench" in dict(watcher.refused)["other"]
@@ -271,20 +276,19 @@ def test_other_code_and_another_build_under_the_label_are_refused(
 def test_runs_can_be_left_in_a_store_and_count_as_done_there(lab: Lab, workspace: Workspace, tmp_path: Path) -> None:
     lab.worker("one")
     shared = f"file://{tmp_path / 'shared'}"
-    text = TEXT.replace("repeats: 2", "repeats: 1")
-    made = sweep(lab, workspace, text=text, store=shared).made
+    made = sweep(lab, workspace, store=shared).made
     assert open_store(shared).run_ids() == sorted(manifest.run_id for manifest in made)
     assert len(made) == 2 and manifests(workspace) == []
-    again = sweep(lab, workspace, text=text, store=shared)
+    again = sweep(lab, workspace, store=shared)
     assert (len(again.made), len(again.skipped)) == (0, 2)
 
 
 def test_a_failed_cell_is_told_and_its_run_comes_back(lab: Lab, workspace: Workspace) -> None:
     lab.worker("one")
-    text = TEXT.replace("name: base", "name: broken").replace("repeats: 2", "repeats: 1")
+    text = TEXT.replace("name: base", "name: broken")
     with pytest.raises(CellsFailed, match="1 of 2 cells failed; 1 runs made") as caught:
         sweep(lab, workspace, text=text)
-    assert "one: a.broken, mine, repeat 1: it is broken" in (caught.value.detail or "")
+    assert re.fullmatch(r"a\.broken, mine, repeat 1: one: run \S+, step l\.i1: it is broken", caught.value.detail or "")
     assert Counter(run.status for run in manifests(workspace)) == {"complete": 1, "failed": 1}
     attempts = Ledger(workspace).attempts("many")
     assert {attempt.state: attempt.run_id is not None for attempt in attempts} == {"complete": True, "failed": True}
@@ -292,8 +296,8 @@ def test_a_failed_cell_is_told_and_its_run_comes_back(lab: Lab, workspace: Works
 
 def test_ctrl_c_lets_cells_under_way_end_and_hands_out_no_more(lab: Lab, workspace: Workspace) -> None:
     lab.worker("one", FAKE_CELL_S="1")
-    watcher = Telling("one", lambda: (measuring(lab, "one"), os.kill(os.getpid(), signal.SIGINT)))
-    with pytest.raises(Interrupted, match="stopped with 3 cells to go"):
+    watcher = Telling("one", lambda: (lab.measuring("one"), os.kill(os.getpid(), signal.SIGINT)))
+    with pytest.raises(Interrupted, match="stopped with 1 cells to go"):
         sweep(lab, workspace, watcher)
     assert [run.status for run in manifests(workspace)] == ["complete"]
     assert [attempt.state for attempt in Ledger(workspace).attempts()] == ["complete"]
@@ -302,35 +306,38 @@ def test_ctrl_c_lets_cells_under_way_end_and_hands_out_no_more(lab: Lab, workspa
 def test_a_worker_that_is_told_to_end_leaves_its_cell_to_others(lab: Lab, workspace: Workspace) -> None:
     lab.worker("one")
     stopped = lab.worker("two", FAKE_CELL_S="600")
-    watcher = Telling("two", lambda: (measuring(lab, "two"), stopped.terminate()))
-    assert len(sweep(lab, workspace, watcher).made) == 4
+    watcher = Telling("two", lambda: (lab.measuring("two"), stopped.terminate()))
+    assert len(sweep(lab, workspace, watcher).made) == 2
     assert [name for _, name in watcher.lost] == ["two"]
-    assert Counter(run.status for run in manifests(workspace)) == {"complete": 4}
+    assert Counter(run.status for run in manifests(workspace)) == {"complete": 2}
     assert stopped.wait(30) == 0
     states = Counter((attempt.state, attempt.host) for attempt in Ledger(workspace).attempts())
-    assert states.pop(("complete", "one")) == 4
+    assert states.pop(("complete", "one")) == 2
     assert set(states) in ({("lost", "two")}, {("interrupted", "two")}) and states.total() == 1
 
 
 def test_without_its_scheduler_it_ends_and_so_does_what_measures(
-    lab: Lab, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote_crew, "_CONNECT_S", 5.0)
-    lab.worker("one", FAKE_CELL_S="600")
-    pids: list[int] = []
+    workspace, lab = Workspace(tmp_path), Lab(tmp_path / "lab")
+    try:
+        worker, pids = lab.worker("one", FAKE_CELL_S="600"), []
 
-    def end() -> None:
-        pids.append(measuring(lab, "one"))
-        lab.processes[0].kill()
+        def end() -> None:
+            pids.append(lab.measuring("one"))
+            lab.processes[0].kill()
 
-    watcher = Telling("one", end)
-    with pytest.raises(IbenchError, match=r"the scheduler at tcp://127\.0\.0\.1:\d+ is gone"):
-        sweep(lab, workspace, watcher)
-    (attempt,) = Ledger(workspace).attempts()
-    assert attempt.state == "lost" and "the scheduler" in str(attempt.error)
-    assert watcher.lost == [], "nobody says that the worker died"
-    assert lab.processes[1].wait(30) == 0
-    assert not psutil.pid_exists(pids[0])
+        watcher = Telling("one", end)
+        with pytest.raises(IbenchError, match=r"the scheduler at tcp://127\.0\.0\.1:\d+ is gone"):
+            sweep(lab, workspace, watcher)
+        (attempt,) = Ledger(workspace).attempts()
+        assert attempt.state == "lost" and "the scheduler" in str(attempt.error)
+        assert watcher.lost == [], "nobody says that the worker died"
+        assert worker.wait(60) == 0
+        assert not psutil.pid_exists(pids[0])
+    finally:
+        lab.close()
 
 
 def test_a_signal_ends_the_cell_on_the_worker(lab: Lab, workspace: Workspace) -> None:
@@ -338,7 +345,7 @@ def test_a_signal_ends_the_cell_on_the_worker(lab: Lab, workspace: Workspace) ->
     pids: list[int] = []
 
     def end() -> None:
-        pids.append(measuring(lab, "one"))
+        pids.append(lab.measuring("one"))
         os.kill(os.getpid(), signal.SIGTERM)
 
     with pytest.raises(Interrupted, match="interrupted, 0 runs made"):
@@ -366,18 +373,17 @@ def test_a_worker_in_the_same_workspace_is_refused(lab: Lab) -> None:
 
 def test_what_a_killed_command_left_on_a_worker_does_not_come_twice(lab: Lab, workspace: Workspace) -> None:
     lab.worker("one", FAKE_CELL_S="1")
-    text = TEXT.replace("repeats: 2", "repeats: 1")
     loaded, place = (
-        f"load_experiment(Path({str(write(workspace, text))!r}))",
+        f"load_experiment(Path({str(write(workspace))!r}))",
         f"Workspace(Path({str(workspace.root)!r}))",
     )
     call = f"run_on_workers({loaded}, {place}, Silent(), {lab.address!r}, cell_process=FAKE)"
     code = f"from tests.test_remote_sweep import *; {call}"
     command = subprocess.Popen(tethered([sys.executable, "-c", code]), cwd=ROOT)
-    measuring(lab, "one")
+    lab.measuring("one")
     command.kill()
     command.wait()
-    assert len(sweep(lab, workspace, text=text).made) == 2
+    assert len(sweep(lab, workspace).made) == 2
     assert Counter(run.status for run in manifests(workspace)) == {"complete": 2}
     assert len(manifests(lab.workspace("one"))) == 3, "the worker had finished its cell, and keeps it"
     assert Counter(attempt.state for attempt in Ledger(workspace).attempts()) == {"lost": 1, "complete": 2}
