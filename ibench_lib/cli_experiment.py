@@ -123,7 +123,8 @@ def status(
     again = f", {not_tried} not tried again" if not_tried else ""
     out.print(f"{len(ended)} of {begun.get('cells', '?')} cells ended, {len(failed)} failed{again}")
     for event in failed:
-        out.print(f"    failed: {escape(_cell_text(event))}: {escape(event['error'])}", soft_wrap=True)
+        when = f"{datetime.fromisoformat(event['at']):%Y-%m-%d %H:%M} UTC"
+        out.print(f"    failed {when}: {escape(_cell_text(event))}: {escape(event['error'])}", soft_wrap=True)
     under_way = _under_way(events)
     if alive and under_way:
         for cell in under_way:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from ibench_lib.capture import host_facts
+from ibench_lib.cli_experiment import status
 from ibench_lib.errors import CellsFailed, IbenchError, Interrupted, UsageError, WorkerFailed
 from ibench_lib.events import EventLog, event_log
 from ibench_lib.experiment import LoadedExperiment, load_experiment
@@ -250,6 +251,23 @@ def test_the_first_ctrl_c_lets_the_cell_end_and_the_second_does_not(workspace: W
         run_experiment(load(workspace), workspace, Told(), run=run_with(2))
     assert len(made) == 1
     assert [attempt.state for attempt in Ledger(workspace).attempts()] == ["complete", "interrupted"]
+
+
+def test_status_says_when_and_in_which_step_a_cell_failed_and_how_many_were_not_tried(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = TEXT.replace("name: p1,", "name: broken,").replace("name: only_a,", "name: refused,")
+    observer: Any = Both([Silent(), EventLog(workspace, "many")])
+    with pytest.raises(CellsFailed):
+        run_experiment(load(workspace, text), workspace, observer, run=fake_run)
+    monkeypatch.setenv("IBENCH_HOME", str(workspace.root))
+    monkeypatch.setenv("COLUMNS", "200")
+    status("many")
+    said = capsys.readouterr().out
+    assert "10 of 10 cells ended, 5 failed, 1 not tried again" in said
+    when = r"failed \d{4}-\d\d-\d\d \d\d:\d\d UTC"
+    assert len(re.findall(rf"{when}: \S+\.broken, mine, repeat \d: run \S+, step l\.i1: it is broken", said)) == 4
+    assert len(re.findall(rf"{when}: a\.refused, mine, repeat 1: it does not start", said)) == 1
 
 
 def test_events_name_no_path_of_this_machine(workspace: Workspace) -> None:
