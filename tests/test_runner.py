@@ -4,10 +4,7 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -365,61 +362,6 @@ def test_no_password_in_anything_a_run_leaves(
     files = [path for path in workspace.data.rglob("*") if path.is_file()]
     assert len(files) >= 8
     assert not [path for path in files if canary.encode() in path.read_bytes()]
-
-
-@pytest.mark.timing
-def test_f2_a_runner_killed_by_9_loses_a_second_and_the_experiment_goes_on(
-    build: Build, workspace: Workspace, tmp_path: Path
-) -> None:
-    path = tmp_path / "killed.yaml"
-    # 70,000 rows at 10,000 a second: seven seconds, of which the first runner lives to see about four.
-    steps = "l.i0, l.x, {step: l.i1, rate: 10000}"
-    text = EXPERIMENT % {"steps": steps, "l_i1_rows": 7_000_000, "seconds": 1}
-    path.write_text(text.replace("cy10a, p1", "cy10a").replace("scale: 1", "scale: 0.01").replace("20000,", "2000000,"))
-    script = "from ibench_lib.cli import main; main()"
-
-    def start() -> subprocess.Popen[bytes]:
-        environment = {**os.environ, "IBENCH_HOME": str(workspace.root)}
-        return subprocess.Popen([sys.executable, "-c", script, "run", str(path)], env=environment)
-
-    process = start()
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline:
-        if list(workspace.runs.glob("*/journal/ops.3.arrows")):
-            break
-        time.sleep(0.05)
-    time.sleep(3.5)
-    children = psutil.Process(process.pid).children(recursive=True)
-    assert len(children) >= 5, "server and four clients"
-    (run_dir,) = workspace.runs.iterdir()
-    killed_s = _age_s(run_dir)
-    process.kill()
-    process.wait()
-    _, alive = psutil.wait_procs(children, timeout=5)
-    assert [child for child in alive if child.status() != psutil.STATUS_ZOMBIE] == []
-    lake = reader.lake(workspace)
-    (known,) = reader.sql(lake, "SELECT status, error FROM runs").to_dicts()
-    assert known["status"] == "failed" and "the runner died" in known["error"]
-    steps = dict(reader.sql(lake, "SELECT step, status FROM steps").rows())
-    assert steps == {"l.i0": "complete", "l.x": "complete", "l.i1": "failed"}
-    assert read_manifest(run_dir).status == "running", "nobody was left to say otherwise"
-    last = reader.sql(lake, "SELECT min(n) FROM (SELECT max(second) AS n FROM ops WHERE step = 'l.i1' GROUP BY worker)")
-    elapsed_s = killed_s - reader.sql(lake, "SELECT start_s FROM steps WHERE step = 'l.i1'").item()
-    # The second under way is not whole yet, and the one before may wait for the next flush.
-    assert last.item() + 1 >= elapsed_s - 2.5, (last, elapsed_s)
-    again = start()
-    assert again.wait(timeout=120) == 0
-    runs = reader.sql(reader.lake(workspace), "SELECT status, error FROM runs ORDER BY run_id").to_dicts()
-    assert [row["status"] for row in runs] == ["failed", "complete"]
-    assert "sealed from its journal" in runs[0]["error"]
-    assert tells_nothing(workspace)
-    assert all(verify(path) == [] for path in workspace.runs.iterdir())
-
-
-def _age_s(run_dir: Path) -> float:
-    """Seconds since the zero of a run's clock."""
-    origin = datetime.fromisoformat(read_manifest(run_dir).origin_wall)
-    return (datetime.now(UTC) - origin).total_seconds()
 
 
 def test_f32_a_second_run_with_the_same_id_is_refused_at_once(

@@ -1,7 +1,6 @@
 """Where the mask of a run is put on, and that it outlives the runner."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from ibench_lib.lake.recover import recover
 from ibench_lib.lake.verify import verify
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.privacy import Mask
+from tests.lake.test_writer import flushed
 from tests.synthetic import Run, die, manifest_of
 
 PLACES = {"/srv/ws/data/runs/r1": "<run>", "/srv/ws": "<workspace>"}
@@ -78,7 +78,7 @@ def begin(tmp_path: Path) -> RunWriter:
     writer.append("innodb_status", tick=1, t_s=1.0, text="file /srv/ws/a\nmariadb")
     writer.append("processlist", tick=1, t_s=1.0, id=1, user="demo", state=None, info="LOAD DATA INFILE '/srv/ws/b'")
     writer.append("device_samples", tick=1, t_s=1.0, device="demo", **NUMBERS)
-    time.sleep(0.2)  # until it is in the journal
+    flushed(writer)
     return writer
 
 

@@ -65,6 +65,17 @@ def second(number: int, step_id: int = 0, worker: int = 0, **changes: Any) -> di
     return {**row, **changes}
 
 
+def flushed(writer: RunWriter, seconds: float = 20.0) -> None:
+    """Wait until what was appended is in the journal, or is known not to get there."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with writer._journal_lock:  # no flush is under way
+            if not writer._pending or writer._failure is not None:
+                return
+        time.sleep(0.005)
+    raise AssertionError("it was not flushed")
+
+
 def names(run_dir: Path) -> set[str]:
     return {path.name for path in run_dir.iterdir()}
 
@@ -120,7 +131,7 @@ def test_a_later_row_takes_the_place_of_one_with_its_key_where_the_table_says_so
     writer = RunWriter(tmp_path / "r1", flush_every_s=0.01)
     row = {"step_id": 0, "step": "s0", "kind": "load", "clients": 1, "start_s": 1.0}
     writer.append("steps", **row, status="running", end_s=1.0, duration_s=0.0)
-    time.sleep(0.1)
+    flushed(writer)
     writer.append("steps", **row, status="complete", end_s=3.0, duration_s=2.0)
     writer.seal(manifest("r1"))
     (stored,) = pq.read_table(tmp_path / "r1" / "steps.parquet").to_pylist()
@@ -148,10 +159,10 @@ def test_a_row_that_does_not_fit_ends_a_run_unless_it_is_a_collectors(tmp_path: 
     writer = RunWriter(tmp_path / "r1", flush_every_s=0.01)
     writer.append("server_samples", t_s=1.0, questions=2**63)
     writer.append("server_samples", t_s=2.0, questions=7)
-    time.sleep(0.1)
+    flushed(writer)
     writer.check()
     writer.append("ops", **second(0, ops=2**63))
-    time.sleep(0.1)
+    flushed(writer)
     with pytest.raises(CaptureFailed, match="capture cannot be written"):
         writer.check()
     writer.seal(manifest("r1"))

@@ -2,6 +2,7 @@
 
 Percentiles that stalls decide, and counts, are the table's. Single late statements are the machine's, so what hangs on
 four of 100,000 is held to the table's value on a virtual clock (`test_virtual_time.py`), and here to the order of it.
+So is the verdict that a client is late: on a busy machine one is, by 0.1 ms, and it is right to say so.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def test_m1_stalls_are_in_the_intended_times_of_all_who_had_to_wait(timed: Timed
     for q, within in ((0.75, 0.08), (0.9, 0.08), (0.95, 0.04), (0.99, 0.03)):
         expected_ms = 2000 * (1 - (1 - q) / late)
         assert measured.quantile_ms(q, "intended") == pytest.approx(expected_ms, rel=within)
-    assert measured.client_bound is None, "the server stalled, not the client"
+    assert_the_client_was_not_late(measured)
 
 
 def test_m3_unpaced_a_stall_is_one_slow_statement_and_there_is_no_intended_time(timed: TimedRuns) -> None:
@@ -62,7 +63,7 @@ def test_m7_a_rate_is_held_in_every_second_and_does_not_drift(timed: TimedRuns) 
     assert 0 <= measured.totals[0]["end_ns"] - last_due_ns <= 0.005 * SECONDS * 1e9
     begin, end = measured.of_seconds(range(10)), measured.of_seconds(range(50, 60))
     assert end.quantile_ms(0.5, "intended") == pytest.approx(begin.quantile_ms(0.5, "intended"), abs=0.5)
-    assert measured.client_bound is None
+    assert_the_client_was_not_late(measured)
 
 
 def test_m8_a_server_stopped_for_five_seconds_is_caught_up(timed: TimedRuns) -> None:
@@ -80,7 +81,7 @@ def test_m8_a_server_stopped_for_five_seconds_is_caught_up(timed: TimedRuns) -> 
     assert due - sum(answered[:after]) == pytest.approx(2500, rel=0.05), "the same from the seconds' counts"
     assert measured.over(1000) == 1, "one statement was in flight; the others waited their turn"
     assert measured.over(1000, "intended") >= 0.98 * (CONTINUED_S - STOPPED_S - 1) * RATE
-    assert measured.client_bound is None, "the server stood still, not the client"
+    assert_the_client_was_not_late(measured)
 
 
 def assert_each_second_has_its_share(measured: Measured) -> None:
@@ -100,3 +101,10 @@ def assert_each_second_has_its_share(measured: Measured) -> None:
             late_us = max(latest_us[second] or 0.0, following)
             assert abs(missing) <= late_us / 1e6 * RATE + 1, f"second {second}: {missing} missing without a reason"
     assert len(off) <= 0.1 * SECONDS, f"seconds {off} are off"
+
+
+def assert_the_client_was_not_late(measured: Measured) -> None:
+    """A stall of the server that counted as the client's doing would make hundreds of milliseconds of its p99."""
+    lag_us = measured.totals[0]["client_lag_p99_us"]
+    assert lag_us <= 1000, "the server stalled, not the client"
+    assert measured.client_bound is None or f"{lag_us:.0f} us late" in measured.client_bound

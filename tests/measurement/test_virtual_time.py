@@ -70,6 +70,7 @@ def test_m7_and_m8_a_rate_is_held_and_a_stop_is_caught_up(somewhere: FakeServer)
     assert stopped[25] == 3000
     backlog = max(late or 0.0 for late in measured.per_second("intended_max_us", worker=1)) / 1e6 * 500
     assert backlog == pytest.approx(2500, abs=1)
+    assert measured.client_bound is None, "the server stood still, not the client"
 
 
 def test_m10_workers_merge_into_one_histogram_and_counts_add(somewhere: FakeServer, workspace: Workspace) -> None:
