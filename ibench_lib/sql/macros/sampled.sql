@@ -1,0 +1,61 @@
+-- Everything that was sampled in chosen steps, a row per series and sample. `source` is server, process, host or device
+-- (the one that holds the data; of several the one with the longest name, a partition and not its disk), `series` a
+-- column of the view <source>_seconds; cpu_per_s is user and system CPU together, read_ms, write_ms and flush_ms the mean
+-- time of a request. What is read at a moment has it in `t_s`, counted from the step's start. A rate has the end of its
+-- interval there, and its length in `seconds`; of an interval that begins before the step the value is NULL, as is what
+-- was not captured. A source without a sample in a step has one row with a NULL `t_s` for each of its series.
+--
+-- $ids: ids of runs
+-- $names: names of the steps; an empty list means all
+WITH chosen AS (
+    FROM selected_steps($ids, $names) WHERE start_s IS NOT NULL
+), server AS (
+    SELECT c.run_id, c.step_id, x.t_s - c.start_s AS t_s, x.seconds,
+           COLUMNS(x.* EXCLUDE (run_id, t_s, tick, incarnation, seconds))::DOUBLE
+    FROM chosen c
+    LEFT JOIN (FROM server_seconds WHERE list_contains($ids, run_id)) x
+        ON x.run_id = c.run_id AND x.t_s >= c.start_s AND x.t_s <= c.end_s
+), process AS (
+    SELECT c.run_id, c.step_id, x.t_s - c.start_s AS t_s, x.seconds,
+           COLUMNS(x.* EXCLUDE (run_id, t_s, tick, pid, seconds))::DOUBLE,
+           x.cpu_user_s_per_s + x.cpu_system_s_per_s AS cpu_per_s
+    FROM chosen c
+    LEFT JOIN (FROM process_seconds WHERE list_contains($ids, run_id)) x
+        ON x.run_id = c.run_id AND x.t_s >= c.start_s AND x.t_s <= c.end_s
+), host AS (
+    SELECT c.run_id, c.step_id, x.t_s - c.start_s AS t_s, x.seconds,
+           COLUMNS(x.* EXCLUDE (run_id, t_s, tick, seconds))::DOUBLE,
+           x.cpu_user_s_per_s + x.cpu_system_s_per_s AS cpu_per_s
+    FROM chosen c
+    LEFT JOIN (FROM host_seconds WHERE list_contains($ids, run_id)) x
+        ON x.run_id = c.run_id AND x.t_s >= c.start_s AND x.t_s <= c.end_s
+), data_device AS (
+    FROM device_seconds WHERE list_contains($ids, run_id) AND holds_data
+    QUALIFY dense_rank() OVER (PARTITION BY run_id ORDER BY length(device) DESC, device) = 1
+), device AS (
+    SELECT c.run_id, c.step_id, x.t_s - c.start_s AS t_s, x.seconds,
+           COLUMNS(x.* EXCLUDE (run_id, device, t_s, tick, holds_data, seconds))::DOUBLE,
+           1e3 * x.read_s_per_s / nullif(x.reads_per_s, 0) AS read_ms,
+           1e3 * x.write_s_per_s / nullif(x.writes_per_s, 0) AS write_ms,
+           1e3 * x.flush_s_per_s / nullif(x.flushes_per_s, 0) AS flush_ms
+    FROM chosen c
+    LEFT JOIN data_device x ON x.run_id = c.run_id AND x.t_s >= c.start_s AND x.t_s <= c.end_s
+), long AS (
+    SELECT 'server' AS source, * FROM server
+    UNPIVOT INCLUDE NULLS (value FOR series IN (COLUMNS(* EXCLUDE (run_id, step_id, t_s, seconds))))
+    UNION ALL BY NAME
+    SELECT 'process' AS source, * FROM process
+    UNPIVOT INCLUDE NULLS (value FOR series IN (COLUMNS(* EXCLUDE (run_id, step_id, t_s, seconds))))
+    UNION ALL BY NAME
+    SELECT 'host' AS source, * FROM host
+    UNPIVOT INCLUDE NULLS (value FOR series IN (COLUMNS(* EXCLUDE (run_id, step_id, t_s, seconds))))
+    UNION ALL BY NAME
+    SELECT 'device' AS source, * FROM device
+    UNPIVOT INCLUDE NULLS (value FOR series IN (COLUMNS(* EXCLUDE (run_id, step_id, t_s, seconds))))
+), rates AS (
+    SELECT *, series LIKE '%\_per\_s' ESCAPE '\' OR series IN ('read_ms', 'write_ms', 'flush_ms') AS is_rate FROM long
+)
+SELECT
+    run_id, step_id, source, series, t_s, CASE WHEN is_rate AND seconds <= t_s THEN seconds END AS seconds,
+    CASE WHEN NOT is_rate OR seconds <= t_s THEN value END AS value
+FROM rates

@@ -1,0 +1,18 @@
+-- What the server said of itself over the time of each step (`sampled_buckets`), as far as it tells why a server stalls:
+-- history list, checkpoint age and its limits, redo log, pages of the buffer pool, flushing by kind, waits. Series have
+-- the names of the columns of `server_seconds`. NULL: it did not answer; all NULL: it cannot say.
+--
+-- $runs: ids of the runs
+-- $points: how many points a series may have at most
+-- $steps: names of the steps to show; an empty list means all
+FROM sampled_buckets($runs, $steps, $points)
+WHERE source = 'server' AND series IN (
+    'history_list_length',
+    'checkpoint_age_bytes', 'checkpoint_age_async_bytes', 'checkpoint_age_sync_bytes', 'checkpoint_age_limit_bytes',
+    'dirty_pages', 'free_pages',
+    'pages_flushed_adaptive_per_s', 'pages_flushed_sync_per_s', 'pages_flushed_background_per_s',
+    'pages_flushed_lru_per_s', 'pages_written_per_s',
+    'redo_waits_per_s', 'redo_file_waits_per_s', 'sync_flush_waits_per_s', 'free_page_waits_per_s',
+    'redo_lsn_bytes_per_s', 'redo_fsyncs_per_s', 'data_fsyncs_per_s'
+)
+ORDER BY step_id, setup, dbms_position, repeat, series, t_s
