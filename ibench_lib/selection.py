@@ -40,6 +40,10 @@ class Selection:
         """The chosen runs (`selected_runs`)."""
         return self.ask("selected_runs")
 
+    def nothing(self, said: str) -> str:
+        """The sentence for an empty answer: `said`, unless there is no run that it could be said of."""
+        return said if self.run_ids else "There is no run yet."
+
     def ask(self, name: str, **others: Any) -> pl.DataFrame:
         """Ask a question for this selection; `others` are parameters that a selection does not have."""
         mine = {"runs": self.run_ids, "steps": self.steps, "base": self.base, "points": self.points}
@@ -61,6 +65,7 @@ def choose(
     dbms: Sequence[str] = (),
     setups: Sequence[str] = (),
     steps: Sequence[str] = (),
+    repeats: Sequence[int] = (),
     base: str = "",
     points: int = 1000,
 ) -> Selection:
@@ -72,21 +77,26 @@ def choose(
     runs : ids of runs to take as well, whatever experiment they are of and whether they are the latest.
     dbms : globs on `<build>.<config>`; empty: all.
     setups, steps : names; empty: all.
+    repeats : which repeats of the experiment's cells; empty: all.
     base : dbms to compare with; empty: the first one, in the order of the experiment file.
     points : how many points a line of a chart may have, 2 to 2000.
 
     Raises
     ------
-    ParameterError : a run, setup, step, base that is not there, a glob that fits nothing, `points` out of range. An
-        experiment without any run is no error: there is nothing to show yet.
+    ParameterError : a run, setup, step, repeat, base that is not there, a glob that fits nothing, `points` out of
+        range. An experiment without any run is no error: there is nothing to show yet.
     """
     if not 2 <= points <= 2000:
         raise ParameterError(f"points {points!r} is out of range", hint="use 2 to 2000")
     known = reader.question(lake, "known_runs")
     _check("run", runs, known["run_id"], "in the lake")
-    found = known.filter(
-        (_fits(known["experiment"], [experiment]) & known["latest"]) | known["run_id"].is_in(list(runs))
-    )
+    of_experiment = _fits(known["experiment"], [experiment]) & known["latest"]
+    if of_experiment.any():
+        numbers = known.filter(of_experiment)["repeat"].cast(pl.String)
+        _check("repeat", map(str, repeats), numbers, f"in any run of {experiment}")
+    if repeats:
+        of_experiment &= known["repeat"].is_in(list(repeats))
+    found = known.filter(of_experiment | known["run_id"].is_in(list(runs)))
     if found.is_empty():
         return Selection(lake, [], list(steps), base, points)
     what = experiment if experiment and not runs else "what was chosen"

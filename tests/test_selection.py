@@ -42,6 +42,15 @@ def test_runs_chosen_by_id_need_not_be_the_latest_and_count_as_repeats(workspace
     assert both.ask("step_throughput").filter(step="l.i1")["run_id"].to_list() == [old.run_id, new.run_id]
 
 
+def test_one_repeat_of_each_cell_can_be_chosen_and_others_by_id(workspace: Workspace) -> None:
+    first, second = Run(), Run(repeat=2, minute=1)
+    write_runs(workspace, first, second)
+    lake = reader.lake(workspace)
+    assert choose(lake, "demo", repeats=[2]).run_ids == [second.run_id]
+    assert choose(lake, "demo", repeats=[2], runs=[first.run_id]).run_ids == [first.run_id, second.run_id]
+    assert choose(lake, "nothing", repeats=[9]).run_ids == []
+
+
 def test_one_name_in_two_experiments_stays_two_names(workspace: Workspace) -> None:
     here, there = Run(), Run(minute=5, experiment="other", l_i1_s=20)
     write_runs(workspace, here, there)
@@ -78,6 +87,7 @@ def test_a_question_is_asked_once_and_remembered(workspace: Workspace) -> None:
         ({"dbms": ["system.cy10"]}, "dbms 'system.cy10' is not in any run of demo; did you mean 'system.cy10a'?"),
         ({"setups": ["cache"]}, "setup 'cache' is not in any run of demo; did you mean 'cached'?"),
         ({"steps": ["l.i9"]}, "step 'l.i9' is not in any run of demo"),
+        ({"repeats": [7]}, "repeat '7' is not in any run of demo; known are 1"),
         ({"base": "cy10a"}, "base 'cy10a' is not in any run of demo"),
         ({"points": 1}, "points 1 is out of range"),
     ],
