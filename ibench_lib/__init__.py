@@ -18,7 +18,10 @@ _HOMES = {
     "charts.get_min": ("get_min_chart",),
     "charts.one_second": ("max_response_chart", "rate_chart"),
     "charts.purge_lag": ("purge_lag_chart", "purge_lag_end_chart"),
+    "charts.response_heat": ("response_heat_chart",),
+    "charts.step_detail": ("step_detail_chart",),
     "lake.reader": ("question", "questions", "sql"),
+    "microscope": ("not_captured", "steadiness_facts", "step_detail"),
     "sections": ("each", "facts", "provenance", "sentence", "warnings"),
     "selection": ("choose",),
     "tables.fairness": ("fairness_table",),
@@ -26,6 +29,7 @@ _HOMES = {
     "tables.made_from": ("config_table", "gaps_table", "runs_table", "skipped_table"),
     "tables.responses": ("response_time_table",),
     "tables.sla": ("sla_table",),
+    "tables.stalls": ("stall_company_table", "stalls_table"),
     "tables.step_metrics": ("step_metrics_table",),
     "tables.throughput": ("absolute_throughput", "relative_throughput"),
 }

@@ -27,6 +27,7 @@ from ibench_lib.selection import choose
 
 CLIENTS = 2
 BIN_500_US = 8 * 64 + 61  # its lower edge is 256 * (1 + 61/64) = 500 us, its midpoint 502 us
+BIN_2_S = BIN_500_US + 12 * 64  # its lower edge is 2.048 s, its midpoint 2.056 s
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,9 @@ class Run:
     loaded_from: str | None = None  # the run that did l.i0 and l.x for this one
     rank: int | None = None  # place in the experiment file
     fingerprint: str = "f" * 64
+    stall: tuple[int, ...] = ()  # seconds of l.i1 in which nothing is answered; the others do its work
+    sampled: tuple[tuple[str, tuple[int | None, ...]], ...] = ()  # columns of server_samples in l.i1, second by second
+    also: tuple[tuple[str, dict[str, Any]], ...] = ()  # further rows by table
 
     @property
     def name(self) -> str:
@@ -181,6 +185,8 @@ def _write(workspace: Workspace, run: Run) -> RunWriter:
     writer = RunWriter(workspace.run_dir(run.run_id))
     for step_id, step, start, existing in _timeline(run):
         _append_step(writer, run, step_id, step, start, existing, ended=True)
+    for table, row in run.also:
+        writer.append(table, **row)
     writer.seal(manifest_of(run))
     return writer
 
@@ -199,7 +205,8 @@ def _append_step(
         # The second client is done with l.i0 two seconds earlier.
         took = seconds - 2 if step == "l.i0" and client == 2 else seconds
         _append_worker(writer, key, number, client, role, start, took, rows, ops, ended=ended)
-        _append_seconds(writer, key, number, client, operation, took, rows, ops, role)
+        stall = run.stall if step == "l.i1" else ()
+        _append_seconds(writer, key, number, client, operation, took, rows, ops, role, stall)
     failed = run.status not in ("complete", "running") and step == run.failed_step
     end = start + seconds if ended else start
     writer.append(
@@ -210,7 +217,10 @@ def _append_step(
         client_bound=run.client_bound if step == "qr100" else None,
     )  # fmt: skip
     for second in range(seconds):
-        writer.append("server_samples", t_s=start + second + 0.5, history_list_length=run.history_list[step_id])
+        sampled = {name: values[second] for name, values in run.sampled} if step == "l.i1" else {}
+        writer.append(
+            "server_samples", t_s=start + second + 0.5, history_list_length=run.history_list[step_id], **sampled
+        )
 
 
 def _workers(run: Run, step: str) -> list[tuple[int, str, str, int, int]]:
@@ -245,17 +255,23 @@ def _append_worker(
 
 def _append_seconds(
     writer: RunWriter, key: dict[str, Any], number: int, client: int, operation: str, took: int, rows: int, ops: int,
-    role: str,
+    role: str, stall: tuple[int, ...] = (),
 ) -> None:  # fmt: skip
+    busy = took - len(stall)
     for second in range(took):
         # What does not divide evenly ends in the last second.
-        share = ops // took if second < took - 1 else ops - (took - 1) * (ops // took)
-        share_rows = rows // took if second < took - 1 else rows - (took - 1) * (rows // took)
+        share = ops // busy if second < took - 1 else ops - (busy - 1) * (ops // busy)
+        share_rows = rows // busy if second < took - 1 else rows - (busy - 1) * (rows // busy)
+        if second in stall:
+            share = share_rows = 0
+        # What waited in a stall is answered in the second after it.
+        late = 1 if second and second - 1 in stall and share else 0
+        responses = {bin_: n for bin_, n in ((BIN_500_US, share - late), (BIN_2_S, late)) if n}
         writer.append(
             "ops", **key, client=client, worker=number, operation=operation, second=second, ops=share, rows=share_rows,
             errors=0, retries=0, unknown=0, service_sum_us=500.0 * share,
-            service_max_us=2_000.0 if share else None,
-            service_bins=[BIN_500_US] if share else [], service_counts=[share] if share else [],
+            service_max_us=2.1e6 if late else 2_000.0 if share else None,
+            service_bins=list(responses), service_counts=list(responses.values()),
             intended_max_us=None, intended_bins=None, intended_counts=None,
         )  # fmt: skip
 
