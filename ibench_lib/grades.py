@@ -73,8 +73,8 @@ def ratio(values: Sequence[float], base: Sequence[float]) -> Ratio | None:
     random = np.random.default_rng(1)
     above = np.median(random.choice(np.asarray(values), (_RESAMPLES, len(values))), axis=1)
     below = np.median(random.choice(np.asarray(base), (_RESAMPLES, len(base))), axis=1)
-    sample = above[below > 0] / below[below > 0]
-    if not len(sample):
-        return Ratio(point)
-    low, high = np.quantile(sample, [0.025, 0.975])
+    # A base of zero is an endless ratio, not one to leave out: the interval would look narrower than it is.
+    sample = np.where(above == below, 1.0, np.inf)
+    np.divide(above, below, out=sample, where=below > 0)
+    low, high = np.quantile(sample, [0.025, 0.975], method="inverted_cdf")
     return Ratio(point, float(low), float(high))
