@@ -23,6 +23,11 @@ class Metric:
     format: str
     doc: str
 
+    @property
+    def resolution(self) -> float:
+        """The smallest step that `format` shows: 0.001 of `,.3f`."""
+        return float(10.0 ** -int(self.format.rpartition(".")[2].rstrip("f")))
+
 
 _ALL = (
     Metric("ips", "inserts/s", "rows/s", "higher", ",.0f", "rows inserted / T; in l.x rows indexed / T"),
@@ -45,8 +50,8 @@ _ALL = (
         ".3f",
         "seconds of the first SELECT min(transactionid) of a step, worst client",
     ),
-    Metric("fairness_diff_s", "diff", "s", "lower", ".1f", "slowest client's duration minus the fastest's"),
-    Metric("fairness_pct", "pct", "%", "lower", ".1f", "100 * diff / the fastest client's duration"),
+    Metric("fairness_diff_s", "fairness diff", "s", "lower", ".1f", "slowest client's duration minus the fastest's"),
+    Metric("fairness_pct", "fairness pct", "%", "lower", ".1f", "100 * diff / the fastest client's duration"),
     Metric("ccpupq", "client CPU/op", "us", "lower", ".1f", "client CPU microseconds per operation, all clients"),
     Metric("cpupq", "CPU/op", "us", "lower", ".1f", "CPU microseconds of the host per operation, user and system"),
     Metric("scpupq", "server CPU/op", "us", "lower", ".1f", "CPU microseconds of the server's process per operation"),
@@ -64,6 +69,11 @@ _ALL = (
     Metric("rss", "server memory", "GiB", "lower", ".2f", "peak resident size of the server in the step"),
     Metric("dbgb1", "database size", "GiB", "lower", ".2f", "files of the benchmark's database at the step's end"),
     Metric("dbgb2", "datadir size", "GiB", "lower", ".2f", "the whole data directory at the step's end"),
+    Metric("response_p50_ms", "p50", "ms", "lower", ",.3f", "50 % of an operation's responses took no longer"),
+    Metric("response_p90_ms", "p90", "ms", "lower", ",.3f", "90 % of an operation's responses took no longer"),
+    Metric("response_p99_ms", "p99", "ms", "lower", ",.3f", "99 % of an operation's responses took no longer"),
+    Metric("response_p999_ms", "p99.9", "ms", "lower", ",.3f", "99.9 % of an operation's responses took no longer"),
+    Metric("response_max_ms", "max", "ms", "lower", ",.3f", "an operation's worst response"),
 )
 
 METRICS: dict[str, Metric] = {m.name: m for m in _ALL}

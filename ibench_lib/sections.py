@@ -151,7 +151,7 @@ def facts(frame: pl.DataFrame, metrics: Iterable[str]) -> Html:
     for row in frame.filter(pl.col("metric").is_in(wanted)).to_dicts():
         metric = METRICS[row["metric"]]
         high, low = format(row["highest"], metric.format), format(row["lowest"], metric.format)
-        if high == low or row["highest"] < 20 * _resolution(metric.format):
+        if high == low or row["highest"] < 20 * metric.resolution:
             continue  # mostly rounding, and no fact
         times = f", {_times(row['highest'] / row['lowest'])} times as much" if row["lowest"] > 0 else ""
         if metric.unit == "s":
@@ -161,11 +161,6 @@ def facts(frame: pl.DataFrame, metrics: Iterable[str]) -> Html:
             f"to {high} ({row['highest_dbms']}){times}."
         )
     return Html("<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>" if lines else "")
-
-
-def _resolution(spec: str) -> float:
-    """The smallest step that a format such as `,.3f` shows: 0.001."""
-    return float(10.0 ** -int(spec.rpartition(".")[2].rstrip("f")))
 
 
 def _times(value: float) -> str:

@@ -39,8 +39,9 @@ def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
     Returns
     -------
     An in-memory DuckDB connection with one view per table of `ibench_lib.schema`, the tables `runs`,
-    `planned_steps`, `config_options` and `server_variables` from the manifests, `problems`, and the views of
-    `ibench_lib/sql/views/`. Without any run every table is there and empty.
+    `planned_steps`, `config_options` and `server_variables` from the manifests, `problems`, the views of
+    `ibench_lib/sql/views/`, and every question as a table macro in the schema `questions`, so that one can build on
+    another: `FROM questions.step_throughput($runs, $steps)`. Without any run every table is there and empty.
     """
     place = place or os.environ.get(ADDRESS_VARIABLE) or workspace()
     connection = duckdb.connect(":memory:")
@@ -140,9 +141,16 @@ def _quoted(text: str) -> str:
 
 
 def _create_sql_views(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create sql/views/*.sql and sql/macros/*.sql; they may build on each other, so go round until all stand."""
-    waiting = {path.stem: f'CREATE VIEW "{path.stem}" AS {_read(path)}' for path in sorted(SQL.glob("views/*.sql"))}
-    waiting |= {path.stem: _macro(path.stem, _read(path)) for path in sorted(SQL.glob("macros/*.sql"))}
+    """Create sql/views, sql/macros and the questions; they may build on each other, so go round until all stand."""
+    connection.execute("CREATE SCHEMA questions")
+    waiting: dict[str, str] = {}
+    for path in sorted(SQL.rglob("*.sql")):
+        name, text = path.relative_to(SQL).as_posix(), path.read_text(encoding="utf-8")
+        if name.startswith("views/"):
+            waiting[name] = f'CREATE VIEW "{path.stem}" AS {text}'
+        else:
+            schema = "main" if name.startswith("macros/") else "questions"
+            waiting[name] = _macro(f'{schema}."{path.stem}"', text)
     while waiting:
         refused: dict[str, duckdb.Error] = {}
         for name, text in waiting.items():
@@ -152,18 +160,15 @@ def _create_sql_views(connection: duckdb.DuckDBPyConnection) -> None:
                 refused[name] = error
         if len(refused) == len(waiting):
             name, first = next(iter(refused.items()))
-            raise QueryError(f"sql/*/{name}.sql: {_one_line(first)}") from first
+            raise QueryError(f"sql/{name}: {_one_line(first)}") from first
         waiting = {name: waiting[name] for name in refused}
 
 
 def _macro(name: str, text: str) -> str:
     """A table macro that takes what its comment declares, in that order."""
-    parameters = _DECLARED.findall(_comment(text))
-    return f'CREATE MACRO "{name}"({", ".join(parameters)}) AS TABLE {_USED.sub(lambda used: used[1], text)}'
-
-
-def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+    # Not by their own names: `runs` is a table as well.
+    parameters = ", ".join(f"asked_{parameter}" for parameter in _DECLARED.findall(_comment(text)))
+    return f"CREATE MACRO {name}({parameters}) AS TABLE {_USED.sub(lambda used: f'asked_{used[1]}', text)}"
 
 
 @cache

@@ -1,5 +1,6 @@
 -- Options of each configuration's my.cnf that differ from the base's, in the same setup. NULL: not set there.
--- The base's own run has no rows. `server_value` is what the server itself says the variable was.
+-- The base's own run has no rows. `origin` and `base_origin`: fragment and line that set it. `server_value` is what the
+-- server itself says the variable was.
 --
 -- $runs: ids of the runs
 -- $base: dbms to compare with
@@ -17,7 +18,7 @@ SELECT
     p.setup, p.dbms, p.dbms_position, options.name AS option,
     CASE WHEN b.name IS NOT NULL THEN coalesce(b.value, 'set') END AS base_value,
     CASE WHEN o.name IS NOT NULL THEN coalesce(o.value, 'set') END AS value,
-    o.origin, v.value AS server_value
+    b.origin AS base_origin, o.origin, v.value AS server_value
 FROM pairs p
 JOIN options ON options.run_id = p.run_id
 LEFT JOIN config_options b ON b.run_id = p.base_run AND b.name = options.name
