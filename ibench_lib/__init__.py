@@ -15,6 +15,8 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "catalogue": ("contents",),
+    "charts.compare": ("ratio_chart",),
     "charts.get_min": ("get_min_chart",),
     "charts.one_second": ("max_response_chart", "rate_chart"),
     "charts.purge_lag": ("purge_lag_chart", "purge_lag_end_chart"),
@@ -22,8 +24,11 @@ _HOMES = {
     "charts.step_detail": ("step_detail_chart",),
     "lake.reader": ("question", "questions", "sql"),
     "microscope": ("not_captured", "steadiness_facts", "step_detail"),
+    "pair_sentences": ("differences", "left_out"),
+    "pairs": ("pair",),
     "sections": ("each", "facts", "provenance", "sentence", "warnings"),
-    "selection": ("choose",),
+    "selection": ("choose", "experiments", "newest"),
+    "tables.compare": ("facts_side_by_side", "metrics_side_by_side", "options_side_by_side"),
     "tables.fairness": ("fairness_table",),
     "tables.get_min": ("get_min_table",),
     "tables.made_from": ("config_table", "gaps_table", "runs_table", "skipped_table"),

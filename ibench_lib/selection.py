@@ -118,6 +118,16 @@ def choose(
     return Selection(lake, everything.run_ids, list(steps), base or cells["dbms"][0], points)
 
 
+def experiments(lake: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """The experiments in the lake, the one with the newest run first (`known_experiments`)."""
+    return reader.question(lake, "known_experiments")
+
+
+def newest(lake: duckdb.DuckDBPyConnection) -> str:
+    """The name of the experiment with the newest run; empty when there is no run, and then chooses nothing."""
+    return str(next(iter(experiments(lake)["experiment"]), ""))
+
+
 def _fits(names: pl.Series, globs: Sequence[str]) -> pl.Series:
     return pl.Series([any(fnmatchcase(name, glob) for glob in globs) for name in names], dtype=pl.Boolean)
 

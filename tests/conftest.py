@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from ibench_lib import debian, paths
 from ibench_lib.chromium import find_chromium
@@ -23,6 +24,15 @@ if _driver_libraries:
 # A server unpacked in the project is the one to test with in workspaces elsewhere, too.
 if path.system_build() is None and (_unpacked := apt.unpacked_build(paths.workspace())) is not None:
     os.environ[path.VARIABLE] = str(paths.workspace().build_dir(_unpacked.label))
+
+BROWSER_ARGUMENTS = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+]
 
 
 @pytest.fixture
@@ -44,6 +54,15 @@ def chromium() -> Path:
     found = find_chromium(paths.workspace())
     assert found, "no Chromium on this machine; `make test` brings it"
     return found
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: Path) -> Iterator[Browser]:
+    """Headless Chromium. One for all tests: playwright starts once in a process."""
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=str(chromium), args=BROWSER_ARGUMENTS)
+        yield started
+        started.close()
 
 
 @pytest.fixture

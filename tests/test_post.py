@@ -8,14 +8,13 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from ruamel.yaml import YAML
 
 from ibench_lib.errors import ParameterError, PostFailed
@@ -28,15 +27,6 @@ from tests.synthetic import Run, begin_run, end_run, manifest_of, three_configur
 
 ROOT = Path(__file__).resolve().parent.parent
 HOSTILE = "<script>window.hit=1</script>\"><img src=x onerror='window.hit=1'></title>{{ 1 }} ${1} %{y}"
-
-BROWSER_ARGUMENTS = [
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--no-first-run",
-]
 
 VALUES: dict[str, Any] = {
     "notebook": "insert_benchmark",
@@ -76,14 +66,6 @@ def with_notebook(root: Path) -> Workspace:
 @pytest.fixture
 def place(tmp_path: Path) -> Workspace:
     return with_notebook(tmp_path)
-
-
-@pytest.fixture(scope="session")
-def browser(chromium: Path) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=str(chromium), args=BROWSER_ARGUMENTS)
-        yield started
-        started.close()
 
 
 @dataclass

@@ -1,0 +1,128 @@
+"""Sentences on two dbms side by side: what differs beyond noise, what cannot be compared, what was left out."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from statistics import median
+
+import polars as pl
+
+from ibench_lib.compared import DIFFERENT, Compared, chance, compared, ratio_text
+from ibench_lib.grades import BETTER, WORSE
+from ibench_lib.pairs import Pair
+from ibench_lib.sections import Html, sentence
+
+MOST_SAID = 15
+"""Differences that the list names; the tables have all."""
+
+Place = tuple[str, Compared]
+
+
+def differences(chosen: Pair) -> Html:
+    """What differs beyond noise in any step, the largest first, and what is not compared (`metric_values`)."""
+    if not chosen.base or not chosen.other:
+        return sentence(chosen.nothing(""))
+    found = list(_everywhere(chosen))
+    judged = [(place, one) for place, one in found if one.verdict not in (None, "noise unknown")]
+    single = [(place, one) for place, one in found if one.verdict == "noise unknown"]
+    said = [_paragraph(f"A is {_named(chosen, chosen.base)}; B is {_named(chosen, chosen.other)}.")]
+    if judged:
+        beyond = [(place, one) for place, one in judged if one.verdict in DIFFERENT]
+        said.append(
+            _paragraph(
+                f"{len(beyond)} of {len(judged)} comparisons differ beyond noise: the whole interval of B / A is under "
+                f"{WORSE} or over {BETTER}.{_by_chance(judged)}"
+            )
+        )
+        said.append(_list(beyond, "The largest differences:"))
+    if single:
+        outside = [(place, one) for place, one in single if one.ratio is None or not WORSE <= one.ratio.value <= BETTER]
+        said.append(
+            _paragraph(
+                f"{len(single)} comparisons rest on one run of a side: their noise is unknown, so none of them can be "
+                "called a difference."
+            )
+        )
+        said.append(_list(outside, "The ratios furthest from 1, which may be noise:"))
+    said += [_paragraph(line) for line in _not_compared(chosen)]
+    return Html("".join(said))
+
+
+def left_out(chosen: Pair) -> Html:
+    """Which differing server variables are left out and why, and which runs have no variables (`fact_diff`)."""
+    if not chosen.base or not chosen.other:
+        return Html("")
+    lines = [
+        f"{row['dbms']}, {row['setup']}, run {row['repeat']}: no variables are known, its server did not start."
+        for row in chosen.runs.filter(pl.col("server_version").is_null()).to_dicts()
+    ]
+    noise = chosen.ask("fact_diff").filter((pl.col("source") == "variable") & pl.col("noise").is_not_null())
+    if len(noise):
+        reasons = noise.unique(["fact", "noise"]).sort("noise", "fact").group_by("noise", maintain_order=True)
+        listed = "; ".join(f"{', '.join(rows['fact'])} ({why[0]})" for why, rows in reasons)
+        lines.append(f"Left out, though they differ, because they tell nothing about how a server works: {listed}.")
+    lines.append("Of a path below a run's own folders only the rest is compared.")
+    return Html("".join(map(_paragraph, lines)))
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{html.escape(text)}</p>"
+
+
+def _everywhere(chosen: Pair) -> Iterator[Place]:
+    values = chosen.ask("metric_values")
+    for (setup, step), frame in values.group_by("setup", "step", maintain_order=True):
+        for one in compared(frame, chosen.base, chosen.other):
+            yield f"{setup}, {step}", one
+
+
+def _list(found: list[Place], head: str) -> str:
+    largest = sorted((item for item in found if item[1].size), key=lambda item: -item[1].size)[:MOST_SAID]
+    if not largest:
+        return ""
+    lines = "".join(f"<li>{html.escape(f'{place}: {_line(one)}')}</li>" for place, one in largest)
+    hidden = len(found) - len(largest)
+    return f"<p>{head}</p><ul>{lines}</ul>{_paragraph(f'The tables below have {hidden} more.') if hidden else ''}"
+
+
+def _line(one: Compared) -> str:
+    """Such as: inserts/s: A 5,000, B 2,500; B / A 0.50 [0.48, 0.53], worse."""
+    text = f"{one.label}: A {one.text(median(one.a))}, B {one.text(median(one.b))}"
+    if one.ratio is not None:
+        text += f"; B / A {ratio_text(one.ratio.value)}"
+        if one.ratio.low is not None and one.ratio.high is not None:
+            text += f" [{ratio_text(one.ratio.low)}, {ratio_text(one.ratio.high)}]"
+    return text + (f", {one.verdict}." if one.verdict in DIFFERENT else ".")
+
+
+def _by_chance(judged: list[Place]) -> str:
+    """What so few runs can show, in words; empty where there are more."""
+    known = [share for _, one in judged if (share := chance(len(one.a), len(one.b))) is not None]
+    if not known:
+        return ""
+    return (
+        f" With so few runs, chance alone would part two equal dbms in up to one of {1 / max(known):.0f} comparisons, "
+        f"{sum(known):.0f} of these."
+    )
+
+
+def _not_compared(chosen: Pair) -> list[str]:
+    """The steps that a side did not complete, with how the sides stand."""
+    lines = []
+    steps = ["setup", "step_id", "step"]
+    known = chosen.ask("metric_values").select(*steps, "dbms", "step_status").unique().sort(*steps[:2])
+    for (setup, _, step), rows in known.group_by(*steps, maintain_order=True):
+        stand = []
+        for side, name in (("A", chosen.base), ("B", chosen.other)):
+            found = rows.filter(pl.col("dbms") == name)["step_status"].sort().to_list()
+            if "complete" not in found:
+                stand.append(f"{side}: {', '.join(found) or 'no run'}")
+        if stand:
+            lines.append(f"{setup}, {step}: not compared ({'; '.join(stand)}).")
+    return lines
+
+
+def _named(chosen: Pair, name: str) -> str:
+    count = len(chosen.runs.filter(pl.col("dbms") == name))
+    return f"{name} ({count} run{'' if count == 1 else 's'})"

@@ -1,0 +1,63 @@
+"""Two dbms of a selection, A and B, to put side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from ibench_lib import strict_yaml
+from ibench_lib.errors import ParameterError
+from ibench_lib.selection import Selection
+
+
+@dataclass(frozen=True)
+class Pair(Selection):
+    """The runs of two dbms. A is the selection's `base`, B is `other`; either is empty when there is no such dbms."""
+
+    other: str = ""
+
+    def facts(self, source: str) -> pl.DataFrame:
+        """What differs of one source of `fact_diff` and may tell something."""
+        return self.ask("fact_diff").filter((pl.col("source") == source) & pl.col("noise").is_null())
+
+    def metrics(self) -> pl.DataFrame:
+        """The values of metrics of whole steps (`metric_values`)."""
+        return self.ask("metric_values").filter(pl.col("operation").is_null())
+
+    def responses(self) -> pl.DataFrame:
+        """The values of metrics of response times (`metric_values`)."""
+        return self.ask("metric_values").filter(pl.col("operation").is_not_null())
+
+    def nothing(self, same: str) -> str:
+        """The sentence for an empty answer: `same`, if there are two dbms in one setup to compare at all."""
+        if not self.base:
+            return "There is no run yet, so there is nothing to compare."
+        if not self.other:
+            return f"There is only one dbms here, {self.base}, so there is nothing to compare it with."
+        setups = [set(self.runs.filter(pl.col("dbms") == name)["setup"]) for name in (self.base, self.other)]
+        return same if setups[0] & setups[1] else "The two have no setup in common, so there is nothing to compare."
+
+
+def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
+    """The runs of two dbms of a selection; without a name the first ones that are not named, in its order.
+
+    Raises
+    ------
+    ParameterError : a dbms that no chosen run has, or one dbms named twice.
+    """
+    runs = chosen.runs.sort("dbms_position")
+    names = runs["dbms"].unique(maintain_order=True).to_list()
+    for what, name in (("a", a), ("b", b)):
+        if name and names and name not in names:
+            raise ParameterError(f"{what} {name!r:.80} is in no chosen run{strict_yaml.suggestion(name, names)}")
+    if a and a == b:
+        raise ParameterError(f"a and b are both {a!r:.80}", hint="name two dbms")
+    a = a or next((name for name in names if name != b), "")
+    b = b or next((name for name in names if name != a), "")
+    ids = [runs.filter(pl.col("dbms") == name)["run_id"].to_list() for name in (a, b)]
+    narrowed = Pair(chosen.lake, [*ids[0], *ids[1]], chosen.steps, "", chosen.points)
+    # Among fewer runs a dbms may need no experiment in its name.
+    known = dict(narrowed.runs.select("run_id", "dbms").iter_rows())
+    called = [known[of_side[0]] if of_side else "" for of_side in ids]
+    return Pair(narrowed.lake, narrowed.run_ids, narrowed.steps, called[0], narrowed.points, other=called[1])

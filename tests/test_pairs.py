@@ -1,0 +1,399 @@
+"""Two dbms side by side: which two, what may be said of their metrics, and the page that says it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from playwright.sync_api import Browser, Page
+
+import ibench_lib as ib
+from ibench_lib.compared import Compared, chance, compared, ratio_text
+from ibench_lib.errors import ParameterError, PostFailed
+from ibench_lib.grades import ratio
+from ibench_lib.lake import reader
+from ibench_lib.metrics import METRICS
+from ibench_lib.pairs import Pair
+from ibench_lib.paths import Workspace
+from ibench_lib.post import build_post
+from tests.lake.test_compare_questions import change_manifest
+from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
+from tests.test_post import HOSTILE, open_post, params_file, table_rows, with_notebook
+from tests.test_tables import Parsed
+
+PARAMETERS: dict[str, Any] = {
+    "experiment": "demo", "runs": [], "a": "", "b": "", "setups": [], "steps": [], "palette": "default",
+}  # fmt: skip
+
+
+def pair_of(workspace: Workspace, *runs: Run, a: str = "", b: str = "", experiment: str = "demo") -> Pair:
+    write_runs(workspace, *runs)
+    pair: Pair = ib.pair(ib.choose(reader.lake(workspace), experiment), a, b)
+    return pair
+
+
+def of_step(pair: Pair, step: str) -> dict[str, Compared]:
+    """The metrics of a step by label."""
+    frame = pair.ask("metric_values").filter(step=step)
+    return {one.label: one for one in compared(frame, pair.base, pair.other)}
+
+
+def said(html: Any) -> list[str]:
+    """The text of each paragraph and list item."""
+    return [re.sub(r"<[^>]+>", "", text) for text in re.findall(r"<(?:p|li)\b[^>]*>(.*?)</(?:p|li)>", html.markup)]
+
+
+def repeated(a: str, b: str, **of_b: Any) -> list[Run]:
+    """Three runs of each of two dbms, interleaved."""
+    return [
+        run
+        for n in (1, 2, 3)
+        for run in (Run(a, repeat=n, minute=2 * n), Run(b, repeat=n, minute=2 * n + 1, **of_b))
+    ]  # fmt: skip
+
+
+def test_the_first_two_are_compared_or_those_that_are_named(workspace: Workspace) -> None:
+    pair = pair_of(workspace, *three_configurations())
+    assert (pair.base, pair.other) == ("system.cy10a", "system.cy10ap1")
+    lake = reader.lake(workspace)
+    for a, b, found in (
+        ("", "system.cy10a", ("system.cy10ap1", "system.cy10a")),
+        ("system.cy10ap1lag", "", ("system.cy10ap1lag", "system.cy10a")),
+        ("system.cy10ap1lag", "system.cy10ap1", ("system.cy10ap1lag", "system.cy10ap1")),
+    ):
+        pair = ib.pair(ib.choose(lake, "demo"), a, b)
+        assert (pair.base, pair.other) == found
+        assert sorted(set(pair.ask("metric_values")["dbms"])) == sorted(found)
+    for a, b, wrong in (("system.cy10", "", "a 'system.cy10' is in no chosen run; did you mean"),
+                        ("system.cy10a", "system.cy10a", "a and b are both 'system.cy10a'")):  # fmt: skip
+        with pytest.raises(ParameterError) as caught:
+            ib.pair(ib.choose(lake, "demo"), a, b)
+        assert caught.value.what.startswith(wrong)
+
+
+def test_one_dbms_of_two_experiments_can_be_compared_with_itself_and_with_others(workspace: Workspace) -> None:
+    write_runs(workspace, Run(), Run(minute=1, experiment="other", l_i1_s=20), Run("z", minute=2, experiment="other"))
+    lake = reader.lake(workspace)
+    pair = ib.pair(ib.choose(lake, "*"), "system.cy10a (demo)", "system.cy10a (other)")
+    assert of_step(pair, "l.i1")["inserts/s"].ratio == pytest.approx(ratio([2500.0], [5000.0]))
+    # Beside z it is the only one of its name.
+    pair = ib.pair(ib.choose(lake, "*"), "system.cy10a (other)", "system.z")
+    assert (pair.base, pair.other) == ("system.cy10a", "system.z")
+    assert of_step(pair, "l.i1")["inserts/s"].a == [2500.0]
+
+
+def test_without_two_dbms_there_is_a_sentence(workspace: Workspace) -> None:
+    pair = pair_of(workspace)
+    assert (pair.base, pair.other) == ("", "")
+    assert said(ib.differences(pair)) == ["There is no run yet, so there is nothing to compare."] == [pair.nothing("x")]
+    assert ib.left_out(pair).markup == ""
+    pair = pair_of(workspace, Run())
+    only = "There is only one dbms here, system.cy10a, so there is nothing to compare it with."
+    assert said(ib.differences(pair)) == [only] == [pair.nothing("No option differs.")]
+    pair = pair_of(workspace, Run("io", minute=1, setup="io_bound"))
+    assert pair.nothing("Nothing differs.") == "The two have no setup in common, so there is nothing to compare."
+    assert pair_of(workspace, Run("b", minute=2), b="system.b").nothing("Nothing differs.") == "Nothing differs."
+
+
+def metric(name: str, a: list[float], b: list[float]) -> Compared:
+    rows = [[{"value": value, "step_status": "complete"} for value in side] for side in (a, b)]
+    return Compared(METRICS[name], None, None, *rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "a", "b", "verdict"),
+    [
+        ("ips", [100, 101, 102], [200, 202, 204], "better"),
+        ("maxop", [100, 101, 102], [200, 202, 204], "worse"),
+        ("hll", [200, 202, 204], [100, 101, 102], "better"),
+        ("rps", [100, 101, 102], [200, 202, 204], "more"),
+        ("cpups", [200, 202, 204], [100, 101, 102], "less"),
+        ("ips", [100, 100, 100], [103, 103, 103], "same"),
+        # Clear of 1, but not of 1.05.
+        ("ips", [100, 100, 100], [104, 107, 109], "unclear"),
+        ("ips", [100, 101, 102], [60, 120, 200], "unclear"),
+        ("ips", [100], [200, 201], "noise unknown"),
+        ("ips", [100, 101], [200], "noise unknown"),
+        ("hll", [0, 0], [500, 600], "worse"),
+        ("hll", [0, 0], [0, 600], "unclear"),
+        ("hll", [0, 0], [0, 0], "same"),
+        # An A that is 0 now and then makes B / A endless, not small.
+        ("hll", [0, 4], [1, 1], "unclear"),
+        ("hll", [], [1, 1], None),
+        ("hll", [1, 1], [], None),
+    ],
+)  # fmt: skip
+def test_a_verdict_needs_a_direction_and_an_interval_that_clears_the_threshold(
+    name: str, a: list[float], b: list[float], verdict: str | None
+) -> None:
+    assert metric(name, a, b).verdict == verdict
+
+
+def test_a_difference_is_as_large_as_its_ratio_unless_rounding_hides_it() -> None:
+    assert metric("ips", [100, 100], [50, 50]).size == pytest.approx(metric("ips", [50, 50], [100, 100]).size)
+    assert metric("hll", [0, 0], [500, 500]).size == metric("hll", [500], [0]).size == math.inf
+    # 0.001 and 0.004 s: printed to a millisecond that is mostly rounding.
+    assert metric("get_min_s", [0.001, 0.001], [0.004, 0.004]).size == 0
+    assert metric("get_min_s", [], [4.0]).size == 0
+
+
+@pytest.mark.parametrize(("a", "b"), [(2, 2), (3, 2), (3, 3)])
+def test_what_chance_parts_is_what_a_simulation_of_equal_dbms_finds(a: int, b: int) -> None:
+    random, times = np.random.default_rng(3), 300
+    cleared = 0
+    for _ in range(times):
+        found = ratio(list(np.exp(random.normal(0, 0.3, b))), list(np.exp(random.normal(0, 0.3, a))))
+        assert found and found.low and found.high
+        cleared += found.low > 1 or found.high < 1
+    expected = chance(a, b)
+    assert expected is not None
+    assert cleared / times == pytest.approx(expected, abs=0.08)
+    assert chance(1, 3) is chance(4, 3) is None
+
+
+def test_ratios_are_printed_with_what_they_have_to_say() -> None:
+    assert [ratio_text(value) for value in (0.5, 1.0, 123.456, 0.0123, 0.0, math.inf)] == [
+        "0.50", "1.00", "123.46", "0.012", "0.00", "inf",
+    ]  # fmt: skip
+
+
+def test_the_table_of_a_step_has_medians_ratios_intervals_and_verdicts(workspace: Workspace) -> None:
+    runs = repeated("a", "b", l_i1_s=20, history_list=(10, 20, 0, 5))
+    frame = pair_of(workspace, *runs).metrics().filter(step="l.i1")
+    table = Parsed(ib.metrics_side_by_side(frame, "system.a", "system.b"))
+    assert table.of("inserts/s") == ["5,000", "2,500", "0.50", "0.50 to 0.50", "worse ▼"]
+    assert table.of("history list length") == ["30,000", "0", "0.00", "0.00 to 0.00", "better ▲"]
+    assert table.of("max response (s)") == ["0.002", "0.002", "1.00", "1.00 to 1.00", "same"]
+    assert table.of("fairness diff (s)") == ["0.0", "0.0", "both 0", "", "same"]
+    notes = " ".join(row[0] for row in table.rows)
+    assert "Medians of up to 3 runs of A and 3 of B" in notes
+    assert "Not captured on either side: CPU/op, server CPU/op, reads/s" in notes
+    swapped = Parsed(ib.metrics_side_by_side(frame, "system.b", "system.a"))
+    assert swapped.of("history list length") == ["0", "30,000", "A is 0", "", "worse ▼"]
+
+
+def test_one_run_a_side_says_that_the_noise_is_unknown(workspace: Workspace) -> None:
+    pair = pair_of(workspace, *three_configurations())
+    table = Parsed(ib.metrics_side_by_side(pair.metrics().filter(step="qr100"), pair.base, pair.other))
+    assert table.of("queries/s") == ["1,000", "500", "0.50", "one run", "noise unknown"]
+    assert any("the noise is unknown, so there is no verdict" in row[0] for row in table.rows)
+    lines = said(ib.differences(pair))
+    assert lines[0] == "A is system.cy10a (1 run); B is system.cy10ap1 (1 run)."
+    assert "their noise is unknown, so none of them can be called a difference" in lines[1]
+    assert lines[2] == "The ratios furthest from 1, which may be noise:"
+    assert lines[3] == "cached, qr100: get_min: A 0.002 s, B 0.500 s; B / A 250.00."
+    assert not any(re.search("better|worse|beyond noise", line) for line in lines)
+
+
+def test_responses_are_compared_by_operation_and_timing(workspace: Workspace) -> None:
+    pair = pair_of(workspace, *repeated("a", "b"))
+    intended = pair.responses().filter(step="qr100", operation="insert").with_columns(timing=pl.lit("intended"))
+    slower = pl.when(pl.col("dbms") == "system.b").then(2 * pl.col("value")).otherwise(pl.col("value"))
+    frame = pl.concat([pair.responses().filter(step="qr100"), intended.with_columns(value=slower)])
+    labels = [one.label for one in compared(frame, "system.a", "system.b")]
+    assert labels[:7] == [*(f"{p} of insert" for p in ("p50", "p90", "p99", "p99.9", "max")),
+                          "p50 of insert, intended", "p90 of insert, intended"]  # fmt: skip
+    assert labels[10] == "p50 of delete" and labels[-1] == "max of range_query"
+    table = Parsed(ib.metrics_side_by_side(frame, "system.a", "system.b"))
+    assert table.of("max of insert (ms)") == ["2.000", "2.000", "1.00", "1.00 to 1.00", "same"]
+    assert table.of("max of insert, intended (ms)") == ["2.000", "4.000", "2.00", "2.00 to 2.00", "worse ▼"]
+
+
+def test_a_step_that_a_side_did_not_complete_is_a_word_in_the_table_and_a_sentence(workspace: Workspace) -> None:
+    failed = Run("x", minute=1, status="failed", failed_step="l.i1", error="lost", steps=("l.i0", "l.x", "l.i1"))
+    live = Run("live", minute=2, status="running", steps=("l.i0",))
+    pair = pair_of(workspace, Run(), failed)
+    frame = pair.metrics()
+    table = Parsed(ib.metrics_side_by_side(frame.filter(step="l.i1"), pair.base, pair.other))
+    assert table.of("inserts/s") == ["5,000", "failed", "", "", ""]
+    table = Parsed(ib.metrics_side_by_side(frame.filter(step="l.i0"), pair.base, pair.other))
+    assert table.of("inserts/s") == ["2,000", "2,000 †", "1.00", "one run", "noise unknown"]
+    lines = said(ib.differences(pair))
+    assert lines[-2:] == [
+        "cached, l.i1: not compared (B: failed).",
+        "cached, qr100: not compared (B: not run).",
+    ]
+    writer = begin_run(workspace, live, sealed=())
+    pair = ib.pair(ib.choose(reader.lake(workspace), "demo"), "system.x", "system.live")
+    table = Parsed(ib.metrics_side_by_side(pair.metrics().filter(step="l.i1"), pair.base, pair.other))
+    assert table.of("all") == ["failed", "running", "", "", ""]
+    assert "cached, l.i1: not compared (A: failed; B: running)." in said(ib.differences(pair))
+    end_run(writer, live)
+
+
+def test_a_missed_target_and_a_limit_of_the_clients_stand_below_the_table(workspace: Workspace) -> None:
+    slow = Run("b", minute=1, background_rows=900, client_bound="a querier used 97 % of a core")
+    pair = pair_of(workspace, Run(), slow)
+    table = Parsed(ib.metrics_side_by_side(pair.metrics().filter(step="qr100"), pair.base, pair.other))
+    notes = " ".join(row[0] for row in table.rows)
+    assert "B missed the target rate of inserts or deletes" in notes and "A missed" not in notes
+    assert "limited by the clients: a querier used 97 % of a core" in notes
+    assert table.of("queries/s")[1] == "1,000 ‡"
+
+
+def test_the_list_names_the_largest_first_and_what_chance_would_do(workspace: Workspace) -> None:
+    runs = repeated("a", "b", l_i1_s=20, queries=4000, history_list=(10, 20, 300, 5))
+    pair = pair_of(workspace, *runs)
+    lines = said(ib.differences(pair))
+    assert lines[0] == "A is system.a (3 runs); B is system.b (3 runs)."
+    judged = [one for step in ("l.i0", "l.x", "l.i1", "qr100") for one in of_step(pair, step).values() if one.verdict]
+    beyond = [one for one in judged if one.verdict in ("better", "worse", "more", "less")]
+    assert [(one.label, one.verdict) for one in beyond] == [
+        ("inserts/s", "worse"), ("deletes/s", "worse"), ("history list length", "better"),
+        ("queries/s", "worse"), ("client CPU/op", "worse"),
+    ]  # fmt: skip
+    assert lines[1].startswith(f"5 of {len(judged)} comparisons differ beyond noise: ")
+    assert lines[1].endswith(
+        f"would part two equal dbms in up to one of 10 comparisons, {len(judged) / 10:.0f} of these."
+    )
+    assert lines[3:] == [
+        "cached, l.i1: history list length: A 30,000, B 300; B / A 0.01 [0.01, 0.01], better.",
+        "cached, l.i1: inserts/s: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
+        "cached, l.i1: deletes/s: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
+        "cached, qr100: client CPU/op: A 600.0 us, B 750.0 us; B / A 1.25 [1.25, 1.25], worse.",
+        "cached, qr100: queries/s: A 1,000, B 800; B / A 0.80 [0.80, 0.80], worse.",
+    ]
+
+
+def test_what_differs_beside_is_said_with_its_origin_and_noise_is_named(workspace: Workspace) -> None:
+    base, lagging, _ = three_configurations()
+    write_runs(workspace, base, lagging)
+    change_manifest(workspace, base, variables={"server_uuid": "1", "socket": "/tmp/1/s", "old_mode": ""})
+    change_manifest(workspace, lagging, variables={"server_uuid": "2", "socket": "/tmp/2/s"}, host={"cpus": 4})
+    pair = ib.pair(ib.choose(reader.lake(workspace), "demo"))
+    sides = {"a": pair.base, "b": pair.other}
+    options = Parsed(ib.options_side_by_side(pair.ask("config_diff"), **sides))
+    assert options.of("innodb_purge_batch_size") == ["not set", "", "1", "p1.cnf:5"]
+    assert Parsed(ib.facts_side_by_side(pair.facts("variable"), **sides)).of("old_mode") == ["(empty)", "not there"]
+    assert Parsed(ib.facts_side_by_side(pair.facts("host"), **sides)).of("cpus") == ["2", "4"]
+    assert pair.facts("workload").is_empty()
+    assert said(ib.left_out(pair))[0] == (
+        "Left out, though they differ, because they tell nothing about how a server works: "
+        "socket (where it listens); server_uuid (who the server is)."
+    )
+
+
+def test_a_server_that_did_not_start_has_unknown_variables(workspace: Workspace) -> None:
+    failed = Run("x", minute=1, status="failed", steps=())
+    write_runs(workspace, Run(), failed)
+    path = workspace.run_dir(failed.run_id) / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "server": None}))
+    pair = ib.pair(ib.choose(reader.lake(workspace), "demo"))
+    assert said(ib.left_out(pair))[0] == "system.x, cached, run 1: no variables are known, its server did not start."
+
+
+def test_the_chart_draws_ratios_with_their_intervals_and_names_what_it_cannot_draw(workspace: Workspace) -> None:
+    queries = iter((1000, 1100, 1200, 2000, 2200, 2600))
+    runs = [
+        Run(name, repeat=n, minute=m, queries=next(queries), history_list=(1, 1, 1, 0 if name == "b" else 7))
+        for m, (name, n) in enumerate([(name, n) for name in "ab" for n in (1, 2, 3)])
+    ]  # fmt: skip
+    pair = pair_of(workspace, *runs)
+    figure = ib.ratio_chart(pair.metrics().filter(step="qr100"), pair.base, pair.other)
+    drawn = {
+        label: (trace.name, trace.x[i], trace.error_x.array[i], trace.error_x.arrayminus[i], trace.text[i])
+        for trace in figure.data
+        for i, label in enumerate(trace.y)
+    }  # fmt: skip
+    # 440 / 220 queries/s; from 400 / 240 to 520 / 200.
+    assert drawn["queries/s"] == ("better", 2.0, 0.6, 0.3333, "2.00 [1.67, 2.60], better")
+    assert drawn["inserts/s"][:2] == ("same or unclear", 1.0)
+    assert figure.layout.xaxis.title.text == "B / A (not drawn, for A or B is 0: history list length)"
+    assert figure.layout.xaxis.type == "log"
+    assert figure.layout.meta["title"] == "Metrics of qr100: B / A, cached"
+    assert set(figure.layout.yaxis.categoryarray) == drawn.keys()
+
+
+def test_no_public_name_is_hidden_by_a_module_of_the_same_name(workspace: Workspace) -> None:
+    pair_of(workspace, *three_configurations())  # imports what there is to import
+    ib.contents()
+    assert all(callable(getattr(ib, name)) for name in ib.__all__)
+
+
+def test_the_contents_list_every_function_and_question() -> None:
+    tables = [Parsed(table) for table in ib.contents().items]
+    heads = {row[0] for table in tables for row in table.rows if len(row) == 3}
+    assert {f"ib.{name}" for name in ib.__all__} | ib.questions().keys() <= heads
+    assert all(row[2] for table in tables for row in table.rows if len(row) == 3), "each is documented"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Page:
+    """Two dbms with repeats, one with a name that attacks, a setup in which it failed, a third that does not matter."""
+    workspace = with_notebook(tmp_path_factory.mktemp("compare"))
+    hostile = {"dbms": HOSTILE, "options": f"{HOSTILE}={HOSTILE}\n"}
+    failed = Run("b", minute=30, setup="io", status="failed", failed_step="l.i1", error=HOSTILE,
+                 steps=("l.i0", "l.x", "l.i1"), **hostile)  # fmt: skip
+    write_runs(workspace, *repeated("a", "b", l_i1_s=20, **hostile), Run("a", minute=31, setup="io"), failed,
+               Run("z", minute=40))  # fmt: skip
+    params = params_file(workspace, notebook="compare", slug="pair", title="A and B", notes={}, parameters=PARAMETERS)
+    opened = open_post(browser, build_post(params, workspace))
+    assert opened.complaints == [] and len(opened.requests) == 1
+    return opened.page
+
+
+def test_the_page_compares_in_its_order_and_only_two(page: Page) -> None:
+    order = page.evaluate("[...document.querySelectorAll('main > section')].map(e => e.id)")
+    wanted = ["differences", "compared", "configurations", "variables", "hosts", "metrics", "response-times"]
+    assert [name for name in order if name in wanted] == wanted
+    assert "system.z" not in page.locator("main").inner_text()
+    assert table_rows(page, "Metrics of l.i1, cached")["inserts/s"] == [
+        "5,000", "2,500", "0.50", "0.50 to 0.50", "worse ▼",
+    ]  # fmt: skip
+    assert table_rows(page, "Metrics of l.i1, io")["inserts/s"][:2] == ["5,000", "failed"]
+    assert "0.50 [0.50, 0.50], worse." in page.locator("#differences").inner_text()
+    assert "io, l.i1: not compared (B: failed)." in page.locator("#differences").inner_text()
+    assert page.locator("#hosts").inner_text().count("nothing differs") == 1
+    for step in ("l.i0", "l.x", "l.i1", "qr100"):
+        for part in ("metrics", "responses"):
+            assert page.locator(f"[id='{step}.{part}']").count() == 1
+    ids = page.evaluate("[...document.querySelectorAll('main [id]')].map(e => e.id)")
+    assert len(ids) == len(set(ids))
+    assert page.locator("th:not([scope]), table:not(:has(caption))").count() == 0
+
+
+def test_the_page_s_charts_have_points_and_names_stay_text(page: Page) -> None:
+    charts = page.evaluate(
+        """[...document.querySelectorAll('figure.chart')].map(chart => [
+            chart.querySelector('figcaption').textContent, chart.querySelectorAll('.points path').length,
+            chart.textContent.includes('nothing to divide')])"""
+    )
+    empty = {title for title, points, _ in charts if not points}
+    assert empty == {
+        f"{what}: B / A, io"
+        for what in ("Metrics of l.i1", "Metrics of qr100", "Response times of l.i1", "Response times of qr100")
+    }
+    assert {title for title, _, said in charts if said} == empty
+    assert page.evaluate("window.hit") is None
+    assert page.locator("main img, main script:not([type='application/json'])").count() == 0
+    assert HOSTILE in str(page.locator("#configurations table").first.text_content())
+    assert HOSTILE in str(page.locator("#differences").text_content())
+
+
+def test_nothing_makes_the_body_wider_than_a_phone(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 900})
+    for _ in range(200):  # the charts follow a moment later
+        if page.evaluate("document.documentElement.scrollWidth") == 390:
+            break
+        page.wait_for_timeout(50)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_an_empty_lake_and_a_wrong_name_are_sentences(tmp_path: Path) -> None:
+    workspace = with_notebook(tmp_path)
+    text = build_post(params_file(workspace, notebook="compare", notes={}, parameters=PARAMETERS), workspace).read_text(
+        encoding="utf-8"
+    )
+    assert text.count("There is no run yet, so there is nothing to compare.") == 8
+    assert "<table" not in text and "<figure" not in text
+    write_runs(workspace, Run())
+    wrong = {**PARAMETERS, "a": "system.cy10"}
+    with pytest.raises(PostFailed, match=r"ParameterError: a 'system.cy10' is in no chosen run; did you mean"):
+        build_post(params_file(workspace, notebook="compare", notes={}, parameters=wrong), workspace)
