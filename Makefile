@@ -40,8 +40,8 @@ fix: env ## mend what `make check` finds and a tool can mend
 	@$(BIN)/python tools/notebooks.py
 	@$(BIN)/python tools/write_docs.py
 
-lab: env ## open JupyterLab on the notebooks
-	@$(BIN)/jupyter lab notebooks
+lab: env ## open JupyterLab on notebooks/explore.ipynb
+	@$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/explore.ipynb
 
 clean: ## remove caches and built posts; never a measurement in data/runs
 	@rm -rf data/posts data/builds/.arriving-* data/builds/.datadirs .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,122 @@
+"""JupyterLab as `make lab` opens it: explore.ipynb runs there, its tables and charts appear, nothing is fetched."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from ibench_lib.paths import Workspace
+from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
+
+ROOT = Path(__file__).resolve().parent.parent
+PRIVATE = (
+    "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR",
+    "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR", "HOME",
+)  # fmt: skip
+LIVE = Run("live", status="running", minute=9, steps=("l.i0", "l.x", "l.i1"))
+
+
+def lab_command() -> list[str]:
+    """What `make lab` runs, by this Python instead of the checkout's."""
+    lines = subprocess.run(["make", "-n", "lab"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    program, *arguments = shlex.split(lines.splitlines()[-1])
+    assert program.endswith("bin/jupyter")
+    return [sys.executable, "-m", "jupyter", *arguments]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address that `make lab` would open in a browser, of a lake with complete runs and one in progress."""
+    root = tmp_path_factory.mktemp("lab")
+    shutil.copytree(ROOT / "notebooks", root / "notebooks", ignore=shutil.ignore_patterns(".*"))
+    workspace = Workspace(root)
+    write_runs(workspace, *three_configurations())
+    writer = begin_run(workspace, LIVE, sealed=("l.i0", "l.x"))
+    environment = {**os.environ, "IBENCH_HOME": str(root), "PYTHONPATH": str(ROOT), "JUPYTER_TOKEN": "secret"}
+    environment |= {name: str(root / name.lower()) for name in PRIVATE}
+    quiet = [
+        "--no-browser", "--ip=127.0.0.1", "--port=0", "--LabApp.news_url=",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]  # fmt: skip
+    with open(root / "log", "wb") as log:
+        server = subprocess.Popen(
+            [*lab_command(), *quiet], cwd=root, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        address = None
+        while address is None:
+            assert server.poll() is None, (root / "log").read_text()
+            time.sleep(0.05)
+            pages = (root / "jupyter_runtime_dir").glob("jpserver-file-to-run-*-open.html")
+            opens = "".join(path.read_text() for path in pages)
+            address = re.search(r'href="(http[^"]+)"', opens)
+        yield html.unescape(address[1])
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(20)
+        end_run(writer, LIVE)
+
+
+@pytest.fixture(scope="module")
+def ran(lab: str, browser: Browser) -> Iterator[tuple[Page, list[str]]]:
+    """explore.ipynb in JupyterLab after Run All, with the addresses that the page asked for."""
+    context = browser.new_context(viewport={"width": 1280, "height": 3000})
+    page, asked = context.new_page(), []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(lab)
+    page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
+    page.wait_for_function(
+        """() => document.querySelector('.jp-Toolbar-kernelName')?.textContent.includes('Python 3') &&
+                 document.querySelector('.jp-Notebook-ExecutionIndicator')?.dataset.status === 'idle'""",
+        timeout=60_000,
+    )
+    page.keyboard.press("Control+Shift+C")
+    page.locator(".lm-CommandPalette-input").fill("Run All Cells")
+    page.keyboard.press("Enter")
+    # The last cell has a number when all before it have run.
+    page.wait_for_function(
+        """() => { const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputArea-prompt')];
+                   return prompts.length > 0 && /\\[\\d+\\]/.test(prompts.at(-1).textContent) }""",
+        timeout=60_000,
+    )
+    yield page, asked
+    context.close()
+
+
+def test_explore_runs_in_jupyterlab_and_shows_tables_and_charts(ran: tuple[Page, list[str]]) -> None:
+    page, asked = ran
+    assert page.locator(".jp-NotebookPanel").count() == 1
+    stored = json.loads((ROOT / "notebooks" / "explore.ipynb").read_text(encoding="utf-8"))["cells"]
+    numbers = page.locator(".jp-CodeCell .jp-InputArea-prompt").all_text_contents()
+    assert [number.strip() for number in numbers] == [
+        f"[{n}]:" for n, _ in enumerate((cell for cell in stored if cell["cell_type"] == "code"), start=1)
+    ]
+    errors = "[data-mime-type='application/vnd.jupyter.stderr'], [data-mime-type='application/vnd.jupyter.error']"
+    assert page.locator(errors).all_inner_texts() == []
+    page.wait_for_function(
+        "document.querySelectorAll('.jp-OutputArea .js-plotly-plot .trace path').length > 0", timeout=20_000
+    )
+    widths = page.evaluate(
+        """[...document.querySelectorAll('.jp-OutputArea .js-plotly-plot')].map(chart =>
+            Math.max(0, ...[...chart.querySelectorAll('.trace path, .points path')].map(e => e.getBBox().width)))"""
+    )
+    assert len(widths) > 5 and all(width > 1 for width in widths), widths
+    tables = page.locator(".jp-OutputArea table.gt_table").all_text_contents()
+    assert any("Average throughput, cached" in text and "system.cy10ap1lag" in text for text in tables)
+    assert any("system.live" in text and "running" in text for text in tables), "the run in progress"
+    assert page.locator(".jp-OutputArea table.dataframe").count() >= 3, "polars and pandas"
+    hosts = {re.sub(r"^(?:blob:)?\w+://([^/:]*).*", r"\1", address, flags=re.DOTALL) for address in asked}
+    assert hosts - {"127.0.0.1"} == set(), "offline"
