@@ -46,6 +46,8 @@ def differences(chosen: Pair) -> Html:
         )
         said.append(_list(outside, "The ratios furthest from 1, which may be noise:"))
     said += [_paragraph(line) for line in _not_compared(chosen)]
+    if chosen.beside:
+        said.append(_paragraph(f"Beside these two, and not compared: {', '.join(chosen.beside)}."))
     return Html("".join(said))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -13,9 +13,13 @@ from ibench_lib.selection import Selection
 
 @dataclass(frozen=True)
 class Pair(Selection):
-    """The runs of two dbms. A is the selection's `base`, B is `other`; either is empty when there is no such dbms."""
+    """The runs of two dbms. A is the selection's `base`, B is `other`; either is empty when there is no such dbms.
+
+    `beside` are the other dbms of what was chosen, with the status of their runs that are not complete.
+    """
 
     other: str = ""
+    beside: tuple[str, ...] = ()
 
     def facts(self, source: str) -> pl.DataFrame:
         """What differs of one source of `fact_diff` and may tell something."""
@@ -60,4 +64,11 @@ def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
     # Among fewer runs a dbms may need no experiment in its name.
     known = dict(narrowed.runs.select("run_id", "dbms").iter_rows())
     called = [known[of_side[0]] if of_side else "" for of_side in ids]
-    return Pair(narrowed.lake, narrowed.run_ids, narrowed.steps, called[0], narrowed.points, other=called[1])
+    beside = tuple(_standing(runs, name) for name in names if name not in (a, b))
+    return replace(narrowed, base=called[0], other=called[1], beside=beside, asked=[])
+
+
+def _standing(runs: pl.DataFrame, name: str) -> str:
+    """The name, and how its runs stand unless all are complete: `ps-8.0.a13 (complete, failed)`."""
+    statuses = runs.filter(pl.col("dbms") == name)["status"].unique().sort().to_list()
+    return name if statuses == ["complete"] else f"{name} ({', '.join(statuses)})"

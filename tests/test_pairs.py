@@ -223,7 +223,10 @@ def test_a_step_that_a_side_did_not_complete_is_a_word_in_the_table_and_a_senten
     pair = ib.pair(ib.choose(reader.lake(workspace), "demo"), "system.x", "system.live")
     table = Parsed(ib.metrics_side_by_side(pair.metrics().filter(step="l.i1"), pair.base, pair.other))
     assert table.of("all") == ["failed", "running", "", "", ""]
-    assert "cached, l.i1: not compared (A: failed; B: running)." in said(ib.differences(pair))
+    lines = said(ib.differences(pair))
+    assert "cached, l.i1: not compared (A: failed; B: running)." in lines
+    first_two = ib.pair(ib.choose(reader.lake(workspace), "demo"))
+    assert said(ib.differences(first_two))[-1] == "Beside these two, and not compared: system.live (running)."
     end_run(writer, live)
 
 
@@ -342,7 +345,8 @@ def test_the_page_compares_in_its_order_and_only_two(page: Page) -> None:
     order = page.evaluate("[...document.querySelectorAll('main > section')].map(e => e.id)")
     wanted = ["differences", "compared", "configurations", "variables", "hosts", "metrics", "response-times"]
     assert [name for name in order if name in wanted] == wanted
-    assert "system.z" not in page.locator("main").inner_text()
+    text = page.locator("main").inner_text()
+    assert "Beside these two, and not compared: system.z." in text and text.count("system.z") == 1
     assert table_rows(page, "Metrics of l.i1, cached")["inserts/s"] == [
         "5,000", "2,500", "0.50", "0.50 to 0.50", "worse ▼",
     ]  # fmt: skip
