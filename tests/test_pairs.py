@@ -353,6 +353,7 @@ def test_the_page_compares_in_its_order_and_only_two(page: Page) -> None:
     assert table_rows(page, "Metrics of l.i1, io")["inserts/s"][:2] == ["5,000", "failed"]
     assert "0.50 [0.50, 0.50], worse." in page.locator("#differences").inner_text()
     assert "io, l.i1: not compared (B: failed)." in page.locator("#differences").inner_text()
+    assert table_rows(page, "Response times of qr100, io")["p50 of range_query (ms)"][:2] == ["0.502", "no response"]
     assert page.locator("#hosts").inner_text().count("nothing differs") == 1
     for step in ("l.i0", "l.x", "l.i1", "qr100"):
         for part in ("metrics", "responses"):

@@ -91,7 +91,10 @@ def _value(one: Compared, rows: list[dict[str, Any]], frame: pl.DataFrame, name:
 def _status(frame: pl.DataFrame, name: str) -> str:
     """`complete` if a run of the dbms completed the step, else how its runs stand."""
     found = frame.filter(pl.col("dbms") == name)["step_status"].unique().sort().to_list()
-    return "complete" if "complete" in found else ", ".join(found) or "no run"
+    if found:
+        return "complete" if "complete" in found else ", ".join(found)
+    # A step that was not run has figures to be asked for, but no responses.
+    return "no response" if frame["operation"].is_not_null().any() else "no run"
 
 
 def _relation(one: Compared) -> list[Cell]:
