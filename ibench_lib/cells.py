@@ -29,6 +29,8 @@ def value_text(rows: list[dict[str, Any]], column: str, spec: str) -> str:
         text += f" ({loaded} of {len(rows)} {LOADED})"
     if len(done) + loaded < len(rows):
         text += f" ({len(rows) - len(done) - loaded} of {len(rows)} not complete)"
+    if len(values) < len(done):
+        text += f" ({len(done) - len(values)} of {len(rows)} not captured)"
     if any(row["run_status"] != "complete" for row in done):
         text += f" {RUN_FAILED}"
     if any(row.get("client_bound") for row in done):

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from ibench_lib.cells import mark_notes, value_text
 from ibench_lib.grades import BETTER, WORSE, Ratio, ratio
 from ibench_lib.metrics import METRICS, Metric
 
@@ -35,11 +36,6 @@ class Compared:
         of = f" of {self.operation}" if self.operation else ""
         return f"{self.metric.label}{of}{', intended' if self.timing == 'intended' else ''}"
 
-    def text(self, value: float) -> str:
-        """The value as the metric prints it, with the unit where the label does not say it."""
-        unit = f" {self.metric.unit}" if self.metric.unit in _UNITS else ""
-        return f"{value:{self.metric.format}}{unit}"
-
     @property
     def head(self) -> str:
         """The label with its unit, where it does not say it."""
@@ -52,6 +48,13 @@ class Compared:
     @cached_property
     def b(self) -> list[float]:
         return _measured(self.b_rows)
+
+    def text(self, rows: list[dict[str, Any]]) -> str:
+        """The median of a side as the metric prints it, with three digits at least: a ratio stands beside it."""
+        values, step = _measured(rows), self.metric.resolution
+        if values and 0 < median(values) < 100 * step:
+            return value_text(rows, "value", "#.3g" if step < 1 else ".3g")
+        return value_text(rows, "value", self.metric.format)
 
     @cached_property
     def ratio(self) -> Ratio | None:
@@ -86,7 +89,7 @@ class Compared:
 
     @property
     def size(self) -> float:
-        """How far apart A and B are: |log ratio|, endless where one is zero; 0 for what a table's rounding hides."""
+        """How far apart A and B are: |log ratio|, endless where one is zero; 0 where both are next to nothing."""
         if not self.a or not self.b or max(median(self.a), median(self.b)) < 20 * self.metric.resolution:
             return 0.0
         if self.ratio is None or self.ratio.value == 0:
@@ -110,6 +113,19 @@ def compared(frame: pl.DataFrame, a: str, b: str) -> list[Compared]:
     return sorted(found, key=place)
 
 
+def reservations(frame: pl.DataFrame, a: str, b: str) -> list[str]:
+    """What stands in the way of reading the values of a setup's steps as they are: missed rates, clients, marks."""
+    notes = []
+    limited = frame.filter((pl.col("step_status") == "complete") & pl.col("sla_failed").is_not_null())
+    runs = limited.select("step_id", "step", "dbms", "run_id", "sla_failed").unique().sort("step_id")
+    for (step, name), found in runs.group_by("step", "dbms", maintain_order=True):
+        missed = int(found["sla_failed"].sum())
+        if missed and name in (a, b):
+            side = "A" if name == a else "B"
+            notes.append(f"{side}, {step}: {missed} of {len(found)} missed the target rate of inserts or deletes.")
+    return [*sorted(notes), *mark_notes(frame)]
+
+
 def chance(a: int, b: int) -> float | None:
     """How often chance alone would part the runs of two equal dbms, 2 or 3 on a side, so that an interval clears 1.
 
@@ -121,7 +137,7 @@ def chance(a: int, b: int) -> float | None:
 
 def ratio_text(value: float) -> str:
     """A ratio to two decimals, or two digits where it is small."""
-    return f"{value:,.2f}" if value >= 0.095 or value == 0 else f"{value:.2g}"
+    return f"{value:,.2f}" if value >= 0.095 or value == 0 else f"{value:#.2g}"
 
 
 def _measured(rows: list[dict[str, Any]]) -> list[float]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterator
-from statistics import median
 
 import polars as pl
 
-from ibench_lib.compared import DIFFERENT, Compared, chance, compared, ratio_text
+from ibench_lib.compared import DIFFERENT, Compared, chance, compared, ratio_text, reservations
 from ibench_lib.grades import BETTER, WORSE
 from ibench_lib.pairs import Pair
 from ibench_lib.sections import Html, sentence
@@ -37,15 +37,15 @@ def differences(chosen: Pair) -> Html:
         )
         said.append(_list(beyond, "The largest differences:"))
     if single:
-        outside = [(place, one) for place, one in single if one.ratio is None or not WORSE <= one.ratio.value <= BETTER]
+        outside = [(place, one) for place, one in single if _is_outside(one)]
         said.append(
             _paragraph(
-                f"{len(single)} comparisons rest on one run of a side: their noise is unknown, so none of them can be "
-                "called a difference."
+                f"In {len(single)} of {len(judged) + len(single)} comparisons a side has one run only: the noise is "
+                "unknown, and nothing there can be called a difference."
             )
         )
         said.append(_list(outside, "The ratios furthest from 1, which may be noise:"))
-    said += [_paragraph(line) for line in _not_compared(chosen)]
+    said += [_paragraph(line) for line in (*_reservations(chosen), *_not_compared(chosen))]
     if chosen.beside:
         said.append(_paragraph(f"Beside these two, and not compared: {', '.join(chosen.beside)}."))
     return Html("".join(said))
@@ -90,12 +90,16 @@ def _list(found: list[Place], head: str) -> str:
 
 def _line(one: Compared) -> str:
     """Such as: inserts/s: A 5,000, B 2,500; B / A 0.50 [0.48, 0.53], worse."""
-    text = f"{one.label}: A {one.text(median(one.a))}, B {one.text(median(one.b))}"
+    text = f"{one.head}: A {one.text(one.a_rows)}, B {one.text(one.b_rows)}"
     if one.ratio is not None:
         text += f"; B / A {ratio_text(one.ratio.value)}"
         if one.ratio.low is not None and one.ratio.high is not None:
             text += f" [{ratio_text(one.ratio.low)}, {ratio_text(one.ratio.high)}]"
     return text + (f", {one.verdict}." if one.verdict in DIFFERENT else ".")
+
+
+def _is_outside(one: Compared) -> bool:
+    return max(one.b) > 0 if one.ratio is None else not WORSE <= one.ratio.value <= BETTER
 
 
 def _by_chance(judged: list[Place]) -> str:
@@ -104,8 +108,8 @@ def _by_chance(judged: list[Place]) -> str:
     if not known:
         return ""
     return (
-        f" With so few runs, chance alone would part two equal dbms in up to one of {1 / max(known):.0f} comparisons, "
-        f"{sum(known):.0f} of these."
+        f" With so few runs, chance alone would part two equal dbms in up to one of {1 / max(known):.0f} comparisons: "
+        f"expect up to {math.ceil(sum(known))} of the {len(judged)} to be chance."
     )
 
 
@@ -125,6 +129,20 @@ def _not_compared(chosen: Pair) -> list[str]:
     return lines
 
 
+def _reservations(chosen: Pair) -> list[str]:
+    values = chosen.ask("metric_values").sort("setup", maintain_order=True)
+    several = values["setup"].n_unique() > 1
+    lines = [
+        f"{setup}: {note}" if several else note
+        for (setup,), frame in values.group_by("setup", maintain_order=True)
+        for note in reservations(frame, chosen.base, chosen.other)
+    ]
+    return list(dict.fromkeys(lines))
+
+
 def _named(chosen: Pair, name: str) -> str:
-    count = len(chosen.runs.filter(pl.col("dbms") == name))
-    return f"{name} ({count} run{'' if count == 1 else 's'})"
+    """Such as: system.a (3 runs, 1 failed)."""
+    statuses = chosen.runs.filter(pl.col("dbms") == name)["status"]
+    counted = [f"{count} {status}" for status, count in statuses.value_counts().sort("status").rows()]
+    stand = "".join(f", {text}" for text in counted if not text.endswith(" complete"))
+    return f"{name} ({len(statuses)} run{'' if len(statuses) == 1 else 's'}{stand})"

@@ -44,7 +44,7 @@ class Pair(Selection):
 
 
 def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
-    """The runs of two dbms of a selection; without a name the first ones that are not named, in its order.
+    """The runs of two dbms of a selection; unless named, A is its base and B the first other one in its order.
 
     Raises
     ------
@@ -57,7 +57,8 @@ def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
             raise ParameterError(f"{what} {name!r:.80} is in no chosen run{strict_yaml.suggestion(name, names)}")
     if a and a == b:
         raise ParameterError(f"a and b are both {a!r:.80}", hint="name two dbms")
-    a = a or next((name for name in names if name != b), "")
+    # Without runs there is no base either, whatever was asked for.
+    a = a or next((name for name in (chosen.base, *names) if name in names and name != b), "")
     b = b or next((name for name in names if name != a), "")
     ids = [runs.filter(pl.col("dbms") == name)["run_id"].to_list() for name in (a, b)]
     narrowed = Pair(chosen.lake, [*ids[0], *ids[1]], chosen.steps, "", chosen.points)

@@ -70,6 +70,10 @@ def test_the_first_two_are_compared_or_those_that_are_named(workspace: Workspace
         pair = ib.pair(ib.choose(lake, "demo"), a, b)
         assert (pair.base, pair.other) == found
         assert sorted(set(pair.ask("metric_values")["dbms"])) == sorted(found)
+    chosen = ib.choose(lake, "demo", base="system.cy10ap1lag")
+    assert [(two.base, two.other) for two in (ib.pair(chosen), ib.pair(chosen, b="system.cy10ap1lag"))] == [
+        ("system.cy10ap1lag", "system.cy10a"), ("system.cy10a", "system.cy10ap1lag"),
+    ]  # fmt: skip
     for a, b, wrong in (("system.cy10", "", "a 'system.cy10' is in no chosen run; did you mean"),
                         ("system.cy10a", "system.cy10a", "a and b are both 'system.cy10a'")):  # fmt: skip
         with pytest.raises(ParameterError) as caught:
@@ -169,13 +173,22 @@ def test_the_table_of_a_step_has_medians_ratios_intervals_and_verdicts(workspace
     table = Parsed(ib.metrics_side_by_side(frame, "system.a", "system.b"))
     assert table.of("inserts/s") == ["5,000", "2,500", "0.50", "0.50 to 0.50", "worse ▼"]
     assert table.of("history list length") == ["30,000", "0", "0.00", "0.00 to 0.00", "better ▲"]
-    assert table.of("max response (s)") == ["0.002", "0.002", "1.00", "1.00 to 1.00", "same"]
+    assert table.of("max response (s)") == ["0.00200", "0.00200", "1.00", "1.00 to 1.00", "same"]
     assert table.of("fairness diff (s)") == ["0.0", "0.0", "both 0", "", "same"]
     notes = " ".join(row[0] for row in table.rows)
     assert "Medians of up to 3 runs of A and 3 of B" in notes
     assert "Not captured on either side: CPU/op, server CPU/op, reads/s" in notes
     swapped = Parsed(ib.metrics_side_by_side(frame, "system.b", "system.a"))
     assert swapped.of("history list length") == ["0", "30,000", "A is 0", "", "worse ▼"]
+
+
+def test_a_value_has_the_digits_that_its_ratio_needs_and_tells_of_runs_without_one(workspace: Workspace) -> None:
+    frame = pair_of(workspace, *repeated("a", "b")).metrics().filter(step="l.i1")
+    of_b, get_min, first = pl.col("dbms") == "system.b", pl.col("metric") == "get_min_s", pl.col("repeat") == 1
+    value = pl.when(get_min & ~of_b).then(0.00042).when(get_min & first).then(None).when(get_min).then(0.00123)
+    changed = frame.with_columns(value=value.otherwise(pl.col("value")))
+    table = Parsed(ib.metrics_side_by_side(changed, "system.a", "system.b"))
+    assert table.of("get_min (s)") == ["0.000420", "0.00123 (1 of 3 not captured)", "2.93", "2.93 to 2.93", "worse ▼"]
 
 
 def test_one_run_a_side_says_that_the_noise_is_unknown(workspace: Workspace) -> None:
@@ -185,9 +198,9 @@ def test_one_run_a_side_says_that_the_noise_is_unknown(workspace: Workspace) -> 
     assert any("the noise is unknown, so there is no verdict" in row[0] for row in table.rows)
     lines = said(ib.differences(pair))
     assert lines[0] == "A is system.cy10a (1 run); B is system.cy10ap1 (1 run)."
-    assert "their noise is unknown, so none of them can be called a difference" in lines[1]
+    assert "a side has one run only: the noise is unknown, and nothing there can be called a difference" in lines[1]
     assert lines[2] == "The ratios furthest from 1, which may be noise:"
-    assert lines[3] == "cached, qr100: get_min: A 0.002 s, B 0.500 s; B / A 250.00."
+    assert lines[3] == "cached, qr100: get_min (s): A 0.00200, B 0.500; B / A 250.00."
     assert not any(re.search("better|worse|beyond noise", line) for line in lines)
 
 
@@ -197,9 +210,14 @@ def test_responses_are_compared_by_operation_and_timing(workspace: Workspace) ->
     slower = pl.when(pl.col("dbms") == "system.b").then(2 * pl.col("value")).otherwise(pl.col("value"))
     frame = pl.concat([pair.responses().filter(step="qr100"), intended.with_columns(value=slower)])
     labels = [one.label for one in compared(frame, "system.a", "system.b")]
-    assert labels[:7] == [*(f"{p} of insert" for p in ("p50", "p90", "p99", "p99.9", "max")),
-                          "p50 of insert, intended", "p90 of insert, intended"]  # fmt: skip
-    assert labels[10] == "p50 of delete" and labels[-1] == "max of range_query"
+    # 20 inserts: one in a hundred of them is the largest.
+    some = ("p50", "p90", "max")
+    assert labels == [
+        *(f"{p} of insert" for p in some),
+        *(f"{p} of insert, intended" for p in some),
+        *(f"{p} of delete" for p in some),
+        *(f"{p} of range_query" for p in ("p50", "p90", "p99", "p99.9", "max")),
+    ]
     table = Parsed(ib.metrics_side_by_side(frame, "system.a", "system.b"))
     assert table.of("max of insert (ms)") == ["2.000", "2.000", "1.00", "1.00 to 1.00", "same"]
     assert table.of("max of insert, intended (ms)") == ["2.000", "4.000", "2.00", "2.00 to 2.00", "worse ▼"]
@@ -214,8 +232,12 @@ def test_a_step_that_a_side_did_not_complete_is_a_word_in_the_table_and_a_senten
     assert table.of("inserts/s") == ["5,000", "failed", "", "", ""]
     table = Parsed(ib.metrics_side_by_side(frame.filter(step="l.i0"), pair.base, pair.other))
     assert table.of("inserts/s") == ["2,000", "2,000 †", "1.00", "one run", "noise unknown"]
+    figure = ib.ratio_chart(frame.filter(step="l.i0"), pair.base, pair.other)
+    assert "inserts/s †" in figure.data[0].y
     lines = said(ib.differences(pair))
-    assert lines[-2:] == [
+    assert lines[0] == "A is system.cy10a (1 run); B is system.x (1 run, 1 failed)."
+    assert lines[-3:] == [
+        "† of a run that did not complete.",
         "cached, l.i1: not compared (B: failed).",
         "cached, qr100: not compared (B: not run).",
     ]
@@ -235,9 +257,12 @@ def test_a_missed_target_and_a_limit_of_the_clients_stand_below_the_table(worksp
     pair = pair_of(workspace, Run(), slow)
     table = Parsed(ib.metrics_side_by_side(pair.metrics().filter(step="qr100"), pair.base, pair.other))
     notes = " ".join(row[0] for row in table.rows)
-    assert "B missed the target rate of inserts or deletes" in notes and "A missed" not in notes
+    assert "B, qr100: 1 of 1 missed the target rate of inserts or deletes." in notes and "A, qr100" not in notes
     assert "limited by the clients: a querier used 97 % of a core" in notes
     assert table.of("queries/s")[1] == "1,000 ‡"
+    lines = said(ib.differences(pair))
+    assert "B, qr100: 1 of 1 missed the target rate of inserts or deletes." in lines
+    assert "‡ system.b, qr100: limited by the clients: a querier used 97 % of a core." in lines
 
 
 def test_the_list_names_the_largest_first_and_what_chance_would_do(workspace: Workspace) -> None:
@@ -253,13 +278,13 @@ def test_the_list_names_the_largest_first_and_what_chance_would_do(workspace: Wo
     ]  # fmt: skip
     assert lines[1].startswith(f"5 of {len(judged)} comparisons differ beyond noise: ")
     assert lines[1].endswith(
-        f"would part two equal dbms in up to one of 10 comparisons, {len(judged) / 10:.0f} of these."
+        f"in up to one of 10 comparisons: expect up to {math.ceil(len(judged) / 10)} of the {len(judged)} to be chance."
     )
     assert lines[3:] == [
         "cached, l.i1: history list length: A 30,000, B 300; B / A 0.01 [0.01, 0.01], better.",
         "cached, l.i1: inserts/s: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
         "cached, l.i1: deletes/s: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
-        "cached, qr100: client CPU/op: A 600.0 us, B 750.0 us; B / A 1.25 [1.25, 1.25], worse.",
+        "cached, qr100: client CPU/op (us): A 600.0, B 750.0; B / A 1.25 [1.25, 1.25], worse.",
         "cached, qr100: queries/s: A 1,000, B 800; B / A 0.80 [0.80, 0.80], worse.",
     ]
 
@@ -305,7 +330,7 @@ def test_the_chart_draws_ratios_with_their_intervals_and_names_what_it_cannot_dr
         for i, label in enumerate(trace.y)
     }  # fmt: skip
     # 440 / 220 queries/s; from 400 / 240 to 520 / 200.
-    assert drawn["queries/s"] == ("better", 2.0, 0.6, 0.3333, "2.00 [1.67, 2.60], better")
+    assert drawn["queries/s"] == ("better", 2.0, 0.6, 0.3333, "A 220, B 440; B / A 2.00 [1.67, 2.60], better")
     assert drawn["inserts/s"][:2] == ("same or unclear", 1.0)
     assert figure.layout.xaxis.title.text == "B / A (not drawn, for A or B is 0: history list length)"
     assert figure.layout.xaxis.type == "log"
@@ -358,6 +383,12 @@ def test_the_page_compares_in_its_order_and_only_two(page: Page) -> None:
     for step in ("l.i0", "l.x", "l.i1", "qr100"):
         for part in ("metrics", "responses"):
             assert page.locator(f"[id='{step}.{part}']").count() == 1
+    heads = page.locator("#metrics h3, #metrics table caption").all_text_contents()
+    assert heads == [
+        text
+        for step in ("l.i0", "l.x", "l.i1", "qr100")
+        for text in (step, f"Metrics of {step}, cached", f"Metrics of {step}, io")
+    ]
     ids = page.evaluate("[...document.querySelectorAll('main [id]')].map(e => e.id)")
     assert len(ids) == len(set(ids))
     assert page.locator("th:not([scope]), table:not(:has(caption))").count() == 0

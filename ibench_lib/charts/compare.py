@@ -8,6 +8,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from ibench_lib import theme
+from ibench_lib.cells import CLIENT_BOUND, RUN_FAILED
 from ibench_lib.charts.drawing import finish
 from ibench_lib.compared import DIFFERENT, Compared, Verdict, compared, ratio_text
 from ibench_lib.grades import BETTER, WORSE
@@ -20,7 +21,7 @@ def ratio_chart(frame: pl.DataFrame, a: str, b: str, palette: str = "default") -
     """B / A of every metric of one step with its interval (`metric_values`), log scale; the band is 0.95 to 1.05."""
     known = [one for one in compared(frame, a, b) if one.verdict is not None]
     drawn = [one for one in known if _value(one) > 0]
-    labels = [inert(one.label) for one in drawn]
+    labels = [_label(one) for one in drawn]
     figure = go.Figure()
     for verdicts, name in (
         (("better",), "better"),
@@ -39,7 +40,7 @@ def ratio_chart(frame: pl.DataFrame, a: str, b: str, palette: str = "default") -
     finish(figure, f"{title}, {frame['setup'][0]}", x=None, y=None)
     figure.update_layout(hovermode="closest", legend={"y": 1, "yanchor": "bottom"})
     zero = ", ".join(one.label for one in known if one not in drawn)
-    ticks = _ticks([_value(one) for one in drawn])
+    ticks = _ticks(drawn)
     figure.update_xaxes(
         type="log",
         title_text=inert(f"B / A (not drawn, for A or B is 0: {zero})" if zero else "B / A"),
@@ -58,6 +59,12 @@ def _value(one: Compared) -> float:
     return one.ratio.value if one.ratio is not None else 0.0
 
 
+def _label(one: Compared) -> str:
+    """With the marks that its values have in the table."""
+    texts = one.text(one.a_rows) + one.text(one.b_rows)
+    return inert(" ".join([one.label, *(mark for mark in (RUN_FAILED, CLIENT_BOUND) if mark in texts)]))
+
+
 def _points(some: list[Compared], name: str, colour: str) -> go.Scatter:
     up, down, said = [], [], []
     for one in some:
@@ -66,13 +73,13 @@ def _points(some: list[Compared], name: str, colour: str) -> go.Scatter:
         text = ratio_text(value)
         if low is not None and high is not None:
             text += f" [{ratio_text(low)}, {ratio_text(high)}]"
-        said.append(f"{text}, {one.verdict}")
+        said.append(inert(f"A {one.text(one.a_rows)}, B {one.text(one.b_rows)}; B / A {text}, {one.verdict}"))
         # A log axis has neither zero nor an end: there the bar goes on for a factor of ten.
         up.append(0 if high is None else 9 * value if math.isinf(high) else high - value)
         down.append(0 if low is None else 0.9 * value if low == 0 else value - low)
     return go.Scatter(
         x=_digits([_value(one) for one in some]),
-        y=[inert(one.label) for one in some],
+        y=[_label(one) for one in some],
         text=said,
         hovertemplate="%{y}: %{text}<extra></extra>",
         error_x={"array": _digits(up), "arrayminus": _digits(down), "thickness": 1.5, "width": 3},
@@ -86,11 +93,13 @@ def _digits(values: list[float]) -> list[float]:
     return [float(f"{value:.4g}") for value in values]
 
 
-def _ticks(values: list[float]) -> list[float]:
+def _ticks(drawn: list[Compared]) -> list[float]:
     """Where the axis has a line: plotly's own labels would say 5 for 0.5."""
-    spread = max(values, default=1.0) / min(values, default=1.0)
+    ends = [end for one in drawn if one.ratio for end in (one.ratio.low, one.ratio.value, one.ratio.high) if end]
+    finite = [1.0, *(end for end in ends if math.isfinite(end))]
+    spread = max(finite) / min(finite)
     if spread < 3:
-        return [round(0.1 * tenths, 1) for tenths in range(1, 31)]
+        return [round(0.1 * tenths, 1) for tenths in range(3, 31)]
     return [lead * 10.0**power for power in range(-9, 9) for lead in ((1, 2, 5) if spread < 300 else (1,))]
 
 

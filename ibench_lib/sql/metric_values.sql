@@ -1,7 +1,8 @@
 -- Every metric of every chosen run and step, one row each, by the names of ibench_lib/metrics.py and in their units. A
 -- step has rows for what applies to it: no dps where nothing is deleted, fairness only where clients have equal work.
 -- Response times are per operation, with `timing` service (sent to answered) or intended (due to answered; only
--- rate-limited operations); both are NULL for metrics of the whole step. `value` NULL: not captured, or the step did
+-- rate-limited operations); both are NULL for metrics of the whole step. A percentile is left out
+-- where a complete run has no response beyond it (p99 needs 100 responses): it would be the largest once more. `value` NULL: not captured, or the step did
 -- not get there; figures of a step whose status is not complete cover what was done.
 --
 -- $runs: ids of the runs
@@ -44,17 +45,21 @@ WITH wide AS (
     FROM wide
 ), of_responses AS (
     SELECT run_id, step_id, operation, timing, unnest([
-        {name: 'response_p50_ms', value: 1e3 * p50_s, applies: true},
-        {name: 'response_p90_ms', value: 1e3 * p90_s, applies: true},
-        {name: 'response_p99_ms', value: 1e3 * p99_s, applies: true},
-        {name: 'response_p999_ms', value: 1e3 * p999_s, applies: true},
+        {name: 'response_p50_ms', value: 1e3 * p50_s, applies: fewest >= 2},
+        {name: 'response_p90_ms', value: 1e3 * p90_s, applies: fewest >= 10},
+        {name: 'response_p99_ms', value: 1e3 * p99_s, applies: fewest >= 100},
+        {name: 'response_p999_ms', value: 1e3 * p999_s, applies: fewest >= 1000},
         {name: 'response_max_ms', value: 1e3 * max_s, applies: true}
     ]) AS metric
-    FROM questions.response_time_histogram($runs, $steps)
+    FROM (
+        SELECT *, min(responses) FILTER (step_status = 'complete')
+                      OVER (PARTITION BY setup, step_id, operation, timing) AS fewest
+        FROM questions.response_time_histogram($runs, $steps)
+    )
 )
 SELECT
     w.setup, w.dbms, w.dbms_position, w.repeat, w.run_id, w.run_status, w.step_id, w.step, w.kind, w.step_status,
     w.client_bound, w.sla_failed, m.operation, m.timing, m.metric.name AS metric, m.metric.value AS value
 FROM (FROM of_steps UNION ALL FROM of_responses) m JOIN wide w USING (run_id, step_id)
 WHERE m.metric.applies
-ORDER BY w.setup, w.step_id, m.operation NULLS FIRST, m.timing DESC, m.metric.name, w.dbms_position, w.repeat
+ORDER BY w.step_id, w.setup, m.operation NULLS FIRST, m.timing DESC, m.metric.name, w.dbms_position, w.repeat

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.cells import mark_notes, setting_text, value_text
-from ibench_lib.compared import Compared, compared, ratio_text
+from ibench_lib.cells import setting_text
+from ibench_lib.compared import Compared, compared, ratio_text, reservations
 from ibench_lib.grid import Cell, Grid
 from ibench_lib.tables.naming import grid_name, grid_title
 from ibench_lib.theme import Mark
@@ -66,7 +66,7 @@ def metrics_side_by_side(frame: pl.DataFrame, a: str, b: str, palette: str = "de
         grid.rows.append((one.head, cells))
     if not with_value:
         grid.rows.append(("all", [*(Cell(_status(frame, name), "status") for name in (a, b)), *[Cell("")] * 3]))
-    grid.notes = [*_notes(shown), *_missing(shown), *_missed_rates(frame, a, b), *mark_notes(frame)]
+    grid.notes = [*_notes(shown), *_missing(shown), *reservations(frame, a, b)]
     return grid.draw(palette)
 
 
@@ -84,7 +84,7 @@ def _value(one: Compared, rows: list[dict[str, Any]], frame: pl.DataFrame, name:
         return Cell(status, "status")
     if not rows:
         return Cell("none", "status")
-    text = value_text(rows, "value", one.metric.format)
+    text = one.text(rows)
     return Cell("not captured", "status") if text == "-" else Cell(text)
 
 
@@ -116,9 +116,7 @@ def _notes(shown: list[Compared]) -> list[str]:
     if verdicts - {None, "noise unknown"}:
         of_a, of_b = max(len(one.a) for one in shown), max(len(one.b) for one in shown)
         notes.append(
-            f"Medians of up to {of_a} runs of A and {of_b} of B; the interval of their ratio is a bootstrap over them. "
-            "better, worse (more, less where a metric has no direction): all of it is beyond 0.95 or 1.05; same: "
-            "all of it is between; unclear: neither."
+            f"Medians of up to {of_a} runs of A and {of_b} of B; the interval of their ratio is a bootstrap over them."
         )
     if "noise unknown" in verdicts:
         notes.append("One run on a side: the noise is unknown, so there is no verdict.")
@@ -133,13 +131,3 @@ def _missing(shown: list[Compared]) -> list[str]:
         if not one.a and not one.b and any(row["step_status"] == "complete" for row in (*one.a_rows, *one.b_rows))
     ]
     return [f"Not captured on either side: {', '.join(names)}."] if names else []
-
-
-def _missed_rates(frame: pl.DataFrame, a: str, b: str) -> list[str]:
-    complete = frame.filter(pl.col("step_status") == "complete")
-    missed = complete.filter(pl.col("sla_failed").fill_null(False))["dbms"].unique()
-    return [
-        f"{side} missed the target rate of inserts or deletes, so its queries had less beside them."
-        for side, name in (("A", a), ("B", b))
-        if name in missed
-    ]
