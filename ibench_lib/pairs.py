@@ -26,12 +26,16 @@ class Pair(Selection):
         return self.ask("fact_diff").filter((pl.col("source") == source) & pl.col("noise").is_null())
 
     def metrics(self) -> pl.DataFrame:
-        """The values of metrics of whole steps (`metric_values`)."""
-        return self.ask("metric_values").filter(pl.col("operation").is_null())
+        """The values of metrics of whole steps (`metric_values`); none without two dbms."""
+        return self._values().filter(pl.col("operation").is_null())
 
     def responses(self) -> pl.DataFrame:
-        """The values of metrics of response times (`metric_values`)."""
-        return self.ask("metric_values").filter(pl.col("operation").is_not_null())
+        """The values of metrics of response times (`metric_values`); none without two dbms."""
+        return self._values().filter(pl.col("operation").is_not_null())
+
+    def _values(self) -> pl.DataFrame:
+        values = self.ask("metric_values")
+        return values if self.other else values.clear()
 
     def nothing(self, same: str) -> str:
         """The sentence for an empty answer: `same`, if there are two dbms in one setup to compare at all."""

@@ -100,6 +100,7 @@ def test_without_two_dbms_there_is_a_sentence(workspace: Workspace) -> None:
     pair = pair_of(workspace, Run())
     only = "There is only one dbms here, system.cy10a, so there is nothing to compare it with."
     assert said(ib.differences(pair)) == [only] == [pair.nothing("No option differs.")]
+    assert pair.metrics().is_empty() and pair.responses().is_empty()
     pair = pair_of(workspace, Run("io", minute=1, setup="io_bound"))
     assert pair.nothing("Nothing differs.") == "The two have no setup in common, so there is nothing to compare."
     assert pair_of(workspace, Run("b", minute=2), b="system.b").nothing("Nothing differs.") == "Nothing differs."
@@ -281,7 +282,7 @@ def test_the_list_names_the_largest_first_and_what_chance_would_do(workspace: Wo
         f"in up to one of 10 comparisons: expect up to {math.ceil(len(judged) / 10)} of the {len(judged)} to be chance."
     )
     assert lines[3:] == [
-        "cached, l.i1: history list length: A 30,000, B 300; B / A 0.01 [0.01, 0.01], better.",
+        "cached, l.i1: history list length: A 30,000, B 300; B / A 0.010 [0.010, 0.010], better.",
         "cached, l.i1: inserts/s: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
         "cached, l.i1: deletes/s: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
         "cached, qr100: client CPU/op (us): A 600.0, B 750.0; B / A 1.25 [1.25, 1.25], worse.",

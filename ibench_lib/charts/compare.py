@@ -48,6 +48,7 @@ def ratio_chart(frame: pl.DataFrame, a: str, b: str, palette: str = "default") -
         ticktext=[f"{tick:g}" for tick in ticks],
     )
     if not drawn:
+        figure.update_xaxes(range=[-1, 1], tickvals=[0.1, 1, 10], ticktext=["0.1", "1", "10"])
         figure.add_annotation(
             text="nothing to divide: a side has no value", x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False
         )
@@ -100,7 +101,8 @@ def _ticks(drawn: list[Compared]) -> list[float]:
     spread = max(finite) / min(finite)
     if spread < 3:
         return [round(0.1 * tenths, 1) for tenths in range(3, 31)]
-    return [lead * 10.0**power for power in range(-9, 9) for lead in ((1, 2, 5) if spread < 300 else (1,))]
+    leads = (1, 2, 3, 5, 7) if spread < 10 else (1, 2, 5) if spread < 300 else (1,)
+    return [lead * 10.0**power for power in range(-9, 9) for lead in leads]
 
 
 def _colour(verdict: Verdict | None, palette: str) -> str:
