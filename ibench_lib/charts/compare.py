@@ -14,7 +14,10 @@ from ibench_lib.compared import DIFFERENT, Compared, Verdict, compared, ratio_te
 from ibench_lib.grades import BETTER, WORSE
 from ibench_lib.theme import inert
 
-_SYMBOLS = {"better": "triangle-up", "worse": "triangle-down", "more": "diamond", "less": "diamond"}
+_SYMBOLS = {
+    "better": "triangle-up", "worse": "triangle-down", "more": "diamond", "less": "diamond",
+    "noise unknown": "circle-open",
+}  # fmt: skip
 
 
 def ratio_chart(frame: pl.DataFrame, a: str, b: str, palette: str = "default") -> go.Figure:
