@@ -37,14 +37,14 @@ class Pair(Selection):
         values = self.ask("metric_values")
         return values if self.other else values.clear()
 
-    def nothing(self, same: str) -> str:
-        """The sentence for an empty answer: `same`, if there are two dbms in one setup to compare at all."""
+    def nothing(self, said: str) -> str:
+        """The sentence for an empty answer: `said`, if there are two dbms in one setup to compare at all."""
         if not self.base:
             return "There is no run yet, so there is nothing to compare."
         if not self.other:
             return f"There is only one dbms here, {self.base}, so there is nothing to compare it with."
         setups = [set(self.runs.filter(pl.col("dbms") == name)["setup"]) for name in (self.base, self.other)]
-        return same if setups[0] & setups[1] else "The two have no setup in common, so there is nothing to compare."
+        return said if setups[0] & setups[1] else "The two have no setup in common, so there is nothing to compare."
 
 
 def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
