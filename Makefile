@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo posts test test-builds check fix lab clean env server chromium lock
+.PHONY: help demo posts test test-builds check fix lab clean env server chromium axe lock
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -13,9 +13,9 @@ demo: server ## run the small benchmark on a real server and build its post
 	@$(BIN)/ibench post papermill_params/insert_benchmark/demo.yml
 
 posts: env ## build every post in papermill_params/
-	@for post in papermill_params/*/*.yml; do $(BIN)/ibench post "$$post" || exit; done
+	@$(BIN)/ibench posts papermill_params/
 
-test: server chromium ## run all tests: two at a time, then those that measure time alone
+test: server chromium axe ## run all tests: two at a time, then those that measure time alone
 	@said() { if [ $$1 -eq 0 ]; then echo passed; else echo "FAILED, exit $$1"; fi; }; \
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not registries and not timing"; two=$$?; \
 	[ $$two -ne 2 ] || exit 2; \
@@ -55,6 +55,9 @@ server: env ## get a database server when there is none
 
 chromium: env ## get headless Chromium, which the tests need, when there is none
 	@$(BIN)/python tools/provide.py chromium
+
+axe: env ## get axe-core, which the tests hold pages against, when it is not there (npm)
+	@$(BIN)/python tools/provide.py axe
 
 lock: ## resolve requirements.lock and environment.yml anew from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --fork-strategy fewest \

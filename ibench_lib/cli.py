@@ -14,8 +14,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ibench_lib import cli_config, cli_experiment, cli_runs, cli_servers, doctor, remote_worker
-from ibench_lib.cli_output import err, out, print_problems, working
+from ibench_lib import cli_config, cli_experiment, cli_posts, cli_runs, cli_servers, doctor, remote_worker
+from ibench_lib.cli_output import err, out, print_problems
 from ibench_lib.errors import IbenchError, UsageError
 from ibench_lib.events import EventLog
 from ibench_lib.experiment import LoadedExperiment, load_experiment
@@ -138,19 +138,8 @@ def sql(
     print_problems(lake)
 
 
-@app.command("post")
-def post_command(
-    params: Annotated[Path, typer.Argument(help="The post: a YAML file in papermill_params/.")],
-) -> None:
-    """Build one post: execute its notebook on the lake, export one HTML file that needs no network.
-
-    [bold]Example:[/] ibench post papermill_params/insert_benchmark/demo.yml
-    """
-    from ibench_lib import post  # its libraries take seconds to import, which other commands need not wait for
-
-    with working("building the post"):
-        page = post.build_post(params, workspace())
-    out.print(f"post: {escape(str(page))}", soft_wrap=True)
+app.command("post")(cli_posts.post)
+app.command("posts")(cli_posts.posts)
 
 
 @app.command("doctor")

@@ -19,6 +19,8 @@
     ├── CellNotTried               1   a cell that would fail as an earlier repeat of it has failed
     ├── LakeError                  1   a run directory that cannot be read or written
     ├── PostFailed                 1   a notebook cell raised; the previous post is kept
+    ├── PostsFailed                1   some of several posts; the others were built
+    ├── PostUnreadable             1   a directory of data/posts that holds no whole post
     └── Interrupted              130   Ctrl-C; what was captured is kept
 
 Library code raises these and nothing else on purpose. Only `cli.py` turns them into one line and an exit code.
@@ -125,6 +127,14 @@ class LakeError(IbenchError):
 
 class PostFailed(IbenchError):
     """A notebook cell raised. The failed notebook and the previous post are kept."""
+
+
+class PostsFailed(IbenchError):
+    """Several posts of which some failed; the others were built."""
+
+
+class PostUnreadable(IbenchError):
+    """A directory of data/posts that holds no whole post."""
 
 
 class Interrupted(IbenchError):

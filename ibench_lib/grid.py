@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +13,7 @@ from great_tables import html as as_html
 from great_tables._text import Html
 
 from ibench_lib import theme
+from ibench_lib.anchors import html_id
 from ibench_lib.theme import GLYPHS, MARKS, Mark
 
 
@@ -70,11 +70,6 @@ class Grid:
         for note in self.notes:
             table = table.tab_source_note(_text(note))
         return _themed(table)
-
-
-def html_id(text: str) -> str:
-    """An id that a URL's fragment can name: other characters become '-'."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-") or "x"
 
 
 def _text(text: str) -> Html:

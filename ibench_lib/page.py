@@ -1,7 +1,7 @@
 """An executed notebook as one HTML page: no remote address, one plotly.js, every heading with a stable id.
 
-A markdown cell that begins with `## ` opens a section whose id is the cell's id. Texts that come from a post's YAML and
-charts are escaped here; tables and sentences were escaped by the library code that made them.
+A markdown cell that begins with `## ` opens a section whose id is the cell's id. Texts that come from a post's YAML are
+escaped here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
 import re
 from dataclasses import dataclass, field
 from datetime import date
@@ -18,12 +17,17 @@ from pathlib import Path
 from typing import Any
 
 from nbconvert import TemplateExporter
-from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
+from nbformat.v4 import new_notebook
 from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
+from ibench_lib.blocks import Blocks, evidence_in, json_for_script, markdown, packed
+from ibench_lib.notebook import is_section, tags
+
 TEMPLATES = Path(__file__).with_name("templates")
-PLOTLY_MIME = "application/vnd.plotly.v1+json"
+
+MOST_BYTES = 10 * 1000 * 1000
+"""A page above this size is refused: phones give up on it."""
 
 CHART_CONFIG = {
     "displaylogo": False,
@@ -35,6 +39,11 @@ CHART_CONFIG = {
     "showEditInChartStudio": False,
     "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "sendChartToCloud"],
 }
+
+_NOTHING: NotebookNode = new_notebook()  # type: ignore[no-untyped-call]
+
+# Written by `ibench_lib.evidence_data`; no text of anybody else can look like it, its `<` being escaped.
+_DOWNLOAD = re.compile(r'<a class="data" download="[^"]*" href="data:[^"]*">Save ([^<]*)</a>')
 
 
 @dataclass(frozen=True)
@@ -58,34 +67,46 @@ class Section:
     parts: list[tuple[str, str]] = field(default_factory=list)
 
 
-def is_section(cell: NotebookNode) -> bool:
-    """Whether a markdown cell opens a section: it begins with `## `, and the page shows it."""
-    return cell.cell_type == "markdown" and cell.source.startswith("## ") and "remove-cell" not in _tags(cell)
+def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES) -> bytes:
+    """The page. One that would be larger than `most_bytes` lets go of embedded data, and says so in its place."""
+    maker = Blocks(evidence_in(notebook))
+    sections = _sections(notebook, text, maker)
+    # The library of charts is most of a page: it is there once, packed, and not at all where nothing is drawn.
+    plotly, script = get_plotlyjs() if maker.charts else "", template_text("post/draw.js")
+    post = {
+        "title": text.title,
+        "author": text.author,
+        "day": text.day,
+        "tldr": prose(text.tldr),
+        "sections": sections,
+        "style": template_text("post/post.css"),
+        "table_style": "\n".join(maker.styles),
+        "plotly": packed(plotly) if plotly else "",
+        "script": script,
+        "hashes": [script_hash(text) for text in (plotly, script) if text],
+        "config": json_for_script(CHART_CONFIG),
+    }
+    return _fitted(fill_template("post", post), most_bytes)
 
 
-def render(notebook: NotebookNode, text: PageText) -> str:
-    """The page as HTML text."""
-    sections = _sections(notebook, text)
-    plotly_js, draw_js = get_plotlyjs(), (TEMPLATES / "post" / "draw.js").read_text(encoding="utf-8")
+def fill_template(name: str, values: dict[str, Any], file: str = "index.html.j2") -> str:
+    """A file of `templates/<name>/` with `values` as its `resources.<name>`."""
     # Not HTMLExporter: that one parses the finished page and writes it anew.
     exporter = TemplateExporter(  # type: ignore[no-untyped-call]
-        extra_template_basedirs=[str(TEMPLATES)], template_name="post", template_file="index.html.j2"
+        extra_template_basedirs=[str(TEMPLATES)], template_name=name, template_file=file
     )
-    resources = {
-        "post": {
-            "title": text.title,
-            "author": text.author,
-            "day": text.day,
-            "tldr": prose(text.tldr),
-            "sections": sections,
-            "style": (TEMPLATES / "post" / "post.css").read_text(encoding="utf-8"),
-            "scripts": [plotly_js, draw_js],
-            "hashes": [_script_hash(plotly_js), _script_hash(draw_js)],
-            "config": _json_for_script(CHART_CONFIG),
-        }
-    }
-    body, _ = exporter.from_notebook_node(notebook, resources=resources)
+    # Everything is in the values: a notebook would only be copied.
+    body, _ = exporter.from_notebook_node(_NOTHING, resources={name: values})
     return str(body)
+
+
+def template_text(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def script_hash(script: str) -> str:
+    """What a page's Content-Security-Policy allows a script by."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def prose(text: str | list[str]) -> str:
@@ -102,109 +123,43 @@ def _inline(text: str) -> str:
     return re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", marked)
 
 
-def _tags(cell: NotebookNode) -> list[str]:
-    return list(cell.metadata.get("tags", []))
-
-
-def _sections(notebook: NotebookNode, text: PageText) -> list[Section]:
+def _sections(notebook: NotebookNode, text: PageText, maker: Blocks) -> list[Section]:
     sections: list[Section] = []
-    charts = 0
     for cell in notebook.cells:
-        if {"remove-cell", "injected-parameters"} & set(_tags(cell)):
+        if {"remove-cell", "injected-parameters"} & set(tags(cell)):
             continue
         if is_section(cell):
             first, _, rest = cell.source.partition("\n")
             sections.append(Section(cell.id, first.removeprefix("## ").strip()))
-            sections[-1].blocks.append(_markdown(rest))
+            sections[-1].blocks.append(markdown(rest))
             if cell.id in text.notes:
                 sections[-1].blocks.append(f'<div class="note">{prose(text.notes[cell.id])}</div>')
             continue
         if not sections:
             sections.append(Section("start", ""))
-        current = sections[-1]
-        if cell.cell_type == "markdown":
-            current.blocks.append(_markdown(cell.source))
-        elif cell.cell_type == "code":
-            current.blocks += _code(cell)
-            for output in cell.outputs:
-                if PLOTLY_MIME in output.get("data", {}):
-                    charts += 1
-                    current.blocks.append(_chart(output["data"][PLOTLY_MIME], charts))
-                else:
-                    current.blocks.append(_output(output))
+        sections[-1].blocks += maker.cell(cell)
     for section in sections:
         section.blocks = [block for block in section.blocks if block.strip()]
         finder = _Headings()
-        finder.feed("".join(section.blocks))
+        for block in section.blocks:
+            if "<h3" in block:  # to parse a chart's data would take longer than all else
+                finder.feed(block)
         section.parts = finder.found
     return sections
 
 
-def _markdown(source: str) -> str:
-    rendered: str = markdown2html(source) if source.strip() else ""
-    return rendered
-
-
-def _code(cell: NotebookNode) -> list[str]:
-    tags = _tags(cell)
-    if "remove-input" in tags or not cell.source.strip():
-        return []
-    code = f"<pre><code>{html.escape(cell.source)}</code></pre>"
-    return [f"<details><summary>Code</summary>{code}</details>" if "hide-input" in tags else code]
-
-
-def _output(output: NotebookNode) -> str:
-    if output.output_type == "stream":
-        # What the kernel warns about is for whoever builds the post, not for its readers.
-        return f"<pre>{html.escape(output.text)}</pre>" if output.name == "stdout" else ""
-    data = output.get("data", {})
-    if "text/html" in data:
-        return _table(data["text/html"])
-    if "text/plain" in data:
-        return f"<pre>{html.escape(data['text/plain'])}</pre>"
-    return ""
-
-
-def _table(markup: str) -> str:
-    """A great_tables table with its title as the table's caption, in a container of its own that scrolls."""
-    found = re.search(
-        r'\s*<tr class="gt_heading">\s*<td[^>]* class="gt_heading gt_title[^"]*" id="([^"]*)">(.*?)</td>\s*</tr>',
-        markup,
-        re.DOTALL,
-    )
-    if not found:
-        return markup
-    without = markup[: found.start()] + markup[found.end() :]
-    caption = f'<caption id="{found[1]}">{found[2]}</caption>'
-    labelled = re.sub(r"(<table [^>]*>)", lambda table: table[1] + caption, without, count=1)
-    return f'<div class="table" role="region" aria-labelledby="{found[1]}" tabindex="0">{labelled}</div>'
-
-
-def _chart(figure: dict[str, Any], number: int) -> str:
-    """A chart as data for the page's own script: inert until that draws it."""
-    layout = dict(figure.get("layout", {}))
-    meta = layout.get("meta") or {}
-    title = str(meta.get("title", f"Chart {number}"))
-    width = "half" if meta.get("width") == "half" else "full"
-    layout.pop("title", None)
-    layout["margin"] = {**layout.get("margin", {}), "t": 28}
-    content = _json_for_script({"data": figure.get("data", []), "layout": layout})
-    height = int(layout.get("height") or 380)
-    return (
-        f'<figure class="chart {width}" id="chart-{number}"><figcaption>{html.escape(title)}</figcaption>'
-        f'<div class="plot" role="img" aria-label="{html.escape(title)}" style="height:{height}px"></div>'
-        f'<script type="application/json">{content}</script></figure>'
-    )
-
-
-def _json_for_script(value: Any) -> str:
-    """JSON that cannot end the script element it stands in."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def _script_hash(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+def _fitted(page: str, most_bytes: int) -> bytes:
+    """The page without the longest of its embedded files, as many as it takes."""
+    content = page.encode()
+    while len(content) > most_bytes:
+        links = list(_DOWNLOAD.finditer(page))
+        if not links:
+            break
+        longest = max(links, key=lambda link: link.end() - link.start())
+        left_out = f"{longest[1]}: left out, the page would be too large with it."
+        page = f'{page[: longest.start()]}<span class="said">{left_out}</span>{page[longest.end() :]}'
+        content = page.encode()
+    return content
 
 
 class _Headings(HTMLParser):

@@ -17,6 +17,9 @@ from ibench_lib.errors import NameRefused
 NAME_RULE = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 RUN_ID_RULE = r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}"
 
+SITE_INDEX, SITE_FEED = "index.html", "feed.xml"
+FAILED_NOTEBOOK = ".failed.ipynb"
+
 _NAME = re.compile(NAME_RULE)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _RUN_ID = re.compile(RUN_ID_RULE)
@@ -30,6 +33,14 @@ def check_name(name: object, what: str) -> str:
         f"{what} {name!r:.80} is not a usable name",
         hint=f"use letters, digits, '.', '_' and '-', starting with a letter or digit, at most 64: {NAME_RULE}",
     )
+
+
+def check_slug(slug: object) -> str:
+    """Return `slug` when a post can have it: the name rule, and not the name of a file that lies beside the posts."""
+    name = check_name(slug, "post slug")
+    if name in (SITE_INDEX, SITE_FEED) or name.endswith(FAILED_NOTEBOOK):
+        raise NameRefused(f"post slug {name!r} is the name of another file of data/posts", hint="choose another one")
+    return name
 
 
 def check_run_id(run_id: object) -> str:
@@ -115,7 +126,11 @@ class Workspace:
         return self.runs / check_run_id(run_id)
 
     def post_dir(self, slug: str) -> Path:
-        return self.posts / check_name(slug, "post slug")
+        return self.posts / check_slug(slug)
+
+    def failed_notebook(self, slug: str) -> Path:
+        """The notebook of a build that failed, as far as it ran."""
+        return self.posts / f"{check_slug(slug)}{FAILED_NOTEBOOK}"
 
     def sandbox_dir(self, run_id: str) -> Path:
         return self.sandboxes / check_run_id(run_id)

@@ -1,251 +1,150 @@
 """One post: a YAML file and a notebook in, one HTML page that needs no network out.
 
-papermill runs the notebook in a kernel of this Python, with nothing of the user's Jupyter or IPython set-up. The page
-replaces an older one only when all of it is there.
+The page replaces an older one only when all of it is there.
 """
 
 from __future__ import annotations
 
-import ast
+import hashlib
 import html
 import os
+import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import nbformat
-import papermill  # type: ignore[import-untyped]
-from jupyter_client.kernelspec import KernelSpec
-from jupyter_client.manager import AsyncKernelManager
 from nbformat import NotebookNode
-from papermill.exceptions import PapermillException, PapermillExecutionError  # type: ignore[import-untyped]
-from pydantic import BaseModel, ConfigDict, Field
 
-from ibench_lib import page, strict_yaml
-from ibench_lib.errors import ParameterError, PostFailed
+from ibench_lib import page
+from ibench_lib.errors import PostFailed, PostUnreadable
+from ibench_lib.execution import NotebookStopped, Progress, note_failure, run_notebook
 from ibench_lib.lake.manifest import write_atomically
-from ibench_lib.paths import NAME_RULE, Workspace, check_name
+from ibench_lib.notebook import write_notebook
+from ibench_lib.paths import Workspace
+from ibench_lib.post_file import CheckedPost, check_post
+from ibench_lib.post_record import (
+    NOTEBOOK_NAME,
+    PAGE_NAME,
+    RECORD_NAME,
+    RUNS_MIME,
+    PostRecord,
+    read_record,
+    write_record,
+)
 from ibench_lib.privacy import Mask, mask_of_machine
 
-MOST_BYTES = 10 * 1000 * 1000
-"""A page above this size is refused: phones give up on it."""
-
-# Not those of charts: their numbers are base64, in which anything may look like a path.
+# Not those of charts: their numbers are base64, in which anything may look like a path; so are embedded files.
 _TEXTS: dict[str, Callable[[str], str]] = {"text/plain": str, "text/html": html.escape}
-
-Name = Annotated[str, Field(pattern=f"^{NAME_RULE}$")]
-Text = Annotated[str, Field(min_length=1, max_length=20_000)]
+_EMBEDDED = re.compile(r'( href="data:[^"]*")')
 
 
-class PostFile(BaseModel):
-    """A post's YAML. `notes` are texts by section of the notebook; `parameters` those of its first cell."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    notebook: Name
-    slug: Name
-    title: Annotated[str, Field(min_length=1, max_length=300)]
-    author: Annotated[str, Field(min_length=1, max_length=300)]
-    date: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")] | None = None
-    tldr: Text | list[Text] = Field(default_factory=list)
-    notes: dict[str, Text | list[Text]] = Field(default_factory=dict)
-    parameters: dict[str, Any]
-
-
-def build_post(params_file: Path, workspace: Workspace) -> Path:
+def build_post(params_file: Path, workspace: Workspace, progress: Progress | None = None) -> Path:
     """Build the post that `params_file` describes, from the workspace's notebook and lake.
 
     Returns
     -------
-    data/posts/<slug>/index.html; beside it post.ipynb, the notebook as it ran.
+    data/posts/<slug>/index.html; beside it post.ipynb, the notebook as it ran, and post.json (`PostRecord`).
 
     Raises
     ------
     ParameterError : the file cannot be used, or does not name exactly its notebook's parameters. Nothing was run.
     PostFailed : a cell raised or the page could not be made. The previous post stands; the notebook as far as it ran is
-        data/posts/<slug>.failed.ipynb.
+        data/posts/<slug>.failed.ipynb, and its first cell says and links to what went wrong.
     """
-    spec, _ = strict_yaml.load(params_file, PostFile, ParameterError)
-    slug, day = check_name(spec.slug, "post slug"), _day(spec, params_file)
-    source = workspace.notebooks / f"{check_name(spec.notebook, 'notebook')}.ipynb"
-    notebook = _read_notebook(source, params_file)
-    _check_parameters(spec, notebook, params_file, source)
-    _check_notes(spec, notebook, params_file, source)
+    post = check_post(params_file, workspace)
+    slug = post.spec.slug
+    directory, failed = workspace.post_dir(slug), workspace.failed_notebook(slug)
+    earlier = _earlier(directory)
+    day = post.day or (earlier.date if earlier else date.today())
     workspace.posts.mkdir(parents=True, exist_ok=True)
-    failed = workspace.posts / f"{slug}.failed.ipynb"
     building = Path(tempfile.mkdtemp(prefix=f".{slug}.", dir=workspace.posts))
+    executed = building / NOTEBOOK_NAME
     try:
-        executed = building / "post.ipynb"
         try:
-            with tempfile.TemporaryDirectory(prefix="ibench-") as private:
-                _execute(source, executed, spec.parameters, workspace, Path(private))
-            _forget_paths(executed, mask_of_machine(workspace))
-            text = page.PageText(spec.title, spec.author, day, spec.tldr, spec.notes)
-            content = page.render(_read(executed), text).encode()
-            if len(content) > MOST_BYTES:
-                size = len(content) / 1e6
-                raise PostFailed(
-                    f"post {slug}: the page would have {size:.1f} MB, over {MOST_BYTES / 1e6:.0f}",
-                    hint=f"lower `points` or name fewer `steps` in {params_file}",
-                )
+            notebook = run_notebook(post.source, executed, post.spec.parameters, workspace.root, progress)
+            _forget_paths(notebook, mask_of_machine(workspace))
+            write_notebook(notebook, executed)
+            content = _render(post, notebook, day)
+            write_atomically(building / PAGE_NAME, content)
+            write_record(building, _record(post, notebook, day, content, earlier))
         except Exception as error:
-            if executed.exists():
+            where = str(failed.relative_to(workspace.root)) if executed.exists() else None
+            named = _named(error, slug, where, previous=(directory / PAGE_NAME).exists())
+            if where is not None:
+                if not isinstance(error, NotebookStopped):
+                    note_failure(executed, named.what)
                 os.replace(executed, failed)
-            raise _named(error, slug, failed) from error
-        directory = workspace.post_dir(slug)
+            raise named from error
         directory.mkdir(exist_ok=True)
-        os.replace(executed, directory / "post.ipynb")
-        write_atomically(directory / "index.html", content)
+        for name in (NOTEBOOK_NAME, PAGE_NAME, RECORD_NAME):
+            os.replace(building / name, directory / name)
         failed.unlink(missing_ok=True)
-        return directory / "index.html"
+        return directory / PAGE_NAME
     finally:
         shutil.rmtree(building, ignore_errors=True)
 
 
-def _day(spec: PostFile, params_file: Path) -> date:
-    if spec.date is None:
-        return date.today()
+def _earlier(directory: Path) -> PostRecord | None:
     try:
-        return date.fromisoformat(spec.date)
-    except ValueError as error:
-        raise ParameterError(f"{params_file}: date: {error}") from None
+        return read_record(directory)
+    except PostUnreadable:
+        return None
 
 
-def notebook_parameters(notebook: NotebookNode, name: str) -> dict[str, Any]:
-    """Names and default values of a notebook's one cell tagged `parameters`. No code is run.
-
-    Raises
-    ------
-    ParameterError : no such cell, several, or something in it that is not a literal.
-    """
-    cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
-    if len(cells) != 1:
-        raise ParameterError(f"{name}: {len(cells)} cells are tagged `parameters`, there must be one")
-    defaults: dict[str, Any] = {}
-    try:
-        for statement in ast.parse(cells[0].source).body:
-            if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-                raise ValueError("only `name = literal` may stand there")
-            target = statement.targets[0]
-            if not isinstance(target, ast.Name):
-                raise ValueError("only `name = literal` may stand there")
-            defaults[target.id] = ast.literal_eval(statement.value)
-    except (SyntaxError, ValueError) as error:
-        raise ParameterError(f"{name}: the cell tagged `parameters`: {error}") from error
-    return defaults
+def _render(post: CheckedPost, notebook: NotebookNode, day: date) -> bytes:
+    spec = post.spec
+    content = page.render(notebook, page.PageText(spec.title, spec.author, day, spec.tldr, spec.notes))
+    if len(content) > page.MOST_BYTES:
+        raise PostFailed(
+            f"post {spec.slug}: the page would have {len(content) / 1e6:.1f} MB, over {page.MOST_BYTES / 1e6:.0f}",
+            hint=f"lower `points` or name fewer `steps` in {post.path}",
+        )
+    return content
 
 
-def _read_notebook(source: Path, params_file: Path) -> NotebookNode:
-    if not source.is_file():
-        known = sorted(path.stem for path in source.parent.glob("*.ipynb"))
-        near = strict_yaml.suggestion(source.stem, known)
-        raise ParameterError(f"{params_file}: notebook {source.stem!r} does not exist in {source.parent.name}/{near}")
-    try:
-        return _read(source)
-    except Exception as error:
-        raise ParameterError(f"{source.name} is not a notebook: {str(error).splitlines()[0]}") from error
-
-
-def _read(path: Path) -> NotebookNode:
-    notebook: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    return notebook
-
-
-def _check_parameters(spec: PostFile, notebook: NotebookNode, params_file: Path, source: Path) -> None:
-    defaults = notebook_parameters(notebook, source.name)
-    problems = [
-        f"{params_file}: parameters: {name!r:.80} is no parameter of {source.name}"
-        + strict_yaml.suggestion(name, list(defaults))
-        for name in spec.parameters
-        if name not in defaults
-    ]
-    problems += [
-        f"{params_file}: parameters: {name!r} of {source.name} is missing"
-        for name in defaults
-        if name not in spec.parameters
-    ]
-    for name, value in spec.parameters.items():
-        if name in defaults and type(value) is not type(defaults[name]):
-            expected = type(defaults[name]).__name__
-            problems.append(f"{params_file}: parameters: {name} should be a {expected}, not {value!r:.80}")
-    _raise_all(problems, params_file)
-
-
-def _check_notes(spec: PostFile, notebook: NotebookNode, params_file: Path, source: Path) -> None:
-    known = [cell.id for cell in notebook.cells if page.is_section(cell)]
-    problems = [
-        f"{params_file}: notes: {name!r:.80} is no section of {source.name}{strict_yaml.suggestion(name, known)}"
-        for name in spec.notes
-        if name not in known
-    ]
-    _raise_all(problems, params_file)
-
-
-def _raise_all(problems: list[str], params_file: Path) -> None:
-    if len(problems) == 1:
-        raise ParameterError(problems[0])
-    if problems:
-        raise ParameterError(f"{params_file}: {len(problems)} problems", detail="\n".join(problems))
-
-
-def _kernel_of(environment: dict[str, str], connection_file: Path) -> type[AsyncKernelManager]:
-    """A kernel of the running Python, whatever kernels this user has registered under the name python3."""
-
-    class ThisPython(AsyncKernelManager):
-        @property
-        def kernel_spec(self) -> KernelSpec:
-            return KernelSpec(
-                argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
-                display_name="Python 3",
-                language="python",
-            )
-
-        async def start_kernel(self, **options: Any) -> None:  # type: ignore[override]
-            # Sockets in a private directory: whoever can reach a kernel's TCP port can read what it says.
-            self.transport, self.ip = "ipc", str(connection_file.with_suffix(""))
-            self.connection_file = str(connection_file)
-            await super().start_kernel(**{**options, "env": environment})
-
-    return ThisPython
-
-
-def _execute(source: Path, target: Path, parameters: dict[str, Any], workspace: Workspace, private: Path) -> None:
-    """Run a notebook with parameters; `private` takes what Jupyter and IPython would put into the user's home."""
-    library = str(Path(__file__).resolve().parent.parent)
-    environment = {
-        **os.environ,
-        "IBENCH_HOME": str(workspace.root),
-        "IPYTHONDIR": str(private / "ipython"),
-        "JUPYTER_RUNTIME_DIR": str(private),
-        "PYTHONPATH": os.pathsep.join(filter(None, [library, os.environ.get("PYTHONPATH")])),
-        # A colour code in a traceback is noise in the one line that we show.
-        "NO_COLOR": "1",
-    }
-    papermill.execute_notebook(
-        str(source),
-        str(target),
-        parameters=parameters,
-        kernel_name="python3",
-        language="python",
-        progress_bar=False,
-        log_output=False,
-        cwd=str(private),
-        start_timeout=60,
-        execution_timeout=600,
-        kernel_manager_class=_kernel_of(environment, private / "kernel.json"),
+def _record(
+    post: CheckedPost, notebook: NotebookNode, day: date, content: bytes, earlier: PostRecord | None
+) -> PostRecord:
+    spec, runs = post.spec, _runs_shown(notebook)
+    sha256 = hashlib.sha256(content).hexdigest()
+    unchanged = earlier is not None and earlier.sha256 == sha256
+    return PostRecord(
+        slug=spec.slug,
+        title=spec.title,
+        author=spec.author,
+        date=day,
+        updated=earlier.updated if earlier is not None and unchanged else datetime.now(UTC).replace(microsecond=0),
+        tldr=spec.tldr,
+        notebook=spec.notebook,
+        workloads=_each(runs, "workload"),
+        experiments=_each(runs, "experiment"),
+        builds=_each(runs, "build"),
+        servers=_each(runs, "server"),
+        runs=_each(runs, "run_id"),
+        runs_not_complete=sum(run.get("status") != "complete" for run in runs),
+        bytes=len(content),
+        sha256=sha256,
     )
 
 
-def _forget_paths(executed: Path, mask: Mask) -> None:
+def _runs_shown(notebook: NotebookNode) -> list[dict[str, Any]]:
+    """What the notebook's evidence says of the runs it has shown."""
+    outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
+    return [run for output in outputs for run in output.get("data", {}).get(RUNS_MIME, {}).get("runs", [])]
+
+
+def _each(runs: list[dict[str, Any]], name: str) -> list[str]:
+    return list(dict.fromkeys(str(run[name]) for run in runs if run.get(name)))
+
+
+def _forget_paths(notebook: NotebookNode, mask: Mask) -> None:
     """Leave no path of this machine in what is published: the notebook, and the page that is made of it.
 
     Runs have none. What could name one is what was said while this notebook ran: of a file that cannot be read, say.
     """
-    notebook = _read(executed)
     record = notebook.metadata.get("papermill", {})
     for key in ("input_path", "output_path"):
         if key in record:
@@ -254,22 +153,20 @@ def _forget_paths(executed: Path, mask: Mask) -> None:
         if "text" in output:
             output["text"] = mask.paths(output["text"])
         for kind in _TEXTS.keys() & output.get("data", {}).keys():
-            output["data"][kind] = mask.paths(output["data"][kind], _TEXTS[kind])
-    nbformat.write(notebook, executed)  # type: ignore[no-untyped-call]
+            parts = _EMBEDDED.split(output["data"][kind])
+            parts[::2] = [mask.paths(part, _TEXTS[kind]) for part in parts[::2]]
+            output["data"][kind] = "".join(parts)
 
 
-def _named(error: Exception, slug: str, failed: Path) -> PostFailed:
+def _named(error: Exception, slug: str, failed: str | None, *, previous: bool) -> PostFailed:
     """Any failure as one line that names the post and, where there is one, the cell."""
+    hints = [error.hint] if isinstance(error, PostFailed) else []
+    hints.append(f"{failed} shows how far it got, with what went wrong at its top" if failed else None)
+    hints.append("the previous post is kept" if previous else None)
+    hint = "; ".join(filter(None, hints)) or None
+    if isinstance(error, NotebookStopped):
+        return PostFailed(f"post {slug}: {error.what}", hint=hint, detail=error.source)
     if isinstance(error, PostFailed):
-        return error
-    hint = (
-        f"the previous post is kept; {failed.name} beside it shows how far the notebook got"
-        if failed.exists()
-        else None
-    )
-    if isinstance(error, PapermillExecutionError):
-        said = f"{error.ename}: {error.evalue}".splitlines()[0]
-        return PostFailed(f"post {slug}: cell {error.exec_count} raised {said}", hint=hint, detail=error.source)
+        return PostFailed(error.what, hint=hint, detail=error.detail)
     first = (str(error).strip() or "no message").splitlines()[0]
-    what = "the notebook" if isinstance(error, PapermillException) else "making the page"
-    return PostFailed(f"post {slug}: {what} failed: {type(error).__name__}: {first}", hint=hint)
+    return PostFailed(f"post {slug}: making the page failed: {type(error).__name__}: {first}", hint=hint)

@@ -18,7 +18,8 @@ from great_tables import GT
 from IPython.display import display
 
 from ibench_lib import theme
-from ibench_lib.grid import html_id
+from ibench_lib.anchors import html_id
+from ibench_lib.answers import ANSWER, name_of
 from ibench_lib.metrics import METRICS
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
@@ -39,18 +40,20 @@ Item: TypeAlias = Html | GT | go.Figure
 
 @dataclass(frozen=True)
 class Shown:
-    """Headings, tables and charts in their order."""
+    """Headings, tables and charts in their order; `answer` names the answer that they were made from, if it is one."""
 
     items: tuple[Item, ...]
+    answer: str | None = None
 
     def _ipython_display_(self) -> None:
+        made_from = {ANSWER: self.answer} if self.answer else {}
         for item in self.items:
             if isinstance(item, go.Figure):
                 # The figure itself, whatever renderer plotly would choose: Lab draws it, and so does a post.
                 drawn = {PLOTLY_MIME: json.loads(item.to_json()), "text/plain": item.layout.meta["title"]}
-                display(drawn, raw=True)  # type: ignore[no-untyped-call]
+                display(drawn, raw=True, metadata=made_from)  # type: ignore[no-untyped-call]
             else:
-                display(item)  # type: ignore[no-untyped-call]
+                display(item, metadata=made_from)  # type: ignore[no-untyped-call]
 
 
 def each(
@@ -72,7 +75,7 @@ def each(
     options : passed to each function.
     """
     if frame.is_empty():
-        return Shown((sentence(nothing),))
+        return Shown((sentence(nothing),), name_of(frame))
     items: list[Item] = []
     headings: set[str] = set()
     columns = [by] if isinstance(by, str) else list(by)
@@ -84,7 +87,7 @@ def each(
                 headings.add(value)
                 items.append(Html(f'<h3 id="{html_id(f"{value}.{anchor}")}">{html.escape(value)}</h3>'))
         items += [function(group, **options) for function in functions]
-    return Shown(tuple(items))
+    return Shown(tuple(items), name_of(frame))
 
 
 def sentence(text: str) -> Html:

@@ -11,14 +11,19 @@ import duckdb
 import polars as pl
 
 from ibench_lib import strict_yaml
+from ibench_lib.answers import remember
 from ibench_lib.errors import ParameterError
 from ibench_lib.lake import reader
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question that was asked of a selection, with what it took and its answer."""
+    """A question that was asked of a selection, with what it took and its answer.
 
+    `name` is the question, with a number where it was asked before with other parameters.
+    """
+
+    name: str
     question: str
     parameters: dict[str, Any]
     answer: pl.DataFrame
@@ -53,7 +58,9 @@ class Selection:
         if earlier:
             return earlier[0].answer
         answer = reader.question(self.lake, name, **values)
-        self.asked.append(Asked(name, values, answer))
+        before = sum(known.question == name for known in self.asked)
+        self.asked.append(Asked(f"{name}-{before + 1}" if before else name, name, values, answer))
+        remember(answer, self.asked[-1].name)
         return answer
 
 

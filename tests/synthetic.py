@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from ibench_lib.grid import html_id
+from ibench_lib.anchors import html_id
 from ibench_lib.lake.manifest import (
     Cell,
     ConfigRecord,

@@ -21,7 +21,7 @@ from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.privacy import Mask, mask_of_machine, mask_of_run
 from ibench_lib.servers.build import Build
-from tests.test_post import VALUES
+from tests.posts.posting import VALUES
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACES = {
@@ -203,7 +203,7 @@ def test_no_file_of_a_run_and_no_post_tells_where_it_was_made(build: Build, tmp_
     (run_dir,) = workspace.runs.iterdir()
     tells_what_it_measured(run_dir, build)
     posts = [path for path in workspace.post_dir("demo").rglob("*") if path.is_file()]
-    assert {path.name for path in posts} == {"index.html", "post.ipynb"}
+    assert {path.name for path in posts} == {"index.html", "post.ipynb", "post.json"}
     files = [*run_dir.iterdir(), *workspace.events.iterdir()]
     tables = ["innodb_status", "processlist", "waits", "device_samples", "network_samples", "server_counters"]
     tables += ["profile_stacks"] if shutil.which("perf") else []

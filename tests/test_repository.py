@@ -12,6 +12,7 @@ import pytest
 import typer
 from packaging.requirements import Requirement
 
+import ibench_lib
 from ibench_lib import cli
 from ibench_lib.lake import reader
 from ibench_lib.selection import choose
@@ -34,7 +35,7 @@ LEAVES = {
     "strict_yaml",
 }
 CAPTURE_SIDE = {"servers", "client", "workloads", "capture"}
-ANALYSIS_SIDE = {"tables", "charts", "post", "site"}
+ANALYSIS_SIDE = {"tables", "charts", "post", "posts", "site", "evidence_section"}
 MAY_IMPORT = {
     **dict.fromkeys(LEAVES, LEAVES),
     **{folder: LEAVES | {folder} for folder in CAPTURE_SIDE},
@@ -187,6 +188,12 @@ def test_an_output_in_a_notebook_is_seen_and_stripped(tmp_path: Path) -> None:
     assert "secret" not in path.read_text()
     (kept,) = json.loads(path.read_text())["cells"]
     assert (kept["source"], kept["metadata"]) == (["print('x')"], {"tags": ["hide-input"]})
+
+
+def test_no_public_name_is_that_of_a_module() -> None:
+    """Once such a module is imported, `ib.<name>` would be the module."""
+    modules = {path.stem for path in (ROOT / LIBRARY).glob("*.py")}
+    assert not modules & set(ibench_lib.__all__)
 
 
 def test_notebooks_import_the_library_at_its_top_level_only() -> None:

@@ -12,17 +12,27 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from ibench_lib.errors import CaptureFailed, ExperimentError, Interrupted, LakeError, ServerLost, WorkerFailed
+from ibench_lib.errors import (
+    CaptureFailed,
+    ExperimentError,
+    Interrupted,
+    LakeError,
+    PostFailed,
+    ServerLost,
+    WorkerFailed,
+)
 from ibench_lib.experiment import LoadedExperiment, load_experiment
 from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.lake.recover import recover
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
+from ibench_lib.post import build_post
 from ibench_lib.runner import run_cell
 from ibench_lib.servers.build import Build
 from ibench_lib.step import WorkerState
 from ibench_lib.workloads.insert_benchmark import Step
+from tests.posts.posting import VALUES, params_file, unpacked, with_notebook
 from tests.synthetic import answer
 
 EXPERIMENT = """
@@ -330,7 +340,7 @@ def test_ctrl_c_stops_everything_and_keeps_what_was_captured(
     assert signal.getsignal(signal.SIGINT) is handler, "as it was before"
 
 
-def test_no_password_in_anything_a_run_leaves(
+def test_f26_no_password_in_anything_that_a_run_and_its_posts_leave(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     canary = "c4n4ry" * 5
@@ -359,6 +369,15 @@ def test_no_password_in_anything_a_run_leaves(
     assert not any(canary.encode() in content for content in journaled)
     assert len(seen) > 10
     assert not any(canary in text for text in seen)
+    # Posts of it, one that is made and one that fails, by somebody with secrets in the environment.
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", canary)
+    place = with_notebook(workspace.root)
+    chosen = {**VALUES["parameters"], "experiment": loaded.name}
+    page = unpacked(build_post(params_file(place, parameters=chosen), place))
+    assert b"plotly.js v" in page and b"history_list_length" in page and canary.encode() not in page
+    with pytest.raises(PostFailed):
+        build_post(params_file(place, slug="failed", parameters={**chosen, "base": "nobody"}), place)
+    assert place.failed_notebook("failed").is_file()
     files = [path for path in workspace.data.rglob("*") if path.is_file()]
     assert len(files) >= 8
     assert not [path for path in files if canary.encode() in path.read_bytes()]

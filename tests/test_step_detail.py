@@ -6,7 +6,6 @@ import ast
 import html
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import plotly.graph_objects as go
 import polars as pl
 import pyarrow as pa
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from ruamel.yaml import YAML
 
 import ibench_lib as ib
@@ -32,8 +31,8 @@ from ibench_lib.post import build_post
 from ibench_lib.schema import TABLES
 from ibench_lib.selection import Selection, choose
 from ibench_lib.series import Shown, shown
+from tests.posts.browsing import open_post, table_rows
 from tests.synthetic import Run, begin_run, die, manifest_of, write_runs
-from tests.test_post import BROWSER_ARGUMENTS, open_post, table_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 START_S = 15  # of l.i1 on the run's clock
@@ -546,14 +545,11 @@ def page(place: Workspace) -> Path:
 
 
 @pytest.fixture(scope="module")
-def opened(page: Path, chromium: Path) -> Iterator[Page]:
-    with sync_playwright() as playwright:
-        browser: Browser = playwright.chromium.launch(executable_path=str(chromium), args=BROWSER_ARGUMENTS)
-        found = open_post(browser, page)
-        assert found.requests == [page.as_uri()]
-        assert found.complaints == []
-        yield found.page
-        browser.close()
+def opened(page: Path, browser: Browser) -> Page:
+    found = open_post(browser, page)
+    assert found.requests == [page.as_uri()]
+    assert found.complaints == []
+    return found.page
 
 
 def test_every_panel_of_the_page_is_drawn(opened: Page) -> None:

@@ -1,8 +1,10 @@
-"""Get what a make target needs and this machine lacks: `provide.py server`, `provide.py chromium`."""
+"""Get what a make target needs and this machine lacks: `provide.py server`, `provide.py chromium`, `provide.py axe`."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Callable
 
 from ibench_lib import debian
@@ -12,9 +14,13 @@ from ibench_lib.paths import workspace
 from ibench_lib.servers import registry
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sources.apt import install_mariadb
+from ibench_lib.servers.sources.fetch import check_sha256, run_client
 
 # tests/conftest.py hands what is unpacked here to the tests
 PLAYWRIGHT_LIBRARIES = "playwright-libraries"
+# Holds pages against the rules of accessibility; tests/posts/browsing.py runs it in them.
+AXE_CORE, AXE_CORE_SHA256 = "axe-core@4.14.1", "e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745"
+AXE_FOLDER = AXE_CORE.replace("@", "-")
 
 
 def server() -> None:
@@ -58,7 +64,28 @@ def playwright_runs() -> bool:
     return subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
 
 
-WAYS: dict[str, Callable[[], None]] = {"server": server, "chromium": chromium}
+def axe() -> None:
+    folder = workspace().build_dir(AXE_FOLDER)
+    if folder.is_dir():
+        return
+    if shutil.which("npm") is None and (as_root := debian.privilege()) is not None and debian.has_apt():
+        print("ibench: axe-core comes by npm, which is not here; getting it with apt", flush=True)
+        debian.install(["npm"], as_root)
+    print("ibench: getting axe-core with npm", flush=True)
+    with registry.arriving(workspace()) as root:
+        run_client("npm", ["pack", "--silent", "--pack-destination", str(root), AXE_CORE], root)
+        (archive,) = root.glob("*.tgz")
+        check_sha256(archive, AXE_CORE_SHA256)
+        with tarfile.open(archive) as tar:
+            for name in ("axe.min.js", "LICENSE"):
+                content = tar.extractfile(f"package/{name}")
+                assert content is not None
+                (root / name).write_bytes(content.read())
+        archive.unlink()
+        root.rename(folder)
+
+
+WAYS: dict[str, Callable[[], None]] = {"server": server, "chromium": chromium, "axe": axe}
 
 if __name__ == "__main__":
     try:

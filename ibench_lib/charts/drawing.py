@@ -9,6 +9,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from ibench_lib import theme
+from ibench_lib.chart_text import ASIDE
 from ibench_lib.frames import by_position, repeats
 from ibench_lib.theme import inert
 
@@ -45,7 +46,8 @@ def numbers(values: pl.Series, decimals: int) -> list[Any]:
 def add_band(
     figure: go.Figure, x: Sequence[Any], lower: Sequence[Any], upper: Sequence[Any], colour: str, **place: int
 ) -> None:
-    common = {"x": x, "mode": "lines", "showlegend": False, "line": {"width": 0.5, "color": colour}, "opacity": 0.5}
+    line = {"width": 0.5, "color": colour}
+    common = {"x": x, "mode": "lines", "showlegend": False, "line": line, "opacity": 0.5, "meta": ASIDE}
     figure.add_scatter(y=lower, name="min", **common, **place)
     figure.add_scatter(y=upper, name="max", fill="tonexty", **common, **place)
 

@@ -7,6 +7,7 @@ import polars as pl
 from plotly.subplots import make_subplots  # type: ignore[import-untyped]
 
 from ibench_lib import theme
+from ibench_lib.chart_text import ASIDE
 from ibench_lib.charts.drawing import add_band, finish, line_mode, numbers, runs_of
 from ibench_lib.theme import inert
 
@@ -48,6 +49,7 @@ def _panels(frame: pl.DataFrame, unit: str, columns: tuple[str, str, str], decim
                 line={"color": _CLIENT_INK, "width": 1},
                 marker={"color": _CLIENT_INK, "size": 5},
                 name=f"client {client}",
+                meta=ASIDE,
                 showlegend=False,
                 row=row,
                 col=1,

@@ -84,6 +84,25 @@ def parameters_of(name: str) -> frozenset[str]:
     return _load_question(name)[1]
 
 
+def question_text(name: str) -> str:
+    """The SQL of a question."""
+    return _load_question(name)[0]
+
+
+def building_blocks(text: str) -> dict[str, str]:
+    """SQL of the project's views, macros and other questions that a text is made from, directly or not, by name."""
+    known = {path.stem: path for path in [*SQL.glob("views/*.sql"), *SQL.glob("macros/*.sql")]}
+    known |= {f"questions.{path.stem}": path for path in SQL.glob("*.sql")}
+    found: dict[str, str] = {}
+    texts = [text]
+    while texts:
+        words = set(re.findall(r"(?:questions\.)?[a-z_]+", re.sub(r"--.*", "", texts.pop())))
+        for name in sorted(words & known.keys() - found.keys()):
+            found[name] = known[name].read_text(encoding="utf-8")
+            texts.append(found[name])
+    return found
+
+
 def questions() -> dict[str, str]:
     """All questions: name -> documentation (the leading comment of its file)."""
     return {path.stem: _comment(path.read_text(encoding="utf-8")) for path in sorted(SQL.glob("*.sql"))}

@@ -23,7 +23,7 @@ def run_client(program: str, arguments: list[str], folder: Path) -> None:
     path = shutil.which(program)
     if path is None:
         raise BuildNotFound(
-            f"{program} is not on this machine, and this build comes by it",
+            f"{program} is not on this machine, and what is to be brought comes by it",
             hint=f"apt-get install {_PACKAGES[program]}, then again",
         )
     result = commands.run(program, [path, *arguments], folder)
@@ -36,11 +36,11 @@ def run_client(program: str, arguments: list[str], folder: Path) -> None:
 
 
 def check_sha256(path: Path, expected: str) -> None:
-    """Raises IbenchError where the file is not the one that was looked at when this build was added."""
+    """Raises IbenchError where the file is not the one that was looked at when it was added here."""
     with open(path, "rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != expected:
         raise IbenchError(
             f"{path.name} has SHA-256 {found}, not {expected}",
-            hint="it is not used; the registry gave another file than the one this build is known by",
+            hint="it is not used; the registry gave another file than the one known here",
         )

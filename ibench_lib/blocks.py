@@ -1,0 +1,150 @@
+"""Cells of an executed notebook as blocks of a page: prose, code, tables and charts.
+
+Charts are escaped here; tables and sentences were escaped by the library code that made them.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from nbconvert.filters import markdown2html
+from nbformat import NotebookNode
+
+from ibench_lib.anchors import html_id
+from ibench_lib.answers import ANSWER
+from ibench_lib.chart_text import describe
+from ibench_lib.notebook import tags
+
+PLOTLY_MIME = "application/vnd.plotly.v1+json"
+TABLES_SCOPE = "#content .table"
+"""Every table of a page has the same style, which stands once in the page and is scoped by this selector."""
+
+SHEET_PX = 900
+"""A chart higher than this does not fit on a sheet of paper, and is not kept in one piece."""
+
+_COMPACT: dict[str, Any] = {"separators": (",", ":"), "allow_nan": False}
+_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+_TITLE = re.compile(
+    r'\s*<tr class="gt_heading">\s*<td[^>]* class="gt_heading gt_title[^"]*" id="([^"]*)">(.*?)</td>\s*</tr>', re.DOTALL
+)
+
+
+@dataclass
+class Blocks:
+    """Makes blocks, and remembers what a page has once: number and ids of charts, and the style of tables.
+
+    `evidence` are the names of the answers whose SQL and data the page has.
+    """
+
+    evidence: frozenset[str] = frozenset()
+    styles: dict[str, None] = field(default_factory=dict)
+    charts: int = 0
+    _ids: dict[str, int] = field(default_factory=dict)
+
+    def cell(self, cell: NotebookNode) -> Iterator[str]:
+        """The blocks of one cell, in order."""
+        if cell.cell_type == "markdown":
+            yield markdown(cell.source)
+        elif cell.cell_type == "code":
+            yield from _code(cell)
+            for output in cell.outputs:
+                yield self._output(output)
+            yield self._sources(cell)
+
+    def _sources(self, cell: NotebookNode) -> str:
+        """Links to what the tables and charts of a cell were made from."""
+        names = dict.fromkeys(output.get("metadata", {}).get(ANSWER) for output in cell.outputs)
+        links = [
+            f'<a href="#evidence.{html.escape(name)}">SQL and data: {html.escape(name)}</a>'
+            for name in names
+            if name in self.evidence
+        ]
+        return f'<p class="source">{" ".join(links)}</p>' if links else ""
+
+    def _output(self, output: NotebookNode) -> str:
+        if output.output_type == "stream":
+            # What the kernel warns about is for whoever builds the post, not for its readers.
+            return f"<pre>{html.escape(output.text)}</pre>" if output.name == "stdout" else ""
+        data = output.get("data", {})
+        if PLOTLY_MIME in data:
+            return self._chart(data[PLOTLY_MIME])
+        if "text/html" in data:
+            return self._table(data["text/html"])
+        return f"<pre>{html.escape(data['text/plain'])}</pre>" if "text/plain" in data else ""
+
+    def _table(self, markup: str) -> str:
+        """A great_tables table with its title as the table's caption, in a container of its own that scrolls."""
+        title = _TITLE.search(markup)
+        if not title:
+            return markup
+        style = _STYLE.search(markup)
+        if style:
+            own = re.findall(r"#table-[\w-]+", style[1])
+            self.styles[re.sub(r"#table-[\w-]+", TABLES_SCOPE, style[1]) if own else style[1]] = None
+        without = _STYLE.sub("", markup[: title.start()] + markup[title.end() :])
+        caption = f'<caption id="{title[1]}">{title[2]}</caption>'
+        labelled = re.sub(r"(<table [^>]*>)", lambda table: table[1] + caption, without, count=1)
+        return f'<div class="table" role="region" aria-labelledby="{title[1]}" tabindex="0">{labelled}</div>'
+
+    def _chart(self, figure: dict[str, Any]) -> str:
+        """A chart as data for the page's own script: inert until that draws it."""
+        self.charts += 1
+        layout = dict(figure.get("layout", {}))
+        meta = layout.get("meta") or {}
+        title = str(meta.get("title", "Chart"))
+        name = self._unique(f"chart.{html_id(title)}")
+        width = "half" if meta.get("width") == "half" else "full"
+        layout.pop("title", None)
+        layout["margin"] = {**layout.get("margin", {}), "t": 28}
+        content = packed(json.dumps({"data": figure.get("data", []), "layout": layout}, **_COMPACT))
+        height = int(layout.get("height") or 380)
+        kind = f"{width} tall" if height > SHEET_PX else width
+        return (
+            f'<figure class="chart {kind}" id="{name}"><figcaption>{html.escape(title)}</figcaption>'
+            f'<div class="plot" role="group" aria-label="{html.escape(title)}" aria-describedby="{name}.text" '
+            f'style="height:{height}px"></div><p class="alt" id="{name}.text">{html.escape(describe(figure))}</p>'
+            f'<script type="application/gzip">{content}</script></figure>'
+        )
+
+    def _unique(self, name: str) -> str:
+        self._ids[name] = self._ids.get(name, 0) + 1
+        return name if self._ids[name] == 1 else f"{name}-{self._ids[name]}"
+
+
+def evidence_in(notebook: NotebookNode) -> frozenset[str]:
+    """Names of the answers whose SQL and data are somewhere in a notebook's outputs."""
+    outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
+    texts = (output.get("data", {}).get("text/html", "") for output in outputs)
+    return frozenset(
+        name for text in texts for name in re.findall(r'<details class="question" id="evidence\.([^"]+)">', text)
+    )
+
+
+def markdown(source: str) -> str:
+    """Markdown of a notebook as HTML."""
+    rendered: str = markdown2html(source) if source.strip() else ""
+    return rendered
+
+
+def json_for_script(value: Any) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(value, **_COMPACT)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def packed(text: str) -> str:
+    """A text for the page's script to unpack: a third or less of its length, and nothing in it can end an element."""
+    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
+
+
+def _code(cell: NotebookNode) -> Iterator[str]:
+    if "remove-input" not in tags(cell) and cell.source.strip():
+        code = f"<pre><code>{html.escape(cell.source)}</code></pre>"
+        yield f"<details><summary>Code</summary>{code}</details>" if "hide-input" in tags(cell) else code

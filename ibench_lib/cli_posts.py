@@ -1,0 +1,127 @@
+"""`ibench post`, `ibench posts`: from the lake to pages."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from ibench_lib.cli_output import err, out
+from ibench_lib.errors import IbenchError, PostsFailed
+from ibench_lib.lean import lean_imports
+from ibench_lib.paths import workspace
+from ibench_lib.posts import build_posts
+
+if TYPE_CHECKING:
+    from ibench_lib.post_file import CheckedPost
+
+
+def post(
+    params: Annotated[Path, typer.Argument(help="The post: a YAML file in papermill_params/.")],
+) -> None:
+    """Build one post: execute its notebook on the lake, export one HTML file that needs no network.
+
+    [bold]Example:[/] ibench post papermill_params/insert_benchmark/demo.yml
+    """
+    with lean_imports():  # here, so that other commands need not wait for them
+        from ibench_lib.post_file import check_post
+    place = workspace()
+    checked = check_post(params, place)
+    with PostsProgress(_console(), quiet=True) as progress:
+        (result,) = build_posts([checked], place, progress).values()
+    if isinstance(result, IbenchError):
+        raise result
+    out.print(_line(result), soft_wrap=True)
+
+
+def posts(
+    params: Annotated[list[Path], typer.Argument(help="Posts: YAML files, and folders with such files.")],
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", "-j", min=1, help="How many at a time; up to 4, where there is a CPU and 3 GB of memory for each."
+        ),
+    ] = None,
+) -> None:
+    """Build several posts at once. All files are checked before the first notebook runs; one that fails stops no other.
+
+    [bold]Example:[/] ibench posts papermill_params/
+    """
+    with lean_imports():
+        from ibench_lib.post_file import check_posts
+    place = workspace()
+    checked = check_posts(params, place)
+    with PostsProgress(_console()) as progress:
+        results = build_posts(checked, place, progress, jobs)
+    failed = [result for result in results.values() if isinstance(result, IbenchError)]
+    if failed:
+        raise PostsFailed(
+            f"{len(failed)} of {len(checked)} posts failed",
+            hint="each is named above, with its notebook",
+            detail="\n".join(f"{error.what}\n        {error.hint or ''}".rstrip() for error in failed),
+        )
+
+
+def _console() -> Console:
+    """Where progress is drawn: what we print in between must go by the same console, or it would break the lines."""
+    return out if out.is_terminal else err
+
+
+def _line(page: Path) -> str:
+    return f"post: {escape(str(page))}"
+
+
+class PostsProgress:
+    """A PostsObserver: a live line a post for a person, elsewhere a plain line when one begins and ends.
+
+    With `quiet` only the live line: the command says the rest.
+    """
+
+    def __init__(self, console: Console, *, quiet: bool = False) -> None:
+        self._console, self._quiet = console, quiet
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._begun_s: dict[str, float] = {}
+
+    def __enter__(self) -> PostsProgress:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def post_begins(self, post: CheckedPost) -> None:
+        self._begun_s[post.spec.slug] = time.monotonic()
+        self._tasks[post.spec.slug] = self._progress.add_task(escape(post.spec.slug), total=None)
+        if not self._quiet and not self._console.is_terminal:
+            self._console.print(f"building {escape(post.spec.slug)} ({escape(str(post.path))})", soft_wrap=True)
+
+    def post_progress(self, post: CheckedPost, cell: int, of: int) -> None:
+        self._progress.update(self._tasks[post.spec.slug], completed=cell - 1, total=of)
+
+    def post_ends(self, post: CheckedPost, result: Path | IbenchError) -> None:
+        self._progress.remove_task(self._tasks.pop(post.spec.slug))
+        if self._quiet:
+            return
+        took = time.monotonic() - self._begun_s[post.spec.slug]
+        if isinstance(result, IbenchError):
+            self._console.print(f"[red]failed:[/] {escape(result.what)}", highlight=False, soft_wrap=True)
+        else:
+            out.print(f"{_line(result)} ({took:.1f} s)", highlight=False, soft_wrap=True)

@@ -1,0 +1,278 @@
+"""What a post rests on, folded at its end: runs, experiment, configurations, versions, warnings, SQL and data.
+
+Everything that somebody else has written is escaped here.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
+from typing import Any
+
+from ibench_lib.evidence_data import Download, downloads
+from ibench_lib.lake import reader
+from ibench_lib.paths import workspace
+from ibench_lib.post_record import RUNS_MIME
+from ibench_lib.privacy import mask_of_machine
+from ibench_lib.selection import Asked, Selection
+
+_LIBRARIES = ("ibench", "duckdb", "polars", "pyarrow", "numpy", "plotly", "great-tables", "papermill", "nbconvert")
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The section as HTML, and the runs that it speaks of for the list of posts."""
+
+    markup: str
+    runs: list[Row]
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return {"text/html": self.markup, RUNS_MIME: {"runs": self.runs}}
+
+
+def evidence(selection: Selection) -> Evidence:
+    """What the answers of a selection rest on; call it last, it shows what was asked before.
+
+    Each question has the id `evidence.<question>`; one that was asked again with other parameters has `-2` after it.
+    """
+    runs = reader.question(selection.lake, "evidence", runs=selection.run_ids).to_dicts()
+    parts = [
+        _runs(runs),
+        _experiments(runs),
+        _configurations(runs, selection.base),
+        _versions(runs),
+        _warnings(runs),
+        _questions(selection),
+    ]
+    markup = f'<div class="evidence">{"".join(part for part in parts if part)}</div>'
+    listed = [
+        {
+            "run_id": run["run_id"],
+            "status": run["status"],
+            "experiment": run["experiment"],
+            "workload": json.loads(run["workload"] or "{}").get("benchmark"),
+            "build": run["build"],
+            "server": _server_name(run),
+        }
+        for run in runs
+    ]
+    return Evidence(markup, listed)
+
+
+def _runs(runs: list[Row]) -> str:
+    if not runs:
+        return '<p class="said">There is no run, so there is no evidence.</p>'
+    columns = ("run", "dbms", "setup", "repeat", "status", "begun (UTC)", "ended", "server", "scale", "ibench")
+    rows = [
+        [
+            run["run_id"], run["dbms"], run["setup"], run["repeat"], _status(run), _when(run["origin_wall"]),
+            _when(run["ended_wall"]), _server(run), f"{run['scale']:g}", run["tool_version"],
+        ]
+        for run in runs
+    ]  # fmt: skip
+    hosts: dict[str, list[Row]] = {}
+    for run in runs:
+        hosts.setdefault(_host(run), []).append(run)
+    measured = "".join(f"<li>{_text(host)} ({_text(_whose(those, runs))})</li>" for host, those in hosts.items())
+    table = _table("Runs that this post is made from", columns, rows)
+    return _folded("evidence-runs", f"Runs ({len(runs)})", f"{table}<p>Measured on:</p><ul>{measured}</ul>")
+
+
+def _status(run: Row) -> str:
+    step = f" in {run['failed_step']}" if run["failed_step"] else ""
+    error = f": {run['error']}" if run["error"] else ""
+    return f"{run['status']}{step}{error}"
+
+
+def _server(run: Row) -> str:
+    known = [run["flavour"], run["server_version"], run["version_comment"]]
+    return f"{run['build']}: {' '.join(part for part in known if part) or 'version unknown'}"
+
+
+def _server_name(run: Row) -> str:
+    known = " ".join(part for part in (run["flavour"], run["server_version"]) if part)
+    return f"{run['build']} ({known})" if known else str(run["build"])
+
+
+def _host(run: Row) -> str:
+    """The class of machine: processor, CPUs, memory, system."""
+    host = json.loads(run["host"] or "{}")
+    memory = host.get("memory_bytes")
+    cpus = host.get("usable_cpus") or host.get("logical_cpus") or host.get("cpus")
+    known = [
+        host.get("cpu_model"),
+        f"{cpus} CPUs" if cpus else None,
+        f"{memory / 2**30:.0f} GiB" if memory else None,
+        host.get("os"),
+        f"Linux {host['kernel']}" if host.get("kernel") else None,
+        "virtual" if host.get("hypervisor") else None,
+    ]
+    return ", ".join(str(part) for part in known if part) or "unknown"
+
+
+def _when(value: Any) -> str:
+    return "-" if value is None else f"{value:%Y-%m-%d %H:%M:%S}"
+
+
+def _experiments(runs: list[Row]) -> str:
+    files: dict[tuple[str, str], list[Row]] = {}
+    for run in runs:
+        files.setdefault((run["experiment"], run["experiment_text"]), []).append(run)
+    blocks = []
+    for (name, text), those in files.items():
+        said = f"experiments/{name}.yaml, as it was for {_count(len(those), 'run')}"
+        blocks.append(f"<p>{_text(said)}</p>{_pre(text)}")
+    return _folded("evidence-experiment", f"Experiment ({_count(len(files), 'file')})", "".join(blocks)) if runs else ""
+
+
+def _configurations(runs: list[Row], base: str) -> str:
+    """One block for each my.cnf: those of repeats are the same, those of setups may differ by their sizes."""
+    files: dict[tuple[str, str, str], list[Row]] = {}
+    for run in runs:
+        files.setdefault((run["setup"], run["dbms"], run["my_cnf"]), []).append(run)
+    bases = {run["setup"]: run["my_cnf"] for run in reversed(runs) if run["dbms"] == base and run["my_cnf"]}
+    blocks = []
+    for setup, dbms, text in files:
+        diff = ""
+        if not text:
+            against = "no my.cnf is known"
+        elif dbms == base:
+            against = "the base"
+        elif setup not in bases:
+            against = f"no my.cnf of the base {base} is known in this setup"
+        else:
+            diff = _diff(bases[setup], text)
+            changed = {line[1:].partition("=")[0].strip() for line in diff.splitlines()}
+            against = f"{_count(len(changed), 'option')} other than {base}" if changed else f"options as {base}"
+        shown = f"<p>Options against {_text(base)}:</p>{_pre(diff)}" if diff else ""
+        shown += f"<p>my.cnf:</p>{_pre(text)}" if text else ""
+        blocks.append(f"<details><summary>{_text(f'{dbms}, {setup}: {against}')}</summary>{shown}</details>")
+    return _folded("evidence-configurations", f"Configurations ({len(files)})", "".join(blocks)) if runs else ""
+
+
+def _diff(base: str, text: str) -> str:
+    """Options of one my.cnf that the other has not, sorted: where in a file they stand decides nothing."""
+    found = unified_diff(sorted(_options(base)), sorted(_options(text)), n=0, lineterm="")
+    return "\n".join(line for line in islice(found, 2, None) if not line.startswith("@@"))
+
+
+def _options(my_cnf: str) -> Iterable[str]:
+    for line in my_cnf.splitlines():
+        option = line.partition(" # ")[0].strip()
+        if option and not option.startswith(("[", "#")):
+            yield option
+
+
+def _versions(runs: list[Row]) -> str:
+    """What measured, as each manifest tells, and what made this page."""
+    measured: dict[str, dict[str, None]] = {}
+    for run in runs:
+        for name, value in {"ibench": run["tool_version"], **json.loads(run["versions"] or "{}")}.items():
+            measured.setdefault(name, {})[str(value)] = None
+    here = {"python": platform.python_version(), **{name: _installed(name) for name in _LIBRARIES}}
+    rows = [
+        [name, ", ".join(measured.get(name, {})) or "-", here.get(name, "-")]
+        for name in dict.fromkeys(["ibench", *here, *measured])
+    ]
+    return _folded("evidence-versions", "Versions", _table("Versions", ("", "measured with", "page made with"), rows))
+
+
+def _installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _warnings(runs: list[Row]) -> str:
+    """What runs warn of, and why columns are empty: each text once, with the runs that say it."""
+    warned: dict[str, list[Row]] = {}
+    missing: dict[str, list[Row]] = {}
+    for run in runs:
+        for warning in run["warnings"] or []:
+            warned.setdefault(warning, []).append(run)
+        for column, reason in json.loads(run["null_reasons"] or "{}").items():
+            missing.setdefault(f"{column}: {reason}", []).append(run)
+    if not runs:
+        return ""
+    blocks = []
+    for title, said in (("Warnings:", warned), ("Not captured:", missing)):
+        items = "".join(f"<li>{_text(text)} ({_text(_whose(those, runs))})</li>" for text, those in said.items())
+        blocks.append(f"<p>{title}</p><ul>{items}</ul>" if items else "")
+    title = f"Warnings ({len(warned)}), and what was not captured ({len(missing)})"
+    return _folded("evidence-warnings", title, "".join(blocks) or '<p class="said">There are none.</p>')
+
+
+def _whose(some: list[Row], runs: list[Row]) -> str:
+    if len(some) == len(runs):
+        return "all runs"
+    return ", ".join(dict.fromkeys(f"{run['dbms']}, {run['setup']}, repeat {run['repeat']}" for run in some))
+
+
+def _questions(selection: Selection) -> str:
+    asked = selection.asked
+    # The rest of the section is masked with the page it stands in; a file in it cannot be.
+    files = downloads([(one.name, one.answer) for one in asked], mask_of_machine(workspace()))
+    blocks = [_question(one, file, selection) for one, file in zip(asked, files, strict=True)]
+    used: dict[str, str] = {}
+    for one in asked:
+        used |= reader.building_blocks(reader.question_text(one.question))
+    blocks += [
+        f'<details id="evidence.sql.{name}"><summary>What they build on: {name}</summary>{_pre(text)}</details>'
+        for name, text in sorted(used.items())
+    ]
+    return _folded("evidence-questions", f"Questions, SQL and data ({len(asked)})", "".join(blocks))
+
+
+def _question(asked: Asked, file: Download, selection: Selection) -> str:
+    rows = [[f"${key}", _value(key, value, selection)] for key, value in sorted(asked.parameters.items())]
+    parameters = _table(f"Parameters of {asked.name}", ("parameter", "value"), rows) if rows else ""
+    return (
+        f'<details class="question" id="evidence.{_text(asked.name)}">'
+        f"<summary>{_text(asked.name)} ({_count(file.rows, 'row')})</summary>"
+        f"{file.markup()}{parameters}{_pre(reader.question_text(asked.question))}</details>"
+    )
+
+
+def _value(key: str, value: Any, selection: Selection) -> str:
+    if key == "runs" and value == selection.run_ids:
+        return f"the {_count(len(value), 'run')} of this post"
+    if value == []:
+        return "[] (all)" if key == "steps" else "[]"
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _folded(name: str, title: str, content: str) -> str:
+    return f'<details class="part" id="{name}"><summary>{_text(title)}</summary>{content}</details>'
+
+
+def _table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    head = "".join(f'<th scope="col">{_text(column)}</th>' for column in columns)
+    body = "".join(
+        f'<tr><th scope="row">{_text(first)}</th>{"".join(f"<td>{_text(cell)}</td>" for cell in rest)}</tr>'
+        for first, *rest in rows
+    )
+    return (
+        f'<div class="table" role="region" aria-label="{_text(caption)}" tabindex="0"><table class="plain">'
+        f"<caption>{_text(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _pre(text: str) -> str:
+    return f'<pre tabindex="0"><code>{_text(text)}</code></pre>'
+
+
+def _text(value: Any) -> str:
+    return html.escape(str(value))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

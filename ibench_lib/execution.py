@@ -1,0 +1,150 @@
+"""A notebook run by papermill in a kernel of this Python, with nothing of the user's Jupyter or IPython set-up."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import papermill  # type: ignore[import-untyped]
+from jupyter_client.kernelspec import KernelSpec
+from jupyter_client.manager import AsyncKernelManager
+from nbformat import NotebookNode
+from papermill.engines import NBClientEngine, papermill_engines  # type: ignore[import-untyped]
+from papermill.exceptions import PapermillExecutionError  # type: ignore[import-untyped]
+
+from ibench_lib.notebook import read_notebook, text_cell, write_notebook
+
+Progress = Callable[[int, int], None]
+"""Told of each cell that begins: (its number from 1, how many there are)."""
+
+_ENGINE = "ibench"
+
+
+class NotebookStopped(Exception):
+    """A notebook that did not run to its end: `what` in one line, `source` of the cell, if it was a cell."""
+
+    def __init__(self, what: str, source: str | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.source = source
+
+
+def run_notebook(
+    source: Path, target: Path, parameters: dict[str, Any], home: Path, progress: Progress | None = None
+) -> NotebookNode:
+    """Run a notebook with parameters; `home` is the kernel's IBENCH_HOME. Returns it with its outputs.
+
+    Raises
+    ------
+    NotebookStopped : a cell raised, took too long, or the kernel died. `target` then has the notebook as far as it ran;
+        its first cell says what went wrong and links to where.
+    """
+    number = 0
+
+    def cell_begins(cell: NotebookNode, cell_index: int) -> None:
+        nonlocal number
+        number = cell_index + 1
+        if progress is not None:
+            progress(number, total)
+
+    # papermill adds the cell with the parameters.
+    total = len(read_notebook(source).cells) + 1
+    with tempfile.TemporaryDirectory(prefix="ibench-") as name:
+        private = Path(name)
+        try:
+            notebook: NotebookNode = papermill.execute_notebook(
+                str(source),
+                str(target),
+                parameters=parameters,
+                engine_name=_ENGINE,
+                kernel_name="python3",
+                language="python",
+                progress_bar=False,
+                log_output=False,
+                cwd=name,
+                start_timeout=60,
+                execution_timeout=600,
+                on_cell_start=cell_begins,
+                kernel_manager_class=kernel_of(kernel_environment(home, private), private / "kernel.json"),
+            )
+        except PapermillExecutionError as error:
+            raised = f"{error.ename}: {error.evalue}".splitlines()[0]
+            raise NotebookStopped(f"cell {error.exec_count} raised {raised}", error.source) from error
+        except Exception as error:
+            first = (str(error).strip() or "no message").splitlines()[0]
+            what = f"the notebook stopped in cell {number} of {total}: {type(error).__name__}: {first}"
+            if target.exists():
+                _link_to_cell(target, number, what)
+            raise NotebookStopped(what) from error
+    return notebook
+
+
+def note_failure(executed: Path, what: str) -> None:
+    """Say at the top of a notebook, as plain text, what went wrong after it had run."""
+    notebook = read_notebook(executed)
+    notebook.cells.insert(0, text_cell(f"**No post was made of this notebook.**\n\n```\n{what}\n```"))
+    write_notebook(notebook, executed)
+
+
+def _link_to_cell(executed: Path, number: int, what: str) -> None:
+    """As papermill does where a cell raised: an anchor before the cell, and a link to it at the top."""
+    notebook = read_notebook(executed)
+    if number:
+        notebook.cells.insert(number - 1, text_cell('<span id="papermill-error-cell">It stopped here:</span>'))
+    link = "\n\n[Where it stopped](#papermill-error-cell)" if number else ""
+    notebook.cells.insert(0, text_cell(f"**This notebook did not run to its end.**\n\n```\n{what}\n```{link}"))
+    write_notebook(notebook, executed)
+
+
+class _SavesAtTheEnd(NBClientEngine):  # type: ignore[misc]
+    """Writes the notebook once, however its execution ends: papermill's own engine writes it twice for each cell."""
+
+    @classmethod
+    def execute_managed_notebook(cls, nb_man: Any, *arguments: Any, **options: Any) -> None:
+        path, nb_man.output_path = nb_man.output_path, None
+        try:
+            super().execute_managed_notebook(nb_man, *arguments, **options)
+        finally:
+            nb_man.output_path = path
+
+
+papermill_engines.register(_ENGINE, _SavesAtTheEnd)
+
+
+def kernel_of(environment: dict[str, str], connection_file: Path) -> type[AsyncKernelManager]:
+    """A kernel of the running Python, whatever kernels this user has registered under the name python3."""
+
+    class ThisPython(AsyncKernelManager):
+        @property
+        def kernel_spec(self) -> KernelSpec:
+            return KernelSpec(
+                argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+                display_name="Python 3",
+                language="python",
+            )
+
+        async def start_kernel(self, **options: Any) -> None:  # type: ignore[override]
+            # Sockets in a private directory: whoever can reach a kernel's TCP port can read what it says.
+            self.transport, self.ip = "ipc", str(connection_file.with_suffix(""))
+            self.connection_file = str(connection_file)
+            await super().start_kernel(**{**options, "env": environment})
+
+    return ThisPython
+
+
+def kernel_environment(home: Path, private: Path) -> dict[str, str]:
+    """A kernel's environment; `private` takes what Jupyter and IPython would put into the user's home."""
+    library = str(Path(__file__).resolve().parent.parent)
+    return {
+        **os.environ,
+        "IBENCH_HOME": str(home),
+        "IPYTHONDIR": str(private / "ipython"),
+        "JUPYTER_RUNTIME_DIR": str(private),
+        "PYTHONPATH": os.pathsep.join(filter(None, [library, os.environ.get("PYTHONPATH")])),
+        # A colour code in a traceback is noise in the one line that we show.
+        "NO_COLOR": "1",
+    }

@@ -1,0 +1,23 @@
+"""Imports that leave out what nobody here asks for and what takes seconds to import."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+# A grammar of internet addresses, compiled at import for a check of jsonschema's that notebooks have no use for.
+_SLOW = ("rfc3987", "rfc3987_syntax")
+
+
+@contextmanager
+def lean_imports() -> Iterator[None]:
+    """While this lasts, libraries find some optional ones of theirs not installed."""
+    hidden = [name for name in _SLOW if name not in sys.modules]
+    for name in hidden:
+        sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]

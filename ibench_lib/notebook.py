@@ -1,0 +1,68 @@
+"""What is read out of a stored notebook before anything of it is run."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from ibench_lib.errors import ParameterError
+
+
+def read_notebook(path: Path) -> NotebookNode:
+    """The notebook in a file. Raises whatever makes it unreadable."""
+    notebook: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    return notebook
+
+
+def write_notebook(notebook: NotebookNode, path: Path) -> None:
+    """Write a notebook to a file."""
+    nbformat.write(notebook, path)  # type: ignore[no-untyped-call]
+
+
+def text_cell(source: str) -> NotebookNode:
+    """A new cell of Markdown."""
+    cell: NotebookNode = nbformat.v4.new_markdown_cell(source)  # type: ignore[no-untyped-call]
+    return cell
+
+
+def tags(cell: NotebookNode) -> list[str]:
+    """The tags of a cell."""
+    return list(cell.metadata.get("tags", []))
+
+
+def is_section(cell: NotebookNode) -> bool:
+    """Whether a markdown cell opens a section: it begins with `## `, and the page shows it."""
+    return cell.cell_type == "markdown" and cell.source.startswith("## ") and "remove-cell" not in tags(cell)
+
+
+def sections(notebook: NotebookNode) -> list[str]:
+    """Ids of the notebook's sections."""
+    return [cell.id for cell in notebook.cells if is_section(cell)]
+
+
+def parameters(notebook: NotebookNode, name: str) -> dict[str, Any]:
+    """Names and default values of a notebook's one cell tagged `parameters`. No code is run.
+
+    Raises
+    ------
+    ParameterError : no such cell, several, or something in it that is not a literal.
+    """
+    cells = [cell for cell in notebook.cells if "parameters" in tags(cell)]
+    if len(cells) != 1:
+        raise ParameterError(f"{name}: {len(cells)} cells are tagged `parameters`, there must be one")
+    defaults: dict[str, Any] = {}
+    try:
+        for statement in ast.parse(cells[0].source).body:
+            if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+                raise ValueError("only `name = literal` may stand there")
+            target = statement.targets[0]
+            if not isinstance(target, ast.Name):
+                raise ValueError("only `name = literal` may stand there")
+            defaults[target.id] = ast.literal_eval(statement.value)
+    except (SyntaxError, ValueError) as error:
+        raise ParameterError(f"{name}: the cell tagged `parameters`: {error}") from error
+    return defaults

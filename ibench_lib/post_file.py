@@ -1,0 +1,146 @@
+"""A post's YAML: what it may say, and whether it fits its notebook. Nothing is run here, and no kernel is started."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ibench_lib import notebook as notebooks
+from ibench_lib import strict_yaml
+from ibench_lib.errors import ParameterError, UsageError
+from ibench_lib.paths import NAME_RULE, Workspace, check_name, check_slug
+
+Name = Annotated[str, Field(pattern=f"^{NAME_RULE}$")]
+Text = Annotated[str, Field(min_length=1, max_length=20_000)]
+
+
+class PostFile(BaseModel):
+    """A post's YAML. `notes` are texts by section of the notebook; `parameters` those of its first cell."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    notebook: Name
+    slug: Name
+    title: Annotated[str, Field(min_length=1, max_length=300)]
+    author: Annotated[str, Field(min_length=1, max_length=300)]
+    date: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")] | None = None
+    tldr: Text | list[Text] = Field(default_factory=list)
+    notes: dict[str, Text | list[Text]] = Field(default_factory=dict)
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CheckedPost:
+    """A post's file that fits its notebook. `day` is None where the file names no date."""
+
+    path: Path
+    spec: PostFile
+    source: Path
+    day: date | None
+
+
+def check_post(path: Path, workspace: Workspace) -> CheckedPost:
+    """Read a post's YAML and hold it against its notebook.
+
+    Raises
+    ------
+    ParameterError, NameRefused : it cannot be used, or does not name exactly its notebook's parameters.
+    """
+    spec, _ = strict_yaml.load(path, PostFile, ParameterError)
+    check_slug(spec.slug)
+    try:
+        day = None if spec.date is None else date.fromisoformat(spec.date)
+    except ValueError as error:
+        raise ParameterError(f"{path}: date: {error}") from None
+    source = workspace.notebooks / f"{check_name(spec.notebook, 'notebook')}.ipynb"
+    notebook = _read(source, path)
+    problems = _parameter_problems(spec, notebooks.parameters(notebook, source.name), path, source)
+    _raise_all(problems or _note_problems(spec, notebooks.sections(notebook), path, source), path)
+    return CheckedPost(path, spec, source, day)
+
+
+def check_posts(paths: Sequence[Path], workspace: Workspace) -> list[CheckedPost]:
+    """Check every post's YAML below folders and in files, so that nothing runs when one of them is wrong.
+
+    Raises
+    ------
+    ParameterError : `detail` names the problems of all files; also for two posts with one slug, and for no post.
+    """
+    files = [file for path in paths for file in (_in_folder(path) if path.is_dir() else [path])]
+    checked: list[CheckedPost] = []
+    problems: list[str] = []
+    for file in dict.fromkeys(files):
+        try:
+            checked.append(check_post(file, workspace))
+        except UsageError as error:
+            problems.append(error.detail or error.what)
+    by_slug: dict[str, list[CheckedPost]] = {}
+    for post in checked:
+        by_slug.setdefault(post.spec.slug, []).append(post)
+    problems += [
+        f"{' and '.join(str(post.path) for post in same)} have one slug: {slug}"
+        for slug, same in by_slug.items()
+        if len(same) > 1
+    ]
+    lines = "\n".join(problems).splitlines()
+    if len(lines) == 1:
+        raise ParameterError(lines[0], hint="no post was built")
+    if lines:
+        what = f"{len(lines)} problems in {len(files)} post files"
+        raise ParameterError(what, hint="no post was built", detail="\n".join(lines))
+    return checked
+
+
+def _in_folder(folder: Path) -> list[Path]:
+    found = sorted(path for path in folder.rglob("*") if path.suffix in (".yml", ".yaml") and path.is_file())
+    if not found:
+        raise ParameterError(f"{folder}: no post in it", hint="a post is a .yml file; see papermill_params/")
+    return found
+
+
+def _read(source: Path, path: Path) -> Any:
+    if not source.is_file():
+        known = sorted(file.stem for file in source.parent.glob("*.ipynb"))
+        near = strict_yaml.suggestion(source.stem, known)
+        raise ParameterError(f"{path}: notebook {source.stem!r} does not exist in {source.parent.name}/{near}")
+    try:
+        return notebooks.read_notebook(source)
+    except Exception as error:
+        raise ParameterError(f"{source.name} is not a notebook: {str(error).splitlines()[0]}") from error
+
+
+def _parameter_problems(spec: PostFile, defaults: dict[str, Any], path: Path, source: Path) -> list[str]:
+    problems = [
+        f"{path}: parameters: {name!r:.80} is no parameter of {source.name}"
+        + strict_yaml.suggestion(name, list(defaults))
+        for name in spec.parameters
+        if name not in defaults
+    ]
+    problems += [
+        f"{path}: parameters: {name!r} of {source.name} is missing" for name in defaults if name not in spec.parameters
+    ]
+    for name, value in spec.parameters.items():
+        if name in defaults and type(value) is not type(defaults[name]):
+            expected = type(defaults[name]).__name__
+            problems.append(f"{path}: parameters: {name} should be a {expected}, not {value!r:.80}")
+    return problems
+
+
+def _note_problems(spec: PostFile, known: list[str], path: Path, source: Path) -> list[str]:
+    return [
+        f"{path}: notes: {name!r:.80} is no section of {source.name}{strict_yaml.suggestion(name, known)}"
+        for name in spec.notes
+        if name not in known
+    ]
+
+
+def _raise_all(problems: list[str], path: Path) -> None:
+    if len(problems) == 1:
+        raise ParameterError(problems[0])
+    if problems:
+        raise ParameterError(f"{path}: {len(problems)} problems", detail="\n".join(problems))

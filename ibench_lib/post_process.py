@@ -1,0 +1,44 @@
+"""The process that builds one post: `python -m ibench_lib.post_process <params file> <workspace>`.
+
+It says what it does in lines of JSON: `{"cell": [number, of]}`, then `{"page": path}` or `{"error": {...}}`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from ibench_lib.errors import IbenchError
+from ibench_lib.lean import lean_imports
+from ibench_lib.paths import Workspace
+
+
+def main() -> None:
+    # Lines go to the pipe we were given; what libraries print must not get among them.
+    lines = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    os.dup2(2, 1)
+    signal.signal(signal.SIGTERM, _end)
+
+    def say(**message: Any) -> None:
+        lines.write(json.dumps(message) + "\n")
+
+    with lean_imports():
+        from ibench_lib.post import build_post
+    try:
+        page = build_post(Path(sys.argv[1]), Workspace(Path(sys.argv[2])), lambda number, of: say(cell=[number, of]))
+    except IbenchError as error:
+        say(error={"what": error.what, "hint": error.hint, "detail": error.detail})
+        sys.exit(error.exit_code)
+    say(page=str(page))
+
+
+def _end(_signal: int, _frame: Any) -> None:
+    sys.exit(143)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""Several posts at once, each built by a process of its own, which dies with this one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import psutil
+
+from ibench_lib.errors import IbenchError, Interrupted, PostFailed
+from ibench_lib.paths import Workspace
+from ibench_lib.tether import tethered
+
+if TYPE_CHECKING:
+    from ibench_lib.post_file import CheckedPost
+
+MOST_JOBS = 4
+POST_BYTES = 3_000_000_000
+"""Memory that building one post may take: docs/performance.md tells what the longest takes."""
+
+_LOOK_S = 0.2
+"""Ctrl-C is noticed this often: once polars is imported, a signal no longer interrupts waiting for a thread."""
+
+_END_S = 20.0
+"""How long a builder may take to clear up when it is told to end."""
+
+
+class PostsObserver(Protocol):
+    """Is told what happens, one call at a time."""
+
+    def post_begins(self, post: CheckedPost) -> None: ...
+
+    def post_progress(self, post: CheckedPost, cell: int, of: int) -> None: ...
+
+    def post_ends(self, post: CheckedPost, result: Path | IbenchError) -> None: ...
+
+
+@dataclass
+class _Builders:
+    """The processes under way."""
+
+    running: set[subprocess.Popen[str]]
+    stopped: bool = False
+
+
+def jobs_here() -> int:
+    """How many posts to build at once: a kernel keeps a CPU busy, and the longest post takes much memory."""
+    return max(1, min(len(os.sched_getaffinity(0)), psutil.virtual_memory().available // POST_BYTES, MOST_JOBS))
+
+
+def build_posts(
+    posts: Sequence[CheckedPost], workspace: Workspace, observer: PostsObserver, jobs: int | None = None
+) -> dict[str, Path | IbenchError]:
+    """Build posts that have been checked, `jobs` at a time. One that fails does not stop the others.
+
+    Returns
+    -------
+    For each slug its page, or why there is none.
+
+    Raises
+    ------
+    Interrupted : Ctrl-C; every builder has ended.
+    """
+    lock, builders = threading.Lock(), _Builders(set())
+    results: dict[str, Path | IbenchError] = {}
+
+    def build(post: CheckedPost) -> None:
+        with lock:
+            if builders.stopped:
+                return
+            observer.post_begins(post)
+            process = _start(post, workspace)
+            builders.running.add(process)
+        result: Path | IbenchError | None = None
+        assert process.stdout is not None
+        for line in process.stdout:
+            message = _message(line)
+            if "cell" in message:
+                with lock:
+                    observer.post_progress(post, *message["cell"])
+            elif "page" in message:
+                result = Path(message["page"])
+            elif "error" in message:
+                result = PostFailed(**message["error"])
+        code = process.wait()
+        with lock:
+            builders.running.discard(process)
+            if result is None:
+                result = PostFailed(f"post {post.spec.slug}: its process ended with exit code {code} and said nothing")
+            results[post.spec.slug] = result
+            if not builders.stopped:
+                observer.post_ends(post, result)
+
+    with ThreadPoolExecutor(jobs or jobs_here()) as threads:
+        try:
+            left: set[Future[None]] = {threads.submit(build, post) for post in posts}
+            while left:
+                done, left = wait(left, _LOOK_S)
+                for each in done:
+                    each.result()
+        except BaseException as error:
+            with lock:
+                builders.stopped = True
+                running = list(builders.running)
+            _end(running)
+            if isinstance(error, KeyboardInterrupt):
+                raise Interrupted("interrupted", hint="posts that were finished stand, others are as before") from None
+            raise
+    return {post.spec.slug: results[post.spec.slug] for post in posts}
+
+
+def _start(post: CheckedPost, workspace: Workspace) -> subprocess.Popen[str]:
+    library = str(Path(__file__).resolve().parent.parent)
+    command = [sys.executable, "-m", "ibench_lib.post_process", str(post.path.resolve()), str(workspace.root)]
+    return subprocess.Popen(
+        tethered(command),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [library, os.environ.get("PYTHONPATH")]))},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        # Ctrl-C is for this process, which then ends the others.
+        start_new_session=True,
+    )
+
+
+def _end(processes: list[subprocess.Popen[str]]) -> None:
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        try:
+            process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def _message(line: str) -> dict[str, Any]:
+    """What a builder says: one JSON object a line. Anything else is a library's chatter."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

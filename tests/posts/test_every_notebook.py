@@ -1,0 +1,121 @@
+"""Every notebook on an empty lake, a tiny one, one with failed and running runs; new ones are covered as they come."""
+
+import ast
+import re
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbformat import NotebookNode
+from playwright.sync_api import Browser
+
+from ibench_lib.errors import ParameterError
+from ibench_lib.notebook import parameters, read_notebook, sections, tags
+from ibench_lib.page import PageText, render
+from ibench_lib.paths import Workspace
+from ibench_lib.post_file import check_posts
+from ibench_lib.post_record import RUNS_MIME
+from tests.posts.browsing import open_post, serious_violations
+from tests.posts.posting import ROOT, VALUES, SharedKernel
+from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
+
+POSTS = check_posts([ROOT / "papermill_params"], Workspace(ROOT))
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+PUBLISHED = sorted({post.source for post in POSTS})
+
+every_notebook = pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.stem)
+
+
+def own_parameters(path: Path) -> dict[str, Any]:
+    """Those of the notebook's post on the demonstration, which is what the tiny lakes look like, else its defaults."""
+    chosen = [post.spec.parameters for post in POSTS if post.source == path]
+    demo = [values for values in chosen if values.get("experiment") == "demo"]
+    return demo[0] if demo else parameters(read_notebook(path), path.name)
+
+
+def page_from(ran: NotebookNode, folder: Path) -> Path:
+    path = folder / "page.html"
+    path.write_bytes(render(ran, PageText("Title", "Author", date(2026, 11, 21), "", {})))
+    return path
+
+
+@pytest.mark.parametrize("post", POSTS, ids=lambda post: post.spec.slug)
+def test_a_post_of_an_empty_lake_says_so(post: Any, place: Workspace, kernel: SharedKernel) -> None:
+    ran = kernel.run(post.source, post.spec.parameters, place.root)
+    text = page_from(ran, place.root).read_text()
+    assert "<figure" not in text and 'class="gt_row gt_right' not in text, "a chart or a number of nothing"
+    assert re.search(r">[^<]*\bno run\b[^<]*<", text), "nothing says that there is no run"
+
+
+@every_notebook
+def test_a_page_of_a_tiny_lake_is_whole(path: Path, place: Workspace, kernel: SharedKernel, browser: Browser) -> None:
+    write_runs(place, *three_configurations())
+    ran = kernel.run(path, own_parameters(path), place.root)
+    assert sections(ran)[-1] == "evidence"
+    (evidence,) = ran.cells[-1].outputs
+    assert {run["experiment"] for run in evidence["data"][RUNS_MIME]["runs"]} == {"demo"}
+    opened = open_post(browser, page_from(ran, place.root), 390)
+    page = opened.page
+    assert opened.complaints == []
+    assert len(opened.requests) == 1
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert page.locator("main table, figure").count() >= 3
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(ids) == len(set(ids))
+    links = page.evaluate("[...document.querySelectorAll('a[href^=\"#\"]')].map(e => e.getAttribute('href').slice(1))")
+    assert set(links) <= set(ids)
+    assert page.locator("th:not([scope])").count() == page.locator("table:not(:has(caption))").count() == 0
+    page.evaluate("document.querySelectorAll('details').forEach(details => details.open = true)")
+    assert serious_violations(page) == []
+
+
+@every_notebook
+def test_failed_and_running_runs_show(path: Path, place: Workspace, kernel: SharedKernel) -> None:
+    # A notebook that shows two dbms shows the first and the second, or the first and the last.
+    steps = ("l.i0", "l.x", "l.i1")
+    write_runs(place, Run(status="failed", failed_step="l.i1", error="server lost", steps=steps))
+    live = [Run(name, status="running", minute=2, steps=steps, l_i1_s=2) for name in ("cy10ap1", "cy10ap1lag")]
+    writers = [begin_run(place, run, sealed=("l.i0", "l.x")) for run in live]
+    try:
+        text = page_from(kernel.run(path, own_parameters(path), place.root), place.root).read_text()
+    finally:
+        for writer, run in zip(writers, live, strict=True):
+            end_run(writer, run)
+    visible = re.sub(r"<(script|style|details).*?</\1>", "", text, flags=re.DOTALL)
+    assert "failed" in visible and "running" in visible
+
+
+def test_a_notebook_for_the_lab_runs_with_and_without_runs(place: Workspace, kernel: SharedKernel) -> None:
+    for path in NOTEBOOKS:
+        if path not in PUBLISHED:
+            for runs in ((), three_configurations()):
+                write_runs(place, *runs)
+                kernel.run(path, {}, place.root)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_cells_are_short(path: Path) -> None:
+    for cell in read_notebook(path).cells:
+        if cell.cell_type == "code" and "parameters" not in tags(cell):
+            assert 1 <= len(cell.source.splitlines()) <= 5, cell.source
+            long = (ast.FunctionDef, ast.Lambda, ast.For, ast.While, ast.comprehension)
+            assert not any(isinstance(node, long) for node in ast.walk(ast.parse(cell.source))), cell.source
+
+
+def test_post_files_lie_in_the_folder_of_their_notebook() -> None:
+    for post in POSTS:
+        assert post.path.parent.name == post.spec.notebook
+
+
+def test_the_tests_know_the_parameters_of_the_insert_benchmark() -> None:
+    path = ROOT / "notebooks" / "insert_benchmark.ipynb"
+    assert parameters(read_notebook(path), path.name) == VALUES["parameters"]
+
+
+@pytest.mark.parametrize("source", ["x = open('f')", "x = y = 1", "import os", "x.y = 1", "x ="])
+def test_only_literals_are_parameters(source: str) -> None:
+    cell = nbformat.v4.new_code_cell(source, metadata={"tags": ["parameters"]})
+    with pytest.raises(ParameterError, match=r"n\.ipynb: the cell tagged `parameters`"):
+        parameters(nbformat.v4.new_notebook(cells=[cell]), "n.ipynb")

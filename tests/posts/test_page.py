@@ -1,0 +1,276 @@
+"""A post in a real browser: offline, complete, inert, readable on a phone, on paper and by a screen reader."""
+
+import base64
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+
+from ibench_lib.chart_text import describe
+from ibench_lib.page import prose
+from ibench_lib.paths import Workspace
+from ibench_lib.theme import PALETTES
+from tests.posts.browsing import Opened, open_page, open_post, serious_violations, table_rows
+from tests.posts.posting import HOSTILE, SharedKernel, page_of
+from tests.synthetic import three_configurations, write_runs
+
+
+def test_the_post_asks_for_nothing_and_complains_about_nothing(demo: Path, opened_demo: Opened) -> None:
+    assert opened_demo.requests == [demo.as_uri()]
+    assert opened_demo.complaints == []
+    named = opened_demo.page.evaluate(
+        "[...document.querySelectorAll('[src], [href]')].map(e => e.getAttribute('src') || e.getAttribute('href'))"
+    )
+    assert named and all(address.startswith(("#", "data:text/csv", "data:application/gzip")) for address in named), (
+        named
+    )
+
+
+def test_every_chart_is_drawn_with_lines_that_go_somewhere(opened_demo: Opened) -> None:
+    page = opened_demo.page
+    drawn = page.evaluate(
+        """[...document.querySelectorAll('figure.chart')].map(chart => [
+            chart.querySelector('figcaption').textContent,
+            [...chart.querySelectorAll('.trace path, .points path')].filter(path => path.getBBox().width > 1).length,
+        ])"""
+    )
+    titles = [title for title, _ in drawn]
+    assert {"inserts/s, l.i1, cached", "queries/s, qr100, cached", "History list length during l.i1, cached"} <= {
+        *titles
+    }
+    assert "Seconds of get_min, cached" in titles
+    assert all(paths > 0 for _, paths in drawn), drawn
+    assert page.locator("a[href*='plotly'], .modebar-btn--logo, [data-title*='cloud' i]").count() == 0
+
+
+def test_tables_hold_the_numbers_worked_out_by_hand(opened_demo: Opened) -> None:
+    page = opened_demo.page
+    assert table_rows(page, "Average throughput, cached") == {
+        "system.cy10a": ["2,000 ▲", "10,000 ▲", "5,000 ▲", "1,000 ▲"],
+        "system.cy10ap1": ["2,000 ▲", "10,000 ▲", "5,000 ▲", "500 ▼"],
+        "system.cy10ap1lag": ["2,000 ▲", "10,000 ▲", "2,500 ▼", "1,000 ▲"],
+    }
+    relative = table_rows(page, "Throughput relative to system.cy10a, cached")
+    assert relative["system.cy10ap1lag"] == ["1.00", "1.00", "0.50 ▼", "1.00"]
+    assert table_rows(page, "Clients of l.i0, cached")["system.cy10a"] == ["8.0", "10.0", "2.0", "25.0"]
+    assert table_rows(page, "Seconds of get_min, cached")["system.cy10ap1"] == ["0.001", "0.001", "0.001", "0.500 ▼"]
+    facts = page.locator("#purge-lag li").all_inner_texts()
+    assert (
+        "cached, l.i1: history list length from 300 (system.cy10a) to 30,000 (system.cy10ap1), 100 times as much."
+        in facts
+    )
+
+
+def test_what_the_runs_warn_of_is_on_the_page(opened_demo: Opened) -> None:
+    page = opened_demo.page
+    assert page.locator("#builds ul:not(.statements) li").all_inner_texts() == [
+        "innodb_io_capacity: asked <1> (p1.cnf:6), the server uses 100 (system.cy10ap1)"
+    ]
+
+
+def test_the_page_is_built_for_reading(opened_demo: Opened) -> None:
+    page = opened_demo.page
+    assert page.title() == "Purge lag"
+    assert page.locator("h1").all_inner_texts() == ["Purge lag"]
+    assert page.locator("#tldr li").all_inner_texts() == ["One bold claim", "and code"]
+    assert "A note on purge." in page.locator("#purge-lag .note").inner_text()
+    ids = page.evaluate("[...document.querySelectorAll('main [id]')].map(e => e.id)")
+    assert len(ids) == len(set(ids))
+    assert {"throughput", "fairness", "sla", "get-min", "l.i1.one-second", "l.i1.histogram", "l.i1.purge-lag"} <= {*ids}
+    order = page.evaluate("[...document.querySelectorAll('main > section')].map(e => e.id)")
+    assert order == [
+        "tldr", "builds", "benchmark", "configurations", "throughput", "fairness", "sla", "response-time", "one-second",
+        "purge-lag", "get-min", "metrics", "evidence",
+    ]  # fmt: skip
+    links = "[...document.querySelectorAll('a[href^=\"#\"]')].map(e => e.getAttribute('href').slice(1))"
+    for target in page.evaluate(links):
+        assert target in [*ids, "content"], target
+    assert page.locator("th:not([scope])").count() == 0
+    assert page.locator("table:not(:has(caption))").count() == 0
+    assert "3 runs of experiment demo" in page.locator("#builds").inner_text()
+    assert "Scaled" not in page.locator("#builds").inner_text()
+
+
+def test_every_table_fits_a_wide_screen_and_a_wide_one_scrolls_by_itself_on_a_phone(
+    demo: Path, opened_demo: Opened, browser: Browser
+) -> None:
+    too_wide = "tables => tables.filter(table => table.scrollWidth > table.clientWidth).length"
+    for width in (1280, 390):
+        page = opened_demo.page if width == 1280 else open_page(browser, demo, width).page
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert (page.locator("main .table").evaluate_all(too_wide) > 0) is (width == 390)
+
+
+def test_plotly_is_there_once_and_the_page_is_small_enough(demo: Path) -> None:
+    text = demo.read_text(encoding="utf-8")
+    assert text.count('id="plotly"') == 1
+    assert "plotly.js v" not in text, "it is packed"
+    assert len(text.encode()) < 3e6
+    root = str(demo.parents[3])
+    assert root not in text
+    assert root not in demo.with_name("post.ipynb").read_text(encoding="utf-8")
+
+
+def test_f23_f24_hostile_text_is_only_text(hostile: Path, opened_hostile: Opened) -> None:
+    page = opened_hostile.page
+    assert opened_hostile.requests == [hostile.as_uri()]
+    assert opened_hostile.complaints == []
+    assert page.evaluate("window.hit") is None
+    assert page.title() == page.locator("h1").inner_text() == HOSTILE
+    assert page.locator("img, iframe, object, embed, [onerror], [onclick]").count() == 0
+    assert page.evaluate("[...document.querySelectorAll('script:not([type])')].length") == 2
+    assert page.locator("svg a, svg script, foreignObject").count() == 0
+    assert page.locator("title").count() == 1
+    for place in ("#tldr", "#builds .note", "#builds table", ".byline", "#throughput caption"):
+        assert "<script>" in page.locator(place).first.text_content(), place
+    assert any(HOSTILE in text for text in page.locator("figure.chart svg").all_text_contents())
+
+
+def test_a_failed_run_is_visible_and_its_scale_too(opened_hostile: Opened) -> None:
+    page = opened_hostile.page
+    builds = page.locator("#builds").inner_text()
+    assert "1 of 3 runs did not complete (failed)" in builds
+    assert "Scaled: rows, durations and server memory are 0.002, 1" in builds
+    assert table_rows(page, "Average throughput")["broken"][2:4] == ["failed", "not run"]
+    assert "step failed" in page.locator("#builds").inner_text()
+
+
+def test_an_empty_lake_gives_a_post_of_clear_sentences(
+    place: Workspace, kernel: SharedKernel, browser: Browser
+) -> None:
+    page = open_post(browser, page_of(kernel, place)).page
+    assert "no run of this experiment" in page.locator("#builds").inner_text()
+    assert page.locator("figure, td.gt_right").count() == 0
+    for section in ("throughput", "fairness", "sla", "one-second", "purge-lag", "get-min"):
+        assert page.locator(f"#{section} .said").count() >= 1, section
+
+
+def test_prose_marks_only_what_it_says() -> None:
+    assert prose("a\n\nb `<i>` **c**") == "<p>a</p><p>b <code>&lt;i&gt;</code> <strong>c</strong></p>"
+    assert prose(["<b>", "[l](http://x)"]) == "<ul><li>&lt;b&gt;</li><li>[l](http://x)</li></ul>"
+    assert prose([]) == ""
+
+
+def test_axe_core_does_find_what_is_wrong(tmp_path: Path, browser: Browser) -> None:
+    path = tmp_path / "bad.html"
+    path.write_text("<html><body><img src=''><p style='color:#eee'>x</p></body></html>")
+    assert len(serious_violations(open_page(browser, path).page)) >= 2
+
+
+def test_every_chart_is_told_in_words(opened_demo: Opened) -> None:
+    page = opened_demo.page
+    for chart in page.locator("figure.chart").all():
+        plot = chart.locator(".plot")
+        assert plot.get_attribute("aria-label") == chart.locator("figcaption").inner_text()
+        words = page.locator(f"[id='{plot.get_attribute('aria-describedby')}']").text_content()
+        assert words and re.search(r"chart\. .*: \d+ points?, ", words), words
+    lag = page.locator("figure", has_text="History list length during l.i1").locator(".alt").text_content()
+    assert lag == (
+        "Line chart. Horizontally: seconds of the step. Vertically: history list length. "
+        "system.cy10a: 10 points, 300. system.cy10ap1: 10 points, 30,000. system.cy10ap1lag: 20 points, 300."
+    )
+
+
+def test_tables_and_charts_lead_to_their_sql_and_data(opened_demo: Opened) -> None:
+    page = opened_demo.page
+    links = page.locator("main section").evaluate_all(
+        "all => Object.fromEntries(all.map(s => [s.id, [...s.querySelectorAll('p.source a')].map(a => a.textContent)]))"
+    )
+    assert links["throughput"] == ["SQL and data: step_throughput"] * 2
+    assert links["sla"] == ["SQL and data: sla"]
+    assert links["purge-lag"] == ["SQL and data: purge_lag_at_step_end", "SQL and data: purge_lag_series"]
+    assert page.locator("#sla p.source a").get_attribute("href") == "#evidence.sla"
+
+
+def test_without_javascript_the_words_stand_in_for_the_charts(demo: Path, browser: Browser) -> None:
+    page = open_page(browser, demo, java_script_enabled=False).page
+    words = page.locator("figure.chart .alt").first
+    assert (words.bounding_box() or {"height": 0})["height"] > 10
+    assert page.locator("table caption").first.is_visible()
+
+
+def test_an_old_browser_gets_the_words(demo: Path, browser: Browser) -> None:
+    context = browser.new_context(offline=True)
+    context.add_init_script("delete window.DecompressionStream")
+    page = context.new_page()
+    page.goto(demo.as_uri())
+    assert (page.locator("figure.chart .alt").first.bounding_box() or {"height": 0})["height"] > 10
+
+
+def test_a_page_without_a_chart_does_not_carry_their_library(place: Workspace, kernel: SharedKernel) -> None:
+    assert page_of(kernel, place).stat().st_size < 200_000
+
+
+def test_the_keyboard_reaches_links_tables_and_folded_parts(demo: Path, browser: Browser) -> None:
+    page = open_page(browser, demo).page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    reached = set()
+    for _ in range(400):
+        page.keyboard.press("Tab")
+        at, is_last = page.evaluate(
+            "(e => [e.tagName + '.' + e.className, e.closest('#evidence-questions') !== null])(document.activeElement)"
+        )
+        reached.add(at)
+        if is_last:
+            break
+    assert {"A.", "SUMMARY.", "DIV.table", "A.self"} <= reached
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.getElementById('evidence-questions').open")
+
+
+def test_on_paper_every_chart_is_there_and_nothing_is_cut(demo: Path, browser: Browser, tmp_path: Path) -> None:
+    page = open_page(browser, demo).page  # not scrolled: most charts are not drawn yet
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 703, "height": 1000})  # A4 less its margins
+    page.wait_for_selector("body[data-unpacked]")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    cut = page.evaluate(
+        """[...document.querySelectorAll('figure.chart')].filter(chart => {
+            const drawn = chart.querySelector('.main-svg');
+            return !drawn || drawn.getBoundingClientRect().right > 703 || drawn.getBoundingClientRect().width < 300;
+        }).map(chart => chart.id)"""
+    )
+    assert cut == []
+    tables = "[...document.querySelectorAll('main table')].filter(t => t.offsetWidth > 703).map(t => t.innerText)"
+    assert page.evaluate(tables) == []
+    assert not page.locator("nav").is_visible()
+    assert page.locator("#evidence-runs table").is_visible()
+    assert not page.locator("#evidence-questions").is_visible()
+    assert page.pdf(format="A4").count(b"/Type /Page\n") >= 5
+
+
+@pytest.mark.parametrize("palette", ["default", "classic"])
+def test_a_palette_reaches_every_table(place: Workspace, kernel: SharedKernel, browser: Browser, palette: str) -> None:
+    write_runs(place, *three_configurations())
+    page = open_page(browser, page_of(kernel, place, palette=palette)).page
+    shown = page.evaluate(
+        """[...document.querySelectorAll('main td')].map(cell => [
+            cell.textContent.trim().slice(-1), getComputedStyle(cell).backgroundColor, getComputedStyle(cell).color
+        ])"""
+    )
+    colours = PALETTES[palette]
+    for glyph, mark in (("▲", colours.good), ("▼", colours.bad)):
+        found = {(fill, ink) for last, fill, ink in shown if last == glyph}
+        assert found == {(rgb(mark[0]), rgb(mark[1]))}, glyph
+
+
+def rgb(colour: str) -> str:
+    return f"rgb({int(colour[1:3], 16)}, {int(colour[3:5], 16)}, {int(colour[5:7], 16)})"
+
+
+def test_a_chart_in_words_takes_plotly_s_packed_numbers_and_says_how_much_it_leaves_out() -> None:
+    packed = {"dtype": "f8", "bdata": base64.b64encode(struct.pack("<3d", 1.5, float("nan"), 250)).decode()}
+    traces: list[dict[str, Any]] = [{"type": "scatter", "name": "a &lt;b&gt;", "y": packed}]
+    traces += [{"type": "bar", "name": f"n{number}", "y": [number, None]} for number in range(14)]
+    traces.append({"name": "band", "meta": "aside", "y": [1e9]})
+    words = describe({"data": traces, "layout": {"yaxis": {"title": {"text": "rows/s"}}}})
+    assert words.startswith(
+        "Line and bar chart. Vertically: rows/s. a <b>: 2 points, from 1.5 to 250. n0: 1 point, 0. n1"
+    )
+    assert words.endswith("And 3 more.")
+    assert "band" not in words
+    assert describe({}) == "Empty chart."
