@@ -12,8 +12,8 @@ demo: server ## run the small benchmark on a real server and build its post
 	@$(BIN)/ibench run experiments/demo.yaml
 	@$(BIN)/ibench post papermill_params/insert_benchmark/demo.yml
 
-posts: env ## build every post in papermill_params/
-	@$(BIN)/ibench posts papermill_params/
+posts: env ## build every post in papermill_params/, and the site that lists them
+	@$(BIN)/ibench posts papermill_params/; built=$$?; $(BIN)/ibench site && exit $$built
 
 test: server chromium axe ## run all tests: two at a time, then those that measure time alone
 	@said() { if [ $$1 -eq 0 ]; then echo passed; else echo "FAILED, exit $$1"; fi; }; \

@@ -140,6 +140,7 @@ def sql(
 
 app.command("post")(cli_posts.post)
 app.command("posts")(cli_posts.posts)
+app.command("site")(cli_posts.site)
 
 
 @app.command("doctor")

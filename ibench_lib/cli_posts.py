@@ -1,4 +1,4 @@
-"""`ibench post`, `ibench posts`: from the lake to pages."""
+"""`ibench post`, `ibench posts`, `ibench site`: from the lake to pages, and the list of them."""
 
 from __future__ import annotations
 
@@ -66,6 +66,28 @@ def posts(
             hint="each is named above, with its notebook",
             detail="\n".join(f"{error.what}\n        {error.hint or ''}".rstrip() for error in failed),
         )
+
+
+def site(
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url",
+            envvar="IBENCH_SITE_URL",
+            help="Where data/posts will be found, such as https://example.org/bench/.",
+        ),
+    ] = None,
+) -> None:
+    """List the posts in data/posts/index.html, and announce them in data/posts/feed.xml.
+
+    [bold]Example:[/] ibench site --url https://example.org/bench/
+    """
+    with lean_imports():
+        from ibench_lib.site import build_site
+    built = build_site(workspace(), url)
+    for problem in built.problems:
+        err.print(f"[yellow]not listed:[/] {escape(problem)}", highlight=False, soft_wrap=True)
+    out.print(f"site: {escape(str(built.index))} ({len(built.posts)} posts)", highlight=False, soft_wrap=True)
 
 
 def _console() -> Console:

@@ -133,6 +133,10 @@ def test_the_command_says_a_line_a_post_and_ends_with_what_failed(
     failed = command(workspace, monkeypatch, "post", str(params / "bad.yml"))
     assert failed.code == 1
     assert "ibench: post bad: cell 3 raised ZeroDivisionError: division by zero" in failed.err
+    site = command(workspace, monkeypatch, "site")
+    assert site.code == 0
+    assert site.out == f"site: {workspace.posts / 'index.html'} (1 posts)\n"
+    assert "not listed: bad.failed.ipynb: the latest build of bad failed" in site.err
 
 
 def test_a_mistake_in_a_file_is_a_usage_error(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
