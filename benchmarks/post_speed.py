@@ -1,0 +1,232 @@
+"""How long posts take to build, how large they are, and what memory that takes.
+
+    python -m benchmarks.post_speed --lakes <folder>            measure, write docs/performance.md
+    python -m benchmarks.post_speed --lakes <folder> --quick    one round, a fiftieth of the lake, print only
+
+Every post of papermill_params/ is built from the workspace's own lake, alone and then all with `ibench posts`. The
+whole Insert Benchmark post is built from a lake of the size of the first published comparison, which is made below the
+folder when it is not there (`benchmarks.lake_scale` makes the same). Posts go to folders of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+from ruamel.yaml import YAML
+
+from benchmarks.lake_scale import lake_of
+from benchmarks.performance_page import write_section
+from benchmarks.scale_lake import EXPERIMENT, Size
+from ibench_lib.lake import reader
+from ibench_lib.paths import Workspace, workspace
+from ibench_lib.post_file import CheckedPost, check_posts
+
+ROUNDS = 3
+TARGET_ONE_S, TARGET_ALL_S, TARGET_SCALE_S = 12, 60, 30
+TARGET_BYTES, TARGET_MEMORY = 10e6, 3e9
+POINTS = 1000
+SLOWEST = 6
+
+
+@dataclass(frozen=True)
+class Built:
+    """One build: wall seconds, bytes of the page, peak memory (bytes) of the kernel and of the process that builds."""
+
+    seconds: float
+    page_bytes: int
+    kernel_bytes: int
+    builder_bytes: int
+    notebook: dict[str, Any]
+
+
+class Peaks:
+    """Peak memory of a process and of what it starts."""
+
+    def __init__(self, pid: int) -> None:
+        self._process = psutil.Process(pid)
+        self.by_role: dict[str, int] = {"kernel": 0, "builder": 0}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+        self._thread.start()
+
+    def _look(self) -> None:
+        while not self._stop.wait(0.1):
+            try:
+                tree = [self._process, *self._process.children(recursive=True)]
+            except psutil.Error:
+                return
+            for process in tree:
+                try:
+                    role = "kernel" if "ipykernel_launcher" in process.cmdline() else "builder"
+                    status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+                    peak = int(status.split("VmHWM:")[1].split()[0]) * 1024
+                except (psutil.Error, OSError, IndexError):
+                    continue
+                self.by_role[role] = max(self.by_role[role], peak)
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+def linked(place: Workspace, target: Path) -> Workspace:
+    """A workspace with the runs of another and the notebooks of this one, and posts of its own."""
+    (target / "data").mkdir(parents=True)
+    for name in ("runs", "sample"):
+        if (place.data / name).exists():
+            (target / "data" / name).symlink_to(place.data / name)
+    (target / "notebooks").symlink_to(workspace().notebooks)
+    return Workspace(target)
+
+
+def command(*words: str, home: Path) -> subprocess.Popen[bytes]:
+    call = "from ibench_lib.cli import main; main()"
+    environment = {**os.environ, "IBENCH_HOME": str(home)}
+    return subprocess.Popen([sys.executable, "-c", call, *words], env=environment, stdout=subprocess.DEVNULL)
+
+
+def build(params: Path, slug: str, place: Workspace) -> Built:
+    start = time.perf_counter()
+    process = command("post", str(params), home=place.root)
+    peaks = Peaks(process.pid)
+    code = process.wait()
+    seconds = time.perf_counter() - start
+    peaks.stop()
+    if code != 0:
+        sys.exit(f"{params}: exit code {code}")
+    directory = place.post_dir(slug)
+    notebook = json.loads((directory / "post.ipynb").read_text(encoding="utf-8"))
+    size = (directory / "index.html").stat().st_size
+    return Built(seconds, size, peaks.by_role["kernel"], peaks.by_role["builder"], notebook)
+
+
+def build_all(posts: Sequence[CheckedPost], place: Workspace) -> float:
+    start = time.perf_counter()
+    code = command("posts", *(str(post.path) for post in posts), home=place.root).wait()
+    if code != 0:
+        sys.exit(f"ibench posts: exit code {code}")
+    return time.perf_counter() - start
+
+
+def scale_params(folder: Path) -> Path:
+    """The whole post of the synthetic lake."""
+    source = workspace().root / "papermill_params" / "insert_benchmark" / "demo.yml"
+    values = YAML(typ="safe", pure=True).load(source.read_text(encoding="utf-8"))
+    values = {**values, "slug": "scale", "notes": {}}
+    values["parameters"] = {**values["parameters"], "experiment": EXPERIMENT, "points": POINTS}
+    path = folder / "scale.yml"
+    with open(path, "w", encoding="utf-8") as file:
+        YAML(typ="safe", pure=True).dump(values, file)
+    return path
+
+
+def cell_seconds(notebook: dict[str, Any]) -> list[tuple[float, str]]:
+    """(seconds, id) of each cell, the slowest first."""
+    found = [(cell["metadata"].get("papermill", {}).get("duration") or 0.0, cell["id"]) for cell in notebook["cells"]]
+    return sorted(found, reverse=True)
+
+
+def spread(values: Sequence[float], digits: int = 1) -> str:
+    return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})"
+
+
+def reached(*values_and_targets: tuple[float, float]) -> str:
+    return "yes" if all(value <= target for value, target in values_and_targets) else "no"
+
+
+def report(
+    one: dict[str, list[Built]], together: list[float], scale: list[Built], size: Size, points: int = POINTS
+) -> str:
+    """The section of docs/performance.md."""
+    lines = [
+        "# What a post costs",
+        "",
+        f"Made by `python -m benchmarks.post_speed`: {ROUNDS} rounds on {psutil.cpu_count()} shared cores, "
+        "each command from its start to its end;",
+        "median (min to max). MB are 10^6 bytes; plotly.js, packed, is 1.9 MB of a page with charts.",
+        "",
+        "| post | s | target, s | page, MB | kernel, GB | builder, GB | reached |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for slug, found in [*one.items(), (f"the synthetic lake of {size.rows:,} rows of `ops`", scale)]:
+        seconds = [each.seconds for each in found]
+        target = TARGET_SCALE_S if found is scale else TARGET_ONE_S
+        size_bytes = max(each.page_bytes for each in found)
+        kernel, builder = max(each.kernel_bytes for each in found), max(each.builder_bytes for each in found)
+        yes = reached(
+            (statistics.median(seconds), target), (size_bytes, TARGET_BYTES), (kernel + builder, TARGET_MEMORY)
+        )
+        lines.append(
+            f"| {slug} | {spread(seconds)} | {target} | {size_bytes / 1e6:.1f} | {kernel / 1e9:.2f} | "
+            f"{builder / 1e9:.2f} | {yes} |"
+        )
+    lines += [
+        f"| all {len(one)} of `papermill_params/` with `ibench posts` | {spread(together)} | {TARGET_ALL_S} "
+        f"| - | - | - | {reached((statistics.median(together), TARGET_ALL_S))} |",
+        "",
+        f"Reached is also at most {TARGET_BYTES / 1e6:.0f} MB a page, and {TARGET_MEMORY / 1e9:.0f} GB of memory; "
+        f"lines of charts have up to {points:,} points.",
+        "",
+        "Where the time of the largest goes (last round):",
+        "",
+        "| cell | s |",
+        "|---|---|",
+    ]
+    last = scale[-1]
+    cells = cell_seconds(last.notebook)
+    lines += [f"| {name} | {seconds:.1f} |" for seconds, name in cells[:SLOWEST]]
+    others = sum(seconds for seconds, _ in cells[SLOWEST:])
+    rest = last.seconds - sum(seconds for seconds, _ in cells)
+    lines += [
+        f"| the other {len(cells) - SLOWEST} cells | {others:.1f} |",
+        f"| starting Python and the kernel, making the page | {rest:.1f} |",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lakes", type=Path, required=True, help="folder for the synthetic lake: 2 GB")
+    parser.add_argument("--quick", action="store_true", help="one round, a fiftieth of the lake, print only")
+    arguments = parser.parse_args()
+    rounds = 1 if arguments.quick else ROUNDS
+    size = Size(scale=0.02 if arguments.quick else 1.0)
+    large = lake_of(arguments.lakes, size)
+    posts = check_posts([workspace().root / "papermill_params"], workspace())
+    with tempfile.TemporaryDirectory() as name:
+        place = linked(workspace(), Path(name) / "own")
+        notebooks = large.root / "notebooks"
+        if not notebooks.exists():
+            notebooks.symlink_to(workspace().notebooks)
+        reader.lake(large).close()  # files are compared with their checksums once, which is no cost of a post
+        params = scale_params(Path(name))
+        one: dict[str, list[Built]] = {post.spec.slug: [] for post in posts}
+        together, scale = [], []
+        for number in range(rounds):
+            for post in posts:
+                one[post.spec.slug].append(build(post.path, post.spec.slug, place))
+                print(number, post.spec.slug, round(one[post.spec.slug][-1].seconds, 1), flush=True)
+            together.append(build_all(posts, place))
+            scale.append(build(params, "scale", large))
+            print(number, "all", round(together[-1], 1), "scale", round(scale[-1].seconds, 1), flush=True)
+    text = report(one, together, scale, size)
+    print(text)
+    if not arguments.quick:
+        write_section("post_speed", text)
+
+
+if __name__ == "__main__":
+    main()
