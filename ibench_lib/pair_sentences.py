@@ -10,7 +10,7 @@ import polars as pl
 
 from ibench_lib.compared import DIFFERENT, Compared, chance, compared, ratio_text, reservations
 from ibench_lib.grades import BETTER, WORSE
-from ibench_lib.pairs import Pair
+from ibench_lib.pairs import ONLY_A, ONLY_B, Pair
 from ibench_lib.sections import Html, sentence
 
 MOST_SAID = 15
@@ -52,7 +52,7 @@ def differences(chosen: Pair) -> Html:
 
 
 def left_out(chosen: Pair) -> Html:
-    """Which differing server variables are left out and why, and which runs have no variables (`fact_diff`)."""
+    """Which server variables only one side has, which are left out and why, which runs have none (`fact_diff`)."""
     if not chosen.base or not chosen.other:
         return Html("")
     lines = [
@@ -65,7 +65,19 @@ def left_out(chosen: Pair) -> Html:
         listed = "; ".join(f"{', '.join(rows['fact'])} ({why[0]})" for why, rows in reasons)
         lines.append(f"Left out, though they differ, because they tell nothing about how a server works: {listed}.")
     lines.append("Of a path below a run's own folders only the rest is compared.")
-    return Html("".join(map(_paragraph, lines)))
+    return Html(_of_one(chosen) + "".join(map(_paragraph, lines)))
+
+
+def _of_one(chosen: Pair) -> str:
+    """The variables that only one server has, folded: two releases differ in hundreds of them."""
+    folded = []
+    for name, only, values in ((chosen.base, ONLY_A, "base_values"), (chosen.other, ONLY_B, "dbms_values")):
+        found = chosen.variables_of_one(only).unique("fact").sort("fact").select("fact", values).rows()
+        if found:
+            known = ", ".join(f"{fact}={' | '.join(value or '' for value in of_runs)}" for fact, of_runs in found)
+            what = f"Only {name} has: {len(found)} variable{'' if len(found) == 1 else 's'}"
+            folded.append(f"<details><summary>{html.escape(what)}</summary>{_paragraph(known)}</details>")
+    return "".join(folded)
 
 
 def _paragraph(text: str) -> str:

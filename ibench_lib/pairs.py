@@ -10,6 +10,10 @@ from ibench_lib import strict_yaml
 from ibench_lib.errors import ParameterError
 from ibench_lib.selection import Selection
 
+# Of `fact_diff`: no run of the other side has it.
+ONLY_A = pl.col("dbms_values").list.drop_nulls().list.len() == 0
+ONLY_B = pl.col("base_values").list.drop_nulls().list.len() == 0
+
 
 @dataclass(frozen=True)
 class Pair(Selection):
@@ -22,8 +26,13 @@ class Pair(Selection):
     beside: tuple[str, ...] = ()
 
     def facts(self, source: str) -> pl.DataFrame:
-        """What differs of one source of `fact_diff` and may tell something."""
-        return self.ask("fact_diff").filter((pl.col("source") == source) & pl.col("noise").is_null())
+        """What differs of one source of `fact_diff` and may tell something; of variables those of both."""
+        found = self.ask("fact_diff").filter((pl.col("source") == source) & pl.col("noise").is_null())
+        return found.filter(~ONLY_A & ~ONLY_B) if source == "variable" else found
+
+    def variables_of_one(self, only: pl.Expr) -> pl.DataFrame:
+        """The variables that only one server has: `only` is ONLY_A or ONLY_B."""
+        return self.ask("fact_diff").filter((pl.col("source") == "variable") & pl.col("noise").is_null() & only)
 
     def metrics(self) -> pl.DataFrame:
         """The values of metrics of whole steps (`metric_values`); none without two dbms."""

@@ -294,16 +294,21 @@ def test_the_list_names_the_largest_first_and_what_chance_would_do(workspace: Wo
 def test_what_differs_beside_is_said_with_its_origin_and_noise_is_named(workspace: Workspace) -> None:
     base, lagging, _ = three_configurations()
     write_runs(workspace, base, lagging)
-    change_manifest(workspace, base, variables={"server_uuid": "1", "socket": "/tmp/1/s", "old_mode": ""})
-    change_manifest(workspace, lagging, variables={"server_uuid": "2", "socket": "/tmp/2/s"}, host={"cpus": 4})
+    old = {"server_uuid": "1", "socket": "/tmp/1/s", "old": "<b>", "old_mode": "", "sort": "1"}
+    change_manifest(workspace, base, variables=old)
+    new = {"server_uuid": "2", "socket": "/tmp/2/s", "sort": ""}
+    change_manifest(workspace, lagging, variables=new, host={"cpus": 4})
     pair = ib.pair(ib.choose(reader.lake(workspace), "demo"))
     sides = {"a": pair.base, "b": pair.other}
     options = Parsed(ib.options_side_by_side(pair.ask("config_diff"), **sides))
     assert options.of("innodb_purge_batch_size") == ["not set", "", "1", "p1.cnf:5"]
-    assert Parsed(ib.facts_side_by_side(pair.facts("variable"), **sides)).of("old_mode") == ["(empty)", "not there"]
+    assert pair.facts("variable")["fact"].to_list() == ["sort"], "of both"
+    assert Parsed(ib.facts_side_by_side(pair.facts("variable"), **sides)).of("sort") == ["1", "(empty)"]
     assert Parsed(ib.facts_side_by_side(pair.facts("host"), **sides)).of("cpus") == ["2", "4"]
     assert pair.facts("workload").is_empty()
-    assert said(ib.left_out(pair))[0] == (
+    only = f"<summary>Only {pair.base} has: 2 variables</summary><p>old=&lt;b&gt;, old_mode=</p>"
+    assert only in ib.left_out(pair).markup and f"Only {pair.other}" not in ib.left_out(pair).markup
+    assert said(ib.left_out(pair))[1] == (
         "Left out, though they differ, because they tell nothing about how a server works: "
         "socket (where it listens); server_uuid (who the server is)."
     )
