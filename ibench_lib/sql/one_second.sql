@@ -1,10 +1,11 @@
 -- Rates and worst responses at one-second intervals, per run, step and operation, for all clients together (client
 -- NULL) and for each client. rate: rows/s of insert and delete, queries/s of query. `t_s` counts from the step's
--- start. At most `points` a series: longer ones are put into buckets of `bucket_s` seconds, each kept as min, mean
--- and max, so that no stall disappears. The last, partial second of a step has a worst response but no rate.
+-- start. At most `points` for all clients together, and about as many for the series of the single clients, which
+-- share them: longer ones are put into buckets of `bucket_s` seconds, each kept as min, mean and max, so that no stall
+-- disappears. The last, partial second of a step has a worst response but no rate.
 --
 -- $runs: ids of the runs
--- $points: how many points a series may have at most
+-- $points: how many points the series of all clients together may have at most
 -- $steps: names of the steps to show; an empty list means all
 WITH chosen AS (
     FROM selected_steps($runs, $steps)
@@ -30,7 +31,13 @@ WITH chosen AS (
     UNION ALL
     SELECT line, panel, duration_s, operation, 0, second, sum(amount), max(max_us) FROM clients GROUP BY ALL
 ), lengths AS (
-    SELECT line, ceil((max(second) + 1) / $points)::BIGINT AS bucket_s FROM clients GROUP BY line
+    SELECT
+        line, ceil((max(second) + 1) / $points)::BIGINT AS together_s,
+        ceil((max(second) + 1) * count(DISTINCT client) / $points)::BIGINT AS single_s
+    FROM clients GROUP BY line
+), sized AS (
+    SELECT seconds.*, CASE client WHEN 0 THEN together_s ELSE single_s END AS bucket_s
+    FROM seconds JOIN lengths USING (line)
 ), bucketed AS (
     SELECT
         line, panel, operation, client, bucket_s, second // bucket_s * bucket_s AS t_s,
@@ -38,7 +45,7 @@ WITH chosen AS (
         avg(amount) FILTER (second + 1 <= duration_s) AS rate_mean,
         max(amount) FILTER (second + 1 <= duration_s) AS rate_max,
         max(max_us) / 1e6 AS max_response_s
-    FROM seconds JOIN lengths USING (line)
+    FROM sized
     GROUP BY ALL
 )
 SELECT

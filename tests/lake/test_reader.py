@@ -456,6 +456,10 @@ def test_down_sampling_keeps_every_stall(workspace: Workspace) -> None:
     stalled = series.row(6, named=True)
     assert (stalled["rate_min"], stalled["rate_mean"], stalled["rate_max"]) == (0.0, 800.0, 1000.0)
     assert stalled["max_response_s"] == 7.0
+    single = frame.filter(pl.col("step") == "l.i1", pl.col("operation") == "insert", pl.col("client").is_not_null())
+    assert single["client"].n_unique() == 2
+    assert single["bucket_s"].unique().to_list() == [10], "the clients share the points"
+    assert single["max_response_s"].max() == 7.0
     lag = answer(reader.lake(workspace), "purge_lag_series", points=10)
     assert lag.group_by("step").len()["len"].max() == 10
 
