@@ -38,6 +38,25 @@ def value_text(rows: list[dict[str, Any]], column: str, spec: str) -> str:
     return text
 
 
+def spread_text(rows: list[dict[str, Any]], column: str, spec: str) -> str:
+    """The median of all repeats that have a value, and the range of several; marked where a run did not complete."""
+    known = [row for row in rows if row[column] is not None]
+    values = [row[column] for row in known]
+    text = format(median(values), spec)
+    if len(values) > 1:
+        text += f" [{format(min(values), spec)}, {format(max(values), spec)}]"
+    return f"{text} {RUN_FAILED}" if any(row["run_status"] != "complete" for row in known) else text
+
+
+def spread_notes(frame: pl.DataFrame, column: str) -> list[str]:
+    """What the values of `spread_text` are of."""
+    known = frame.filter(pl.col(column).is_not_null())
+    most = repeats(known) if len(known) else 0
+    notes = [f"Median of up to {most} runs, [lowest, highest]."] if most > 1 else ["One run, noise unknown."]
+    broken = known.filter(pl.col("run_status") != "complete")
+    return [*notes, f"{RUN_FAILED} of a run that did not complete."] if len(broken) else notes
+
+
 def status_cell(rows: list[dict[str, Any]]) -> Cell | None:
     """A cell with the step's status when no repeat completed it; None when there is a number to show."""
     if any(row["step_status"] == "complete" for row in rows):
@@ -74,8 +93,19 @@ def repeat_notes(frame: pl.DataFrame) -> list[str]:
     """How many runs stand behind a number, in words."""
     most = repeats(frame)
     if most <= 1:
-        return ["One run per cell: the noise is unknown."]
-    return [f"Median of up to {most} runs per cell; [low, high] is the 95 % bootstrap interval of a ratio of medians."]
+        return ["One run, noise unknown."]
+    return [f"Median of up to {most} runs per cell."]
+
+
+def interval_notes(frame: pl.DataFrame) -> list[str]:
+    """What stands beside a ratio."""
+    if repeats(frame) <= 1:
+        return repeat_notes(frame)
+    return [
+        *repeat_notes(frame),
+        "[low, high]: 95 % bootstrap interval of the ratio of medians; a ratio is marked only where all of it clears "
+        "the threshold. Without an interval: one run, noise unknown.",
+    ]
 
 
 def mark_notes(frame: pl.DataFrame) -> list[str]:

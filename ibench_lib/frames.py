@@ -13,8 +13,8 @@ def by_position(frame: pl.DataFrame) -> list[str]:
 
 
 def steps_of(frame: pl.DataFrame) -> list[str]:
-    """The frame's steps in the order in which runs take them."""
-    return frame.group_by("step").agg(pl.col("step_id").min()).sort("step_id")["step"].to_list()
+    """The frame's steps in the order in which runs take them; the run that has most of them decides."""
+    return frame.group_by("step").agg(pl.col("step_id").max()).sort("step_id", "step")["step"].to_list()
 
 
 def rows_of(frame: pl.DataFrame, dbms: str, step: str) -> list[dict[str, Any]]:

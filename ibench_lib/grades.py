@@ -13,6 +13,9 @@ Grade = Literal["top", "middle", "bottom", "sla_failed"]
 WORSE, BETTER = 0.95, 1.05
 """Thresholds of a value relative to the base's."""
 
+FAR = 10.0
+"""A figure of which less is better is far off above this many times the best of its column."""
+
 _RESAMPLES = 2000
 
 
@@ -69,10 +72,10 @@ def ratio(values: Sequence[float], base: Sequence[float]) -> Ratio | None:
     point = float(np.median(values) / np.median(base))
     if len(values) < 2 or len(base) < 2:
         return Ratio(point)
-    # A fixed seed: the same lake gives the same post.
+    # A fixed seed, and an order of the values that is not that of the runs: the same lake gives the same post.
     random = np.random.default_rng(1)
-    above = np.median(random.choice(np.asarray(values), (_RESAMPLES, len(values))), axis=1)
-    below = np.median(random.choice(np.asarray(base), (_RESAMPLES, len(base))), axis=1)
+    above = np.median(random.choice(np.sort(values), (_RESAMPLES, len(values))), axis=1)
+    below = np.median(random.choice(np.sort(base), (_RESAMPLES, len(base))), axis=1)
     # A base of zero is an endless ratio, not one to leave out: the interval would look narrower than it is.
     sample = np.where(above == below, 1.0, np.inf)
     np.divide(above, below, out=sample, where=below > 0)

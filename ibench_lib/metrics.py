@@ -30,9 +30,12 @@ class Metric:
 
 
 _ALL = (
+    Metric("duration_s", "T", "s", "neither", ",.1f", "wall time of the step"),
     Metric("ips", "inserts/s", "rows/s", "higher", ",.0f", "rows inserted / T; in l.x rows indexed / T"),
     Metric("dps", "deletes/s", "rows/s", "higher", ",.0f", "rows deleted / T"),
     Metric("qps", "queries/s", "queries/s", "higher", ",.0f", "queries / T"),
+    Metric("rate_p50", "rate p50", "/s", "higher", ",.0f", "rate met or beaten in 50 % of the step's full seconds"),
+    Metric("rate_p99", "rate p99", "/s", "higher", ",.0f", "rate met or beaten in 99 % of the step's full seconds"),
     Metric("maxop", "max response", "s", "lower", ".3f", "worst response: insert in write steps, query in query steps"),
     Metric(
         "hll",
@@ -74,6 +77,21 @@ _ALL = (
     Metric("response_p99_ms", "p99", "ms", "lower", ",.3f", "99 % of an operation's responses took no longer"),
     Metric("response_p999_ms", "p99.9", "ms", "lower", ",.3f", "99.9 % of an operation's responses took no longer"),
     Metric("response_max_ms", "max", "ms", "lower", ",.3f", "an operation's worst response"),
+    Metric("table_data", "rows", "GiB", "lower", ".3f", "primary keys of the tables, by the server's statistics"),
+    Metric("table_index", "indexes", "GiB", "lower", ".3f", "secondary indexes, by the server's statistics"),
+    Metric("system", "system tablespace", "GiB", "lower", ".3f", "the system tablespace on disk"),
+    Metric("undo", "undo", "GiB", "lower", ".3f", "undo tablespaces on disk"),
+    Metric("redo", "redo", "GiB", "neither", ".3f", "redo log files on disk"),
+    Metric("temporary", "temporary", "GiB", "lower", ".3f", "temporary tablespaces and files on disk"),
+    Metric("binary_log", "binary log", "GiB", "lower", ".3f", "binary logs on disk"),
+    Metric("read_wait_ms", "read wait", "ms", "lower", ".3f", "mean time of a read, in the queue and at the device"),
+    Metric("read_kb", "read size", "KB", "neither", ".1f", "mean size of a read"),
+    Metric("write_wait_ms", "write wait", "ms", "lower", ".3f", "mean time of a write, in the queue and at the device"),
+    Metric("write_kb", "write size", "KB", "neither", ".1f", "mean size of a write"),
+    Metric("flushes_per_s", "flushes/s", "/s", "neither", ",.1f", "flush requests of the device a second"),
+    Metric("flush_wait_ms", "flush wait", "ms", "lower", ".3f", "mean time of a flush request"),
+    Metric("queue", "queue", "", "neither", ".2f", "mean number of requests in flight"),
+    Metric("busy_pct", "busy", "%", "neither", ".1f", "share of the time with a request in flight"),
 )
 
 METRICS: dict[str, Metric] = {m.name: m for m in _ALL}

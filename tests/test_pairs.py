@@ -275,10 +275,11 @@ def test_the_list_names_the_largest_first_and_what_chance_would_do(workspace: Wo
     judged = [one for step in ("l.i0", "l.x", "l.i1", "qr100") for one in of_step(pair, step).values() if one.verdict]
     beyond = [one for one in judged if one.verdict in ("better", "worse", "more", "less")]
     assert [(one.label, one.verdict) for one in beyond] == [
-        ("inserts/s", "worse"), ("deletes/s", "worse"), ("history list length", "better"),
-        ("queries/s", "worse"), ("client CPU/op", "worse"),
+        ("inserts/s", "worse"), ("deletes/s", "worse"), ("rate p50", "worse"), ("rate p99", "worse"),
+        ("history list length", "better"),
+        ("queries/s", "worse"), ("rate p50", "worse"), ("rate p99", "worse"), ("client CPU/op", "worse"),
     ]  # fmt: skip
-    assert lines[1].startswith(f"5 of {len(judged)} comparisons differ beyond noise: ")
+    assert lines[1].startswith(f"9 of {len(judged)} comparisons differ beyond noise: ")
     assert lines[1].endswith(
         f"in up to one of 10 comparisons: expect up to {math.ceil(len(judged) / 10)} of the {len(judged)} to be chance."
     )
@@ -286,8 +287,12 @@ def test_the_list_names_the_largest_first_and_what_chance_would_do(workspace: Wo
         "cached, l.i1: history list length: A 30,000, B 300; B / A 0.010 [0.010, 0.010], better.",
         "cached, l.i1: inserts/s: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
         "cached, l.i1: deletes/s: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
+        "cached, l.i1: rate p50: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
+        "cached, l.i1: rate p99: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
         "cached, qr100: client CPU/op (us): A 600.0, B 750.0; B / A 1.25 [1.25, 1.25], worse.",
         "cached, qr100: queries/s: A 1,000, B 800; B / A 0.80 [0.80, 0.80], worse.",
+        "cached, qr100: rate p50: A 1,000, B 800; B / A 0.80 [0.80, 0.80], worse.",
+        "cached, qr100: rate p99: A 1,000, B 800; B / A 0.80 [0.80, 0.80], worse.",
     ]
 
 

@@ -17,10 +17,10 @@ from ibench_lib.errors import ParameterError
 from ibench_lib.grades import grade_column, ratio
 from ibench_lib.grid import Cell, Grid
 from ibench_lib.lake import reader
+from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
-from ibench_lib.sections import provenance
 from ibench_lib.tables.responses import share
-from tests.synthetic import Run, answer, three_configurations, write_runs
+from tests.synthetic import Run, answer, manifest_of, three_configurations, write_runs
 
 GOLDEN = Path(__file__).with_name("golden")
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>{{ 1 }}'
@@ -85,6 +85,32 @@ def test_the_rule_gives_all_published_classes() -> None:
     assert got == [row["cell"] for row in published]
 
 
+def test_the_published_table_is_drawn_with_the_published_classes() -> None:
+    """18 configurations in nine steps."""
+    failed = {(row["dbms"], row["step"]) for row in golden("published_20m_inserts.csv") if row["failed"] == "yes"}
+    published = golden("published_20m_absolute.csv")
+    names, steps = (list(dict.fromkeys(row[key] for row in published)) for key in ("dbms", "step"))
+    frame = pl.DataFrame(
+        [
+            {
+                "setup": "20m", "dbms": row["dbms"], "dbms_position": names.index(row["dbms"]), "repeat": 1,
+                "run_status": "complete", "step_id": steps.index(row["step"]), "step": row["step"],
+                "step_status": "complete", "main_metric": "qps" if row["step"].startswith("q") else "ips",
+                "throughput": float(row["value"]), "sla_failed": (row["dbms"], row["step"]) in failed,
+            }
+            for row in published
+        ]
+    )  # fmt: skip
+    table = Parsed(ib.absolute_throughput(frame))
+    glyphs = {"top": " ▲", "bottom": " ▼", "middle": ""}  # the published failures are at the bottom, too
+    drawn = {(name, step): cell for name in names for step, cell in zip(steps, table.of(name), strict=True)}
+    assert len(drawn) == 162
+    for row in published:
+        expected = format(int(row["value"]), ",") + glyphs[row["cell"]]
+        assert drawn[row["dbms"], row["step"]] == expected, row
+    assert {row["cell"] for row in published} == set(glyphs)
+
+
 def test_an_sla_failure_is_neither_top_nor_the_column_s_maximum() -> None:
     assert grade_column({"a": 100, "b": 90, "c": 10, "fast": 500}, {"fast"}) == {
         "a": "top",
@@ -105,7 +131,7 @@ def test_absolute_throughput_has_exact_numbers_marks_and_scopes(workspace: Works
     assert table.of("system.cy10ap1") == ["2,000 ▲", "10,000 ▲", "5,000 ▲", "500 ▼"]
     assert table.of("system.cy10ap1lag") == ["2,000 ▲", "10,000 ▲", "2,500 ▼", "1,000 ▲"]
     assert set(table.scopes) == {"col", "colgroup", "row"}
-    assert any("One run per cell" in row[0] for row in table.rows)
+    assert any("One run, noise unknown" in row[0] for row in table.rows)
 
 
 def test_the_palette_decides_the_colours(workspace: Workspace) -> None:
@@ -147,7 +173,7 @@ def test_a_failed_step_is_a_word_and_its_run_is_marked(workspace: Workspace) -> 
         assert cells[2:] == ["failed", "not run"]
     cells = Parsed(ib.absolute_throughput(frame)).of("system.x")
     assert cells[:2] == ["2,000 † ▲", "10,000 † ▲"]
-    metrics = frame.filter(pl.col("step") == "l.i1")
+    metrics = answer(reader.lake(workspace), "step_metrics").filter(pl.col("step") == "l.i1")
     assert set(Parsed(ib.step_metrics_table(metrics)).of("system.x")) == {"failed"}
     # A failed base leaves nothing to compare with.
     relative = Parsed(ib.relative_throughput(frame, "system.x"))
@@ -182,25 +208,32 @@ def test_sla_table_has_a_target_row_and_marks_what_missed_it(workspace: Workspac
     assert table.of("system.slow") == ["180 ✕", "180 ✕"]
 
 
-def test_fairness_prints_as_published() -> None:
+def test_fairness_prints_as_published(workspace: Workspace) -> None:
+    """From the durations of clients on, of which the report gives the difference and its share."""
     published = golden("published_fairness.csv")
     assert len(published) == 30
+    for number, row in enumerate(published):
+        diff, pct = float(row["diff_s"]), float(row["pct"])
+        fastest = 100 * diff / pct
+        run = Run(str(number), setup=row["setup"], dbms=row["dbms"])
+        writer = RunWriter(workspace.run_dir(run.run_id))
+        key = {"step_id": 2, "step": "l.i1"}
+        for client, seconds in ((1, fastest + diff), (2, fastest), (3, fastest + diff / 3)):
+            # A client ends with its last worker.
+            for worker, part in ((2 * client, 0.98), (2 * client + 1, 1.0)):
+                writer.append(
+                    "workers", **key, client=client, worker=worker, role="inserter", status="complete", start_s=10.0,
+                    end_s=10 + part * seconds, ops=1, rows=1, errors=0, retries=0, unknown=0,
+                )  # fmt: skip
+        writer.append(
+            "steps", **key, kind="write", status="complete", clients=3, insert_rows_per_commit=50, existing_rows=0,
+            start_s=10.0, end_s=10 + fastest + diff, duration_s=fastest + diff,
+        )  # fmt: skip
+        writer.seal(manifest_of(run))
+    frame = answer(reader.lake(workspace), "fairness").filter(pl.col("step") == "l.i1")
     for setup in ("cached", "io_bound"):
-        of_setup = [row for row in published if row["setup"] == setup]
-        records = []
-        for position, row in enumerate(of_setup):
-            diff, pct = float(row["diff_s"]), float(row["pct"])
-            shortest = 100 * diff / pct
-            records.append(
-                {
-                    "setup": setup, "dbms": row["dbms"], "dbms_position": position, "repeat": 1, "run_id": row["dbms"],
-                    "run_status": "complete", "step_id": 2, "step": "l.i1", "step_status": "complete", "clients": 8,
-                    "clients_seen": 8, "min_duration_s": shortest, "max_duration_s": shortest + diff, "diff_s": diff,
-                    "pct": pct,
-                }
-            )  # fmt: skip
-        table = Parsed(ib.fairness_table(pl.DataFrame(records)))
-        for row in of_setup:
+        table = Parsed(ib.fairness_table(frame.filter(pl.col("setup") == setup)))
+        for row in (row for row in published if row["setup"] == setup):
             assert table.of(row["dbms"])[2:] == [row["diff_s"], row["pct"]]
 
 
@@ -218,7 +251,7 @@ def test_get_min_prints_as_published_and_marks_over_ten_times_the_best() -> None
             {
                 "setup": "cached", "dbms": row["dbms"], "dbms_position": names.index(row["dbms"]), "repeat": 1,
                 "run_status": "complete", "step_id": steps.index(row["step"]), "step": row["step"],
-                "step_status": "complete", "get_min_s": float(row["seconds"]),
+                "step_status": "complete", "get_min_s": float(row["get_min_s"]),
             }
             for row in published
         ]
@@ -230,10 +263,38 @@ def test_get_min_prints_as_published_and_marks_over_ten_times_the_best() -> None
     assert table.of("my5651_rel.cy10a_gcp_c2s30") == ["0.000", "450.500 ▼", "368.100 ▼", "126.500 ▼"]
 
 
+def test_repeats_of_a_figure_that_scatters_show_their_range(workspace: Workspace) -> None:
+    runs = [
+        Run(repeat=n, minute=n, get_min_s=(0, 0, 0, s), history_list=(1, 1, h, 1))
+        for n, s, h in ((1, 0.5, 9), (2, 4, 99))
+    ]
+    write_runs(workspace, *runs, Run("quick", minute=5, get_min_s=(0, 0, 0, 0.001), history_list=(1, 1, 50_000, 1)))
+    lake = reader.lake(workspace)
+    seconds = Parsed(ib.get_min_table(answer(lake, "get_min")))
+    assert seconds.of("system.cy10a")[3] == "2.250 [0.500, 4.000] ▼"
+    assert seconds.of("system.quick")[3] == "0.001"
+    lag = Parsed(ib.purge_lag_table(answer(lake, "purge_lag_at_step_end")))
+    assert lag.of("system.cy10a") == ["1 [1, 1]", "1 [1, 1]", "54 [9, 99]", "1 [1, 1]"]
+    assert lag.of("system.quick") == ["1", "1", "50,000 ▼", "1"]
+
+
+def test_a_history_list_of_a_step_that_did_not_complete_is_a_word(workspace: Workspace) -> None:
+    failed = Run(status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1"))
+    frame = ask(workspace, "purge_lag_at_step_end", failed)
+    assert Parsed(ib.purge_lag_table(frame)).of("system.cy10a") == ["10 †", "20 †", "failed", "not run"]
+
+
+def test_the_legend_has_every_metric_of_the_tables(workspace: Workspace) -> None:
+    frame = ask(workspace, "step_metrics", Run()).filter(pl.col("step") == "qr100")
+    legend = {row[0] for row in Parsed(ib.metrics_legend()).rows if row}
+    for table in (ib.step_metrics_table, ib.step_storage_table, ib.step_cpu_table):
+        assert {*Parsed(table(frame)).of("dbms")} <= legend
+
+
 def test_get_min_of_a_step_that_failed_later_is_still_shown(workspace: Workspace) -> None:
     failed = Run(status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1"), get_min_s=(0.001, 0.001, 0.25, 0))
     frame = ask(workspace, "get_min", failed)
-    assert Parsed(ib.get_min_table(frame)).of("system.cy10a")[2:] == ["0.250", "not run"]
+    assert Parsed(ib.get_min_table(frame)).of("system.cy10a")[2:] == ["0.250 †", "not run"]
 
 
 @pytest.mark.parametrize(
@@ -251,12 +312,17 @@ def test_response_time_table(workspace: Workspace) -> None:
 
 
 def test_step_metrics_show_what_the_step_has(workspace: Workspace) -> None:
-    frame = ask(workspace, "step_throughput", Run()).filter(pl.col("step") == "qr100")
+    frame = ask(workspace, "step_metrics", Run()).filter(pl.col("step") == "qr100")
     table = Parsed(ib.step_metrics_table(frame))
-    assert table.of("dbms")[:5] == ["T (s)", "inserts/s", "deletes/s", "queries/s", "max response (s)"]
-    assert table.of("system.cy10a") == ["5.0", "200", "200", "1,000", "0.002", "5", "600.0"]
-    loading = ask(workspace, "step_throughput", Run("b", minute=1)).filter(pl.col("step") == "l.i0")
-    assert "deletes/s" not in Parsed(ib.step_metrics_table(loading)).of("dbms")
+    assert table.of("dbms") == ["T (s)", "ips", "dps", "qps", "rate p50", "rate p99", "maxop", "hll"]
+    assert table.of("system.cy10a") == ["5.0", "200", "200", "1,000", "1,000", "1,000", "0.002", "5"]
+    cpu = Parsed(ib.step_cpu_table(frame))
+    assert dict(zip(cpu.of("dbms"), cpu.of("system.cy10a"), strict=True)) == {
+        "csps": "-", "cpups": "-", "cspq": "-", "cpupq": "-", "ccpupq": "600.0", "scpupq": "-", "rss": "-",
+        "dbgb1": "-", "dbgb2": "-",
+    }  # fmt: skip
+    loading = ask(workspace, "step_metrics", Run("b", minute=1)).filter(pl.col("step") == "l.i0")
+    assert not {"dps", "qps"} & {*Parsed(ib.step_metrics_table(loading)).of("dbms")}
 
 
 def test_config_table_shows_the_base_beside_the_others(workspace: Workspace) -> None:
@@ -288,9 +354,25 @@ def test_a_step_loaded_from_a_snapshot_says_so_in_the_place_of_a_number(workspac
     assert table.of("system.other")[:2] == ["loaded from a snapshot"] * 2
     assert "not complete" not in str(table.rows)
     assert Parsed(ib.relative_throughput(frame, "system.cy10a")).of("system.other")[0] == "loaded from a snapshot"
-    said = str(provenance(answer(lake, "selected_runs")))
-    assert "After step l.x every run went on with a copy of a data directory, with empty caches" in said
-    assert "2 of 3 runs began there" in said
+    said = ib.run_statements(answer(lake, "selected_runs"))
+    assert (
+        "After step l.x 2 of 3 runs went on with a copy of a data directory, with empty caches; 2 of 2 runs began "
+        "there, with the rows of another run."
+    ) in said
+    relative = ib.throughput_statements(frame, "system.cy10a")
+    assert not any("loaded" in sentence or "Not compared" in sentence for sentence in relative), relative
+
+
+def test_repeats_that_are_alike_share_a_row_and_others_do_not(workspace: Workspace) -> None:
+    failed = Run(repeat=4, minute=9, status="failed", failed_step="l.x", error="lost", steps=("l.i0", "l.x"))
+    write_runs(workspace, *(Run(repeat=n, minute=n) for n in (1, 2, 3)), failed, Run("b", minute=5))
+    table = Parsed(ib.runs_table(answer(reader.lake(workspace), "selected_runs")))
+    rows = [row for row in table.rows if row and row[0].startswith("system")]
+    assert [(row[0], row[2], row[4], row[5]) for row in rows] == [
+        ("system.cy10a", "1, 2, 3", "complete", "2026-11-21 10:01 to 10:03"),
+        ("system.cy10a", "4", "failed in l.x: lost ▼", "2026-11-21 10:09"),
+        ("system.b", "1", "complete", "2026-11-21 10:05"),
+    ]
 
 
 def test_text_in_a_table_is_only_text(workspace: Workspace) -> None:

@@ -7,18 +7,33 @@
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
-WITH wide AS (
+WITH sized AS (
+    SELECT run_id, step_id, table_data, table_index, system, undo, redo, temporary, binary_log
+    FROM questions.sizes_at_step_end($runs, $steps)
+), device AS (
+    -- Of several that hold the data, the one that rps and wps are of.
+    SELECT
+        run_id, step_id, read_wait_ms, read_kb, write_wait_ms, write_kb, flushes_per_s, flush_wait_ms, queue, busy_pct
+    FROM questions.device_averages($runs, $steps)
+    QUALIFY row_number() OVER (PARTITION BY run_id, step_id ORDER BY length(device) DESC, device) = 1
+), wide AS (
     SELECT t.*, r.* EXCLUDE (setup, dbms, dbms_position, repeat, run_status, step, kind, step_status),
-           f.diff_s, f.pct, g.get_min_s
+           f.diff_s, f.pct, g.get_min_s, q.rate_p50, q.rate_p99, z.* EXCLUDE (run_id, step_id),
+           d.* EXCLUDE (run_id, step_id)
     FROM questions.step_throughput($runs, $steps) t
     LEFT JOIN questions.step_resources($runs, $steps) r USING (run_id, step_id)
     LEFT JOIN questions.fairness($runs, $steps) f USING (run_id, step_id)
     LEFT JOIN questions.get_min($runs, $steps) g USING (run_id, step_id)
+    LEFT JOIN questions.rate_stability($runs, $steps) q USING (run_id, step_id)
+    LEFT JOIN sized z USING (run_id, step_id)
+    LEFT JOIN device d USING (run_id, step_id)
 ), of_steps AS (
     SELECT run_id, step_id, NULL AS operation, NULL AS timing, unnest([
         {name: 'ips', value: ips, applies: kind IS DISTINCT FROM 'query' OR ips IS NOT NULL},
         {name: 'dps', value: dps, applies: dps IS NOT NULL},
         {name: 'qps', value: qps, applies: kind = 'query'},
+        {name: 'rate_p50', value: rate_p50, applies: kind IS DISTINCT FROM 'index'},
+        {name: 'rate_p99', value: rate_p99, applies: kind IS DISTINCT FROM 'index'},
         {name: 'maxop', value: maxop_s, applies: true},
         {name: 'hll', value: history_list_length, applies: true},
         {name: 'get_min_s', value: get_min_s, applies: true},
@@ -40,7 +55,22 @@ WITH wide AS (
         {name: 'cspq', value: cspq, applies: true},
         {name: 'rss', value: rss, applies: true},
         {name: 'dbgb1', value: dbgb1, applies: true},
-        {name: 'dbgb2', value: dbgb2, applies: true}
+        {name: 'dbgb2', value: dbgb2, applies: true},
+        {name: 'read_wait_ms', value: read_wait_ms, applies: true},
+        {name: 'read_kb', value: read_kb, applies: true},
+        {name: 'write_wait_ms', value: write_wait_ms, applies: true},
+        {name: 'write_kb', value: write_kb, applies: true},
+        {name: 'flushes_per_s', value: flushes_per_s, applies: true},
+        {name: 'flush_wait_ms', value: flush_wait_ms, applies: true},
+        {name: 'queue', value: queue, applies: true},
+        {name: 'busy_pct', value: busy_pct, applies: true},
+        {name: 'table_data', value: table_data, applies: true},
+        {name: 'table_index', value: table_index, applies: true},
+        {name: 'system', value: system, applies: true},
+        {name: 'undo', value: undo, applies: true},
+        {name: 'redo', value: redo, applies: true},
+        {name: 'temporary', value: temporary, applies: true},
+        {name: 'binary_log', value: binary_log, applies: true}
     ]) AS metric
     FROM wide
 ), of_responses AS (

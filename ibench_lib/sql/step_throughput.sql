@@ -7,22 +7,11 @@
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
-WITH chosen AS (
-    FROM selected_steps($runs, $steps)
-), worst AS (
-    SELECT
-        run_id, step_id,
-        max(max_us) FILTER (operation IN ('range_query', 'point_query')) / 1e6 AS query_s,
-        max(max_us) FILTER (operation = 'insert') / 1e6 AS insert_s,
-        max(max_us) FILTER (operation = 'create_index') / 1e6 AS index_s
-    FROM response_histograms SEMI JOIN chosen USING (run_id, step_id)
-    WHERE timing = 'service' GROUP BY run_id, step_id
-), rates AS (
-    SELECT
-        s.*, r.* EXCLUDE (run_id, step_id),
-        CASE s.kind WHEN 'index' THEN w.index_s WHEN 'query' THEN w.query_s ELSE w.insert_s END AS maxop_s,
-        s.clients * s.target_rows_per_s AS target_per_s
-    FROM chosen s LEFT JOIN step_rates r USING (run_id, step_id) LEFT JOIN worst w USING (run_id, step_id)
+WITH rates AS (
+    SELECT s.*, r.* EXCLUDE (run_id, step_id), w.maxop_s, s.clients * s.target_rows_per_s AS target_per_s
+    FROM selected_steps($runs, $steps) s
+    LEFT JOIN step_rates r USING (run_id, step_id)
+    LEFT JOIN worst_response($runs, $steps) w USING (run_id, step_id)
 )
 SELECT
     setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, kind, step_status, clients,

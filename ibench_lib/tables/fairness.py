@@ -7,6 +7,7 @@ from great_tables import GT
 
 from ibench_lib.cells import (
     mark_notes,
+    repeat_notes,
     status_cell,
     value_text,
 )
@@ -26,6 +27,8 @@ def fairness_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     shortest = frame["min_duration_s"].min()
     # As published where steps take hours: whole seconds. Short steps would lose their difference that way.
     style = ",.0f" if isinstance(shortest, float) and shortest >= 1000 else "," + METRICS["fairness_diff_s"].format
+    if shortest is None and frame["diff_s"].is_not_null().any():
+        style = ",g"  # nothing but what others have published: their digits
     for name in by_position(frame):
         rows = rows_of(frame, name, step)
         status = status_cell(rows)
@@ -35,6 +38,7 @@ def fairness_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     grid.notes = [
         "Seconds from the common start to the end of the fastest and of the slowest client; diff is their difference, "
         "pct is diff as a share of the fastest.",
+        *repeat_notes(frame),
         *mark_notes(frame),
     ]
     return grid.draw(palette)

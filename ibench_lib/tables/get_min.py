@@ -7,11 +7,9 @@ from statistics import median
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.cells import (
-    mark_notes,
-    status_cell,
-)
+from ibench_lib.cells import spread_notes, spread_text, status_cell
 from ibench_lib.frames import by_position, measured, rows_of, steps_of
+from ibench_lib.grades import FAR
 from ibench_lib.grid import Cell, Grid
 from ibench_lib.tables.naming import grid_name, grid_title
 
@@ -30,10 +28,14 @@ def get_min_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         for step in steps:
             found = measured(frame, name, step, "get_min_s", any_status=True)
             if found:
-                slow = step in best and median(found) > 10 * best[step]
-                cells.append(Cell(format(median(found), ",.3f"), "bad" if slow else None))
+                slow = step in best and median(found) > FAR * best[step]
+                text = spread_text(rows_of(frame, name, step), "get_min_s", ",.3f")
+                cells.append(Cell(text, "bad" if slow else None))
             else:
                 cells.append(status_cell(rows_of(frame, name, step)) or Cell("not measured", "status"))
         grid.rows.append((name, cells))
-    grid.notes = ["▼ over 10 times the best of its column. The slowest client counts.", *mark_notes(frame)]
+    grid.notes = [
+        f"▼ over {FAR:.0f} times the best of its column. The slowest client counts.",
+        *spread_notes(frame, "get_min_s"),
+    ]
     return grid.draw(palette)

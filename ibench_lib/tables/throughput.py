@@ -9,6 +9,7 @@ from great_tables import GT
 
 from ibench_lib.cells import (
     LOADED,
+    interval_notes,
     mark_notes,
     ratio_cell,
     repeat_notes,
@@ -63,5 +64,5 @@ def relative_throughput(frame: pl.DataFrame, base: str, palette: str = "default"
             found = ratio(measured(frame, name, step), measured(frame, base, step))
             cells.append(status_cell(rows) or ratio_cell(found, is_base=name == base))
         grid.rows.append((f"{name} (base)" if name == base else name, cells))
-    grid.notes = [*repeat_notes(frame), "▲ above 1.05, ▼ below 0.95 of the base.", *mark_notes(frame)]
+    grid.notes = [*interval_notes(frame), "▲ above 1.05, ▼ below 0.95 of the base.", *mark_notes(frame)]
     return grid.draw(palette)

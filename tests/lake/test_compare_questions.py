@@ -14,7 +14,7 @@ from ibench_lib.paths import Workspace
 from tests.lake.test_resources import GIB, lake_with, samples, step
 from tests.synthetic import Run, answer, begin_run, end_run, three_configurations, write_runs
 
-NO_VALUE_OF_A_STEP: dict[str, str] = {}
+NO_VALUE_OF_A_STEP = {"duration_s": "a step of given rows takes T as its rate says, one of given seconds always that"}
 """Declared metrics that `metric_values` leaves out, each with the reason."""
 
 
@@ -51,21 +51,30 @@ def test_every_value_is_worked_out_by_hand(workspace: Workspace) -> None:
     frame = values(workspace, Run())
     not_captured = dict.fromkeys(
         ["rps", "wps", "rmbps", "wmbps", "rpq", "rkbpq", "wpi", "wkbpi", "csps", "cpups", "cspq", "cpupq", "scpupq",
-         "rss", "dbgb1", "dbgb2"]
+         "rss", "dbgb1", "dbgb2", "table_data", "table_index", "system", "undo", "redo", "temporary", "binary_log",
+         "read_wait_ms", "read_kb", "write_wait_ms", "write_kb", "flushes_per_s", "flush_wait_ms", "queue", "busy_pct"]
     )  # fmt: skip
     # 50,000 rows in 10 s. Four processes with half a CPU second each.
     assert of_step(frame, "l.i1") == pytest.approx(
-        {"ips": 5000, "dps": 5000, "maxop": 0.002, "hll": 30000, "get_min_s": 0.001, "fairness_diff_s": 0,
+        {"rate_p50": 5000, "rate_p99": 5000, "ips": 5000, "dps": 5000, "maxop": 0.002, "hll": 30000, "get_min_s": 0.001,
+         "fairness_diff_s": 0,
          "fairness_pct": 0, "ccpupq": 2e6 / 50_000, **not_captured}
     )  # fmt: skip
     # Client 2 was done after 8 of the 10 seconds.
     assert of_step(frame, "l.i0") == pytest.approx(
-        {"ips": 2000, "maxop": 0.002, "hll": 10, "get_min_s": 0.001, "fairness_diff_s": 2, "fairness_pct": 25,
+        {"rate_p50": 2250, "rate_p99": 1000, "ips": 2000, "maxop": 0.002, "hll": 10, "get_min_s": 0.001,
+         "fairness_diff_s": 2, "fairness_pct": 25,
          "ccpupq": 1e6 / 20_000, **not_captured}
     )  # fmt: skip
-    assert of_step(frame, "l.x").keys() == of_step(frame, "l.i0").keys() - {"fairness_diff_s", "fairness_pct"}
+    assert of_step(frame, "l.x").keys() == of_step(frame, "l.i0").keys() - {
+        "fairness_diff_s",
+        "fairness_pct",
+        "rate_p50",
+        "rate_p99",
+    }
     assert of_step(frame, "qr100") == pytest.approx(
-        {"ips": 200, "dps": 200, "qps": 1000, "maxop": 0.002, "hll": 5, "get_min_s": 0.5, "ccpupq": 3e6 / 5000,
+        {"rate_p50": 1000, "rate_p99": 1000, "ips": 200, "dps": 200, "qps": 1000, "maxop": 0.002, "hll": 5,
+         "get_min_s": 0.5, "ccpupq": 3e6 / 5000,
          **not_captured}
     )  # fmt: skip
     # All responses are in one bin, of which 502 us is the middle.
