@@ -1,5 +1,6 @@
 """Charts: what is drawn is what was asked, nothing is hidden by drawing less, text stays text."""
 
+from dataclasses import replace
 from typing import Any
 
 import plotly.graph_objects as go
@@ -120,6 +121,70 @@ def test_a_failed_step_says_so_at_its_name(workspace: Workspace) -> None:
     frame = ask(workspace, "one_second", Run(), failed, points=2000)
     figure = ib.rate_chart(one(frame, step="l.i1", operation="insert"))
     assert [note.text for note in figure.layout.annotations] == ["system.cy10a", "system.x (l.i1: failed)"]
+
+
+def repeated() -> list[Run]:
+    """Three repeats of one configuration, the last of them failed in qr100, and one run of another."""
+    steps = ("l.i0", "l.x", "l.i1", "qr100")
+    runs = [
+        Run(repeat=n, minute=n, get_min_s=(0.001, 0.001, 0.001, s), history_list=(10, 20, h, 5))
+        for n, s, h in ((1, 0.5, 300), (2, 0.75, 100), (3, 4.0, 900))
+    ]
+    runs[2] = replace(runs[2], status="failed", failed_step="qr100", steps=steps)
+    return [*runs, Run("other", minute=5, history_list=(1, 2, 3, 4))]
+
+
+def test_repeats_are_one_line_through_their_medians_and_a_dot_each(workspace: Workspace) -> None:
+    figure = ib.get_min_chart(ask(workspace, "get_min", *repeated()))
+    name = "system.cy10a (1 of 3 runs not complete)"
+    (line,), (dots,) = traces(figure, name), traces(figure, f"{name}, each run")
+    assert (list(line.x), list(line.y)) == (["l.i0", "l.x", "l.i1", "qr100"], [0.001, 0.001, 0.001, 0.75])
+    assert sorted(dots.y)[-3:] == [0.5, 0.75, 4.0]
+    assert len(traces(figure, "system.other")) == 1
+
+
+def test_bars_of_repeats_are_medians_with_their_range_and_without_what_failed(workspace: Workspace) -> None:
+    figure = ib.purge_lag_end_chart(ask(workspace, "purge_lag_at_step_end", *repeated()))
+    (bars,) = traces(figure, "system.cy10a (1 of 3 runs not complete)")
+    assert (list(bars.x), list(bars.y)) == (["l.i0", "l.x", "l.i1", "qr100"], [10, 20, 300, 5])
+    assert bars.error_y.visible
+    assert (list(bars.error_y.array), list(bars.error_y.arrayminus)) == ([0, 0, 600, 0], [0, 0, 200, 0])
+
+
+def test_a_legend_has_complete_repeats_once_and_others_by_themselves(workspace: Workspace) -> None:
+    lag = ask(workspace, "purge_lag_series", *repeated(), points=2000)
+    for step, listed in (
+        ("l.i1", ["system.cy10a", "system.other"]),
+        ("qr100", ["system.cy10a", "system.cy10a r3 (qr100: failed)", "system.other"]),
+    ):
+        figure = ib.purge_lag_chart(one(lag, step=step))
+        assert [trace.name for trace in figure.data if trace.showlegend] == listed
+        assert len(figure.data) == 4
+    assert "system.cy10a r2" in figure.data[1].hovertemplate
+
+
+def test_panels_of_repeats_stand_beside_each_other(workspace: Workspace) -> None:
+    frame = one(ask(workspace, "one_second", *repeated(), points=2000), step="l.i1", operation="insert")
+    figure = ib.rate_chart(frame)
+    notes = {note.text: (note.x, note.y) for note in figure.layout.annotations}
+    assert list(notes) == ["system.cy10a", "r2", "r3", "system.other"]
+    assert len({notes[name][1] for name in ("system.cy10a", "r2", "r3")}) == 1
+    assert len({notes[name][0] for name in ("system.cy10a", "r2", "r3")}) == 3
+    places = {(trace.xaxis, trace.yaxis) for trace in figure.data}
+    assert len(places) == 4
+    for trace in traces(figure, "all clients, system.cy10a r2"):
+        axis = figure.layout[trace.xaxis.replace("x", "xaxis")]
+        assert axis.domain[0] == notes["r2"][0]
+
+
+def test_a_step_that_nobody_took_a_second_for_has_no_panels(workspace: Workspace) -> None:
+    failed = Run("x", minute=1, status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1"))
+    frame = one(ask(workspace, "one_second", Run(), failed, points=2000), step="l.i1", operation="insert")
+    short = frame.with_columns(rate_mean=pl.lit(None, pl.Float64))
+    for figure in (ib.rate_chart(short), ib.max_response_chart(short)):
+        assert not figure.data
+        (note,) = figure.layout.annotations
+        assert note.text == "no run has a full second of this step; system.x (l.i1: failed)"
 
 
 def test_text_is_inert_for_plotly(workspace: Workspace) -> None:

@@ -34,6 +34,15 @@ def runs_of(frame: pl.DataFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
             yield label, int(rows["dbms_position"][0]) - 1, rows
 
 
+def dbms_of(frame: pl.DataFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
+    """(label, colour position, rows) of each dbms with all of its runs; the label tells how many did not complete."""
+    for name in by_position(frame):
+        rows = frame.filter(pl.col("dbms") == name)
+        runs, broken = (part["repeat"].n_unique() for part in (rows, rows.filter(pl.col("run_status") != "complete")))
+        label = f"{name} ({broken} of {runs} runs not complete)" if broken else name
+        yield label, int(rows["dbms_position"][0]) - 1, rows
+
+
 def line_mode(values: pl.Series) -> str:
     return "lines" if values.drop_nulls().len() > 1 else "markers"
 
@@ -44,7 +53,7 @@ def numbers(values: pl.Series, decimals: int) -> list[Any]:
 
 
 def add_band(
-    figure: go.Figure, x: Sequence[Any], lower: Sequence[Any], upper: Sequence[Any], colour: str, **place: int
+    figure: go.Figure, x: Sequence[Any], lower: Sequence[Any], upper: Sequence[Any], colour: str, **place: Any
 ) -> None:
     line = {"width": 0.5, "color": colour}
     common = {"x": x, "mode": "lines", "showlegend": False, "line": line, "opacity": 0.5, "meta": ASIDE}
@@ -70,7 +79,7 @@ def finish(
         plot_bgcolor="white",
         hovermode="x unified",
         margin={"l": 56, "r": 16, "t": 48, "b": 44},
-        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": -0.22, "yanchor": "top"},
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": -0.22, "yanchor": "top", "maxheight": 0.9},
         bargap=0.25,
         showlegend=True,
     )
@@ -83,5 +92,7 @@ def finish(
     if zero:
         figure.update_yaxes(rangemode="tozero")
     if figure.layout.height is None:
-        figure.update_layout(height=380)
+        # A legend below takes its room from the chart.
+        named = sum(trace.showlegend is not False for trace in figure.data)
+        figure.update_layout(height=380 + 20 * max(0, named - 4))
     return figure
