@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, TypeAlias
+from inspect import signature
+from typing import Any, Protocol, TypeAlias
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 from great_tables import GT
 from IPython.display import display
 
-from ibench_lib import theme
 from ibench_lib.anchors import html_id
 from ibench_lib.answers import ANSWER, name_of
-from ibench_lib.metrics import METRICS
+from ibench_lib.statements.columns import ATTENTION
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
 
@@ -33,6 +32,15 @@ class Html:
 
     def _repr_html_(self) -> str:
         return self.markup
+
+
+class Asker(Protocol):
+    """Who answers questions, as a selection does."""
+
+    @property
+    def base(self) -> str: ...
+
+    def ask(self, name: str) -> pl.DataFrame: ...
 
 
 Item: TypeAlias = Html | GT | go.Figure
@@ -95,44 +103,6 @@ def sentence(text: str) -> Html:
     return Html(f'<p class="said">{html.escape(text)}</p>')
 
 
-def provenance(runs: pl.DataFrame) -> Html:
-    """What a post is made from, in sentences (`selected_runs`): experiment, runs, when, tool, scale, what failed."""
-    if runs.is_empty():
-        return sentence("There is no run of this experiment in the lake yet, so there is nothing to show.")
-    one = runs.row(0, named=True)
-    begun: list[datetime] = runs["origin_wall"].to_list()
-    said = [
-        f"Made from {_count(len(runs), 'run')} of experiment {one['experiment']} (“{one['title']}”), "
-        f"experiments/{one['experiment']}.yaml: {_count(runs['dbms'].n_unique(), 'configuration')}, "
-        f"{_count(runs['setup'].n_unique(), 'setup')} ({_listed(runs['setup'])}), "
-        f"{_listed(runs['clients'])} clients.",
-        f"Begun from {min(begun):%Y-%m-%d %H:%M} to {max(begun):%Y-%m-%d %H:%M} UTC "
-        f"with ibench {_listed(runs['tool_version'])}.",
-    ]
-    scales = runs["scale"].unique().sort().to_list()
-    if scales != [1.0]:
-        said.append(
-            f"Scaled: rows, durations and server memory are {', '.join(f'{s:g}' for s in scales)} of the experiment's "
-            "full size. Compare these configurations with each other, not with full-size results."
-        )
-    broken = runs.filter(pl.col("status") != "complete")
-    if len(broken):
-        said.append(
-            f"{len(broken)} of {_count(len(runs), 'run')} did not complete ({_listed(broken['status'])}); "
-            "their missing figures are named where they would be."
-        )
-    snapshot = runs.filter(pl.col("snapshot_after").is_not_null())
-    if len(snapshot):
-        loaded = len(snapshot.filter(pl.col("loaded_from").is_not_null()))
-        said.append(
-            f"After step {_listed(snapshot['snapshot_after'])} every run went on with a copy of a data directory, with "
-            f"empty caches; {loaded} of {_count(len(runs), 'run')} began there, with the rows of another run."
-        )
-    if runs["experiment_sha256"].n_unique() > 1:
-        said.append("The experiment file was changed between these runs.")
-    return Html("".join(f"<p>{html.escape(line)}</p>" for line in said))
-
-
 def warnings(runs: pl.DataFrame) -> Html:
     """What the runs warn of (`selected_runs`), each warning once with the results that it is about."""
     about: dict[str, list[str]] = {}
@@ -147,33 +117,22 @@ def warnings(runs: pl.DataFrame) -> Html:
     return Html(f"<p>Warnings of the runs:</p><ul>{''.join(lines)}</ul>")
 
 
-def facts(frame: pl.DataFrame, metrics: Iterable[str]) -> Html:
-    """The highest and lowest dbms of each setup and step for some metrics (`highlights`), as a list of sentences."""
-    wanted = list(metrics)
+def say(post: Asker, *subjects: Callable[..., list[str]]) -> Html:
+    """A list of the sentences of `ibench_lib/statements/` functions, each with a link to the query that supports it.
+
+    A function's parameters name the questions whose answers it takes; `base` is the selection's.
+    """
     lines = []
-    for row in frame.filter(pl.col("metric").is_in(wanted)).to_dicts():
-        metric = METRICS[row["metric"]]
-        high, low = format(row["highest"], metric.format), format(row["lowest"], metric.format)
-        if high == low or row["highest"] < 20 * metric.resolution:
-            continue  # mostly rounding, and no fact
-        times = f", {_times(row['highest'] / row['lowest'])} times as much" if row["lowest"] > 0 else ""
-        if metric.unit == "s":
-            low, high = theme.seconds(row["lowest"]), theme.seconds(row["highest"])
-        lines.append(
-            f"{row['setup']}, {row['step']}: {metric.label} from {low} ({row['lowest_dbms']}) "
-            f"to {high} ({row['highest_dbms']}){times}."
-        )
-    return Html("<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>" if lines else "")
+    for subject in subjects:
+        wanted = list(signature(subject).parameters)
+        answers = {name: post.base if name == "base" else post.ask(name) for name in wanted}
+        links = "".join(_source(name) for name in wanted if name != "base")
+        for text in subject(**answers):
+            loud = ' class="loud"' if text.startswith(ATTENTION) else ""
+            lines.append(f"<li{loud}>{html.escape(text)}{links}</li>")
+    return Html(f'<ul class="statements">{"".join(lines)}</ul>' if lines else "")
 
 
-def _times(value: float) -> str:
-    """Three digits, more where the ratio has more before the point."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _listed(values: pl.Series) -> str:
-    return ", ".join(str(value) for value in values.drop_nulls().unique(maintain_order=True)) or "unknown"
+def _source(question: str) -> str:
+    address, name = html.escape(f"#evidence.{question}"), html.escape(question)
+    return f' <a class="source" href="{address}" aria-label="the query behind this: {name}" title="{name}">query</a>'

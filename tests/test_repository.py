@@ -43,7 +43,7 @@ MAY_IMPORT = {
     "lake": LEAVES | {"lake"},
 }
 # Tables and charts take frames: files, servers and DuckDB are none of their business, nor of what they import.
-FRAMES_ONLY = {"tables", "charts"}
+FRAMES_ONLY = {"tables", "charts", "statements"}
 CLOSED_TO_FRAMES = {"duckdb", "os", "pathlib", "io", "shutil", "subprocess", "socket", "pymysql"}
 
 Imports = dict[str, set[str]]

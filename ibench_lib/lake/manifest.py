@@ -140,6 +140,7 @@ class Manifest(_Model):
     failed_step: str | None = None
     origin_wall: str
     ended_wall: str | None = None
+    source: str | None = Field(default=None, description="where its figures were published, if not measured here")
     experiment: ExperimentRecord
     cell: Cell
     workload: dict[str, Any] = Field(description="the resolved workload: clients, steps, rates, rows, seed")

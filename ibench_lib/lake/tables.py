@@ -22,7 +22,9 @@ def _schema(**types: pa.DataType) -> pa.Schema:
 
 MANIFEST_TABLES: dict[str, pa.Schema] = {
     # One row per readable run. Wall times are UTC. `experiment_sha256` tells experiment files with one name apart;
-    # `dbms_rank` is the place of the dbms in that file, NULL where an older ibench did not say.
+    # `dbms_rank` is the place of the dbms in that file, NULL where an older ibench did not say. `build_label` is what
+    # ran as `build`, `stands_for` what was meant; `cell_order` is the order of the experiment's runs. `source` is not
+    # NULL for figures that were published elsewhere, and not measured here.
     # After the step `snapshot_after` a run goes on with a copy of its data directory, or of the run's `loaded_from`.
     "runs": _schema(
         run_id=_TEXT,
@@ -38,6 +40,10 @@ MANIFEST_TABLES: dict[str, pa.Schema] = {
         dbms_rank=pa.int64(),
         setup=_TEXT,
         repeat=pa.int64(),
+        build_label=_TEXT,
+        stands_for=_TEXT,
+        cell_order=_TEXT,
+        source=_TEXT,
         fingerprint=_TEXT,
         scale=pa.float64(),
         clients=pa.int64(),
@@ -62,6 +68,8 @@ MANIFEST_TABLES: dict[str, pa.Schema] = {
     "planned_steps": _schema(run_id=_TEXT, step_id=pa.int64(), step=_TEXT, kind=_TEXT, loaded_from=_TEXT),
     # One row per option of a run's my.cnf, in its order; `origin` is the fragment and line.
     "config_options": _schema(run_id=_TEXT, position=pa.int64(), name=_TEXT, value=_TEXT, origin=_TEXT),
+    # One row per fragment of a run's configuration, base first: the file's name and text.
+    "config_fragments": _schema(run_id=_TEXT, position=pa.int64(), fragment=_TEXT, text=_TEXT),
     # One row per SHOW GLOBAL VARIABLES of a run.
     "server_variables": _schema(run_id=_TEXT, name=_TEXT, value=_TEXT),
     # One row per run or file that was left out, and why. `file` is NULL for a whole directory.
@@ -80,6 +88,8 @@ def manifest_rows(manifests: Iterable[Manifest]) -> dict[str, list[dict[str, Any
             rows["planned_steps"].append({**key, "step_id": position, **step, "loaded_from": loaded_from})
         for position, option in enumerate(_options(manifest.config.my_cnf)):
             rows["config_options"].append({**key, "position": position, **option})
+        for position, (fragment, text) in enumerate(manifest.config.fragments.items()):
+            rows["config_fragments"].append({**key, "position": position, "fragment": fragment, "text": text})
         if manifest.server is not None:
             for name, value in manifest.server.variables.items():
                 rows["server_variables"].append({**key, "name": name, "value": value})
@@ -103,6 +113,10 @@ def _run(manifest: Manifest) -> dict[str, Any]:
         "dbms_rank": cell.rank,
         "setup": cell.setup,
         "repeat": cell.repeat,
+        "build_label": cell.build_label,
+        "stands_for": cell.stands_for,
+        "cell_order": cell.order,
+        "source": manifest.source,
         "fingerprint": cell.fingerprint,
         "scale": manifest.scale,
         "clients": clients if isinstance(clients, int) else None,

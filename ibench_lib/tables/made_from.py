@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 from great_tables import GT
 
@@ -12,27 +14,42 @@ from ibench_lib.cells import (
 from ibench_lib.frames import by_position
 from ibench_lib.grid import Cell, Grid
 from ibench_lib.tables.naming import grid_name
+from ibench_lib.wording import comment, shortened
 
 
 def runs_table(frame: pl.DataFrame, palette: str = "default") -> GT:
-    """What a post is made from (`selected_runs`): build, server version, status and date of every run."""
-    rows = frame.to_dicts()
-    grid = Grid("made-from", "Runs", "dbms", ["setup", "run", "server", "status", "started (UTC)", "ibench"], left=True)
-    for row in rows:
-        grid.rows.append(
-            (
-                row["dbms"],
-                [
-                    Cell(row["setup"]),
-                    Cell(str(row["repeat"])),
-                    Cell(f"{row['server_version'] or 'did not start'} ({row['version_comment'] or row['build']})"),
-                    run_status_cell(row),
-                    Cell(f"{row['origin_wall']:%Y-%m-%d %H:%M}"),
-                    Cell(row["tool_version"]),
-                ],
-            )
-        )
+    """What a post is made from (`selected_runs`): server version, status and date of every run of an experiment.
+
+    Repeats of a dbms that differ in nothing but their number and time share a row.
+    """
+    experiment = frame["experiment"][0]
+    columns = ["setup", "run", "server", "status", "started (UTC)", "ibench"]
+    grid = Grid(f"made-from.{experiment}", f"Runs of {experiment}", "dbms", columns, left=True)
+    alike: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in frame.to_dicts():
+        status = run_status_cell(row) if row["source"] is None else Cell("published, not measured here", "status")
+        alike.setdefault((row["dbms"], row["setup"], _server(row), status, row["tool_version"]), []).append(row)
+    for (dbms, setup, server, status, tool_version), rows in alike.items():
+        numbers = ", ".join(str(row["repeat"]) for row in rows)
+        texts = (setup, numbers, server), (_started(rows), tool_version)
+        before, after = ([Cell(text) for text in part] for part in texts)
+        grid.rows.append((dbms, [*before, status, *after]))
     return grid.draw(palette)
+
+
+def _started(rows: list[dict[str, Any]]) -> str:
+    """When the first and the last of some runs began."""
+    if rows[0]["source"] is not None:
+        return "-"
+    first, last = (f"{pick(row['origin_wall'] for row in rows):%Y-%m-%d %H:%M}" for pick in (min, max))
+    return first if first == last else f"{first} to {last.removeprefix(first[:11])}"
+
+
+def _server(row: dict[str, Any]) -> str:
+    if row["source"] is not None:
+        return "-"
+    comment_of_build = (row["version_comment"] or row["build"]).removeprefix("(").removesuffix(")")
+    return f"{row['server_version'] or 'did not start'} ({comment_of_build})"
 
 
 def config_table(frame: pl.DataFrame, base: str, palette: str = "default") -> GT:
@@ -51,6 +68,19 @@ def config_table(frame: pl.DataFrame, base: str, palette: str = "default") -> GT
             else:
                 cells.append(Cell("as base"))
         grid.rows.append((option, cells))
+    return grid.draw(palette)
+
+
+def fragments_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """What configurations are made of (`fragments`): each file, the results that have it, what it says of itself."""
+    title = "Fragments that the configurations are made of"
+    grid = Grid("fragments", title, "file", ["in", "says of itself"], left=True)
+    results = {name for names in frame["dbms"] for name in names}
+    for row in frame.to_dicts():
+        names = row["dbms"]
+        places = "all" if len(names) == len(results) > 1 else shortened(names, ", ")
+        grid.rows.append((row["fragment"], [Cell(places), Cell(comment(row["text"]))]))
+    grid.notes = ["A later one wins over an earlier one."]
     return grid.draw(palette)
 
 

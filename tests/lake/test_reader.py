@@ -322,8 +322,6 @@ def test_steps_of_a_run_that_began_with_a_snapshot_are_neither_missing_nor_faile
     ]
     both = [first.run_id, run.run_id]
     assert reader.question(lake, "gaps", runs=both, steps=[]).is_empty()
-    highlights = reader.question(lake, "highlights", runs=both, steps=["l.i0"])
-    assert highlights.is_empty(), "there is nothing to compare"
     ((after, loaded_from),) = reader.sql(lake, "SELECT snapshot_after, loaded_from FROM runs ORDER BY run_id").rows()[
         1:
     ]
@@ -538,15 +536,6 @@ def test_config_diff_shows_only_what_differs(workspace: Workspace) -> None:
         ("system.cy10ap1lag", "innodb_max_purge_lag", None, "100", "lag.cnf:3"),
         ("system.cy10ap1", "innodb_purge_batch_size", None, "1", "p1.cnf:5"),
     ]
-
-
-def test_highlights_compare_complete_steps_only(workspace: Workspace) -> None:
-    base, lagging, _ = three_configurations()
-    broken = replace(base, config="x", minute=3, status="failed", failed_step="qr100", queries=1)
-    write_runs(workspace, base, lagging, broken)
-    frame = answer(reader.lake(workspace), "highlights")
-    (qps,) = frame.filter(pl.col("step") == "qr100", pl.col("metric") == "qps").to_dicts()
-    assert (qps["dbms_count"], qps["highest_dbms"], qps["highest"], qps["lowest"]) == (2, "system.cy10a", 1000.0, 500.0)
 
 
 def test_runs_that_came_with_the_workspace_are_in_its_lake_and_none_counts_twice(workspace: Workspace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,12 @@ def table_rows(page: Page, caption: str) -> dict[str, list[str]]:
         "rows => rows.map(row => [...row.querySelectorAll('th, td')].map(cell => cell.textContent.trim()))"
     )
     return {row[0]: row[1:] for row in rows}
+
+
+def sentences(page: Page, section: str) -> list[str]:
+    """What a section says before its tables, without the links."""
+    found = page.locator(f"#{section} .statements li").all()
+    return [re.sub(r"(\s*query)+$", "", text.inner_text()) for text in found]
 
 
 def serious_violations(page: Page) -> list[str]:

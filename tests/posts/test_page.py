@@ -13,7 +13,7 @@ from ibench_lib.chart_text import describe
 from ibench_lib.page import prose
 from ibench_lib.paths import Workspace
 from ibench_lib.theme import PALETTES
-from tests.posts.browsing import Opened, open_page, open_post, serious_violations, table_rows
+from tests.posts.browsing import Opened, open_page, open_post, sentences, serious_violations, table_rows
 from tests.posts.posting import HOSTILE, SharedKernel, page_of
 from tests.synthetic import three_configurations, write_runs
 
@@ -57,11 +57,12 @@ def test_tables_hold_the_numbers_worked_out_by_hand(opened_demo: Opened) -> None
     assert relative["system.cy10ap1lag"] == ["1.00", "1.00", "0.50 ▼", "1.00"]
     assert table_rows(page, "Clients of l.i0, cached")["system.cy10a"] == ["8.0", "10.0", "2.0", "25.0"]
     assert table_rows(page, "Seconds of get_min, cached")["system.cy10ap1"] == ["0.001", "0.001", "0.001", "0.500 ▼"]
-    facts = page.locator("#purge-lag li").all_inner_texts()
-    assert (
-        "cached, l.i1: history list length from 300 (system.cy10a) to 30,000 (system.cy10ap1), 100 times as much."
-        in facts
-    )
+    assert sentences(page, "purge-lag") == [
+        "One run of each: noise unknown.",
+        "cached, l.i1: a history list at the end over 10 times the best, 300 with system.cy10a: "
+        "system.cy10ap1 (30,000).",
+    ]
+    assert page.locator("#purge-lag .statements a").first.get_attribute("href") == "#evidence.purge_lag_at_step_end"
 
 
 def test_what_the_runs_warn_of_is_on_the_page(opened_demo: Opened) -> None:
@@ -83,7 +84,7 @@ def test_the_page_is_built_for_reading(opened_demo: Opened) -> None:
     order = page.evaluate("[...document.querySelectorAll('main > section')].map(e => e.id)")
     assert order == [
         "tldr", "builds", "benchmark", "configurations", "throughput", "fairness", "sla", "response-time", "one-second",
-        "purge-lag", "get-min", "metrics", "evidence",
+        "purge-lag", "get-min", "metrics", "devices", "sizes", "evidence",
     ]  # fmt: skip
     links = "[...document.querySelectorAll('a[href^=\"#\"]')].map(e => e.getAttribute('href').slice(1))"
     for target in page.evaluate(links):
@@ -181,7 +182,8 @@ def test_tables_and_charts_lead_to_their_sql_and_data(opened_demo: Opened) -> No
     )
     assert links["throughput"] == ["SQL and data: step_throughput"] * 2
     assert links["sla"] == ["SQL and data: sla"]
-    assert links["purge-lag"] == ["SQL and data: purge_lag_at_step_end", "SQL and data: purge_lag_series"]
+    at_end = "SQL and data: purge_lag_at_step_end"
+    assert links["purge-lag"] == [at_end, at_end, "SQL and data: purge_lag_series"]
     assert page.locator("#sla p.source a").get_attribute("href") == "#evidence.sla"
 
 
