@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,6 +20,7 @@ from ibench_lib.lake.remove import finish_removals, remove_run
 from ibench_lib.lake.store import open_store, pull, push
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import workspace
+from ibench_lib.published import import_published
 
 app = typer.Typer(
     help="""List the runs of this lake; recover, verify, remove and copy them.
@@ -44,7 +46,8 @@ def runs(context: typer.Context) -> None:
     query = """
         SELECT r.run_id, r.status, r.dbms, r.setup, r.server_version,
                count(s.step) FILTER (WHERE s.status = 'complete') AS done,
-               coalesce('in ' || r.failed_step || ': ', '') || coalesce(r.error, '') AS note
+               coalesce('in ' || r.failed_step || ': ', '')
+                   || coalesce(r.error, 'published, not measured here: ' || r.source, '') AS note
         FROM runs r LEFT JOIN steps s USING (run_id)
         GROUP BY ALL ORDER BY r.run_id
     """
@@ -143,6 +146,21 @@ def runs_pull(place: Place, run_ids: SomeRuns = None) -> None:
     """
     store, here = open_store(place), workspace()
     _copy("pulled", [(run_id, partial(pull, run_id, store, here)) for run_id in run_ids or store.run_ids()])
+
+
+@app.command("import")
+def runs_import(
+    file: Annotated[Path, typer.Argument(help="CSV: setup, dbms, step, and a column for each metric.")],
+    experiment: Annotated[str, typer.Option("--experiment", "-e", help="Name that the runs go by.")],
+    source: Annotated[str, typer.Option("--source", "-s", help="Where the figures were published.")],
+    title: Annotated[str, typer.Option("--title", help="One line for people; the source without it.")] = "",
+) -> None:
+    """Bring published figures into this lake, to stand beside what is measured. They are called published everywhere.
+
+    [bold]Example:[/] ibench runs import report.csv --experiment report-2023 --source "report of August 2023"
+    """
+    made = import_published(file, experiment, source, title, workspace())
+    out.print(f"{len(made)} published runs of {escape(experiment)}", soft_wrap=True)
 
 
 def _copy(done: str, copies: list[tuple[str, Callable[[], bool]]]) -> None:

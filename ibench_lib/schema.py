@@ -31,7 +31,7 @@ from ibench_lib.figures import FIGURES
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
 
-SCHEMA_MINOR = 1
+SCHEMA_MINOR = 2
 """Minor version: it grows with every new table or nullable column, which older runs load without (as NULL)."""
 
 HISTOGRAM_BINS_PER_OCTAVE = 64
@@ -506,6 +506,20 @@ TABLE_COUNTS = Table(
     ),
 )
 
+PUBLISHED = Table(
+    "published",
+    "Figures of a run that others made and published (`runs.source` says where); nothing of it was measured here.",
+    ("run_id", "step_id", "metric"),
+    (
+        _RUN_ID,
+        _STEP_ID,
+        _STEP,
+        Column("metric", pa.string(), "", "name of the metric, such as get_min_s"),
+        Column("value", pa.float64(), "", "as published, in the metric's unit"),
+    ),
+    since=2,
+)
+
 TABLES: dict[str, Table] = {
     table.name: table
     for table in (
@@ -526,5 +540,6 @@ TABLES: dict[str, Table] = {
         DEVICE_SAMPLES,
         NETWORK_SAMPLES,
         PROCESS_SAMPLES,
+        PUBLISHED,
     )
 }

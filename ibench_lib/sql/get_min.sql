@@ -1,4 +1,5 @@
--- Seconds of the first SELECT min(transactionid) of each step: the worst client, and each client in `client_seconds`.
+-- Seconds of the first SELECT min(transactionid) of each step: the worst client, and each client in `client_seconds`
+-- (NULL where only one figure was published).
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -7,6 +8,9 @@ WITH timed AS (
     FROM probes WHERE probe = 'get_min' GROUP BY run_id, step_id
 )
 SELECT
-    setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, get_min_s, client_seconds
-FROM selected_steps($runs, $steps) LEFT JOIN timed USING (run_id, step_id)
+    s.setup, s.dbms, s.dbms_position, s.repeat, s.run_id, s.run_status, s.step_id, s.step, s.step_status,
+    coalesce(t.get_min_s, p.get_min_s) AS get_min_s, t.client_seconds
+FROM selected_steps($runs, $steps) s
+LEFT JOIN timed t USING (run_id, step_id)
+LEFT JOIN published_metrics p USING (run_id, step_id)
 ORDER BY setup, dbms_position, repeat, step_id

@@ -1,5 +1,5 @@
 -- Chosen runs, as they are named where they stand beside each other. `dbms` also names the experiment where runs of
--- several experiments have one dbms. `repeat` is counted anew where two chosen runs are of the same cell.
+-- several experiments have one dbms, and says of figures from elsewhere that they are published. `repeat` is counted anew where two chosen runs are of the same cell.
 -- `dbms_position` counts the dbms in the order of `ids`.
 --
 -- $ids: ids of runs
@@ -8,7 +8,8 @@ WITH mine AS (
 ), named AS (
     SELECT * REPLACE (
         CASE WHEN min(experiment) OVER alike < max(experiment) OVER alike
-             THEN dbms || ' (' || experiment || ')' ELSE dbms END AS dbms
+             THEN dbms || ' (' || experiment || ')' ELSE dbms END
+        || CASE WHEN source IS NULL THEN '' ELSE ' (published)' END AS dbms
     )
     FROM mine WINDOW alike AS (PARTITION BY dbms)
 ), counted AS (

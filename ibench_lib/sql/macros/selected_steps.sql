@@ -3,6 +3,7 @@
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
 SELECT
-    r.experiment, r.setup, r.dbms, r.dbms_position, r.repeat, r.run_id, r.status AS run_status, s.* EXCLUDE (run_id)
+    r.experiment, r.source, r.setup, r.dbms, r.dbms_position, r.repeat, r.run_id, r.status AS run_status,
+    s.* EXCLUDE (run_id)
 FROM selected_runs($ids) r JOIN run_steps s USING (run_id)
 WHERE len($names::VARCHAR[]) = 0 OR list_contains($names::VARCHAR[], s.step)

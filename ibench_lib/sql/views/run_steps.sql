@@ -1,5 +1,6 @@
 -- One row per run and step that it did or set out to do. `step_status` is complete, failed, interrupted, running, 'loaded
--- from a snapshot' for a step that the run `loaded_from` did for this one too, or 'not run' for one never started.
+-- from a snapshot' for a step that the run `loaded_from` did for this one too, or 'not run' for one never started. A step
+-- of a published run is complete, or 'not published'.
 WITH listed AS (
     SELECT run_id, step_id, step, kind FROM planned_steps
     UNION
@@ -11,6 +12,8 @@ SELECT
         s.status,
         CASE
             WHEN p.loaded_from IS NOT NULL THEN 'loaded from a snapshot'
+            WHEN f.run_id IS NOT NULL THEN 'complete'
+            WHEN r.source IS NOT NULL THEN 'not published'
             WHEN r.failed_step = l.step THEN r.status
             WHEN r.status = 'running' THEN 'running'
             ELSE 'not run'
@@ -18,8 +21,9 @@ SELECT
     ) AS step_status,
     p.loaded_from,
     s.clients, s.insert_rows_per_commit, s.target_rows_per_s, s.existing_rows,
-    s.start_s, s.end_s, s.duration_s, s.history_list_length, s.client_bound
+    s.start_s, s.end_s, s.duration_s, coalesce(s.history_list_length, f.hll) AS history_list_length, s.client_bound
 FROM runs r
 JOIN listed l USING (run_id)
 LEFT JOIN planned_steps p ON p.run_id = l.run_id AND p.step_id = l.step_id
 LEFT JOIN steps s ON s.run_id = l.run_id AND s.step_id = l.step_id
+LEFT JOIN published_metrics f ON f.run_id = l.run_id AND f.step_id = l.step_id

@@ -1,6 +1,7 @@
 -- Work and rates of each step, as acknowledged by the server. T is the time from the common start of all clients to the
 -- last client's end. ips: rows inserted / T, in an index step existing rows / T; dps: rows deleted / T; qps: queries / T;
--- NULL where a step has no such operation. `throughput` is qps in query steps, else ips.
+-- NULL where a step has no such operation. `throughput` is qps in query steps, else ips. Rates of published runs are as
+-- published.
 WITH totals AS (
     SELECT
         run_id, step_id,
@@ -20,3 +21,5 @@ SELECT
     t.cpu_s * 1e6 / nullif(throughput * s.duration_s, 0) AS ccpupq_us,
     t.errors, t.retries, t.unknown
 FROM steps s LEFT JOIN totals t USING (run_id, step_id)
+UNION ALL
+SELECT run_id, step_id, ips, dps, qps, coalesce(qps, ips), NULL, NULL, NULL, NULL FROM published_metrics
