@@ -1,0 +1,64 @@
+"""The posts that people link to alone: purge lag, the query that it slows down, fairness."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser
+
+from ibench_lib.paths import Workspace
+from ibench_lib.published import import_published
+from tests.posts.browsing import open_post, sentences, table_rows
+from tests.posts.posting import SharedKernel, page_of
+from tests.synthetic import Run, begin_run, end_run, write_runs
+from tests.test_tables import GOLDEN, golden
+
+LAG = "History list length at the end of each step, cached"
+RESULTS = {
+    "purge_lag": ("purge-lag", LAG),
+    "mvcc_gc": ("purge-lag", LAG),
+    "fairness": ("fairness", "Clients of l.i1, cached"),
+}
+"""Notebook -> the id of a section, and a table in it."""
+
+
+@pytest.mark.parametrize("notebook", RESULTS)
+def test_what_failed_and_what_goes_on_are_words(
+    notebook: str, place: Workspace, kernel: SharedKernel, browser: Browser
+) -> None:
+    steps = ("l.i0", "l.x", "l.i1")
+    write_runs(place, Run(), Run("bad", minute=1, status="failed", failed_step="l.i1", error="lost", steps=steps))
+    live = Run("live", minute=2, status="running", steps=steps, l_i1_s=2)
+    writer = begin_run(place, live, sealed=("l.i0", "l.x"))
+    try:
+        path = page_of(kernel, place, notebook, experiment="demo")
+    finally:
+        end_run(writer, live)
+    page = open_post(browser, path).page
+    runs = table_rows(page, "Runs")
+    assert runs["system.bad"][3] == "failed in l.i1: lost ▼"
+    assert runs["system.live"][3] == "running"
+    section, table = RESULTS[notebook]
+    cells = table_rows(page, table)
+    assert "failed" in cells["system.bad"] and "running" in cells["system.live"]
+    (said,) = [line for line in sentences(page, section) if line.startswith("Not compared")]
+    assert "system.bad in cached (l.i1 failed" in said and "system.live in cached (l.i1 running" in said
+
+
+def test_the_published_seconds_are_drawn_as_they_were_published(
+    place: Workspace, kernel: SharedKernel, browser: Browser
+) -> None:
+    published = GOLDEN / "published_get_min_seconds.csv"
+    import_published(published, "report-2023", "report of August 2023", "", place)
+    page = open_post(browser, page_of(kernel, place, "mvcc_gc", experiment="report-2023")).page
+    assert "published figures, not measured here" in page.locator("#made-from .loud").inner_text()
+    rows = golden(published.name)
+    for setup in ("cached", "io_bound"):
+        drawn = table_rows(page, f"Seconds of get_min, {setup}")
+        steps = ("l.i1", "q100", "q500", "q1000")
+        values = {(row["dbms"], row["step"]): float(row["get_min_s"]) for row in rows if row["setup"] == setup}
+        assert len(drawn) == 15
+        for name, cells in drawn.items():
+            dbms = name.removesuffix(" (published)")
+            assert dbms != name
+            shown = [float(cell.removesuffix(" ▼")) for cell in cells]
+            assert shown == [values[dbms, step] for step in steps]
