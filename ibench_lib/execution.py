@@ -36,7 +36,7 @@ class NotebookStopped(Exception):
 def run_notebook(
     source: Path, target: Path, parameters: dict[str, Any], home: Path, progress: Progress | None = None
 ) -> NotebookNode:
-    """Run a notebook with parameters; `home` is the kernel's IBENCH_HOME. Returns it with its outputs.
+    """Run a notebook with parameters; `home` is the kernel's IBENCH_HOME. Returns it with its outputs, not written.
 
     Raises
     ------
@@ -51,6 +51,7 @@ def run_notebook(
         if progress is not None:
             progress(number, total)
 
+    ran: list[NotebookNode] = []
     # papermill adds the cell with the parameters.
     total = len(read_notebook(source).cells) + 1
     with tempfile.TemporaryDirectory(prefix="ibench-") as name:
@@ -58,7 +59,7 @@ def run_notebook(
         try:
             notebook: NotebookNode = papermill.execute_notebook(
                 str(source),
-                str(target),
+                None,  # it would write all the outputs twice, a number of a chart a line
                 parameters=parameters,
                 engine_name=_ENGINE,
                 kernel_name="python3",
@@ -69,16 +70,19 @@ def run_notebook(
                 start_timeout=60,
                 execution_timeout=600,
                 on_cell_start=cell_begins,
+                keep=ran.append,
                 kernel_manager_class=kernel_of(kernel_environment(home, private), private / "kernel.json"),
             )
         except PapermillExecutionError as error:
+            write_notebook(ran[0], target)  # papermill has put what went wrong at its top
             raised = f"{error.ename}: {error.evalue}".splitlines()[0]
             raise NotebookStopped(f"cell {error.exec_count} raised {raised}", error.source) from error
         except Exception as error:
             first = (str(error).strip() or "no message").splitlines()[0]
             what = f"the notebook stopped in cell {number} of {total}: {type(error).__name__}: {first}"
-            if target.exists():
-                _link_to_cell(target, number, what)
+            if ran:
+                _link_to_cell(ran[0], number, what)
+                write_notebook(ran[0], target)
             raise NotebookStopped(what) from error
     return notebook
 
@@ -90,29 +94,26 @@ def note_failure(executed: Path, what: str) -> None:
     write_notebook(notebook, executed)
 
 
-def _link_to_cell(executed: Path, number: int, what: str) -> None:
+def _link_to_cell(notebook: NotebookNode, number: int, what: str) -> None:
     """As papermill does where a cell raised: an anchor before the cell, and a link to it at the top."""
-    notebook = read_notebook(executed)
     if number:
         notebook.cells.insert(number - 1, text_cell('<span id="papermill-error-cell">It stopped here:</span>'))
     link = "\n\n[Where it stopped](#papermill-error-cell)" if number else ""
     notebook.cells.insert(0, text_cell(f"**This notebook did not run to its end.**\n\n```\n{what}\n```{link}"))
-    write_notebook(notebook, executed)
 
 
-class _SavesAtTheEnd(NBClientEngine):  # type: ignore[misc]
-    """Writes the notebook once, however its execution ends: papermill's own engine writes it twice for each cell."""
+class _KeepsTheNotebook(NBClientEngine):  # type: ignore[misc]
+    """Hands on the notebook that it runs, which papermill gives to nobody when it does not run to its end."""
 
     @classmethod
-    def execute_managed_notebook(cls, nb_man: Any, *arguments: Any, **options: Any) -> None:
-        path, nb_man.output_path = nb_man.output_path, None
-        try:
-            super().execute_managed_notebook(nb_man, *arguments, **options)
-        finally:
-            nb_man.output_path = path
+    def execute_managed_notebook(
+        cls, nb_man: Any, *arguments: Any, keep: Callable[[NotebookNode], None], **options: Any
+    ) -> None:
+        keep(nb_man.nb)
+        super().execute_managed_notebook(nb_man, *arguments, **options)
 
 
-papermill_engines.register(_ENGINE, _SavesAtTheEnd)
+papermill_engines.register(_ENGINE, _KeepsTheNotebook)
 
 
 def kernel_of(environment: dict[str, str], connection_file: Path) -> type[AsyncKernelManager]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ def read_notebook(path: Path) -> NotebookNode:
 
 
 def write_notebook(notebook: NotebookNode, path: Path) -> None:
-    """Write a notebook to a file."""
-    nbformat.write(notebook, path)  # type: ignore[no-untyped-call]
+    """Write a notebook to a file, as JSON in one line: nbformat's own way puts every number of a chart on a line."""
+    path.write_text(json.dumps(notebook, ensure_ascii=False, sort_keys=True), encoding="utf-8")
 
 
 def text_cell(source: str) -> NotebookNode:

@@ -147,7 +147,7 @@ def _forget_paths(notebook: NotebookNode, mask: Mask) -> None:
     """
     record = notebook.metadata.get("papermill", {})
     for key in ("input_path", "output_path"):
-        if key in record:
+        if record.get(key):
             record[key] = Path(record[key]).name
     for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
         if "text" in output:

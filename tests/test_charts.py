@@ -102,6 +102,7 @@ def test_no_trace_has_more_points_than_asked_and_all_are_svg(workspace: Workspac
     lagging = one(lag, step="l.i1")
     for figure in (ib.rate_chart(inserts), ib.max_response_chart(inserts), ib.purge_lag_chart(lagging)):
         assert {trace.type for trace in figure.data} == {"scatter"}
+        go.Figure(figure.to_dict())  # raises where plotly does not know what is in it
         assert 1 < max(len(trace.x) for trace in figure.data) <= points
 
 

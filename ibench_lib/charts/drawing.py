@@ -52,13 +52,19 @@ def numbers(values: pl.Series, decimals: int) -> list[Any]:
     return [None if value is None else round(float(value), decimals) for value in values]
 
 
+def band(x: Sequence[Any], lower: Sequence[Any], upper: Sequence[Any], colour: str) -> list[dict[str, Any]]:
+    """The two lines, of plotly's scatter, that bound the band between them."""
+    line = {"width": 0.5, "color": colour}
+    common = {"x": x, "mode": "lines", "showlegend": False, "line": line, "opacity": 0.5, "meta": ASIDE}
+    return [{"y": lower, "name": "min", **common}, {"y": upper, "name": "max", "fill": "tonexty", **common}]
+
+
 def add_band(
     figure: go.Figure, x: Sequence[Any], lower: Sequence[Any], upper: Sequence[Any], colour: str, **place: Any
 ) -> None:
-    line = {"width": 0.5, "color": colour}
-    common = {"x": x, "mode": "lines", "showlegend": False, "line": line, "opacity": 0.5, "meta": ASIDE}
-    figure.add_scatter(y=lower, name="min", **common, **place)
-    figure.add_scatter(y=upper, name="max", fill="tonexty", **common, **place)
+    """Add a band to a figure."""
+    for line in band(x, lower, upper, colour):
+        figure.add_scatter(**line, **place)
 
 
 def finish(

@@ -6,11 +6,10 @@ from typing import Any
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
-from plotly.subplots import make_subplots  # type: ignore[import-untyped]
 
 from ibench_lib import theme
 from ibench_lib.chart_text import ASIDE
-from ibench_lib.charts.drawing import add_band, finish, line_mode, numbers, runs_of
+from ibench_lib.charts.drawing import band, finish, line_mode, numbers, runs_of
 from ibench_lib.frames import by_position
 from ibench_lib.theme import inert
 
@@ -38,22 +37,18 @@ def _panels(frame: pl.DataFrame, unit: str, columns: tuple[str, str, str], decim
         return _no_full_second(frame, f"{unit}, {frame['step'][0]}, {frame['setup'][0]}")
     names, numbered = by_position(frame), frame["repeat"].unique().sort().to_list()
     low, middle, high = columns
-    figure = make_subplots(
-        rows=len(names),
-        cols=len(numbered),
-        shared_xaxes="all",
-        shared_yaxes="all",
-        vertical_spacing=min(0.12, 0.3 / max(len(names), 1)),
-        horizontal_spacing=0.03,
-    )
+    # Dictionaries until the end: plotly looks at all that is there with every change, and here are hundreds of lines.
+    layout = _layout(f"{unit}, {frame['step'][0]}, {frame['setup'][0]}", len(names), len(numbered))
     traces: list[dict[str, Any]] = []
     labels: list[dict[str, Any]] = []
     for label, position, rows in runs_of(frame):
-        panel = figure.get_subplot(names.index(rows["dbms"][0]) + 1, numbered.index(rows["repeat"][0]) + 1)
-        place = {axis.plotly_name[:5]: axis.plotly_name.replace("axis", "") for axis in panel}
+        panel = _number(names.index(rows["dbms"][0]) * len(numbered) + numbered.index(rows["repeat"][0]))
+        place = {"xaxis": f"x{panel}", "yaxis": f"y{panel}"}
+        left, top = layout[f"xaxis{panel}"]["domain"][0], layout[f"yaxis{panel}"]["domain"][1]
         # A row's first panel names the dbms, the others their repeat alone: there is little room on a phone.
-        named = any(other["y"] == panel.yaxis.domain[1] for other in labels)
-        labels.append(_above(panel, label.removeprefix(f"{rows['dbms'][0]} ") if named else label.removesuffix(" r1")))
+        named = any(other["y"] == top for other in labels)
+        above = label.removeprefix(f"{rows['dbms'][0]} ") if named else label.removesuffix(" r1")
+        labels.append(_above(left, top, above))
         colour, _ = theme.series(position)
         for client in rows["client"].drop_nulls().unique().sort():
             of_client = rows.filter(pl.col("client") == client)
@@ -69,7 +64,7 @@ def _panels(frame: pl.DataFrame, unit: str, columns: tuple[str, str, str], decim
         times = total["t_s"].to_list()
         if low != high and int(total["bucket_s"].max() or 1) > 1:  # type: ignore[arg-type]
             lower, upper = numbers(total[low], decimals), numbers(total[high], decimals)
-            add_band(figure, times, lower, upper, colour, **place)
+            traces += [{"type": "scatter", **line, **place} for line in band(times, lower, upper, colour)]
         traces.append(
             {
                 "type": "scatter", "x": times, "y": numbers(total[middle], decimals), "mode": line_mode(total[middle]),
@@ -77,13 +72,39 @@ def _panels(frame: pl.DataFrame, unit: str, columns: tuple[str, str, str], decim
                 "name": inert(f"all clients, {label}"), "showlegend": False, **place,
             }
         )  # fmt: skip
-    figure.add_traces(traces)  # all at once: plotly looks at the whole figure with every addition
-    figure.update_layout(annotations=labels, height=90 + 115 * len(names))
-    title = f"{unit}, {frame['step'][0]}, {frame['setup'][0]}"
-    finish(figure, title, x=None, y=None, zero=True, width="half" if len(numbered) == 1 else "full")
-    figure.update_xaxes(rangemode="tozero")
-    figure.update_xaxes(title_text="seconds of the step", row=len(names), col=(len(numbered) + 1) // 2)
-    return figure
+    # What plotly does not look at here, the tests let it look at.
+    return go.Figure({"data": traces, "layout": {**layout, "annotations": labels}}, _validate=False)
+
+
+def _layout(title: str, rows: int, columns: int) -> dict[str, Any]:
+    """The shared look with a grid of panels, row by row from the top, whose axes all show the same ranges."""
+    look = finish(go.Figure(), title, x=None, y=None, zero=True, width="half" if columns == 1 else "full")
+    look.update_xaxes(rangemode="tozero")
+    layout: dict[str, Any] = look.layout.to_plotly_json()
+    of_x, of_y = layout["xaxis"], layout["yaxis"]
+    heights, widths = _spans(rows, min(0.12, 0.3 / rows))[::-1], _spans(columns, 0.03)
+    for place in range(rows * columns):
+        row, column = divmod(place, columns)
+        n, bottom = _number(place), row == rows - 1
+        x = {**of_x, "domain": widths[column], "anchor": f"y{n}", "showticklabels": bottom}
+        y = {**of_y, "domain": heights[row], "anchor": f"x{n}", "showticklabels": column == 0}
+        if place:  # the first axis leads, the others follow it
+            x["matches"], y["matches"] = "x", "y"
+        if bottom and column == (columns - 1) // 2:
+            x["title"] = {"text": "seconds of the step"}
+        layout[f"xaxis{n}"], layout[f"yaxis{n}"] = x, y
+    return {**layout, "height": 90 + 115 * rows}
+
+
+def _spans(count: int, gap: float) -> list[list[float]]:
+    """From where to where, of 0 to 1, each of some equal parts reaches."""
+    size = (1 - gap * (count - 1)) / count
+    return [[n * (size + gap), n * (size + gap) + size] for n in range(count)]
+
+
+def _number(place: int) -> str:
+    """The number of an axis as plotly writes it: none for the first."""
+    return str(place + 1) if place else ""
 
 
 def _no_full_second(frame: pl.DataFrame, title: str) -> go.Figure:
@@ -102,9 +123,9 @@ def _no_full_second(frame: pl.DataFrame, title: str) -> go.Figure:
     return figure
 
 
-def _above(panel: Any, label: str) -> dict[str, Any]:
+def _above(left: float, top: float, label: str) -> dict[str, Any]:
     """The label above a panel's left corner."""
     return {
-        "text": inert(label), "x": panel.xaxis.domain[0], "y": panel.yaxis.domain[1], "xref": "paper", "yref": "paper",
-        "xanchor": "left", "yanchor": "bottom", "showarrow": False, "font": {"size": 12, "color": theme.QUIET},
+        "text": inert(label), "x": left, "y": top, "xref": "paper", "yref": "paper", "xanchor": "left",
+        "yanchor": "bottom", "showarrow": False, "font": {"size": 12, "color": theme.QUIET},
     }  # fmt: skip

@@ -16,41 +16,40 @@ WITH chosen AS (
         row_number() OVER (ORDER BY step_id, setup, dbms_position, repeat) AS line
     FROM chosen
 ), answered AS (
+    -- One number for a line, operation, second and client, from the left: there are millions of them.
     SELECT
-        n.line, n.panel, n.duration_s, o.client, o.second, o.service_max_us,
-        CASE o.operation WHEN 'insert' THEN 1 WHEN 'delete' THEN 2 ELSE 3 END AS operation,
-        CASE WHEN o.operation IN ('insert', 'delete') THEN o."rows" ELSE o.ops END AS amount
+        ((n.line * 4 + CASE o.operation WHEN 'insert' THEN 1 WHEN 'delete' THEN 2 ELSE 3 END) << 40)
+            + (o.second::BIGINT << 16) + o.client AS key,
+        CASE WHEN o.operation IN ('insert', 'delete') THEN o."rows" ELSE o.ops END AS amount, o.service_max_us
     FROM ops o JOIN numbered n USING (run_id, step_id)
     WHERE o.operation IN ('insert', 'delete', 'range_query', 'point_query')
-), clients AS (
-    SELECT line, panel, duration_s, operation, client, second,
-        sum(amount)::DOUBLE AS amount, max(service_max_us) AS max_us
-    FROM answered GROUP BY ALL
+), clients AS MATERIALIZED (
+    SELECT key, sum(amount)::DOUBLE AS amount, max(service_max_us) AS max_us FROM answered GROUP BY key
+), lengths AS (
+    SELECT
+        key >> 42 AS line, ceil((max((key >> 16) & 16777215) + 1) / $points)::BIGINT AS together_s,
+        ceil((max((key >> 16) & 16777215) + 1) * count(DISTINCT key & 65535) / $points)::BIGINT AS single_s
+    FROM clients GROUP BY line
 ), seconds AS (
     FROM clients
     UNION ALL
-    SELECT line, panel, duration_s, operation, 0, second, sum(amount), max(max_us) FROM clients GROUP BY ALL
-), lengths AS (
-    SELECT
-        line, ceil((max(second) + 1) / $points)::BIGINT AS together_s,
-        ceil((max(second) + 1) * count(DISTINCT client) / $points)::BIGINT AS single_s
-    FROM clients GROUP BY line
-), sized AS (
-    SELECT seconds.*, CASE client WHEN 0 THEN together_s ELSE single_s END AS bucket_s
-    FROM seconds JOIN lengths USING (line)
+    SELECT key - (key & 65535) AS series_second, sum(amount), max(max_us) FROM clients GROUP BY series_second
+), placed AS (
+    SELECT key >> 40 AS series, (key >> 16) & 16777215 AS second, key & 65535 AS client, amount, max_us FROM seconds
 ), bucketed AS (
     SELECT
-        line, panel, operation, client, bucket_s, second // bucket_s * bucket_s AS t_s,
+        series, client, CASE client WHEN 0 THEN together_s ELSE single_s END AS bucket_s,
+        second // bucket_s * bucket_s AS t_s,
         min(amount) FILTER (second + 1 <= duration_s) AS rate_min,
         avg(amount) FILTER (second + 1 <= duration_s) AS rate_mean,
         max(amount) FILTER (second + 1 <= duration_s) AS rate_max,
         max(max_us) / 1e6 AS max_response_s
-    FROM sized
+    FROM placed JOIN lengths l ON l.line = series >> 2 JOIN numbered n ON n.line = l.line
     GROUP BY ALL
 )
 SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status,
-    ['insert', 'delete', 'query'][b.operation] AS operation, nullif(b.client, 0) AS client, b.bucket_s, b.t_s,
+    ['insert', 'delete', 'query'][b.series & 3] AS operation, nullif(b.client, 0)::INTEGER AS client, b.bucket_s, b.t_s,
     b.rate_min, b.rate_mean, b.rate_max, b.max_response_s
-FROM bucketed b JOIN numbered n USING (line) JOIN chosen c USING (run_id, step_id)
-ORDER BY b.panel, b.operation, b.line, b.client, b.t_s
+FROM bucketed b JOIN numbered n ON n.line = b.series >> 2 JOIN chosen c USING (run_id, step_id)
+ORDER BY n.panel, b.series & 3, b.series, b.client, b.t_s
