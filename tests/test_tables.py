@@ -19,7 +19,7 @@ from ibench_lib.grid import Cell, Grid
 from ibench_lib.lake import reader
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
-from ibench_lib.tables.responses import share
+from ibench_lib.tables.responses import _BUCKETS, share
 from tests.synthetic import Run, answer, manifest_of, three_configurations, write_runs
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -309,6 +309,22 @@ def test_response_time_table(workspace: Workspace) -> None:
     queries = frame.filter(pl.col("operation") == "range_query")
     cells = Parsed(ib.response_time_table(queries)).of("system.cy10a")
     assert cells == ["100.000", "0.502", "0.502", "0.502", "0.502", "2.000"]
+
+
+def test_response_times_of_repeats_share_a_row_and_a_failed_run_has_its_own() -> None:
+    shares = dict.fromkeys(_BUCKETS, 0.0)
+
+    def one(repeat: int, responses: int, le_1ms: float, p50_s: float, step_status: str = "complete") -> dict[str, Any]:
+        times = {"p50_s": p50_s, "p90_s": 0.002, "p99_s": 0.003, "p999_s": 0.003, "max_s": 0.001 * repeat}
+        known = {"setup": "cached", "dbms": "m.a", "step": "s", "operation": "insert", "timing": "service"}
+        counted = {**shares, "le_1ms": le_1ms, "le_4ms": 100 - le_1ms, "responses": responses}
+        return {**known, **counted, **times, "repeat": repeat, "step_status": step_status}
+
+    runs = [one(1, 300, 100.0, 0.0005), one(2, 100, 20.0, 0.0015), one(3, 90, 50.0, 0.0002, "failed")]
+    table = Parsed(ib.response_time_table(pl.DataFrame([*runs, one(4, 200, 50.0, 0.0007)])))
+    # (300 x 100 + 100 x 20 + 200 x 50) / 600; the median of 0.5, 1.5 and 0.7 ms.
+    assert table.of("m.a") == ["70.000", "30.000", "0.700", "2.000", "3.000", "-", "4.000"]
+    assert table.of("m.a r3 (failed)") == ["50.000", "50.000", "0.200", "2.000", "-", "-", "3.000"]
 
 
 def test_step_metrics_show_what_the_step_has(workspace: Workspace) -> None:
