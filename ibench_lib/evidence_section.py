@@ -87,6 +87,8 @@ def _runs(runs: list[Row]) -> str:
 
 
 def _status(run: Row) -> str:
+    if run["source"] is not None:
+        return f"published, not measured here: {run['source']}"
     step = f" in {run['failed_step']}" if run["failed_step"] else ""
     error = f": {run['error']}" if run["error"] else ""
     return f"{run['status']}{step}{error}"
@@ -123,12 +125,13 @@ def _when(value: Any) -> str:
 
 
 def _experiments(runs: list[Row]) -> str:
-    files: dict[tuple[str, str], list[Row]] = {}
+    files: dict[tuple[str, str, str | None], list[Row]] = {}
     for run in runs:
-        files.setdefault((run["experiment"], run["experiment_text"]), []).append(run)
+        files.setdefault((run["experiment"], run["experiment_text"], run["source"]), []).append(run)
     blocks = []
-    for (name, text), those in files.items():
-        said = f"experiments/{name}.yaml, as it was for {_count(len(those), 'run')}"
+    for (name, text, source), those in files.items():
+        what = f"experiments/{name}.yaml" if source is None else f"{name}, published figures ({source})"
+        said = f"{what}, as it was for {_count(len(those), 'run')}"
         blocks.append(f"<p>{_text(said)}</p>{_pre(text)}")
     return _folded("evidence-experiment", f"Experiment ({_count(len(files), 'file')})", "".join(blocks)) if runs else ""
 

@@ -1,10 +1,10 @@
 -- All that is known of how chosen runs came about: texts and facts of their manifests. `host`, `versions`, `workload`
--- and `null_reasons` are JSON.
+-- and `null_reasons` are JSON. `source`: where figures were published that were not measured here, else NULL.
 --
 -- $runs: ids of the runs
 SELECT
     setup, dbms, dbms_position, repeat, run_id, experiment, title, status, error, failed_step, build, flavour,
     server_version, version_comment, scale, origin_wall, ended_wall, tool_version, versions, host, workload, warnings,
-    null_reasons, experiment_sha256, experiment_text, my_cnf
+    null_reasons, experiment_sha256, experiment_text, my_cnf, source
 FROM selected_runs($runs)
 ORDER BY setup, dbms_position, repeat
