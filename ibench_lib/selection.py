@@ -74,7 +74,7 @@ def choose(
     steps: Sequence[str] = (),
     repeats: Sequence[int] = (),
     base: str = "",
-    points: int = 1000,
+    points: int = 500,
 ) -> Selection:
     """Choose what to show.
 

@@ -76,7 +76,7 @@ def test_a_question_is_asked_once_and_remembered(workspace: Workspace) -> None:
     chosen.ask("one_second")
     assert [(asked.question, asked.parameters) for asked in chosen.asked] == [
         ("sla", {"runs": chosen.run_ids, "steps": ["l.i1"]}),
-        ("one_second", {"runs": chosen.run_ids, "steps": ["l.i1"], "points": 1000}),
+        ("one_second", {"runs": chosen.run_ids, "steps": ["l.i1"], "points": 500}),
     ]
 
 
