@@ -31,7 +31,9 @@ LIVE = Run("live", status="running", minute=9, steps=("l.i0", "l.x", "l.i1"))
 
 def lab_command() -> list[str]:
     """What `make lab` runs, by this Python instead of the checkout's."""
-    lines = subprocess.run(["make", "-n", "lab"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    lines = subprocess.run(
+        ["make", "-n", "--no-print-directory", "lab"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     program, *arguments = shlex.split(lines.splitlines()[-1])
     assert program.endswith("bin/jupyter")
     return [sys.executable, "-m", "jupyter", *arguments]

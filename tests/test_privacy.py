@@ -206,7 +206,6 @@ def test_no_file_of_a_run_and_no_post_tells_where_it_was_made(build: Build, tmp_
     assert {path.name for path in posts} == {"index.html", "post.ipynb", "post.json"}
     files = [*run_dir.iterdir(), *workspace.events.iterdir()]
     tables = ["innodb_status", "processlist", "waits", "device_samples", "network_samples", "server_counters"]
-    tables += ["profile_stacks"] if shutil.which("perf") else []
     assert {f"{name}.parquet" for name in tables} | {"my.cnf", "server.log"} <= {path.name for path in files}
     private = re.compile(
         f"canary|{HOST}|(?<!<sandbox>)/tmp|/root\\b|{re.escape(str(ROOT))}|{re.escape(sys.prefix)}|server_uid [^<]"

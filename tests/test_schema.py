@@ -8,7 +8,8 @@ from ibench_lib.paths import Workspace
 from ibench_lib.schema import SCHEMA_MINOR, SCHEMA_VERSION, TABLES, Table
 
 UNIT_SUFFIXES = {"_us": "us", "_s": "s", "_per_s": "rows/s", "_bytes": "bytes", "seconds": "s"}
-UNITS_BY_ROW = {("server_counters", "real_value")}  # each counter has a unit of its own
+# Each counter, and each published figure, has a unit of its own.
+UNITS_BY_ROW = {("server_counters", "real_value"), ("published", "value")}
 
 tables = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES.keys())
 

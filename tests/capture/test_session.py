@@ -133,7 +133,7 @@ def test_every_table_of_capture_has_its_collector() -> None:
     found = collectors()
     filled = [table for kind in found.values() for table in kind.tables]
     assert len(filled) == len(set(filled))
-    others = {"steps", "workers", "ops", "response_times", "probes", "table_counts"}
+    others = {"steps", "workers", "ops", "response_times", "probes", "table_counts", "published"}
     assert set(filled) == set(TABLES) - others
 
 
