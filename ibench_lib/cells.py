@@ -17,13 +17,16 @@ CLIENT_BOUND = "‡"
 LOADED = "loaded from a snapshot"  # the step_status of a step that another run did for this one
 
 
-def value_text(rows: list[dict[str, Any]], column: str, spec: str) -> str:
-    """The median over complete repeats as text, with what there is to say about the runs; `-` where there is none."""
+def value_text(rows: list[dict[str, Any]], column: str, spec: str, shown: dict[str, Any] | None = None) -> str:
+    """The median over complete repeats as text, with what there is to say about the runs; `-` where there is none.
+
+    With `shown`, one of the rows, its value in the place of the median.
+    """
     done = [row for row in rows if row["step_status"] == "complete"]
     values = [row[column] for row in done if row[column] is not None]
-    if not values:
+    if not values or (shown and shown[column] is None):
         return "-"
-    text = format(median(values), spec)
+    text = format(shown[column] if shown else median(values), spec)
     loaded = sum(row["step_status"] == LOADED for row in rows)
     if loaded:
         text += f" ({loaded} of {len(rows)} {LOADED})"
@@ -31,9 +34,10 @@ def value_text(rows: list[dict[str, Any]], column: str, spec: str) -> str:
         text += f" ({len(rows) - len(done) - loaded} of {len(rows)} not complete)"
     if len(values) < len(done):
         text += f" ({len(done) - len(values)} of {len(rows)} not captured)"
-    if any(row["run_status"] != "complete" for row in done):
+    told = [shown] if shown else done
+    if any(row["run_status"] != "complete" for row in told):
         text += f" {RUN_FAILED}"
-    if any(row.get("client_bound") for row in done):
+    if any(row.get("client_bound") for row in told):
         text += f" {CLIENT_BOUND}"
     return text
 
@@ -73,15 +77,15 @@ def run_status_cell(row: dict[str, Any]) -> Cell:
     return Cell(f"{row['status']}{step}{error}", "bad" if row["status"] == "failed" else "status")
 
 
-def ratio_cell(found: Ratio | None, *, is_base: bool) -> Cell:
-    """A relative value with its interval, marked where it clears a threshold; the base itself is never marked."""
+def ratio_cell(found: Ratio | None, *, is_base: bool, marked: bool = True) -> Cell:
+    """A relative value with its interval; marked, if `marked`, where it clears a threshold. The base never is."""
     if found is None:
         return Cell("no base", "status")
     text = format(found.value, ".2f")
     if found.low is not None and found.high is not None and not is_base:
         text += f" [{found.low:.2f}, {found.high:.2f}]"
     marks: dict[str, Mark] = {"better": "good", "worse": "bad"}
-    return Cell(text, None if is_base else marks.get(found.verdict))
+    return Cell(text, marks.get(found.verdict) if marked and not is_base else None)
 
 
 def setting_text(value: str | None) -> str:

@@ -6,6 +6,9 @@ from typing import Any
 
 import polars as pl
 
+SHORT_S = 1.0
+"""Steps shorter than that say little of a configuration: start-up and a single hiccup are much of them."""
+
 
 def by_position(frame: pl.DataFrame) -> list[str]:
     """The frame's dbms in the order in which the experiment ran them first."""
@@ -33,6 +36,12 @@ def measured(
 def main_metric(frame: pl.DataFrame, step: str) -> str:
     """ips for steps that write, qps for steps that query."""
     return str(frame.filter(pl.col("step") == step)["main_metric"][0])
+
+
+def short_steps(frame: pl.DataFrame) -> pl.DataFrame:
+    """`setup` and `step` of the steps that nobody who completed them took SHORT_S for: none of them is compared."""
+    longest = frame.filter(pl.col("step_status") == "complete").group_by("setup", "step").agg(pl.max("duration_s"))
+    return longest.filter(pl.col("duration_s") < SHORT_S).select("setup", "step")
 
 
 def repeats(frame: pl.DataFrame) -> int:

@@ -97,6 +97,7 @@ def test_the_published_table_is_drawn_with_the_published_classes() -> None:
                 "run_status": "complete", "step_id": steps.index(row["step"]), "step": row["step"],
                 "step_status": "complete", "main_metric": "qps" if row["step"].startswith("q") else "ips",
                 "throughput": float(row["value"]), "sla_failed": (row["dbms"], row["step"]) in failed,
+                "duration_s": None,
             }
             for row in published
         ]
@@ -240,6 +241,56 @@ def test_fairness_prints_as_published(workspace: Workspace) -> None:
 def test_fairness_of_short_steps_keeps_tenths(workspace: Workspace) -> None:
     frame = ask(workspace, "fairness", Run()).filter(pl.col("step") == "l.i0")
     assert Parsed(ib.fairness_table(frame)).of("system.cy10a") == ["8.0", "10.0", "2.0", "25.0"]
+
+
+def test_a_row_of_fairness_is_of_the_run_with_the_median_difference() -> None:
+    def shown(*seconds: tuple[float, float], run_status: str = "complete") -> list[str]:
+        """The row of repeats whose fastest and slowest clients took so long."""
+        common = {"setup": "cached", "dbms": "m.a", "dbms_position": 1, "step": "l.i1", "step_status": "complete"}
+        rows = [
+            {
+                **common, "repeat": repeat, "min_duration_s": fastest, "max_duration_s": slowest,
+                "diff_s": slowest - fastest, "pct": 100 * (slowest - fastest) / fastest, "run_status": "complete",
+            }
+            for repeat, (fastest, slowest) in enumerate(seconds, 1)
+        ]  # fmt: skip
+        rows[0]["run_status"] = run_status
+        table = Parsed(ib.fairness_table(pl.DataFrame(rows)))
+        assert any("all four figures are of that run" in row[0] for row in table.rows if row) == (len(rows) > 1)
+        return table.of("m.a")
+
+    # Medians of each column would say 40.4, 40.5, 0.3.
+    three = (40.4, 40.5), (40.0, 40.3), (41.0, 51.0)
+    assert shown(*three) == ["40.0", "40.3", "0.3", "0.7"]
+    assert shown(*three, (20.0, 25.0)) == ["40.0", "40.3", "0.3", "0.7"]
+    assert shown((20.0, 25.0)) == ["20.0", "25.0", "5.0", "25.0"]
+    # That another run did not complete is not said of the one that is shown.
+    assert shown(*three, run_status="failed") == ["40.0", "40.3", "0.3", "0.7"]
+    assert shown((40.0, 40.3), (40.4, 40.5), (41.0, 51.0), run_status="failed")[0] == "40.0 †"
+
+
+def test_steps_that_nobody_took_a_second_for_are_not_marked(workspace: Workspace) -> None:
+    frame = ask(workspace, "step_throughput", *three_configurations(), Run("slow", minute=5, background_rows=900))
+    in_l_i1, in_qr100 = pl.col("step") == "l.i1", pl.col("step") == "qr100"
+    brief = pl.when(in_l_i1 | in_qr100).then(pl.col("duration_s") / 100).otherwise("duration_s")
+    short = frame.with_columns(duration_s=brief)
+    note = "No ▲ or ▼ where a step took less than 1 s: l.i1 and qr100."
+    absolute = Parsed(ib.absolute_throughput(short))
+    assert absolute.of("system.cy10ap1lag") == ["2,000 ▲", "10,000 ▲", "2,500", "1,000"]
+    assert absolute.of("system.slow")[3] == "1,000 ✕"
+    relative = Parsed(ib.relative_throughput(short, "system.cy10a"))
+    assert relative.of("system.cy10ap1")[3] == relative.of("system.cy10ap1lag")[2] == "0.50"
+    for table in (absolute, relative):
+        assert any(note in row[0] for row in table.rows)
+    said = ib.throughput_statements(short, "system.cy10a")
+    assert "Not compared, since it took less than 1 s: l.i1 and qr100 in cached (0.05 s to 0.20 s)." in said
+    # One that took longer is enough to compare with.
+    one = frame.with_columns(
+        duration_s=pl.when(in_l_i1 & (pl.col("dbms") != "system.cy10ap1lag")).then(0.5).otherwise("duration_s")
+    )
+    relative = Parsed(ib.relative_throughput(one, "system.cy10a"))
+    assert relative.of("system.cy10ap1lag")[2] == "0.50 ▼"
+    assert not any("less than 1 s" in row[0] for row in relative.rows)
 
 
 def test_get_min_prints_as_published_and_marks_over_ten_times_the_best() -> None:

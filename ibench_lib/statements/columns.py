@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.frames import by_position, rows_of, steps_of
+from ibench_lib.frames import SHORT_S, by_position, rows_of, short_steps, steps_of
 from ibench_lib.grades import Ratio
 from ibench_lib.wording import count, joined, shortened, times
 
@@ -18,8 +18,6 @@ ONE_RUN = (
 )
 NOT_TO_DO = ("loaded from a snapshot", "not published")
 """`step_status` of steps that have no figure, and are neither missing nor failed."""
-SHORT_S = 1.0
-"""Steps shorter than that say little of a configuration: start-up and a single hiccup are much of them."""
 ATTENTION = "Attention: "
 """Begins a sentence that nobody should overlook; pages show it so."""
 
@@ -45,15 +43,14 @@ def extent(frame: pl.DataFrame) -> str:
 def without_short(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     """The complete steps but those that nobody took a second for, and at most one sentence that names these."""
     done = complete(frame)
-    longest = pl.col("duration_s").max().over("setup", "step")
-    short = done.filter(longest < SHORT_S)
+    short = done.join(short_steps(done), on=["setup", "step"], how="semi")
     items = []
     for setup in short["setup"].unique().sort():
         of_setup = short.filter(pl.col("setup") == setup)
         seconds = sorted(of_setup["duration_s"].drop_nulls())
         items.append(f"{joined(steps_of(of_setup))} in {setup} ({seconds[0]:.2f} s to {seconds[-1]:.2f} s)")
     said = [f"Not compared, since it took less than {SHORT_S:.0f} s: {shortened(items)}."] if items else []
-    return done.join(short.select("setup", "step").unique(), on=["setup", "step"], how="anti"), said
+    return done.join(short, on=["setup", "step"], how="anti"), said
 
 
 def unfinished(frame: pl.DataFrame) -> list[str]:

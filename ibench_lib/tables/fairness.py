@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 from great_tables import GT
 
@@ -11,7 +13,7 @@ from ibench_lib.cells import (
     status_cell,
     value_text,
 )
-from ibench_lib.frames import by_position, rows_of
+from ibench_lib.frames import by_position, repeats, rows_of
 from ibench_lib.grid import Cell, Grid
 from ibench_lib.metrics import METRICS
 from ibench_lib.tables.naming import grid_name, grid_title
@@ -32,13 +34,32 @@ def fairness_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     for name in by_position(frame):
         rows = rows_of(frame, name, step)
         status = status_cell(rows)
-        figures = [value_text(rows, column, style) for column in ("min_duration_s", "max_duration_s", "diff_s")]
-        figures.append(value_text(rows, "pct", METRICS["fairness_pct"].format))
+        shown = _median_run(rows)
+        figures = [value_text(rows, column, style, shown) for column in ("min_duration_s", "max_duration_s", "diff_s")]
+        figures.append(value_text(rows, "pct", METRICS["fairness_pct"].format, shown))
         grid.rows.append((name, [status or Cell(figure) for figure in figures]))
     grid.notes = [
         "Seconds from the common start to the end of the fastest and of the slowest client; diff is their difference, "
         "pct is diff as a share of the fastest.",
-        *repeat_notes(frame),
+        *_repeat_notes(frame),
         *mark_notes(frame),
     ]
     return grid.draw(palette)
+
+
+def _median_run(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The complete repeat with the median diff, the lower of the two in the middle of an even number."""
+    known = [row for row in rows if row["step_status"] == "complete" and row["diff_s"] is not None]
+    known.sort(key=lambda row: (row["diff_s"], row["repeat"]))
+    return known[(len(known) - 1) // 2] if known else None
+
+
+def _repeat_notes(frame: pl.DataFrame) -> list[str]:
+    most = repeats(frame)
+    if most <= 1:
+        return repeat_notes(frame)
+    # Medians of each column would be of different runs, and contradict each other.
+    return [
+        f"Of up to {most} runs a row shows the one whose diff is the median, of an even number the lower of the two in "
+        "the middle; all four figures are of that run."
+    ]
