@@ -51,18 +51,24 @@ def posts(
 ) -> None:
     """Build several posts at once. All files are checked before the first notebook runs; one that fails stops no other.
 
+    A post is skipped while the lake has no run of what it shows.
+
     [bold]Example:[/] ibench posts papermill_params/
     """
     with lean_imports():
         from ibench_lib.post_file import check_posts
+        from ibench_lib.post_runs import without_run
     place = workspace()
     checked = check_posts(params, place)
+    skipped = without_run(checked, place)
+    for slug, why in skipped.items():
+        err.print(f"[yellow]skipped {escape(slug)}:[/] {escape(why)}", highlight=False, soft_wrap=True)
     with PostsProgress(_console()) as progress:
-        results = build_posts(checked, place, progress, jobs)
+        results = build_posts([post for post in checked if post.spec.slug not in skipped], place, progress, jobs)
     failed = [result for result in results.values() if isinstance(result, IbenchError)]
     if failed:
         raise PostsFailed(
-            f"{len(failed)} of {len(checked)} posts failed",
+            f"{len(failed)} of {len(results)} posts failed",
             hint="each is named above, with its notebook",
             detail="\n".join(f"{error.what}\n        {error.hint or ''}".rstrip() for error in failed),
         )

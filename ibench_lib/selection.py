@@ -91,11 +91,13 @@ def choose(
     Raises
     ------
     ParameterError : a run, setup, step, repeat, base that is not there, a glob that fits nothing, `points` out of
-        range. An experiment without any run is no error: there is nothing to show yet.
+        range. An experiment without any run is no error, nor is a lake without any: there is nothing to show yet.
     """
     if not 2 <= points <= 2000:
         raise ParameterError(f"points {points!r} is out of range", hint="use 2 to 2000")
     known = reader.question(lake, "known_runs")
+    if known.is_empty():
+        return Selection(lake, [], list(steps), base, points)
     _check("run", runs, known["run_id"], "in the lake")
     of_experiment = _fits(known["experiment"], [experiment]) & known["latest"]
     if of_experiment.any():
@@ -123,6 +125,12 @@ def choose(
     _check("step", steps, everything.ask("purge_lag_at_step_end")["step"], f"in any run of {what}")
     _check("base", [base] if base else [], cells["dbms"], f"in any run of {what}")
     return Selection(lake, everything.run_ids, list(steps), base or cells["dbms"][0], points)
+
+
+def has_run(lake: duckdb.DuckDBPyConnection, experiment: str, runs: Sequence[str]) -> bool:
+    """Whether the lake has a run of the experiment, a name or a glob, or one of the runs."""
+    known = reader.question(lake, "known_runs")
+    return bool((_fits(known["experiment"], [experiment]) | known["run_id"].is_in(list(runs))).any())
 
 
 def experiments(lake: duckdb.DuckDBPyConnection) -> pl.DataFrame:

@@ -51,6 +51,11 @@ def test_one_repeat_of_each_cell_can_be_chosen_and_others_by_id(workspace: Works
     assert choose(lake, "nothing", repeats=[9]).run_ids == []
 
 
+def test_runs_named_in_a_lake_without_any_are_none_yet(workspace: Workspace) -> None:
+    lake = reader.lake(workspace)
+    assert choose(lake, runs=["20261121T100000Z-demo-cached-cy10a-r1"]).run_ids == []
+
+
 def test_one_name_in_two_experiments_stays_two_names(workspace: Workspace) -> None:
     here, there = Run(), Run(minute=5, experiment="other", l_i1_s=20)
     write_runs(workspace, here, there)

@@ -479,14 +479,10 @@ def test_an_axis_of_less_than_two_decades_has_more_ticks_than_powers_of_ten(deta
 
 
 def test_the_post_of_the_sample_says_what_its_runs_show(workspace: Workspace) -> None:
-    # Without runs of the checkout, which would take the place of the sample's.
     workspace.data.mkdir(parents=True, exist_ok=True)
     workspace.sample.symlink_to(ROOT / "data" / "sample")
     wanted = YAML().load(ROOT / "papermill_params" / "step_detail" / "sample-l-i1.yml")["parameters"]
-    post = choose(
-        reader.lake(workspace), wanted["experiment"], repeats=[wanted["repeat"]], dbms=wanted["dbms"],
-        steps=[wanted["step"]],
-    )  # fmt: skip
+    post = choose(reader.lake(workspace), wanted["experiment"], runs=wanted["runs"], steps=[wanted["step"]])
     detail = ib.step_detail(post.ask)
     base, limited = detail.steadiness.to_dicts()
     assert (base["dbms"], base["stalls"]) == ("mysql-9.7.base", 1)

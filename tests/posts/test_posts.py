@@ -1,5 +1,6 @@
 """Several posts at once: checked before anything runs, built side by side, and one that fails stops no other."""
 
+import json
 import os
 import signal
 import subprocess
@@ -20,7 +21,8 @@ from ibench_lib.errors import IbenchError, ParameterError, PostFailed
 from ibench_lib.paths import Workspace
 from ibench_lib.post_file import CheckedPost, check_posts
 from ibench_lib.posts import build_posts
-from tests.posts.posting import ROOT, tiny_post
+from tests.posts.posting import ROOT, TINY, tiny_post
+from tests.synthetic import Run, write_runs
 
 
 class Seen:
@@ -137,6 +139,39 @@ def test_the_command_says_a_line_a_post_and_ends_with_what_failed(
     assert site.code == 0
     assert site.out == f"site: {workspace.posts / 'index.html'} (1 posts)\n"
     assert "not listed: bad.failed.ipynb: the latest build of bad failed" in site.err
+
+
+def test_a_post_without_a_run_is_skipped_unless_it_is_asked_for_alone(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = Run(experiment="there")
+    write_runs(workspace, there)
+    asking = json.loads(TINY)
+    asking["cells"][0]["source"] = "experiment = ''\nruns = []"
+    asking["cells"][-1]["source"] = (
+        "import ibench_lib as ib\nprint(ib.choose(ib.lake(), experiment, runs=runs).nothing('Some.'))"
+    )
+    for slug, experiment, runs in (
+        ("demo", "demo", []),
+        ("glob", "oth*", []),
+        ("gone", "", ["20261121T100000Z-there-cached-gone-r1"]),
+        ("known", "the*", []),
+        ("pinned", "", [there.run_id]),
+    ):
+        tiny_post(workspace, slug, parameters={"experiment": experiment, "runs": runs})
+        (workspace.notebooks / f"{slug}-notebook.ipynb").write_text(json.dumps(asking))
+    params = workspace.root / "papermill_params"
+    done = command(workspace, monkeypatch, "posts", str(params))
+    assert done.code == 0, done.err
+    assert [line for line in done.err.splitlines() if line.startswith("skipped")] == [
+        "skipped demo: no run of experiment demo in the lake yet (make demo makes some)",
+        "skipped glob: no run of experiment oth* in the lake yet",
+        "skipped gone: none of the runs that it names is in the lake",
+    ]
+    assert sorted(path.name for path in workspace.posts.iterdir()) == ["known", "pinned"]
+    alone = command(workspace, monkeypatch, "post", str(params / "demo.yml"))
+    assert alone.code == 0, alone.err
+    assert "There is no run yet." in (workspace.post_dir("demo") / "index.html").read_text()
 
 
 def test_a_mistake_in_a_file_is_a_usage_error(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,43 @@
+"""Whether a post has a run to show, before a kernel is started for it: its title may claim what only runs can."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from ibench_lib.lake import reader
+from ibench_lib.paths import Workspace
+from ibench_lib.post_file import CheckedPost
+from ibench_lib.selection import has_run
+
+
+def without_run(posts: Sequence[CheckedPost], workspace: Workspace) -> dict[str, str]:
+    """The posts that name an experiment or runs of which the lake has none: slug -> why, in words.
+
+    The lake is the one that their notebooks open. A post whose notebook asks for neither is none of them.
+    """
+    asking = {
+        post.spec.slug: (experiment, runs)
+        for post in posts
+        if isinstance(experiment := post.spec.parameters.get("experiment", ""), str)
+        and isinstance(runs := post.spec.parameters.get("runs", []), list)
+        and (experiment or runs)
+    }
+    if not asking:
+        return {}
+    lake = reader.lake(os.environ.get(reader.ADDRESS_VARIABLE) or workspace)
+    return {
+        slug: _why(experiment, workspace)
+        for slug, (experiment, runs) in asking.items()
+        if not has_run(lake, experiment, runs)
+    }
+
+
+def _why(experiment: str, workspace: Workspace) -> str:
+    if not experiment:
+        return "none of the runs that it names is in the lake"
+    why = f"no run of experiment {experiment} in the lake yet"
+    if experiment == "demo":
+        return f"{why} (make demo makes some)"
+    file = workspace.root / "experiments" / f"{experiment}.yaml"
+    return f"{why} (ibench run experiments/{file.name} makes some)" if file.is_file() else why
