@@ -11,9 +11,11 @@ import polars as pl
 import pytest
 import typer
 from packaging.requirements import Requirement
+from ruamel.yaml import YAML
 
 import ibench_lib
 from ibench_lib import cli
+from ibench_lib.grades import ratio
 from ibench_lib.lake import reader
 from ibench_lib.selection import choose
 from tools import conda, notebooks, write_docs
@@ -309,6 +311,19 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     assert set(chosen.runs["status"]) == {"complete"} and len(chosen.runs) == 21
     text = (ROOT / "experiments" / "innodb_purge_lag_sample.yaml").read_text(encoding="utf-8")
     assert set(reader.sql(lake, "SELECT experiment_text FROM runs")["experiment_text"]) == {text}
-    seconds = chosen.ask("get_min").filter(step="qr100").group_by("dbms").agg(pl.col("get_min_s").median())
+    get_min = chosen.ask("get_min").filter(step="qr100")
+    seconds = get_min.group_by("dbms").agg(pl.col("get_min_s").median())
     by_config = {dbms.rpartition(".")[2]: value for dbms, value in seconds.rows()}
     assert by_config["base"] > 50 * by_config["a13"]
+    # Its posts make claims of just these runs, whatever else is in the lake.
+    posts = sorted((ROOT / "papermill_params").glob("*/sample*.yml"))
+    named = {path: YAML(typ="safe").load(path)["parameters"] for path in posts}
+    assert len(posts) == 6 and all(values["experiment"] == "" and values["runs"] for values in named.values())
+    assert {run for values in named.values() for run in values["runs"]} == set(chosen.run_ids)
+    apart = ratio(*(get_min.filter(dbms=f"mysql-9.7.{name}")["get_min_s"].to_list() for name in ("base", "a13")))
+    assert apart and apart.low and apart.high
+    for notebook in ("insert_benchmark", "mvcc_gc"):
+        path = ROOT / "papermill_params" / notebook / "sample.yml"
+        said = " ".join(path.read_text(encoding="utf-8").split())
+        assert f"({apart.value:.0f} by medians, interval {apart.low:.0f} to {apart.high:.0f})" in said
+        assert set(named[path]["runs"]) == set(chosen.run_ids)

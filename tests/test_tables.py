@@ -338,8 +338,13 @@ def test_a_history_list_of_a_step_that_did_not_complete_is_a_word(workspace: Wor
 def test_the_legend_has_every_metric_of_the_tables(workspace: Workspace) -> None:
     frame = ask(workspace, "step_metrics", Run()).filter(pl.col("step") == "qr100")
     legend = {row[0] for row in Parsed(ib.metrics_legend()).rows if row}
-    for table in (ib.step_metrics_table, ib.step_storage_table, ib.step_cpu_table):
-        assert {*Parsed(table(frame)).of("dbms")} <= legend
+    drawn = [Parsed(table(frame)) for table in (ib.step_metrics_table, ib.step_storage_table, ib.step_cpu_table)]
+    lake = reader.lake(workspace)
+    drawn.append(Parsed(ib.device_table(answer(lake, "device_averages", steps=["qr100"]))))
+    sizes = Parsed(ib.sizes_table(answer(lake, "sizes_at_step_end", steps=["qr100"])))
+    for table in (*drawn, sizes):
+        assert {*table.of("dbms")} <= legend
+    assert any("by the server's statistics" in row[0] and "lag behind" in row[0] for row in sizes.rows)
 
 
 def test_get_min_of_a_step_that_failed_later_is_still_shown(workspace: Workspace) -> None:

@@ -36,6 +36,8 @@ _HEADS = {name: name for name in (*_RATES, *_STORAGE, *_CPU)} | {
     "rate_p99": "rate p99",
 }
 
+_SIZE_HEADS = {name: METRICS[name].label.removesuffix(" tablespace").removesuffix(" size") for name in _SIZES}
+
 # Metrics whose columns in frames carry a unit.
 _COLUMNS = {"maxop": "maxop_s", "hll": "history_list_length", "ccpupq": "ccpupq_us"}
 
@@ -72,17 +74,21 @@ def device_table(frame: pl.DataFrame, palette: str = "default") -> GT:
 
 def sizes_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """What was on disk at the end of one step (`sizes_at_step_end`), in GiB."""
-    heads = {name: METRICS[name].label.removesuffix(" tablespace").removesuffix(" size") for name in _SIZES}
-    return _table(frame, "sizes", "Sizes in GiB at the end of", heads, palette)
+    notes = [
+        "rows and indexes are by the server's statistics (information_schema), which lag behind: right after a load "
+        "they can be those of empty tables. The others are blocks on disk."
+    ]
+    return _table(frame, "sizes", "Sizes in GiB at the end of", _SIZE_HEADS, palette, notes)
 
 
 def metrics_legend(palette: str = "default") -> GT:
     """What the names of the metrics mean, and whether more of one is better."""
     grid = Grid("metrics-legend", "What the columns are", "metric", ["is", "unit", "better"], left=True)
-    for name in dict.fromkeys((*_RATES, *_STORAGE, *_CPU)):
-        metric = METRICS[name]
-        better = "" if metric.better == "neither" else metric.better
-        grid.rows.append((_HEADS[name], [Cell(metric.doc), Cell(metric.unit), Cell(better)]))
+    for heads in (_HEADS, _DEVICE, _SIZE_HEADS):
+        for name, head in heads.items():
+            metric = METRICS[name]
+            better = "" if metric.better == "neither" else metric.better
+            grid.rows.append((head, [Cell(metric.doc), Cell(metric.unit), Cell(better)]))
     return grid.draw(palette)
 
 
