@@ -1,5 +1,7 @@
 """A post from YAML to files: what is refused before anything runs, what a failure leaves, what reaches the kernel."""
 
+import base64
+import gzip
 import itertools
 import json
 import re
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import polars as pl
 import pytest
 from nbclient.exceptions import CellExecutionError
 
@@ -21,6 +24,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.post import _forget_paths, build_post
 from ibench_lib.post_record import RECORD_NAME, read_record
 from ibench_lib.privacy import mask_of_machine
+from ibench_lib.selection import choose
 from tests.posts.posting import ROOT, VALUES, SharedKernel, page_of, params_file, tiny_post
 from tests.synthetic import Run, begin_run, end_run, manifest_of, three_configurations, write_runs
 
@@ -185,17 +189,37 @@ def test_a_damaged_file_does_not_stop_the_post(place: Workspace, kernel: SharedK
     assert "ops.parquet" in text and lagging.run_id in text
 
 
+def saved_answer(page: Path, question: str) -> pl.DataFrame:
+    """The answer to a question as the post offers it for saving."""
+    html = "".join(
+        output.data.get("text/html", "")
+        for cell in nbformat.read(page.parent / "post.ipynb", as_version=4).cells
+        for output in cell.get("outputs", [])
+        if "data" in output
+    )
+    (found,) = re.finditer(rf'download="{question}\.csv(\.gz)?" href="data:[^,]*,([^"]*)"', html)
+    content = base64.b64decode(found[2])
+    return pl.read_csv(gzip.decompress(content) if found[1] else content)
+
+
 def test_f34_a_post_built_while_a_run_is_live_shows_one_moment_of_it_and_says_running(place: Workspace) -> None:
     live = Run("live", status="running", minute=1, steps=("l.i0", "l.x", "l.i1"), l_i1_s=2)
     write_runs(place, Run())
     writer = begin_run(place, live, sealed=("l.i0", "l.x"))
     stop = threading.Event()
+    response = {
+        "step_id": 2, "step": "l.i1", "client": 1, "worker": 0, "operation": "insert", "second": 0, "ops": 1, "rows": 1,
+        "errors": 0, "retries": 0, "unknown": 0, "service_sum_us": 1.0, "service_max_us": 1.0, "service_bins": [1],
+        "service_counts": [1],
+    }  # fmt: skip
 
     def go_on() -> None:  # seconds come in and steps are sealed all the time that the post is built
         for second in itertools.count():
             if stop.wait(0.005):
                 return
             writer.append("server_samples", t_s=100.0 + second, history_list_length=second)
+            # One more response: questions that count them agree when they are of one moment.
+            writer.append("ops", **response)
             if second % 50 == 49:
                 writer.seal_step(manifest_of(live))
 
@@ -212,6 +236,19 @@ def test_f34_a_post_built_while_a_run_is_live_shows_one_moment_of_it_and_says_ru
     mine = [re.sub(r"<[^>]+>", " ", row) for row in rows if "system.live" in row]
     assert any(re.search(r"2,?000\b", row) and "running" in row for row in mine), mine
     assert not any("complete" in row and live.run_id in row for row in mine), "nothing calls it complete"
+
+    def of_l_i1(question: str) -> pl.DataFrame:
+        return saved_answer(page, question).filter(run_id=live.run_id, step="l.i1")
+
+    # Of two clients 500 statements each, 25,000 rows each in two seconds, and what had come in by then.
+    (throughput,) = of_l_i1("step_throughput")["throughput"]
+    (responses,) = of_l_i1("response_time_histogram").filter(operation="insert", timing="service")["responses"]
+    (rate, *_) = of_l_i1("one_second").filter(pl.col("client").is_null(), operation="insert", t_s=0)["rate_max"]
+    came_in = {"step_throughput": 2 * throughput - 50_000, "histogram": responses - 1000, "one_second": rate - 25_000}
+    assert len(set(came_in.values())) == 1 and responses > 1000, came_in
+    later = choose(reader.lake(place), VALUES["parameters"]["experiment"]).ask("response_time_histogram")
+    (at_the_end,) = later.filter(run_id=live.run_id, operation="insert", step="l.i1", timing="service")["responses"]
+    assert at_the_end > responses, "nothing came in while the post was built"
 
 
 def test_values_reach_the_kernel_as_data(workspace: Workspace) -> None:
