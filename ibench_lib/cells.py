@@ -26,14 +26,24 @@ def value_text(rows: list[dict[str, Any]], column: str, spec: str, shown: dict[s
     values = [row[column] for row in done if row[column] is not None]
     if not values or (shown and shown[column] is None):
         return "-"
-    text = format(shown[column] if shown else median(values), spec)
+    return format(shown[column] if shown else median(values), spec) + about_runs(rows, column, shown)
+
+
+def about_runs(rows: list[dict[str, Any]], column: str, shown: dict[str, Any] | None = None) -> str:
+    """What stands behind a number that is made of this column's values in complete repeats; empty if all is well.
+
+    With `shown` the number is that of one of the rows.
+    """
+    done = [row for row in rows if row["step_status"] == "complete"]
     loaded = sum(row["step_status"] == LOADED for row in rows)
+    missing = sum(row[column] is None for row in done)
+    text = ""
     if loaded:
         text += f" ({loaded} of {len(rows)} {LOADED})"
     if len(done) + loaded < len(rows):
         text += f" ({len(rows) - len(done) - loaded} of {len(rows)} not complete)"
-    if len(values) < len(done):
-        text += f" ({len(done) - len(values)} of {len(rows)} not captured)"
+    if missing:
+        text += f" ({missing} of {len(rows)} not captured)"
     told = [shown] if shown else done
     if any(row["run_status"] != "complete" for row in told):
         text += f" {RUN_FAILED}"
@@ -77,15 +87,15 @@ def run_status_cell(row: dict[str, Any]) -> Cell:
     return Cell(f"{row['status']}{step}{error}", "bad" if row["status"] == "failed" else "status")
 
 
-def ratio_cell(found: Ratio | None, *, is_base: bool, marked: bool = True) -> Cell:
-    """A relative value with its interval; marked, if `marked`, where it clears a threshold. The base never is."""
+def ratio_cell(found: Ratio | None, about: str, *, is_base: bool, marked: bool = True) -> Cell:
+    """A relative value, its interval and `about_runs`; marked, if `marked`, where it clears a threshold; never the base."""
     if found is None:
         return Cell("no base", "status")
     text = format(found.value, ".2f")
     if found.low is not None and found.high is not None and not is_base:
         text += f" [{found.low:.2f}, {found.high:.2f}]"
     marks: dict[str, Mark] = {"better": "good", "worse": "bad"}
-    return Cell(text, marks.get(found.verdict) if marked and not is_base else None)
+    return Cell(text + about, marks.get(found.verdict) if marked and not is_base else None)
 
 
 def setting_text(value: str | None) -> str:

@@ -17,6 +17,7 @@ from ibench_lib.errors import ParameterError
 from ibench_lib.grades import grade_column, ratio
 from ibench_lib.grid import Cell, Grid
 from ibench_lib.lake import reader
+from ibench_lib.lake.manifest import Status
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
 from ibench_lib.tables.responses import _BUCKETS, share
@@ -166,26 +167,63 @@ def test_with_repeats_a_cell_is_marked_only_when_its_interval_clears_the_thresho
     assert any("Median of up to 3 runs" in row[0] for row in table.rows)
 
 
-def test_a_failed_step_is_a_word_and_its_run_is_marked(workspace: Workspace) -> None:
-    failed = Run("x", minute=1, status="failed", failed_step="l.i1", error="lost", steps=("l.i0", "l.x", "l.i1"))
+@pytest.mark.parametrize("status", ["failed", "interrupted"])
+def test_a_failed_step_is_a_word_and_its_run_is_marked(workspace: Workspace, status: Status) -> None:
+    failed = Run("x", minute=1, status=status, failed_step="l.i1", error="lost", steps=("l.i0", "l.x", "l.i1"))
     frame = ask(workspace, "step_throughput", Run(), failed)
-    for table in (ib.absolute_throughput(frame), ib.relative_throughput(frame, "system.cy10a")):
-        cells = Parsed(table).of("system.x")
-        assert cells[2:] == ["failed", "not run"]
-    cells = Parsed(ib.absolute_throughput(frame)).of("system.x")
-    assert cells[:2] == ["2,000 † ▲", "10,000 † ▲"]
+    assert Parsed(ib.absolute_throughput(frame)).of("system.x") == ["2,000 † ▲", "10,000 † ▲", status, "not run"]
+    relative = Parsed(ib.relative_throughput(frame, "system.cy10a"))
+    assert relative.of("system.x") == ["1.00 †", "1.00 †", status, "not run"]
+    assert ["† of a run that did not complete."] in relative.rows
     metrics = answer(reader.lake(workspace), "step_metrics").filter(pl.col("step") == "l.i1")
-    assert set(Parsed(ib.step_metrics_table(metrics)).of("system.x")) == {"failed"}
+    assert set(Parsed(ib.step_metrics_table(metrics)).of("system.x")) == {status}
     # A failed base leaves nothing to compare with.
     relative = Parsed(ib.relative_throughput(frame, "system.x"))
+    assert relative.of("system.x (base)")[:2] == ["1.00 †", "1.00 †"]
     assert relative.of("system.cy10a") == ["1.00", "1.00", "no base", "no base"]
+
+
+def test_a_ratio_says_which_of_its_runs_did_not_complete(workspace: Workspace) -> None:
+    steps = ("l.i0", "l.x", "l.i1")
+    failed = Run("x", repeat=2, minute=2, status="interrupted", failed_step="l.i1", steps=steps)
+    frame = ask(workspace, "step_throughput", Run(), Run("x", minute=1), failed)
+    assert Parsed(ib.relative_throughput(frame, "system.cy10a")).of("system.x") == [
+        "1.00 †",
+        "1.00 †",
+        "1.00 (1 of 2 not complete)",
+        "1.00 (1 of 2 not complete)",
+    ]
 
 
 def test_a_client_bound_step_says_so(workspace: Workspace) -> None:
     frame = ask(workspace, "step_throughput", Run(client_bound="a querier used 97 % of a core"))
-    table = Parsed(ib.absolute_throughput(frame))
-    assert table.of("system.cy10a")[3] == "1,000 ‡ ▲"
-    assert any("a querier used 97 % of a core" in row[0] for row in table.rows)
+    for table, cell in (
+        (ib.absolute_throughput(frame), "1,000 ‡ ▲"),
+        (ib.relative_throughput(frame, "system.cy10a"), "1.00 ‡"),
+    ):
+        drawn = Parsed(table)
+        assert [row[-1] for row in drawn.rows if row[0].startswith("system.cy10a")] == [cell]
+        assert any("a querier used 97 % of a core" in row[0] for row in drawn.rows)
+    responses = answer(reader.lake(workspace), "response_time_histogram")
+    queries = Parsed(ib.response_time_table(responses.filter(pl.col("operation") == "range_query")))
+    assert queries.of("system.cy10a ‡")[-1] == "2.000"
+    assert any("‡ system.cy10a, qr100: limited by the clients" in row[0] for row in queries.rows)
+
+
+def test_tenths_say_of_which_runs_they_are(workspace: Workspace) -> None:
+    steps = ("l.i0", "l.x", "l.i1", "qr100")
+    failed = Run("x", minute=1, status="failed", failed_step="qr100", steps=steps, l_i1_s=20)
+    broken = Run("y", repeat=2, minute=3, status="interrupted", failed_step="l.i1", steps=steps[:3], l_i1_s=20)
+    frame = ask(workspace, "rate_by_tenth", Run(l_i1_s=20), failed, Run("y", minute=2, l_i1_s=20), broken)
+    inserts = frame.filter(pl.col("step") == "l.i1")
+    bound = inserts.with_columns(client_bound=pl.when(pl.col("dbms") == "system.cy10a").then(pl.lit("busy")))
+    table = Parsed(ib.rate_by_tenth_table(bound))
+    for head in ("system.cy10a ‡", "system.x †", "system.y (1 of 2 not complete)"):
+        assert table.of(head) == ["2,500"] * 10
+    assert ["† of a run that did not complete."] in table.rows
+    assert ["‡ system.cy10a, l.i1: limited by the clients: busy."] in table.rows
+    alone = Parsed(ib.rate_by_tenth_table(pl.concat([inserts.head(1), inserts.tail(1)])))
+    assert alone.of("system.y") == ["interrupted"] * 10
 
 
 def test_the_runs_table_names_what_failed(workspace: Workspace) -> None:
@@ -207,6 +245,13 @@ def test_sla_table_has_a_target_row_and_marks_what_missed_it(workspace: Workspac
     assert table.of("target") == ["200", "200"]
     assert table.of("system.cy10a") == ["200", "200"]
     assert table.of("system.slow") == ["180 ✕", "180 ✕"]
+
+
+def test_sla_table_has_each_target_of_experiments_that_share_a_setup(workspace: Workspace) -> None:
+    frame = ask(workspace, "sla", Run(), Run("slow", minute=1, background_rows=900))
+    slow = pl.col("dbms") == "system.slow"
+    other = frame.with_columns(target_per_s=pl.when(slow).then(1000.0).otherwise(pl.col("target_per_s")))
+    assert Parsed(ib.sla_table(other)).of("target") == ["200 or 1,000"] * 2
 
 
 def test_fairness_prints_as_published(workspace: Workspace) -> None:
@@ -373,6 +418,7 @@ def test_response_times_of_repeats_share_a_row_and_a_failed_run_has_its_own() ->
     def one(repeat: int, responses: int, le_1ms: float, p50_s: float, step_status: str = "complete") -> dict[str, Any]:
         times = {"p50_s": p50_s, "p90_s": 0.002, "p99_s": 0.003, "p999_s": 0.003, "max_s": 0.001 * repeat}
         known = {"setup": "cached", "dbms": "m.a", "step": "s", "operation": "insert", "timing": "service"}
+        known |= {"run_status": step_status}
         counted = {**shares, "le_1ms": le_1ms, "le_4ms": 100 - le_1ms, "responses": responses}
         return {**known, **counted, **times, "repeat": repeat, "step_status": step_status}
 
@@ -381,6 +427,18 @@ def test_response_times_of_repeats_share_a_row_and_a_failed_run_has_its_own() ->
     # (300 x 100 + 100 x 20 + 200 x 50) / 600; the median of 0.5, 1.5 and 0.7 ms.
     assert table.of("m.a") == ["70.000", "30.000", "0.700", "2.000", "3.000", "-", "4.000"]
     assert table.of("m.a r3 (failed)") == ["50.000", "50.000", "0.200", "2.000", "-", "-", "3.000"]
+
+
+def test_response_times_of_a_run_that_did_not_complete_are_marked(workspace: Workspace) -> None:
+    failed = Run(repeat=2, minute=1, status="interrupted", failed_step="qr100")
+    frame = ask(workspace, "response_time_histogram", Run(), failed, Run("b", minute=2))
+    for step, heads in (
+        ("l.i1", ["system.cy10a †", "system.b"]),
+        ("qr100", ["system.cy10a", "system.cy10a r2 (interrupted)", "system.b"]),
+    ):
+        table = Parsed(ib.response_time_table(frame.filter(pl.col("step") == step, pl.col("operation") == "insert")))
+        assert [row[0] for row in table.rows if row[0].startswith("system")] == heads
+        assert (["† of a run that did not complete."] in table.rows) == (step == "l.i1")
 
 
 def test_step_metrics_show_what_the_step_has(workspace: Workspace) -> None:

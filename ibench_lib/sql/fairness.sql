@@ -1,6 +1,7 @@
 -- Fairness between the clients of each write step: how long the fastest and the slowest client took.
 -- A client's duration goes from the common start to the end of its last operation. diff_s = max - min,
--- pct = 100 * diff / min. Of published runs those two alone are known.
+-- pct = 100 * diff / min. Of published runs those two alone are known. client_bound: why the clients limited the step,
+-- NULL when they did not.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -13,7 +14,7 @@ WITH durations AS (
     FROM durations GROUP BY run_id, step_id
 )
 SELECT
-    setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, clients, clients_seen,
+    setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, clients, clients_seen, client_bound,
     min_duration_s, max_duration_s,
     coalesce(max_duration_s - min_duration_s, p.diff_s) AS diff_s,
     coalesce(100 * (max_duration_s - min_duration_s) / nullif(min_duration_s, 0), p.pct) AS pct

@@ -1,7 +1,7 @@
 -- Response times of each run, step and operation, all clients: the share (in %) of responses in disjoint buckets that
 -- sum to 100, percentiles, and the largest. timing: service (sent to answered) or intended (due to answered; only
 -- rate-limited operations). Shares and percentiles come from log-linear bins with an error under 1 %; max is exact.
--- A bucket's name is its upper edge.
+-- A bucket's name is its upper edge. client_bound: why the clients limited the step, NULL when they did not.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -45,7 +45,8 @@ WITH chosen AS (
     FROM cumulated GROUP BY ALL
 )
 SELECT
-    setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, shares.* EXCLUDE (run_id, step_id)
+    setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, client_bound,
+    shares.* EXCLUDE (run_id, step_id)
 FROM chosen JOIN shares USING (run_id, step_id)
 ORDER BY step_id, setup, list_position(['insert', 'delete'], operation) NULLS LAST, operation, timing DESC,
          dbms_position, repeat

@@ -1,5 +1,5 @@
 -- Achieved insert and delete rates of rate-limited steps beside their target, all clients together. A complete step
--- fails when either is under 0.95 of the target.
+-- fails when either is under 0.95 of the target. client_bound: why the clients limited the step, NULL when they did not.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -17,7 +17,7 @@ WITH written AS (
     FROM selected_steps($runs, $steps) s LEFT JOIN written w USING (run_id, step_id)
 )
 SELECT
-    setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, target_per_s, ips, dps,
+    setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, client_bound, target_per_s, ips, dps,
     coalesce(ips, 0) < 0.95 * target_per_s AS ips_missed,
     coalesce(dps, 0) < 0.95 * target_per_s AS dps_missed,
     ips_missed OR dps_missed AS sla_failed

@@ -7,6 +7,7 @@ from typing import Any, cast
 import polars as pl
 from great_tables import GT
 
+from ibench_lib.cells import about_runs, mark_notes
 from ibench_lib.grid import Cell, Grid
 from ibench_lib.tables.naming import grid_name, grid_title
 
@@ -54,7 +55,8 @@ def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         cells = [Cell(share(_pooled(runs, name))) for name in used]
         cells += [Cell("-" if value is None else _milliseconds(value)) for value in percentiles]
         cells.append(Cell(_milliseconds(runs["max_s"].max())))
-        grid.rows.append((f"{label}, {timing}" if timings > 1 else label, cells))
+        head = f"{label}, {timing}" if timings > 1 else label
+        grid.rows.append((head if alone is not None else head + about_runs(runs.to_dicts(), "max_s"), cells))
         most_runs, too_few = max(most_runs, len(runs)), too_few or None in percentiles
     grid.notes = ["Buckets without any response are left out."]
     if most_runs > 1:
@@ -67,6 +69,7 @@ def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         grid.notes += [
             "service: sent to answered. intended: due to answered, so that a stall counts for all it delayed."
         ]
+    grid.notes += mark_notes(frame)
     return grid.draw(palette)
 
 

@@ -27,7 +27,9 @@ def sla_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     targets = []
     for step in steps:
         known = frame.filter((pl.col("step") == step) & pl.col("target_per_s").is_not_null())["target_per_s"]
-        targets += [Cell(format(known[0], ",.0f") if len(known) else "unknown")] * 2
+        # Experiments that share a setup may differ in their target.
+        texts = dict.fromkeys(format(target, ",.0f") for target in known.unique().sort())
+        targets += [Cell(" or ".join(texts) or "unknown")] * 2
     grid.rows.append(("target", targets))
     for name in by_position(frame):
         cells = []

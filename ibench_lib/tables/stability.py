@@ -7,7 +7,7 @@ from statistics import median
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.cells import mark_notes, repeat_notes, status_cell
+from ibench_lib.cells import about_runs, mark_notes, repeat_notes, status_cell
 from ibench_lib.frames import by_position, main_metric, rows_of
 from ibench_lib.grid import Cell, Grid
 from ibench_lib.metrics import METRICS
@@ -36,7 +36,8 @@ def rate_by_tenth_table(frame: pl.DataFrame, palette: str = "default") -> GT:
             rates = [median(run[tenth] for run in runs) for tenth in range(_TENTHS)]
             low = median(rates) / 2
             cells = [Cell(format(rate, metric.format), "bad" if rate < low else None) for rate in rates]
-        grid.rows.append((name, cells))
+        # All ten are of the same runs: what there is to say of these stands once, at the name.
+        grid.rows.append((name if cells[0].mark == "status" else name + about_runs(rows, "rates"), cells))
     grid.notes = [
         "Mean rate of all clients together in the step's full seconds, in ten parts; ▼ under half of the median tenth.",
         *repeat_notes(frame),

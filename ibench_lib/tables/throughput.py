@@ -9,6 +9,7 @@ from great_tables import GT
 
 from ibench_lib.cells import (
     LOADED,
+    about_runs,
     interval_notes,
     mark_notes,
     ratio_cell,
@@ -69,7 +70,8 @@ def relative_throughput(frame: pl.DataFrame, base: str, palette: str = "default"
         for step in steps:
             rows = rows_of(frame, name, step)
             found = ratio(measured(frame, name, step), measured(frame, base, step))
-            cells.append(status_cell(rows) or ratio_cell(found, is_base=name == base, marked=step not in short))
+            about, is_base = about_runs(rows, "throughput"), name == base
+            cells.append(status_cell(rows) or ratio_cell(found, about, is_base=is_base, marked=step not in short))
         grid.rows.append((f"{name} (base)" if name == base else name, cells))
     grid.notes = [
         *interval_notes(frame),
