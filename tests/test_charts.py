@@ -9,6 +9,7 @@ import pytest
 
 import ibench_lib as ib
 from ibench_lib.lake import reader
+from ibench_lib.lake.manifest import Status
 from ibench_lib.paths import Workspace
 from ibench_lib.theme import inert, series
 from tests.synthetic import Run, answer, three_configurations, write_runs
@@ -117,11 +118,15 @@ def test_a_down_sampled_line_has_a_band_from_min_to_max(workspace: Workspace) ->
     assert (low.y[4], high.y[4], high.fill) == (0.0, 90_000.0, "tonexty")
 
 
-def test_a_failed_step_says_so_at_its_name(workspace: Workspace) -> None:
-    failed = Run("x", minute=1, status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1"))
+@pytest.mark.parametrize("status", ["failed", "interrupted"])
+def test_a_failed_step_or_run_says_so_at_its_name(workspace: Workspace, status: Status) -> None:
+    failed = Run("x", minute=1, status=status, failed_step="l.i1", steps=("l.i0", "l.x", "l.i1"))
     frame = ask(workspace, "one_second", Run(), failed, points=2000)
-    figure = ib.rate_chart(one(frame, step="l.i1", operation="insert"))
-    assert [note.text for note in figure.layout.annotations] == ["system.cy10a", "system.x (l.i1: failed)"]
+    for step, name in (("l.i1", f"system.x (l.i1: {status})"), ("l.i0", f"system.x (run: {status})")):
+        figure = ib.rate_chart(one(frame, step=step, operation="insert"))
+        assert [note.text for note in figure.layout.annotations] == ["system.cy10a", name]
+        lag = answer(reader.lake(workspace), "purge_lag_series", points=2000)
+        assert [trace.name for trace in ib.purge_lag_chart(one(lag, step=step)).data] == ["system.cy10a", name]
 
 
 def repeated() -> list[Run]:
@@ -155,7 +160,7 @@ def test_bars_of_repeats_are_medians_with_their_range_and_without_what_failed(wo
 def test_a_legend_has_complete_repeats_once_and_others_by_themselves(workspace: Workspace) -> None:
     lag = ask(workspace, "purge_lag_series", *repeated(), points=2000)
     for step, listed in (
-        ("l.i1", ["system.cy10a", "system.other"]),
+        ("l.i1", ["system.cy10a", "system.cy10a r3 (run: failed)", "system.other"]),
         ("qr100", ["system.cy10a", "system.cy10a r3 (qr100: failed)", "system.other"]),
     ):
         figure = ib.purge_lag_chart(one(lag, step=step))
@@ -168,9 +173,9 @@ def test_panels_of_repeats_stand_beside_each_other(workspace: Workspace) -> None
     frame = one(ask(workspace, "one_second", *repeated(), points=2000), step="l.i1", operation="insert")
     figure = ib.rate_chart(frame)
     notes = {note.text: (note.x, note.y) for note in figure.layout.annotations}
-    assert list(notes) == ["system.cy10a", "r2", "r3", "system.other"]
-    assert len({notes[name][1] for name in ("system.cy10a", "r2", "r3")}) == 1
-    assert len({notes[name][0] for name in ("system.cy10a", "r2", "r3")}) == 3
+    assert list(notes) == ["system.cy10a", "r2", "r3 (run: failed)", "system.other"]
+    assert len({notes[name][1] for name in ("system.cy10a", "r2", "r3 (run: failed)")}) == 1
+    assert len({notes[name][0] for name in ("system.cy10a", "r2", "r3 (run: failed)")}) == 3
     places = {(trace.xaxis, trace.yaxis) for trace in figure.data}
     assert len(places) == 4
     for trace in traces(figure, "all clients, system.cy10a r2"):

@@ -31,6 +31,8 @@ def runs_of(frame: pl.DataFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
             broken = rows.filter(pl.col("step_status") != "complete")
             if len(broken):
                 label += f" ({broken['step'][0]}: {broken['step_status'][0]})"
+            elif rows["run_status"][0] != "complete":
+                label += f" (run: {rows['run_status'][0]})"
             yield label, int(rows["dbms_position"][0]) - 1, rows
 
 

@@ -22,7 +22,7 @@ def purge_lag_chart(frame: pl.DataFrame) -> go.Figure:
     for label, position, rows in runs_of(frame):
         colour, dash = theme.series(position)
         # The legend has complete repeats once; hovering tells which is which.
-        name = rows["dbms"][0] if several and (rows["step_status"] == "complete").all() else label
+        name = rows["dbms"][0] if several and rows["run_status"][0] == "complete" else label
         times = numbers(rows["t_s"], 2)
         if int(rows["bucket_samples"].max() or 1) > 1:  # type: ignore[arg-type]
             add_band(figure, times, numbers(rows["hll_min"], 0), numbers(rows["hll_max"], 0), colour)
