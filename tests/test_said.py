@@ -185,13 +185,30 @@ def test_the_order_of_the_rows_changes_no_sentence(function: Statements) -> None
         assert sorted(told(function, shuffled)) == sorted(told(function, frame))
 
 
+@pytest.mark.parametrize("function", COMPARING)
+def test_a_figure_of_a_run_that_did_not_complete_says_so(function: Statements) -> None:
+    sentences = 0
+    # Throughput tells of its base where it has no figure of it; another test has what it says.
+    names = DBMS[function is ib.throughput_statements :]
+    for frame, name in product(FRAMES, names):
+        status = pl.when(pl.col("dbms") == name).then(pl.lit("interrupted")).otherwise(pl.lit("complete"))
+        for sentence in told(function, frame.with_columns(run_status=status)):
+            if sentence.startswith(("Not compared", "Limited by")):
+                continue
+            told_of = re.search(rf"\b{name}\b(?!')", sentence) is not None
+            sentences += told_of
+            assert ("of a run that did not complete" in sentence) == told_of, (name, sentence)
+    assert sentences > 5
+
+
+@pytest.mark.parametrize("status", ["failed", "interrupted"])
 @pytest.mark.parametrize("function", RESULTS)
-def test_each_step_that_did_not_complete_is_named(function: Statements) -> None:
+def test_each_step_that_did_not_complete_is_named(function: Statements, status: str) -> None:
     for frame in FRAMES:
-        failed = frame.filter(pl.col("step") == "l.i1").with_columns(step_status=pl.lit("failed"))
+        failed = frame.filter(pl.col("step") == "l.i1").with_columns(step_status=pl.lit(status))
         sentences = told(function, failed) if function is not ib.sla_statements else [function(failed)[-1]]
         assert len(sentences) == 1 or function is ib.throughput_statements
-        assert re.match(r"Not compared, since it did not complete: \w+ in \w+ \(l\.i1 failed", sentences[-1])
+        assert re.match(r"Not compared, since it did not complete: \w+ in \w+ \(l\.i1 " + status, sentences[-1])
 
 
 @pytest.mark.parametrize("function", RESULTS)

@@ -89,6 +89,12 @@ def caveats(rows: Sequence[dict[str, Any]]) -> list[str]:
     return said
 
 
+def caveated(text: str, rows: Sequence[dict[str, Any]]) -> str:
+    """The text with the caveats of its rows behind it, in brackets."""
+    said = caveats(rows)
+    return f"{text} ({', '.join(said)})" if said else text
+
+
 def ratio_text(found: Ratio) -> str:
     """1.42 times [1.38, 1.45], or without an interval: 1.42 times, one run."""
     interval = ", one run" if found.low is None or found.high is None else f" [{times(found.low)}, {times(found.high)}]"

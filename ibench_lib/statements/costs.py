@@ -6,10 +6,10 @@ from math import log
 
 import polars as pl
 
-from ibench_lib.frames import by_position, measured
+from ibench_lib.frames import by_position, measured, rows_of
 from ibench_lib.grades import Ratio, ratio
 from ibench_lib.metrics import METRICS, Metric
-from ibench_lib.statements.columns import ONE_RUN, columns_of, ratio_text, unfinished, without_short
+from ibench_lib.statements.columns import ONE_RUN, caveated, columns_of, ratio_text, unfinished, without_short
 from ibench_lib.wording import count, shortened
 
 _COSTS = ("cpupq", "cspq", "rpq", "rkbpq", "wpi", "wkbpi")
@@ -25,6 +25,7 @@ def cost_statements(step_metrics: pl.DataFrame, base: str) -> list[str]:
     long_enough, short = without_short(step_metrics)
     for setup, step, rows in columns_of(long_enough):
         found: list[tuple[float, str]] = []
+        named = {name: caveated(name, rows_of(rows, name, step)) for name in by_position(rows)}
         for metric in (METRICS[name] for name in _COSTS):
             of_base = measured(rows, base, step, metric.name)
             for name in by_position(rows):
@@ -35,10 +36,10 @@ def cost_statements(step_metrics: pl.DataFrame, base: str) -> list[str]:
                 compared += 1
                 single |= against.low is None
                 if against.verdict != "same" and against.value > 0:
-                    found.append((abs(log(against.value)), _item(name, metric, against)))
+                    found.append((abs(log(against.value)), _item(named[name], metric, against)))
         if found:
             found.sort(key=lambda item: -item[0])
-            said.append(f"{setup}, {step}, against {base}: {shortened([item for _, item in found])}.")
+            said.append(f"{setup}, {step}, against {named[base]}: {shortened([item for _, item in found])}.")
     if compared and not said:
         said.append(f"No cost of an operation is clearly apart from {base}'s ({count(compared, 'figure')} compared).")
     return [*([ONE_RUN] if single and compared else []), *said, *short, *unfinished(step_metrics)]

@@ -6,9 +6,9 @@ from statistics import median
 
 import polars as pl
 
-from ibench_lib.frames import by_position, measured
+from ibench_lib.frames import by_position, measured, rows_of
 from ibench_lib.metrics import METRICS
-from ibench_lib.statements.columns import columns_of, complete, extent, unfinished
+from ibench_lib.statements.columns import caveated, columns_of, complete, extent, unfinished
 from ibench_lib.wording import shortened
 
 _PCT, _SECONDS = 5.0, 1.0
@@ -22,7 +22,8 @@ def fairness_statements(fairness: pl.DataFrame) -> list[str]:
     for setup, step, rows in columns_of(judged):
         for name in by_position(rows):
             seconds, shares = measured(rows, name, step, "diff_s"), measured(rows, name, step, "pct")
-            spread.append((median(shares), median(seconds), len(shares), setup, step, name))
+            named = caveated(name, rows_of(rows, name, step))
+            spread.append((median(shares), median(seconds), len(shares), setup, step, named))
     if not spread:
         return unfinished(fairness)
     spread.sort(key=lambda found: -found[0])

@@ -7,10 +7,10 @@ from statistics import median
 import polars as pl
 
 from ibench_lib import theme
-from ibench_lib.frames import by_position, measured
+from ibench_lib.frames import by_position, measured, rows_of
 from ibench_lib.grades import FAR, Ratio, ratio
 from ibench_lib.metrics import METRICS
-from ibench_lib.statements.columns import columns_of, complete
+from ibench_lib.statements.columns import caveats, columns_of, complete
 from ibench_lib.statements.ten_times import SLOW_S
 from ibench_lib.wording import shortened, times
 
@@ -31,16 +31,18 @@ def mvcc_gc_statements(get_min: pl.DataFrame, purge_lag_at_step_end: pl.DataFram
                 continue
             less, more = ratio(of_base, values), ratio(values, of_base)
             left = _history(rows, name, step)
-            about = f"{name} ({theme.seconds(median(values))}{f', history list {left}' if left else ''})"
+            facts = [theme.seconds(median(values)), *([f"history list {left}"] if left else [])]
+            about = f"{name} ({', '.join([*facts, *caveats(rows_of(rows, name, step))])})"
             if less and _far(less) and median(of_base) > SLOW_S:
                 faster.append((less.value, f"{_times(less)} as long as with {about}"))
             elif more and _far(more) and median(values) > SLOW_S:
                 slower.append((more.value, f"{_times(more)} as long with {about}"))
         if faster or slower:
             runs = f"median of {len(of_base)} runs" if len(of_base) > 1 else "one run"
-            text = f"{setup}, {step}: get_min took {theme.seconds(median(of_base))} with {base} ({runs}"
             left = _history(rows, base, step)
-            text += f", history list {left} at the end of {_before(rows, base)})." if left else ")."
+            facts = [runs, *([f"history list {left} at the end of {_before(rows, base)}"] if left else [])]
+            facts += caveats(rows_of(rows, base, step))
+            text = f"{setup}, {step}: get_min took {theme.seconds(median(of_base))} with {base} ({', '.join(facts)})."
             for begin, found in (("That is", faster), ("It took", slower)):
                 if found:
                     text += f" {begin} {shortened([item for _, item in sorted(found, reverse=True)])}."

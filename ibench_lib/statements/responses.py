@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from ibench_lib import theme
-from ibench_lib.frames import by_position
-from ibench_lib.statements.columns import columns_of, complete, unfinished
+from ibench_lib.frames import by_position, rows_of
+from ibench_lib.statements.columns import caveated, caveats, columns_of, complete, unfinished
 from ibench_lib.wording import count, shortened
 
 _TIMES, _SECONDS = 10.0, 0.1
@@ -34,10 +34,12 @@ def response_statements(response_time_histogram: pl.DataFrame) -> list[str]:
             limit = max(_TIMES * max(runs[best]), _SECONDS)
             outliers = sorted((name for name in runs if max(runs[name]) > limit), key=lambda name: -max(runs[name]))
             if outliers:
-                items = [f"{name} ({_item(runs[name], limit)})" for name in outliers]
+                mine = {name: rows_of(rows, name, step) for name in runs}
+                items = [f"{name} ({', '.join([_item(runs[name], limit), *caveats(mine[name])])})" for name in outliers]
                 said.append(
                     f"{setup}, {step}: a worst response of {operation} over {_TIMES:.0f} times the "
-                    f"{theme.seconds(max(runs[best]))} of {best}, the best of {len(runs)}: {shortened(items, ', ')}."
+                    f"{theme.seconds(max(runs[best]))} of {caveated(best, mine[best])}, the best of {len(runs)}: "
+                    f"{shortened(items, ', ')}."
                 )
     if compared and not said:
         said.append(
@@ -48,7 +50,7 @@ def response_statements(response_time_histogram: pl.DataFrame) -> list[str]:
     longest = judged.sort(-pl.col("max_s"), *first).row(0, named=True)
     said.append(
         f"The longest response in steps that completed: {theme.seconds(longest['max_s'])}, {longest['operation']} in "
-        f"{longest['setup']}, {longest['step']} with {longest['dbms']}."
+        f"{longest['setup']}, {longest['step']} with {caveated(longest['dbms'], [longest])}."
     )
     return [*said, *unfinished(response_time_histogram)]
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from ibench_lib.frames import by_position, rows_of
 from ibench_lib.metrics import METRICS
-from ibench_lib.statements.columns import columns_of, complete, extent, unfinished
+from ibench_lib.statements.columns import caveats, columns_of, complete, extent, unfinished
 from ibench_lib.wording import shortened
 
 
@@ -22,7 +22,9 @@ def sla_statements(sla: pl.DataFrame) -> list[str]:
             mine = rows_of(rows, name, step)
             failed = [row for row in mine if row["sla_failed"]]
             if failed:
-                missed.append(f"{name} ({_rates(failed)}{_of_runs(len(failed), len(mine))})")
+                # That it missed its target is what the sentence says.
+                about = caveats([{**row, "sla_failed": False} for row in failed])
+                missed.append(f"{name} ({', '.join([_rates(failed) + _of_runs(len(failed), len(mine)), *about])})")
         if missed:
             targets = rows["target_per_s"].unique().sort()
             target = " or ".join(f"{value:,.0f}" for value in targets)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from ibench_lib.frames import by_position
-from ibench_lib.statements.columns import columns_of, complete, extent, unfinished
+from ibench_lib.frames import by_position, rows_of
+from ibench_lib.statements.columns import caveats, columns_of, complete, extent, unfinished
 from ibench_lib.wording import shortened
 
 _SHARE = 0.01
@@ -25,7 +25,10 @@ def stability_statements(rate_stability: pl.DataFrame) -> list[str]:
                 stalled.append((seconds / of_seconds, name, seconds, of_seconds))
         if stalled:
             stalled.sort(key=lambda found: -found[0])
-            items = [f"{name} (in {seconds:,} of {of_seconds:,})" for _, name, seconds, of_seconds in stalled]
+            items = [
+                f"{name} ({', '.join([f'in {seconds:,} of {of_seconds:,}', *caveats(rows_of(rows, name, step))])})"
+                for _, name, seconds, of_seconds in stalled
+            ]
             said.append(
                 f"{setup}, {step}: less than half of its own median throughput in over {100 * _SHARE:.0f} % of the "
                 f"seconds: {shortened(items, ', ')}."

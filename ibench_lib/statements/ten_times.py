@@ -8,10 +8,10 @@ from statistics import median
 import polars as pl
 
 from ibench_lib import theme
-from ibench_lib.frames import by_position, measured
+from ibench_lib.frames import by_position, measured, rows_of
 from ibench_lib.grades import FAR, ratio
 from ibench_lib.metrics import METRICS
-from ibench_lib.statements.columns import NOISE_UNKNOWN, columns_of, complete, unfinished
+from ibench_lib.statements.columns import NOISE_UNKNOWN, caveated, caveats, columns_of, complete, unfinished
 from ibench_lib.wording import count, shortened
 
 SLOW_S = 0.1
@@ -50,9 +50,14 @@ def _over_ten_times(
         limit = max(FAR * median(runs[best]), least)
         over = sorted((name for name in runs if max(runs[name]) > limit), key=lambda name: -median(runs[name]))
         if over:
-            items = [f"{name} ({_item(runs[name], runs[best], limit, text)})" for name in over]
+            mine = {name: [row for row in rows_of(rows, name, step) if row[column] is not None] for name in runs}
+            items = [
+                f"{name} ({', '.join([_item(runs[name], runs[best], limit, text), *caveats(mine[name])])})"
+                for name in over
+            ]
             said.append(
-                f"{setup}, {step}: {what} over {FAR:.0f} times the best, {text(median(runs[best]))} with {best}: "
+                f"{setup}, {step}: {what} over {FAR:.0f} times the best, {text(median(runs[best]))} with "
+                f"{caveated(best, mine[best])}: "
                 f"{shortened(items, ', ')}."
             )
     if compared and not said:
