@@ -52,13 +52,17 @@ def about_runs(rows: list[dict[str, Any]], column: str, shown: dict[str, Any] | 
     return text
 
 
-def spread_text(rows: list[dict[str, Any]], column: str, spec: str) -> str:
-    """The median of all repeats that have a value, and the range of several; marked where a run did not complete."""
-    known = [row for row in rows if row[column] is not None]
+def spread_text(rows: list[dict[str, Any]], column: str, spec: str, *, any_status: bool = False) -> str:
+    """The median of the repeats that have a value, and the range of several; what the others are; marked where a run
+    did not complete. Values are of complete steps unless `any_status`.
+    """
+    known = [row for row in rows if row[column] is not None and (any_status or row["step_status"] == "complete")]
+    others = [row["step_status"].replace("complete", "not captured") for row in rows if row not in known]
     values = [row[column] for row in known]
     text = format(median(values), spec)
     if len(values) > 1:
         text += f" [{format(min(values), spec)}, {format(max(values), spec)}]"
+    text += "".join(f" ({others.count(status)} of {len(rows)} {status})" for status in sorted(set(others)))
     return f"{text} {RUN_FAILED}" if any(row["run_status"] != "complete" for row in known) else text
 
 

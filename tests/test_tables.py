@@ -374,6 +374,21 @@ def test_repeats_of_a_figure_that_scatters_show_their_range(workspace: Workspace
     assert lag.of("system.quick") == ["1", "1", "50,000 ▼", "1"]
 
 
+def test_a_figure_that_scatters_says_which_repeats_have_none(workspace: Workspace) -> None:
+    broken = Run(repeat=3, minute=3, status="interrupted", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1"))
+    write_runs(workspace, Run(repeat=1, minute=1), Run(repeat=2, minute=2), broken)
+    lake = reader.lake(workspace)
+    lag = Parsed(ib.purge_lag_table(answer(lake, "purge_lag_at_step_end"))).of("system.cy10a")
+    assert lag == [
+        "10 [10, 10] †",
+        "20 [20, 20] †",
+        "30,000 [30,000, 30,000] (1 of 3 interrupted)",
+        "5 [5, 5] (1 of 3 not run)",
+    ]
+    seconds = Parsed(ib.get_min_table(answer(lake, "get_min"))).of("system.cy10a")
+    assert seconds[2:] == ["0.001 [0.001, 0.001] †", "0.500 [0.500, 0.500] (1 of 3 not run)"]
+
+
 def test_a_history_list_of_a_step_that_did_not_complete_is_a_word(workspace: Workspace) -> None:
     failed = Run(status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1"))
     frame = ask(workspace, "purge_lag_at_step_end", failed)

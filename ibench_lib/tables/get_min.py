@@ -29,7 +29,7 @@ def get_min_table(frame: pl.DataFrame, palette: str = "default") -> GT:
             found = measured(frame, name, step, "get_min_s", any_status=True)
             if found:
                 slow = step in best and median(found) > FAR * best[step]
-                text = spread_text(rows_of(frame, name, step), "get_min_s", ",.3f")
+                text = spread_text(rows_of(frame, name, step), "get_min_s", ",.3f", any_status=True)
                 cells.append(Cell(text, "bad" if slow else None))
             else:
                 cells.append(status_cell(rows_of(frame, name, step)) or Cell("not measured", "status"))

@@ -33,8 +33,7 @@ def purge_lag_table(frame: pl.DataFrame, palette: str = "default") -> GT:
             if status or name not in runs:
                 cells.append(status or Cell("not captured", "status"))
                 continue
-            done = [row for row in rows_of(frame, name, step) if row["step_status"] == "complete"]
-            text = spread_text(done, column, METRICS["hll"].format)
+            text = spread_text(rows_of(frame, name, step), column, METRICS["hll"].format)
             cells.append(Cell(text, "bad" if median(runs[name]) > limit else None))
     grid.notes = [
         f"▼ over {FAR:.0f} times the shortest of its column, and over {_LEAST:,}.",
