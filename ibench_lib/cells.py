@@ -92,7 +92,7 @@ def run_status_cell(row: dict[str, Any]) -> Cell:
 
 
 def ratio_cell(found: Ratio | None, about: str, *, is_base: bool, marked: bool = True) -> Cell:
-    """A relative value, its interval and `about_runs`; marked, if `marked`, where it clears a threshold; never the base."""
+    """A relative value, its interval and `about_runs`; marked (if at all) beyond a threshold, never the base."""
     if found is None:
         return Cell("no base", "status")
     text = format(found.value, ".2f")
