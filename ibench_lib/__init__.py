@@ -15,6 +15,7 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "answers": ("derived",),
     "catalogue": ("contents",),
     "charts.compare": ("ratio_chart",),
     "charts.get_min": ("get_min_chart",),

@@ -9,18 +9,24 @@ if TYPE_CHECKING:
     import polars as pl
 
 ANSWER = "ibench.answer"
-"""Key of an output's metadata: the name of the answer that it shows."""
+"""Key of an output's metadata: the names of the answers that it shows."""
 
-_ANSWERS: dict[int, tuple[weakref.ref[pl.DataFrame], str]] = {}
+_ANSWERS: dict[int, tuple[weakref.ref[pl.DataFrame], tuple[str, ...]]] = {}
 
 
-def remember(frame: pl.DataFrame, name: str) -> None:
-    """Note that a frame is the answer that stands under this name in the evidence."""
+def remember(frame: pl.DataFrame, *names: str) -> None:
+    """Note that a frame is the answer, or made from the answers, that stand under these names in the evidence."""
     number = id(frame)
-    _ANSWERS[number] = (weakref.ref(frame, lambda _: _ANSWERS.pop(number, None)), name)
+    _ANSWERS[number] = (weakref.ref(frame, lambda _: _ANSWERS.pop(number, None)), names)
 
 
-def name_of(frame: pl.DataFrame) -> str | None:
-    """The name of the answer that a frame is; None for any other frame, also one made from an answer."""
+def derived(frame: pl.DataFrame, *answers: pl.DataFrame) -> pl.DataFrame:
+    """A new frame that was made from answers, for instance by a filter, which from now on has their names."""
+    remember(frame, *dict.fromkeys(name for answer in answers for name in names_of(answer)))
+    return frame
+
+
+def names_of(frame: pl.DataFrame) -> tuple[str, ...]:
+    """The names of the answers that a frame is or was `derived` from; none for any other frame."""
     found = _ANSWERS.get(id(frame))
-    return found[1] if found is not None and found[0]() is frame else None
+    return found[1] if found is not None and found[0]() is frame else ()

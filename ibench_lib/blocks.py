@@ -60,13 +60,13 @@ class Blocks:
 
     def _sources(self, cell: NotebookNode) -> str:
         """Links to what the tables and charts of a cell were made from."""
-        names = dict.fromkeys(output.get("metadata", {}).get(ANSWER) for output in cell.outputs)
+        found = (name for output in cell.outputs for name in output.get("metadata", {}).get(ANSWER, ()))
+        names = [html.escape(name) for name in dict.fromkeys(found) if name in self.evidence]
         links = [
-            f'<a href="#evidence.{html.escape(name)}">SQL and data: {html.escape(name)}</a>'
-            for name in names
-            if name in self.evidence
+            f'<a href="#evidence.{name}">{"" if place else "SQL and data: "}{name}</a>'
+            for place, name in enumerate(names)
         ]
-        return f'<p class="source">{" ".join(links)}</p>' if links else ""
+        return f'<p class="source">{", ".join(links)}</p>' if links else ""
 
     def _output(self, output: NotebookNode) -> str:
         if output.output_type == "stream":

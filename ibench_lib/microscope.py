@@ -10,16 +10,20 @@ from typing import Any
 import polars as pl
 
 from ibench_lib import theme
+from ibench_lib.answers import derived, names_of
 from ibench_lib.charts.step_panels import PANELS
 from ibench_lib.frames import repeats
-from ibench_lib.sections import Html, sentence
+from ibench_lib.sections import Html, sentence, sources
 
 _RATES = {"insert": "inserts/s", "query": "queries/s"}
 
 
 @dataclass(frozen=True)
 class StepDetail:
-    """Answers about one step of some runs, each named after its question; `series` are all series together."""
+    """Answers about one step of some runs, each named after its question; `series` are all series together.
+
+    The names of `series` are those of all that is drawn on their time axis.
+    """
 
     series: pl.DataFrame
     response_percentiles_over_time: pl.DataFrame
@@ -33,27 +37,22 @@ class StepDetail:
 def step_detail(ask: Callable[[str], pl.DataFrame]) -> StepDetail:
     """Ask all there is to ask about a step; `ask` answers a question by its name, as a selection's does."""
     series = [ask(name) for name in ("operation_series", "server_series", "device_series", "cpu_series")]
-    return StepDetail(
-        pl.concat(series),
-        ask("response_percentiles_over_time"),
-        ask("response_shares_over_time"),
-        ask("steadiness"),
-        ask("stalls"),
-        ask("stall_company"),
-        ask("uncaptured"),
-    )
+    percentiles, shares = ask("response_percentiles_over_time"), ask("response_shares_over_time")
+    steadiness, stalls = ask("steadiness"), ask("stalls")
+    together = derived(pl.concat(series), *series, percentiles, shares, steadiness, stalls)
+    return StepDetail(together, percentiles, shares, steadiness, stalls, ask("stall_company"), ask("uncaptured"))
 
 
 def steadiness_facts(frame: pl.DataFrame) -> Html:
     """How steady each run was (`steadiness`), a sentence each; one that did not complete or has no rate says so."""
     if frame.is_empty():
-        return sentence("There is no step to look at.")
+        return sentence("There is no step to look at.", *names_of(frame))
     several, setups = repeats(frame) > 1, frame["setup"].n_unique() > 1
-    lines = []
+    lines, links = [], sources(*names_of(frame))
     for row in frame.to_dicts():
         name = row["dbms"] + (f" r{row['repeat']}" if several else "") + (f", {row['setup']}" if setups else "")
         lines.append(f"{name}: {_how_far(row)}{_how_steady(row)}")
-    return Html("<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>")
+    return Html("<ul>" + "".join(f"<li>{html.escape(line)}{links}</li>" for line in lines) + "</ul>")
 
 
 def _how_far(row: dict[str, Any]) -> str:
@@ -116,9 +115,11 @@ def not_captured(detail: StepDetail) -> Html:
             what = f"{panel.title}: {', '.join(labels)}" if len(panel.lines) > 1 else panel.title
             missing.setdefault((what, reason), []).append(name)
     if not missing:
-        return sentence("Everything that the panels show was captured.")
+        return sentence("Everything that the panels show was captured.", *names_of(frame))
+    links = sources(*names_of(frame))
     lines = (
-        f"<li>{html.escape(f'{what} ({reason}): {_all(names)}')}</li>" for (what, reason), names in missing.items()
+        f"<li>{html.escape(f'{what} ({reason}): {_all(names)}')}{links}</li>"
+        for (what, reason), names in missing.items()
     )
     return Html(f"<p>Without a value, and so not shown:</p><ul>{''.join(lines)}</ul>")
 

@@ -11,7 +11,7 @@ import polars as pl
 from ibench_lib.compared import DIFFERENT, Compared, chance, compared, ratio_text, reservations
 from ibench_lib.grades import BETTER, WORSE
 from ibench_lib.pairs import ONLY_A, ONLY_B, Pair
-from ibench_lib.sections import Html, sentence
+from ibench_lib.sections import Html, sentence, sources
 
 MOST_SAID = 15
 """Differences that the list names; the tables have all."""
@@ -22,17 +22,19 @@ Place = tuple[str, Compared]
 def differences(chosen: Pair) -> Html:
     """What differs beyond noise in any step, the largest first, and what is not compared (`metric_values`)."""
     if not chosen.base or not chosen.other:
-        return sentence(chosen.nothing(""))
+        return sentence(chosen.nothing(""), "selected_runs")
     found = list(_everywhere(chosen))
     judged = [(place, one) for place, one in found if one.verdict not in (None, "noise unknown")]
     single = [(place, one) for place, one in found if one.verdict == "noise unknown"]
-    said = [_paragraph(f"A is {_named(chosen, chosen.base)}; B is {_named(chosen, chosen.other)}.")]
+    named = f"A is {_named(chosen, chosen.base)}; B is {_named(chosen, chosen.other)}."
+    said = [_paragraph(named, "selected_runs")]
     if judged:
         beyond = [(place, one) for place, one in judged if one.verdict in DIFFERENT]
         said.append(
             _paragraph(
                 f"{len(beyond)} of {len(judged)} comparisons differ beyond noise: the whole interval of B / A is under "
-                f"{WORSE} or over {BETTER}.{_by_chance(judged)}"
+                f"{WORSE} or over {BETTER}.{_by_chance(judged)}",
+                "metric_values",
             )
         )
         said.append(_list(beyond, "The largest differences:"))
@@ -41,12 +43,13 @@ def differences(chosen: Pair) -> Html:
         said.append(
             _paragraph(
                 f"In {len(single)} of {len(judged) + len(single)} comparisons a side has one run only: the noise is "
-                "unknown, and nothing there can be called a difference."
+                "unknown, and nothing there can be called a difference.",
+                "metric_values",
             )
         )
         said.append(_list(outside, "The ratios furthest from 1, which may be noise:"))
-    said += [_paragraph(line) for line in (*_reservations(chosen), *_not_compared(chosen))]
-    if chosen.beside:
+    said += [_paragraph(line, "metric_values") for line in (*_reservations(chosen), *_not_compared(chosen))]
+    if chosen.beside:  # of what was chosen before the pair was, and so of no question of the pair's
         said.append(_paragraph(f"Beside these two, and not compared: {', '.join(chosen.beside)}."))
     return Html("".join(said))
 
@@ -56,16 +59,20 @@ def left_out(chosen: Pair) -> Html:
     if not chosen.base or not chosen.other:
         return Html("")
     lines = [
-        f"{row['dbms']}, {row['setup']}, run {row['repeat']}: no variables are known, its server did not start."
+        _paragraph(
+            f"{row['dbms']}, {row['setup']}, run {row['repeat']}: no variables are known, its server did not start.",
+            "selected_runs",
+        )
         for row in chosen.runs.filter(pl.col("server_version").is_null()).to_dicts()
     ]
     noise = chosen.ask("fact_diff").filter((pl.col("source") == "variable") & pl.col("noise").is_not_null())
     if len(noise):
         reasons = noise.unique(["fact", "noise"]).sort("noise", "fact").group_by("noise", maintain_order=True)
         listed = "; ".join(f"{', '.join(rows['fact'])} ({why[0]})" for why, rows in reasons)
-        lines.append(f"Left out, though they differ, because they tell nothing about how a server works: {listed}.")
-    lines.append("Of a path below a run's own folders only the rest is compared.")
-    return Html(_of_one(chosen) + "".join(map(_paragraph, lines)))
+        text = f"Left out, though they differ, because they tell nothing about how a server works: {listed}."
+        lines.append(_paragraph(text, "fact_diff"))
+    lines.append(_paragraph("Of a path below a run's own folders only the rest is compared.", "fact_diff"))
+    return Html(_of_one(chosen) + "".join(lines))
 
 
 def _of_one(chosen: Pair) -> str:
@@ -76,12 +83,12 @@ def _of_one(chosen: Pair) -> str:
         if found:
             known = ", ".join(f"{fact}={' | '.join(value or '' for value in of_runs)}" for fact, of_runs in found)
             what = f"Only {name} has: {len(found)} variable{'' if len(found) == 1 else 's'}"
-            folded.append(f"<details><summary>{html.escape(what)}</summary>{_paragraph(known)}</details>")
+            folded.append(f"<details><summary>{html.escape(what)}</summary>{_paragraph(known, 'fact_diff')}</details>")
     return "".join(folded)
 
 
-def _paragraph(text: str) -> str:
-    return f"<p>{html.escape(text)}</p>"
+def _paragraph(text: str, *questions: str) -> str:
+    return f"<p>{html.escape(text)}{sources(*questions)}</p>"
 
 
 def _everywhere(chosen: Pair) -> Iterator[Place]:
@@ -95,9 +102,11 @@ def _list(found: list[Place], head: str) -> str:
     largest = sorted((item for item in found if item[1].size), key=lambda item: -item[1].size)[:MOST_SAID]
     if not largest:
         return ""
-    lines = "".join(f"<li>{html.escape(f'{place}: {_line(one)}')}</li>" for place, one in largest)
+    link = sources("metric_values")
+    lines = "".join(f"<li>{html.escape(f'{place}: {_line(one)}')}{link}</li>" for place, one in largest)
     hidden = len(found) - len(largest)
-    return f"<p>{head}</p><ul>{lines}</ul>{_paragraph(f'The tables below have {hidden} more.') if hidden else ''}"
+    rest = _paragraph(f"The tables below have {hidden} more.", "metric_values") if hidden else ""
+    return f"<p>{head}</p><ul>{lines}</ul>{rest}"
 
 
 def _line(one: Compared) -> str:

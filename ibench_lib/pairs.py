@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from ibench_lib import strict_yaml
+from ibench_lib.answers import derived
 from ibench_lib.errors import ParameterError
 from ibench_lib.selection import Selection
 
@@ -27,8 +28,9 @@ class Pair(Selection):
 
     def facts(self, source: str) -> pl.DataFrame:
         """What differs of one source of `fact_diff` and may tell something; of variables those of both."""
-        found = self.ask("fact_diff").filter((pl.col("source") == source) & pl.col("noise").is_null())
-        return found.filter(~ONLY_A & ~ONLY_B) if source == "variable" else found
+        answer = self.ask("fact_diff")
+        found = answer.filter((pl.col("source") == source) & pl.col("noise").is_null())
+        return derived(found.filter(~ONLY_A & ~ONLY_B) if source == "variable" else found, answer)
 
     def variables_of_one(self, only: pl.Expr) -> pl.DataFrame:
         """The variables that only one server has: `only` is ONLY_A or ONLY_B."""
@@ -36,15 +38,15 @@ class Pair(Selection):
 
     def metrics(self) -> pl.DataFrame:
         """The values of metrics of whole steps (`metric_values`); none without two dbms."""
-        return self._values().filter(pl.col("operation").is_null())
+        return self._values(pl.col("operation").is_null())
 
     def responses(self) -> pl.DataFrame:
         """The values of metrics of response times (`metric_values`); none without two dbms."""
-        return self._values().filter(pl.col("operation").is_not_null())
+        return self._values(pl.col("operation").is_not_null())
 
-    def _values(self) -> pl.DataFrame:
+    def _values(self, which: pl.Expr) -> pl.DataFrame:
         values = self.ask("metric_values")
-        return values if self.other else values.clear()
+        return derived(values.filter(which) if self.other else values.clear(), values)
 
     def nothing(self, said: str) -> str:
         """The sentence for an empty answer: `said`, if there are two dbms in one setup to compare at all."""

@@ -18,7 +18,7 @@ from great_tables import GT
 from IPython.display import display
 
 from ibench_lib.anchors import html_id
-from ibench_lib.answers import ANSWER, name_of
+from ibench_lib.answers import ANSWER, names_of
 from ibench_lib.statements.columns import ATTENTION
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
@@ -48,13 +48,13 @@ Item: TypeAlias = Html | GT | go.Figure
 
 @dataclass(frozen=True)
 class Shown:
-    """Headings, tables and charts in their order; `answer` names the answer that they were made from, if it is one."""
+    """Headings, tables and charts in their order; `answers` names the answers that they were made from."""
 
     items: tuple[Item, ...]
-    answer: str | None = None
+    answers: tuple[str, ...] = ()
 
     def _ipython_display_(self) -> None:
-        made_from = {ANSWER: self.answer} if self.answer else {}
+        made_from = {ANSWER: list(self.answers)} if self.answers else {}
         for item in self.items:
             if isinstance(item, go.Figure):
                 # The figure itself, whatever renderer plotly would choose: Lab draws it, and so does a post.
@@ -83,7 +83,7 @@ def each(
     options : passed to each function.
     """
     if frame.is_empty():
-        return Shown((sentence(nothing),), name_of(frame))
+        return Shown((sentence(nothing),), names_of(frame))
     items: list[Item] = []
     headings: set[str] = set()
     columns = [by] if isinstance(by, str) else list(by)
@@ -95,12 +95,12 @@ def each(
                 headings.add(value)
                 items.append(Html(f'<h3 id="{html_id(f"{value}.{anchor}")}">{html.escape(value)}</h3>'))
         items += [function(group, **options) for function in functions]
-    return Shown(tuple(items), name_of(frame))
+    return Shown(tuple(items), names_of(frame))
 
 
-def sentence(text: str) -> Html:
-    """One paragraph of plain text."""
-    return Html(f'<p class="said">{html.escape(text)}</p>')
+def sentence(text: str, *questions: str) -> Html:
+    """One paragraph of plain text, with links to the questions that it rests on."""
+    return Html(f'<p class="said">{html.escape(text)}{sources(*questions)}</p>')
 
 
 def warnings(runs: pl.DataFrame) -> Html:
@@ -112,9 +112,9 @@ def warnings(runs: pl.DataFrame) -> Html:
             if run["dbms"] not in dbms:
                 dbms.append(run["dbms"])
     if not about:
-        return sentence("No run has a warning.")
+        return sentence("No run has a warning.", *names_of(runs))
     lines = (f"<li>{html.escape(warning)} ({html.escape(', '.join(dbms))})</li>" for warning, dbms in about.items())
-    return Html(f"<p>Warnings of the runs:</p><ul>{''.join(lines)}</ul>")
+    return Html(f"<p>Warnings of the runs:{sources(*names_of(runs))}</p><ul>{''.join(lines)}</ul>")
 
 
 def say(post: Asker, *subjects: Callable[..., list[str]]) -> Html:
@@ -126,11 +126,16 @@ def say(post: Asker, *subjects: Callable[..., list[str]]) -> Html:
     for subject in subjects:
         wanted = list(signature(subject).parameters)
         answers = {name: post.base if name == "base" else post.ask(name) for name in wanted}
-        links = "".join(_source(name) for name in wanted if name != "base")
+        links = sources(*(name for name in wanted if name != "base"))
         for text in subject(**answers):
             loud = ' class="loud"' if text.startswith(ATTENTION) else ""
             lines.append(f"<li{loud}>{html.escape(text)}{links}</li>")
     return Html(f'<ul class="statements">{"".join(lines)}</ul>' if lines else "")
+
+
+def sources(*questions: str) -> str:
+    """Links to the questions that a generated sentence rests on, as HTML to stand at its end."""
+    return "".join(map(_source, questions))
 
 
 def _source(question: str) -> str:

@@ -47,7 +47,10 @@ def of_step(pair: Pair, step: str) -> dict[str, Compared]:
 
 def said(html: Any) -> list[str]:
     """The text of each paragraph and list item."""
-    return [re.sub(r"<[^>]+>", "", text) for text in re.findall(r"<(?:p|li)\b[^>]*>(.*?)</(?:p|li)>", html.markup)]
+    return [
+        re.sub(r"<a .*?</a>|<[^>]+>", "", text).rstrip()
+        for text in re.findall(r"<(?:p|li)\b[^>]*>(.*?)</(?:p|li)>", html.markup)
+    ]
 
 
 def repeated(a: str, b: str, **of_b: Any) -> list[Run]:
@@ -311,7 +314,7 @@ def test_what_differs_beside_is_said_with_its_origin_and_noise_is_named(workspac
     assert Parsed(ib.facts_side_by_side(pair.facts("variable"), **sides)).of("sort") == ["1", "(empty)"]
     assert Parsed(ib.facts_side_by_side(pair.facts("host"), **sides)).of("cpus") == ["2", "4"]
     assert pair.facts("workload").is_empty()
-    only = f"<summary>Only {pair.base} has: 2 variables</summary><p>old=&lt;b&gt;, old_mode=</p>"
+    only = f"<summary>Only {pair.base} has: 2 variables</summary><p>old=&lt;b&gt;, old_mode= <a"
     assert only in ib.left_out(pair).markup and f"Only {pair.other}" not in ib.left_out(pair).markup
     assert said(ib.left_out(pair))[1] == (
         "Left out, though they differ, because they tell nothing about how a server works: "
@@ -404,6 +407,18 @@ def test_the_page_compares_in_its_order_and_only_two(page: Page) -> None:
     ids = page.evaluate("[...document.querySelectorAll('main [id]')].map(e => e.id)")
     assert len(ids) == len(set(ids))
     assert page.locator("th:not([scope]), table:not(:has(caption))").count() == 0
+
+
+def test_each_sentence_of_the_page_leads_to_the_question_it_rests_on(page: Page) -> None:
+    said = page.locator("#differences p, #differences li, #variables details p, #variables p:not(:first-child)")
+    found = said.evaluate_all(
+        """all => all.filter(e => !e.matches('.source, .said')).map(e => [
+            e.textContent, [...e.querySelectorAll('a.source')].map(a => a.getAttribute('href').slice(10))])"""
+    )
+    sources = {tuple(links) for _, links in found}
+    assert sources == {(), ("selected_runs",), ("metric_values",), ("fact_diff",)}
+    without = [text for text, links in found if not links]
+    assert without == ["The largest differences:", "Beside these two, and not compared: system.z."]
 
 
 def test_the_page_s_charts_have_points_and_names_stay_text(page: Page) -> None:

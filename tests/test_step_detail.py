@@ -50,6 +50,11 @@ def one(frame: pl.DataFrame, **values: Any) -> dict[str, Any]:
     return frame.filter(**values).row(0, named=True)
 
 
+def unlinked(html: Any) -> str:
+    """The markup without the links to queries."""
+    return re.sub(r" <a [^>]*>query</a>", "", html.markup)
+
+
 def captured(run_s: int) -> tuple[tuple[str, dict[str, Any]], ...]:
     """Rows of host, process and device for every second of a run, each figure growing by its own step."""
     rows = []
@@ -103,7 +108,7 @@ def test_a_stall_is_the_seconds_under_half_of_the_median(workspace: Workspace) -
     assert (steady["stalls"], steady["stalled_seconds"], steady["longest_s"]) == (0, 0, None)
     assert (slow["stalls"], slow["stalled_seconds"], slow["longest_s"], slow["longest_from_s"]) == (1, 2, 2, 4)
     assert (slow["rated_seconds"], slow["min_rate"], slow["max_response_s"]) == (12, 0.0, 2.1)
-    assert re.findall(r"<li>(.*?)</li>", ib.steadiness_facts(post.ask("steadiness")).markup) == [
+    assert re.findall(r"<li>(.*?)</li>", unlinked(ib.steadiness_facts(post.ask("steadiness")))) == [
         "system.cy10a: no stall in 10 full seconds; the slowest had 5,000 of a median of 5,000 inserts/s. "
         "Worst response 2.0 ms.",
         "system.slow: 1 stall, 2 of 12 full seconds, under half of a median of 5,000 inserts/s; "
@@ -356,7 +361,7 @@ def test_what_was_not_captured_is_said_with_its_reason(workspace: Workspace) -> 
     manifest = writer.run_dir / "manifest.json"
     reason = '"null_reasons": {"server_samples.redo_waits": "this server has no status Innodb_log_waits"}'
     manifest.write_text(re.sub(r'"null_reasons": \{\}', reason, manifest.read_text()))
-    said = re.findall(r"<li>(.*?)</li>", ib.not_captured(ib.step_detail(l_i1(workspace).ask)).markup)
+    said = re.findall(r"<li>(.*?)</li>", unlinked(ib.not_captured(ib.step_detail(l_i1(workspace).ask))))
     assert "Waits: log buffer (this server has no status Innodb_log_waits): system.cy10a" in said
     assert "Device, busy (no sample in the step): system.cy10a" in said
     assert not any(line.startswith("History list") for line in said)
@@ -376,7 +381,7 @@ def test_a_device_without_a_request_has_no_time_of_one(workspace: Workspace) -> 
     detail = ib.step_detail(l_i1(workspace).ask)
     writes = one(detail.series.filter(pl.col("middle").is_not_null()), source="device", series="writes_per_s")
     assert writes["middle"] == 0
-    said = ib.not_captured(detail).markup
+    said = unlinked(ib.not_captured(detail))
     assert "<li>Device, time of a request: write (none was counted in the step): system.cy10a</li>" in said
     assert f"<li>Device, time of a request: flush ({kernel}): system.cy10a</li>" in said
     assert f"<li>Device, requests: flushes ({kernel}): system.cy10a</li>" in said
@@ -455,7 +460,7 @@ def test_a_step_that_was_never_begun_says_so(workspace: Workspace) -> None:
     write_runs(workspace, Run(status="failed", failed_step="l.x", steps=("l.i0",)))
     post = l_i1(workspace)
     assert "<li>system.cy10a: l.i1 was not run (the run: failed).</li>" in (
-        ib.steadiness_facts(post.ask("steadiness")).markup
+        unlinked(ib.steadiness_facts(post.ask("steadiness")))
     )
     assert post.ask("operation_series").is_empty() and post.ask("server_series").is_empty()
     assert ib.not_captured(ib.step_detail(post.ask)).markup == ""
@@ -465,7 +470,7 @@ def test_a_step_loaded_from_a_snapshot_is_not_said_to_have_failed(workspace: Wor
     write_runs(workspace, Run(steps=("l.i1", "qr100"), loaded_from="another"))
     steadiness = choose(reader.lake(workspace), "demo", steps=["l.i0"]).ask("steadiness")
     assert "<li>system.cy10a: l.i0 was loaded from a snapshot, and so not run.</li>" in (
-        ib.steadiness_facts(steadiness).markup
+        unlinked(ib.steadiness_facts(steadiness))
     )
 
 
@@ -520,7 +525,7 @@ def cells_run(place: Workspace, monkeypatch: pytest.MonkeyPatch, **changes: Any)
 
 def said(value: Any) -> str:
     items = value.items if hasattr(value, "items") else [value]
-    return " ".join(re.sub(r"<[^>]+>", "", item.markup) for item in items)
+    return " ".join(re.sub(r"<[^>]+>", "", unlinked(item)) for item in items)
 
 
 def test_an_empty_lake_gives_clear_sentences(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -575,6 +580,17 @@ def test_the_page_s_tables_and_sentences(opened: Page) -> None:
     assert opened.evaluate("document.documentElement.scrollWidth") == 1280
     too_wide = "tables => tables.filter(table => table.scrollWidth > table.clientWidth).length"
     assert opened.locator("main .table").evaluate_all(too_wide) == 0
+
+
+def test_each_sentence_and_the_time_axis_lead_to_the_questions_they_rest_on(opened: Page) -> None:
+    links = "found => found.map(e => [...e.querySelectorAll('a.source')].map(a => a.getAttribute('href')))"
+    assert opened.locator("#stalls li").evaluate_all(links) == [["#evidence.steadiness"]] * 3
+    missing = opened.locator("#time-axis li").evaluate_all(links)
+    assert missing and all(found == ["#evidence.uncaptured"] for found in missing)
+    assert opened.locator("#time-axis p.source").inner_text() == (
+        "SQL and data: operation_series, server_series, device_series, cpu_series, response_percentiles_over_time, "
+        "response_shares_over_time, steadiness, stalls"
+    )
 
 
 def test_hovering_names_a_panel_s_lines_at_one_moment(opened: Page) -> None:

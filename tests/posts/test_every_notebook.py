@@ -11,7 +11,9 @@ import pytest
 from nbformat import NotebookNode
 from playwright.sync_api import Browser
 
+from ibench_lib.blocks import PLOTLY_MIME, Blocks, evidence_in
 from ibench_lib.errors import ParameterError
+from ibench_lib.lake import reader
 from ibench_lib.notebook import parameters, read_notebook, sections, tags
 from ibench_lib.page import PageText, render
 from ibench_lib.paths import Workspace
@@ -25,6 +27,9 @@ POSTS = check_posts([ROOT / "papermill_params"], Workspace(ROOT))
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PUBLISHED = sorted({post.source for post in POSTS})
 
+ITS_OWN_SOURCE = {"metrics-legend"}
+"""Cells whose table is of no answer: what the columns of others mean."""
+
 every_notebook = pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.stem)
 
 
@@ -33,6 +38,18 @@ def own_parameters(path: Path) -> dict[str, Any]:
     chosen = [post.spec.parameters for post in POSTS if post.source == path]
     demo = [values for values in chosen if values.get("experiment") == "demo"]
     return demo[0] if demo else parameters(read_notebook(path), path.name)
+
+
+def unlinked_cells(ran: NotebookNode) -> list[str]:
+    """Cells with a table or chart, other than the evidence, after which there is no link to SQL and data."""
+    blocks, found = Blocks(evidence_in(ran)), []
+    for cell in ran.cells:
+        made = list(blocks.cell(cell))
+        outputs = [output.get("data", {}) for output in cell.get("outputs", [])]
+        drawn = any(PLOTLY_MIME in data or "<table" in data.get("text/html", "") for data in outputs)
+        if drawn and cell.id != "evidence-parts" and not made[-1].startswith('<p class="source"><a href="#evidence.'):
+            found.append(cell.id)
+    return found
 
 
 def page_from(ran: NotebookNode, folder: Path) -> Path:
@@ -54,6 +71,7 @@ def test_a_page_of_a_tiny_lake_is_whole(path: Path, place: Workspace, kernel: Sh
     write_runs(place, *three_configurations())
     ran = kernel.run(path, own_parameters(path), place.root)
     assert sections(ran)[-1] == "evidence"
+    assert set(unlinked_cells(ran)) <= ITS_OWN_SOURCE
     (evidence,) = ran.cells[-1].outputs
     assert {run["experiment"] for run in evidence["data"][RUNS_MIME]["runs"]} == {"demo"}
     opened = open_post(browser, page_from(ran, place.root), 390)
@@ -62,6 +80,7 @@ def test_a_page_of_a_tiny_lake_is_whole(path: Path, place: Workspace, kernel: Sh
     assert len(opened.requests) == 1
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert page.locator("main table, figure").count() >= 3
+    assert not re.search(r"no value\.|Empty chart", " ".join(page.locator("figure .alt").all_text_contents()))
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
     assert len(ids) == len(set(ids))
     links = page.evaluate("[...document.querySelectorAll('a[href^=\"#\"]')].map(e => e.getAttribute('href').slice(1))")
@@ -69,6 +88,19 @@ def test_a_page_of_a_tiny_lake_is_whole(path: Path, place: Workspace, kernel: Sh
     assert page.locator("th:not([scope])").count() == page.locator("table:not(:has(caption))").count() == 0
     page.evaluate("document.querySelectorAll('details').forEach(details => details.open = true)")
     assert serious_violations(page) == []
+
+
+@every_notebook
+def test_a_file_that_could_not_be_read_is_named(path: Path, place: Workspace, kernel: SharedKernel) -> None:
+    base, *others = three_configurations()
+    write_runs(place, base, *others)
+    damaged = place.run_dir(base.run_id) / "ops.parquet"
+    damaged.write_bytes(damaged.read_bytes()[:-9])
+    assert len(reader.sql(reader.lake(place), "SELECT * FROM problems")) == 1
+    text = page_from(kernel.run(path, own_parameters(path), place.root), place.root).read_text()
+    visible = re.sub(r"<(script|style|details).*?</\1>", "", text, flags=re.DOTALL)
+    assert re.search(rf"{base.run_id}.*?ops\.parquet", visible, re.DOTALL)
+    assert "Every file of the runs could be read." not in visible
 
 
 @every_notebook

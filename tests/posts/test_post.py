@@ -18,15 +18,14 @@ from nbclient.exceptions import CellExecutionError
 
 from ibench_lib.blocks import PLOTLY_MIME
 from ibench_lib.errors import NameRefused, ParameterError, PostFailed
-from ibench_lib.lake import reader
 from ibench_lib.notebook import parameters
 from ibench_lib.paths import Workspace
 from ibench_lib.post import _forget_paths, build_post
 from ibench_lib.post_record import RECORD_NAME, read_record
 from ibench_lib.privacy import mask_of_machine
 from ibench_lib.selection import choose
-from tests.posts.posting import ROOT, VALUES, SharedKernel, page_of, params_file, tiny_post
-from tests.synthetic import Run, begin_run, end_run, manifest_of, three_configurations, write_runs
+from tests.posts.posting import ROOT, VALUES, SharedKernel, params_file, tiny_post
+from tests.synthetic import Run, begin_run, end_run, manifest_of, write_runs
 
 
 def test_a_parameter_the_notebook_does_not_have_is_refused_before_anything_runs(place: Workspace) -> None:
@@ -177,16 +176,6 @@ def test_a_post_without_a_date_keeps_the_day_it_was_first_built(workspace: Works
 def test_a_slug_that_is_a_file_of_the_site_is_refused(place: Workspace, slug: str) -> None:
     with pytest.raises(NameRefused, match="is the name of another file"):
         build_post(params_file(place, slug=slug), place)
-
-
-def test_a_damaged_file_does_not_stop_the_post(place: Workspace, kernel: SharedKernel) -> None:
-    base, lagging, limited = three_configurations()
-    write_runs(place, base, lagging, limited)
-    path = place.run_dir(lagging.run_id) / "ops.parquet"
-    path.write_bytes(path.read_bytes()[:-9])
-    assert len(reader.sql(reader.lake(place), "SELECT * FROM problems")) == 1
-    text = page_of(kernel, place).read_text()
-    assert "ops.parquet" in text and lagging.run_id in text
 
 
 def saved_answer(page: Path, question: str) -> pl.DataFrame:
