@@ -15,19 +15,23 @@ _TYPES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "f4"
 MOST_LINES = 12
 ASIDE = "aside"
 """`meta` of a trace that only frames others, such as a band: it is not put into words."""
+UNIT = "unit"
+"""`meta` of a heat map whose `customdata` are the values that its colours stand for: their unit."""
 
 
 def describe(figure: dict[str, Any]) -> str:
     """One paragraph of plain text on a plotly figure in its JSON form."""
     traces = [trace for trace in figure.get("data", []) if trace.get("meta") != ASIDE]
     layout = figure.get("layout", {})
+    if not traces and (notes := [_plain(note["text"]) for note in layout.get("annotations", []) if note.get("text")]):
+        return f"Empty chart: {'; '.join(notes)}."
     kinds = list(dict.fromkeys(_KINDS.get(trace.get("type", "scatter"), "other") for trace in traces))
     said = [f"{_capital(' and '.join(kinds) or 'empty')} chart."]
     for axis, name in (("x", "horizontally"), ("y", "vertically")):
         titles = dict.fromkeys(_plain(title) for title in _axis_titles(layout, axis))
         if titles:
             said.append(f"{_capital(name)}: {', '.join(titles)}.")
-    lines = [line for trace in traces if (line := _line(trace))]
+    lines = [line for trace in traces for line in _lines(trace) if line]
     said += lines[:MOST_LINES]
     if len(lines) > MOST_LINES:
         said.append(f"And {len(lines) - MOST_LINES} more.")
@@ -43,14 +47,29 @@ def _axis_titles(layout: dict[str, Any], axis: str) -> Iterable[str]:
                 yield str(text)
 
 
-def _line(trace: dict[str, Any]) -> str:
-    """Such as `system.cy10a: 312 points from 0.5 to 30,100.`"""
+def _lines(trace: dict[str, Any]) -> Iterable[str]:
+    """A line of a chart is one in words, a heat map has one for each of its rows."""
     name = _plain(trace.get("name") or "")
-    values = [value for value in _values(trace.get("z" if "z" in trace else "y")) if isinstance(value, int | float)]
+    if trace.get("type") != "heatmap":
+        y = _values(trace.get("y"))
+        lies = any(isinstance(value, str) for value in y)  # names from top to bottom, numbers from left to right
+        return [_line(name, _values(trace.get("x")) if lies else y)]
+    meta, rows = trace.get("meta"), trace.get("customdata")
+    if isinstance(meta, dict) and isinstance(rows, list):
+        labels = map(_plain, _values(trace.get("y")))
+        return [_line(f"{name}, {label}", row, meta[UNIT]) for label, row in zip(labels, rows, strict=True)]
+    # What a colour stands for is not known: its number is the scale's, not the reader's.
+    rows = f"{len(trace.get('z') or [])} rows, told by colour alone"
+    return [f"{name}: {rows}." if name else f"{rows}."]
+
+
+def _line(name: str, found: Iterable[Any], unit: str = "") -> str:
+    """Such as `system.cy10a: 312 points, from 0.5 to 30,100.`"""
+    values = [value for value in found if isinstance(value, int | float)]
     if not values:
         return f"{name}: no value." if name else ""
     low, high = _number(min(values)), _number(max(values))
-    what = f"{low}" if low == high else f"from {low} to {high}"
+    what = (f"{low}" if low == high else f"from {low} to {high}") + (f" {unit}" if unit else "")
     points = f"{len(values):,} point{'' if len(values) == 1 else 's'}"
     return f"{name}: {points}, {what}." if name else f"{_capital(points)}, {what}."
 

@@ -9,6 +9,7 @@ import polars as pl
 from plotly.subplots import make_subplots  # type: ignore[import-untyped]
 
 from ibench_lib import theme
+from ibench_lib.chart_text import UNIT
 from ibench_lib.charts.drawing import finish, runs_of
 from ibench_lib.theme import inert
 
@@ -43,6 +44,8 @@ def response_heat_chart(frame: pl.DataFrame) -> go.Figure:
             colorscale="Cividis",
             showscale=row == 1,
             customdata=cells,
+            name=_LEVELS[level],
+            meta={UNIT: "ms"},
             hovertemplate="%{y}: %{customdata} ms<extra>" + _LEVELS[level] + "</extra>",
             colorbar=_scale(low, high),
             row=row,

@@ -212,6 +212,7 @@ def _add_shares(figure: go.Figure, place: _Place, shares: pl.DataFrame) -> None:
         dx=bucket_s,
         y=[1e3 * 2.0**power for power in (*powers, powers[-1] + 1)],
         z=cells,
+        name="shares of responses",
         zmin=log10(_LEAST_SHARE) - 1,
         zmax=2.5,
         colorscale=_SHADES,

@@ -1,15 +1,11 @@
 """A post in a real browser: offline, complete, inert, readable on a phone, on paper and by a screen reader."""
 
-import base64
 import re
-import struct
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
 
-from ibench_lib.chart_text import describe
 from ibench_lib.page import prose
 from ibench_lib.paths import Workspace
 from ibench_lib.theme import PALETTES
@@ -262,17 +258,3 @@ def test_a_palette_reaches_every_table(place: Workspace, kernel: SharedKernel, b
 
 def rgb(colour: str) -> str:
     return f"rgb({int(colour[1:3], 16)}, {int(colour[3:5], 16)}, {int(colour[5:7], 16)})"
-
-
-def test_a_chart_in_words_takes_plotly_s_packed_numbers_and_says_how_much_it_leaves_out() -> None:
-    packed = {"dtype": "f8", "bdata": base64.b64encode(struct.pack("<3d", 1.5, float("nan"), 250)).decode()}
-    traces: list[dict[str, Any]] = [{"type": "scatter", "name": "a &lt;b&gt;", "y": packed}]
-    traces += [{"type": "bar", "name": f"n{number}", "y": [number, None]} for number in range(14)]
-    traces.append({"name": "band", "meta": "aside", "y": [1e9]})
-    words = describe({"data": traces, "layout": {"yaxis": {"title": {"text": "rows/s"}}}})
-    assert words.startswith(
-        "Line and bar chart. Vertically: rows/s. a <b>: 2 points, from 1.5 to 250. n0: 1 point, 0. n1"
-    )
-    assert words.endswith("And 3 more.")
-    assert "band" not in words
-    assert describe({}) == "Empty chart."
