@@ -18,6 +18,7 @@ from nbclient.exceptions import CellExecutionError
 
 from ibench_lib.blocks import PLOTLY_MIME
 from ibench_lib.errors import NameRefused, ParameterError, PostFailed
+from ibench_lib.lake import reader
 from ibench_lib.notebook import parameters
 from ibench_lib.paths import Workspace
 from ibench_lib.post import _forget_paths, build_post
