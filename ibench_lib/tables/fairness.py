@@ -39,8 +39,8 @@ def fairness_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         figures.append(value_text(rows, "pct", METRICS["fairness_pct"].format, shown))
         grid.rows.append((name, [status or Cell(figure) for figure in figures]))
     grid.notes = [
-        "Seconds from the common start to the end of the fastest and of the slowest client; diff is their difference, "
-        "pct is diff as a share of the fastest.",
+        "Seconds from the common start to the end of the fastest and of the slowest client; diff is their difference "
+        "(before rounding), pct is diff as a share of the fastest.",
         *_repeat_notes(frame),
         *mark_notes(frame),
     ]
