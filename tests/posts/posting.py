@@ -44,7 +44,7 @@ VALUES: dict[str, Any] = {
         "steps": [],
         "base": "",
         "palette": "default",
-        "points": 1000,
+        "points": 500,
     },
 }
 
