@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
+from ibench_lib.wording import count
+
 _KINDS = {"scatter": "line", "bar": "bar", "heatmap": "heat map", "histogram": "bar", "box": "box"}
 _TYPES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "f4": "f", "f8": "d"}
 MOST_LINES = 12
@@ -70,7 +72,7 @@ def _line(name: str, found: Iterable[Any], unit: str = "") -> str:
         return f"{name}: no value." if name else ""
     low, high = _number(min(values)), _number(max(values))
     what = (f"{low}" if low == high else f"from {low} to {high}") + (f" {unit}" if unit else "")
-    points = f"{len(values):,} point{'' if len(values) == 1 else 's'}"
+    points = count(len(values), "point")
     return f"{name}: {points}, {what}." if name else f"{_capital(points)}, {what}."
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from ibench_lib.privacy import NOTHING, Mask
+from ibench_lib.wording import count
 
 PLAIN_BYTES = 50_000
 """A longer CSV is packed with gzip."""
@@ -63,7 +64,7 @@ class Download:
     @property
     def says(self) -> str:
         """What the link says, and what stands in its place where there is none."""
-        what = f"{self.name}.csv, {self.rows:,} row{'' if self.rows == 1 else 's'}, {_size(self.csv_bytes)}"
+        what = f"{self.name}.csv, {count(self.rows, 'row')}, {_size(self.csv_bytes)}"
         if self.packed is None:
             return f"{what}: left out, it would be too large in a page. The SQL and the runs above give it again."
         return f"{what}, packed {_size(len(self.packed))}" if self.is_packed else what

@@ -21,6 +21,7 @@ from ibench_lib.paths import workspace
 from ibench_lib.post_record import RUNS_MIME
 from ibench_lib.privacy import mask_of_machine
 from ibench_lib.selection import Asked, Selection
+from ibench_lib.wording import count
 
 _LIBRARIES = ("ibench", "duckdb", "polars", "pyarrow", "numpy", "plotly", "great-tables", "papermill", "nbconvert")
 
@@ -131,9 +132,9 @@ def _experiments(runs: list[Row]) -> str:
     blocks = []
     for (name, text, source), those in files.items():
         what = f"experiments/{name}.yaml" if source is None else f"{name}, published figures ({source})"
-        said = f"{what}, as it was for {_count(len(those), 'run')}"
+        said = f"{what}, as it was for {count(len(those), 'run')}"
         blocks.append(f"<p>{_text(said)}</p>{_pre(text)}")
-    return _folded("evidence-experiment", f"Experiment ({_count(len(files), 'file')})", "".join(blocks)) if runs else ""
+    return _folded("evidence-experiment", f"Experiment ({count(len(files), 'file')})", "".join(blocks)) if runs else ""
 
 
 def _configurations(runs: list[Row], base: str) -> str:
@@ -154,7 +155,7 @@ def _configurations(runs: list[Row], base: str) -> str:
         else:
             diff = _diff(bases[setup], text)
             changed = {line[1:].partition("=")[0].strip() for line in diff.splitlines()}
-            against = f"{_count(len(changed), 'option')} other than {base}" if changed else f"options as {base}"
+            against = f"{count(len(changed), 'option')} other than {base}" if changed else f"options as {base}"
         shown = f"<p>Options against {_text(base)}:</p>{_pre(diff)}" if diff else ""
         shown += f"<p>my.cnf:</p>{_pre(text)}" if text else ""
         blocks.append(f"<details><summary>{_text(f'{dbms}, {setup}: {against}')}</summary>{shown}</details>")
@@ -240,14 +241,14 @@ def _question(asked: Asked, file: Download, selection: Selection) -> str:
     parameters = _table(f"Parameters of {asked.name}", ("parameter", "value"), rows) if rows else ""
     return (
         f'<details class="question" id="evidence.{_text(asked.name)}">'
-        f"<summary>{_text(asked.name)} ({_count(file.rows, 'row')})</summary>"
+        f"<summary>{_text(asked.name)} ({count(file.rows, 'row')})</summary>"
         f"{file.markup()}{parameters}{_pre(reader.question_text(asked.question))}</details>"
     )
 
 
 def _value(key: str, value: Any, selection: Selection) -> str:
     if key == "runs" and value == selection.run_ids:
-        return f"the {_count(len(value), 'run')} of this post"
+        return f"the {count(len(value), 'run')} of this post"
     if value == []:
         return "[] (all)" if key == "steps" else "[]"
     return json.dumps(value, ensure_ascii=False, default=str)
@@ -275,7 +276,3 @@ def _pre(text: str) -> str:
 
 def _text(value: Any) -> str:
     return html.escape(str(value))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -108,20 +108,6 @@ class RunSnapshot:
         manifest.snapshot_copy = SnapshotCopy(seconds=server.copy_s, caches=_CACHES, apart=self._apart)
 
 
-def run_snapshot(
-    experiment: LoadedExperiment,
-    cell: Cell,
-    build: Build | Remote,
-    config: ServerConfig,
-    workspace: Workspace,
-    steps: list[Step],
-) -> RunSnapshot | None:
-    """The snapshot of a run; None where the experiment has no `snapshot_after`."""
-    if experiment.spec.snapshot_after is None:
-        return None
-    return RunSnapshot(experiment, cell, build, config, workspace, steps)
-
-
 def steps_loaded(experiment: LoadedExperiment, steps: list[Step]) -> list[Step]:
     """The steps up to the snapshot's and with it."""
     names = [step.name for step in steps]

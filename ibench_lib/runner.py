@@ -30,7 +30,7 @@ from ibench_lib.paths import Workspace, make_run_id
 from ibench_lib.run_capture import capturing
 from ibench_lib.run_manifest import describe_run
 from ibench_lib.run_server import Server
-from ibench_lib.run_snapshot import RunSnapshot, run_snapshot, snapshot_bytes
+from ibench_lib.run_snapshot import RunSnapshot, snapshot_bytes
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
@@ -78,7 +78,9 @@ def run_cell(
     options = experiment.spec.workload
     steps = insert_benchmark.plan(options, cell.setup, experiment.spec.scale)
     tables_bytes = insert_benchmark.forecast_bytes(options, steps)
-    snapshot = run_snapshot(experiment, cell, build, config, workspace, steps)
+    snapshot = None
+    if experiment.spec.snapshot_after is not None:
+        snapshot = RunSnapshot(experiment, cell, build, config, workspace, steps)
     aside_bytes = snapshot_bytes(config, options, snapshot.loaded) if snapshot and not snapshot.found else 0
     run_server.require_space(build, config, tables_bytes, workspace, aside_bytes)
     disk_bytes = run_server.needed_bytes(config, tables_bytes) + aside_bytes
