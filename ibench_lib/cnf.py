@@ -13,9 +13,7 @@ from pathlib import Path
 
 from ibench_lib.errors import ConfigError
 from ibench_lib.option_file import Line, parse, render, server_groups
-from ibench_lib.paths import check_name
-
-CONFIGS = Path(__file__).with_name("configs")
+from ibench_lib.paths import FRAGMENTS, check_name
 
 _SIZE = re.compile(r"(\d+)([KMGTPE]?)", re.IGNORECASE)
 _UNITS = {unit: 1 << (10 * power) for power, unit in enumerate(["", "K", "M", "G", "T", "P", "E"])}
@@ -179,7 +177,7 @@ def complete(path: Path, flavour: str, release: tuple[int, int, int], scale: flo
 def names(folder: Path | None = None) -> dict[str, list[Path]]:
     """Every configuration there is, by name, with its files."""
     found: dict[str, list[Path]] = {}
-    for place in [*([folder] if folder else []), CONFIGS]:
+    for place in [*([folder] if folder else []), FRAGMENTS]:
         for path in sorted(place.glob("*.cnf")):
             found.setdefault(path.name.split(".")[0], []).append(path)
     return dict(sorted(found.items()))
@@ -203,7 +201,7 @@ def _find(name: str, flavour: str, release: tuple[int, int, int], folder: Path |
     suffixes = [
         f".{family}{series}" for family in families for series in (f"-{release[0]}.{release[1]}", f"-{release[0]}", "")
     ]
-    for place in [*([folder] if folder else []), CONFIGS]:
+    for place in [*([folder] if folder else []), FRAGMENTS]:
         for suffix in (*suffixes, ""):
             if (place / f"{name}{suffix}.cnf").is_file():
                 return place / f"{name}{suffix}.cnf"

@@ -18,7 +18,7 @@ from ibench_lib import debian
 from ibench_lib.chromium import find_chromium
 from ibench_lib.errors import IbenchError
 from ibench_lib.locks import is_locked
-from ibench_lib.paths import Workspace, nearest_existing
+from ibench_lib.paths import SOURCE_ROOT, Workspace, nearest_existing
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.flavour import flavour_of
 from ibench_lib.servers.sandbox import MARKER
@@ -65,7 +65,7 @@ def _python(workspace: Workspace) -> Finding:
 
 
 def _environment(workspace: Workspace) -> Finding:
-    lock = Path(__file__).resolve().parent.parent / "requirements.lock"
+    lock = SOURCE_ROOT / "requirements.lock"
     if not lock.is_file():
         return Finding("environment", "warning", "not a checkout: there is no lock file to compare with")
     locked: dict[str, set[str]] = {}

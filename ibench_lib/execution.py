@@ -17,6 +17,7 @@ from papermill.engines import NBClientEngine, papermill_engines  # type: ignore[
 from papermill.exceptions import PapermillExecutionError  # type: ignore[import-untyped]
 
 from ibench_lib.notebook import read_notebook, text_cell, write_notebook
+from ibench_lib.paths import SOURCE_ROOT
 
 Progress = Callable[[int, int], None]
 """Told of each cell that begins: (its number from 1, how many there are)."""
@@ -139,7 +140,7 @@ def kernel_of(environment: dict[str, str], connection_file: Path) -> type[AsyncK
 
 def kernel_environment(home: Path, private: Path) -> dict[str, str]:
     """A kernel's environment; `private` takes what Jupyter and IPython would put into the user's home."""
-    library = str(Path(__file__).resolve().parent.parent)
+    library = str(SOURCE_ROOT)
     return {
         **os.environ,
         "IBENCH_HOME": str(home),

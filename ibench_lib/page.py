@@ -13,7 +13,6 @@ import re
 from dataclasses import dataclass, field
 from datetime import date
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 from nbconvert import TemplateExporter
@@ -23,8 +22,7 @@ from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
 from ibench_lib.blocks import Blocks, evidence_in, json_for_script, markdown, packed
 from ibench_lib.notebook import is_section, tags
-
-TEMPLATES = Path(__file__).with_name("templates")
+from ibench_lib.paths import TEMPLATES
 
 MOST_BYTES = 10 * 1000 * 1000
 """A page above this size is refused: phones give up on it."""

@@ -14,6 +14,13 @@ from pathlib import Path
 
 from ibench_lib.errors import NameRefused
 
+# This is the only module that knows how deep it lies.
+PACKAGE = Path(__file__).resolve().parent
+SOURCE_ROOT = PACKAGE.parent
+SQL = PACKAGE / "sql"
+FRAGMENTS = PACKAGE / "configs"
+TEMPLATES = PACKAGE / "templates"
+
 NAME_RULE = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 RUN_ID_RULE = r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}"
 
@@ -150,7 +157,6 @@ def workspace() -> Workspace:
     home = os.environ.get("IBENCH_HOME")
     if home:
         return Workspace(Path(home).resolve())
-    checkout = Path(__file__).resolve().parent.parent
-    if (checkout / "pyproject.toml").is_file():
-        return Workspace(checkout)
+    if (SOURCE_ROOT / "pyproject.toml").is_file():
+        return Workspace(SOURCE_ROOT)
     return Workspace(Path.cwd())

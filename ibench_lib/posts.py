@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import psutil
 
 from ibench_lib.errors import IbenchError, Interrupted, PostFailed
-from ibench_lib.paths import Workspace
+from ibench_lib.paths import SOURCE_ROOT, Workspace
 from ibench_lib.tether import tethered
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def build_posts(
 
 
 def _start(post: CheckedPost, workspace: Workspace) -> subprocess.Popen[str]:
-    library = str(Path(__file__).resolve().parent.parent)
+    library = str(SOURCE_ROOT)
     command = [sys.executable, "-m", "ibench_lib.post_process", str(post.path.resolve()), str(workspace.root)]
     return subprocess.Popen(
         tethered(command),

@@ -20,7 +20,7 @@ from typing import Any
 
 import psutil
 
-from ibench_lib.paths import Workspace
+from ibench_lib.paths import SOURCE_ROOT, Workspace
 
 HOST, SERVER, USER = "<host>", "<server>", "<user>"
 _TMP = "<tmp>"
@@ -125,7 +125,7 @@ def mask_of_machine(workspace: Workspace) -> Mask:
         (workspace.builds, "<builds>"),
         (workspace.data, "<workspace>/data"),
         (workspace.root, "<workspace>"),
-        (Path(__file__).parent.parent, "<ibench>"),
+        (SOURCE_ROOT, "<ibench>"),
         (Path(sys.prefix), "<python>" if sys.prefix != sys.base_prefix else None),
         *((home, "<home>") for home in _homes()),
         (Path(tempfile.gettempdir()), _TMP),

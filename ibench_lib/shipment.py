@@ -17,7 +17,7 @@ from ibench_lib.experiment import LoadedExperiment, load_experiment
 from ibench_lib.lake.manifest import FILE_NAME, Manifest, parse_manifest
 from ibench_lib.lake.store import Store, take_in
 from ibench_lib.option_file import with_included
-from ibench_lib.paths import Workspace, check_name
+from ibench_lib.paths import PACKAGE, Workspace, check_name
 from ibench_lib.sweep_plan import Planned
 
 _FRAGMENTS, _COMPLETE = "fragments", "my_cnf"
@@ -97,15 +97,20 @@ def receive(
     return manifest
 
 
+def code_files() -> list[Path]:
+    """Every file that decides what this library does, wherever in the package it lies."""
+    return sorted(path for pattern in _CODE for path in PACKAGE.rglob(pattern))
+
+
 @cache
 def code_identity() -> str:
     """The version of this library, a digest of all that it consists of, and the Python that runs it: where two hosts
     agree on that, they run the same code.
     """
-    root, digest = Path(__file__).resolve().parent, hashlib.sha256()
-    for path in sorted(path for pattern in _CODE for path in root.rglob(pattern)):
+    digest = hashlib.sha256()
+    for path in code_files():
         content = path.read_bytes()
-        digest.update(f"{path.relative_to(root)} {len(content)}\n".encode() + content)
+        digest.update(f"{path.relative_to(PACKAGE)} {len(content)}\n".encode() + content)
     python = ".".join(platform.python_version_tuple()[:2])
     return f"{version('ibench')} ({digest.hexdigest()[:12]}, Python {python})"
 

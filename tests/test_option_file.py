@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib.cnf import CONFIGS
 from ibench_lib.errors import ConfigError
 from ibench_lib.option_file import Line, parse, render, server_groups
+from ibench_lib.paths import FRAGMENTS
 
 HARD = r"""
 # a comment
@@ -132,7 +132,7 @@ def test_the_groups_of_each_server() -> None:
 
 
 def test_the_configurations_of_this_library_survive_a_round_trip() -> None:
-    files = sorted(CONFIGS.glob("*.cnf"))
+    files = sorted(FRAGMENTS.glob("*.cnf"))
     assert len(files) > 20
     for path in files:
         lines = parse(path.read_text(), path.name, path.parent)

@@ -27,10 +27,10 @@ from ibench_lib.lake.manifest import FILE_NAME, read_manifest
 from ibench_lib.lake.store import open_store, take_in
 from ibench_lib.lake.verify import verify
 from ibench_lib.ledger import Ledger
-from ibench_lib.paths import Workspace
+from ibench_lib.paths import PACKAGE, Workspace
 from ibench_lib.progress import Both
 from ibench_lib.remote_sweep import run_on_workers
-from ibench_lib.shipment import pack, unpack
+from ibench_lib.shipment import code_files, pack, unpack
 from ibench_lib.sweep import SweepResult
 from ibench_lib.sweep_plan import manifests
 from ibench_lib.tether import tethered
@@ -433,3 +433,10 @@ def test_an_experiment_travels_with_the_files_that_it_names(workspace: Workspace
         config = here.server_config(mine, "mariadb", (10, 11, 19))
         assert config.render() == there.server_config(theirs, "mariadb", (10, 11, 19)).render()
         assert here.fingerprint(mine, "x", config) == there.fingerprint(theirs, "x", config)
+
+
+def test_the_identity_of_the_code_covers_the_whole_package() -> None:
+    covered = {path.relative_to(PACKAGE).as_posix() for path in code_files()}
+    there = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py")}
+    assert there <= covered and "lake/writer.py" in covered
+    assert any(name.endswith(".sql") for name in covered) and any(name.endswith(".cnf") for name in covered)

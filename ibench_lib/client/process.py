@@ -9,12 +9,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 from typing import Any
 
+from ibench_lib.paths import SOURCE_ROOT
 from ibench_lib.tether import tethered
-
-_PACKAGE_ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class WorkerProcess:
@@ -94,7 +92,7 @@ def _environment() -> dict[str, str]:
     # One thread per worker: numpy's thread pool would take the cores that the server needs.
     return {
         "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
-        "PYTHONPATH": str(_PACKAGE_ROOT),
+        "PYTHONPATH": str(SOURCE_ROOT),
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "LC_ALL": "C.UTF-8",

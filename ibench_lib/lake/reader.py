@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -20,11 +19,10 @@ from ibench_lib.errors import QueryError
 from ibench_lib.lake.discovery import Sources, find_runs
 from ibench_lib.lake.store import find_stored_runs, open_store
 from ibench_lib.lake.tables import MANIFEST_TABLES, manifest_rows
-from ibench_lib.paths import Workspace, workspace
+from ibench_lib.paths import SQL, Workspace, workspace
 from ibench_lib.schema import TABLES, Table
 
 ADDRESS_VARIABLE = "IBENCH_LAKE"
-SQL = Path(__file__).resolve().parent.parent / "sql"
 
 _DECLARED = re.compile(r"\$([a-z_]+): \S")
 _USED = re.compile(r"\$([a-z_]+)")

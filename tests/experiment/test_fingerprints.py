@@ -63,7 +63,9 @@ def snapshot_digests() -> dict[str, str]:
     found = {}
     for count in (2, 3):
         values = {**load_settings(build, config, options, steps[:count]).values, "ibench": "any"}
-        found[f"after {steps[count - 1].name}"] = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+        found[f"after {steps[count - 1].name}"] = hashlib.sha256(
+            json.dumps(values, sort_keys=True).encode()
+        ).hexdigest()
     return found
 
 
