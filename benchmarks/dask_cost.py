@@ -29,11 +29,11 @@ from distributed import Client
 
 from benchmarks.capture_cost import BLOCK_S, CLIENTS, GOAL, MY_CNF, Bench, Gate, interval, plan
 from benchmarks.performance_page import write_section
+from ibench_lib.base.tether import tethered
 from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.paths import workspace
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.tether import tethered
 
 NAME = "dask_cost"
 QUIET = ["-c", "from ibench_lib.cli import main; main()", "worker"]

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ibench_lib import debian
-from ibench_lib.chromium import find_chromium
+from ibench_lib.base import debian
+from ibench_lib.base.chromium import find_chromium
+from ibench_lib.base.locks import is_locked
 from ibench_lib.errors import IbenchError
-from ibench_lib.locks import is_locked
 from ibench_lib.paths import SOURCE_ROOT, Workspace, nearest_existing
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.flavour import flavour_of

@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ibench_lib.base.mask import mask_of_machine
 from ibench_lib.errors import IbenchError
 from ibench_lib.experiment import Cell
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace, check_name
-from ibench_lib.privacy import mask_of_machine
 from ibench_lib.step import WorkerState
 from ibench_lib.sweep_plan import Planned
 from ibench_lib.workloads.insert_benchmark import Step

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ibench_lib.privacy import NOTHING, Mask
+from ibench_lib.base.mask import NOTHING, Mask
 from ibench_lib.wording import count
 
 PLAIN_BYTES = 50_000

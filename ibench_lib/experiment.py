@@ -26,7 +26,7 @@ from pydantic import (
     model_validator,
 )
 
-from ibench_lib import strict_yaml
+from ibench_lib.base import strict_yaml
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import collectors
 from ibench_lib.cnf import ServerConfig, complete, resolve

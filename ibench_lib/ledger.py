@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
+from ibench_lib.base.locks import is_locked
 from ibench_lib.errors import UsageError
-from ibench_lib.locks import is_locked
 from ibench_lib.paths import Workspace
 
 State = Literal["running", "complete", "failed", "interrupted", "lost", "skipped"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from ibench_lib import strict_yaml
 from ibench_lib.answers import derived
+from ibench_lib.base import strict_yaml
 from ibench_lib.errors import ParameterError
 from ibench_lib.selection import Selection
 

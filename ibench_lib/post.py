@@ -19,6 +19,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 from ibench_lib import page
+from ibench_lib.base.mask import Mask, mask_of_machine
 from ibench_lib.errors import PostFailed, PostUnreadable
 from ibench_lib.execution import NotebookStopped, Progress, note_failure, run_notebook
 from ibench_lib.lake.manifest import write_atomically
@@ -34,7 +35,6 @@ from ibench_lib.post_record import (
     read_record,
     write_record,
 )
-from ibench_lib.privacy import Mask, mask_of_machine
 
 # Not those of charts: their numbers are base64, in which anything may look like a path; so are embedded files.
 _TEXTS: dict[str, Callable[[str], str]] = {"text/plain": str, "text/html": html.escape}

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from ibench_lib import notebook as notebooks
-from ibench_lib import strict_yaml
+from ibench_lib.base import strict_yaml
 from ibench_lib.errors import ParameterError, UsageError
 from ibench_lib.paths import NAME_RULE, Workspace, check_name, check_slug
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import psutil
 
+from ibench_lib.base.tether import tethered
 from ibench_lib.errors import IbenchError, Interrupted, PostFailed
 from ibench_lib.paths import SOURCE_ROOT, Workspace
-from ibench_lib.tether import tethered
 
 if TYPE_CHECKING:
     from ibench_lib.post_file import CheckedPost

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
 
-from ibench_lib import strict_yaml
+from ibench_lib.base import strict_yaml
 from ibench_lib.errors import LakeError, NameRefused, UsageError
 from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import Cell, ConfigRecord, ExperimentRecord, Manifest

@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from ibench_lib.base.signals import Patience, signals_as_interrupts
 from ibench_lib.errors import IbenchError, Interrupted, RunFailed
-from ibench_lib.interrupts import Patience, signals_as_interrupts
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.ledger import State
 from ibench_lib.remote_crew import ANSWER_S, Crew, Worker

@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ibench_lib.base.tether import tethered
 from ibench_lib.errors import IbenchError, Interrupted, RunFailed, UsageError
-from ibench_lib.tether import tethered
 
 RESOURCE = "ibench"
 HEARTBEAT_S = 10.0

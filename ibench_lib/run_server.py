@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import pymysql
 
+from ibench_lib.base.mask import SERVER, USER, Mask, mask_of_run
 from ibench_lib.client.connection import Connection
 from ibench_lib.client.wire import StatementError
 from ibench_lib.cnf import ServerConfig, size
@@ -16,7 +17,6 @@ from ibench_lib.cnf_check import check, not_in_force
 from ibench_lib.errors import ExperimentError, HostUnfit, RunFailed
 from ibench_lib.lake.manifest import ServerRecord
 from ibench_lib.paths import Workspace, nearest_existing
-from ibench_lib.privacy import SERVER, USER, Mask, mask_of_run
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavour import flavour_of
 from ibench_lib.servers.plugins import MYROCKS, require_plugin

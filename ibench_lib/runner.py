@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from ibench_lib import run_server
+from ibench_lib.base.signals import Patience, signals_as_interrupts, signals_held_back
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.server_counters import history_list_length
 from ibench_lib.capture.session import Capture
@@ -23,7 +24,6 @@ from ibench_lib.cnf import ServerConfig
 from ibench_lib.errors import CaptureFailed, HostUnfit, IbenchError, Interrupted, LakeError, RunFailed, ServerLost
 from ibench_lib.experiment import Cell, LoadedExperiment, TimeLimits
 from ibench_lib.guards import examine
-from ibench_lib.interrupts import Patience, signals_as_interrupts, signals_held_back
 from ibench_lib.lake import manifest as records
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace, make_run_id

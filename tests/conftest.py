@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from ibench_lib import debian, paths
-from ibench_lib.chromium import find_chromium
+from ibench_lib import paths
+from ibench_lib.base import debian
+from ibench_lib.base.chromium import find_chromium
 from ibench_lib.paths import Workspace
 from ibench_lib.servers import path
 from ibench_lib.servers.build import Build

@@ -19,6 +19,7 @@ import psutil
 import pytest
 
 from ibench_lib import remote_crew, remote_worker
+from ibench_lib.base.tether import tethered
 from ibench_lib.capture.host_facts import host_class, host_class_here
 from ibench_lib.errors import CellsFailed, IbenchError, Interrupted, LakeError, UsageError
 from ibench_lib.events import EventLog, event_log
@@ -33,7 +34,6 @@ from ibench_lib.remote_sweep import run_on_workers
 from ibench_lib.shipment import code_files, pack, unpack
 from ibench_lib.sweep import SweepResult
 from ibench_lib.sweep_plan import manifests
-from ibench_lib.tether import tethered
 from tests.silent import Silent
 from tests.synthetic import Run, write_runs
 

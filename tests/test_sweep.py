@@ -225,7 +225,7 @@ def test_the_first_ctrl_c_lets_the_cell_end_and_the_second_does_not(workspace: W
 
     def run_with(signals: int) -> Any:
         def run(experiment: Any, cell: Any, build: Any, place: Any, observer: Any, patience: Any) -> Any:
-            from ibench_lib.interrupts import signals_as_interrupts
+            from ibench_lib.base.signals import signals_as_interrupts
 
             try:
                 with signals_as_interrupts(patience):

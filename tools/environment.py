@@ -125,7 +125,7 @@ def unpack_pip_package(scratch):
     sys.modules["ibench_lib"] = package
     from pathlib import Path
 
-    from ibench_lib import debian
+    from ibench_lib.base import debian
     from ibench_lib.errors import IbenchError
 
     root = Path(scratch) / "root"

@@ -7,8 +7,8 @@ import sys
 import tarfile
 from collections.abc import Callable
 
-from ibench_lib import debian
-from ibench_lib.chromium import find_chromium, install_chromium
+from ibench_lib.base import debian
+from ibench_lib.base.chromium import find_chromium, install_chromium
 from ibench_lib.errors import BuildNotFound, IbenchError
 from ibench_lib.paths import workspace
 from ibench_lib.servers import registry

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from ibench_lib.base.tether import tethered
 from ibench_lib.capture.collector import Collector, Emit, Scene, Unavailable
 from ibench_lib.capture.options import CaptureOptions, Profile
-from ibench_lib.tether import tethered
 
 _HEADER = re.compile(r"(?P<comm>\S.*?)\s+(?P<event>[\w-]+)(?::\w*)*:\s*")
 _FRAME = re.compile(r"\s+[0-9a-f]+ (?P<function>.+)")

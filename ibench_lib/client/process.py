@@ -11,8 +11,8 @@ import sys
 import tempfile
 from typing import Any
 
+from ibench_lib.base.tether import tethered
 from ibench_lib.paths import SOURCE_ROOT
-from ibench_lib.tether import tethered
 
 
 class WorkerProcess:

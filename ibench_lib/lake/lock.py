@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import IO
 
+from ibench_lib.base.locks import is_locked
 from ibench_lib.lake.journal import FOLDER
-from ibench_lib.locks import is_locked
 
 _NAME = "lock"
 

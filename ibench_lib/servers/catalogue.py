@@ -7,7 +7,7 @@ import importlib
 import pkgutil
 from typing import Protocol, cast
 
-from ibench_lib import debian
+from ibench_lib.base import debian
 from ibench_lib.errors import BuildNotFound
 from ibench_lib.paths import Workspace, check_name
 from ibench_lib.servers import registry, sources

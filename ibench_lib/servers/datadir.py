@@ -17,9 +17,9 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from ibench_lib.base.tether import tethered
 from ibench_lib.errors import ServerStartDisturbed, ServerStartError
 from ibench_lib.servers.build import Build
-from ibench_lib.tether import tethered
 
 VERSION_FILE = "version"
 _DATADIR = "datadir"

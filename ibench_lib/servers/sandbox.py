@@ -25,6 +25,7 @@ from typing import IO
 
 import pymysql
 
+from ibench_lib.base.tether import tethered
 from ibench_lib.errors import IbenchError, RunFailed, ServerStartDisturbed, ServerStartError
 from ibench_lib.servers.address import LOOPBACK, Address
 from ibench_lib.servers.build import Build
@@ -32,7 +33,6 @@ from ibench_lib.servers.certificate import make_certificate
 from ibench_lib.servers.datadir import copy_datadir, fresh_datadir, write_through
 from ibench_lib.servers.flavour import flavour_of
 from ibench_lib.servers.plugins import load_options
-from ibench_lib.tether import tethered
 
 MARKER = ".ibench-sandbox"
 # How servers and the C library say it; 28 is ENOSPC, 122 is EDQUOT.
@@ -377,7 +377,7 @@ def _free_port() -> int:
 
 
 def _user_option() -> list[str]:
-    # A server refuses to run as root unless told; another user would lose the tether (see ibench_lib/tether.py).
+    # A server refuses to run as root unless told; another user would lose the tether (see ibench_lib/base/tether.py).
     return ["--user=root"] if os.geteuid() == 0 else []
 
 

@@ -34,7 +34,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ibench_lib.tether import tethered
+from ibench_lib.base.tether import tethered
 from tests.fakes import protocol
 from tests.fakes.counter import Counter, Stall
 from tests.fakes.priority import come_first

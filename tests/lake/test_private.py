@@ -7,12 +7,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from ibench_lib.base.mask import Mask
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.lake.private import kept_mask, masked
 from ibench_lib.lake.recover import recover
 from ibench_lib.lake.verify import verify
 from ibench_lib.lake.writer import RunWriter
-from ibench_lib.privacy import Mask
 from tests.lake.test_writer import flushed
 from tests.synthetic import Run, die, manifest_of
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib.tether import tethered
+from ibench_lib.base.tether import tethered
 from tests.fakes.priority import may_come_first
 from tests.measurement.harness import Measured
 from tests.measurement.timed import SECONDS, STEPS

@@ -14,13 +14,13 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from ibench_lib import evidence_data
+from ibench_lib.base.mask import mask_of_machine
 from ibench_lib.evidence_data import csv_text, downloads
 from ibench_lib.evidence_section import evidence
 from ibench_lib.lake import reader
 from ibench_lib.page import PageText, render
 from ibench_lib.paths import Workspace
 from ibench_lib.post_record import RUNS_MIME
-from ibench_lib.privacy import mask_of_machine
 from ibench_lib.selection import Selection, choose
 from tests.posts.browsing import open_page
 from tests.posts.posting import HOSTILE

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib import debian
+from ibench_lib.base import debian
 from ibench_lib.errors import BuildNotFound, IbenchError, NameRefused
 from ibench_lib.paths import Workspace
 from ibench_lib.servers import catalogue, registry

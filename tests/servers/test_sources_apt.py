@@ -6,7 +6,7 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from ibench_lib import debian
+from ibench_lib.base import debian
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import Workspace
 from ibench_lib.servers import registry
@@ -58,7 +58,7 @@ def test_a_download_that_fails_leaves_nothing(workspace: Workspace, monkeypatch:
 
 
 def test_a_machine_without_apt_is_told_what_to_do(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ibench_lib.debian._PATH", "/nonexistent")
+    monkeypatch.setattr("ibench_lib.base.debian._PATH", "/nonexistent")
     with pytest.raises(IbenchError) as caught:
         install_mariadb(workspace)
     assert "IBENCH_BASEDIR" in (caught.value.hint or "")

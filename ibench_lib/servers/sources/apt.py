@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ibench_lib import debian
+from ibench_lib.base import debian
 from ibench_lib.errors import BuildNotFound
 from ibench_lib.paths import Workspace
 from ibench_lib.servers import path, registry

@@ -6,7 +6,7 @@ import hashlib
 import shutil
 from pathlib import Path
 
-from ibench_lib import commands
+from ibench_lib.base import programs
 from ibench_lib.errors import BuildNotFound, IbenchError
 
 _PACKAGES = {"npm": "npm", "mvn": "maven"}
@@ -26,7 +26,7 @@ def run_client(program: str, arguments: list[str], folder: Path) -> None:
             f"{program} is not on this machine, and what is to be brought comes by it",
             hint=f"apt-get install {_PACKAGES[program]}, then again",
         )
-    result = commands.run(program, [path, *arguments], folder)
+    result = programs.run(program, [path, *arguments], folder)
     if result.returncode != 0:
         raise IbenchError(
             f"{program} failed (exit {result.returncode})",

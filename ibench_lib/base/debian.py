@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ibench_lib import commands
+from ibench_lib.base import programs
 from ibench_lib.errors import IbenchError
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -164,7 +164,7 @@ def _download(packages: Sequence[str], scratch: Path, status: Path, sources: Pat
 
 def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
     try:
-        return commands.run("apt", command)
+        return programs.run("apt", command)
     except FileNotFoundError as error:
         raise IbenchError(
             f"{error.filename} is not on this machine", hint="this step needs Debian or Ubuntu; see `ibench doctor`"

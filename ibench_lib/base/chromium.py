@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from ibench_lib import debian
+from ibench_lib.base import debian
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import Workspace
 

@@ -4,7 +4,7 @@ from typing import Annotated
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from ibench_lib import strict_yaml
+from ibench_lib.base import strict_yaml
 from ibench_lib.errors import ExperimentError
 
 

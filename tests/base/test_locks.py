@@ -1,7 +1,7 @@
 import fcntl
 from pathlib import Path
 
-from ibench_lib.locks import is_locked
+from ibench_lib.base.locks import is_locked
 
 
 def test_a_file_is_locked_as_long_as_somebody_holds_it(tmp_path: Path) -> None:

@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 from ruamel.yaml import YAML
 
-from ibench_lib import privacy
+from ibench_lib.base import mask as privacy
+from ibench_lib.base.mask import Mask, mask_of_machine, mask_of_run
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
-from ibench_lib.privacy import Mask, mask_of_machine, mask_of_run
 from ibench_lib.servers.build import Build
 from tests.posts.posting import VALUES
 

@@ -3,12 +3,12 @@ import sys
 
 import psutil
 
-from ibench_lib.tether import tethered
+from ibench_lib.base.tether import tethered
 
 
 def test_a_tethered_process_dies_with_its_parent() -> None:
     script = (
-        "import subprocess, sys, time; from ibench_lib.tether import tethered;"
+        "import subprocess, sys, time; from ibench_lib.base.tether import tethered;"
         "child = subprocess.Popen(tethered(['sleep', '60'])); print(child.pid, flush=True); time.sleep(60)"
     )
     parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
