@@ -17,8 +17,8 @@ from ibench_lib.cnf import resolve
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
+from tests.places import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 EXPERIMENT = """\
 title: tiny
 builds: [system]

@@ -4,6 +4,7 @@ import pytest
 
 from ibench_lib.errors import ExperimentError, UsageError
 from ibench_lib.experiment import LoadedExperiment, load_experiment
+from tests.places import ROOT
 
 TEXT = """\
 title: two by two
@@ -101,7 +102,7 @@ def test_an_experiment_file_needs_a_usable_name(tmp_path: Path) -> None:
 
 
 def test_the_experiments_of_this_repository_load() -> None:
-    files = sorted((Path(__file__).parent.parent / "experiments").glob("*.yaml"))
+    files = sorted((ROOT / "experiments").glob("*.yaml"))
     assert files
     for path in files:
         loaded = load_experiment(path)

@@ -13,15 +13,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from ibench_lib.paths import Workspace
+from tests.places import ROOT
 from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
 
-ROOT = Path(__file__).resolve().parent.parent
 PRIVATE = (
     "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR",
     "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR", "HOME",

@@ -34,10 +34,10 @@ from ibench_lib.remote_sweep import run_on_workers
 from ibench_lib.shipment import code_files, pack, unpack
 from ibench_lib.sweep import SweepResult
 from ibench_lib.sweep_plan import manifests
+from tests.places import ROOT
 from tests.silent import Silent
 from tests.synthetic import Run, write_runs
 
-ROOT = Path(__file__).resolve().parent.parent
 FAKE = "tests.fakes.cell_process"
 COMMAND = "from ibench_lib.cli import main; main()"
 TEXT = """\

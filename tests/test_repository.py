@@ -18,9 +18,9 @@ from ibench_lib import cli
 from ibench_lib.grades import ratio
 from ibench_lib.lake import reader
 from ibench_lib.selection import choose
+from tests.places import ROOT
 from tools import conda, notebooks, write_docs
 
-ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = "ibench_lib"
 
 LEAVES = {

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from inspect import signature
 from itertools import product
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -22,6 +21,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.sections import say
 from ibench_lib.selection import choose
 from ibench_lib.wording import comment, joined, shortened, times
+from tests.places import ROOT
 from tests.synthetic import Run, three_configurations, write_runs
 
 BASE = "base"
@@ -575,7 +575,7 @@ def test_a_caution_of_a_configuration_is_loud_and_its_words_are_shown(workspace:
     def fragments(manifest: dict[str, Any]) -> None:
         manifest["config"]["fragments"] = {"cy10a.cnf": "# The base.\n# Source: a report.\n[mysqld]\nx=1\n# later\n"}
         if manifest["cell"]["config"] == "a17":
-            text = (Path(__file__).parent.parent / "ibench_lib/configs/a17.cnf").read_text()
+            text = (ROOT / "ibench_lib/configs/a17.cnf").read_text()
             manifest["config"]["fragments"]["a17.cnf"] = text
 
     made_of(workspace, Run(), Run("a17", minute=1), change=fragments)

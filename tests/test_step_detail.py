@@ -31,10 +31,10 @@ from ibench_lib.post import build_post
 from ibench_lib.schema import TABLES
 from ibench_lib.selection import Selection, choose
 from ibench_lib.series import Shown, shown
+from tests.places import ROOT
 from tests.posts.browsing import open_post, table_rows
 from tests.synthetic import Run, begin_run, die, manifest_of, write_runs
 
-ROOT = Path(__file__).resolve().parent.parent
 START_S = 15  # of l.i1 on the run's clock
 STALLED = Run("slow", minute=1, l_i1_s=12, stall=(4, 5))
 # 100 pages a second, but 250, 400 and 250 in the intervals that end at 4.5, 5.5 and 6.5 s.

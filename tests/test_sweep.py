@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections import Counter
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,9 +25,9 @@ from ibench_lib.progress import Both
 from ibench_lib.sweep import run_experiment
 from ibench_lib.sweep_plan import manifests, plan_experiment
 from tests.fakes.sweep import fake_run, use_fake_builds
+from tests.places import ROOT
 from tests.silent import Silent
 
-ROOT = Path(__file__).resolve().parent.parent
 TEXT = """\
 title: many cells
 builds: [a, {name: b56, build: b, stands_for: MySQL 5.6.51}]

@@ -4,7 +4,6 @@ import csv
 import re
 from collections import defaultdict
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -21,9 +20,9 @@ from ibench_lib.lake.manifest import Status
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
 from ibench_lib.tables.responses import _BUCKETS, share
+from tests.places import GOLDEN
 from tests.synthetic import Run, answer, manifest_of, three_configurations, write_runs
 
-GOLDEN = Path(__file__).with_name("golden")
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>{{ 1 }}'
 
 

@@ -21,9 +21,9 @@ from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
+from tests.places import ROOT
 from tests.posts.posting import VALUES
 
-ROOT = Path(__file__).resolve().parent.parent
 PLACES = {
     "/srv/ws/data/sandboxes/r1/datadir": "<datadir>",
     "/srv/ws/data/sandboxes/r1": "<sandbox>",

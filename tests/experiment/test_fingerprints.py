@@ -19,9 +19,9 @@ from ibench_lib.servers.build import Build
 from ibench_lib.servers.variables import KnownOptions
 from ibench_lib.workloads import insert_benchmark
 from ibench_lib.workloads.insert_benchmark import Options, Setup
+from tests.places import GOLDEN, ROOT
 
-ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
-GOLDEN = ROOT / "tests" / "golden" / "identities.json"
+IDENTITIES = GOLDEN / "identities.json"
 SERVERS = [
     ("mysql", (5, 6, 24), "5.6.24"),
     ("mysql", (9, 7, 4), "9.7.4-2"),
@@ -76,7 +76,7 @@ def identities() -> dict[str, Any]:
 
 def test_cells_and_snapshots_keep_their_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ibench_lib.load_settings.known_options", lambda _build: KNOWN)
-    golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    golden = json.loads(IDENTITIES.read_text(encoding="utf-8"))
     found = identities()
     assert found["snapshots"] == golden["snapshots"]
     assert {name: found["cells"][name] for name in golden["cells"]} == golden["cells"]

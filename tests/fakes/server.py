@@ -30,7 +30,6 @@ import tempfile
 import threading
 import time
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -38,6 +37,7 @@ from ibench_lib.base.tether import tethered
 from tests.fakes import protocol
 from tests.fakes.counter import Counter, Stall
 from tests.fakes.priority import come_first
+from tests.places import ROOT
 
 TEXTS_KEPT = 1_000
 _SPIN_NS = 40_000
@@ -78,7 +78,7 @@ class FakeServer:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            cwd=Path(__file__).resolve().parent.parent.parent,
+            cwd=ROOT,
         )
         answer = self._ask({**asdict(self.script), "socket": f"{self._folder.name}/s"})
         self.address: dict[str, Any] = {"user": "nobody", "password": "", **answer["ready"]}

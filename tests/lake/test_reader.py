@@ -23,9 +23,8 @@ from ibench_lib.lake.derive import response_times
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import SCHEMA_VERSION, TABLES
 from ibench_lib.selection import choose
+from tests.places import GOLDEN
 from tests.synthetic import BIN_500_US, Run, answer, begin_run, die, end_run, three_configurations, write_runs
-
-GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 
 
 def rows(lake: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:

@@ -15,9 +15,9 @@ from ibench_lib.lake.recover import left_behind, recover, recover_all
 from ibench_lib.lake.remove import finish_removals, remove_run
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
+from tests.places import ROOT
 from tests.synthetic import Run, begin_run, die, end_run, write_runs
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 DEAD = Run(status="running", steps=("l.i0", "l.x", "l.i1"), l_i1_s=2)
 
 

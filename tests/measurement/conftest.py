@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,8 +12,8 @@ from ibench_lib.base.tether import tethered
 from tests.fakes.priority import may_come_first
 from tests.measurement.harness import Measured
 from tests.measurement.timed import SECONDS, STEPS
+from tests.places import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 LATEST_END_S = SECONDS + 60
 
 

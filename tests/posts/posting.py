@@ -22,8 +22,8 @@ from ruamel.yaml import YAML
 from ibench_lib import page
 from ibench_lib.execution import kernel_environment, kernel_of
 from ibench_lib.paths import Workspace
+from tests.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 HOSTILE = (
     "<script>window.hit=1</script>\"><img src=x onerror='window.hit=1'></title>{{ 1 }} ${1} %{y}'; DROP TABLE runs; --"
 )
