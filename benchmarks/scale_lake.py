@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ibench_lib.base.histogram_bins import HISTOGRAM_BINS_PER_OCTAVE
 from ibench_lib.lake.derive import response_times
 from ibench_lib.lake.manifest import (
     FILE_NAME,
@@ -36,7 +37,7 @@ from ibench_lib.lake.manifest import (
 )
 from ibench_lib.lake.parquet import write_table
 from ibench_lib.paths import Workspace
-from ibench_lib.schema import HISTOGRAM_BINS_PER_OCTAVE, TABLES
+from ibench_lib.schema import TABLES
 
 EXPERIMENT = "scale"
 SECONDS = 40_000

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ibench_lib.base.durable import write_atomically
 from ibench_lib.errors import PostUnreadable
-from ibench_lib.lake.manifest import write_atomically
 
 RECORD_NAME = "post.json"
 PAGE_NAME = "index.html"

@@ -34,8 +34,6 @@ SCHEMA_VERSION = 1
 SCHEMA_MINOR = 2
 """Minor version: it grows with every new table or nullable column, which older runs load without (as NULL)."""
 
-HISTOGRAM_BINS_PER_OCTAVE = 64
-
 WHOLE_US = 1.0
 """Resolution of the response times beside a histogram: the microsecond."""
 

@@ -4,6 +4,7 @@ import ast
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,12 @@ from tools import conda, notebooks, write_docs
 LIBRARY = "ibench_lib"
 
 LEAVES = {
+    "base",
     "errors",
-    "locks",
     "paths",
     "figures",
     "schema",
     "metrics",
-    "privacy",
-    "tether",
-    "commands",
-    "debian",
-    "strict_yaml",
 }
 CAPTURE_SIDE = {"servers", "client", "workloads", "capture"}
 ANALYSIS_SIDE = {"tables", "charts", "post", "posts", "site", "evidence_section"}
@@ -150,6 +146,18 @@ def test_a_forbidden_import_is_seen(module: str, imported: str) -> None:
     assert violations(good) == []
     good.setdefault(module, set()).add(imported)
     assert violations(good)
+
+
+def test_processes_that_send_load_import_nothing_heavy() -> None:
+    """What a client process imports, it starts with, hundreds of times: numpy it needs, the lake's libraries not."""
+    program = (
+        "import sys, ibench_lib.client.worker, ibench_lib.workloads.insert_benchmark_client\n"
+        "print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    )
+    told = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    imported = set(told.split())
+    assert "pymysql" in imported
+    assert not imported & {"pyarrow", "polars", "duckdb", "pandas", "pydantic", "plotly", "IPython"}
 
 
 def test_make_test_and_make_test_builds_run_each_test_once() -> None:

@@ -20,8 +20,9 @@ from playwright.sync_api import Browser, Page
 from ruamel.yaml import YAML
 
 import ibench_lib as ib
+from ibench_lib.base.histogram_bins import lower_edge_us
 from ibench_lib.charts.step_panels import PANELS, RESPONSES
-from ibench_lib.client.histogram import bin_latencies, lower_edge_us
+from ibench_lib.client.histogram import bin_latencies
 from ibench_lib.figures import FIGURES
 from ibench_lib.lake import reader
 from ibench_lib.lake.writer import RunWriter

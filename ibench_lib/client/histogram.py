@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ibench_lib.schema import HISTOGRAM_BINS_PER_OCTAVE
+from ibench_lib.base.histogram_bins import HISTOGRAM_BINS_PER_OCTAVE, lower_edge_us
 
 _SHIFT = 52 - (HISTOGRAM_BINS_PER_OCTAVE.bit_length() - 1)
 _ZERO = 1023 * HISTOGRAM_BINS_PER_OCTAVE  # the bin of 1.0 before the shift to 0
@@ -25,12 +25,6 @@ def bin_latencies(nanoseconds: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[lis
     counts = np.bincount(bins)
     used = np.flatnonzero(counts)
     return used.tolist(), counts[used].tolist()
-
-
-def lower_edge_us(bin_number: int) -> float:
-    """Smallest latency in microseconds that counts in a bin."""
-    octave, step = divmod(bin_number, HISTOGRAM_BINS_PER_OCTAVE)
-    return float(2**octave * (1 + step / HISTOGRAM_BINS_PER_OCTAVE))
 
 
 def quantile_us(bins: list[int], counts: list[int], q: float) -> float:

@@ -7,12 +7,12 @@ list does not count.
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ibench_lib.base.durable import write_atomically
 from ibench_lib.errors import LakeError
 from ibench_lib.schema import SCHEMA_MINOR, SCHEMA_VERSION
 
@@ -209,27 +209,3 @@ def parse_manifest(name: str, text: bytes) -> Manifest:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise LakeError(f"run {name}: {FILE_NAME}: {where}: {first['msg']}") from error
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file by temporary file, fsync, rename and fsync of the directory."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_directory(path.parent)
-
-
-def sync_directory(directory: Path) -> None:
-    """Make a rename in `directory` durable."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

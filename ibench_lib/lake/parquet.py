@@ -22,7 +22,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ibench_lib.lake.manifest import FileRecord, sync_directory
+from ibench_lib.base.durable import sync_directory
+from ibench_lib.lake.manifest import FileRecord
 from ibench_lib.schema import Table
 
 ROW_GROUP_ROWS = 122_880

@@ -7,9 +7,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ibench_lib.base.durable import write_atomically
 from ibench_lib.base.mask import HOST, NOTHING, Mask
 from ibench_lib.lake.journal import FOLDER
-from ibench_lib.lake.manifest import FILE_NAME, Manifest, write_atomically, write_manifest
+from ibench_lib.lake.manifest import FILE_NAME, Manifest, write_manifest
 
 _RECORD = "mask.json"
 # Told by name: a host may be called anything.

@@ -6,9 +6,10 @@ import os
 import shutil
 from pathlib import Path
 
+from ibench_lib.base.durable import sync_directory
 from ibench_lib.errors import LakeError
 from ibench_lib.lake import lock
-from ibench_lib.lake.manifest import FILE_NAME, sync_directory
+from ibench_lib.lake.manifest import FILE_NAME
 from ibench_lib.paths import Workspace
 
 _LEAVING = ".removing-"

@@ -22,9 +22,10 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ibench_lib.base.durable import sync_directory
 from ibench_lib.errors import IbenchError, LakeError, NameRefused
 from ibench_lib.lake.discovery import Found, checked_manifest, find_runs
-from ibench_lib.lake.manifest import FILE_NAME, Manifest, parse_manifest, sync_directory
+from ibench_lib.lake.manifest import FILE_NAME, Manifest, parse_manifest
 from ibench_lib.lake.sealing import table_of
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace, check_run_id

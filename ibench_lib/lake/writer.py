@@ -16,11 +16,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from ibench_lib.base.durable import sync_directory
 from ibench_lib.base.mask import NOTHING, Mask
 from ibench_lib.errors import CaptureFailed, LakeError
 from ibench_lib.lake import lock, sealing
 from ibench_lib.lake.journal import FOLDER, JournalWriter, read_journal, remove_generations
-from ibench_lib.lake.manifest import FileRecord, Manifest, sync_directory
+from ibench_lib.lake.manifest import FileRecord, Manifest
 from ibench_lib.lake.private import keep_mask, mask_texts, write_masked
 from ibench_lib.schema import TABLES, Table
 

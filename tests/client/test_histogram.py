@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from ibench_lib.client.histogram import bin_latencies, lower_edge_us, quantile_us
+from ibench_lib.base.histogram_bins import lower_edge_us
+from ibench_lib.client.histogram import bin_latencies, quantile_us
 
 
 def test_every_latency_lies_in_its_bin_and_within_one_percent_of_the_midpoint() -> None:

@@ -208,7 +208,7 @@ def test_the_old_index_stands_until_the_new_one_is_whole(workspace: Workspace, m
     def full(_descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("ibench_lib.lake.manifest.os.fsync", full)
+    monkeypatch.setattr("ibench_lib.base.durable.os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
         build_site(workspace)
     assert made.index.read_bytes() == before
