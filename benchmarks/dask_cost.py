@@ -36,7 +36,7 @@ from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sandbox import Sandbox
 
 NAME = "dask_cost"
-QUIET = ["-c", "from ibench_lib.cli import main; main()", "worker"]
+QUIET = ["-c", "from ibench_lib.cli.main import main; main()", "worker"]
 PLAIN = ["-m", "distributed.cli.dask_worker", "--resources", "ibench=1", "--nthreads", "1", "--no-nanny"]
 
 

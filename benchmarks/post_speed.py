@@ -94,7 +94,7 @@ def linked(place: Workspace, target: Path) -> Workspace:
 
 
 def command(*words: str, home: Path) -> subprocess.Popen[bytes]:
-    call = "from ibench_lib.cli import main; main()"
+    call = "from ibench_lib.cli.main import main; main()"
     environment = {**os.environ, "IBENCH_HOME": str(home)}
     return subprocess.Popen([sys.executable, "-c", call, *words], env=environment, stdout=subprocess.DEVNULL)
 

@@ -19,8 +19,8 @@ from ibench_lib.published import import_published
 from ibench_lib.schema import TABLES
 from ibench_lib.sections import say
 from ibench_lib.selection import choose
+from tests.cli.test_main import ibench, refused
 from tests.synthetic import Run, answer, three_configurations, write_runs
-from tests.test_cli import ibench, refused
 from tests.test_tables import GOLDEN, Parsed, golden
 
 GET_MIN = GOLDEN / "published_get_min_seconds.csv"

@@ -21,6 +21,7 @@ import pytest
 from ibench_lib import remote_crew, remote_worker
 from ibench_lib.base.tether import tethered
 from ibench_lib.capture.host_facts import host_class, host_class_here
+from ibench_lib.cli.progress import Both
 from ibench_lib.errors import CellsFailed, IbenchError, Interrupted, LakeError, UsageError
 from ibench_lib.events import EventLog, event_log
 from ibench_lib.experiment import Cell, load_experiment
@@ -29,7 +30,6 @@ from ibench_lib.lake.store import open_store, take_in
 from ibench_lib.lake.verify import verify
 from ibench_lib.ledger import Ledger
 from ibench_lib.paths import PACKAGE, Workspace
-from ibench_lib.progress import Both
 from ibench_lib.remote_sweep import run_on_workers
 from ibench_lib.shipment import code_files, pack, unpack
 from ibench_lib.sweep import SweepResult
@@ -39,7 +39,7 @@ from tests.silent import Silent
 from tests.synthetic import Run, write_runs
 
 FAKE = "tests.fakes.cell_process"
-COMMAND = "from ibench_lib.cli import main; main()"
+COMMAND = "from ibench_lib.cli.main import main; main()"
 TEXT = """\
 title: cells for others
 builds: [a]

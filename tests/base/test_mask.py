@@ -92,7 +92,7 @@ def test_the_mask_of_a_run_knows_its_places_with_and_without_links(
         == "<home>/a <experiment>/e.yaml <basedir>/bin"
     )
     assert mask.text("bobsbox on bobsbox.example.org asks db9") == "<host> on <host> asks <server>"
-    assert mask.text(f"{ROOT}/ibench_lib/cli.py") == "<ibench>/ibench_lib/cli.py"
+    assert mask.text(f"{ROOT}/ibench_lib/cli/main.py") == "<ibench>/ibench_lib/cli/main.py"
     plain = mask_of_machine(Workspace(tmp_path / "ws"))
     assert plain.text("r1 bobsbox") == "r1 <host>" and "<run>" not in plain.places.values()
 
@@ -122,7 +122,7 @@ IBENCH = """
 from ibench_lib.capture import innodb_status, processlist, waits
 for kind in (innodb_status.InnodbStatus, processlist.Processlist, waits.Waits):
     kind.every_s = 1
-from ibench_lib.cli import main
+from ibench_lib.cli.main import main
 main()
 """
 

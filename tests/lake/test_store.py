@@ -169,7 +169,7 @@ def test_the_commands_push_pull_and_read_by_an_address(
     write_runs(workspace, Run())
 
     def ibench(root: Path, *words: str, **environment: str) -> str:
-        command = [sys.executable, "-c", "from ibench_lib.cli import main; main()", *words]
+        command = [sys.executable, "-c", "from ibench_lib.cli.main import main; main()", *words]
         done = subprocess.run(
             command,
             env={**os.environ, "IBENCH_HOME": str(root), **environment},

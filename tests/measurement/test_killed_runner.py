@@ -37,7 +37,7 @@ def test_f2_a_runner_killed_by_9_loses_a_second_and_the_experiment_goes_on(
 ) -> None:
     path = tmp_path / "killed.yaml"
     path.write_text(EXPERIMENT)
-    script = "from ibench_lib.cli import main; main()"
+    script = "from ibench_lib.cli.main import main; main()"
 
     def start() -> subprocess.Popen[bytes]:
         environment = {**os.environ, "IBENCH_HOME": str(workspace.root)}

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ibench_lib import posts
-from ibench_lib.cli import app
+from ibench_lib.cli.main import app
 from ibench_lib.errors import IbenchError, ParameterError, PostFailed
 from ibench_lib.paths import Workspace
 from ibench_lib.post_file import CheckedPost, check_posts
@@ -110,7 +110,7 @@ def test_a_folder_without_a_post_is_a_mistake(workspace: Workspace) -> None:
 def command(workspace: Workspace, monkeypatch: pytest.MonkeyPatch, *words: str) -> SimpleNamespace:
     monkeypatch.setenv("IBENCH_HOME", str(workspace.root))
     done = subprocess.run(
-        [sys.executable, "-c", "from ibench_lib.cli import main; main()", *words],
+        [sys.executable, "-c", "from ibench_lib.cli.main import main; main()", *words],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     return SimpleNamespace(code=done.returncode, out=done.stdout, err=done.stderr)
@@ -187,7 +187,7 @@ def test_ctrl_c_ends_every_builder_and_leaves_no_half_post(workspace: Workspace)
         tiny_post(workspace, slug, "import time\ntime.sleep(600)")
     # Where these tests run in the background Ctrl-C may be ignored, and what is ignored is inherited.
     heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    program = f"{heed}from ibench_lib.cli import main; main()"
+    program = f"{heed}from ibench_lib.cli.main import main; main()"
     process = subprocess.Popen(
         [sys.executable, "-c", program, "posts", "papermill_params", "-j", "2"],
         cwd=workspace.root, env={**os.environ, "IBENCH_HOME": str(workspace.root), "PYTHONPATH": str(ROOT)},

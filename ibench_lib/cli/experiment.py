@@ -11,7 +11,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ibench_lib.cli_output import out
+from ibench_lib.cli.output import out
+from ibench_lib.cli.progress import duration_text
 from ibench_lib.errors import UsageError
 from ibench_lib.events import event_log
 from ibench_lib.experiment import load_experiment
@@ -19,7 +20,6 @@ from ibench_lib.forecast import Forecaster, most_disk_bytes, total_s
 from ibench_lib.guards import examine
 from ibench_lib.ledger import is_running
 from ibench_lib.paths import workspace
-from ibench_lib.progress import duration_text
 from ibench_lib.sweep_plan import Planned, plan_experiment
 
 app = typer.Typer(

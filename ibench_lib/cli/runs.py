@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ibench_lib.cli_output import err, out, print_problems, working
+from ibench_lib.cli.output import err, out, print_problems, working
 from ibench_lib.errors import LakeError
 from ibench_lib.lake import reader
 from ibench_lib.lake.discovery import Found, run_dirs

@@ -12,7 +12,7 @@ import psutil
 import pytest
 from typer.main import get_command
 
-from ibench_lib.cli import app
+from ibench_lib.cli.main import app
 from ibench_lib.cnf import resolve
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
@@ -33,7 +33,7 @@ workload: {benchmark: insert_benchmark, clients: 2, steps: [%(steps)s]}
 
 def ibench(workspace: Workspace, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", "from ibench_lib.cli import main; main()", *arguments],
+        [sys.executable, "-c", "from ibench_lib.cli.main import main; main()", *arguments],
         capture_output=True,
         text=True,
         timeout=120,
@@ -193,7 +193,7 @@ def test_sql_that_duckdb_refuses(workspace: Workspace) -> None:
 def test_ctrl_c_in_the_middle(build: Build, workspace: Workspace) -> None:
     path = write(workspace, l_i1_rows=2_000_000_000, steps="l.i0, l.x, l.i1")
     process = subprocess.Popen(
-        [sys.executable, "-c", "from ibench_lib.cli import main; main()", "run", str(path)],
+        [sys.executable, "-c", "from ibench_lib.cli.main import main; main()", "run", str(path)],
         env={**os.environ, "IBENCH_HOME": str(workspace.root)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib import doctor
+from ibench_lib.cli import doctor
 from ibench_lib.paths import Workspace
 from ibench_lib.paths import workspace as the_workspace
 from ibench_lib.servers.build import Build

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from ibench_lib.cli_output import err, out
+from ibench_lib.cli.output import err, out
 from ibench_lib.errors import IbenchError, PostsFailed
 from ibench_lib.lean import lean_imports
 from ibench_lib.paths import workspace

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ibench_lib import cnf
-from ibench_lib.cli_output import err, out
+from ibench_lib.cli.output import err, out
 from ibench_lib.cnf import ServerConfig
 from ibench_lib.cnf_check import check, differences
 from ibench_lib.errors import UsageError

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ibench_lib.cli_output import err, out, working
+from ibench_lib.cli.output import err, out, working
 from ibench_lib.errors import IbenchError, UsageError
 from ibench_lib.paths import workspace
 from ibench_lib.servers import catalogue, find, path, registry, remote

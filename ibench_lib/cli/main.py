@@ -14,15 +14,17 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ibench_lib import cli_config, cli_experiment, cli_posts, cli_runs, cli_servers, doctor, remote_worker
-from ibench_lib.cli_output import err, out, print_problems
+from ibench_lib import remote_worker
+from ibench_lib.cli import config, doctor, posts, runs, servers
+from ibench_lib.cli import experiment as cli_experiment
+from ibench_lib.cli.output import err, out, print_problems
+from ibench_lib.cli.progress import Both, ExperimentProgress
 from ibench_lib.errors import IbenchError, UsageError
 from ibench_lib.events import EventLog
 from ibench_lib.experiment import LoadedExperiment, load_experiment
 from ibench_lib.forecast import Forecaster
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace, workspace
-from ibench_lib.progress import Both, ExperimentProgress
 from ibench_lib.remote_sweep import run_on_workers
 from ibench_lib.sweep import SweepObserver, run_experiment
 from ibench_lib.sweep_plan import Planned
@@ -35,9 +37,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.add_typer(cli_experiment.app, name="experiment")
-app.add_typer(cli_runs.app, name="runs")
-app.add_typer(cli_servers.app, name="servers")
-app.add_typer(cli_config.app, name="config")
+app.add_typer(runs.app, name="runs")
+app.add_typer(servers.app, name="servers")
+app.add_typer(config.app, name="config")
 
 
 class Format(StrEnum):
@@ -138,9 +140,9 @@ def sql(
     print_problems(lake)
 
 
-app.command("post")(cli_posts.post)
-app.command("posts")(cli_posts.posts)
-app.command("site")(cli_posts.site)
+app.command("post")(posts.post)
+app.command("posts")(posts.posts)
+app.command("site")(posts.site)
 
 
 @app.command("doctor")

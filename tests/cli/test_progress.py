@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from ibench_lib.cli.progress import ExperimentProgress, duration_text
 from ibench_lib.errors import RunFailed
 from ibench_lib.experiment import Cell, Config
-from ibench_lib.progress import ExperimentProgress, duration_text
 from ibench_lib.sweep_plan import Planned
 from ibench_lib.workloads.insert_benchmark import PRESET_SETUPS, Step
 
@@ -55,7 +55,7 @@ def test_the_beginning_says_what_has_changed_and_what_had_failed() -> None:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1000.0]
-    monkeypatch.setattr("ibench_lib.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("ibench_lib.cli.progress.time.monotonic", lambda: now[0])
     return now
 
 
