@@ -32,7 +32,7 @@ from benchmarks.performance_page import write_section
 from benchmarks.scale_lake import EXPERIMENT, Size
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace, workspace
-from ibench_lib.post_file import CheckedPost, check_posts
+from ibench_lib.publish.post_file import CheckedPost, check_posts
 
 ROUNDS = 3
 TARGET_ONE_S, TARGET_ALL_S, TARGET_SCALE_S = 12, 60, 30

@@ -23,7 +23,7 @@ _HOMES = {
     "charts.purge_lag": ("purge_lag_chart", "purge_lag_end_chart"),
     "charts.response_heat": ("response_heat_chart",),
     "charts.step_detail": ("step_detail_chart",),
-    "evidence_section": ("evidence",),
+    "publish.evidence": ("evidence",),
     "lake.reader": ("question", "questions", "sql"),
     "microscope": ("not_captured", "steadiness_facts", "step_detail"),
     "pair_sentences": ("differences", "left_out"),

@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).resolve().parent
 SOURCE_ROOT = PACKAGE.parent
 SQL = PACKAGE / "sql"
 FRAGMENTS = PACKAGE / "configs"
-TEMPLATES = PACKAGE / "templates"
+TEMPLATES = PACKAGE / "publish" / "templates"
 
 NAME_RULE = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 RUN_ID_RULE = r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}"

@@ -21,10 +21,10 @@ from ibench_lib.lake import reader
 from ibench_lib.metrics import METRICS
 from ibench_lib.pairs import Pair
 from ibench_lib.paths import Workspace
-from ibench_lib.post import build_post
+from ibench_lib.publish.post import build_post
 from tests.lake.test_compare_questions import change_manifest
-from tests.posts.browsing import open_post, table_rows
-from tests.posts.posting import HOSTILE, params_file, with_notebook
+from tests.publish.browsing import open_post, table_rows
+from tests.publish.posting import HOSTILE, params_file, with_notebook
 from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
 from tests.test_tables import Parsed
 

@@ -33,7 +33,7 @@ LEAVES = {
     "metrics",
 }
 CAPTURE_SIDE = {"servers", "client", "workloads", "capture"}
-ANALYSIS_SIDE = {"tables", "charts", "post", "posts", "site", "evidence_section"}
+ANALYSIS_SIDE = {"tables", "charts", "publish"}
 MAY_IMPORT = {
     **dict.fromkeys(LEAVES, LEAVES),
     **{folder: LEAVES | {folder} for folder in CAPTURE_SIDE},
@@ -130,14 +130,14 @@ def test_the_import_rules_hold() -> None:
         ("ibench_lib.tables", "pathlib.Path"),
         ("ibench_lib.sweep", "ibench_lib.cli.main"),
         ("ibench_lib.runner", "ibench_lib.charts"),
-        ("ibench_lib.post", "ibench_lib.sweep.run_experiment"),
+        ("ibench_lib.publish.post", "ibench_lib.sweep.run_experiment"),
     ],
 )
 def test_a_forbidden_import_is_seen(module: str, imported: str) -> None:
     good: Imports = {
         "ibench_lib.runner": {"ibench_lib.servers.build"},
         "ibench_lib.sweep": {"ibench_lib.runner.run_cell"},
-        "ibench_lib.post": {"ibench_lib.charts"},
+        "ibench_lib.publish.post": {"ibench_lib.charts"},
         "ibench_lib.servers.build": set(),
         "ibench_lib.charts": {"plotly.graph_objects", "ibench_lib.metrics", "ibench_lib.theme.BLUE"},
         "ibench_lib.theme": {"html"},

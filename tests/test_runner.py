@@ -27,12 +27,12 @@ from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.lake.recover import recover
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
-from ibench_lib.post import build_post
+from ibench_lib.publish.post import build_post
 from ibench_lib.runner import run_cell
 from ibench_lib.servers.build import Build
 from ibench_lib.step import WorkerState
 from ibench_lib.workloads.insert_benchmark import Step
-from tests.posts.posting import VALUES, params_file, unpacked, with_notebook
+from tests.publish.posting import VALUES, params_file, unpacked, with_notebook
 from tests.synthetic import answer
 
 EXPERIMENT = """

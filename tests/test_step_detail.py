@@ -28,12 +28,12 @@ from ibench_lib.lake import reader
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.microscope import StepDetail
 from ibench_lib.paths import Workspace
-from ibench_lib.post import build_post
+from ibench_lib.publish.post import build_post
 from ibench_lib.schema import TABLES
 from ibench_lib.selection import Selection, choose
 from ibench_lib.series import Shown, shown
 from tests.places import ROOT
-from tests.posts.browsing import open_post, table_rows
+from tests.publish.browsing import open_post, table_rows
 from tests.synthetic import Run, begin_run, die, manifest_of, write_runs
 
 START_S = 15  # of l.i1 on the run's clock

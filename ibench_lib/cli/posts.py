@@ -14,12 +14,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from ibench_lib.cli.output import err, out
 from ibench_lib.errors import IbenchError, PostsFailed
-from ibench_lib.lean import lean_imports
 from ibench_lib.paths import workspace
-from ibench_lib.posts import build_posts
+from ibench_lib.publish.lean_imports import lean_imports
+from ibench_lib.publish.posts import build_posts
 
 if TYPE_CHECKING:
-    from ibench_lib.post_file import CheckedPost
+    from ibench_lib.publish.post_file import CheckedPost
 
 
 def post(
@@ -30,7 +30,7 @@ def post(
     [bold]Example:[/] ibench post papermill_params/insert_benchmark/demo.yml
     """
     with lean_imports():  # here, so that other commands need not wait for them
-        from ibench_lib.post_file import check_post
+        from ibench_lib.publish.post_file import check_post
     place = workspace()
     checked = check_post(params, place)
     with PostsProgress(_console(), quiet=True) as progress:
@@ -56,8 +56,8 @@ def posts(
     [bold]Example:[/] ibench posts papermill_params/
     """
     with lean_imports():
-        from ibench_lib.post_file import check_posts
-        from ibench_lib.post_runs import without_run
+        from ibench_lib.publish.post_file import check_posts
+        from ibench_lib.publish.skipped import without_run
     place = workspace()
     checked = check_posts(params, place)
     skipped = without_run(checked, place)
@@ -89,7 +89,7 @@ def site(
     [bold]Example:[/] ibench site --url https://example.org/bench/
     """
     with lean_imports():
-        from ibench_lib.site import build_site
+        from ibench_lib.publish.site import build_site
     built = build_site(workspace(), url)
     for problem in built.problems:
         err.print(f"[yellow]not listed:[/] {escape(problem)}", highlight=False, soft_wrap=True)

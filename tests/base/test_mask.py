@@ -22,7 +22,7 @@ from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
 from tests.places import ROOT
-from tests.posts.posting import VALUES
+from tests.publish.posting import VALUES
 
 PLACES = {
     "/srv/ws/data/sandboxes/r1/datadir": "<datadir>",

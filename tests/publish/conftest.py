@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Browser
 
 from ibench_lib.paths import Workspace
-from ibench_lib.post import build_post
-from tests.posts.browsing import Opened, open_post
-from tests.posts.posting import HOSTILE, SharedKernel, params_file, with_notebook
+from ibench_lib.publish.post import build_post
+from tests.publish.browsing import Opened, open_post
+from tests.publish.posting import HOSTILE, SharedKernel, params_file, with_notebook
 from tests.synthetic import Run, three_configurations, write_runs
 
 

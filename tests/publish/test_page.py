@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from ibench_lib.page import prose
 from ibench_lib.paths import Workspace
+from ibench_lib.publish.page import prose
 from ibench_lib.theme import PALETTES
-from tests.posts.browsing import Opened, open_page, open_post, sentences, serious_violations, table_rows
-from tests.posts.posting import HOSTILE, SharedKernel, page_of
+from tests.publish.browsing import Opened, open_page, open_post, sentences, serious_violations, table_rows
+from tests.publish.posting import HOSTILE, SharedKernel, page_of
 from tests.synthetic import three_configurations, write_runs
 
 

@@ -20,7 +20,7 @@ from ibench_lib.errors import IbenchError, Interrupted, PostFailed
 from ibench_lib.paths import SOURCE_ROOT, Workspace
 
 if TYPE_CHECKING:
-    from ibench_lib.post_file import CheckedPost
+    from ibench_lib.publish.post_file import CheckedPost
 
 MOST_JOBS = 4
 POST_BYTES = 3_000_000_000
@@ -119,7 +119,7 @@ def build_posts(
 
 def _start(post: CheckedPost, workspace: Workspace) -> subprocess.Popen[str]:
     library = str(SOURCE_ROOT)
-    command = [sys.executable, "-m", "ibench_lib.post_process", str(post.path.resolve()), str(workspace.root)]
+    command = [sys.executable, "-m", "ibench_lib.publish.post_process", str(post.path.resolve()), str(workspace.root)]
     return subprocess.Popen(
         tethered(command),
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [library, os.environ.get("PYTHONPATH")]))},

@@ -17,15 +17,15 @@ import pytest
 from nbclient.exceptions import CellExecutionError
 
 from ibench_lib.base.mask import mask_of_machine
-from ibench_lib.blocks import PLOTLY_MIME
 from ibench_lib.errors import NameRefused, ParameterError, PostFailed
 from ibench_lib.lake import reader
-from ibench_lib.notebook import parameters
 from ibench_lib.paths import Workspace
-from ibench_lib.post import _forget_paths, build_post
-from ibench_lib.post_record import RECORD_NAME, read_record
+from ibench_lib.publish.blocks import PLOTLY_MIME
+from ibench_lib.publish.notebook import parameters
+from ibench_lib.publish.post import _forget_paths, build_post
+from ibench_lib.publish.record import RECORD_NAME, read_record
 from ibench_lib.selection import choose
-from tests.posts.posting import ROOT, VALUES, SharedKernel, params_file, tiny_post
+from tests.publish.posting import ROOT, VALUES, SharedKernel, params_file, tiny_post
 from tests.synthetic import Run, begin_run, end_run, manifest_of, write_runs
 
 
@@ -116,7 +116,7 @@ def test_f35_a_kernel_that_dies_is_no_stack_trace_and_the_notebook_says_where(wo
 def test_f35_a_page_that_cannot_be_made_keeps_the_notebook_too(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ibench_lib.page.MOST_BYTES", 4_000_000)
+    monkeypatch.setattr("ibench_lib.publish.page.MOST_BYTES", 4_000_000)
     with pytest.raises(PostFailed, match=r"post p: the page would have 4\.\d MB, over 4"):
         build_post(tiny_post(workspace, "p", "print('x' * 4_200_000)"), workspace)
     first = nbformat.read(workspace.failed_notebook("p"), as_version=4).cells[0]
@@ -133,7 +133,7 @@ def test_f35_a_disk_that_fills_up_leaves_the_previous_post_as_it_was(
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("ibench_lib.post.write_record", full)  # the last that is written
+    monkeypatch.setattr("ibench_lib.publish.post.write_record", full)  # the last that is written
     with pytest.raises(PostFailed, match=r"post p: making the page failed: OSError: .* No space left on device"):
         build_post(tiny_post(workspace, "p", title="Changed"), workspace)
     assert {path.name: path.read_bytes() for path in page.parent.iterdir()} == before
@@ -258,7 +258,7 @@ def test_a_post_needs_no_home_and_no_registered_kernel(workspace: Workspace, tmp
     kernel.mkdir(parents=True)
     (kernel / "kernel.json").write_text(json.dumps({"argv": ["/bin/false"], "display_name": "x", "language": "python"}))
     call = (
-        "import sys; from pathlib import Path; from ibench_lib.post import build_post;"
+        "import sys; from pathlib import Path; from ibench_lib.publish.post import build_post;"
         "from ibench_lib.paths import Workspace; build_post(Path(sys.argv[1]), Workspace(Path(sys.argv[2])))"
     )
     before = sorted(home.rglob("*"))

@@ -19,9 +19,9 @@ from papermill.iorw import load_notebook_node  # type: ignore[import-untyped]
 from papermill.parameterize import parameterize_notebook  # type: ignore[import-untyped]
 from ruamel.yaml import YAML
 
-from ibench_lib import page
-from ibench_lib.execution import kernel_environment, kernel_of
 from ibench_lib.paths import Workspace
+from ibench_lib.publish import page
+from ibench_lib.publish.execution import kernel_environment, kernel_of
 from tests.places import ROOT
 
 HOSTILE = (

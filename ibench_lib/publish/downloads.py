@@ -74,7 +74,7 @@ class Download:
         return self.csv_bytes > PLAIN_BYTES
 
     def markup(self) -> str:
-        """A link that saves the file, or a sentence. `ibench_lib.page` knows these links by their class."""
+        """A link that saves the file, or a sentence. `ibench_lib.publish.page` knows these links by their class."""
         if self.packed is None:
             return f'<p class="said">{html.escape(self.says)}</p>'
         kind, end = ("application/gzip", "csv.gz") if self.is_packed else ("text/csv;charset=utf-8", "csv")

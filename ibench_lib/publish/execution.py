@@ -16,8 +16,8 @@ from nbformat import NotebookNode
 from papermill.engines import NBClientEngine, papermill_engines  # type: ignore[import-untyped]
 from papermill.exceptions import PapermillExecutionError  # type: ignore[import-untyped]
 
-from ibench_lib.notebook import read_notebook, text_cell, write_notebook
 from ibench_lib.paths import SOURCE_ROOT
+from ibench_lib.publish.notebook import read_notebook, text_cell, write_notebook
 
 Progress = Callable[[int, int], None]
 """Told of each cell that begins: (its number from 1, how many there are)."""

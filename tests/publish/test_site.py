@@ -11,10 +11,10 @@ from playwright.sync_api import Browser
 
 from ibench_lib.errors import UsageError
 from ibench_lib.paths import Workspace
-from ibench_lib.post_record import PostRecord, read_record, write_record
-from ibench_lib.site import build_site
-from tests.posts.browsing import open_page, serious_violations
-from tests.posts.posting import HOSTILE
+from ibench_lib.publish.record import PostRecord, read_record, write_record
+from ibench_lib.publish.site import build_site
+from tests.publish.browsing import open_page, serious_violations
+from tests.publish.posting import HOSTILE
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 

@@ -15,13 +15,13 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from ibench_lib import posts
 from ibench_lib.cli.main import app
 from ibench_lib.errors import IbenchError, ParameterError, PostFailed
 from ibench_lib.paths import Workspace
-from ibench_lib.post_file import CheckedPost, check_posts
-from ibench_lib.posts import build_posts
-from tests.posts.posting import ROOT, TINY, tiny_post
+from ibench_lib.publish import posts
+from ibench_lib.publish.post_file import CheckedPost, check_posts
+from ibench_lib.publish.posts import build_posts
+from tests.publish.posting import ROOT, TINY, tiny_post
 from tests.synthetic import Run, write_runs
 
 
@@ -219,7 +219,7 @@ def is_kernel(process: psutil.Process) -> bool:
 
 def test_what_takes_seconds_to_import_is_left_out_only_while_it_lasts() -> None:
     program = (
-        "import sys\nfrom ibench_lib.lean import lean_imports\n"
+        "import sys\nfrom ibench_lib.publish.lean_imports import lean_imports\n"
         "with lean_imports():\n    import nbformat\n    nbformat.validate(nbformat.v4.new_notebook())\n"
         "assert 'rfc3987_syntax' not in sys.modules\nimport rfc3987_syntax"
     )

@@ -15,9 +15,9 @@ from xml.etree import ElementTree
 
 from ibench_lib.base.durable import write_atomically
 from ibench_lib.errors import PostUnreadable, UsageError
-from ibench_lib.page import fill_template, prose, script_hash, template_text
 from ibench_lib.paths import FAILED_NOTEBOOK, SITE_FEED, SITE_INDEX, Workspace, check_slug
-from ibench_lib.post_record import PAGE_NAME, PostRecord, read_record
+from ibench_lib.publish.page import fill_template, prose, script_hash, template_text
+from ibench_lib.publish.record import PAGE_NAME, PostRecord, read_record
 
 TITLE = "Database benchmarks"
 

@@ -18,15 +18,15 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from ibench_lib import page
 from ibench_lib.base.durable import write_atomically
 from ibench_lib.base.mask import Mask, mask_of_machine
 from ibench_lib.errors import PostFailed, PostUnreadable
-from ibench_lib.execution import NotebookStopped, Progress, note_failure, run_notebook
-from ibench_lib.notebook import write_notebook
 from ibench_lib.paths import Workspace
-from ibench_lib.post_file import CheckedPost, check_post
-from ibench_lib.post_record import (
+from ibench_lib.publish import page
+from ibench_lib.publish.execution import NotebookStopped, Progress, note_failure, run_notebook
+from ibench_lib.publish.notebook import write_notebook
+from ibench_lib.publish.post_file import CheckedPost, check_post
+from ibench_lib.publish.record import (
     NOTEBOOK_NAME,
     PAGE_NAME,
     RECORD_NAME,

@@ -1,4 +1,4 @@
-"""The process that builds one post: `python -m ibench_lib.post_process <params file> <workspace>`.
+"""The process that builds one post: `python -m ibench_lib.publish.post_process <params file> <workspace>`.
 
 It says what it does in lines of JSON: `{"cell": [number, of]}`, then `{"page": path}` or `{"error": {...}}`.
 """
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ibench_lib.errors import IbenchError
-from ibench_lib.lean import lean_imports
 from ibench_lib.paths import Workspace
+from ibench_lib.publish.lean_imports import lean_imports
 
 
 def main() -> None:
@@ -27,7 +27,7 @@ def main() -> None:
         lines.write(json.dumps(message) + "\n")
 
     with lean_imports():
-        from ibench_lib.post import build_post
+        from ibench_lib.publish.post import build_post
     try:
         page = build_post(Path(sys.argv[1]), Workspace(Path(sys.argv[2])), lambda number, of: say(cell=[number, of]))
     except IbenchError as error:

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ibench_lib import notebook as notebooks
 from ibench_lib.base import strict_yaml
 from ibench_lib.errors import ParameterError, UsageError
 from ibench_lib.paths import NAME_RULE, Workspace, check_name, check_slug
+from ibench_lib.publish import notebook as notebooks
 
 Name = Annotated[str, Field(pattern=f"^{NAME_RULE}$")]
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]

@@ -20,7 +20,7 @@ from nbformat import NotebookNode
 from ibench_lib.anchors import html_id
 from ibench_lib.answers import ANSWER
 from ibench_lib.chart_text import describe
-from ibench_lib.notebook import tags
+from ibench_lib.publish.notebook import tags
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
 TABLES_SCOPE = "#content .table"

@@ -20,9 +20,9 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
-from ibench_lib.blocks import Blocks, evidence_in, json_for_script, markdown, packed
-from ibench_lib.notebook import is_section, tags
 from ibench_lib.paths import TEMPLATES
+from ibench_lib.publish.blocks import Blocks, evidence_in, json_for_script, markdown, packed
+from ibench_lib.publish.notebook import is_section, tags
 
 MOST_BYTES = 10 * 1000 * 1000
 """A page above this size is refused: phones give up on it."""
@@ -40,7 +40,7 @@ CHART_CONFIG = {
 
 _NOTHING: NotebookNode = new_notebook()  # type: ignore[no-untyped-call]
 
-# Written by `ibench_lib.evidence_data`; no text of anybody else can look like it, its `<` being escaped.
+# Written by `ibench_lib.publish.downloads`; no text of anybody else can look like it, its `<` being escaped.
 _DOWNLOAD = re.compile(r'<a class="data" download="[^"]*" href="data:[^"]*">Save ([^<]*)</a>')
 
 

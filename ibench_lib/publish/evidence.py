@@ -16,10 +16,10 @@ from itertools import islice
 from typing import Any
 
 from ibench_lib.base.mask import mask_of_machine
-from ibench_lib.evidence_data import Download, downloads
 from ibench_lib.lake import reader
 from ibench_lib.paths import workspace
-from ibench_lib.post_record import RUNS_MIME
+from ibench_lib.publish.downloads import Download, downloads
+from ibench_lib.publish.record import RUNS_MIME
 from ibench_lib.selection import Asked, Selection
 from ibench_lib.wording import count
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
-from ibench_lib.post_file import CheckedPost
+from ibench_lib.publish.post_file import CheckedPost
 from ibench_lib.selection import has_run
 
 

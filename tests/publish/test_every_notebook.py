@@ -11,16 +11,16 @@ import pytest
 from nbformat import NotebookNode
 from playwright.sync_api import Browser
 
-from ibench_lib.blocks import PLOTLY_MIME, Blocks, evidence_in
 from ibench_lib.errors import ParameterError
 from ibench_lib.lake import reader
-from ibench_lib.notebook import parameters, read_notebook, sections, tags
-from ibench_lib.page import PageText, render
 from ibench_lib.paths import Workspace
-from ibench_lib.post_file import check_posts
-from ibench_lib.post_record import RUNS_MIME
-from tests.posts.browsing import open_post, serious_violations
-from tests.posts.posting import ROOT, VALUES, SharedKernel
+from ibench_lib.publish.blocks import PLOTLY_MIME, Blocks, evidence_in
+from ibench_lib.publish.notebook import parameters, read_notebook, sections, tags
+from ibench_lib.publish.page import PageText, render
+from ibench_lib.publish.post_file import check_posts
+from ibench_lib.publish.record import RUNS_MIME
+from tests.publish.browsing import open_post, serious_violations
+from tests.publish.posting import ROOT, VALUES, SharedKernel
 from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
 
 POSTS = check_posts([ROOT / "papermill_params"], Workspace(ROOT))

@@ -7,8 +7,8 @@ from playwright.sync_api import Browser
 
 from ibench_lib.paths import Workspace
 from ibench_lib.published import import_published
-from tests.posts.browsing import open_post, sentences, table_rows
-from tests.posts.posting import SharedKernel, page_of
+from tests.publish.browsing import open_post, sentences, table_rows
+from tests.publish.posting import SharedKernel, page_of
 from tests.synthetic import Run, begin_run, end_run, write_runs
 from tests.test_tables import GOLDEN, golden
 

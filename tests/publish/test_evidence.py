@@ -13,17 +13,17 @@ import polars as pl
 import pytest
 from playwright.sync_api import Browser, Page
 
-from ibench_lib import evidence_data
 from ibench_lib.base.mask import mask_of_machine
-from ibench_lib.evidence_data import csv_text, downloads
-from ibench_lib.evidence_section import evidence
 from ibench_lib.lake import reader
-from ibench_lib.page import PageText, render
 from ibench_lib.paths import Workspace
-from ibench_lib.post_record import RUNS_MIME
+from ibench_lib.publish import downloads as evidence_data
+from ibench_lib.publish.downloads import csv_text, downloads
+from ibench_lib.publish.evidence import evidence
+from ibench_lib.publish.page import PageText, render
+from ibench_lib.publish.record import RUNS_MIME
 from ibench_lib.selection import Selection, choose
-from tests.posts.browsing import open_page
-from tests.posts.posting import HOSTILE
+from tests.publish.browsing import open_page
+from tests.publish.posting import HOSTILE
 from tests.synthetic import Run, three_configurations, write_runs
 
 
