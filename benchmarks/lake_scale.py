@@ -37,7 +37,7 @@ from ibench_lib.lake import parquet, reader
 from ibench_lib.lake.derive import response_times
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
-from ibench_lib.tables.throughput import relative_throughput
+from ibench_lib.show.tables.throughput import relative_throughput
 
 ROUNDS = 5
 BASE = "my8033.cy10a"

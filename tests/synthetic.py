@@ -10,7 +10,6 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from ibench_lib.anchors import html_id
 from ibench_lib.lake.manifest import (
     Cell,
     ConfigRecord,
@@ -24,6 +23,7 @@ from ibench_lib.lake.manifest import (
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
 from ibench_lib.selection import choose
+from ibench_lib.show.html_ids import html_id
 
 CLIENTS = 2
 BIN_500_US = 8 * 64 + 61  # its lower edge is 256 * (1 + 61/64) = 500 us, its midpoint 502 us

@@ -14,19 +14,19 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import ibench_lib as ib
-from ibench_lib.compared import Compared, chance, compared, ratio_text
 from ibench_lib.errors import ParameterError, PostFailed
-from ibench_lib.grades import ratio
 from ibench_lib.lake import reader
 from ibench_lib.metrics import METRICS
 from ibench_lib.pairs import Pair
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
+from ibench_lib.show.comparison import Compared, chance, compared, ratio_text
+from ibench_lib.show.verdicts import ratio
 from tests.lake.test_compare_questions import change_manifest
 from tests.publish.browsing import open_post, table_rows
 from tests.publish.posting import HOSTILE, params_file, with_notebook
+from tests.show.test_tables import Parsed
 from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
-from tests.test_tables import Parsed
 
 PARAMETERS: dict[str, Any] = {
     "experiment": "demo", "runs": [], "a": "", "b": "", "setups": [], "steps": [], "palette": "default",

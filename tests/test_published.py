@@ -17,11 +17,11 @@ from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.published import import_published
 from ibench_lib.schema import TABLES
-from ibench_lib.sections import say
 from ibench_lib.selection import choose
+from ibench_lib.show.display import say
 from tests.cli.test_main import ibench, refused
+from tests.show.test_tables import GOLDEN, Parsed, golden
 from tests.synthetic import Run, answer, three_configurations, write_runs
-from tests.test_tables import GOLDEN, Parsed, golden
 
 GET_MIN = GOLDEN / "published_get_min_seconds.csv"
 NAME = "report-2023"

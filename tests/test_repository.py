@@ -16,9 +16,9 @@ from ruamel.yaml import YAML
 
 import ibench_lib
 from ibench_lib.cli import main as cli
-from ibench_lib.grades import ratio
 from ibench_lib.lake import reader
 from ibench_lib.selection import choose
+from ibench_lib.show.verdicts import ratio
 from tests.places import ROOT
 from tools import conda, notebooks, write_docs
 
@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "lake": LEAVES | {"lake"},
 }
 # Tables and charts take frames: files, servers and DuckDB are none of their business, nor of what they import.
-FRAMES_ONLY = {"tables", "charts", "statements"}
+FRAMES_ONLY = {"show.tables", "show.charts", "show.statements"}
 CLOSED_TO_FRAMES = {"duckdb", "os", "pathlib", "io", "shutil", "subprocess", "socket", "pymysql"}
 
 Imports = dict[str, set[str]]
@@ -124,12 +124,12 @@ def test_the_import_rules_hold() -> None:
         ("ibench_lib.servers.find", "ibench_lib.client.wire"),
         ("ibench_lib.capture.host", "ibench_lib.servers"),
         ("ibench_lib.lake.reader", "ibench_lib.workloads.insert_benchmark"),
-        ("ibench_lib.charts", "ibench_lib.lake.reader"),
-        ("ibench_lib.charts", "duckdb"),
-        ("ibench_lib.theme", "os.path"),
-        ("ibench_lib.tables", "pathlib.Path"),
+        ("ibench_lib.show.charts", "ibench_lib.lake.reader"),
+        ("ibench_lib.show.charts", "duckdb"),
+        ("ibench_lib.show.theme", "os.path"),
+        ("ibench_lib.show.tables", "pathlib.Path"),
         ("ibench_lib.sweep", "ibench_lib.cli.main"),
-        ("ibench_lib.runner", "ibench_lib.charts"),
+        ("ibench_lib.runner", "ibench_lib.show.charts"),
         ("ibench_lib.publish.post", "ibench_lib.sweep.run_experiment"),
     ],
 )
@@ -137,10 +137,10 @@ def test_a_forbidden_import_is_seen(module: str, imported: str) -> None:
     good: Imports = {
         "ibench_lib.runner": {"ibench_lib.servers.build"},
         "ibench_lib.sweep": {"ibench_lib.runner.run_cell"},
-        "ibench_lib.publish.post": {"ibench_lib.charts"},
+        "ibench_lib.publish.post": {"ibench_lib.show.charts"},
         "ibench_lib.servers.build": set(),
-        "ibench_lib.charts": {"plotly.graph_objects", "ibench_lib.metrics", "ibench_lib.theme.BLUE"},
-        "ibench_lib.theme": {"html"},
+        "ibench_lib.show.charts": {"plotly.graph_objects", "ibench_lib.metrics", "ibench_lib.show.theme.BLUE"},
+        "ibench_lib.show.theme": {"html"},
         "ibench_lib.lake.reader": {"duckdb"},
     }
     assert violations(good) == []

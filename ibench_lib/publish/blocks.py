@@ -17,10 +17,10 @@ from typing import Any
 from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
 
-from ibench_lib.anchors import html_id
 from ibench_lib.answers import ANSWER
-from ibench_lib.chart_text import describe
 from ibench_lib.publish.notebook import tags
+from ibench_lib.show.chart_text import describe
+from ibench_lib.show.html_ids import html_id
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
 TABLES_SCOPE = "#content .table"

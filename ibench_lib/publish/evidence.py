@@ -21,7 +21,7 @@ from ibench_lib.paths import workspace
 from ibench_lib.publish.downloads import Download, downloads
 from ibench_lib.publish.record import RUNS_MIME
 from ibench_lib.selection import Asked, Selection
-from ibench_lib.wording import count
+from ibench_lib.show.wording import count
 
 _LIBRARIES = ("ibench", "duckdb", "polars", "pyarrow", "numpy", "plotly", "great-tables", "papermill", "nbconvert")
 

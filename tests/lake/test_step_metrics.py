@@ -13,8 +13,8 @@ from ibench_lib.lake import reader
 from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
 from tests.lake.test_resources import lake_with
+from tests.show.test_tables import Parsed
 from tests.synthetic import Run, answer, write_runs
-from tests.test_tables import Parsed
 
 KEY = {"step_id": 2, "step": "l.i1"}
 

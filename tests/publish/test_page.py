@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.page import prose
-from ibench_lib.theme import PALETTES
+from ibench_lib.show.theme import PALETTES
 from tests.publish.browsing import Opened, open_page, open_post, sentences, serious_violations, table_rows
 from tests.publish.posting import HOSTILE, SharedKernel, page_of
 from tests.synthetic import three_configurations, write_runs

@@ -9,8 +9,8 @@ from ibench_lib.paths import Workspace
 from ibench_lib.published import import_published
 from tests.publish.browsing import open_post, sentences, table_rows
 from tests.publish.posting import SharedKernel, page_of
+from tests.show.test_tables import GOLDEN, golden
 from tests.synthetic import Run, begin_run, end_run, write_runs
-from tests.test_tables import GOLDEN, golden
 
 LAG = "History list length at the end of each step, cached"
 RESULTS = {

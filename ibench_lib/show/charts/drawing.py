@@ -1,0 +1,106 @@
+"""What all charts share: lines of runs, numbers for plotly, bands between min and max, the look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+import polars as pl
+
+from ibench_lib.show import theme
+from ibench_lib.show.chart_text import ASIDE
+from ibench_lib.show.frames import by_position, repeats
+from ibench_lib.show.theme import inert
+
+MOST_POINTS = 2000
+"""Points of a trace, at most; the questions' `points` may ask for fewer."""
+
+
+_GRID = "#e8ecf0"
+
+
+def runs_of(frame: pl.DataFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
+    """(label, colour position, rows) of each run, dbms by dbms; the label tells what did not complete."""
+    several = repeats(frame) > 1 if len(frame) else False
+    for name in by_position(frame):
+        of_dbms = frame.filter(pl.col("dbms") == name)
+        for repeat in of_dbms["repeat"].unique().sort():
+            rows = of_dbms.filter(pl.col("repeat") == repeat)
+            label = f"{name} r{repeat}" if several else name
+            broken = rows.filter(pl.col("step_status") != "complete")
+            if len(broken):
+                label += f" ({broken['step'][0]}: {broken['step_status'][0]})"
+            elif rows["run_status"][0] != "complete":
+                label += f" (run: {rows['run_status'][0]})"
+            yield label, int(rows["dbms_position"][0]) - 1, rows
+
+
+def dbms_of(frame: pl.DataFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
+    """(label, colour position, rows) of each dbms with all of its runs; the label tells how many did not complete."""
+    for name in by_position(frame):
+        rows = frame.filter(pl.col("dbms") == name)
+        runs, broken = (part["repeat"].n_unique() for part in (rows, rows.filter(pl.col("run_status") != "complete")))
+        label = f"{name} ({broken} of {runs} runs not complete)" if broken else name
+        yield label, int(rows["dbms_position"][0]) - 1, rows
+
+
+def line_mode(values: pl.Series) -> str:
+    return "lines" if values.drop_nulls().len() > 1 else "markers"
+
+
+def numbers(values: pl.Series, decimals: int) -> list[Any]:
+    """Plain numbers for plotly, rounded to what can be seen; NULL stays a gap in the line."""
+    return [None if value is None else round(float(value), decimals) for value in values]
+
+
+def band(x: Sequence[Any], lower: Sequence[Any], upper: Sequence[Any], colour: str) -> list[dict[str, Any]]:
+    """The two lines, of plotly's scatter, that bound the band between them."""
+    line = {"width": 0.5, "color": colour}
+    common = {"x": x, "mode": "lines", "showlegend": False, "line": line, "opacity": 0.5, "meta": ASIDE}
+    return [{"y": lower, "name": "min", **common}, {"y": upper, "name": "max", "fill": "tonexty", **common}]
+
+
+def add_band(
+    figure: go.Figure, x: Sequence[Any], lower: Sequence[Any], upper: Sequence[Any], colour: str, **place: Any
+) -> None:
+    """Add a band to a figure."""
+    for line in band(x, lower, upper, colour):
+        figure.add_scatter(**line, **place)
+
+
+def finish(
+    figure: go.Figure,
+    title: str,
+    *,
+    x: str | None,
+    y: str | None,
+    zero: bool = False,
+    width: Literal["half", "full"] = "full",
+) -> go.Figure:
+    """Give a chart the shared look."""
+    figure.update_layout(
+        title={"text": inert(title), "font": {"size": 15}, "x": 0, "xref": "paper"},
+        meta={"title": title, "width": width},
+        font={"family": theme.FONT, "size": 12, "color": theme.INK},
+        paper_bgcolor="white",
+        plot_bgcolor="white",
+        hovermode="x unified",
+        margin={"l": 56, "r": 16, "t": 48, "b": 44},
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": -0.22, "yanchor": "top", "maxheight": 0.9},
+        bargap=0.25,
+        showlegend=True,
+    )
+    figure.update_xaxes(gridcolor=_GRID, linecolor=theme.RULE, zeroline=False, automargin=True)
+    figure.update_yaxes(gridcolor=_GRID, linecolor=theme.RULE, zeroline=False, automargin=True)
+    if x:
+        figure.update_xaxes(title_text=x, rangemode="tozero")
+    if y:
+        figure.update_yaxes(title_text=y)
+    if zero:
+        figure.update_yaxes(rangemode="tozero")
+    if figure.layout.height is None:
+        # A legend below takes its room from the chart.
+        named = sum(trace.showlegend is not False for trace in figure.data)
+        figure.update_layout(height=380 + 20 * max(0, named - 4))
+    return figure

@@ -1,0 +1,49 @@
+"""Seconds of the query that steps over what is not yet purged."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+import polars as pl
+
+from ibench_lib.show import theme
+from ibench_lib.show.charts.drawing import dbms_of, finish, numbers, runs_of
+from ibench_lib.show.frames import repeats, steps_of
+from ibench_lib.show.theme import inert
+
+
+def get_min_chart(frame: pl.DataFrame) -> go.Figure:
+    """Seconds of get_min per step on a log scale (`get_min`), worst client: a line through the medians of repeats.
+
+    Dots are the repeats; where there is one run, its clients.
+    """
+    figure = go.Figure()
+    shown = frame.filter(pl.col("get_min_s").is_not_null())
+    several = repeats(shown) > 1 if len(shown) else False
+    for label, position, rows in dbms_of(shown) if several else runs_of(shown):
+        colour, dash = theme.series(position)
+        dots = rows if several else rows.explode("client_seconds").with_columns(get_min_s="client_seconds")
+        figure.add_scatter(
+            x=[inert(step) for step in dots["step"]],
+            y=numbers(dots["get_min_s"], 6),
+            mode="markers",
+            marker={"color": colour, "size": 5, "opacity": 0.55},
+            showlegend=False,
+            legendgroup=str(position),
+            name=inert(f"{label}, each {'run' if several else 'client'}"),
+        )
+        line = rows.group_by("step_id", "step").agg(pl.col("get_min_s").median()).sort("step_id")
+        figure.add_scatter(
+            x=[inert(step) for step in line["step"]],
+            y=numbers(line["get_min_s"], 6),
+            mode="lines+markers",
+            legendgroup=str(position),
+            name=inert(label),
+            line={"color": colour, "dash": dash, "width": 2},
+            marker={"size": 9},
+        )
+    figure.update_xaxes(type="category", categoryorder="array", categoryarray=[inert(s) for s in steps_of(frame)])
+    figure.update_yaxes(type="log", dtick=1, exponentformat="power")
+    if (frame["get_min_s"] == 0).any():
+        text = "what took 0 seconds has no place on this scale"
+        figure.add_annotation(text=text, x=0, y=1.02, xref="paper", yref="paper", showarrow=False, xanchor="left")
+    return finish(figure, f"Seconds of get_min, {frame['setup'][0]}", x=None, y="seconds")

@@ -1,0 +1,131 @@
+"""Rates and worst responses of one step in every second: a panel for each dbms, one shared y axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+import polars as pl
+
+from ibench_lib.show import theme
+from ibench_lib.show.chart_text import ASIDE
+from ibench_lib.show.charts.drawing import band, finish, line_mode, numbers, runs_of
+from ibench_lib.show.frames import by_position
+from ibench_lib.show.theme import inert
+
+_CLIENT_INK = "rgba(91, 104, 117, 0.45)"
+
+
+def rate_chart(frame: pl.DataFrame) -> go.Figure:
+    """Rate of one operation in every second of one step (`one_second`): a panel per dbms, one shared y axis."""
+    unit = {"insert": "inserts/s", "delete": "deletes/s", "query": "queries/s"}[frame["operation"][0]]
+    return _panels(frame, unit, ("rate_min", "rate_mean", "rate_max"), 1)
+
+
+def max_response_chart(frame: pl.DataFrame) -> go.Figure:
+    """Worst response of one operation in every second of one step (`one_second`), in milliseconds; panels as above."""
+    shown = frame.with_columns(worst_ms=pl.col("max_response_s") * 1e3)
+    return _panels(shown, f"max {frame['operation'][0]} response (ms)", ("worst_ms", "worst_ms", "worst_ms"), 3)
+
+
+def _panels(frame: pl.DataFrame, unit: str, columns: tuple[str, str, str], decimals: int) -> go.Figure:
+    """One panel per run, all with the same axes: each client thin and grey, all clients together in colour.
+
+    A row of panels a dbms, a column a repeat.
+    """
+    if frame["rate_mean"].drop_nulls().is_empty():
+        return _no_full_second(frame, f"{unit}, {frame['step'][0]}, {frame['setup'][0]}")
+    names, numbered = by_position(frame), frame["repeat"].unique().sort().to_list()
+    low, middle, high = columns
+    # Dictionaries until the end: plotly looks at all that is there with every change, and here are hundreds of lines.
+    layout = _layout(f"{unit}, {frame['step'][0]}, {frame['setup'][0]}", len(names), len(numbered))
+    traces: list[dict[str, Any]] = []
+    labels: list[dict[str, Any]] = []
+    for label, position, rows in runs_of(frame):
+        panel = _number(names.index(rows["dbms"][0]) * len(numbered) + numbered.index(rows["repeat"][0]))
+        place = {"xaxis": f"x{panel}", "yaxis": f"y{panel}"}
+        left, top = layout[f"xaxis{panel}"]["domain"][0], layout[f"yaxis{panel}"]["domain"][1]
+        # A row's first panel names the dbms, the others their repeat alone: there is little room on a phone.
+        named = any(other["y"] == top for other in labels)
+        above = label.removeprefix(f"{rows['dbms'][0]} ") if named else label.removesuffix(" r1")
+        labels.append(_above(left, top, above))
+        colour, _ = theme.series(position)
+        for client in rows["client"].drop_nulls().unique().sort():
+            of_client = rows.filter(pl.col("client") == client)
+            traces.append(
+                {
+                    "type": "scatter", "x": of_client["t_s"].to_list(), "y": numbers(of_client[middle], decimals),
+                    "mode": line_mode(of_client[middle]), "line": {"color": _CLIENT_INK, "width": 1},
+                    "marker": {"color": _CLIENT_INK, "size": 5}, "name": f"client {client}", "meta": ASIDE,
+                    "showlegend": False, **place,
+                }
+            )  # fmt: skip
+        total = rows.filter(pl.col("client").is_null())
+        times = total["t_s"].to_list()
+        if low != high and int(total["bucket_s"].max() or 1) > 1:  # type: ignore[arg-type]
+            lower, upper = numbers(total[low], decimals), numbers(total[high], decimals)
+            traces += [{"type": "scatter", **line, **place} for line in band(times, lower, upper, colour)]
+        traces.append(
+            {
+                "type": "scatter", "x": times, "y": numbers(total[middle], decimals), "mode": line_mode(total[middle]),
+                "line": {"color": colour, "width": 2}, "marker": {"color": colour, "size": 7},
+                "name": inert(f"all clients, {label}"), "showlegend": False, **place,
+            }
+        )  # fmt: skip
+    # What plotly does not look at here, the tests let it look at.
+    return go.Figure({"data": traces, "layout": {**layout, "annotations": labels}}, _validate=False)
+
+
+def _layout(title: str, rows: int, columns: int) -> dict[str, Any]:
+    """The shared look with a grid of panels, row by row from the top, whose axes all show the same ranges."""
+    look = finish(go.Figure(), title, x=None, y=None, zero=True, width="half" if columns == 1 else "full")
+    look.update_xaxes(rangemode="tozero")
+    layout: dict[str, Any] = look.layout.to_plotly_json()
+    of_x, of_y = layout["xaxis"], layout["yaxis"]
+    heights, widths = _spans(rows, min(0.12, 0.3 / rows))[::-1], _spans(columns, 0.03)
+    for place in range(rows * columns):
+        row, column = divmod(place, columns)
+        n, bottom = _number(place), row == rows - 1
+        x = {**of_x, "domain": widths[column], "anchor": f"y{n}", "showticklabels": bottom}
+        y = {**of_y, "domain": heights[row], "anchor": f"x{n}", "showticklabels": column == 0}
+        if place:  # the first axis leads, the others follow it
+            x["matches"], y["matches"] = "x", "y"
+        if bottom and column == (columns - 1) // 2:
+            x["title"] = {"text": "seconds of the step"}
+        layout[f"xaxis{n}"], layout[f"yaxis{n}"] = x, y
+    return {**layout, "height": 90 + 115 * rows}
+
+
+def _spans(count: int, gap: float) -> list[list[float]]:
+    """From where to where, of 0 to 1, each of some equal parts reaches."""
+    size = (1 - gap * (count - 1)) / count
+    return [[n * (size + gap), n * (size + gap) + size] for n in range(count)]
+
+
+def _number(place: int) -> str:
+    """The number of an axis as plotly writes it: none for the first."""
+    return str(place + 1) if place else ""
+
+
+def _no_full_second(frame: pl.DataFrame, title: str) -> go.Figure:
+    """What there is to say of a step that no run took a second for: empty panels alone would look like a fault."""
+    broken = [label for label, _, rows in runs_of(frame) if (rows["step_status"] != "complete").any()]
+    text = "; ".join(["no run has a full second of this step", *broken])
+    figure = go.Figure()
+    figure.add_annotation(
+        text=inert(text), x=0, y=0.5, xref="paper", yref="paper", xanchor="left", showarrow=False,
+        font={"color": theme.QUIET},
+    )  # fmt: skip
+    figure.update_layout(height=100)
+    finish(figure, title, x=None, y=None, width="half")
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(visible=False)
+    return figure
+
+
+def _above(left: float, top: float, label: str) -> dict[str, Any]:
+    """The label above a panel's left corner."""
+    return {
+        "text": inert(label), "x": left, "y": top, "xref": "paper", "yref": "paper", "xanchor": "left",
+        "yanchor": "bottom", "showarrow": False, "font": {"size": 12, "color": theme.QUIET},
+    }  # fmt: skip

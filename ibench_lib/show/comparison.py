@@ -1,0 +1,148 @@
+"""Every metric of a step for two dbms, A and B: values over repeats, the ratio B / A, and what may be said of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+from typing import Any, Literal
+
+import polars as pl
+
+from ibench_lib.metrics import METRICS, Metric
+from ibench_lib.show.table_cells import mark_notes, value_text
+from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, ratio
+
+Verdict = Literal["better", "worse", "more", "less", "same", "unclear", "noise unknown"]
+_UNITS = ("s", "ms", "us", "%", "GiB", "KB")
+_OPERATIONS = (None, "insert", "delete")
+DIFFERENT: tuple[Verdict, ...] = ("better", "worse", "more", "less")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One metric of a step; of one operation and timing if it is of responses. A run is a row of `metric_values`."""
+
+    metric: Metric
+    operation: str | None
+    timing: str | None
+    a_rows: list[dict[str, Any]]
+    b_rows: list[dict[str, Any]]
+
+    @property
+    def label(self) -> str:
+        """Such as `inserts/s`, `p99 of insert` or `p99 of insert, intended`."""
+        of = f" of {self.operation}" if self.operation else ""
+        return f"{self.metric.label}{of}{', intended' if self.timing == 'intended' else ''}"
+
+    @property
+    def head(self) -> str:
+        """The label with its unit, where it does not say it."""
+        return f"{self.label} ({self.metric.unit})" if self.metric.unit in _UNITS else self.label
+
+    @cached_property
+    def a(self) -> list[float]:
+        return _measured(self.a_rows)
+
+    @cached_property
+    def b(self) -> list[float]:
+        return _measured(self.b_rows)
+
+    def text(self, rows: list[dict[str, Any]]) -> str:
+        """The median of a side as the metric prints it, with three digits at least: a ratio stands beside it."""
+        values, step = _measured(rows), self.metric.resolution
+        if values and 0 < median(values) < 100 * step:
+            return value_text(rows, "value", "#.3g" if step < 1 else ".3g")
+        return value_text(rows, "value", self.metric.format)
+
+    @cached_property
+    def ratio(self) -> Ratio | None:
+        """B / A; None without a value on either side, and for A of zero."""
+        return ratio(self.b, self.a)
+
+    @cached_property
+    def verdict(self) -> Verdict | None:
+        """What may be said of B, None when a side has no value.
+
+        better, worse (by the metric's direction), more, less (it has none): the whole interval of the ratio is beyond a
+        threshold; same: all of it between them; unclear: neither; noise unknown: a side has one run only.
+        """
+        if not self.a or not self.b:
+            return None
+        if len(self.a) < 2 or len(self.b) < 2:
+            return "noise unknown"
+        if self.ratio is None:
+            if max(self.b) == 0 == max(self.a):
+                return "same"
+            return self._said(True) if max(self.a) == 0 < min(self.b) else "unclear"
+        low, high = self.ratio.low, self.ratio.high
+        assert low is not None and high is not None
+        if low > BETTER or high < WORSE:
+            return self._said(low > BETTER)
+        return "same" if low >= WORSE and high <= BETTER else "unclear"
+
+    def _said(self, above: bool) -> Verdict:
+        if self.metric.better == "neither":
+            return "more" if above else "less"
+        return "better" if above == (self.metric.better == "higher") else "worse"
+
+    @property
+    def size(self) -> float:
+        """How far apart A and B are: |log ratio|, endless where one is zero; 0 where both are next to nothing."""
+        if not self.a or not self.b or max(median(self.a), median(self.b)) < 20 * self.metric.resolution:
+            return 0.0
+        if self.ratio is None or self.ratio.value == 0:
+            return math.inf
+        return abs(math.log(self.ratio.value))
+
+
+def compared(frame: pl.DataFrame, a: str, b: str) -> list[Compared]:
+    """The metrics of one setup and step (`metric_values`), as declared in `metrics.py`, responses by operation."""
+    found = []
+    groups = frame.group_by("operation", "timing", "metric", maintain_order=True)
+    for (operation, timing, metric), rows in groups:
+        sides = [rows.filter(pl.col("dbms") == name).to_dicts() for name in (a, b)]
+        found.append(Compared(METRICS[str(metric)], _text(operation), _text(timing), *sides))
+    order = list(METRICS)
+
+    def place(one: Compared) -> tuple[int, str, bool, int]:
+        first = _OPERATIONS.index(one.operation) if one.operation in _OPERATIONS else len(_OPERATIONS)
+        return first, one.operation or "", one.timing == "intended", order.index(one.metric.name)
+
+    return sorted(found, key=place)
+
+
+def reservations(frame: pl.DataFrame, a: str, b: str) -> list[str]:
+    """What stands in the way of reading the values of a setup's steps as they are: missed rates, clients, marks."""
+    notes = []
+    limited = frame.filter((pl.col("step_status") == "complete") & pl.col("sla_failed").is_not_null())
+    runs = limited.select("step_id", "step", "dbms", "run_id", "sla_failed").unique().sort("step_id")
+    for (step, name), found in runs.group_by("step", "dbms", maintain_order=True):
+        missed = int(found["sla_failed"].sum())
+        if missed and name in (a, b):
+            side = "A" if name == a else "B"
+            notes.append(f"{side}, {step}: {missed} of {len(found)} missed the target rate of inserts or deletes.")
+    return [*sorted(notes), *mark_notes(frame)]
+
+
+def chance(a: int, b: int) -> float | None:
+    """How often chance alone would part the runs of two equal dbms, 2 or 3 on a side, so that an interval clears 1.
+
+    With so few, an interval reaches from the lowest ratio to the highest, and clears 1 when all runs of one side are
+    above all of the other. None for other numbers of runs.
+    """
+    return 2 / math.comb(a + b, a) if min(a, b) >= 2 and max(a, b) <= 3 else None
+
+
+def ratio_text(value: float) -> str:
+    """A ratio to two decimals, or two digits where it is small."""
+    return f"{value:,.2f}" if value >= 0.095 or value == 0 else f"{value:#.2g}"
+
+
+def _measured(rows: list[dict[str, Any]]) -> list[float]:
+    return [row["value"] for row in rows if row["value"] is not None and row["step_status"] == "complete"]
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)

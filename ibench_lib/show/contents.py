@@ -1,0 +1,30 @@
+"""What a notebook can call and ask, for somebody who explores."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import ibench_lib
+from ibench_lib.lake import reader
+from ibench_lib.show.display import Shown
+from ibench_lib.show.grid import Cell, Grid
+
+
+def contents(palette: str = "default") -> Shown:
+    """What there is to call and to ask: charts, tables, other functions, and questions."""
+    kinds: dict[str, Grid] = {
+        kind: Grid(f"contents.{kind}", kind.capitalize(), "name", ["takes", "what it is"], left=True)
+        for kind in ("tables", "charts", "functions", "questions")
+    }
+    for name in ibench_lib.__all__:
+        function = reader.lake if name == "lake" else getattr(ibench_lib, name)
+        folder = function.__module__.split(".")[2]
+        what = (inspect.getdoc(function) or "").partition("\n")[0]
+        takes = ", ".join(inspect.signature(function).parameters)
+        kinds[folder if folder in kinds else "functions"].rows.append((f"ib.{name}", [Cell(takes), Cell(what)]))
+    for name, text in reader.questions().items():
+        first = re.split(r"(?<=\.)\s", " ".join(text.partition("\n\n")[0].split()))[0]
+        takes = ", ".join(sorted(reader.parameters_of(name)))
+        kinds["questions"].rows.append((name, [Cell(takes), Cell(first)]))
+    return Shown(tuple(grid.draw(palette) for grid in kinds.values()))

@@ -1,0 +1,169 @@
+"""Sentences on two dbms side by side: what differs beyond noise, what cannot be compared, what was left out."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterator
+
+import polars as pl
+
+from ibench_lib.pairs import ONLY_A, ONLY_B, Pair
+from ibench_lib.show.comparison import DIFFERENT, Compared, chance, compared, ratio_text, reservations
+from ibench_lib.show.display import Html, sentence, sources
+from ibench_lib.show.verdicts import BETTER, WORSE
+
+MOST_SAID = 15
+"""Differences that the list names; the tables have all."""
+
+Place = tuple[str, Compared]
+
+
+def differences(chosen: Pair) -> Html:
+    """What differs beyond noise in any step, the largest first, and what is not compared (`metric_values`)."""
+    if not chosen.base or not chosen.other:
+        return sentence(chosen.nothing(""), "selected_runs")
+    found = list(_everywhere(chosen))
+    judged = [(place, one) for place, one in found if one.verdict not in (None, "noise unknown")]
+    single = [(place, one) for place, one in found if one.verdict == "noise unknown"]
+    named = f"A is {_named(chosen, chosen.base)}; B is {_named(chosen, chosen.other)}."
+    said = [_paragraph(named, "selected_runs")]
+    if judged:
+        beyond = [(place, one) for place, one in judged if one.verdict in DIFFERENT]
+        said.append(
+            _paragraph(
+                f"{len(beyond)} of {len(judged)} comparisons differ beyond noise: the whole interval of B / A is under "
+                f"{WORSE} or over {BETTER}.{_by_chance(judged)}",
+                "metric_values",
+            )
+        )
+        said.append(_list(beyond, "The largest differences:"))
+    if single:
+        outside = [(place, one) for place, one in single if _is_outside(one)]
+        said.append(
+            _paragraph(
+                f"In {len(single)} of {len(judged) + len(single)} comparisons a side has one run only: the noise is "
+                "unknown, and nothing there can be called a difference.",
+                "metric_values",
+            )
+        )
+        said.append(_list(outside, "The ratios furthest from 1, which may be noise:"))
+    said += [_paragraph(line, "metric_values") for line in (*_reservations(chosen), *_not_compared(chosen))]
+    if chosen.beside:  # of what was chosen before the pair was, and so of no question of the pair's
+        said.append(_paragraph(f"Beside these two, and not compared: {', '.join(chosen.beside)}."))
+    return Html("".join(said))
+
+
+def left_out(chosen: Pair) -> Html:
+    """Which server variables only one side has, which are left out and why, which runs have none (`fact_diff`)."""
+    if not chosen.base or not chosen.other:
+        return Html("")
+    lines = [
+        _paragraph(
+            f"{row['dbms']}, {row['setup']}, run {row['repeat']}: no variables are known, its server did not start.",
+            "selected_runs",
+        )
+        for row in chosen.runs.filter(pl.col("server_version").is_null()).to_dicts()
+    ]
+    noise = chosen.ask("fact_diff").filter((pl.col("source") == "variable") & pl.col("noise").is_not_null())
+    if len(noise):
+        reasons = noise.unique(["fact", "noise"]).sort("noise", "fact").group_by("noise", maintain_order=True)
+        listed = "; ".join(f"{', '.join(rows['fact'])} ({why[0]})" for why, rows in reasons)
+        text = f"Left out, though they differ, because they tell nothing about how a server works: {listed}."
+        lines.append(_paragraph(text, "fact_diff"))
+    lines.append(_paragraph("Of a path below a run's own folders only the rest is compared.", "fact_diff"))
+    return Html(_of_one(chosen) + "".join(lines))
+
+
+def _of_one(chosen: Pair) -> str:
+    """The variables that only one server has, folded: two releases differ in hundreds of them."""
+    folded = []
+    for name, only, values in ((chosen.base, ONLY_A, "base_values"), (chosen.other, ONLY_B, "dbms_values")):
+        found = chosen.variables_of_one(only).unique("fact").sort("fact").select("fact", values).rows()
+        if found:
+            known = ", ".join(f"{fact}={' | '.join(value or '' for value in of_runs)}" for fact, of_runs in found)
+            what = f"Only {name} has: {len(found)} variable{'' if len(found) == 1 else 's'}"
+            folded.append(f"<details><summary>{html.escape(what)}</summary>{_paragraph(known, 'fact_diff')}</details>")
+    return "".join(folded)
+
+
+def _paragraph(text: str, *questions: str) -> str:
+    return f"<p>{html.escape(text)}{sources(*questions)}</p>"
+
+
+def _everywhere(chosen: Pair) -> Iterator[Place]:
+    values = chosen.ask("metric_values")
+    for (setup, step), frame in values.group_by("setup", "step", maintain_order=True):
+        for one in compared(frame, chosen.base, chosen.other):
+            yield f"{setup}, {step}", one
+
+
+def _list(found: list[Place], head: str) -> str:
+    largest = sorted((item for item in found if item[1].size), key=lambda item: -item[1].size)[:MOST_SAID]
+    if not largest:
+        return ""
+    link = sources("metric_values")
+    lines = "".join(f"<li>{html.escape(f'{place}: {_line(one)}')}{link}</li>" for place, one in largest)
+    hidden = len(found) - len(largest)
+    rest = _paragraph(f"The tables below have {hidden} more.", "metric_values") if hidden else ""
+    return f"<p>{head}</p><ul>{lines}</ul>{rest}"
+
+
+def _line(one: Compared) -> str:
+    """Such as: inserts/s: A 5,000, B 2,500; B / A 0.50 [0.48, 0.53], worse."""
+    text = f"{one.head}: A {one.text(one.a_rows)}, B {one.text(one.b_rows)}"
+    if one.ratio is not None:
+        text += f"; B / A {ratio_text(one.ratio.value)}"
+        if one.ratio.low is not None and one.ratio.high is not None:
+            text += f" [{ratio_text(one.ratio.low)}, {ratio_text(one.ratio.high)}]"
+    return text + (f", {one.verdict}." if one.verdict in DIFFERENT else ".")
+
+
+def _is_outside(one: Compared) -> bool:
+    return max(one.b) > 0 if one.ratio is None else not WORSE <= one.ratio.value <= BETTER
+
+
+def _by_chance(judged: list[Place]) -> str:
+    """What so few runs can show, in words; empty where there are more."""
+    known = [share for _, one in judged if (share := chance(len(one.a), len(one.b))) is not None]
+    if not known:
+        return ""
+    return (
+        f" With so few runs, chance alone would part two equal dbms in up to one of {1 / max(known):.0f} comparisons: "
+        f"expect up to {math.ceil(sum(known))} of the {len(judged)} to be chance."
+    )
+
+
+def _not_compared(chosen: Pair) -> list[str]:
+    """The steps that a side did not complete, with how the sides stand."""
+    lines = []
+    steps = ["setup", "step_id", "step"]
+    known = chosen.ask("metric_values").select(*steps, "dbms", "step_status").unique().sort(*steps[:2])
+    for (setup, _, step), rows in known.group_by(*steps, maintain_order=True):
+        stand = []
+        for side, name in (("A", chosen.base), ("B", chosen.other)):
+            found = rows.filter(pl.col("dbms") == name)["step_status"].sort().to_list()
+            if "complete" not in found:
+                stand.append(f"{side}: {', '.join(found) or 'no run'}")
+        if stand:
+            lines.append(f"{setup}, {step}: not compared ({'; '.join(stand)}).")
+    return lines
+
+
+def _reservations(chosen: Pair) -> list[str]:
+    values = chosen.ask("metric_values").sort("setup", maintain_order=True)
+    several = values["setup"].n_unique() > 1
+    lines = [
+        f"{setup}: {note}" if several else note
+        for (setup,), frame in values.group_by("setup", maintain_order=True)
+        for note in reservations(frame, chosen.base, chosen.other)
+    ]
+    return list(dict.fromkeys(lines))
+
+
+def _named(chosen: Pair, name: str) -> str:
+    """Such as: system.a (3 runs, 1 failed)."""
+    statuses = chosen.runs.filter(pl.col("dbms") == name)["status"]
+    counted = [f"{count} {status}" for status, count in statuses.value_counts().sort("status").rows()]
+    stand = "".join(f", {text}" for text in counted if not text.endswith(" complete"))
+    return f"{name} ({len(statuses)} run{'' if len(statuses) == 1 else 's'}{stand})"

@@ -1,0 +1,143 @@
+"""Putting tables and charts into a notebook: one for each setup or step of a frame, with headings and sentences.
+
+What is shown here appears in JupyterLab as in a published post.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any, Protocol, TypeAlias
+
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+import polars as pl
+from great_tables import GT
+from IPython.display import display
+
+from ibench_lib.answers import ANSWER, names_of
+from ibench_lib.show.html_ids import html_id
+from ibench_lib.show.statements.common import ATTENTION
+
+PLOTLY_MIME = "application/vnd.plotly.v1+json"
+
+
+@dataclass(frozen=True)
+class Html:
+    """A piece of HTML that this library made, with all text in it escaped."""
+
+    markup: str
+
+    def _repr_html_(self) -> str:
+        return self.markup
+
+
+class Asker(Protocol):
+    """Who answers questions, as a selection does."""
+
+    @property
+    def base(self) -> str: ...
+
+    def ask(self, name: str) -> pl.DataFrame: ...
+
+
+Item: TypeAlias = Html | GT | go.Figure
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Headings, tables and charts in their order; `answers` names the answers that they were made from."""
+
+    items: tuple[Item, ...]
+    answers: tuple[str, ...] = ()
+
+    def _ipython_display_(self) -> None:
+        made_from = {ANSWER: list(self.answers)} if self.answers else {}
+        for item in self.items:
+            if isinstance(item, go.Figure):
+                # The figure itself, whatever renderer plotly would choose: Lab draws it, and so does a post.
+                drawn = {PLOTLY_MIME: json.loads(item.to_json()), "text/plain": item.layout.meta["title"]}
+                display(drawn, raw=True, metadata=made_from)  # type: ignore[no-untyped-call]
+            else:
+                display(item, metadata=made_from)  # type: ignore[no-untyped-call]
+
+
+def each(
+    frame: pl.DataFrame,
+    *functions: Callable[..., GT | go.Figure],
+    by: str | Sequence[str] = "setup",
+    heading: str | None = None,
+    anchor: str = "",
+    nothing: str = "Nothing to show.",
+    **options: Any,
+) -> Shown:
+    """Show each function's table or chart for each group of a frame.
+
+    Parameters
+    ----------
+    by : column or columns that make a group, none for the whole frame; groups keep the frame's order.
+    heading : one of them, whose every new value gets a heading with the id `<value>.<anchor>`.
+    nothing : the sentence for an empty frame.
+    options : passed to each function.
+    """
+    if frame.is_empty():
+        return Shown((sentence(nothing),), names_of(frame))
+    items: list[Item] = []
+    headings: set[str] = set()
+    columns = [by] if isinstance(by, str) else list(by)
+    groups = (group for _, group in frame.group_by(columns, maintain_order=True)) if columns else [frame]
+    for group in groups:
+        if heading:
+            value = str(group[heading][0])
+            if value not in headings:
+                headings.add(value)
+                items.append(Html(f'<h3 id="{html_id(f"{value}.{anchor}")}">{html.escape(value)}</h3>'))
+        items += [function(group, **options) for function in functions]
+    return Shown(tuple(items), names_of(frame))
+
+
+def sentence(text: str, *questions: str) -> Html:
+    """One paragraph of plain text, with links to the questions that it rests on."""
+    return Html(f'<p class="said">{html.escape(text)}{sources(*questions)}</p>')
+
+
+def warnings(runs: pl.DataFrame) -> Html:
+    """What the runs warn of (`selected_runs`), each warning once with the results that it is about."""
+    about: dict[str, list[str]] = {}
+    for run in runs.select("dbms", "warnings").to_dicts():
+        for warning in run["warnings"] or []:
+            dbms = about.setdefault(warning, [])
+            if run["dbms"] not in dbms:
+                dbms.append(run["dbms"])
+    if not about:
+        return sentence("No run has a warning.", *names_of(runs))
+    lines = (f"<li>{html.escape(warning)} ({html.escape(', '.join(dbms))})</li>" for warning, dbms in about.items())
+    return Html(f"<p>Warnings of the runs:{sources(*names_of(runs))}</p><ul>{''.join(lines)}</ul>")
+
+
+def say(post: Asker, *subjects: Callable[..., list[str]]) -> Html:
+    """A list of the sentences of `ibench_lib/statements/` functions, each with a link to the query that supports it.
+
+    A function's parameters name the questions whose answers it takes; `base` is the selection's.
+    """
+    lines = []
+    for subject in subjects:
+        wanted = list(signature(subject).parameters)
+        answers = {name: post.base if name == "base" else post.ask(name) for name in wanted}
+        links = sources(*(name for name in wanted if name != "base"))
+        for text in subject(**answers):
+            loud = ' class="loud"' if text.startswith(ATTENTION) else ""
+            lines.append(f"<li{loud}>{html.escape(text)}{links}</li>")
+    return Html(f'<ul class="statements">{"".join(lines)}</ul>' if lines else "")
+
+
+def sources(*questions: str) -> str:
+    """Links to the questions that a generated sentence rests on, as HTML to stand at its end."""
+    return "".join(map(_source, questions))
+
+
+def _source(question: str) -> str:
+    address, name = html.escape(f"#evidence.{question}"), html.escape(question)
+    return f' <a class="source" href="{address}" aria-label="the query behind this: {name}" title="{name}">query</a>'

@@ -1,0 +1,31 @@
+"""What configurations warn of themselves, and what they have in common."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from ibench_lib.show.statements.common import ATTENTION
+from ibench_lib.show.wording import comment, shortened
+
+_CAUTION = "# Caution:"
+
+
+def caution_statements(fragments: pl.DataFrame) -> list[str]:
+    """Every comment line `# Caution: ...` of a configuration's fragments, with the results that it is about."""
+    return [
+        f"{ATTENTION}{row['fragment']} ({shortened(row['dbms'], ', ')}): {line.removeprefix(_CAUTION).strip()}"
+        for row in fragments.to_dicts()
+        for line in row["text"].splitlines()
+        if line.startswith(_CAUTION)
+    ]
+
+
+def shared_statements(fragments: pl.DataFrame) -> list[str]:
+    """What all configurations have beside the base file, and so cannot differ in: each such fragment, in its words."""
+    results = {name for names in fragments["dbms"] for name in names}
+    shared = [row for row in fragments.to_dicts() if row["position"] and {*row["dbms"]} == results]
+    return [
+        f"All {len(results)} configurations have {row['fragment']}, which says of itself: “{comment(row['text'])}”"
+        for row in shared
+        if len(results) > 1 and comment(row["text"])
+    ]

@@ -1,0 +1,49 @@
+"""What an operation costs in CPU, context switches and I/O, against the base."""
+
+from __future__ import annotations
+
+from math import log
+
+import polars as pl
+
+from ibench_lib.metrics import METRICS, Metric
+from ibench_lib.show.frames import by_position, measured, rows_of
+from ibench_lib.show.statements.common import ONE_RUN, caveated, columns_of, ratio_text, unfinished, without_short
+from ibench_lib.show.verdicts import Ratio, ratio
+from ibench_lib.show.wording import count, shortened
+
+_COSTS = ("cpupq", "cspq", "rpq", "rkbpq", "wpi", "wkbpi")
+_DIGITS = 20
+"""Values below so many times the last digit that tables show differ by their rounding."""
+
+
+def cost_statements(step_metrics: pl.DataFrame, base: str) -> list[str]:
+    """For each step, the costs of an operation that differ most from the base's beyond noise."""
+    said = []
+    compared = 0
+    single = False
+    long_enough, short = without_short(step_metrics)
+    for setup, step, rows in columns_of(long_enough):
+        found: list[tuple[float, str]] = []
+        named = {name: caveated(name, rows_of(rows, name, step)) for name in by_position(rows)}
+        for metric in (METRICS[name] for name in _COSTS):
+            of_base = measured(rows, base, step, metric.name)
+            for name in by_position(rows):
+                values = measured(rows, name, step, metric.name)
+                against = ratio(values, of_base) if name != base else None
+                if against is None or max(*values, *of_base) < _DIGITS * metric.resolution:
+                    continue
+                compared += 1
+                single |= against.low is None
+                if against.verdict != "same" and against.value > 0:
+                    found.append((abs(log(against.value)), _item(named[name], metric, against)))
+        if found:
+            found.sort(key=lambda item: -item[0])
+            said.append(f"{setup}, {step}, against {named[base]}: {shortened([item for _, item in found])}.")
+    if compared and not said:
+        said.append(f"No cost of an operation is clearly apart from {base}'s ({count(compared, 'figure')} compared).")
+    return [*([ONE_RUN] if single and compared else []), *said, *short, *unfinished(step_metrics)]
+
+
+def _item(name: str, metric: Metric, found: Ratio) -> str:
+    return f"{metric.name} ({metric.label}) of {name} {ratio_text(found)}"

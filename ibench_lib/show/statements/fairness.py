@@ -1,0 +1,47 @@
+"""How far apart the clients of a write step finished."""
+
+from __future__ import annotations
+
+from statistics import median
+
+import polars as pl
+
+from ibench_lib.metrics import METRICS
+from ibench_lib.show.frames import by_position, measured, rows_of
+from ibench_lib.show.statements.common import caveated, columns_of, complete, extent, unfinished
+from ibench_lib.show.wording import shortened
+
+_PCT, _SECONDS = 5.0, 1.0
+"""Clients that finish further apart than this, in per cent of the fastest and in seconds, stand out."""
+
+
+def fairness_statements(fairness: pl.DataFrame) -> list[str]:
+    """Where the clients finished far apart; or the largest difference, where they did not."""
+    judged = complete(fairness).filter(pl.col("diff_s").is_not_null() & pl.col("pct").is_not_null())
+    spread: list[tuple[float, float, int, str, str, str]] = []
+    for setup, step, rows in columns_of(judged):
+        for name in by_position(rows):
+            seconds, shares = measured(rows, name, step, "diff_s"), measured(rows, name, step, "pct")
+            named = caveated(name, rows_of(rows, name, step))
+            spread.append((median(shares), median(seconds), len(shares), setup, step, named))
+    if not spread:
+        return unfinished(fairness)
+    spread.sort(key=lambda found: -found[0])
+    apart = [found for found in spread if found[0] > _PCT and found[1] > _SECONDS]
+    rule = f"over {_PCT:.0f} % of the fastest client's time and over {_SECONDS:.0f} s"
+    if apart:
+        items = [f"{_item(*found)} with {found[5]} in {found[3]}, {found[4]}" for found in apart]
+        said = f"Clients finished {rule} apart: {shortened(items)}."
+    else:
+        *_, setup, step, name = spread[0]
+        said = (
+            f"Nowhere did clients finish {rule} apart ({extent(judged)}); most in {setup}, {step} "
+            f"with {name}: {_item(*spread[0])}."
+        )
+    return [said, *unfinished(fairness)]
+
+
+def _item(pct: float, seconds: float, runs: int, *_: str) -> str:
+    share = format(pct, METRICS["fairness_pct"].format)
+    several = f"; medians of {runs} runs" if runs > 1 else ""
+    return f"{format(seconds, METRICS['fairness_diff_s'].format)} s ({share} %{several})"

@@ -1,0 +1,144 @@
+"""What a post is made from: experiments, runs, builds that stand for others, hosts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from ibench_lib.show.frames import repeats
+from ibench_lib.show.statements.common import ATTENTION, NOISE_UNKNOWN
+from ibench_lib.show.wording import comment, count, joined, listed, shortened
+
+
+def run_statements(selected_runs: pl.DataFrame) -> list[str]:
+    """How many runs of what, when and with which tool; what stands for what; what did not complete."""
+    runs = selected_runs
+    if runs.is_empty():
+        return ["There is no run of this experiment in the lake yet, so there is nothing to show."]
+    measured = runs.filter(pl.col("source").is_null())
+    said = [_experiment(name, measured.filter(pl.col("experiment") == name)) for name in listed(measured["experiment"])]
+    said += _published(runs.filter(pl.col("source").is_not_null()), len(runs))
+    if len(measured):
+        begun: list[datetime] = measured["origin_wall"].to_list()
+        said.append(
+            f"Begun from {min(begun):%Y-%m-%d %H:%M} to {max(begun):%Y-%m-%d %H:%M} UTC "
+            f"with ibench {joined(listed(measured['tool_version']))}."
+        )
+    said += _standing_for(runs)
+    if repeats(runs) == 1:
+        said.append(NOISE_UNKNOWN)
+    scales = measured["scale"].unique().sort().to_list()
+    if scales not in ([], [1.0]):
+        said.append(
+            f"Scaled: rows, durations and server memory are {', '.join(f'{scale:g}' for scale in scales)} of the "
+            "experiment's full size. Compare these configurations with each other, not with full-size results."
+        )
+    broken = runs.filter(pl.col("status") != "complete")
+    if len(broken):
+        said.append(
+            f"{len(broken)} of {count(len(runs), 'run')} did not complete ({joined(listed(broken['status']))}); "
+            "their missing figures are named where they would be."
+        )
+    said += _snapshots(runs)
+    for name in listed(runs["experiment"]):
+        if runs.filter(pl.col("experiment") == name)["experiment_sha256"].n_unique() > 1:
+            said.append(f"{ATTENTION}The file of experiment {name} was changed between these runs.")
+    return said
+
+
+def experiment_statements(experiments: pl.DataFrame) -> list[str]:
+    """What the experiment files say of themselves: the comment that each begins with."""
+    said = []
+    for row in experiments.filter(pl.col("source").is_null()).to_dicts():
+        words = comment(row["text"])
+        if words:
+            said.append(f"experiments/{row['experiment']}.yaml says: “{words}”")
+    return list(dict.fromkeys(said))
+
+
+def host_statements(hosts: pl.DataFrame) -> list[str]:
+    """The host, or that there are several, which nobody should overlook."""
+    found = hosts.to_dicts()
+    if len(found) < 2:
+        return [f"Made on one kind of host: {_host(host)}." for host in found]
+    items = [f"{count(host['runs'], 'run')} ({shortened(host['dbms'], ', ')}) on {_host(host)}" for host in found]
+    return [
+        f"{ATTENTION}These runs were made on {len(found)} different hosts, or on one that was changed: what looks like "
+        f"a difference of configurations may be one of hosts. {'; '.join(items)}."
+    ]
+
+
+def _experiment(name: str, runs: pl.DataFrame) -> str:
+    clients = [f"{number} client{'' if number == 1 else 's'}" for number in listed(runs["clients"])]
+    most = repeats(runs)
+    each = runs.group_by("setup", "dbms").len()["len"]
+    several = [f"{'up to ' if each.n_unique() > 1 else ''}{most} runs of each"]
+    order = [] if most == 1 else several + [str(order) for order in listed(runs["cell_order"])]
+    return (
+        f"Made from {count(len(runs), 'run')} of experiment {name} (“{runs['title'][0]}”), experiments/{name}.yaml: "
+        + ", ".join(
+            [
+                count(runs["dbms"].n_unique(), "configuration"),
+                f"{count(runs['setup'].n_unique(), 'setup')} ({', '.join(listed(runs['setup']))})",
+                *clients,
+                *order,
+            ]
+        )
+        + "."
+    )
+
+
+def _published(runs: pl.DataFrame, of: int) -> list[str]:
+    """What was not measured here, loudly."""
+    said = []
+    for (experiment, source), found in runs.group_by("experiment", "source", maintain_order=True):
+        results, setups = (
+            count(found[name].n_unique(), what) for name, what in (("dbms", "result"), ("setup", "setup"))
+        )
+        said.append(
+            f"{ATTENTION}{len(found)} of {count(of, 'run')} ({experiment}: {results}, {setups}) are published figures, "
+            f"not measured here. Source: {source}"
+        )
+    return said
+
+
+def _snapshots(runs: pl.DataFrame) -> list[str]:
+    """What runs went on with a copy of a loaded data directory, and how many of them loaded nothing themselves."""
+    said = []
+    for step in listed(runs["snapshot_after"]):
+        copied = runs.filter(pl.col("snapshot_after") == step)
+        loaded = len(copied.filter(pl.col("loaded_from").is_not_null()))
+        whose = "every run" if len(copied) == len(runs) else f"{len(copied)} of {count(len(runs), 'run')}"
+        said.append(
+            f"After step {step} {whose} went on with a copy of a data directory, with empty caches; {loaded} of "
+            f"{count(len(copied), 'run')} began there, with the rows of another run."
+        )
+    return said
+
+
+def _standing_for(runs: pl.DataFrame) -> list[str]:
+    said = []
+    known = runs.filter(pl.col("stands_for").is_not_null())
+    for row in known.unique(["build", "build_label", "stands_for", "server_version"], maintain_order=True).to_dicts():
+        version = f" ({row['server_version']})" if row["server_version"] else ""
+        said.append(f"{row['build']} is {row['build_label']}{version} and stands for {row['stands_for']}.")
+    return said
+
+
+def _host(host: dict[str, Any]) -> str:
+    parts = []
+    if host["usable_cpus"]:
+        model = f" ({host['cpu_model']})" if host["cpu_model"] else ""
+        usable = f"{host['usable_cpus']} of " if host["logical_cpus"] not in (None, host["usable_cpus"]) else ""
+        parts.append(f"{usable}{count(host['logical_cpus'] or host['usable_cpus'], 'CPU')}{model}")
+    if host["memory_bytes"]:
+        parts.append(f"{host['memory_bytes'] / 2**30:.1f} GiB of memory")
+    parts += [text for text in (host["os"], f"kernel {host['kernel']}" if host["kernel"] else None) if text]
+    if host["filesystem"]:
+        device = " ".join(filter(None, [host["device"], host["device_model"]]))
+        parts.append(f"data on {host['filesystem']}" + (f" ({device})" if device else ""))
+    if host["hypervisor"]:
+        parts.append("a virtual machine")
+    return ", ".join(parts) or "unknown hardware"

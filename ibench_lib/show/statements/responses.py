@@ -1,0 +1,60 @@
+"""Worst responses that are far from the others."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from ibench_lib.show import theme
+from ibench_lib.show.frames import by_position, rows_of
+from ibench_lib.show.statements.common import caveated, caveats, columns_of, complete, unfinished
+from ibench_lib.show.wording import count, shortened
+
+_TIMES, _SECONDS = 10.0, 0.1
+"""A worst response stands out above this many times the best configuration's, and above this many seconds."""
+
+
+def response_statements(response_time_histogram: pl.DataFrame) -> list[str]:
+    """Outliers of each step and operation among the worst responses, and the longest response of all."""
+    sent = response_time_histogram.filter(
+        (pl.col("timing") == "service") & pl.col("max_s").is_not_null() & (pl.col("operation") != "create_index")
+    )
+    judged = complete(sent)
+    if judged.is_empty():
+        return unfinished(response_time_histogram)
+    said = []
+    compared = 0
+    for setup, step, of_step in columns_of(judged):
+        for operation in of_step["operation"].unique(maintain_order=True):
+            rows = of_step.filter(pl.col("operation") == operation)
+            runs = {name: rows.filter(pl.col("dbms") == name)["max_s"].to_list() for name in by_position(rows)}
+            if len(runs) < 2:
+                continue
+            compared += 1
+            best = min(runs, key=lambda name: max(runs[name]))
+            limit = max(_TIMES * max(runs[best]), _SECONDS)
+            outliers = sorted((name for name in runs if max(runs[name]) > limit), key=lambda name: -max(runs[name]))
+            if outliers:
+                mine = {name: rows_of(rows, name, step) for name in runs}
+                items = [f"{name} ({', '.join([_item(runs[name], limit), *caveats(mine[name])])})" for name in outliers]
+                said.append(
+                    f"{setup}, {step}: a worst response of {operation} over {_TIMES:.0f} times the "
+                    f"{theme.seconds(max(runs[best]))} of {caveated(best, mine[best])}, the best of {len(runs)}: "
+                    f"{shortened(items, ', ')}."
+                )
+    if compared and not said:
+        said.append(
+            f"No worst response is over {_TIMES:.0f} times the best configuration's and over {theme.seconds(_SECONDS)} "
+            f"({count(compared, 'operation')} of steps compared)."
+        )
+    first = pl.col("step_id"), pl.col("setup"), pl.col("dbms_position"), pl.col("repeat"), pl.col("operation")
+    longest = judged.sort(-pl.col("max_s"), *first).row(0, named=True)
+    said.append(
+        f"The longest response in steps that completed: {theme.seconds(longest['max_s'])}, {longest['operation']} in "
+        f"{longest['setup']}, {longest['step']} with {caveated(longest['dbms'], [longest])}."
+    )
+    return [*said, *unfinished(response_time_histogram)]
+
+
+def _item(runs: list[float], limit: float) -> str:
+    over = [value for value in runs if value > limit]
+    return theme.seconds(max(over)) + (f", in {len(over)} of {len(runs)} runs" if len(runs) > 1 else "")

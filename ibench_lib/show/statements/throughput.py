@@ -1,0 +1,89 @@
+"""Throughput against the base: what is better and worse beyond noise."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from ibench_lib.metrics import METRICS
+from ibench_lib.show.frames import by_position, main_metric, measured, rows_of
+from ibench_lib.show.statements.common import (
+    ONE_RUN,
+    caveats,
+    columns_of,
+    complete,
+    ratio_text,
+    unfinished,
+    without_short,
+)
+from ibench_lib.show.verdicts import Ratio, ratio
+from ibench_lib.show.wording import count, joined, shortened
+
+
+def throughput_statements(step_throughput: pl.DataFrame, base: str) -> list[str]:
+    """For each step, what has more and what has less throughput than the base beyond noise; then where nothing does."""
+    said: list[str] = []
+    even: dict[tuple[str, str], dict[str, set[str]]] = {}
+    without_base: dict[str, list[str]] = {}
+    single = False
+    compared, short = without_short(step_throughput)
+    for setup, step, rows in columns_of(compared):
+        others = {name: found for name in by_position(rows) if name != base and (found := measured(rows, name, step))}
+        of_base = measured(rows, base, step)
+        ratios = {name: against for name, found in others.items() if (against := ratio(found, of_base))}
+        if others and not ratios:
+            without_base.setdefault(setup, []).append(step)
+        if not ratios:
+            continue
+        of_one_run = {against.low is None for against in ratios.values()}
+        single |= any(of_one_run)
+        sentence = _step_sentence(setup, step, rows, ratios, base)
+        if sentence:
+            said.append(sentence)
+        else:
+            even.setdefault((setup, _apart(of_one_run)), {})[step] = set(ratios)
+    for (setup, apart), alike in even.items():
+        number = count(len({name for names in alike.values() for name in names}), "configuration")
+        said.append(f"{setup}: in {joined(list(alike))} no throughput {apart} that of {base} ({number} compared).")
+    for setup, steps in without_base.items():
+        said.append(f"{setup}, {joined(steps)}: {base} has no throughput to compare with.")
+    if not said and len(step_throughput) and not short:
+        said.append(f"Nothing is compared: no other configuration than {base} has completed a step.")
+    caveat = [ONE_RUN] if single else []
+    return [*caveat, *said, *_client_bound(step_throughput), *short, *unfinished(step_throughput)]
+
+
+def _apart(of_one_run: set[bool]) -> str:
+    """What throughputs do not that have an interval, or none, or of which only some have one."""
+    if of_one_run == {True, False}:
+        return "differs beyond noise from, nor where there is one run lies outside 0.95 to 1.05 of,"
+    return "lies outside 0.95 to 1.05 of" if of_one_run == {True} else "differs beyond noise from"
+
+
+def _client_bound(frame: pl.DataFrame) -> list[str]:
+    """Which steps say more of the clients than of the server."""
+    bound = complete(frame).filter(pl.col("client_bound").is_not_null()).sort("setup", "step_id", "dbms_position")
+    items = [f"{row['dbms']} in {row['setup']}, {row['step']}" for row in bound.to_dicts()]
+    return [f"Limited by the clients, not by the server: {shortened(list(dict.fromkeys(items)))}."] if items else []
+
+
+def _step_sentence(setup: str, step: str, rows: pl.DataFrame, ratios: dict[str, Ratio], base: str) -> str | None:
+    """What differs from the base in one step; None when nothing does."""
+    better = sorted((n for n, r in ratios.items() if r.verdict == "better"), key=lambda n: -ratios[n].value)
+    worse = sorted((n for n, r in ratios.items() if r.verdict == "worse"), key=lambda n: ratios[n].value)
+    if not better and not worse:
+        return None
+    unit = "rows indexed/s" if rows["kind"][0] == "index" else METRICS[main_metric(rows, step)].label
+    parts = []
+    for more, names in (("more", better), ("fewer", worse)):
+        if names:
+            items = [_item(name, ratios[name], rows, step) for name in names]
+            parts.append(f"{more} {unit} than {base} with {shortened(items, ', ')}")
+    same = len(ratios) - len(better) - len(worse)
+    rest = f" {count(same, 'other')} not clearly apart from it." if same else ""
+    of_base = caveats(rows_of(rows, base, step))
+    about_base = f" {base}: {', '.join(of_base)}." if of_base else ""
+    return f"{setup}, {step}: {'; '.join(parts)}.{rest}{about_base}"
+
+
+def _item(name: str, found: Ratio, rows: pl.DataFrame, step: str) -> str:
+    return f"{name} ({', '.join([ratio_text(found), *caveats(rows_of(rows, name, step))])})"

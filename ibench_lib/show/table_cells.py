@@ -1,0 +1,139 @@
+"""What a table's cell says: a number with what there is to say about its runs, or a status in its place."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from ibench_lib.show.frames import repeats
+from ibench_lib.show.grid import Cell
+from ibench_lib.show.theme import Mark
+from ibench_lib.show.verdicts import Ratio
+
+RUN_FAILED = "†"
+CLIENT_BOUND = "‡"
+LOADED = "loaded from a snapshot"  # the step_status of a step that another run did for this one
+
+
+def value_text(rows: list[dict[str, Any]], column: str, spec: str, shown: dict[str, Any] | None = None) -> str:
+    """The median over complete repeats as text, with what there is to say about the runs; `-` where there is none.
+
+    With `shown`, one of the rows, its value in the place of the median.
+    """
+    done = [row for row in rows if row["step_status"] == "complete"]
+    values = [row[column] for row in done if row[column] is not None]
+    if not values or (shown and shown[column] is None):
+        return "-"
+    return format(shown[column] if shown else median(values), spec) + about_runs(rows, column, shown)
+
+
+def about_runs(rows: list[dict[str, Any]], column: str, shown: dict[str, Any] | None = None) -> str:
+    """What stands behind a number that is made of this column's values in complete repeats; empty if all is well.
+
+    With `shown` the number is that of one of the rows.
+    """
+    done = [row for row in rows if row["step_status"] == "complete"]
+    loaded = sum(row["step_status"] == LOADED for row in rows)
+    missing = sum(row[column] is None for row in done)
+    text = ""
+    if loaded:
+        text += f" ({loaded} of {len(rows)} {LOADED})"
+    if len(done) + loaded < len(rows):
+        text += f" ({len(rows) - len(done) - loaded} of {len(rows)} not complete)"
+    if missing:
+        text += f" ({missing} of {len(rows)} not captured)"
+    told = [shown] if shown else done
+    if any(row["run_status"] != "complete" for row in told):
+        text += f" {RUN_FAILED}"
+    if any(row.get("client_bound") for row in told):
+        text += f" {CLIENT_BOUND}"
+    return text
+
+
+def spread_text(rows: list[dict[str, Any]], column: str, spec: str, *, any_status: bool = False) -> str:
+    """The median of the repeats that have a value, and the range of several; what the others are; marked where a run
+    did not complete. Values are of complete steps unless `any_status`.
+    """
+    known = [row for row in rows if row[column] is not None and (any_status or row["step_status"] == "complete")]
+    others = [row["step_status"].replace("complete", "not captured") for row in rows if row not in known]
+    values = [row[column] for row in known]
+    text = format(median(values), spec)
+    if len(values) > 1:
+        text += f" [{format(min(values), spec)}, {format(max(values), spec)}]"
+    text += "".join(f" ({others.count(status)} of {len(rows)} {status})" for status in sorted(set(others)))
+    return f"{text} {RUN_FAILED}" if any(row["run_status"] != "complete" for row in known) else text
+
+
+def spread_notes(frame: pl.DataFrame, column: str) -> list[str]:
+    """What the values of `spread_text` are of."""
+    known = frame.filter(pl.col(column).is_not_null())
+    most = repeats(known) if len(known) else 0
+    notes = [f"Median of up to {most} runs, [lowest, highest]."] if most > 1 else ["One run, noise unknown."]
+    broken = known.filter(pl.col("run_status") != "complete")
+    return [*notes, f"{RUN_FAILED} of a run that did not complete."] if len(broken) else notes
+
+
+def status_cell(rows: list[dict[str, Any]]) -> Cell | None:
+    """A cell with the step's status when no repeat completed it; None when there is a number to show."""
+    if any(row["step_status"] == "complete" for row in rows):
+        return None
+    return Cell(", ".join(sorted({row["step_status"] for row in rows})) or "no run", "status")
+
+
+def run_status_cell(row: dict[str, Any]) -> Cell:
+    """How a run ended, with its step and error when it did not complete."""
+    if row["status"] == "complete":
+        return Cell("complete")
+    step = f" in {row['failed_step']}" if row["failed_step"] else ""
+    error = f": {row['error']}" if row["error"] else ""
+    return Cell(f"{row['status']}{step}{error}", "bad" if row["status"] == "failed" else "status")
+
+
+def ratio_cell(found: Ratio | None, about: str, *, is_base: bool, marked: bool = True) -> Cell:
+    """A relative value, its interval and `about_runs`; marked (if at all) beyond a threshold, never the base."""
+    if found is None:
+        return Cell("no base", "status")
+    text = format(found.value, ".2f")
+    if found.low is not None and found.high is not None and not is_base:
+        text += f" [{found.low:.2f}, {found.high:.2f}]"
+    marks: dict[str, Mark] = {"better": "good", "worse": "bad"}
+    return Cell(text + about, marks.get(found.verdict) if marked and not is_base else None)
+
+
+def setting_text(value: str | None) -> str:
+    """The value of an option; None is an option that is not set."""
+    return "not set" if value is None else value or "(empty)"
+
+
+def repeat_notes(frame: pl.DataFrame) -> list[str]:
+    """How many runs stand behind a number, in words."""
+    most = repeats(frame)
+    if most <= 1:
+        return ["One run, noise unknown."]
+    return [f"Median of up to {most} runs per cell."]
+
+
+def interval_notes(frame: pl.DataFrame) -> list[str]:
+    """What stands beside a ratio."""
+    if repeats(frame) <= 1:
+        return repeat_notes(frame)
+    return [
+        *repeat_notes(frame),
+        "[low, high]: 95 % bootstrap interval of the ratio of medians; a ratio is marked only where all of it clears "
+        "the threshold. Without an interval: one run, noise unknown.",
+    ]
+
+
+def mark_notes(frame: pl.DataFrame) -> list[str]:
+    """Explanations of the marks that this frame's rows bring into a table."""
+    notes = []
+    unfinished = frame.filter((pl.col("run_status") != "complete") & (pl.col("step_status") == "complete"))
+    if len(unfinished):
+        notes.append(f"{RUN_FAILED} of a run that did not complete.")
+    if "client_bound" in frame.columns:
+        bound = frame.filter(pl.col("client_bound").is_not_null() & (pl.col("step_status") == "complete"))
+        for row in bound.unique(["dbms", "step", "client_bound"], maintain_order=True).to_dicts():
+            notes.append(f"{CLIENT_BOUND} {row['dbms']}, {row['step']}: limited by the clients: {row['client_bound']}.")
+    return notes

@@ -1,0 +1,60 @@
+"""How evenly a server treats the clients of a write step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from great_tables import GT
+
+from ibench_lib.metrics import METRICS
+from ibench_lib.show.frames import by_position, repeats, rows_of
+from ibench_lib.show.grid import Cell, Grid
+from ibench_lib.show.table_cells import mark_notes, repeat_notes, status_cell, value_text
+from ibench_lib.show.tables.naming import grid_name, grid_title
+
+
+def fairness_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """How far apart the clients of a write step finished (`fairness`): seconds and per cent of the fastest."""
+    step = frame["step"][0]
+    title = grid_title(f"Clients of {step}", frame)
+    grid = Grid(
+        grid_name(f"fairness.{step}", frame), title, "dbms", ["fastest (s)", "slowest (s)", "diff (s)", "pct (%)"]
+    )
+    shortest = frame["min_duration_s"].min()
+    # As published where steps take hours: whole seconds. Short steps would lose their difference that way.
+    style = ",.0f" if isinstance(shortest, float) and shortest >= 1000 else "," + METRICS["fairness_diff_s"].format
+    if shortest is None and frame["diff_s"].is_not_null().any():
+        style = ",g"  # nothing but what others have published: their digits
+    for name in by_position(frame):
+        rows = rows_of(frame, name, step)
+        status = status_cell(rows)
+        shown = _median_run(rows)
+        figures = [value_text(rows, column, style, shown) for column in ("min_duration_s", "max_duration_s", "diff_s")]
+        figures.append(value_text(rows, "pct", METRICS["fairness_pct"].format, shown))
+        grid.rows.append((name, [status or Cell(figure) for figure in figures]))
+    grid.notes = [
+        "Seconds from the common start to the end of the fastest and of the slowest client; diff is their difference "
+        "(before rounding), pct is diff as a share of the fastest.",
+        *_repeat_notes(frame),
+        *mark_notes(frame),
+    ]
+    return grid.draw(palette)
+
+
+def _median_run(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The complete repeat with the median diff, the lower of the two in the middle of an even number."""
+    known = [row for row in rows if row["step_status"] == "complete" and row["diff_s"] is not None]
+    known.sort(key=lambda row: (row["diff_s"], row["repeat"]))
+    return known[(len(known) - 1) // 2] if known else None
+
+
+def _repeat_notes(frame: pl.DataFrame) -> list[str]:
+    most = repeats(frame)
+    if most <= 1:
+        return repeat_notes(frame)
+    # Medians of each column would be of different runs, and contradict each other.
+    return [
+        f"Of up to {most} runs a row shows the one whose diff is the median, of an even number the lower of the two in "
+        "the middle; all four figures are of that run."
+    ]

@@ -1,0 +1,99 @@
+"""What a post is made from: its runs, what differs in their configurations, what is missing or was left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from great_tables import GT
+
+from ibench_lib.show.frames import by_position
+from ibench_lib.show.grid import Cell, Grid
+from ibench_lib.show.table_cells import run_status_cell, setting_text
+from ibench_lib.show.tables.naming import grid_name
+from ibench_lib.show.wording import comment, shortened
+
+
+def runs_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """What a post is made from (`selected_runs`): server version, status and date of every run of an experiment.
+
+    Repeats of a dbms that differ in nothing but their number and time share a row.
+    """
+    experiment = frame["experiment"][0]
+    columns = ["setup", "run", "server", "status", "started (UTC)", "ibench"]
+    grid = Grid(f"made-from.{experiment}", f"Runs of {experiment}", "dbms", columns, left=True)
+    alike: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in frame.to_dicts():
+        status = run_status_cell(row) if row["source"] is None else Cell("published, not measured here", "status")
+        alike.setdefault((row["dbms"], row["setup"], _server(row), status, row["tool_version"]), []).append(row)
+    for (dbms, setup, server, status, tool_version), rows in alike.items():
+        numbers = ", ".join(str(row["repeat"]) for row in rows)
+        texts = (setup, numbers, server), (_started(rows), tool_version)
+        before, after = ([Cell(text) for text in part] for part in texts)
+        grid.rows.append((dbms, [*before, status, *after]))
+    return grid.draw(palette)
+
+
+def _started(rows: list[dict[str, Any]]) -> str:
+    """When the first and the last of some runs began."""
+    if rows[0]["source"] is not None:
+        return "-"
+    first, last = (f"{pick(row['origin_wall'] for row in rows):%Y-%m-%d %H:%M}" for pick in (min, max))
+    return first if first == last else f"{first} to {last.removeprefix(first[:11])}"
+
+
+def _server(row: dict[str, Any]) -> str:
+    if row["source"] is not None:
+        return "-"
+    comment_of_build = (row["version_comment"] or row["build"]).removeprefix("(").removesuffix(")")
+    return f"{row['server_version'] or 'did not start'} ({comment_of_build})"
+
+
+def config_table(frame: pl.DataFrame, base: str, palette: str = "default") -> GT:
+    """Options whose value differs from the base's (`config_diff`): one row an option, one column a dbms."""
+    names = by_position(frame)
+    grid = Grid(
+        grid_name("configurations", frame), f"Options that differ from {base}", "option", [base, *names], left=True
+    )
+    for option in frame["option"].unique(maintain_order=True):
+        of_option = {row["dbms"]: row for row in frame.filter(pl.col("option") == option).to_dicts()}
+        base_value = next(iter(of_option.values()))["base_value"]
+        cells = [Cell(setting_text(base_value))]
+        for name in names:
+            if name in of_option:
+                cells.append(Cell(setting_text(of_option[name]["value"]), "status"))
+            else:
+                cells.append(Cell("as base"))
+        grid.rows.append((option, cells))
+    return grid.draw(palette)
+
+
+def fragments_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """What configurations are made of (`fragments`): each file, the results that have it, what it says of itself."""
+    title = "Fragments that the configurations are made of"
+    grid = Grid("fragments", title, "file", ["in", "says of itself"], left=True)
+    results = {name for names in frame["dbms"] for name in names}
+    for row in frame.to_dicts():
+        names = row["dbms"]
+        places = "all" if len(names) == len(results) > 1 else shortened(names, ", ")
+        grid.rows.append((row["fragment"], [Cell(places), Cell(comment(row["text"]))]))
+    grid.notes = ["A later one wins over an earlier one."]
+    return grid.draw(palette)
+
+
+def gaps_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """What is missing (`gaps`): steps that did not complete, seconds without data, and which older run has them."""
+    grid = Grid("gaps", "What is missing", "dbms", ["setup", "run", "step", "missing", "how many"], left=True)
+    for row in frame.to_dicts():
+        amount = "" if row["amount"] is None else format(row["amount"], ",")
+        texts = (row["setup"], str(row["repeat"]), row["step"] or "", row["problem"], amount)
+        grid.rows.append((row["dbms"], [Cell(text) for text in texts]))
+    return grid.draw(palette)
+
+
+def skipped_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """Runs and files that could not be read (`skipped`): their rows are in none of the figures."""
+    grid = Grid("skipped", "Left out because it cannot be read", "run", ["dbms", "file", "problem"], left=True)
+    for row in frame.to_dicts():
+        grid.rows.append((row["run_id"], [Cell(row[name] or "") for name in ("dbms", "file", "problem")]))
+    return grid.draw(palette)

@@ -1,0 +1,95 @@
+"""Response times: shares per bucket, percentiles, the worst."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import polars as pl
+from great_tables import GT
+
+from ibench_lib.show.grid import Cell, Grid
+from ibench_lib.show.table_cells import about_runs, mark_notes
+from ibench_lib.show.tables.naming import grid_name, grid_title
+
+_BUCKETS = {
+    "le_256us": "≤256us",
+    "le_1ms": "≤1ms",
+    "le_4ms": "≤4ms",
+    "le_16ms": "≤16ms",
+    "le_64ms": "≤64ms",
+    "le_256ms": "≤256ms",
+    "le_1s": "≤1s",
+    "le_4s": "≤4s",
+    "le_16s": "≤16s",
+    "gt_16s": ">16s",
+}
+
+
+# Below so many responses a percentile is the largest of them.
+_LEAST_RESPONSES = {"p50": 2, "p90": 10, "p99": 100, "p999": 1000}
+
+
+def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """Share of responses per bucket, percentiles and max of one step and operation (`response_time_histogram`).
+
+    Runs of a dbms that completed the step share a row: shares of all their responses, medians of their percentiles, the
+    largest response of all. Any other run has a row of its own.
+    """
+    step, operation = frame["step"][0], frame["operation"][0]
+    used = [name for name in _BUCKETS if frame[name].max() != 0]
+    columns = [*(_BUCKETS[name] for name in used), "p50", "p90", "p99", "p99.9", "max"]
+    grid = Grid(
+        grid_name(f"histogram.{step}.{operation}", frame),
+        grid_title(f"Response times of {operation} in {step}", frame),
+        "dbms",
+        columns,
+        spanners=[("% of responses", range(len(used))), ("milliseconds", range(len(used), len(columns)))],
+    )
+    timings = frame["timing"].n_unique()
+    together = pl.when(pl.col("step_status") != "complete").then(pl.col("repeat"))
+    groups = frame.group_by("timing", "dbms", together.alias("alone"), maintain_order=True)
+    most_runs, too_few = 1, False
+    for (timing, dbms, alone), runs in groups:
+        label = str(dbms) if alone is None else f"{dbms} r{alone} ({runs['step_status'][0]})"
+        percentiles = [_percentile(runs, name) for name in _LEAST_RESPONSES]
+        cells = [Cell(share(_pooled(runs, name))) for name in used]
+        cells += [Cell("-" if value is None else _milliseconds(value)) for value in percentiles]
+        cells.append(Cell(_milliseconds(runs["max_s"].max())))
+        head = f"{label}, {timing}" if timings > 1 else label
+        grid.rows.append((head if alone is not None else head + about_runs(runs.to_dicts(), "max_s"), cells))
+        most_runs, too_few = max(most_runs, len(runs)), too_few or None in percentiles
+    grid.notes = ["Buckets without any response are left out."]
+    if most_runs > 1:
+        grid.notes.append(
+            f"Up to {most_runs} runs a row: shares of all their responses, medians of percentiles, the largest max."
+        )
+    if too_few:
+        grid.notes.append("-: too few responses; p90 needs 10 of a run, p99 100, p99.9 1,000.")
+    if timings > 1:
+        grid.notes += [
+            "service: sent to answered. intended: due to answered, so that a stall counts for all it delayed."
+        ]
+    grid.notes += mark_notes(frame)
+    return grid.draw(palette)
+
+
+def _pooled(runs: pl.DataFrame, bucket: str) -> float:
+    """Per cent of the responses of all runs together."""
+    weighted = zip(runs[bucket], runs["responses"], strict=True)
+    return float(sum(share * responses for share, responses in weighted) / sum(runs["responses"]))
+
+
+def _percentile(runs: pl.DataFrame, name: str) -> float | None:
+    """Median over the runs, in seconds; None where one has too few responses for it."""
+    enough = (runs["responses"] >= _LEAST_RESPONSES[name]).all()
+    return cast(float, runs[f"{name}_s"].median()) if enough else None
+
+
+def _milliseconds(seconds: Any) -> str:
+    return format(1e3 * seconds, ",.3f")
+
+
+def share(percent: float) -> str:
+    """A share in per cent to three decimals; one that is not zero but rounds to it is `nonzero`."""
+    text = format(percent, ".3f")
+    return "nonzero" if percent > 0 and text == "0.000" else ("" if percent == 0 else text)
