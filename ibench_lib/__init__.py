@@ -15,7 +15,7 @@ import importlib
 from typing import Any
 
 _HOMES = {
-    "answers": ("derived",),
+    "ask.provenance": ("derived",),
     "show.contents": ("contents",),
     "show.charts.compare": ("ratio_chart",),
     "show.charts.get_min": ("get_min_chart",),
@@ -27,9 +27,9 @@ _HOMES = {
     "lake.reader": ("question", "questions", "sql"),
     "show.step_detail": ("not_captured", "steadiness_facts", "step_detail"),
     "show.differences": ("differences", "left_out"),
-    "pairs": ("pair",),
+    "ask.pair": ("pair",),
     "show.display": ("each", "say", "sentence", "warnings"),
-    "selection": ("choose", "experiments", "newest"),
+    "ask.selection": ("choose", "experiments", "newest"),
     "show.statements.benchmark": ("step_statements", "workload_statements"),
     "show.statements.configurations": ("caution_statements", "shared_statements"),
     "show.statements.costs": ("cost_statements",),

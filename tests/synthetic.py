@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
+from ibench_lib.ask.selection import choose
 from ibench_lib.lake.manifest import (
     Cell,
     ConfigRecord,
@@ -22,7 +23,6 @@ from ibench_lib.lake.manifest import (
 )
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
-from ibench_lib.selection import choose
 from ibench_lib.show.html_ids import html_id
 
 CLIENTS = 2

@@ -15,9 +15,9 @@ from packaging.requirements import Requirement
 from ruamel.yaml import YAML
 
 import ibench_lib
+from ibench_lib.ask.selection import choose
 from ibench_lib.cli import main as cli
 from ibench_lib.lake import reader
-from ibench_lib.selection import choose
 from ibench_lib.show.verdicts import ratio
 from tests.places import ROOT
 from tools import conda, notebooks, write_docs

@@ -17,7 +17,7 @@ from typing import Any
 from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
 
-from ibench_lib.answers import ANSWER
+from ibench_lib.ask.provenance import ANSWER
 from ibench_lib.publish.notebook import tags
 from ibench_lib.show.chart_text import describe
 from ibench_lib.show.html_ids import html_id

@@ -15,12 +15,12 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from typing import Any
 
+from ibench_lib.ask.selection import Asked, Selection
 from ibench_lib.base.mask import mask_of_machine
 from ibench_lib.lake import reader
 from ibench_lib.paths import workspace
 from ibench_lib.publish.downloads import Download, downloads
 from ibench_lib.publish.record import RUNS_MIME
-from ibench_lib.selection import Asked, Selection
 from ibench_lib.show.wording import count
 
 _LIBRARIES = ("ibench", "duckdb", "polars", "pyarrow", "numpy", "plotly", "great-tables", "papermill", "nbconvert")

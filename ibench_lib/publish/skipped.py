@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from ibench_lib.ask.selection import has_run
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post_file import CheckedPost
-from ibench_lib.selection import has_run
 
 
 def without_run(posts: Sequence[CheckedPost], workspace: Workspace) -> dict[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from ibench_lib.pairs import ONLY_A, ONLY_B, Pair
+from ibench_lib.ask.pair import ONLY_A, ONLY_B, Pair
 from ibench_lib.show.comparison import DIFFERENT, Compared, chance, compared, ratio_text, reservations
 from ibench_lib.show.display import Html, sentence, sources
 from ibench_lib.show.verdicts import BETTER, WORSE

@@ -17,7 +17,7 @@ import polars as pl
 from great_tables import GT
 from IPython.display import display
 
-from ibench_lib.answers import ANSWER, names_of
+from ibench_lib.ask.provenance import ANSWER, names_of
 from ibench_lib.show.html_ids import html_id
 from ibench_lib.show.statements.common import ATTENTION
 

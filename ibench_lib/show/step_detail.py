@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.answers import derived, names_of
+from ibench_lib.ask.provenance import derived, names_of
 from ibench_lib.show import theme
 from ibench_lib.show.display import Html, sentence, sources
 from ibench_lib.show.frames import repeats

@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ibench_lib.ask.selection import choose
 from ibench_lib.errors import QueryError
 from ibench_lib.lake import reader
 from ibench_lib.lake.derive import response_times
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import SCHEMA_VERSION, TABLES
-from ibench_lib.selection import choose
 from tests.places import GOLDEN
 from tests.synthetic import BIN_500_US, Run, answer, begin_run, die, end_run, three_configurations, write_runs
 

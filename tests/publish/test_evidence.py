@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from playwright.sync_api import Browser, Page
 
+from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.base.mask import mask_of_machine
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
@@ -21,7 +22,6 @@ from ibench_lib.publish.downloads import csv_text, downloads
 from ibench_lib.publish.evidence import evidence
 from ibench_lib.publish.page import PageText, render
 from ibench_lib.publish.record import RUNS_MIME
-from ibench_lib.selection import Selection, choose
 from tests.publish.browsing import open_page
 from tests.publish.posting import HOSTILE
 from tests.synthetic import Run, three_configurations, write_runs

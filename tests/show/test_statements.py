@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 
 import ibench_lib as ib
+from ibench_lib.ask.selection import choose
 from ibench_lib.lake import reader
 from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
-from ibench_lib.selection import choose
 from ibench_lib.show import theme
 from ibench_lib.show.display import say
 from ibench_lib.show.verdicts import ratio

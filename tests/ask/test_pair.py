@@ -14,10 +14,10 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import ibench_lib as ib
+from ibench_lib.ask.pair import Pair
 from ibench_lib.errors import ParameterError, PostFailed
 from ibench_lib.lake import reader
 from ibench_lib.metrics import METRICS
-from ibench_lib.pairs import Pair
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
 from ibench_lib.show.comparison import Compared, chance, compared, ratio_text

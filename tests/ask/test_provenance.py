@@ -4,7 +4,7 @@ import gc
 
 import polars as pl
 
-from ibench_lib.answers import _ANSWERS, derived, names_of, remember
+from ibench_lib.ask.provenance import _ANSWERS, derived, names_of, remember
 
 
 def test_only_the_answer_itself_is_known_and_only_while_it_lives() -> None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from ibench_lib.answers import derived
+from ibench_lib.ask.provenance import derived
+from ibench_lib.ask.selection import Selection
 from ibench_lib.base import strict_yaml
 from ibench_lib.errors import ParameterError
-from ibench_lib.selection import Selection
 
 # Of `fact_diff`: no run of the other side has it.
 ONLY_A = pl.col("dbms_values").list.drop_nulls().list.len() == 0

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from ibench_lib.answers import remember
+from ibench_lib.ask.provenance import remember
 from ibench_lib.base import strict_yaml
 from ibench_lib.errors import ParameterError
 from ibench_lib.lake import reader

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.errors import ParameterError
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
-from ibench_lib.selection import Selection, choose
 from tests.synthetic import Run, three_configurations, write_runs
 
 
