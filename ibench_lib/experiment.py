@@ -29,7 +29,7 @@ from pydantic import (
 from ibench_lib.base import strict_yaml
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import collectors
-from ibench_lib.cnf import ServerConfig, complete, resolve
+from ibench_lib.configs.resolve import ServerConfig, complete, resolve
 from ibench_lib.errors import ConfigError, ExperimentError
 from ibench_lib.paths import NAME_RULE, check_name
 from ibench_lib.snapshot_plan import Sharing

@@ -11,8 +11,8 @@ import json
 import re
 from importlib.metadata import version
 
-from ibench_lib.cnf import ServerConfig
-from ibench_lib.cnf_check import canonical, meaning
+from ibench_lib.configs.meaning import canonical, meaning
+from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import ExperimentError
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote

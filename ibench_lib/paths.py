@@ -18,7 +18,7 @@ from ibench_lib.errors import NameRefused
 PACKAGE = Path(__file__).resolve().parent
 SOURCE_ROOT = PACKAGE.parent
 SQL = PACKAGE / "sql"
-FRAGMENTS = PACKAGE / "configs"
+FRAGMENTS = PACKAGE / "configs" / "fragments"
 TEMPLATES = PACKAGE / "publish" / "templates"
 
 NAME_RULE = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import Any
 
 from ibench_lib.capture.host_facts import host_facts
-from ibench_lib.cnf import ServerConfig
+from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake import manifest as records
 from ibench_lib.paths import Workspace, nearest_existing

@@ -12,8 +12,8 @@ import pymysql
 from ibench_lib.base.mask import SERVER, USER, Mask, mask_of_run
 from ibench_lib.client.connection import Connection
 from ibench_lib.client.wire import StatementError
-from ibench_lib.cnf import ServerConfig, size
-from ibench_lib.cnf_check import check, not_in_force
+from ibench_lib.configs.meaning import check, not_in_force
+from ibench_lib.configs.resolve import ServerConfig, size
 from ibench_lib.errors import ExperimentError, HostUnfit, RunFailed
 from ibench_lib.lake.manifest import ServerRecord
 from ibench_lib.paths import Workspace, nearest_existing

@@ -13,7 +13,7 @@ from typing import Any
 from ibench_lib import run_server, snapshots
 from ibench_lib.client.connection import Connection
 from ibench_lib.client.wire import ConnectionLost, StatementError
-from ibench_lib.cnf import ServerConfig
+from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import RunFailed
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake.manifest import Manifest, SnapshotCopy, SnapshotRecord

@@ -20,7 +20,7 @@ from ibench_lib.capture.server_counters import history_list_length
 from ibench_lib.capture.session import Capture
 from ibench_lib.client.connection import Connection
 from ibench_lib.client.wire import ConnectionLost, StatementError
-from ibench_lib.cnf import ServerConfig
+from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import CaptureFailed, HostUnfit, IbenchError, Interrupted, LakeError, RunFailed, ServerLost
 from ibench_lib.experiment import Cell, LoadedExperiment, TimeLimits
 from ibench_lib.guards import examine

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from ibench_lib.capture.host_facts import host_class
+from ibench_lib.configs.option_file import with_included
 from ibench_lib.errors import ConfigError, LakeError
 from ibench_lib.experiment import LoadedExperiment, load_experiment
 from ibench_lib.lake.manifest import FILE_NAME, Manifest, parse_manifest
 from ibench_lib.lake.store import Store, take_in
-from ibench_lib.option_file import with_included
 from ibench_lib.paths import PACKAGE, Workspace, check_name
 from ibench_lib.sweep_plan import Planned
 

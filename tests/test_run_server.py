@@ -2,7 +2,7 @@
 
 import pytest
 
-from ibench_lib.cnf import resolve
+from ibench_lib.configs.resolve import resolve
 from ibench_lib.run_server import redo_bytes
 
 

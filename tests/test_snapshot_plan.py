@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib.cnf import Option, ServerConfig
+from ibench_lib.configs.resolve import Option, ServerConfig
 from ibench_lib.errors import ExperimentError
 from ibench_lib.load_settings import load_settings
 from ibench_lib.servers.build import Build

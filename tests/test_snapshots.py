@@ -12,7 +12,7 @@ import pymysql
 import pytest
 
 from ibench_lib import snapshots
-from ibench_lib.cnf import ServerConfig
+from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import ExperimentError, Interrupted, UsageError
 from ibench_lib.experiment import LoadedExperiment, load_experiment
 from ibench_lib.lake import reader

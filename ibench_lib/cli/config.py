@@ -9,10 +9,10 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ibench_lib import cnf
 from ibench_lib.cli.output import err, out
-from ibench_lib.cnf import ServerConfig
-from ibench_lib.cnf_check import check, differences
+from ibench_lib.configs import resolve
+from ibench_lib.configs.meaning import check, differences
+from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import UsageError
 from ibench_lib.paths import workspace
 from ibench_lib.servers import find, path
@@ -42,7 +42,7 @@ def config_list(folder: Folder = None) -> None:
     [bold]Example:[/] ibench config list
     """
     table = Table("name", "files", "what", box=None, header_style="bold")
-    for name, files in cnf.names(folder).items():
+    for name, files in resolve.names(folder).items():
         plainest = min(files, key=lambda file: len(file.name))
         first = plainest.read_text(encoding="utf-8").splitlines()[:1]
         what = first[0].lstrip("# ") if first and first[0].startswith("#") else ""
@@ -107,5 +107,5 @@ def _build(label: str) -> Build:
 
 def _resolve(config: str, build: Build, scale: float, folder: Path | None) -> ServerConfig:
     if "/" in config or config.endswith(".cnf"):
-        return cnf.complete(Path(config).expanduser(), build.flavour, build.release, scale)
-    return cnf.resolve(config.split("+"), build.flavour, build.release, scale, folder)
+        return resolve.complete(Path(config).expanduser(), build.flavour, build.release, scale)
+    return resolve.resolve(config.split("+"), build.flavour, build.release, scale, folder)

@@ -10,8 +10,8 @@ import psutil
 import pymysql
 import pytest
 
-from ibench_lib.cnf import ServerConfig, resolve
-from ibench_lib.cnf_check import check, equal, not_in_force
+from ibench_lib.configs.meaning import check, equal, not_in_force
+from ibench_lib.configs.resolve import ServerConfig, resolve
 from ibench_lib.errors import BuildNotFound, ConfigError
 from ibench_lib.experiment import load_experiment
 from ibench_lib.paths import Workspace

@@ -13,7 +13,7 @@ import pytest
 from typer.main import get_command
 
 from ibench_lib.cli.main import app
-from ibench_lib.cnf import resolve
+from ibench_lib.configs.resolve import resolve
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build

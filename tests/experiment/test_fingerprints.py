@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ibench_lib.cnf import Option, ServerConfig
+from ibench_lib.configs.resolve import Option, ServerConfig
 from ibench_lib.errors import ConfigError
 from ibench_lib.experiment import load_experiment
 from ibench_lib.load_settings import load_settings

@@ -575,7 +575,7 @@ def test_a_caution_of_a_configuration_is_loud_and_its_words_are_shown(workspace:
     def fragments(manifest: dict[str, Any]) -> None:
         manifest["config"]["fragments"] = {"cy10a.cnf": "# The base.\n# Source: a report.\n[mysqld]\nx=1\n# later\n"}
         if manifest["cell"]["config"] == "a17":
-            text = (ROOT / "ibench_lib/configs/a17.cnf").read_text()
+            text = (ROOT / "ibench_lib/configs/fragments/a17.cnf").read_text()
             manifest["config"]["fragments"]["a17.cnf"] = text
 
     made_of(workspace, Run(), Run("a17", minute=1), change=fragments)

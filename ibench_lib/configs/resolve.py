@@ -1,7 +1,7 @@
 """my.cnf of a run: a base for the server's family with named deltas on top, or a complete my.cnf; sizes scaled.
 
-A fragment is a real my.cnf file, in a folder of the experiment's own or in `ibench_lib/configs/`. A name resolves to
-the most specific file for the build: `<name>.<flavour>-<major>.<minor>.cnf`, `<name>.<flavour>-<major>.cnf`,
+A fragment is a real my.cnf file, in a folder of the experiment's own or in `ibench_lib/configs/fragments/`. A name
+resolves to the most specific file for the build: `<name>.<flavour>-<major>.<minor>.cnf`, `<name>.<flavour>-<major>.cnf`,
 `<name>.<flavour>.cnf`, `<name>.cnf`; Percona Server takes MySQL's where it has none of its own. Later fragments win.
 """
 
@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ibench_lib.configs.option_file import Line, parse, render, server_groups
 from ibench_lib.errors import ConfigError
-from ibench_lib.option_file import Line, parse, render, server_groups
 from ibench_lib.paths import FRAGMENTS, check_name
 
 _SIZE = re.compile(r"(\d+)([KMGTPE]?)", re.IGNORECASE)

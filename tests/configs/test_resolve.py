@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib.cnf import ServerConfig, complete, names, resolve
+from ibench_lib.configs.option_file import parse
+from ibench_lib.configs.resolve import ServerConfig, complete, names, resolve
 from ibench_lib.errors import ConfigError, NameRefused
-from ibench_lib.option_file import parse
 
 
 def fragments(tmp_path: Path, **files: str) -> Path:

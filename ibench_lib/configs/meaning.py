@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ibench_lib.cnf import Option, ServerConfig, size
+from ibench_lib.configs.resolve import Option, ServerConfig, size
 from ibench_lib.errors import ConfigError
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.variables import KnownOptions, known_options, refusal

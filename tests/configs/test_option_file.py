@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ibench_lib.configs.option_file import Line, parse, render, server_groups
 from ibench_lib.errors import ConfigError
-from ibench_lib.option_file import Line, parse, render, server_groups
 from ibench_lib.paths import FRAGMENTS
 
 HARD = r"""
