@@ -18,7 +18,7 @@ from ibench_lib.errors import ExperimentError, HostUnfit, RunFailed
 from ibench_lib.lake.manifest import ServerRecord
 from ibench_lib.paths import Workspace, nearest_existing
 from ibench_lib.servers.build import Build
-from ibench_lib.servers.flavour import flavour_of
+from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.servers.plugins import MYROCKS, require_plugin
 from ibench_lib.servers.remote import Remote, RemoteServer
 from ibench_lib.servers.sandbox import FULL, Sandbox

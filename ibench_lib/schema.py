@@ -26,7 +26,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from ibench_lib.figures import FIGURES
+from ibench_lib.server_figures import FIGURES
 
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""

@@ -12,7 +12,7 @@ from ibench_lib import paths
 from ibench_lib.base import debian
 from ibench_lib.base.chromium import find_chromium
 from ibench_lib.paths import Workspace
-from ibench_lib.servers import path
+from ibench_lib.servers import on_this_machine
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sources import apt
@@ -23,8 +23,8 @@ if _driver_libraries:
     os.environ["LD_LIBRARY_PATH"] = ":".join(map(str, _driver_libraries))
 
 # A server unpacked in the project is the one to test with in workspaces elsewhere, too.
-if path.system_build() is None and (_unpacked := apt.unpacked_build(paths.workspace())) is not None:
-    os.environ[path.VARIABLE] = str(paths.workspace().build_dir(_unpacked.label))
+if on_this_machine.system_build() is None and (_unpacked := apt.unpacked_build(paths.workspace())) is not None:
+    os.environ[on_this_machine.VARIABLE] = str(paths.workspace().build_dir(_unpacked.label))
 
 BROWSER_ARGUMENTS = [
     "--headless=new",

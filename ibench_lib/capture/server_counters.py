@@ -14,8 +14,8 @@ import pymysql
 
 from ibench_lib.capture.collector import Collector, Emit, Scene
 from ibench_lib.capture.connection import LOST, connect, name_and_value, raw_rows, rows, said
-from ibench_lib.capture.metrics import Places, history_list
-from ibench_lib.figures import FIGURES, Counter
+from ibench_lib.capture.places import Places, history_list
+from ibench_lib.server_figures import FIGURES, Counter
 
 _WHOLE = re.compile(rb"-?\d+")
 _REAL = re.compile(rb"-?\d+\.\d+(e[-+]?\d+)?", re.IGNORECASE)

@@ -15,7 +15,7 @@ from ibench_lib.configs.meaning import check, differences
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import UsageError
 from ibench_lib.paths import workspace
-from ibench_lib.servers import find, path
+from ibench_lib.servers import find, on_this_machine
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.variables import known_options
 
@@ -77,7 +77,7 @@ def config_show(
 def config_diff(
     first: Annotated[str, typer.Argument(help="Fragments joined by +, base first, or the path of a my.cnf.")],
     second: Annotated[str, typer.Argument(help="The other one.")],
-    label: Annotated[str, typer.Option("--build", help="The build whose defaults count.")] = path.LABEL,
+    label: Annotated[str, typer.Option("--build", help="The build whose defaults count.")] = on_this_machine.LABEL,
     scale: Scale = 1.0,
     folder: Folder = None,
 ) -> None:

@@ -20,7 +20,7 @@ from ibench_lib.base.locks import is_locked
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import SOURCE_ROOT, Workspace, nearest_existing
 from ibench_lib.servers.find import find_system
-from ibench_lib.servers.flavour import flavour_of
+from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.servers.sandbox import MARKER
 
 Status = Literal["ok", "missing", "warning"]

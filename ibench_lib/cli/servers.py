@@ -12,7 +12,7 @@ from rich.table import Table
 from ibench_lib.cli.output import err, out, working
 from ibench_lib.errors import IbenchError, UsageError
 from ibench_lib.paths import workspace
-from ibench_lib.servers import catalogue, find, path, registry, remote
+from ibench_lib.servers import catalogue, find, on_this_machine, registry, remote
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.datadir import forget_templates
 from ibench_lib.servers.inspection import Inspection, inspect, noted_innodb
@@ -107,7 +107,7 @@ def servers_add(
     if bool(basedir) == bool(host):
         raise UsageError("name either a basedir or, with --remote, a host", hint="ibench servers add --help")
     if basedir is not None:
-        build: Build | Remote = path.register(label, basedir, workspace())
+        build: Build | Remote = on_this_machine.register(label, basedir, workspace())
     else:
         if bool(password_variable) == bool(option_file):
             raise UsageError(
@@ -128,7 +128,7 @@ def servers_add(
 
 
 @app.command("check")
-def servers_check(label: Label = path.LABEL) -> None:
+def servers_check(label: Label = on_this_machine.LABEL) -> None:
     """Boot a build in a throw-away sandbox, print its version, engines and counters, and stop it.
 
     [bold]Example:[/] ibench servers check mariadb-10.1.23

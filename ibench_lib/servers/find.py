@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ibench_lib.errors import BuildNotFound, IbenchError
 from ibench_lib.paths import Workspace, check_name
-from ibench_lib.servers import catalogue, path, registry, remote
+from ibench_lib.servers import catalogue, on_this_machine, registry, remote
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
 from ibench_lib.servers.sources import apt
@@ -28,14 +28,14 @@ def find_build(label: str, workspace: Workspace) -> Build | Remote:
     """
     check_name(label, "build label")
     known = registry.labels(workspace)
-    if label == path.LABEL:
+    if label == on_this_machine.LABEL:
         return find_system(workspace)
     if label in known:
         return remote.load(label, workspace) or registry.load(label, workspace)
-    what = f"no server build is called {label}; there is {', '.join([path.LABEL, *known])}"
+    what = f"no server build is called {label}; there is {', '.join([on_this_machine.LABEL, *known])}"
     if label in catalogue.offers():
         raise BuildNotFound(what, hint=f"it can be had: ibench servers install {label}")
-    near = difflib.get_close_matches(label, [path.LABEL, *known], n=1)
+    near = difflib.get_close_matches(label, [on_this_machine.LABEL, *known], n=1)
     meant = f"did you mean {near[0]}? " if near else ""
     raise BuildNotFound(
         what, hint=f"{meant}`ibench servers list` names the builds, and those that `ibench servers install` can bring"
@@ -44,19 +44,19 @@ def find_build(label: str, workspace: Workspace) -> Build | Remote:
 
 def find_system(workspace: Workspace) -> Build:
     """The build that is called `system`. Raises as `find_build` does."""
-    build = path.system_build() or apt.unpacked_build(workspace)
+    build = on_this_machine.system_build() or apt.unpacked_build(workspace)
     if build is None:
         raise BuildNotFound(
             "no mariadbd or mysqld on PATH, in the system's folders or unpacked from the distribution",
-            hint=f"`ibench servers install` brings MariaDB; or set {path.VARIABLE} to a server's basedir",
+            hint=f"`ibench servers install` brings MariaDB; or set {on_this_machine.VARIABLE} to a server's basedir",
         )
-    return replace(build, label=path.LABEL)
+    return replace(build, label=on_this_machine.LABEL)
 
 
 def labels(workspace: Workspace) -> list[str]:
     """Labels of the builds that an experiment can name: `system` first where this machine has a server of its own."""
     try:
-        has_own = path.system_build() is not None
+        has_own = on_this_machine.system_build() is not None
     except IbenchError:
         has_own = True  # broken: whoever asks for it is told
-    return [*([path.LABEL] if has_own else []), *registry.labels(workspace)]
+    return [*([on_this_machine.LABEL] if has_own else []), *registry.labels(workspace)]

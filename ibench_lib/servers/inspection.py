@@ -12,8 +12,8 @@ from typing import Any
 import pymysql
 
 from ibench_lib.errors import ServerStartError
-from ibench_lib.figures import Counter, available
 from ibench_lib.paths import Workspace
+from ibench_lib.server_figures import Counter, available
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.plugins import MYROCKS, plugin_path
 from ibench_lib.servers.remote import Remote, RemoteServer

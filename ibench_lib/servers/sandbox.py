@@ -31,7 +31,7 @@ from ibench_lib.servers.address import LOOPBACK, Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.certificate import make_certificate
 from ibench_lib.servers.datadir import copy_datadir, fresh_datadir, write_through
-from ibench_lib.servers.flavour import flavour_of
+from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.servers.plugins import load_options
 
 MARKER = ".ibench-sandbox"

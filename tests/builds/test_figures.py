@@ -14,8 +14,8 @@ import pytest
 from ibench_lib.capture.connection import connect, pairs, rows
 from ibench_lib.capture.server_counters import ServerCounters
 from ibench_lib.capture.session import Capture
-from ibench_lib.figures import FIGURES
 from ibench_lib.paths import workspace as project
+from ibench_lib.server_figures import FIGURES
 from ibench_lib.servers.sandbox import Sandbox
 from tests.builds.test_builds import distribution, installed
 from tests.capture.scenes import Sink, scene

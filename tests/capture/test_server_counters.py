@@ -11,7 +11,7 @@ import pytest
 from ibench_lib.capture.connection import connect, name_and_value, raw_rows, rows
 from ibench_lib.capture.server_counters import ServerCounters, history_list_length
 from ibench_lib.capture.session import Capture
-from ibench_lib.figures import FIGURES, Counter
+from ibench_lib.server_figures import FIGURES, Counter
 from tests.capture.scenes import NOBODY, Booted, Sink, clock, scene, until, until_sampled
 
 

@@ -27,7 +27,7 @@ def test_a_machine_that_runs_these_tests_lacks_nothing_and_is_not_changed(build:
 
 def test_whatever_is_not_ok_says_how_to_mend_it(monkeypatch: pytest.MonkeyPatch, workspace: Workspace) -> None:
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr("ibench_lib.servers.path._SYSTEM_FOLDERS", ())
+    monkeypatch.setattr("ibench_lib.servers.on_this_machine._SYSTEM_FOLDERS", ())
     monkeypatch.setattr("ibench_lib.base.chromium._FOLDERS", "")
     monkeypatch.setattr("ibench_lib.base.debian._PATH", "/nonexistent")
     monkeypatch.delenv("IBENCH_BASEDIR", raising=False)

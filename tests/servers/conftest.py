@@ -24,5 +24,5 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """No server on PATH, none in the system's folders, none named."""
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("IBENCH_BASEDIR", raising=False)
-    monkeypatch.setattr("ibench_lib.servers.path._SYSTEM_FOLDERS", ())
+    monkeypatch.setattr("ibench_lib.servers.on_this_machine._SYSTEM_FOLDERS", ())
     return monkeypatch

@@ -6,7 +6,7 @@ import pytest
 
 from ibench_lib.errors import BuildNotFound, NameRefused, ServerStartError
 from ibench_lib.paths import Workspace
-from ibench_lib.servers import path, registry
+from ibench_lib.servers import on_this_machine, registry
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build, labels
 from ibench_lib.servers.registry import ROOT
@@ -131,16 +131,16 @@ def test_a_basedir_of_the_users_own_is_registered_and_never_deleted(
     binary = fake_server(basedir / "bin" / "mysqld", "8.0.33-25 for Linux on x86_64 (Percona Server (GPL), Release 25)")
     (basedir / "share" / "english").mkdir(parents=True)
     (basedir / "share" / "english" / "errmsg.sys").touch()
-    build = path.register("ps-8.0.33", basedir, workspace)
+    build = on_this_machine.register("ps-8.0.33", basedir, workspace)
     assert find_build("ps-8.0.33", workspace) == build
     assert (build.flavour, build.version, build.basedir) == ("percona", "8.0.33-25", basedir)
     assert build.options == (f"--lc-messages-dir={basedir}/share",)
     with pytest.raises(BuildNotFound, match="there already"):
-        path.register("ps-8.0.33", basedir, workspace)
+        on_this_machine.register("ps-8.0.33", basedir, workspace)
     with pytest.raises(BuildNotFound, match="has no mariadbd or mysqld"):
-        path.register("empty", tmp_path, workspace)
+        on_this_machine.register("empty", tmp_path, workspace)
     with pytest.raises(NameRefused):
-        path.register("../x", basedir, workspace)
+        on_this_machine.register("../x", basedir, workspace)
     registry.remove("ps-8.0.33", workspace)
     assert labels(workspace) == [] and binary.is_file()
     with pytest.raises(BuildNotFound, match=r"no build ps-8\.0\.33"):

@@ -23,12 +23,12 @@ import ibench_lib as ib
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.base.histogram_bins import lower_edge_us
 from ibench_lib.client.histogram import bin_latencies
-from ibench_lib.figures import FIGURES
 from ibench_lib.lake import reader
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
 from ibench_lib.schema import TABLES
+from ibench_lib.server_figures import FIGURES
 from ibench_lib.show.series_names import Shown, shown
 from ibench_lib.show.step_detail import StepDetail
 from ibench_lib.show.step_panels import PANELS, RESPONSES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ibench_lib.base import debian
 from ibench_lib.errors import BuildNotFound
 from ibench_lib.paths import Workspace
-from ibench_lib.servers import path, registry
+from ibench_lib.servers import on_this_machine, registry
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.offer import Offer
 from ibench_lib.servers.registry import ROOT
@@ -55,13 +55,13 @@ def install_mariadb(workspace: Workspace) -> Build:
     if not debian.has_apt():
         raise BuildNotFound(
             "no apt-get on this machine, so MariaDB cannot be got from here",
-            hint=f"install MariaDB or MySQL in your own way, or set {path.VARIABLE} to a server's basedir",
+            hint=f"install MariaDB or MySQL in your own way, or set {on_this_machine.VARIABLE} to a server's basedir",
         )
     as_root = debian.privilege()
     if as_root is None:
         return unpacked_build(workspace) or _unpack(PACKAGES, None, workspace)
     debian.install(PACKAGES, as_root)
-    return path.packaged_build()
+    return on_this_machine.packaged_build()
 
 
 def unpacked_build(workspace: Workspace) -> Build | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 
 from ibench_lib.paths import Workspace
-from ibench_lib.servers import path, registry
+from ibench_lib.servers import on_this_machine, registry
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.offer import Offer
 from ibench_lib.servers.registry import ROOT
@@ -61,7 +61,7 @@ def install(offer: Offer, workspace: Workspace) -> Build:
         for folder in ("bin", "scripts"):
             for program in (basedir / folder).glob("*"):
                 program.chmod(0o755)
-        binary = path.server_binary(basedir)
+        binary = on_this_machine.server_binary(basedir)
         assert binary is not None, "the archive has been checked"
         registry.describe(
             root,
@@ -69,7 +69,7 @@ def install(offer: Offer, workspace: Workspace) -> Build:
             command=[f"{ROOT}/{binary.relative_to(root)}"],
             source="Maven",
             environment={"LD_LIBRARY_PATH": f"{ROOT}/server/libs"},
-            options=[option.replace(str(root), ROOT) for option in path.messages_option(basedir)],
+            options=[option.replace(str(root), ROOT) for option in on_this_machine.messages_option(basedir)],
             files={f"{_ARTIFACT}:{version}": _SHA256[version]},
         )
         return registry.adopt(root, offer.label, workspace)

@@ -7,7 +7,7 @@ import pytest
 
 from ibench_lib.errors import ServerStartError
 from ibench_lib.servers.build import Build, Flavour
-from ibench_lib.servers.flavour import flavour_of
+from ibench_lib.servers.flavours.flavour import flavour_of
 
 
 def build(flavour: Flavour, version: str, basedir: Path = Path("/opt/db")) -> Build:

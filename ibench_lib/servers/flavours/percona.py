@@ -1,5 +1,5 @@
 """Percona Server: initialised, started and reset like the MySQL that it is made from."""
 
-from ibench_lib.servers.mysql import initialise_command, reset_binary_log, set_root_password, start_options
+from ibench_lib.servers.flavours.mysql import initialise_command, reset_binary_log, set_root_password, start_options
 
 __all__ = ["initialise_command", "reset_binary_log", "set_root_password", "start_options"]

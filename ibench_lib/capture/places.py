@@ -8,7 +8,7 @@ from typing import Any
 import pymysql
 
 from ibench_lib.capture.connection import denied, named_rows, pairs, rows, said
-from ibench_lib.figures import FIGURES, OWNERS, SET_LATER, Counter, available
+from ibench_lib.server_figures import FIGURES, OWNERS, SET_LATER, Counter, available
 
 
 class Places:
