@@ -25,7 +25,7 @@ from ibench_lib.capture.collector import Collector, Scene
 from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import Capture, Report, collectors
-from ibench_lib.client.connection import Connection
+from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import workspace
 from ibench_lib.servers.find import find_system

@@ -30,8 +30,8 @@ import pymysql
 
 from benchmarks.performance_page import write_section
 from ibench_lib.capture.host_facts import host_facts
-from ibench_lib.client.connection import Connection
 from ibench_lib.client.load import Load, Role
+from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.recorder import SecondRecorder
 from ibench_lib.paths import workspace
 from ibench_lib.servers.address import Address

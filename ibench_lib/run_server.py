@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import pymysql
 
 from ibench_lib.base.mask import SERVER, USER, Mask, mask_of_run
-from ibench_lib.client.connection import Connection
-from ibench_lib.client.wire import StatementError
+from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.wire import StatementError
 from ibench_lib.configs.meaning import check, not_in_force
 from ibench_lib.configs.resolve import ServerConfig, size
 from ibench_lib.errors import ExperimentError, HostUnfit, RunFailed

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ibench_lib import run_server, snapshots
-from ibench_lib.client.connection import Connection
-from ibench_lib.client.wire import ConnectionLost, StatementError
+from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import RunFailed
 from ibench_lib.experiment import Cell, LoadedExperiment

@@ -18,8 +18,8 @@ from ibench_lib.base.signals import Patience, signals_as_interrupts, signals_hel
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.server_counters import history_list_length
 from ibench_lib.capture.session import Capture
-from ibench_lib.client.connection import Connection
-from ibench_lib.client.wire import ConnectionLost, StatementError
+from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import CaptureFailed, HostUnfit, IbenchError, Interrupted, LakeError, RunFailed, ServerLost
 from ibench_lib.experiment import Cell, LoadedExperiment, TimeLimits

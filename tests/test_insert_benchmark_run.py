@@ -7,8 +7,8 @@ from typing import Any
 import pymysql
 import pytest
 
-from ibench_lib.client.connection import Connection
-from ibench_lib.client.wire import ConnectionLost
+from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.wire import ConnectionLost
 from ibench_lib.experiment import load_experiment
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace

@@ -121,7 +121,7 @@ def test_the_import_rules_hold() -> None:
     ("module", "imported"),
     [
         ("ibench_lib.errors", "ibench_lib.runner"),
-        ("ibench_lib.servers.find", "ibench_lib.client.wire"),
+        ("ibench_lib.servers.find", "ibench_lib.client.mysql.wire"),
         ("ibench_lib.capture.host", "ibench_lib.servers"),
         ("ibench_lib.lake.reader", "ibench_lib.workloads.insert_benchmark"),
         ("ibench_lib.show.charts", "ibench_lib.lake.reader"),

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from ibench_lib.client.connection import Connection
 from ibench_lib.client.coupling import Coupling
 from ibench_lib.client.histogram import quantile_us
+from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
 from ibench_lib.client.recorder import SecondRecorder
-from ibench_lib.client.wire import ConnectionLost, StatementError
 
 MAX_RETRIES = 10
 _NEVER = 1 << 63

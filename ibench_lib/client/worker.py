@@ -20,11 +20,11 @@ from dataclasses import asdict
 from types import FrameType
 from typing import Any
 
-from ibench_lib.client.connection import Connection
 from ibench_lib.client.coupling import Coupling
 from ibench_lib.client.load import Load, Role, Stopped
+from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
 from ibench_lib.client.recorder import SecondRecorder
-from ibench_lib.client.wire import ConnectionLost, StatementError
 
 
 def _send(kind: str, **content: Any) -> None:

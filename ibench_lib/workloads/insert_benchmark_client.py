@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ibench_lib.client.connection import Connection
 from ibench_lib.client.load import Probe, Role
-from ibench_lib.client.wire import COM_QUERY
+from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.wire import COM_QUERY
 from ibench_lib.workloads.insert_benchmark_rows import (
     CASH_REGISTERS,
     PRICES,

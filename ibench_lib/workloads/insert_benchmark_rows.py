@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ibench_lib.client.wire import COM_QUERY, COM_STMT_EXECUTE
+from ibench_lib.client.mysql.wire import COM_QUERY, COM_STMT_EXECUTE
 
 CASH_REGISTERS = 1_000
 CUSTOMERS = 100_000

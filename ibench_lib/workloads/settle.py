@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from ibench_lib.client.connection import Connection
-from ibench_lib.client.wire import StatementError
+from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.wire import StatementError
 
 # In this order: a server refuses a low-water mark above the limit.
 _LIMITS = (("innodb_max_dirty_pages_pct_lwm", "1"), ("innodb_max_dirty_pages_pct", "1"))

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from ibench_lib.client.load import MAX_RETRIES, Load, Role
+from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
 from ibench_lib.client.recorder import SecondRecorder
-from ibench_lib.client.wire import ConnectionLost, StatementError
 
 
 class ScriptedConnection:

@@ -7,8 +7,8 @@ import time
 import pymysql
 import pytest
 
-from ibench_lib.client.connection import Connection
-from ibench_lib.client.wire import COM_STMT_EXECUTE, ConnectionLost, StatementError
+from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.wire import COM_STMT_EXECUTE, ConnectionLost, StatementError
 from tests.fakes.counter import Counter, Stall
 from tests.fakes.server import FakeServer, Script
 

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from ibench_lib.client import load
-from ibench_lib.client.connection import Connection
 from ibench_lib.client.load import Probe, Role
-from ibench_lib.client.wire import COM_QUERY, Wire
+from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.wire import COM_QUERY, Wire
 from tests.fakes import protocol
 from tests.fakes.priority import come_first
 from tests.fakes.server import Script

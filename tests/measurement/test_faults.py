@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ibench_lib.client.connection import Connection
 from ibench_lib.client.load import MAX_RETRIES
-from ibench_lib.client.wire import ConnectionLost
+from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.wire import ConnectionLost
 from ibench_lib.errors import WorkerFailed
 from ibench_lib.workloads.insert_benchmark import CLIENT_MODULE, Worker
 from tests.fakes.server import FakeServer, Script

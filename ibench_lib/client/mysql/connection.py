@@ -10,7 +10,7 @@ from typing import Any, cast
 import pymysql
 from pymysql.constants import CLIENT, CR
 
-from ibench_lib.client.wire import COM_QUERY, COM_STMT_PREPARE, ConnectionLost, StatementError, Wire
+from ibench_lib.client.mysql.wire import COM_QUERY, COM_STMT_PREPARE, ConnectionLost, StatementError, Wire
 
 # Codes that the client library itself makes up; every other code is an answer of the server.
 _LOST = frozenset({CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST, CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, 2055})

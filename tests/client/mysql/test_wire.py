@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from ibench_lib.client.wire import (
+from ibench_lib.client.mysql.wire import (
     LARGEST_PACKET,
     Answer,
     ConnectionLost,
