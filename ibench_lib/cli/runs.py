@@ -13,6 +13,7 @@ from rich.table import Table
 
 from ibench_lib.cli.output import err, out, print_problems, working
 from ibench_lib.errors import LakeError
+from ibench_lib.importers.published import import_published
 from ibench_lib.lake import reader
 from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.recover import recover, recover_all
@@ -20,7 +21,6 @@ from ibench_lib.lake.remove import finish_removals, remove_run
 from ibench_lib.lake.store import open_store, pull, push
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import workspace
-from ibench_lib.published import import_published
 
 app = typer.Typer(
     help="""List the runs of this lake; recover, verify, remove and copy them.

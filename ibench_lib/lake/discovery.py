@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 
 from ibench_lib.errors import IbenchError, LakeError
 from ibench_lib.lake import lock
+from ibench_lib.lake.checksums import Verified
 from ibench_lib.lake.journal import FOLDER, read_journal
 from ibench_lib.lake.manifest import FILE_NAME, FileRecord, Manifest, read_manifest
 from ibench_lib.lake.open_steps import close_open_steps
 from ibench_lib.lake.recover import DIED
 from ibench_lib.lake.sealing import table_of, with_derived
-from ibench_lib.lake.verified import Verified
 from ibench_lib.paths import check_run_id
 from ibench_lib.schema import TABLES, Table
 

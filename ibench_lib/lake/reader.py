@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from ibench_lib.errors import QueryError
 from ibench_lib.lake.discovery import Sources, find_runs
+from ibench_lib.lake.manifest_tables import MANIFEST_TABLES, manifest_rows
 from ibench_lib.lake.store import find_stored_runs, open_store
-from ibench_lib.lake.tables import MANIFEST_TABLES, manifest_rows
 from ibench_lib.paths import SQL, Workspace, workspace
 from ibench_lib.schema import TABLES, Table
 

@@ -13,8 +13,8 @@ from ibench_lib.errors import LakeError
 from ibench_lib.lake import lock, sealing
 from ibench_lib.lake.journal import FOLDER, Journal, read_journal
 from ibench_lib.lake.manifest import FILE_NAME, Manifest, read_manifest
+from ibench_lib.lake.masking import kept_mask, mask_texts, write_masked
 from ibench_lib.lake.open_steps import close_open_steps
-from ibench_lib.lake.private import kept_mask, mask_texts, write_masked
 from ibench_lib.lake.writer import remove_superseded
 from ibench_lib.paths import check_run_id
 

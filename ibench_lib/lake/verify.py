@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 
 from ibench_lib.errors import LakeError
 from ibench_lib.lake import lock
+from ibench_lib.lake.checksums import Verified
 from ibench_lib.lake.derive import response_times
 from ibench_lib.lake.discovery import check_columns, check_file, checked_manifest
 from ibench_lib.lake.manifest import FILE_NAME, FileRecord
 from ibench_lib.lake.sealing import table_of
-from ibench_lib.lake.verified import Verified
 from ibench_lib.schema import TABLES, Table
 
 _OTHER_FILES = {FILE_NAME, "my.cnf", "server.log"}

@@ -22,7 +22,7 @@ from ibench_lib.errors import CaptureFailed, LakeError
 from ibench_lib.lake import lock, sealing
 from ibench_lib.lake.journal import FOLDER, JournalWriter, read_journal, remove_generations
 from ibench_lib.lake.manifest import FileRecord, Manifest
-from ibench_lib.lake.private import keep_mask, mask_texts, write_masked
+from ibench_lib.lake.masking import keep_mask, mask_texts, write_masked
 from ibench_lib.schema import TABLES, Table
 
 FLUSH_EVERY_S = 1.0

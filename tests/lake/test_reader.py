@@ -131,8 +131,8 @@ def test_a_file_is_compared_with_its_checksum_once_and_again_when_it_was_touched
         compared.append(Path(file.name).name)
         return digest(file, name)
 
-    monkeypatch.setattr("ibench_lib.lake.verified.hashlib.file_digest", counting)
-    monkeypatch.setattr("ibench_lib.lake.verified._YOUNG_NS", 0)
+    monkeypatch.setattr("ibench_lib.lake.checksums.hashlib.file_digest", counting)
+    monkeypatch.setattr("ibench_lib.lake.checksums._YOUNG_NS", 0)
     reader.lake(workspace)
     assert {"ops.parquet", "steps.parquet"} <= set(compared)
     compared.clear()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser
 
+from ibench_lib.importers.published import import_published
 from ibench_lib.paths import Workspace
-from ibench_lib.published import import_published
 from tests.publish.browsing import open_post, sentences, table_rows
 from tests.publish.posting import SharedKernel, page_of
 from tests.show.test_tables import GOLDEN, golden

@@ -9,7 +9,7 @@ import pytest
 
 from ibench_lib.base.mask import Mask
 from ibench_lib.lake.manifest import Manifest, read_manifest
-from ibench_lib.lake.private import kept_mask, masked
+from ibench_lib.lake.masking import kept_mask, masked
 from ibench_lib.lake.recover import recover
 from ibench_lib.lake.verify import verify
 from ibench_lib.lake.writer import RunWriter

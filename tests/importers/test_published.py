@@ -13,10 +13,10 @@ import pytest
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
 from ibench_lib.errors import LakeError, UsageError
+from ibench_lib.importers.published import import_published
 from ibench_lib.lake import reader, sealing
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
-from ibench_lib.published import import_published
 from ibench_lib.schema import TABLES
 from ibench_lib.show.display import say
 from tests.cli.test_main import ibench, refused
