@@ -19,7 +19,7 @@ from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import Manifest, SnapshotRecord, read_manifest
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
-from ibench_lib.remote_sweep import run_on_workers
+from ibench_lib.run.hosts.sweep import run_on_workers
 from ibench_lib.run_server import require_space
 from ibench_lib.run_snapshot import RunSnapshot
 from ibench_lib.servers.build import Build

@@ -14,7 +14,6 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ibench_lib import remote_worker
 from ibench_lib.cli import config, doctor, posts, runs, servers
 from ibench_lib.cli import experiment as cli_experiment
 from ibench_lib.cli.output import err, out, print_problems
@@ -25,7 +24,8 @@ from ibench_lib.experiment import LoadedExperiment, load_experiment
 from ibench_lib.forecast import Forecaster
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace, workspace
-from ibench_lib.remote_sweep import run_on_workers
+from ibench_lib.run.hosts import worker
+from ibench_lib.run.hosts.sweep import run_on_workers
 from ibench_lib.sweep import SweepObserver, run_experiment
 from ibench_lib.sweep_plan import Planned
 
@@ -107,7 +107,7 @@ def worker_command(
 
     [bold]Example:[/] ibench worker tcp://lab1:8786
     """
-    remote_worker.serve(scheduler, name)
+    worker.serve(scheduler, name)
 
 
 app.command("status")(cli_experiment.status)

@@ -1,8 +1,9 @@
 """my.cnf of a run: a base for the server's family with named deltas on top, or a complete my.cnf; sizes scaled.
 
 A fragment is a real my.cnf file, in a folder of the experiment's own or in `ibench_lib/configs/fragments/`. A name
-resolves to the most specific file for the build: `<name>.<flavour>-<major>.<minor>.cnf`, `<name>.<flavour>-<major>.cnf`,
-`<name>.<flavour>.cnf`, `<name>.cnf`; Percona Server takes MySQL's where it has none of its own. Later fragments win.
+resolves to the most specific file for the build: `<name>.<flavour>-<major>.<minor>.cnf`,
+`<name>.<flavour>-<major>.cnf`, `<name>.<flavour>.cnf`, `<name>.cnf`; Percona Server takes MySQL's where it has none of
+its own. Later fragments win.
 """
 
 from __future__ import annotations

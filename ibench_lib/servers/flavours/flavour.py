@@ -33,4 +33,4 @@ class Flavour(Protocol):
 
 def flavour_of(build: Build) -> Flavour:
     """The flavour module of a build."""
-    return cast(Flavour, importlib.import_module(f"ibench_lib.servers.{build.flavour}"))
+    return cast(Flavour, importlib.import_module(f"ibench_lib.servers.flavours.{build.flavour}"))

@@ -11,14 +11,14 @@ from ibench_lib.experiment import LoadedExperiment
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.store import Store, open_store
 from ibench_lib.paths import Workspace
-from ibench_lib.remote_cells import Dispatch
-from ibench_lib.remote_crew import Crew, Worker, connected
+from ibench_lib.run.hosts.crew import Crew, Worker, connected
+from ibench_lib.run.hosts.dispatch import Dispatch
+from ibench_lib.run.hosts.shipment import code_identity, pack, receive
 from ibench_lib.servers.build import Build
-from ibench_lib.shipment import code_identity, pack, receive
 from ibench_lib.sweep import SweepObserver, SweepResult, Tally, conduct
 from ibench_lib.sweep_plan import Planned, choose, manifests, mixed_with, plan_experiment
 
-CELL_PROCESS = "ibench_lib.cell_process"
+CELL_PROCESS = "ibench_lib.run.hosts.cell_process"
 
 _WAIT_S = 120.0
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ibench_lib.errors import IbenchError, UsageError
-from ibench_lib.remote_worker import RESOURCE, first_line, require_distributed, stop
+from ibench_lib.run.hosts.worker import RESOURCE, first_line, require_distributed, stop
 
 ANSWER_S = 600.0
 
@@ -239,7 +239,7 @@ def _ask_there() -> Callable[[str, str, str | None], dict[str, Any]]:
     """
 
     def ask(module: str, request: str, worker_id: str | None) -> dict[str, Any]:
-        from ibench_lib import remote_worker
+        from ibench_lib.run.hosts import worker as remote_worker
 
         return remote_worker.ask(module, request, worker_id)
 

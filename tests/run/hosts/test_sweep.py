@@ -18,7 +18,6 @@ from typing import Any
 import psutil
 import pytest
 
-from ibench_lib import remote_crew, remote_worker
 from ibench_lib.base.tether import tethered
 from ibench_lib.capture.host_facts import host_class, host_class_here
 from ibench_lib.cli.progress import Both
@@ -30,8 +29,10 @@ from ibench_lib.lake.store import open_store, take_in
 from ibench_lib.lake.verify import verify
 from ibench_lib.ledger import Ledger
 from ibench_lib.paths import PACKAGE, Workspace
-from ibench_lib.remote_sweep import run_on_workers
-from ibench_lib.shipment import code_files, pack, unpack
+from ibench_lib.run.hosts import crew
+from ibench_lib.run.hosts import worker as remote_worker
+from ibench_lib.run.hosts.shipment import code_files, pack, unpack
+from ibench_lib.run.hosts.sweep import run_on_workers
 from ibench_lib.sweep import SweepResult
 from ibench_lib.sweep_plan import manifests
 from tests.places import ROOT
@@ -319,7 +320,7 @@ def test_a_worker_that_is_told_to_end_leaves_its_cell_to_others(lab: Lab, worksp
 def test_without_its_scheduler_it_ends_and_so_does_what_measures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_crew, "_CONNECT_S", 5.0)
+    monkeypatch.setattr(crew, "_CONNECT_S", 5.0)
     workspace, lab = Workspace(tmp_path), Lab(tmp_path / "lab")
     try:
         worker, pids = lab.worker("one", FAKE_CELL_S="600"), []
@@ -357,7 +358,7 @@ def test_a_signal_ends_the_cell_on_the_worker(lab: Lab, workspace: Workspace) ->
 def test_without_a_worker_or_a_scheduler_it_says_so(
     lab: Lab, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_crew, "_CONNECT_S", 1.0)
+    monkeypatch.setattr(crew, "_CONNECT_S", 1.0)
     loaded = load_experiment(write(workspace))
     with pytest.raises(UsageError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1: "):
         run_on_workers(loaded, workspace, Silent(), "tcp://127.0.0.1:1")

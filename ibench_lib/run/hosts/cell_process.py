@@ -1,6 +1,6 @@
 """The process that runs one cell for another host: a request in JSON on standard input, the answer on standard output.
 
-    python -m ibench_lib.cell_process
+    python -m ibench_lib.run.hosts.cell_process
 
 A process of its own keeps what measures apart from what carries requests, gets the signals that end a run, and dies
 with whoever started it. The workspace is this host's own (IBENCH_HOME).
@@ -22,11 +22,11 @@ from ibench_lib.lake.recover import recover_all
 from ibench_lib.lake.store import open_store, push
 from ibench_lib.ledger import is_running, running_alone
 from ibench_lib.paths import Workspace, workspace
+from ibench_lib.run.hosts.shipment import code_identity, unpack
 from ibench_lib.run_server import fit
 from ibench_lib.runner import run_cell
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.sandbox import sweep
-from ibench_lib.shipment import code_identity, unpack
 from ibench_lib.step import WorkerState
 from ibench_lib.workloads.insert_benchmark import Step
 
