@@ -27,10 +27,10 @@ from ibench_lib.guards import examine
 from ibench_lib.lake import manifest as records
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace, make_run_id
+from ibench_lib.run.snapshot.use import RunSnapshot, snapshot_bytes
 from ibench_lib.run_capture import capturing
 from ibench_lib.run_manifest import describe_run
 from ibench_lib.run_server import Server
-from ibench_lib.run_snapshot import RunSnapshot, snapshot_bytes
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote

@@ -14,7 +14,7 @@ import pytest
 from ibench_lib.configs.resolve import Option, ServerConfig
 from ibench_lib.errors import ConfigError
 from ibench_lib.experiment import load_experiment
-from ibench_lib.load_settings import load_settings
+from ibench_lib.run.snapshot.key import load_settings
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.variables import KnownOptions
 from ibench_lib.workloads import insert_benchmark
@@ -75,7 +75,7 @@ def identities() -> dict[str, Any]:
 
 
 def test_cells_and_snapshots_keep_their_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ibench_lib.load_settings.known_options", lambda _build: KNOWN)
+    monkeypatch.setattr("ibench_lib.run.snapshot.key.known_options", lambda _build: KNOWN)
     golden = json.loads(IDENTITIES.read_text(encoding="utf-8"))
     found = identities()
     assert found["snapshots"] == golden["snapshots"]

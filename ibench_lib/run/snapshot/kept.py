@@ -21,8 +21,8 @@ from ibench_lib.base.durable import sync_directory, write_atomically
 from ibench_lib.errors import RunFailed
 from ibench_lib.lake.manifest import SnapshotRecord
 from ibench_lib.paths import Workspace
+from ibench_lib.run.snapshot.sharing import LoadSettings
 from ibench_lib.servers.datadir import copy_datadir, depersonalise, write_through
-from ibench_lib.snapshot_plan import LoadSettings
 
 MARKER = ".ibench-snapshot"
 RECORD = "snapshot.json"

@@ -7,11 +7,11 @@ import pytest
 
 from ibench_lib.configs.resolve import Option, ServerConfig
 from ibench_lib.errors import ExperimentError
-from ibench_lib.load_settings import load_settings
+from ibench_lib.run.snapshot.key import load_settings
+from ibench_lib.run.snapshot.sharing import LoadSettings, share
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Access, Remote
 from ibench_lib.servers.variables import KnownOptions
-from ibench_lib.snapshot_plan import LoadSettings, share
 from ibench_lib.workloads import insert_benchmark
 from ibench_lib.workloads.insert_benchmark import Options, Setup
 
@@ -35,7 +35,7 @@ NAMES = frozenset(DEFAULTS) | {
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ibench_lib.load_settings.known_options", lambda _build: KnownOptions(NAMES, DEFAULTS))
+    monkeypatch.setattr("ibench_lib.run.snapshot.key.known_options", lambda _build: KnownOptions(NAMES, DEFAULTS))
 
 
 def config(text: str) -> ServerConfig:

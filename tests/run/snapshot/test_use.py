@@ -11,7 +11,6 @@ from typing import Any
 import pymysql
 import pytest
 
-from ibench_lib import snapshots
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import ExperimentError, Interrupted, UsageError
 from ibench_lib.experiment import LoadedExperiment, load_experiment
@@ -20,12 +19,13 @@ from ibench_lib.lake.manifest import Manifest, SnapshotRecord, read_manifest
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.run.hosts.sweep import run_on_workers
+from ibench_lib.run.snapshot import kept
+from ibench_lib.run.snapshot.sharing import LoadSettings
+from ibench_lib.run.snapshot.use import RunSnapshot
 from ibench_lib.run_server import require_space
-from ibench_lib.run_snapshot import RunSnapshot
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.servers.variables import KnownOptions
-from ibench_lib.snapshot_plan import LoadSettings
 from ibench_lib.sweep import run_experiment
 from ibench_lib.sweep_plan import plan_experiment
 from ibench_lib.workloads import insert_benchmark
@@ -55,7 +55,7 @@ def a_record(settings: LoadSettings = SETTINGS, run_id: str = "r1") -> SnapshotR
 
 def test_a_snapshot_is_private_has_no_identity_and_an_empty_list_of_pages(workspace: Workspace, tmp_path: Path) -> None:
     datadir = a_datadir(tmp_path / "sandbox")
-    taken = snapshots.take(workspace, datadir, a_record(), ["ib_buffer_pool", "no_such_file"])
+    taken = kept.take(workspace, datadir, a_record(), ["ib_buffer_pool", "no_such_file"])
     home = workspace.snapshot_dir(SETTINGS.digest)
     assert not datadir.exists() and taken.datadir == home / "datadir"
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
@@ -63,19 +63,19 @@ def test_a_snapshot_is_private_has_no_identity_and_an_empty_list_of_pages(worksp
     assert files == {"ibench/pi1.ibd": 5000}
     assert (taken.datadir / "ibdata1").stat().st_size == 5000 and (taken.datadir / "ib_buffer_pool").stat().st_size == 0
     assert taken.record.bytes >= 2 * 5000
-    found = snapshots.find(workspace, SETTINGS)
+    found = kept.find(workspace, SETTINGS)
     assert found == taken
-    assert snapshots.find(workspace, LoadSettings({**SETTINGS.values, "innodb_page_size": "8192"})) is None
+    assert kept.find(workspace, LoadSettings({**SETTINGS.values, "innodb_page_size": "8192"})) is None
 
 
 def test_a_snapshot_that_anybody_has_touched_is_none(workspace: Workspace, tmp_path: Path) -> None:
-    taken = snapshots.take(workspace, a_datadir(tmp_path / "sandbox"), a_record())
+    taken = kept.take(workspace, a_datadir(tmp_path / "sandbox"), a_record())
     with open(taken.datadir / "ibench" / "pi1.ibd", "ab") as file:
         file.write(b"more")
-    assert snapshots.find(workspace, SETTINGS) is None
-    again = snapshots.take(workspace, a_datadir(tmp_path / "other", 7), a_record(run_id="r2"))
+    assert kept.find(workspace, SETTINGS) is None
+    again = kept.take(workspace, a_datadir(tmp_path / "other", 7), a_record(run_id="r2"))
     assert again.record.run_id == "r2"
-    assert snapshots.find(workspace, SETTINGS) == again
+    assert kept.find(workspace, SETTINGS) == again
 
 
 @pytest.mark.parametrize("dies_at", ["depersonalise", "write_through", "write_atomically"])
@@ -85,34 +85,34 @@ def test_killed_between_the_copy_and_the_marker_there_is_no_snapshot_and_the_nex
     datadir = a_datadir(tmp_path / "sandbox")
     child = os.fork()
     if child == 0:
-        setattr(snapshots, dies_at, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
-        snapshots.take(workspace, datadir, a_record())
+        setattr(kept, dies_at, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        kept.take(workspace, datadir, a_record())
         os._exit(0)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
     home = workspace.snapshot_dir(SETTINGS.digest)
     assert (home / "datadir" / "ibdata1").exists(), "the files were there already"
-    assert snapshots.find(workspace, SETTINGS) is None
-    assert snapshots.sweep(workspace.snapshots, {SETTINGS.digest}) == [home], "wanted, and still only half"
+    assert kept.find(workspace, SETTINGS) is None
+    assert kept.sweep(workspace.snapshots, {SETTINGS.digest}) == [home], "wanted, and still only half"
     assert list(workspace.snapshots.iterdir()) == []
 
 
 def test_only_what_is_ours_is_swept(workspace: Workspace, tmp_path: Path) -> None:
-    snapshots.take(workspace, a_datadir(tmp_path / "sandbox"), a_record())
+    kept.take(workspace, a_datadir(tmp_path / "sandbox"), a_record())
     theirs = workspace.snapshots / "theirs"
     theirs.mkdir()
     (theirs / "precious").touch()
     (workspace.snapshots / "link").symlink_to(workspace.snapshot_dir(SETTINGS.digest))
-    assert snapshots.sweep(workspace.snapshots, {SETTINGS.digest}) == []
-    assert snapshots.sweep(workspace.snapshots) == [workspace.snapshot_dir(SETTINGS.digest)]
+    assert kept.sweep(workspace.snapshots, {SETTINGS.digest}) == []
+    assert kept.sweep(workspace.snapshots) == [workspace.snapshot_dir(SETTINGS.digest)]
     assert {path.name for path in workspace.snapshots.iterdir()} == {"theirs", "link"}
     assert (theirs / "precious").exists()
 
 
 def test_a_data_directory_on_another_disk_is_copied(workspace: Workspace, small_disk: Any) -> None:
     datadir = a_datadir(small_disk(workspace.sandboxes, "8m") / "box" / "datadir")
-    taken = snapshots.take(workspace, datadir, a_record())
+    taken = kept.take(workspace, datadir, a_record())
     assert not datadir.exists() and (taken.datadir / "ibench" / "pi1.ibd").stat().st_size == 5000
-    assert snapshots.find(workspace, SETTINGS) == taken
+    assert kept.find(workspace, SETTINGS) == taken
 
 
 # Many cells on a fake backend: when a snapshot is there.
@@ -138,7 +138,7 @@ def fake_builds(monkeypatch: pytest.MonkeyPatch) -> None:
     use_fake_builds(monkeypatch.setattr)
     names = frozenset(["innodb_page_size", "innodb_purge_threads", "innodb_purge_batch_size"])
     known = KnownOptions(names, {"innodb_page_size": "16384"})
-    monkeypatch.setattr("ibench_lib.load_settings.known_options", lambda _build: known)
+    monkeypatch.setattr("ibench_lib.run.snapshot.key.known_options", lambda _build: known)
 
 
 def snapshotting(stop_at: str = "") -> Any:
@@ -146,9 +146,9 @@ def snapshotting(stop_at: str = "") -> Any:
 
     def run(experiment: Any, cell: Any, build: Any, workspace: Workspace, observer: Any, _patience: Any) -> Manifest:
         settings = cell.sharing.settings
-        if snapshots.find(workspace, settings) is None:
+        if kept.find(workspace, settings) is None:
             sandbox = workspace.root / f"sandbox-{cell.position}"
-            snapshots.take(workspace, a_datadir(sandbox), a_record(settings, f"run-{cell.position}"))
+            kept.take(workspace, a_datadir(sandbox), a_record(settings, f"run-{cell.position}"))
         if f"{cell.dbms}-r{cell.repeat}" == stop_at:
             raise Interrupted("interrupted", hint="run the experiment again")
         return fake_run(experiment, cell, build, workspace, observer)
@@ -237,7 +237,7 @@ def test_a_run_records_what_it_began_with_and_why_others_are_no_use_to_it(worksp
     loaded = two_groups(workspace)
     entry = plan_experiment(loaded, workspace)[1]
     assert entry.cell.sharing is not None and isinstance(entry.build, Build)
-    snapshots.take(workspace, a_datadir(tmp_path / "sandbox"), a_record(entry.cell.sharing.settings))
+    kept.take(workspace, a_datadir(tmp_path / "sandbox"), a_record(entry.cell.sharing.settings))
     config = loaded.server_config(entry.cell, "mariadb", entry.build.release)
     steps = insert_benchmark.plan(loaded.spec.workload, entry.cell.setup, 1.0)
     mine = RunSnapshot(loaded, entry.cell, entry.build, config, workspace, steps)

@@ -10,20 +10,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ibench_lib import run_server, snapshots
+from ibench_lib import run_server
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import RunFailed
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake.manifest import Manifest, SnapshotCopy, SnapshotRecord
-from ibench_lib.load_settings import load_settings
 from ibench_lib.paths import Workspace
+from ibench_lib.run.snapshot import kept
+from ibench_lib.run.snapshot.kept import Snapshot
+from ibench_lib.run.snapshot.key import load_settings
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.snapshots import Snapshot
 from ibench_lib.workloads import insert_benchmark
 from ibench_lib.workloads.insert_benchmark import Options, Step
 
@@ -46,7 +47,7 @@ class RunSnapshot:
     ) -> None:
         self.loaded = steps_loaded(experiment, steps)
         self.settings = load_settings(build, config, experiment.spec.workload, self.loaded)
-        self.found: Snapshot | None = snapshots.find(workspace, self.settings)
+        self.found: Snapshot | None = kept.find(workspace, self.settings)
         self._workspace = workspace
         self._options = experiment.spec.workload
         self._apart = cell.sharing.apart if cell.sharing else None
@@ -97,7 +98,7 @@ class RunSnapshot:
             shutdown_s=shutdown_s,
         )
         pool_list = manifest.server.variables.get(_POOL_LIST_NAMED, _POOL_LIST)
-        snapshot = snapshots.take(self._workspace, server.datadir, record, [pool_list])
+        snapshot = kept.take(self._workspace, server.datadir, record, [pool_list])
         again = server.start_again(snapshot.datadir)
         manifest.snapshot_made = snapshot.record
         self._record_copy(server, manifest)
