@@ -28,10 +28,10 @@ from ibench_lib.capture.session import Capture, Report, collectors
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import workspace
+from ibench_lib.run.step import WorkerState, run_step
+from ibench_lib.run.step_rows import StepRecorder
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.step import WorkerState, run_step
-from ibench_lib.step_record import StepRecorder
 from ibench_lib.workloads import insert_benchmark
 from ibench_lib.workloads.insert_benchmark import Options, Setup, Step
 

@@ -3,8 +3,8 @@
 from ibench_lib.errors import IbenchError
 from ibench_lib.experiment import Cell
 from ibench_lib.lake.manifest import Manifest
-from ibench_lib.step import WorkerState
-from ibench_lib.sweep_plan import Planned
+from ibench_lib.run.plan import Planned
+from ibench_lib.run.step import WorkerState
 from ibench_lib.workloads.insert_benchmark import Step
 
 

@@ -17,7 +17,7 @@ from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads import insert_benchmark
 from ibench_lib.workloads.insert_benchmark import Options
 from ibench_lib.workloads.insert_benchmark_client import make_role
-from tests.test_runner import Watcher, rows, run
+from tests.run.test_cell import Watcher, rows, run
 
 TEN = "l.i0, l.x, l.i1, l.i2, qr100, qp100, qr500, qp500, qr1000, qp1000"
 TEXT = """
@@ -164,7 +164,7 @@ def test_what_was_asked_and_what_is_in_force_are_in_the_manifest(
     )
     path.write_text(text % {"steps": "[l.i0, l.x, qr100]", "more": ", settle: flush", "seconds": 10})
     # What other processes here are at work at is no matter of this test, that it is told in the warnings is.
-    monkeypatch.setattr("ibench_lib.runner.examine", lambda *_: ["somebody else is at work here"])
+    monkeypatch.setattr("ibench_lib.run.cell.examine", lambda *_: ["somebody else is at work here"])
     manifest = run(load_experiment(path), build, workspace, Watcher())
     assert manifest.status == "complete"
     recorded = {option.key: option for option in manifest.config.options}

@@ -120,7 +120,7 @@ def test_the_import_rules_hold() -> None:
 @pytest.mark.parametrize(
     ("module", "imported"),
     [
-        ("ibench_lib.errors", "ibench_lib.runner"),
+        ("ibench_lib.errors", "ibench_lib.run.cell"),
         ("ibench_lib.servers.find", "ibench_lib.client.mysql.wire"),
         ("ibench_lib.capture.host", "ibench_lib.servers"),
         ("ibench_lib.lake.reader", "ibench_lib.workloads.insert_benchmark"),
@@ -128,15 +128,15 @@ def test_the_import_rules_hold() -> None:
         ("ibench_lib.show.charts", "duckdb"),
         ("ibench_lib.show.theme", "os.path"),
         ("ibench_lib.show.tables", "pathlib.Path"),
-        ("ibench_lib.sweep", "ibench_lib.cli.main"),
-        ("ibench_lib.runner", "ibench_lib.show.charts"),
-        ("ibench_lib.publish.post", "ibench_lib.sweep.run_experiment"),
+        ("ibench_lib.run.sweep", "ibench_lib.cli.main"),
+        ("ibench_lib.run.cell", "ibench_lib.show.charts"),
+        ("ibench_lib.publish.post", "ibench_lib.run.sweep.run_experiment"),
     ],
 )
 def test_a_forbidden_import_is_seen(module: str, imported: str) -> None:
     good: Imports = {
-        "ibench_lib.runner": {"ibench_lib.servers.build"},
-        "ibench_lib.sweep": {"ibench_lib.runner.run_cell"},
+        "ibench_lib.run.cell": {"ibench_lib.servers.build"},
+        "ibench_lib.run.sweep": {"ibench_lib.run.cell.run_cell"},
         "ibench_lib.publish.post": {"ibench_lib.show.charts"},
         "ibench_lib.servers.build": set(),
         "ibench_lib.show.charts": {"plotly.graph_objects", "ibench_lib.metrics", "ibench_lib.show.theme.BLUE"},

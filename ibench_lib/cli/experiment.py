@@ -14,13 +14,13 @@ from rich.table import Table
 from ibench_lib.cli.output import out
 from ibench_lib.cli.progress import duration_text
 from ibench_lib.errors import UsageError
-from ibench_lib.events import event_log
 from ibench_lib.experiment import load_experiment
-from ibench_lib.forecast import Forecaster, most_disk_bytes, total_s
-from ibench_lib.guards import examine
-from ibench_lib.ledger import is_running
 from ibench_lib.paths import workspace
-from ibench_lib.sweep_plan import Planned, plan_experiment
+from ibench_lib.run.events import event_log
+from ibench_lib.run.forecast import Forecaster, most_disk_bytes, total_s
+from ibench_lib.run.ledger import is_running
+from ibench_lib.run.plan import Planned, plan_experiment
+from ibench_lib.run.preflight import examine
 
 app = typer.Typer(
     help="""Look at an experiment before it runs.

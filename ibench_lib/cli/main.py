@@ -19,15 +19,15 @@ from ibench_lib.cli import experiment as cli_experiment
 from ibench_lib.cli.output import err, out, print_problems
 from ibench_lib.cli.progress import Both, ExperimentProgress
 from ibench_lib.errors import IbenchError, UsageError
-from ibench_lib.events import EventLog
 from ibench_lib.experiment import LoadedExperiment, load_experiment
-from ibench_lib.forecast import Forecaster
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace, workspace
+from ibench_lib.run.events import EventLog
+from ibench_lib.run.forecast import Forecaster
 from ibench_lib.run.hosts import worker
 from ibench_lib.run.hosts.sweep import run_on_workers
-from ibench_lib.sweep import SweepObserver, run_experiment
-from ibench_lib.sweep_plan import Planned
+from ibench_lib.run.plan import Planned
+from ibench_lib.run.sweep import SweepObserver, run_experiment
 
 app = typer.Typer(
     help="Run database benchmarks, keep every second in Parquet, publish the comparison.",

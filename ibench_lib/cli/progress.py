@@ -12,12 +12,12 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from ibench_lib.errors import IbenchError
-from ibench_lib.events import StepProgress, step_progress
 from ibench_lib.experiment import Cell
 from ibench_lib.lake.manifest import Manifest
-from ibench_lib.step import WorkerState
-from ibench_lib.sweep import SweepObserver
-from ibench_lib.sweep_plan import Planned
+from ibench_lib.run.events import StepProgress, step_progress
+from ibench_lib.run.plan import Planned
+from ibench_lib.run.step import WorkerState
+from ibench_lib.run.sweep import SweepObserver
 from ibench_lib.workloads.insert_benchmark import Step
 
 PLAIN_EVERY_S = 10.0

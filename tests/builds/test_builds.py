@@ -16,6 +16,7 @@ from ibench_lib.errors import BuildNotFound, ConfigError
 from ibench_lib.experiment import load_experiment
 from ibench_lib.paths import Workspace
 from ibench_lib.paths import workspace as project
+from ibench_lib.run.sweep import run_experiment
 from ibench_lib.servers import catalogue
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
@@ -23,10 +24,9 @@ from ibench_lib.servers.inspection import inspect
 from ibench_lib.servers.plugins import MYROCKS
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.servers.variables import known_options
-from ibench_lib.sweep import run_experiment
+from tests.run.test_cell import rows
 from tests.silent import Silent
 from tests.test_insert_benchmark_run import add_up
-from tests.test_runner import rows
 
 pytestmark = pytest.mark.registries
 

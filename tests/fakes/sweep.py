@@ -16,13 +16,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ibench_lib import sweep, sweep_plan
 from ibench_lib.errors import IbenchError, ServerStartDisturbed, ServerStartError, WorkerFailed
 from ibench_lib.experiment import Cell, LoadedExperiment, load_experiment
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
-from ibench_lib.run_manifest import describe_run
+from ibench_lib.run import plan, sweep
+from ibench_lib.run.description import describe_run
 from ibench_lib.servers.build import Build
 from tests.silent import Silent
 
@@ -36,8 +36,8 @@ def fake_build(label: str, _workspace: Workspace) -> Build:
 
 def use_fake_builds(patch: Any = setattr) -> None:
     """No server is looked for, and none is asked whether it knows its options."""
-    patch(sweep_plan, "find_build", fake_build)
-    patch(sweep_plan, "fit", lambda *_: [])
+    patch(plan, "find_build", fake_build)
+    patch(plan, "fit", lambda *_: [])
 
 
 def fake_run(
@@ -81,7 +81,7 @@ def main() -> None:
             time.sleep(draw.uniform(0.0, 0.25))
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
-        print(len(sweep_plan.complete_runs(place)), os.WIFSIGNALED(status), flush=True)
+        print(len(plan.complete_runs(place)), os.WIFSIGNALED(status), flush=True)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ibench_lib.client.histogram import quantile_us
-from ibench_lib.step import StepResult, WorkerState, run_step
-from ibench_lib.step_record import client_bound
+from ibench_lib.run.step import StepResult, WorkerState, run_step
+from ibench_lib.run.step_rows import client_bound
 from ibench_lib.workloads import insert_benchmark
 from ibench_lib.workloads.insert_benchmark import Options, Step, Worker
 

@@ -15,11 +15,11 @@ import pytest
 from ibench_lib.experiment import load_experiment
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.paths import Workspace
-from ibench_lib.runner import run_cell
+from ibench_lib.run.cell import run_cell
+from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.step import WorkerState
 from ibench_lib.workloads.insert_benchmark import Step
 
 EXPERIMENT = """
@@ -118,9 +118,9 @@ def run(
     configs.mkdir()
     (configs / "cy10a.cnf").write_text(f"[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\n{cnf}")
     monkeypatch.setattr("ibench_lib.configs.resolve.FRAGMENTS", configs)
-    monkeypatch.setattr("ibench_lib.run_server.Sandbox", Seen)
+    monkeypatch.setattr("ibench_lib.run.server.Sandbox", Seen)
     # Steps that something else ends are given more rows than any disk has room for.
-    monkeypatch.setattr("ibench_lib.run_server.require_space", lambda *_: None)
+    monkeypatch.setattr("ibench_lib.run.server.require_space", lambda *_: None)
     path = workspace.root / "hand.yaml"
     path.write_text(EXPERIMENT % {"steps": steps, "rows": rows, "seconds": seconds, "timeout_s": timeout_s})
     experiment = load_experiment(path)

@@ -17,7 +17,7 @@ from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
-from tests.test_runner import tells_nothing
+from tests.run.test_cell import tells_nothing
 
 pytestmark = pytest.mark.timing
 

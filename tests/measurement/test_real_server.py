@@ -14,8 +14,8 @@ import pytest
 import ibench_lib
 from ibench_lib.errors import ServerLost, WorkerFailed
 from ibench_lib.paths import Workspace
+from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.build import Build
-from ibench_lib.step import WorkerState
 from ibench_lib.workloads import insert_benchmark
 from tests.measurement.real import HandOn, Revived, ask, assert_server_gone, connect, run, sealed, table
 
@@ -93,7 +93,7 @@ def test_m9_a_wall_clock_that_jumps_changes_no_figure_and_is_noted(
     seconds, rate = 3, 100
     real_time = time.time
     monkeypatch.setattr(JumpingWall, "ahead", timedelta(0))
-    monkeypatch.setattr("ibench_lib.runner.datetime", JumpingWall)
+    monkeypatch.setattr("ibench_lib.run.cell.datetime", JumpingWall)
     monkeypatch.setattr(insert_benchmark, "CLIENT_MODULE", "tests.measurement.jumping_client")
 
     def jump(_hand: HandOn, _workers: list[WorkerState]) -> None:

@@ -11,7 +11,8 @@ from ibench_lib.errors import BuildNotFound, ExperimentError, RunFailed, ServerS
 from ibench_lib.experiment import load_experiment
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
-from ibench_lib.runner import DATABASE
+from ibench_lib.run.cell import DATABASE
+from ibench_lib.run.sweep import run_experiment
 from ibench_lib.servers import registry, remote
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
@@ -19,7 +20,6 @@ from ibench_lib.servers.find import find_build
 from ibench_lib.servers.inspection import inspect
 from ibench_lib.servers.remote import Access
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.sweep import run_experiment
 from tests.silent import Silent
 
 EXPERIMENT = """

@@ -20,14 +20,14 @@ from ibench_lib.errors import IbenchError, UsageError
 from ibench_lib.experiment import LoadedExperiment
 from ibench_lib.lake.recover import recover_all
 from ibench_lib.lake.store import open_store, push
-from ibench_lib.ledger import is_running, running_alone
 from ibench_lib.paths import Workspace, workspace
+from ibench_lib.run.cell import run_cell
 from ibench_lib.run.hosts.shipment import code_identity, unpack
-from ibench_lib.run_server import fit
-from ibench_lib.runner import run_cell
+from ibench_lib.run.ledger import is_running, running_alone
+from ibench_lib.run.server import fit
+from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.sandbox import sweep
-from ibench_lib.step import WorkerState
 from ibench_lib.workloads.insert_benchmark import Step
 
 

@@ -17,11 +17,11 @@ from typing import Any
 from ibench_lib.base.signals import Patience, signals_as_interrupts
 from ibench_lib.errors import IbenchError, Interrupted, RunFailed
 from ibench_lib.lake.manifest import Manifest
-from ibench_lib.ledger import State
 from ibench_lib.run.hosts.crew import ANSWER_S, Crew, Worker
 from ibench_lib.run.hosts.worker import require_distributed
-from ibench_lib.sweep import SweepObserver, SweepResult, Tally
-from ibench_lib.sweep_plan import Planned
+from ibench_lib.run.ledger import State
+from ibench_lib.run.plan import Planned
+from ibench_lib.run.sweep import SweepObserver, SweepResult, Tally
 
 Receive = Callable[[Planned, Worker, Mapping[str, Any]], Manifest]
 

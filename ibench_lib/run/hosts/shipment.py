@@ -18,7 +18,7 @@ from ibench_lib.experiment import LoadedExperiment, load_experiment
 from ibench_lib.lake.manifest import FILE_NAME, Manifest, parse_manifest
 from ibench_lib.lake.store import Store, take_in
 from ibench_lib.paths import PACKAGE, Workspace, check_name
-from ibench_lib.sweep_plan import Planned
+from ibench_lib.run.plan import Planned
 
 _FRAGMENTS, _COMPLETE = "fragments", "my_cnf"
 _CODE = ("*.py", "*.cnf", "*.sql")

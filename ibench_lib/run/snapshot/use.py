@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ibench_lib import run_server
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
 from ibench_lib.configs.resolve import ServerConfig
@@ -18,6 +17,7 @@ from ibench_lib.errors import RunFailed
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake.manifest import Manifest, SnapshotCopy, SnapshotRecord
 from ibench_lib.paths import Workspace
+from ibench_lib.run import server as run_server
 from ibench_lib.run.snapshot import kept
 from ibench_lib.run.snapshot.kept import Snapshot
 from ibench_lib.run.snapshot.key import load_settings

@@ -11,12 +11,12 @@ import pytest
 
 from ibench_lib.errors import CellsFailed, IbenchError, Interrupted, LakeError, RunFailed
 from ibench_lib.experiment import Cell, Config
-from ibench_lib.ledger import Attempt, Ledger
 from ibench_lib.paths import Workspace
 from ibench_lib.run.hosts import dispatch as remote_cells
 from ibench_lib.run.hosts.crew import Worker
-from ibench_lib.sweep import SweepResult, Tally
-from ibench_lib.sweep_plan import Planned
+from ibench_lib.run.ledger import Attempt, Ledger
+from ibench_lib.run.plan import Planned
+from ibench_lib.run.sweep import SweepResult, Tally
 from ibench_lib.workloads.insert_benchmark import PRESET_SETUPS
 from tests.silent import Silent
 

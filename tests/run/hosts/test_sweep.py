@@ -22,19 +22,19 @@ from ibench_lib.base.tether import tethered
 from ibench_lib.capture.host_facts import host_class, host_class_here
 from ibench_lib.cli.progress import Both
 from ibench_lib.errors import CellsFailed, IbenchError, Interrupted, LakeError, UsageError
-from ibench_lib.events import EventLog, event_log
 from ibench_lib.experiment import Cell, load_experiment
 from ibench_lib.lake.manifest import FILE_NAME, read_manifest
 from ibench_lib.lake.store import open_store, take_in
 from ibench_lib.lake.verify import verify
-from ibench_lib.ledger import Ledger
 from ibench_lib.paths import PACKAGE, Workspace
+from ibench_lib.run.events import EventLog, event_log
 from ibench_lib.run.hosts import crew
 from ibench_lib.run.hosts import worker as remote_worker
 from ibench_lib.run.hosts.shipment import code_files, pack, unpack
 from ibench_lib.run.hosts.sweep import run_on_workers
-from ibench_lib.sweep import SweepResult
-from ibench_lib.sweep_plan import manifests
+from ibench_lib.run.ledger import Ledger
+from ibench_lib.run.plan import manifests
+from ibench_lib.run.sweep import SweepResult
 from tests.places import ROOT
 from tests.silent import Silent
 from tests.synthetic import Run, write_runs

@@ -19,21 +19,21 @@ from ibench_lib.lake.manifest import Manifest, SnapshotRecord, read_manifest
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.run.hosts.sweep import run_on_workers
+from ibench_lib.run.plan import plan_experiment
+from ibench_lib.run.server import require_space
 from ibench_lib.run.snapshot import kept
 from ibench_lib.run.snapshot.sharing import LoadSettings
 from ibench_lib.run.snapshot.use import RunSnapshot
-from ibench_lib.run_server import require_space
+from ibench_lib.run.sweep import run_experiment
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.servers.variables import KnownOptions
-from ibench_lib.sweep import run_experiment
-from ibench_lib.sweep_plan import plan_experiment
 from ibench_lib.workloads import insert_benchmark
 from ibench_lib.workloads.insert_benchmark import Step
 from tests.fakes.sweep import fake_run, use_fake_builds
+from tests.run.test_sweep import TEXT as MANY
 from tests.silent import Silent
 from tests.synthetic import Run, manifest_of
-from tests.test_sweep import TEXT as MANY
 
 SETTINGS = LoadSettings({"server": "mariadb 10.11", "innodb_page_size": "16384"})
 

@@ -17,13 +17,13 @@ from ibench_lib.capture import host_facts
 from ibench_lib.cli.experiment import status
 from ibench_lib.cli.progress import Both
 from ibench_lib.errors import CellsFailed, IbenchError, Interrupted, UsageError, WorkerFailed
-from ibench_lib.events import EventLog, event_log
 from ibench_lib.experiment import LoadedExperiment, load_experiment
 from ibench_lib.lake.manifest import read_manifest
-from ibench_lib.ledger import Ledger, is_running, running_alone
 from ibench_lib.paths import Workspace
-from ibench_lib.sweep import run_experiment
-from ibench_lib.sweep_plan import manifests, plan_experiment
+from ibench_lib.run.events import EventLog, event_log
+from ibench_lib.run.ledger import Ledger, is_running, running_alone
+from ibench_lib.run.plan import manifests, plan_experiment
+from ibench_lib.run.sweep import run_experiment
 from tests.fakes.sweep import fake_run, use_fake_builds
 from tests.places import ROOT
 from tests.silent import Silent

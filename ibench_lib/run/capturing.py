@@ -14,7 +14,7 @@ from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import Capture
 from ibench_lib.lake.manifest import CollectorRecord, Manifest
 from ibench_lib.lake.writer import RunWriter
-from ibench_lib.run_server import Server
+from ibench_lib.run.server import Server
 from ibench_lib.servers.sandbox import Sandbox
 
 

@@ -13,7 +13,6 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from ibench_lib import run_server
 from ibench_lib.base.signals import Patience, signals_as_interrupts, signals_held_back
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.server_counters import history_list_length
@@ -23,23 +22,24 @@ from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import CaptureFailed, HostUnfit, IbenchError, Interrupted, LakeError, RunFailed, ServerLost
 from ibench_lib.experiment import Cell, LoadedExperiment, TimeLimits
-from ibench_lib.guards import examine
 from ibench_lib.lake import manifest as records
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace, make_run_id
+from ibench_lib.run import server as run_server
+from ibench_lib.run.capturing import capturing
+from ibench_lib.run.description import describe_run
+from ibench_lib.run.preflight import examine
+from ibench_lib.run.server import Server
+from ibench_lib.run.settle import settle
 from ibench_lib.run.snapshot.use import RunSnapshot, snapshot_bytes
-from ibench_lib.run_capture import capturing
-from ibench_lib.run_manifest import describe_run
-from ibench_lib.run_server import Server
+from ibench_lib.run.step import WorkerState, run_step
+from ibench_lib.run.step_rows import StepRecorder, rows_added
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.step import WorkerState, run_step
-from ibench_lib.step_record import StepRecorder, rows_added
 from ibench_lib.workloads import insert_benchmark
 from ibench_lib.workloads.insert_benchmark import Step
-from ibench_lib.workloads.settle import settle
 
 DATABASE = "ibench"
 CLOCK_TOLERANCE_S = 1.0

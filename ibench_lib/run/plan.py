@@ -13,13 +13,13 @@ from ibench_lib.errors import LakeError, UsageError
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.manifest import Manifest, read_manifest
-from ibench_lib.ledger import Attempt, Ledger
 from ibench_lib.paths import Workspace
+from ibench_lib.run.ledger import Attempt, Ledger
+from ibench_lib.run.server import fit
 from ibench_lib.run.snapshot.kept import find as find_snapshot
 from ibench_lib.run.snapshot.key import load_settings
 from ibench_lib.run.snapshot.sharing import share
 from ibench_lib.run.snapshot.use import steps_loaded
-from ibench_lib.run_server import fit
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.remote import Remote

@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ibench_lib import guards
 from ibench_lib.paths import Workspace
+from ibench_lib.run import preflight
 
 SPIN = "import time\nend = time.monotonic() + 30\nwhile time.monotonic() < end: pass"
 
@@ -28,7 +28,7 @@ def test_a_busy_process_that_is_not_ours_is_named(workspace: Workspace) -> None:
     pid = int(orphan.stdout)
     try:
         time.sleep(0.2)
-        found = guards.examine(workspace, 0)
+        found = preflight.examine(workspace, 0)
         assert any(f"({pid}) takes" in warning for warning in found), found
     finally:
         os.kill(pid, 9)
@@ -49,18 +49,18 @@ def test_another_server_is_named_while_it_runs_and_not_once_it_has_ended(workspa
     assert parent is not None and left.wait() == 0
     try:
         said = f"another database server is here: mariadbd ({pid})"
-        assert said in guards.examine(workspace, 0)
+        assert said in preflight.examine(workspace, 0)
         os.kill(pid, 9)
         while psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
             time.sleep(0.01)
-        assert said not in guards.examine(workspace, 0)
+        assert said not in preflight.examine(workspace, 0)
     finally:
         parent.kill()
         left.stdout.close()
 
 
 def test_too_little_room_is_said_with_both_numbers(workspace: Workspace) -> None:
-    found = guards.examine(workspace, 10**15, 10**15)
+    found = preflight.examine(workspace, 10**15, 10**15)
     assert any("1000000.0 GB are needed" in warning for warning in found)
     assert any("the buffer pool alone takes 1000000.0 GB" in warning for warning in found)
 
@@ -70,10 +70,10 @@ def test_governor_and_clock_source_are_judged(tmp_path: Path) -> None:
     for number, text in enumerate(("performance", "powersave", "powersave")):
         paths.append(tmp_path / str(number))
         paths[-1].write_text(f"{text}\n")
-    assert guards.governor_warnings(paths) == ["CPU governor is powersave, not performance"]
-    assert guards.governor_warnings(paths[:1]) == guards.governor_warnings([tmp_path / "none"]) == []
-    assert guards.clock_warnings("hpet") == ["clock source is hpet: reading it is slow"]
-    assert guards.clock_warnings("tsc") == guards.clock_warnings(None) == []
+    assert preflight.governor_warnings(paths) == ["CPU governor is powersave, not performance"]
+    assert preflight.governor_warnings(paths[:1]) == preflight.governor_warnings([tmp_path / "none"]) == []
+    assert preflight.clock_warnings("hpet") == ["clock source is hpet: reading it is slow"]
+    assert preflight.clock_warnings("tsc") == preflight.clock_warnings(None) == []
 
 
 @pytest.mark.parametrize("used", [0, 500_000_000])
@@ -82,6 +82,6 @@ def test_swap_in_use_is_said(workspace: Workspace, monkeypatch: pytest.MonkeyPat
         def __init__(self) -> None:
             self.used = used
 
-    monkeypatch.setattr("ibench_lib.guards.psutil.swap_memory", Swap)
-    said = [warning for warning in guards.examine(workspace, 0) if "swap" in warning]
+    monkeypatch.setattr("ibench_lib.run.preflight.psutil.swap_memory", Swap)
+    said = [warning for warning in preflight.examine(workspace, 0) if "swap" in warning]
     assert said == (["500 MB of swap are in use"] if used else [])

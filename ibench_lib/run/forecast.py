@@ -17,11 +17,11 @@ from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace
+from ibench_lib.run.plan import manifests
+from ibench_lib.run.server import needed_bytes
 from ibench_lib.run.snapshot.use import snapshot_bytes, steps_loaded
-from ibench_lib.run_server import needed_bytes
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
-from ibench_lib.sweep_plan import manifests
 from ibench_lib.workloads import insert_benchmark
 from ibench_lib.workloads.insert_benchmark import Step
 

@@ -28,9 +28,9 @@ from ibench_lib.lake.recover import recover
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
-from ibench_lib.runner import run_cell
+from ibench_lib.run.cell import run_cell
+from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.build import Build
-from ibench_lib.step import WorkerState
 from ibench_lib.workloads.insert_benchmark import Step
 from tests.publish.posting import VALUES, params_file, unpacked, with_notebook
 from tests.synthetic import answer
@@ -387,7 +387,7 @@ def test_f32_a_second_run_with_the_same_id_is_refused_at_once(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded = experiment(tmp_path, monkeypatch, steps="l.i0")
-    monkeypatch.setattr("ibench_lib.runner.make_run_id", lambda *_: "20261121T000000Z-the-same")
+    monkeypatch.setattr("ibench_lib.run.cell.make_run_id", lambda *_: "20261121T000000Z-the-same")
     first = run(loaded, build, workspace, Watcher())
     before = {path: path.read_bytes() for path in workspace.run_dir(first.run_id).iterdir()}
     with pytest.raises(LakeError, match="exists already"):

@@ -9,9 +9,9 @@ import pytest
 
 from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.experiment import Cell, LoadedExperiment, load_experiment
-from ibench_lib.forecast import Forecast, Forecaster, most_disk_bytes
 from ibench_lib.lake.manifest import read_manifest, write_manifest
 from ibench_lib.paths import Workspace
+from ibench_lib.run.forecast import Forecast, Forecaster, most_disk_bytes
 from ibench_lib.run.snapshot.sharing import LoadSettings, share
 from ibench_lib.servers.build import Build
 from ibench_lib.workloads import insert_benchmark

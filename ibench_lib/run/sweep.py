@@ -13,14 +13,14 @@ from ibench_lib.errors import CellNotTried, CellsFailed, IbenchError, Interrupte
 from ibench_lib.experiment import Cell, LoadedExperiment
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.recover import recover_all
-from ibench_lib.ledger import Ledger, State, running_alone
 from ibench_lib.paths import Workspace
+from ibench_lib.run.cell import Observer, run_cell
+from ibench_lib.run.ledger import Ledger, State, running_alone
+from ibench_lib.run.plan import Planned, manifests, mixed_with, plan_experiment, wanted_snapshots
 from ibench_lib.run.snapshot.kept import sweep as sweep_snapshots
-from ibench_lib.runner import Observer, run_cell
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
 from ibench_lib.servers.sandbox import sweep as sweep_sandboxes
-from ibench_lib.sweep_plan import Planned, manifests, mixed_with, plan_experiment, wanted_snapshots
 
 RunCell = Callable[[LoadedExperiment, Cell, Build | Remote, Workspace, Observer, Patience | None], Manifest]
 

@@ -17,8 +17,8 @@ from ibench_lib.errors import IbenchError
 from ibench_lib.experiment import Cell
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace, check_name
-from ibench_lib.step import WorkerState
-from ibench_lib.sweep_plan import Planned
+from ibench_lib.run.plan import Planned
+from ibench_lib.run.step import WorkerState
 from ibench_lib.workloads.insert_benchmark import Step
 
 PROGRESS_EVERY_S = 5.0

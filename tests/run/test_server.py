@@ -3,7 +3,7 @@
 import pytest
 
 from ibench_lib.configs.resolve import resolve
-from ibench_lib.run_server import redo_bytes
+from ibench_lib.run.server import redo_bytes
 
 
 @pytest.mark.parametrize(
