@@ -13,7 +13,7 @@ import pytest
 from ibench_lib.configs.meaning import check, equal, not_in_force
 from ibench_lib.configs.resolve import ServerConfig, resolve
 from ibench_lib.errors import BuildNotFound, ConfigError
-from ibench_lib.experiment import load_experiment
+from ibench_lib.experiment.file import load_experiment
 from ibench_lib.paths import Workspace
 from ibench_lib.paths import workspace as project
 from ibench_lib.run.sweep import run_experiment

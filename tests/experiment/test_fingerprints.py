@@ -13,7 +13,7 @@ import pytest
 
 from ibench_lib.configs.resolve import Option, ServerConfig
 from ibench_lib.errors import ConfigError
-from ibench_lib.experiment import load_experiment
+from ibench_lib.experiment.file import load_experiment
 from ibench_lib.run.snapshot.key import load_settings
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.variables import KnownOptions

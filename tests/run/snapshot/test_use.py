@@ -13,7 +13,7 @@ import pytest
 
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import ExperimentError, Interrupted, UsageError
-from ibench_lib.experiment import LoadedExperiment, load_experiment
+from ibench_lib.experiment.file import LoadedExperiment, load_experiment
 from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import Manifest, SnapshotRecord, read_manifest
 from ibench_lib.lake.verify import verify
