@@ -32,8 +32,8 @@ from ibench_lib.run.step import WorkerState, run_step
 from ibench_lib.run.step_rows import StepRecorder
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.workloads import insert_benchmark
-from ibench_lib.workloads.insert_benchmark import Options, Setup, Step
+from ibench_lib.workloads.insert_benchmark import workload
+from ibench_lib.workloads.insert_benchmark.workload import Options, Setup, Step
 
 NAME = "capture_cost"
 CLIENTS = 2
@@ -92,8 +92,8 @@ class Bench:
         connection = Connection(address, None, timeout_s=60)
         connection.query(f"CREATE DATABASE {DATABASE}")
         connection.query(f"USE {DATABASE}")
-        for table in insert_benchmark.tables(options):
-            connection.query(insert_benchmark.create_table(table, options))
+        for table in workload.tables(options):
+            connection.query(workload.create_table(table, options))
         connection.close()
 
     def step(self, number: int, gate: Gate | None = None) -> list[int]:
@@ -117,7 +117,7 @@ class Bench:
             step=step,
             step_id=number,
             options=self.options,
-            workers=insert_benchmark.workers(self.options, step),
+            workers=workload.workers(self.options, step),
             address=self.address,
             database=DATABASE,
             server_alive=self.box.alive,
@@ -154,7 +154,7 @@ class Bench:
             datadir=self.box.datadir,
             tmpdir=self.box.tmpdir,
             database=DATABASE,
-            tables=tuple(insert_benchmark.tables(self.options)),
+            tables=tuple(workload.tables(self.options)),
             variables={},
             scratch=self.scratch,
         )
@@ -171,7 +171,7 @@ def plan(write_rows: int, query_s: float) -> tuple[list[Step], Options]:
     ]
     options = Options.model_validate({"benchmark": "insert_benchmark", "clients": CLIENTS, "steps": steps})
     setup = Setup(name="one", l_i0_rows=200_000, l_i1_rows=1, l_i2_rows=1, query_seconds=1.0)
-    return insert_benchmark.plan(options, setup, 1.0), options
+    return workload.plan(options, setup, 1.0), options
 
 
 def report(

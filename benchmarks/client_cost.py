@@ -37,9 +37,9 @@ from ibench_lib.paths import workspace
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.workloads import insert_benchmark
-from ibench_lib.workloads.insert_benchmark_client import make_role
-from ibench_lib.workloads.insert_benchmark_rows import COLUMNS
+from ibench_lib.workloads.insert_benchmark import workload
+from ibench_lib.workloads.insert_benchmark.client import make_role
+from ibench_lib.workloads.insert_benchmark.rows import COLUMNS
 
 try:
     import MySQLdb
@@ -54,7 +54,7 @@ MY_CNF = (
     "[mysqld]\nskip_log_bin\ninnodb_buffer_pool_size=1G\ninnodb_flush_log_at_trx_commit=0\ninnodb_doublewrite=0\n"
     "innodb_adaptive_hash_index=OFF\n"
 )
-OPTIONS = insert_benchmark.Options.model_validate({"benchmark": "insert_benchmark", "clients": 1, "steps": ["l.i0"]})
+OPTIONS = workload.Options.model_validate({"benchmark": "insert_benchmark", "clients": 1, "steps": ["l.i0"]})
 
 
 class CursorConnection:
@@ -254,9 +254,9 @@ def top_up(address: Address) -> None:
 
 
 def fill(connection: Connection, table: str, rows: int) -> None:
-    step = insert_benchmark.plan(OPTIONS, insert_benchmark.PRESET_SETUPS["cached"], 1.0)[0]
-    worker = insert_benchmark.Worker(1, "inserter", "insert", table, probes=False)
-    role = make_role({**insert_benchmark.client_spec(OPTIONS, step, worker), "step_id": 0}, connection)
+    step = workload.plan(OPTIONS, workload.PRESET_SETUPS["cached"], 1.0)[0]
+    worker = workload.Worker(1, "inserter", "insert", table, probes=False)
+    role = make_role({**workload.client_spec(OPTIONS, step, worker), "step_id": 0}, connection)
     for _ in range(rows // 100):
         connection.execute(role.next_statement())
 
@@ -265,13 +265,13 @@ def prepare(address: Address) -> None:
     connection = Connection(address.arguments(), None, 120)
     connection.query("CREATE DATABASE b")
     connection.query("USE b")
-    step = insert_benchmark.plan(OPTIONS, insert_benchmark.PRESET_SETUPS["cached"], 1.0)[0]
+    step = workload.plan(OPTIONS, workload.PRESET_SETUPS["cached"], 1.0)[0]
     for number in range(1, CONNECTIONS + 1):
         for table in (f"q{number}", f"w{number}"):
-            connection.query(insert_benchmark.create_table(table, OPTIONS))
+            connection.query(workload.create_table(table, OPTIONS))
         fill(connection, f"q{number}", ROWS)
-        indexer = insert_benchmark.Worker(number, "indexer", "create_index", f"q{number}", probes=False)
-        role = make_role({**insert_benchmark.client_spec(OPTIONS, step, indexer), "step_id": 0}, connection)
+        indexer = workload.Worker(number, "indexer", "create_index", f"q{number}", probes=False)
+        role = make_role({**workload.client_spec(OPTIONS, step, indexer), "step_id": 0}, connection)
         connection.execute(role.next_statement())
     connection.close()
 

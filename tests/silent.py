@@ -5,7 +5,7 @@ from ibench_lib.experiment.file import Cell
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.run.plan import Planned
 from ibench_lib.run.step import WorkerState
-from ibench_lib.workloads.insert_benchmark import Step
+from ibench_lib.workloads.insert_benchmark.workload import Step
 
 
 class Silent:

@@ -123,7 +123,7 @@ def test_the_import_rules_hold() -> None:
         ("ibench_lib.errors", "ibench_lib.run.cell"),
         ("ibench_lib.servers.find", "ibench_lib.client.mysql.wire"),
         ("ibench_lib.capture.host", "ibench_lib.servers"),
-        ("ibench_lib.lake.reader", "ibench_lib.workloads.insert_benchmark"),
+        ("ibench_lib.lake.reader", "ibench_lib.workloads.insert_benchmark.workload"),
         ("ibench_lib.show.charts", "ibench_lib.lake.reader"),
         ("ibench_lib.show.charts", "duckdb"),
         ("ibench_lib.show.theme", "os.path"),
@@ -151,7 +151,7 @@ def test_a_forbidden_import_is_seen(module: str, imported: str) -> None:
 def test_processes_that_send_load_import_nothing_heavy() -> None:
     """What a client process imports, it starts with, hundreds of times: numpy it needs, the lake's libraries not."""
     program = (
-        "import sys, ibench_lib.client.worker, ibench_lib.workloads.insert_benchmark_client\n"
+        "import sys, ibench_lib.client.worker, ibench_lib.workloads.insert_benchmark.client\n"
         "print(*sorted({name.split('.')[0] for name in sys.modules}))"
     )
     told = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True).stdout

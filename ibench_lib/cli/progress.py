@@ -18,7 +18,7 @@ from ibench_lib.run.events import StepProgress, step_progress
 from ibench_lib.run.plan import Planned
 from ibench_lib.run.step import WorkerState
 from ibench_lib.run.sweep import SweepObserver
-from ibench_lib.workloads.insert_benchmark import Step
+from ibench_lib.workloads.insert_benchmark.workload import Step
 
 PLAIN_EVERY_S = 10.0
 

@@ -33,7 +33,7 @@ from ibench_lib.configs.resolve import ServerConfig, complete, resolve
 from ibench_lib.errors import ConfigError, ExperimentError
 from ibench_lib.paths import NAME_RULE, check_name
 from ibench_lib.run.snapshot.sharing import Sharing
-from ibench_lib.workloads.insert_benchmark import PRESET_SETUPS, Options, Setup, step_names
+from ibench_lib.workloads.insert_benchmark.workload import PRESET_SETUPS, Options, Setup, step_names
 
 Name = Annotated[str, Field(pattern=f"^{NAME_RULE}$")]
 

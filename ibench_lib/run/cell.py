@@ -38,8 +38,8 @@ from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.workloads import insert_benchmark
-from ibench_lib.workloads.insert_benchmark import Step
+from ibench_lib.workloads.insert_benchmark import workload
+from ibench_lib.workloads.insert_benchmark.workload import Step
 
 DATABASE = "ibench"
 CLOCK_TOLERANCE_S = 1.0
@@ -76,8 +76,8 @@ def run_cell(
     origin_ns, origin_wall = time.monotonic_ns(), datetime.now(UTC)
     run_id = make_run_id(experiment.name, cell.setup.name, cell.dbms, cell.repeat, origin_wall)
     options = experiment.spec.workload
-    steps = insert_benchmark.plan(options, cell.setup, experiment.spec.scale)
-    tables_bytes = insert_benchmark.forecast_bytes(options, steps)
+    steps = workload.plan(options, cell.setup, experiment.spec.scale)
+    tables_bytes = workload.forecast_bytes(options, steps)
     snapshot = None
     if experiment.spec.snapshot_after is not None:
         snapshot = RunSnapshot(experiment, cell, build, config, workspace, steps)
@@ -102,7 +102,7 @@ def run_cell(
         build,
         config,
         skipped=skipped,
-        workload=insert_benchmark.describe(options, cell.setup, steps),
+        workload=workload.describe(options, cell.setup, steps),
         origin_wall=origin_wall,
     )
     manifest.warnings += findings
@@ -187,7 +187,7 @@ class _Run:
         self.incarnation = 0  # starts of the server before the present one
         self._rows_by_table: dict[str, int] = {}
 
-    def execute(self, options: insert_benchmark.Options, steps: list[Step]) -> None:
+    def execute(self, options: workload.Options, steps: list[Step]) -> None:
         numbered = list(enumerate(steps))
         with self.server as where:
             self._ask(where)
@@ -218,7 +218,7 @@ class _Run:
         self.manifest.warnings += [sentence for sentence in said if sentence not in self.manifest.warnings]
         self.writer.write_manifest(self.manifest)
 
-    def _steps(self, steps: list[tuple[int, Step]], options: insert_benchmark.Options, where: Address) -> None:
+    def _steps(self, steps: list[tuple[int, Step]], options: workload.Options, where: Address) -> None:
         """Some of the steps, each with its place among all, on one start of the server."""
         assert self.manifest.server is not None
         server, address = self.manifest.server, where.arguments()
@@ -229,7 +229,7 @@ class _Run:
             origin_ns=self.origin_ns,
             address=address,
             database=DATABASE,
-            tables=insert_benchmark.tables(options),
+            tables=workload.tables(options),
             options=self.capture_options,
             incarnation=self.incarnation,
         ) as capture:
@@ -238,13 +238,13 @@ class _Run:
                 self._step(step_id, step, options, address, capture)
         server.variables_changed |= run_server.changed_variables(server.variables, address)
 
-    def _create_tables(self, address: dict[str, Any], options: insert_benchmark.Options) -> None:
+    def _create_tables(self, address: dict[str, Any], options: workload.Options) -> None:
         connection = Connection(address, None, timeout_s=60)
         try:
             run_server.create_database(self.server, connection, DATABASE)
             connection.query(f"USE {DATABASE}")
-            for table in insert_benchmark.tables(options):
-                connection.query(insert_benchmark.create_table(table, options))
+            for table in workload.tables(options):
+                connection.query(workload.create_table(table, options))
                 self._rows_by_table[table] = 0
         except (ConnectionLost, StatementError) as error:
             raise RunFailed(f"run {self.manifest.run_id}: creating the tables: {error}") from error
@@ -257,7 +257,7 @@ class _Run:
         self,
         step_id: int,
         step: Step,
-        options: insert_benchmark.Options,
+        options: workload.Options,
         address: dict[str, Any],
         capture: Capture,
     ) -> None:
@@ -279,7 +279,7 @@ class _Run:
                 step=step,
                 step_id=step_id,
                 options=options,
-                workers=insert_benchmark.workers(options, step),
+                workers=workload.workers(options, step),
                 address=address,
                 database=DATABASE,
                 server_alive=self.server.alive,
@@ -315,11 +315,11 @@ class _Run:
         except CaptureFailed as error:
             raise self._named(error, step) from error
 
-    def _settle(self, step: Step, options: insert_benchmark.Options, address: dict[str, Any]) -> None:
+    def _settle(self, step: Step, options: workload.Options, address: dict[str, Any]) -> None:
         connection = Connection(address, DATABASE, options.statement_timeout_s)
         try:
             actions = settle(
-                connection, insert_benchmark.tables(options), options.statement_timeout_s, self._reset_binary_log()
+                connection, workload.tables(options), options.statement_timeout_s, self._reset_binary_log()
             )
         except (ConnectionLost, StatementError) as error:
             raise RunFailed(f"run {self.manifest.run_id}, settling before step {step.name}: {error}") from error
@@ -384,13 +384,13 @@ class _Run:
 
 
 @contextmanager
-def _long_transaction(address: dict[str, Any], options: insert_benchmark.Options) -> Iterator[None]:
+def _long_transaction(address: dict[str, Any], options: workload.Options) -> Iterator[None]:
     """A transaction with a read view, held open beside the load: what it could still see, purge must keep."""
     connection = Connection(address, DATABASE, options.statement_timeout_s)
     try:
         connection.query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         connection.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")
-        connection.query(f"SELECT 1 FROM {insert_benchmark.tables(options)[0]} LIMIT 1")
+        connection.query(f"SELECT 1 FROM {workload.tables(options)[0]} LIMIT 1")
         yield
     except (ConnectionLost, StatementError) as error:
         raise RunFailed(f"opening the long transaction: {error}") from error

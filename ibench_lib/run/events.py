@@ -19,7 +19,7 @@ from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace, check_name
 from ibench_lib.run.plan import Planned
 from ibench_lib.run.step import WorkerState
-from ibench_lib.workloads.insert_benchmark import Step
+from ibench_lib.workloads.insert_benchmark.workload import Step
 
 PROGRESS_EVERY_S = 5.0
 

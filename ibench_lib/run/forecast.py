@@ -22,8 +22,8 @@ from ibench_lib.run.server import needed_bytes
 from ibench_lib.run.snapshot.use import snapshot_bytes, steps_loaded
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
-from ibench_lib.workloads import insert_benchmark
-from ibench_lib.workloads.insert_benchmark import Step
+from ibench_lib.workloads.insert_benchmark import workload as insert_benchmark
+from ibench_lib.workloads.insert_benchmark.workload import Step
 
 Source = Literal["the same cell", "other cells here", "a guess"]
 

@@ -23,7 +23,7 @@ from ibench_lib.run.snapshot.use import steps_loaded
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.remote import Remote
-from ibench_lib.workloads import insert_benchmark
+from ibench_lib.workloads.insert_benchmark import workload
 
 What = Literal["done", "new", "changed", "again"]
 
@@ -185,7 +185,7 @@ def _sharing(experiment: LoadedExperiment, workspace: Workspace, planned: list[P
     spec, settings = experiment.spec, {}
     for entry in planned:
         config = experiment.server_config(entry.cell, entry.build.flavour, entry.build.release)
-        steps = insert_benchmark.plan(spec.workload, entry.cell.setup, spec.scale)
+        steps = workload.plan(spec.workload, entry.cell.setup, spec.scale)
         loaded = steps_loaded(experiment, steps)
         settings[entry.cell.position] = load_settings(entry.build, config, spec.workload, loaded)
     there = {found.digest for found in settings.values() if find_snapshot(workspace, found)}

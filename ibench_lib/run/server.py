@@ -23,7 +23,7 @@ from ibench_lib.servers.plugins import MYROCKS, require_plugin
 from ibench_lib.servers.remote import Remote, RemoteServer
 from ibench_lib.servers.sandbox import FULL, Sandbox
 from ibench_lib.servers.variables import known_options
-from ibench_lib.workloads.insert_benchmark import Options
+from ibench_lib.workloads.insert_benchmark.workload import Options
 
 Server: TypeAlias = Sandbox | RemoteServer
 

@@ -16,7 +16,7 @@ from typing import Any
 from ibench_lib.client.coupling import Coupling, make_pair
 from ibench_lib.client.process import WorkerProcess
 from ibench_lib.errors import RunFailed, ServerLost, WorkerFailed
-from ibench_lib.workloads.insert_benchmark import Options, Step, Worker, client_spec
+from ibench_lib.workloads.insert_benchmark.workload import Options, Step, Worker, client_spec
 
 START_DELAY_NS = 50_000_000
 CONNECT_TIMEOUT_S = 60.0

@@ -10,7 +10,7 @@ from typing import Any
 from ibench_lib.errors import RunFailed
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.run.step import COUNTS, StepResult, WorkerState
-from ibench_lib.workloads.insert_benchmark import Step
+from ibench_lib.workloads.insert_benchmark.workload import Step
 
 CLIENT_BOUND_BUSY = 0.70
 CLIENT_BOUND_LAG = 0.10

@@ -26,7 +26,7 @@ from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.servers.variables import known_options
 from tests.run.test_cell import rows
 from tests.silent import Silent
-from tests.test_insert_benchmark_run import add_up
+from tests.workloads.insert_benchmark.test_run import add_up
 
 pytestmark = pytest.mark.registries
 

@@ -11,7 +11,7 @@ from ibench_lib.cli.progress import ExperimentProgress, duration_text
 from ibench_lib.errors import RunFailed
 from ibench_lib.experiment.file import Cell, Config
 from ibench_lib.run.plan import Planned
-from ibench_lib.workloads.insert_benchmark import PRESET_SETUPS, Step
+from ibench_lib.workloads.insert_benchmark.workload import PRESET_SETUPS, Step
 
 
 class Worker:

@@ -17,8 +17,8 @@ from ibench_lib.experiment.file import load_experiment
 from ibench_lib.run.snapshot.key import load_settings
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.variables import KnownOptions
-from ibench_lib.workloads import insert_benchmark
-from ibench_lib.workloads.insert_benchmark import Options, Setup
+from ibench_lib.workloads.insert_benchmark import workload
+from ibench_lib.workloads.insert_benchmark.workload import Options, Setup
 from tests.places import GOLDEN, ROOT
 
 IDENTITIES = GOLDEN / "identities.json"
@@ -59,7 +59,7 @@ def snapshot_digests() -> dict[str, str]:
     setup = Setup(name="tiny", l_i0_rows=1000, l_i1_rows=500, l_i2_rows=50, query_seconds=2.0)
     config = ServerConfig((Option("innodb_page_size", "8K", "x:1"), Option("innodb_io_capacity", "400", "x:2")))
     build = Build("b", "mariadb", "10.11.19-MariaDB", Path("/b"), ("/b/mariadbd",), "test")
-    steps = insert_benchmark.plan(options, setup, 1.0)
+    steps = workload.plan(options, setup, 1.0)
     found = {}
     for count in (2, 3):
         values = {**load_settings(build, config, options, steps[:count]).values, "ibench": "any"}

@@ -12,8 +12,8 @@ from typing import Any
 from ibench_lib.client.histogram import quantile_us
 from ibench_lib.run.step import StepResult, WorkerState, run_step
 from ibench_lib.run.step_rows import client_bound
-from ibench_lib.workloads import insert_benchmark
-from ibench_lib.workloads.insert_benchmark import Options, Step, Worker
+from ibench_lib.workloads.insert_benchmark import workload
+from ibench_lib.workloads.insert_benchmark.workload import Options, Step, Worker
 
 CANNOT_CONNECT_S = 5.0
 
@@ -27,7 +27,7 @@ def step(
     query: bool = False,
 ) -> Step:
     """A step of single-row statements; paced when it has a rate."""
-    kind: insert_benchmark.Kind = "query" if query else "write"
+    kind: workload.Kind = "query" if query else "write"
     return Step(name, name, kind, 1, statements, seconds, rate, False, "range" if query else None)
 
 
@@ -106,11 +106,11 @@ class Observed(StepResult):
 
 @contextmanager
 def _client_module(name: str) -> Iterator[None]:
-    before, insert_benchmark.CLIENT_MODULE = insert_benchmark.CLIENT_MODULE, name
+    before, workload.CLIENT_MODULE = workload.CLIENT_MODULE, name
     try:
         yield
     finally:
-        insert_benchmark.CLIENT_MODULE = before
+        workload.CLIENT_MODULE = before
 
 
 @dataclass(frozen=True)

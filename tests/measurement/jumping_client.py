@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ibench_lib.workloads.insert_benchmark_client import make_role
+from ibench_lib.workloads.insert_benchmark.client import make_role
 
 __all__ = ["make_role"]
 

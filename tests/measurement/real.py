@@ -20,7 +20,7 @@ from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.workloads.insert_benchmark import Step
+from ibench_lib.workloads.insert_benchmark.workload import Step
 
 EXPERIMENT = """
 title: measured with a hand on the server

@@ -12,7 +12,7 @@ from ibench_lib.client.load import MAX_RETRIES
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import ConnectionLost
 from ibench_lib.errors import WorkerFailed
-from ibench_lib.workloads.insert_benchmark import CLIENT_MODULE, Worker
+from ibench_lib.workloads.insert_benchmark.workload import CLIENT_MODULE, Worker
 from tests.fakes.server import FakeServer, Script
 from tests.measurement.harness import Observed, measure, plain, run, step, workers
 

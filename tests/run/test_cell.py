@@ -31,7 +31,7 @@ from ibench_lib.publish.post import build_post
 from ibench_lib.run.cell import run_cell
 from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.build import Build
-from ibench_lib.workloads.insert_benchmark import Step
+from ibench_lib.workloads.insert_benchmark.workload import Step
 from tests.publish.posting import VALUES, params_file, unpacked, with_notebook
 from tests.synthetic import answer
 

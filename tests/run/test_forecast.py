@@ -14,7 +14,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.run.forecast import Forecast, Forecaster, most_disk_bytes
 from ibench_lib.run.snapshot.sharing import LoadSettings, share
 from ibench_lib.servers.build import Build
-from ibench_lib.workloads import insert_benchmark
+from ibench_lib.workloads.insert_benchmark import workload
 from tests.synthetic import Run, write_runs
 
 BUILD = Build("system", "mariadb", "10.11.19-MariaDB", Path("/nowhere"), ("/nowhere/mariadbd",), "path")
@@ -49,8 +49,8 @@ def store(workspace: Workspace, run: Run, took_s: float, host: dict[str, Any], *
     manifest.host = host
     if same:
         loaded, cell = load(workspace)
-        steps = insert_benchmark.plan(loaded.spec.workload, cell.setup, 1.0)
-        manifest.workload = insert_benchmark.describe(loaded.spec.workload, cell.setup, steps)
+        steps = workload.plan(loaded.spec.workload, cell.setup, 1.0)
+        manifest.workload = workload.describe(loaded.spec.workload, cell.setup, steps)
         manifest.cell.setup = "mine"
     write_manifest(workspace.run_dir(run.run_id), manifest)
 

@@ -28,7 +28,7 @@ from ibench_lib.run.server import fit
 from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.sandbox import sweep
-from ibench_lib.workloads.insert_benchmark import Step
+from ibench_lib.workloads.insert_benchmark.workload import Step
 
 
 class _Nobody:

@@ -18,7 +18,7 @@ from ibench_lib.run.snapshot.sharing import SERVER, LoadSettings
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
 from ibench_lib.servers.variables import KnownOptions, known_options
-from ibench_lib.workloads.insert_benchmark import Options, Step
+from ibench_lib.workloads.insert_benchmark.workload import Options, Step
 
 # Leave nothing behind: memory, threads, pace of I/O, waits, limits of sessions, and what is only looked at.
 _RUNTIME = re.compile(

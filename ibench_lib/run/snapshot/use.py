@@ -25,8 +25,8 @@ from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.workloads import insert_benchmark
-from ibench_lib.workloads.insert_benchmark import Options, Step
+from ibench_lib.workloads.insert_benchmark import workload
+from ibench_lib.workloads.insert_benchmark.workload import Options, Step
 
 _CACHES = "the buffer pool begins empty, its list of pages to load was emptied; the kernel was asked to cache no page"
 # The pages that were in the buffer pool, which servers load at their next start; and the variable that names the file.
@@ -117,7 +117,7 @@ def steps_loaded(experiment: LoadedExperiment, steps: list[Step]) -> list[Step]:
 
 def snapshot_bytes(config: ServerConfig, options: Options, loaded: list[Step]) -> int:
     """About how much disk the snapshot after these steps takes."""
-    return run_server.needed_bytes(config, insert_benchmark.forecast_bytes(options, loaded)) if loaded else 0
+    return run_server.needed_bytes(config, workload.forecast_bytes(options, loaded)) if loaded else 0
 
 
 def _ask_for_full_shutdown(address: dict[str, Any], where: str) -> None:

@@ -17,7 +17,7 @@ from ibench_lib.run.hosts.crew import Worker
 from ibench_lib.run.ledger import Attempt, Ledger
 from ibench_lib.run.plan import Planned
 from ibench_lib.run.sweep import SweepResult, Tally
-from ibench_lib.workloads.insert_benchmark import PRESET_SETUPS
+from ibench_lib.workloads.insert_benchmark.workload import PRESET_SETUPS
 from tests.silent import Silent
 
 DONE = {"run_id": "r"}

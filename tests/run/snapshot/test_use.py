@@ -28,8 +28,8 @@ from ibench_lib.run.sweep import run_experiment
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.servers.variables import KnownOptions
-from ibench_lib.workloads import insert_benchmark
-from ibench_lib.workloads.insert_benchmark import Step
+from ibench_lib.workloads.insert_benchmark import workload
+from ibench_lib.workloads.insert_benchmark.workload import Step
 from tests.fakes.sweep import fake_run, use_fake_builds
 from tests.run.test_sweep import TEXT as MANY
 from tests.silent import Silent
@@ -239,7 +239,7 @@ def test_a_run_records_what_it_began_with_and_why_others_are_no_use_to_it(worksp
     assert entry.cell.sharing is not None and isinstance(entry.build, Build)
     kept.take(workspace, a_datadir(tmp_path / "sandbox"), a_record(entry.cell.sharing.settings))
     config = loaded.server_config(entry.cell, "mariadb", entry.build.release)
-    steps = insert_benchmark.plan(loaded.spec.workload, entry.cell.setup, 1.0)
+    steps = workload.plan(loaded.spec.workload, entry.cell.setup, 1.0)
     mine = RunSnapshot(loaded, entry.cell, entry.build, config, workspace, steps)
     manifest = manifest_of(Run())
     box = Sandbox(entry.build, tmp_path / "box", tmp_path / "my.cnf", tmp_path / "log", origin=mine.origin)

@@ -14,9 +14,9 @@ from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.workloads import insert_benchmark
-from ibench_lib.workloads.insert_benchmark import Options
-from ibench_lib.workloads.insert_benchmark_client import make_role
+from ibench_lib.workloads.insert_benchmark import workload
+from ibench_lib.workloads.insert_benchmark.client import make_role
+from ibench_lib.workloads.insert_benchmark.workload import Options
 from tests.run.test_cell import Watcher, rows, run
 
 TEN = "l.i0, l.x, l.i1, l.i2, qr100, qp100, qr500, qp500, qr1000, qp1000"
@@ -194,15 +194,15 @@ def test_both_protocols_make_the_same_rows_and_queries_use_their_forced_indexes(
         sums: dict[str, list[int]] = {}
         for protocol in ("text", "prepared"):
             chosen = options(protocol=protocol)
-            steps = insert_benchmark.plan(chosen, insert_benchmark.PRESET_SETUPS["cached"], 0.0005)
+            steps = workload.plan(chosen, workload.PRESET_SETUPS["cached"], 0.0005)
             connection = Connection(where.arguments(), None, 30)
             connection.query(f"CREATE DATABASE {protocol}")
             connection.query(f"USE {protocol}")
-            connection.query(insert_benchmark.create_table("pi1", chosen))
+            connection.query(workload.create_table("pi1", chosen))
             sums[protocol] = []
             for step_id, step in enumerate(steps):
-                for worker in insert_benchmark.workers(chosen, step):
-                    spec = {**insert_benchmark.client_spec(chosen, step, worker), "step_id": step_id}
+                for worker in workload.workers(chosen, step):
+                    spec = {**workload.client_spec(chosen, step, worker), "step_id": step_id}
                     role = make_role(spec, connection)
                     role.probe()
                     count = {"l.i0": 100, "l.x": 1}.get(step.name, 40)
@@ -218,10 +218,10 @@ def test_both_protocols_make_the_same_rows_and_queries_use_their_forced_indexes(
         assert len(found["text"]) == 10_000
 
 
-def explained(cursor: Any, chosen: Options, step: insert_benchmark.Step) -> None:
+def explained(cursor: Any, chosen: Options, step: workload.Step) -> None:
     """EXPLAIN of each range query names its forced index, and covers the query with it."""
-    querier = insert_benchmark.workers(chosen, step)[2]
-    spec = {**insert_benchmark.client_spec(chosen, step, querier), "step_id": 3}
+    querier = workload.workers(chosen, step)[2]
+    spec = {**workload.client_spec(chosen, step, querier), "step_id": 3}
     role = make_role(spec, None)  # type: ignore[arg-type]
     seen = set()
     for _ in range(60):

@@ -23,11 +23,11 @@ from pydantic import (
 )
 
 from ibench_lib.paths import NAME_RULE
-from ibench_lib.workloads.insert_benchmark_rows import PREPARED_DATA_LIMIT
+from ibench_lib.workloads.insert_benchmark.rows import PREPARED_DATA_LIMIT
 
 Kind = Literal["load", "index", "write", "query"]
 
-CLIENT_MODULE = "ibench_lib.workloads.insert_benchmark_client"
+CLIENT_MODULE = "ibench_lib.workloads.insert_benchmark.client"
 
 STEP_FORMS = "l.i0, l.x, l.i1, l.i2, qrN or qpN (N inserts/s per client, such as qr100)"
 _QUERY_STEP = re.compile(r"q(?P<query>[rp])(?P<rate>[1-9]\d{0,6})")

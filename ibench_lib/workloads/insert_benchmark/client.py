@@ -14,7 +14,7 @@ import numpy as np
 from ibench_lib.client.load import Probe, Role
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import COM_QUERY
-from ibench_lib.workloads.insert_benchmark_rows import (
+from ibench_lib.workloads.insert_benchmark.rows import (
     CASH_REGISTERS,
     PRICES,
     PRODUCTS,

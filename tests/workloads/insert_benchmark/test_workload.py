@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from ibench_lib.workloads import insert_benchmark as ib
-from ibench_lib.workloads.insert_benchmark_client import RangeQuerier, _seed, make_role
-from ibench_lib.workloads.insert_benchmark_rows import TextInserts
+from ibench_lib.workloads.insert_benchmark import workload as ib
+from ibench_lib.workloads.insert_benchmark.client import RangeQuerier, _seed, make_role
+from ibench_lib.workloads.insert_benchmark.rows import TextInserts
 
 ROW = re.compile(r"\('([0-9: -]{19})',(\d{3}),(\d{5}),(\d{4}),(\d{3}),'([A-Za-z0-9+/]*)' *\)")
 
