@@ -1,7 +1,7 @@
 """An observer that says nothing."""
 
 from ibench_lib.errors import IbenchError
-from ibench_lib.experiment.file import Cell
+from ibench_lib.experiment.cells import Cell
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.run.plan import Planned
 from ibench_lib.run.step import WorkerState

@@ -11,11 +11,12 @@ from rich.table import Table
 
 from ibench_lib.cli.output import err, out
 from ibench_lib.configs import resolve
-from ibench_lib.configs.meaning import check, differences
+from ibench_lib.configs.meaning import differences
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import UsageError
 from ibench_lib.paths import workspace
 from ibench_lib.servers import find, on_this_machine
+from ibench_lib.servers.accepts import check
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.variables import known_options
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from ibench_lib.cli.output import out
 from ibench_lib.cli.progress import duration_text
 from ibench_lib.errors import UsageError
-from ibench_lib.experiment.file import load_experiment
+from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.paths import workspace
 from ibench_lib.run.events import event_log
 from ibench_lib.run.forecast import Forecaster, most_disk_bytes, total_s

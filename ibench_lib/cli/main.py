@@ -19,7 +19,7 @@ from ibench_lib.cli import experiment as cli_experiment
 from ibench_lib.cli.output import err, out, print_problems
 from ibench_lib.cli.progress import Both, ExperimentProgress
 from ibench_lib.errors import IbenchError, UsageError
-from ibench_lib.experiment.file import LoadedExperiment, load_experiment
+from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace, workspace
 from ibench_lib.run.events import EventLog

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from ibench_lib.errors import IbenchError
-from ibench_lib.experiment.file import Cell
+from ibench_lib.experiment.cells import Cell
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.run.events import StepProgress, step_progress
 from ibench_lib.run.plan import Planned

@@ -1,22 +1,26 @@
-"""Is a configuration what the server takes it for: unknown options, values in force, differences between two.
+"""What options of a configuration mean: values in force, differences between two.
 
 Values are compared by meaning: 1G is 1073741824, ON is 1, a list has no order.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ibench_lib.configs.resolve import Option, ServerConfig, size
-from ibench_lib.errors import ConfigError
-from ibench_lib.servers.build import Build
-from ibench_lib.servers.variables import KnownOptions, known_options, refusal
 
 _SWITCHES = {"on": "1", "true": "1", "yes": "1", "off": "0", "false": "0", "no": "0"}
 _OFF = "OFF"
 _PREFIXES = (("skip_", _OFF), ("disable_", _OFF), ("enable_", "ON"))
+
+
+@dataclass(frozen=True)
+class KnownOptions:
+    """`names` of all options, with underscores; `defaults` of those that have one, as the server writes it."""
+
+    names: frozenset[str]
+    defaults: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -29,39 +33,6 @@ class Difference:
     default: str | None
     first_origin: str | None
     second_origin: str | None
-
-
-def check(build: Build, config: ServerConfig, plugins: Sequence[str] = ()) -> list[str]:
-    """Ask the server whether it knows every option and takes every value. Returns the `loose_` lines that it skips.
-
-    `plugins` are those that it will be started with; they bring options of their own.
-
-    Raises
-    ------
-    ConfigError : it does not; `detail` has a line per option, with file:line.
-    ServerStartError : the server does not answer.
-    """
-    known = known_options(build, plugins)
-    unknown = [option for option in config.options if not _is_known(option.name, known)]
-    refused = [option for option in unknown if not option.loose]
-    server = f"{build.flavour} {build.version}"
-    if refused:
-        lines = []
-        for option in refused:
-            near = difflib.get_close_matches(option.name, known.names, n=1, cutoff=0.8)
-            meant = f"; did you mean {near[0]}?" if near else ""
-            lines.append(f"{option.origin}: {option.key} is unknown to {server}{meant}")
-        raise ConfigError(
-            f"build {build.label} ({server}) does not know {', '.join(option.key for option in refused)}",
-            hint="a line that shall be skipped where it is unknown begins with loose_",
-            detail="\n".join(lines),
-        )
-    said = refusal(build, config.render(), plugins)
-    if said is not None:
-        named = [option for option in config.options if option.name in said.replace("-", "_")]
-        where = ", ".join(f"{option.origin} ({option.key})" for option in named) or ", ".join(config.fragments)
-        raise ConfigError(f"build {build.label} ({server}) refuses its configuration: {said}", hint=f"look at {where}")
-    return [f"{option.origin}: {option.key}" for option in unknown]
 
 
 def not_in_force(config: ServerConfig, known: KnownOptions | None, variables: Mapping[str, str]) -> list[str]:
@@ -122,10 +93,3 @@ def canonical(value: str) -> str:
     except ValueError:
         return ",".join(sorted({part.strip() for part in text.split(",")}))
     return str(int(number)) if number.is_integer() else repr(number)
-
-
-def _is_known(name: str, known: KnownOptions) -> bool:
-    if name in known.names:
-        return True
-    prefixes = ("skip_", "disable_", "enable_", "maximum_")
-    return any(name.removeprefix(prefix) in known.names for prefix in prefixes if name.startswith(prefix))

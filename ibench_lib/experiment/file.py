@@ -1,18 +1,7 @@
-"""The experiment file: YAML -> typed experiment -> list of cells.
-
-A cell is one run to be made: one build, one configuration, one setup, one repeat. Its fingerprint covers everything
-that decides what the run does, so that a finished cell is recognised and an edited one runs again.
-"""
+"""The experiment file, typed: builds, configurations, setups, repeats, and one workload."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import random
-import re
-from dataclasses import dataclass
-from itertools import chain
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -29,10 +18,7 @@ from pydantic import (
 from ibench_lib.base import strict_yaml
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import collectors
-from ibench_lib.configs.resolve import ServerConfig, complete, resolve
-from ibench_lib.errors import ConfigError, ExperimentError
-from ibench_lib.paths import NAME_RULE, check_name
-from ibench_lib.run.snapshot.sharing import Sharing
+from ibench_lib.paths import NAME_RULE
 from ibench_lib.workloads.insert_benchmark.workload import PRESET_SETUPS, Options, Setup, step_names
 
 Name = Annotated[str, Field(pattern=f"^{NAME_RULE}$")]
@@ -194,112 +180,3 @@ class Experiment(BaseModel):
                     near = strict_yaml.suggestion(name, known)
                     raise ValueError(f"config {config.name!r}: unknown build {name!r}{near}")
         return self
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One run to be made. `build` is what results call the build with the label `build_label`.
-
-    `position` is its place in the experiment's order, from 1; `rank` is the place of its dbms in the file, from 1.
-    `sharing` is where its rows come from, as planned, where the experiment has `snapshot_after`.
-    """
-
-    build: str
-    config: Config
-    setup: Setup
-    repeat: int
-    build_label: str
-    position: int = 0
-    rank: int = 0
-    sharing: Sharing | None = None
-
-    @property
-    def from_snapshot(self) -> bool:
-        """Whether it is planned to begin with a snapshot that another cell has loaded."""
-        return self.sharing is not None and self.sharing.from_snapshot(self.position)
-
-    @property
-    def dbms(self) -> str:
-        """The name results go by: `<build>.<config>`."""
-        return f"{self.build}.{self.config.name}"
-
-    @property
-    def key(self) -> tuple[str, str, int]:
-        """What tells it from the other cells of its experiment."""
-        return self.dbms, self.setup.name, self.repeat
-
-    def __str__(self) -> str:
-        return f"{self.dbms}, {self.setup.name}, repeat {self.repeat}"
-
-
-@dataclass(frozen=True)
-class LoadedExperiment:
-    """An experiment with its file's name (without suffix) and text, and the folder that it lies in."""
-
-    name: str
-    text: str
-    spec: Experiment
-    folder: Path
-
-    def cells(self) -> list[Cell]:
-        """All cells in the experiment's order."""
-        spec = self.spec
-        setups = [PRESET_SETUPS[setup] if isinstance(setup, str) else setup for setup in spec.setups]
-        kinds = [
-            (build, config, setup)
-            for setup in setups
-            for build in spec.build_choices
-            for config in spec.configs
-            if config.builds is None or build.name in config.builds
-        ]
-        rounds = [[(*kind, repeat) for kind in kinds] for repeat in range(1, spec.repeats + 1)]
-        if isinstance(spec.order, Shuffle):
-            draw = random.Random(spec.order.shuffle)
-            rounds = [draw.sample(cells, len(cells)) for cells in rounds]
-        elif spec.order == "grouped":
-            rounds = [list(cells) for cells in zip(*rounds, strict=True)]
-        dbms = list(dict.fromkeys((build.name, config.name) for build, config, _ in kinds))
-        return [
-            Cell(build.name, config, setup, repeat, build.build, position, dbms.index((build.name, config.name)) + 1)
-            for position, (build, config, setup, repeat) in enumerate(chain.from_iterable(rounds), start=1)
-        ]
-
-    def fingerprint(self, cell: Cell, server_version: str, config: ServerConfig) -> str:
-        """SHA-256 over everything that decides what the cell's run does; titles and comments do not."""
-        decisive = {
-            "build": [cell.build, cell.build_label],
-            "server_version": server_version,
-            "config": cell.config.name,
-            "options": [[option.key, option.value] for option in config.options],
-            "setup": cell.setup.model_dump(),
-            "workload": self.spec.workload.model_dump(),
-            "capture": self.spec.capture.model_dump(),
-            "scale": self.spec.scale,
-            "repeat": cell.repeat,
-        }
-        if self.spec.snapshot_after is not None:
-            decisive["snapshot_after"] = self.spec.snapshot_after
-        return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
-
-    def server_config(self, cell: Cell, flavour: str, release: tuple[int, int, int]) -> ServerConfig:
-        """The cell's my.cnf for a build of that flavour and release. Raises ConfigError where there is none."""
-        scale = self.spec.scale
-        if cell.config.my_cnf is not None:
-            return complete(self.folder / Path(cell.config.my_cnf).expanduser(), flavour, release, scale)
-        own = None if self.spec.configs_folder is None else self.folder / Path(self.spec.configs_folder).expanduser()
-        if own is not None and not own.is_dir():
-            raise ConfigError(f"configs_folder: there is no folder {own}")
-        return resolve(cell.config.fragments or [], flavour, release, scale, own)
-
-
-def load_experiment(path: Path) -> LoadedExperiment:
-    """Read an experiment file.
-
-    Raises
-    ------
-    ExperimentError : with every problem as file:line in `detail`.
-    """
-    if path.suffix not in (".yaml", ".yml"):
-        raise ExperimentError(f"{path}: an experiment is a .yaml file")
-    spec, text = strict_yaml.load(path, Experiment, ExperimentError)
-    return LoadedExperiment(check_name(re.sub(r"\s+", "-", path.stem), "experiment"), text, spec, path.parent)

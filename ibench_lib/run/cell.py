@@ -21,7 +21,8 @@ from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import CaptureFailed, HostUnfit, IbenchError, Interrupted, LakeError, RunFailed, ServerLost
-from ibench_lib.experiment.file import Cell, LoadedExperiment, TimeLimits
+from ibench_lib.experiment.cells import Cell, LoadedExperiment
+from ibench_lib.experiment.file import TimeLimits
 from ibench_lib.lake import manifest as records
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace, make_run_id

@@ -11,7 +11,7 @@ from typing import Any
 
 from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.configs.resolve import ServerConfig
-from ibench_lib.experiment.file import Cell, LoadedExperiment
+from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.lake import manifest as records
 from ibench_lib.paths import Workspace, nearest_existing
 from ibench_lib.servers.build import Build

@@ -14,7 +14,7 @@ from typing import Any
 
 from ibench_lib.base.mask import mask_of_machine
 from ibench_lib.errors import IbenchError
-from ibench_lib.experiment.file import Cell
+from ibench_lib.experiment.cells import Cell
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace, check_name
 from ibench_lib.run.plan import Planned

@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any, Literal
 
 from ibench_lib.capture.host_facts import same_host
-from ibench_lib.experiment.file import Cell, LoadedExperiment
+from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace

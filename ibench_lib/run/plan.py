@@ -10,7 +10,7 @@ from typing import Literal
 
 from ibench_lib.capture.host_facts import host_class
 from ibench_lib.errors import LakeError, UsageError
-from ibench_lib.experiment.file import Cell, LoadedExperiment
+from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.paths import Workspace

@@ -12,11 +12,12 @@ import pymysql
 from ibench_lib.base.mask import SERVER, USER, Mask, mask_of_run
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import StatementError
-from ibench_lib.configs.meaning import check, not_in_force
+from ibench_lib.configs.meaning import not_in_force
 from ibench_lib.configs.resolve import ServerConfig, size
 from ibench_lib.errors import ExperimentError, HostUnfit, RunFailed
 from ibench_lib.lake.manifest import ServerRecord
 from ibench_lib.paths import Workspace, nearest_existing
+from ibench_lib.servers.accepts import check
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.servers.plugins import MYROCKS, require_plugin

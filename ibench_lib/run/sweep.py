@@ -10,7 +10,7 @@ from typing import Protocol
 from ibench_lib.base.signals import Patience
 from ibench_lib.capture.host_facts import host_class_here
 from ibench_lib.errors import CellNotTried, CellsFailed, IbenchError, Interrupted, UsageError
-from ibench_lib.experiment.file import Cell, LoadedExperiment
+from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.recover import recover_all
 from ibench_lib.paths import Workspace

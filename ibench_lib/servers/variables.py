@@ -6,10 +6,10 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.errors import ServerStartDisturbed, ServerStartError
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.plugins import load_options
@@ -19,14 +19,6 @@ _TABLE = re.compile(r"^Variables \(--variable-name=value\).*?\n-+ -+\n(.*?)\n\n"
 _OPTION = re.compile(r"^ {1,4}(?:-\S, )?--([a-z][a-z0-9_-]*)", re.MULTILINE | re.IGNORECASE)
 _REFUSED_VALUE = re.compile(r"Error while setting value '(.*?)' to '(.*?)'")
 _UNSET = "(No default value)"
-
-
-@dataclass(frozen=True)
-class KnownOptions:
-    """`names` of all options, with underscores; `defaults` of those that have one, as the server writes it."""
-
-    names: frozenset[str]
-    defaults: dict[str, str]
 
 
 def known_options(build: Build, plugins: Sequence[str] = ()) -> KnownOptions:

@@ -10,14 +10,15 @@ import psutil
 import pymysql
 import pytest
 
-from ibench_lib.configs.meaning import check, equal, not_in_force
+from ibench_lib.configs.meaning import equal, not_in_force
 from ibench_lib.configs.resolve import ServerConfig, resolve
 from ibench_lib.errors import BuildNotFound, ConfigError
-from ibench_lib.experiment.file import load_experiment
+from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.paths import Workspace
 from ibench_lib.paths import workspace as project
 from ibench_lib.run.sweep import run_experiment
 from ibench_lib.servers import catalogue
+from ibench_lib.servers.accepts import check
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.inspection import inspect

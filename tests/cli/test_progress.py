@@ -9,7 +9,8 @@ from rich.console import Console
 
 from ibench_lib.cli.progress import ExperimentProgress, duration_text
 from ibench_lib.errors import RunFailed
-from ibench_lib.experiment.file import Cell, Config
+from ibench_lib.experiment.cells import Cell
+from ibench_lib.experiment.file import Config
 from ibench_lib.run.plan import Planned
 from ibench_lib.workloads.insert_benchmark.workload import PRESET_SETUPS, Step
 

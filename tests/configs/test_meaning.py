@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib.configs.meaning import check, differences, equal, meaning, not_in_force
+from ibench_lib.configs.meaning import differences, equal, meaning, not_in_force
 from ibench_lib.configs.resolve import ServerConfig, complete, resolve
 from ibench_lib.errors import ConfigError
+from ibench_lib.servers.accepts import check
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.variables import known_options
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from ibench_lib.errors import ExperimentError, UsageError
-from ibench_lib.experiment.file import LoadedExperiment, load_experiment
+from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from tests.places import ROOT
 
 TEXT = """\

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.configs.resolve import Option, ServerConfig
 from ibench_lib.errors import ConfigError
-from ibench_lib.experiment.file import load_experiment
+from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.run.snapshot.key import load_settings
 from ibench_lib.servers.build import Build
-from ibench_lib.servers.variables import KnownOptions
 from ibench_lib.workloads.insert_benchmark import workload
 from ibench_lib.workloads.insert_benchmark.workload import Options, Setup
 from tests.places import GOLDEN, ROOT

@@ -12,7 +12,7 @@ from typing import Any
 from ibench_lib.base.signals import signals_as_interrupts
 from ibench_lib.capture import host_facts
 from ibench_lib.errors import Interrupted
-from ibench_lib.experiment.file import Cell, LoadedExperiment
+from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.hosts import cell_process

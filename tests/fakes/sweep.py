@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ibench_lib.errors import IbenchError, ServerStartDisturbed, ServerStartError, WorkerFailed
-from ibench_lib.experiment.file import Cell, LoadedExperiment, load_experiment
+from ibench_lib.experiment.cells import Cell, LoadedExperiment, load_experiment
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pymysql
 import pytest
 
-from ibench_lib.experiment.file import load_experiment
+from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.cell import run_cell

@@ -21,7 +21,7 @@ from ibench_lib.errors import (
     ServerLost,
     WorkerFailed,
 )
-from ibench_lib.experiment.file import LoadedExperiment, load_experiment
+from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.lake.recover import recover

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ibench_lib.capture.host_facts import host_facts
-from ibench_lib.experiment.file import Cell, LoadedExperiment, load_experiment
+from ibench_lib.experiment.cells import Cell, LoadedExperiment, load_experiment
 from ibench_lib.lake.manifest import read_manifest, write_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.forecast import Forecast, Forecaster, most_disk_bytes

@@ -17,7 +17,7 @@ from ibench_lib.capture import host_facts
 from ibench_lib.cli.experiment import status
 from ibench_lib.cli.progress import Both
 from ibench_lib.errors import CellsFailed, IbenchError, Interrupted, UsageError, WorkerFailed
-from ibench_lib.experiment.file import LoadedExperiment, load_experiment
+from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.events import EventLog, event_log

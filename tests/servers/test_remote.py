@@ -8,7 +8,7 @@ import pymysql
 import pytest
 
 from ibench_lib.errors import BuildNotFound, ExperimentError, RunFailed, ServerStartError, UsageError
-from ibench_lib.experiment.file import load_experiment
+from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.cell import DATABASE

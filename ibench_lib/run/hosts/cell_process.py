@@ -17,7 +17,7 @@ from typing import Any
 
 from ibench_lib.capture.host_facts import host_class_here
 from ibench_lib.errors import IbenchError, UsageError
-from ibench_lib.experiment.file import LoadedExperiment
+from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.lake.recover import recover_all
 from ibench_lib.lake.store import open_store, push
 from ibench_lib.paths import Workspace, workspace

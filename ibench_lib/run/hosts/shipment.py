@@ -14,7 +14,7 @@ from typing import Any
 from ibench_lib.capture.host_facts import host_class
 from ibench_lib.configs.option_file import with_included
 from ibench_lib.errors import ConfigError, LakeError
-from ibench_lib.experiment.file import LoadedExperiment, load_experiment
+from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.lake.manifest import FILE_NAME, Manifest, parse_manifest
 from ibench_lib.lake.store import Store, take_in
 from ibench_lib.paths import PACKAGE, Workspace, check_name

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ibench_lib.errors import LakeError, UsageError
-from ibench_lib.experiment.file import LoadedExperiment
+from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.store import Store, open_store
 from ibench_lib.paths import Workspace

@@ -11,13 +11,13 @@ import json
 import re
 from importlib.metadata import version
 
-from ibench_lib.configs.meaning import canonical, meaning
+from ibench_lib.configs.meaning import KnownOptions, canonical, meaning
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import ExperimentError
 from ibench_lib.run.snapshot.sharing import SERVER, LoadSettings
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
-from ibench_lib.servers.variables import KnownOptions, known_options
+from ibench_lib.servers.variables import known_options
 from ibench_lib.workloads.insert_benchmark.workload import Options, Step
 
 # Leave nothing behind: memory, threads, pace of I/O, waits, limits of sessions, and what is only looked at.

@@ -14,7 +14,7 @@ from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import RunFailed
-from ibench_lib.experiment.file import Cell, LoadedExperiment
+from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.lake.manifest import Manifest, SnapshotCopy, SnapshotRecord
 from ibench_lib.paths import Workspace
 from ibench_lib.run import server as run_server

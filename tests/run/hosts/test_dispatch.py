@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from ibench_lib.errors import CellsFailed, IbenchError, Interrupted, LakeError, RunFailed
-from ibench_lib.experiment.file import Cell, Config
+from ibench_lib.experiment.cells import Cell
+from ibench_lib.experiment.file import Config
 from ibench_lib.paths import Workspace
 from ibench_lib.run.hosts import dispatch as remote_cells
 from ibench_lib.run.hosts.crew import Worker

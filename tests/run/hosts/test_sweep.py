@@ -22,7 +22,7 @@ from ibench_lib.base.tether import tethered
 from ibench_lib.capture.host_facts import host_class, host_class_here
 from ibench_lib.cli.progress import Both
 from ibench_lib.errors import CellsFailed, IbenchError, Interrupted, LakeError, UsageError
-from ibench_lib.experiment.file import Cell, load_experiment
+from ibench_lib.experiment.cells import Cell, load_experiment
 from ibench_lib.lake.manifest import FILE_NAME, read_manifest
 from ibench_lib.lake.store import open_store, take_in
 from ibench_lib.lake.verify import verify

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.configs.resolve import Option, ServerConfig
 from ibench_lib.errors import ExperimentError
 from ibench_lib.run.snapshot.key import load_settings
 from ibench_lib.run.snapshot.sharing import LoadSettings, share
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Access, Remote
-from ibench_lib.servers.variables import KnownOptions
 from ibench_lib.workloads.insert_benchmark import workload
 from ibench_lib.workloads.insert_benchmark.workload import Options, Setup
 

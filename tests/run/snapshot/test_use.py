@@ -11,9 +11,10 @@ from typing import Any
 import pymysql
 import pytest
 
+from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import ExperimentError, Interrupted, UsageError
-from ibench_lib.experiment.file import LoadedExperiment, load_experiment
+from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import Manifest, SnapshotRecord, read_manifest
 from ibench_lib.lake.verify import verify
@@ -27,7 +28,6 @@ from ibench_lib.run.snapshot.use import RunSnapshot
 from ibench_lib.run.sweep import run_experiment
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.servers.variables import KnownOptions
 from ibench_lib.workloads.insert_benchmark import workload
 from ibench_lib.workloads.insert_benchmark.workload import Step
 from tests.fakes.sweep import fake_run, use_fake_builds

@@ -9,7 +9,7 @@ import pytest
 
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import ConnectionLost
-from ibench_lib.experiment.file import load_experiment
+from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
