@@ -3,9 +3,9 @@
 from ibench_lib.errors import IbenchError
 from ibench_lib.experiment.cells import Cell
 from ibench_lib.lake.manifest import Manifest
-from ibench_lib.run.plan import Planned
+from ibench_lib.run.planned import Planned
 from ibench_lib.run.step import WorkerState
-from ibench_lib.workloads.insert_benchmark.workload import Step
+from ibench_lib.workloads.workload import Step
 
 
 class Silent:

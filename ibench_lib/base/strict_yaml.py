@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -27,8 +27,12 @@ _AMBIGUOUS_NUMBER = re.compile(r"[-+]?0\d+")
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "seq", "map")}
 
 
-def load(path: Path, model: type[Model], error: type[UsageError]) -> tuple[Model, str]:
+def load(
+    path: Path, model: type[Model] | Callable[[object], type[Model]], error: type[UsageError]
+) -> tuple[Model, str]:
     """Read `path` and validate it. Returns the model and the file's text.
+
+    `model` may be a function that chooses the model by what the file holds.
 
     Raises
     ------
@@ -51,11 +55,13 @@ def load(path: Path, model: type[Model], error: type[UsageError]) -> tuple[Model
         raise error(f"{path}:1: expected a mapping of keys to values")
     problems = [f"{path}:{line}: {problem}" for line, problem in _refused(root)]
     if not problems:
+        content = YAML(typ="safe", pure=True).load(text)
+        chosen: type[Model] = model if isinstance(model, type) else model(content)
         try:
-            return model.model_validate(YAML(typ="safe", pure=True).load(text)), text
+            return chosen.model_validate(content), text
         except ValidationError as cause:
             problems = [
-                f"{path}:{_locate(root, item['loc'])[0]}: {_sentence(model, root, item)}"
+                f"{path}:{_locate(root, item['loc'])[0]}: {_sentence(chosen, root, item)}"
                 for item in cause.errors(include_url=False)
             ]
     first, *rest = problems

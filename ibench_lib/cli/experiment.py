@@ -19,7 +19,8 @@ from ibench_lib.paths import workspace
 from ibench_lib.run.events import event_log
 from ibench_lib.run.forecast import Forecaster, most_disk_bytes, total_s
 from ibench_lib.run.ledger import is_running
-from ibench_lib.run.plan import Planned, plan_experiment
+from ibench_lib.run.plan import plan_experiment
+from ibench_lib.run.planned import Planned
 from ibench_lib.run.preflight import examine
 
 app = typer.Typer(
@@ -52,7 +53,7 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
     )
     forecasts = []
     for entry in planned:
-        forecast = forecaster.cell(loaded, entry.cell, entry.build)
+        forecast = forecaster.cell(loaded, entry)
         forecasts.append(forecast)
         table.add_row(
             str(entry.cell.position),
@@ -69,7 +70,7 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
             out.print(f"{escape(choice.name)} is {escape(choice.build)}, standing for {escape(choice.stands_for)}")
     for line in _snapshots(planned):
         out.print(escape(line), highlight=False, soft_wrap=True)
-    most = most_disk_bytes([(entry.cell, forecast) for entry, forecast in zip(planned, forecasts, strict=True)])
+    most = most_disk_bytes(list(zip(planned, forecasts, strict=True)))
     out.print(
         f"{len(planned)} cells, about {duration_text(total_s(forecasts))} one after another; "
         f"disk at most: about {most / 1e9:.1f} GB"
@@ -91,11 +92,11 @@ def experiment_plan(experiment: File, only: Only = None, without: Except = None)
     table = Table("#", "cell", "", "note", box=None, header_style="bold")
     for entry in planned:
         note = entry.run_id or entry.note
-        if entry.run_id is None and entry.cell.sharing:
-            note = "; ".join(filter(None, (note, entry.cell.sharing.note(entry.cell.position))))
+        if entry.run_id is None:
+            note = "; ".join(filter(None, (note, entry.rows_from)))
         table.add_row(str(entry.cell.position), escape(str(entry.cell)), words[entry.what], escape(note))
     out.print(table)
-    left = [forecaster.cell(loaded, entry.cell, entry.build) for entry in planned if entry.run_id is None]
+    left = [forecaster.cell(loaded, entry) for entry in planned if entry.run_id is None]
     out.print(f"{len(left)} of {len(planned)} cells to run, about {duration_text(total_s(left))}")
 
 
@@ -138,9 +139,9 @@ def status(
 def _snapshots(planned: list[Planned]) -> list[str]:
     """A line for each snapshot: whose rows it has, which cells use it, and why they use no other."""
     lines = []
-    for cell in (entry.cell for entry in planned):
-        if cell.sharing and cell.position == cell.sharing.cells[0]:
-            sharing = cell.sharing
+    for entry in planned:
+        sharing = entry.sharing
+        if sharing and entry.cell.position == sharing.cells[0]:
             used = ", ".join(map(str, sharing.cells))
             apart = f", {sharing.apart}" if sharing.apart else ""
             lines.append(f"snapshot for cell{'' if len(sharing.cells) == 1 else 's'} {used}{apart}")
@@ -176,10 +177,9 @@ def _state(last: dict[str, Any], alive: bool) -> str:
 def _step_text(step: dict[str, Any]) -> str:
     ago = (datetime.now(UTC) - datetime.fromisoformat(step["at"])).total_seconds()
     text = f"{step['step']}: {step['event'].removeprefix('step_')}, {duration_text(max(0.0, ago))} ago"
-    rates = [f"{step[name]:,} {name.removesuffix('_per_s').replace('_', ' ')}/s" for name in _RATES if step.get(name)]
+    rates = [f"{rate:,} {label}" for label, rate in step.get("rates", {}).items()]
     share = f", {step['share']:.0%}" if step.get("share") is not None else ""
     return f"{text}{share}" + (f", {', '.join(rates)}" if rates else "")
 
 
 _ENDS = ("cell_ends", "cell_skipped", "cell_failed", "cell_not_tried")
-_RATES = ("rows_in_per_s", "rows_out_per_s", "queries_per_s")

@@ -26,7 +26,7 @@ from ibench_lib.run.events import EventLog
 from ibench_lib.run.forecast import Forecaster
 from ibench_lib.run.hosts import worker
 from ibench_lib.run.hosts.sweep import run_on_workers
-from ibench_lib.run.plan import Planned
+from ibench_lib.run.planned import Planned
 from ibench_lib.run.sweep import SweepObserver, run_experiment
 
 app = typer.Typer(
@@ -180,7 +180,7 @@ def main() -> None:
 
 def _forecasts(loaded: LoadedExperiment, place: Workspace) -> Callable[[Planned], float]:
     forecaster = Forecaster(place)
-    return lambda entry: forecaster.cell(loaded, entry.cell, entry.build).seconds
+    return lambda entry: forecaster.cell(loaded, entry).seconds
 
 
 def _cell(value: Any) -> str:

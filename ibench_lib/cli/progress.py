@@ -15,10 +15,10 @@ from ibench_lib.errors import IbenchError
 from ibench_lib.experiment.cells import Cell
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.run.events import StepProgress, step_progress
-from ibench_lib.run.plan import Planned
+from ibench_lib.run.planned import Planned
 from ibench_lib.run.step import WorkerState
 from ibench_lib.run.sweep import SweepObserver
-from ibench_lib.workloads.insert_benchmark.workload import Step
+from ibench_lib.workloads.workload import Step
 
 PLAIN_EVERY_S = 10.0
 
@@ -49,6 +49,7 @@ class ExperimentProgress:
         self._task: TaskID | None = None
         self._where = ""
         self._expected_s: dict[int, float] = {}
+        self._rows_from: dict[int, str] = {}
         self._cell_begun_s = self._told_s = 0.0
         self._position = 0
 
@@ -63,6 +64,7 @@ class ExperimentProgress:
 
     def experiment_begins(self, name: str, planned: list[Planned]) -> None:
         to_run = [entry for entry in planned if entry.run_id is None]
+        self._rows_from = {entry.cell.position: entry.rows_from for entry in planned}
         left = ""
         if self._forecast_s is not None:
             self._expected_s = {entry.cell.position: self._forecast_s(entry) for entry in to_run}
@@ -82,8 +84,8 @@ class ExperimentProgress:
         self._where, self._position = f"{number}/{of}", cell.position
         self._cell_begun_s = time.monotonic()
         self._console.print(f"[bold]{number}/{of}[/] {escape(str(cell))}{_on(worker)}")
-        if cell.sharing:
-            self._console.print(f"    {escape(cell.sharing.note(cell.position))}", highlight=False, soft_wrap=True)
+        if rows_from := self._rows_from.get(cell.position):
+            self._console.print(f"    {escape(rows_from)}", highlight=False, soft_wrap=True)
 
     def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None:
         self._console.print(f"[bold]{number}/{of}[/] {escape(str(cell))}: done already, {escape(run_id)}")
@@ -185,10 +187,5 @@ def _on(worker: str | None) -> str:
 
 
 def _rates(found: StepProgress) -> str:
-    """Such as `46,100 rows/s in, 9,800 queries/s`."""
-    parts = (
-        (found.rows_in_per_s, "rows/s in"),
-        (found.rows_out_per_s, "rows/s out"),
-        (found.queries_per_s, "queries/s"),
-    )
-    return ", ".join(f"{rate:,} {unit}" for rate, unit in parts if rate is not None) or "no second yet"
+    """Such as `46,100 inserts/s, 9,800 queries/s`."""
+    return ", ".join(f"{rate:,} {label}" for label, rate in found.rates.items()) or "no second yet"

@@ -17,9 +17,9 @@ from ibench_lib.errors import IbenchError
 from ibench_lib.experiment.cells import Cell
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace, check_name
-from ibench_lib.run.plan import Planned
+from ibench_lib.run.planned import Planned
 from ibench_lib.run.step import WorkerState
-from ibench_lib.workloads.insert_benchmark.workload import Step
+from ibench_lib.workloads.workload import Step
 
 PROGRESS_EVERY_S = 5.0
 
@@ -93,30 +93,27 @@ def event_log(workspace: Workspace, experiment: str) -> Path:
 
 @dataclass(frozen=True)
 class StepProgress:
-    """How far a step is: rows/s and queries/s of the last full second, and the share done, NULL where unknown."""
+    """How far a step is: the share done, None where unknown, and the rates of the last full second by their names."""
 
     share: float | None
-    rows_in_per_s: int | None
-    rows_out_per_s: int | None
-    queries_per_s: int | None
+    rates: dict[str, int]
 
 
 def step_progress(step: Step, workers: list[WorkerState]) -> StepProgress:
     """Worked out from what the clients have reported."""
-    heard = [(state.worker, state.latest) for state in workers if state.latest is not None]
-
-    def rate(role: str, column: str) -> int | None:
-        values = [latest[column] for worker, latest in heard if worker.role == role]
-        return sum(values) if values else None
-
+    rates: dict[str, int] = {}
+    for state in workers:
+        for name, row in state.latest.items():
+            operation = state.operations[name]
+            rates[operation.label] = rates.get(operation.label, 0) + row[operation.counts]
     share = None
-    inserters = [state for state in workers if state.worker.role == "inserter"]
+    leading = [state for state in workers if state.worker.leads]
     if step.seconds is not None:
-        latest = [found["second"] + 1 for _, found in heard]
+        latest = [row["second"] + 1 for state in workers for row in state.latest.values()]
         share = min(1.0, max(latest) / step.seconds) if latest else 0.0
-    elif step.rows is not None and inserters:
-        share = sum(state.counted["rows"] for state in inserters) / (step.rows * len(inserters))
-    return StepProgress(share, rate("inserter", "rows"), rate("deleter", "rows"), rate("querier", "ops"))
+    elif step.amount is not None and leading:
+        share = sum(state.done for state in leading) / (step.amount * len(leading))
+    return StepProgress(share, rates)
 
 
 def _names(cell: Cell, worker: str | None = None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,11 +21,10 @@ from ibench_lib.paths import Workspace, nearest_existing
 from ibench_lib.servers.accepts import check
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import flavour_of
-from ibench_lib.servers.plugins import MYROCKS, require_plugin
+from ibench_lib.servers.plugins import require_plugin
 from ibench_lib.servers.remote import Remote, RemoteServer
 from ibench_lib.servers.sandbox import FULL, Sandbox
 from ibench_lib.servers.variables import known_options
-from ibench_lib.workloads.insert_benchmark.workload import Options
 
 Server: TypeAlias = Sandbox | RemoteServer
 
@@ -35,8 +35,10 @@ _EMPTY_SERVER_BYTES, _CAPTURE_BYTES = 300 << 20, 64 << 20
 _START_S, _REDO_S_PER_GIB = 120.0, 6.0
 
 
-def fit(build: Build | Remote, config: ServerConfig, workload: Options) -> list[str]:
+def fit(build: Build | Remote, config: ServerConfig, transport: str, plugins: Sequence[str]) -> list[str]:
     """Refuse what cannot run on a build, before any data is touched. Returns the `loose_` lines that it skips.
+
+    `transport` is how clients reach the server, `plugins` those that the workload needs.
 
     Raises
     ------
@@ -46,13 +48,12 @@ def fit(build: Build | Remote, config: ServerConfig, workload: Options) -> list[
     """
     if isinstance(build, Remote):
         spoken = "tls" if build.access.certificate else "tcp"
-        if workload.transport != spoken:
+        if transport != spoken:
             raise ExperimentError(
-                f"build {build.label} is remote and reached by {spoken}, not by the workload's {workload.transport}",
+                f"build {build.label} is remote and reached by {spoken}, not by the workload's {transport}",
                 hint=f"write `transport: {spoken}` into the workload",
             )
         return []  # it has the plugins and the configuration that it has
-    plugins = _plugins(workload)
     for plugin in plugins:
         require_plugin(build, plugin)
     return check(build, config, plugins)
@@ -107,7 +108,8 @@ def disk_is_full(server: Server) -> bool:
 def open_server(
     build: Build | Remote,
     config: ServerConfig,
-    workload: Options,
+    transport: str,
+    plugins: Sequence[str],
     workspace: Workspace,
     run_dir: Path,
     origin: Path | None = None,
@@ -120,9 +122,9 @@ def open_server(
         workspace.sandbox_dir(run_dir.name),
         run_dir / "my.cnf",
         run_dir / "server.log",
-        tcp=workload.transport == "tcp",
-        tls=workload.transport == "tls",
-        plugins=_plugins(workload),
+        tcp=transport == "tcp",
+        tls=transport == "tls",
+        plugins=plugins,
         templates=workspace.datadirs,
         origin=origin,
         start_timeout_s=_START_S + _REDO_S_PER_GIB * redo_bytes(config) / (1 << 30),
@@ -199,10 +201,6 @@ def redo_bytes(config: ServerConfig) -> int:
         return capacity
     files = int(config.value("innodb_log_files_in_group") or 1)
     return (size(config.value("innodb_log_file_size") or "") or 0) * files
-
-
-def _plugins(workload: Options) -> list[str]:
-    return [MYROCKS] if workload.engine == "rocksdb" else []
 
 
 def _variables(address: dict[str, Any]) -> dict[str, str]:

@@ -14,15 +14,15 @@ from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.recover import recover_all
 from ibench_lib.paths import Workspace
-from ibench_lib.run.cell import Observer, run_cell
+from ibench_lib.run.cell import run_cell
 from ibench_lib.run.ledger import Ledger, State, running_alone
-from ibench_lib.run.plan import Planned, manifests, mixed_with, plan_experiment, wanted_snapshots
+from ibench_lib.run.one_run import Observer
+from ibench_lib.run.plan import manifests, mixed_with, plan_experiment, wanted_snapshots
+from ibench_lib.run.planned import Planned
 from ibench_lib.run.snapshot.kept import sweep as sweep_snapshots
-from ibench_lib.servers.build import Build
-from ibench_lib.servers.remote import Remote
 from ibench_lib.servers.sandbox import sweep as sweep_sandboxes
 
-RunCell = Callable[[LoadedExperiment, Cell, Build | Remote, Workspace, Observer, Patience | None], Manifest]
+RunCell = Callable[[LoadedExperiment, Planned, Workspace, Observer, Patience | None], Manifest]
 
 
 class SweepObserver(Observer, Protocol):
@@ -237,7 +237,7 @@ def _run_all(
             continue
         attempt = tally.begins(number, entry)
         try:
-            manifest = run(experiment, cell, entry.build, workspace, observer, patience)
+            manifest = run(experiment, entry, workspace, observer, patience)
         except Interrupted as error:
             tally.ended(attempt, "interrupted", error.what)
             raise

@@ -16,11 +16,12 @@ from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.cell import run_cell
+from ibench_lib.run.plan import plan_cell
 from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.workloads.insert_benchmark.workload import Step
+from ibench_lib.workloads.workload import Step
 
 EXPERIMENT = """
 title: measured with a hand on the server
@@ -124,7 +125,7 @@ def run(
     path = workspace.root / "hand.yaml"
     path.write_text(EXPERIMENT % {"steps": steps, "rows": rows, "seconds": seconds, "timeout_s": timeout_s})
     experiment = load_experiment(path)
-    return run_cell(experiment, experiment.cells()[0], build, workspace, hand)
+    return run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, hand)
 
 
 def table(workspace: Workspace, name: str, step: str | None = None) -> list[dict[str, Any]]:

@@ -29,9 +29,10 @@ from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
 from ibench_lib.run.cell import run_cell
+from ibench_lib.run.plan import plan_cell
 from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.build import Build
-from ibench_lib.workloads.insert_benchmark.workload import Step
+from ibench_lib.workloads.workload import Step
 from tests.publish.posting import VALUES, params_file, unpacked, with_notebook
 from tests.synthetic import answer
 
@@ -89,7 +90,7 @@ def rows(run_dir: Path, table: str) -> list[dict[str, Any]]:
 
 
 def run(loaded: LoadedExperiment, build: Build, workspace: Workspace, watcher: Watcher) -> Manifest:
-    return run_cell(loaded, loaded.cells()[0], build, workspace, watcher)
+    return run_cell(loaded, plan_cell(loaded, loaded.cells()[0], build), workspace, watcher)
 
 
 def the_run(workspace: Workspace) -> tuple[Path, Manifest]:

@@ -223,7 +223,7 @@ def test_the_first_ctrl_c_lets_the_cell_end_and_the_second_does_not(workspace: W
     made: list[str] = []
 
     def run_with(signals: int) -> Any:
-        def run(experiment: Any, cell: Any, build: Any, place: Any, observer: Any, patience: Any) -> Any:
+        def run(experiment: Any, planned: Any, place: Any, observer: Any, patience: Any) -> Any:
             from ibench_lib.base.signals import signals_as_interrupts
 
             try:
@@ -231,9 +231,9 @@ def test_the_first_ctrl_c_lets_the_cell_end_and_the_second_does_not(workspace: W
                     for _ in range(signals):
                         os.kill(os.getpid(), signal.SIGINT)
             except KeyboardInterrupt:
-                raise Interrupted(f"{cell} interrupted") from None
-            made.append(str(cell))
-            return fake_run(experiment, cell, build, place, observer)
+                raise Interrupted(f"{planned.cell} interrupted") from None
+            made.append(str(planned.cell))
+            return fake_run(experiment, planned, place, observer)
 
         return run
 

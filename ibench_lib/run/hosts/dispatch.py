@@ -20,7 +20,7 @@ from ibench_lib.lake.manifest import Manifest
 from ibench_lib.run.hosts.crew import ANSWER_S, Crew, Worker
 from ibench_lib.run.hosts.worker import require_distributed
 from ibench_lib.run.ledger import State
-from ibench_lib.run.plan import Planned
+from ibench_lib.run.planned import Planned
 from ibench_lib.run.sweep import SweepObserver, SweepResult, Tally
 
 Receive = Callable[[Planned, Worker, Mapping[str, Any]], Manifest]

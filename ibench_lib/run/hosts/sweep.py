@@ -14,7 +14,8 @@ from ibench_lib.paths import Workspace
 from ibench_lib.run.hosts.crew import Crew, Worker, connected
 from ibench_lib.run.hosts.dispatch import Dispatch
 from ibench_lib.run.hosts.shipment import code_identity, pack, receive
-from ibench_lib.run.plan import Planned, choose, manifests, mixed_with, plan_experiment
+from ibench_lib.run.plan import choose, manifests, mixed_with, plan_experiment
+from ibench_lib.run.planned import Planned
 from ibench_lib.run.sweep import SweepObserver, SweepResult, Tally, conduct
 from ibench_lib.servers.build import Build
 

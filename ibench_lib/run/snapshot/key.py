@@ -7,8 +7,8 @@ whole version, since purge and flushing then decide how full pages are.
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Mapping
 from importlib.metadata import version
 
 from ibench_lib.configs.meaning import KnownOptions, canonical, meaning
@@ -18,7 +18,6 @@ from ibench_lib.run.snapshot.sharing import SERVER, LoadSettings
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
 from ibench_lib.servers.variables import known_options
-from ibench_lib.workloads.insert_benchmark.workload import Options, Step
 
 # Leave nothing behind: memory, threads, pace of I/O, waits, limits of sessions, and what is only looked at.
 _RUNTIME = re.compile(
@@ -67,8 +66,10 @@ _IS_PATH = re.compile(r"\w*(_dirs?|_path|_directories|_file|_index)")
 _OWN_DICTIONARY = (8, 0, 0)
 
 
-def load_settings(build: Build | Remote, config: ServerConfig, workload: Options, loaded: list[Step]) -> LoadSettings:
-    """The load settings of a cell whose first steps are `loaded`, the last of them the snapshot's.
+def load_settings(
+    build: Build | Remote, config: ServerConfig, load_key: Mapping[str, str], *, churned: bool
+) -> LoadSettings:
+    """The load settings of a cell. `load_key` is what of its workload decides the rows; `churned`: some were deleted.
 
     Raises
     ------
@@ -79,16 +80,12 @@ def load_settings(build: Build | Remote, config: ServerConfig, workload: Options
             f"build {build.label} is remote: snapshot_after copies data directories, and its own is elsewhere",
             hint="leave snapshot_after out, or the build",
         )
-    everything = any(step.deletes for step in loaded)
     values = {
-        SERVER: f"{build.flavour} {build.version if everything else _family(build)}",
-        "workload": json.dumps(workload.model_dump(), sort_keys=True),
+        SERVER: f"{build.flavour} {build.version if churned else _family(build)}",
+        **load_key,
         "ibench": version("ibench"),
     }
-    for number, step in enumerate(loaded):
-        known_step = {"name": step.name, "form": step.form, "rows": step.rows, "seconds": step.seconds}
-        values |= {f"step {number} {name}": str(value) for name, value in known_step.items() if value is not None}
-    return LoadSettings({**values, **_options(build, config, known_options(build), everything=everything)})
+    return LoadSettings({**values, **_options(build, config, known_options(build), everything=churned)})
 
 
 def _family(build: Build) -> str:

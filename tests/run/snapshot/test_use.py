@@ -28,8 +28,7 @@ from ibench_lib.run.snapshot.use import RunSnapshot
 from ibench_lib.run.sweep import run_experiment
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.workloads.insert_benchmark import workload
-from ibench_lib.workloads.insert_benchmark.workload import Step
+from ibench_lib.workloads.workload import Step
 from tests.fakes.sweep import fake_run, use_fake_builds
 from tests.run.test_sweep import TEXT as MANY
 from tests.silent import Silent
@@ -144,14 +143,14 @@ def fake_builds(monkeypatch: pytest.MonkeyPatch) -> None:
 def snapshotting(stop_at: str = "") -> Any:
     """A fake run that leaves a snapshot where there is none, and is interrupted at a cell."""
 
-    def run(experiment: Any, cell: Any, build: Any, workspace: Workspace, observer: Any, _patience: Any) -> Manifest:
-        settings = cell.sharing.settings
+    def run(experiment: Any, planned: Any, workspace: Workspace, observer: Any, _patience: Any) -> Manifest:
+        cell, settings = planned.cell, planned.sharing.settings
         if kept.find(workspace, settings) is None:
             sandbox = workspace.root / f"sandbox-{cell.position}"
             kept.take(workspace, a_datadir(sandbox), a_record(settings, f"run-{cell.position}"))
         if f"{cell.dbms}-r{cell.repeat}" == stop_at:
             raise Interrupted("interrupted", hint="run the experiment again")
-        return fake_run(experiment, cell, build, workspace, observer)
+        return fake_run(experiment, planned, workspace, observer)
 
     return run
 
@@ -198,12 +197,12 @@ def test_interrupted_it_waits_for_the_same_experiment_and_for_no_edited_one(work
         assert f"what is loaded is kept for that in {workspace.snapshots}" in (caught.value.hint or "")
         assert len(left(workspace)) == 2
     planned = plan_experiment(loaded, workspace)
-    assert [(entry.what, entry.cell.from_snapshot) for entry in planned] == [("done", True)] * 2 + [
+    assert [(entry.what, entry.from_snapshot) for entry in planned] == [("done", True)] * 2 + [
         ("again", True),
         ("new", True),
     ]
     edited = two_groups(workspace, TWO_GROUPS.replace("l_i0_rows: 1000", "l_i0_rows: 2000"))
-    assert [entry.cell.from_snapshot for entry in plan_experiment(edited, workspace)] == [False, False, True, True]
+    assert [entry.from_snapshot for entry in plan_experiment(edited, workspace)] == [False, False, True, True]
     seen = Seen(workspace)
     run_experiment(edited, workspace, seen, run=snapshotting())
     assert seen.there[0] == ("a.base-r1", 0), "what the other one had left is gone"
@@ -236,11 +235,9 @@ def test_another_experiment_sweeps_up_what_one_has_left(workspace: Workspace) ->
 def test_a_run_records_what_it_began_with_and_why_others_are_no_use_to_it(workspace: Workspace, tmp_path: Path) -> None:
     loaded = two_groups(workspace)
     entry = plan_experiment(loaded, workspace)[1]
-    assert entry.cell.sharing is not None and isinstance(entry.build, Build)
-    kept.take(workspace, a_datadir(tmp_path / "sandbox"), a_record(entry.cell.sharing.settings))
-    config = loaded.server_config(entry.cell, "mariadb", entry.build.release)
-    steps = workload.plan(loaded.spec.workload, entry.cell.setup, 1.0)
-    mine = RunSnapshot(loaded, entry.cell, entry.build, config, workspace, steps)
+    assert entry.sharing is not None and isinstance(entry.build, Build)
+    kept.take(workspace, a_datadir(tmp_path / "sandbox"), a_record(entry.sharing.settings))
+    mine = RunSnapshot(loaded, entry, workspace)
     manifest = manifest_of(Run())
     box = Sandbox(entry.build, tmp_path / "box", tmp_path / "my.cnf", tmp_path / "log", origin=mine.origin)
     box.copy_s = 1.5
@@ -348,9 +345,9 @@ def test_a_cell_from_a_snapshot_goes_on_as_if_it_had_loaded(workspace: Workspace
     """Two cells, the second interrupted and made again, and for comparison one without snapshots."""
     loaded = real(workspace)
     planned = plan_experiment(loaded, workspace)
-    assert [entry.cell.from_snapshot for entry in planned] == [False, True, False]
-    assert planned[2].cell.sharing is not None
-    apart = planned[2].cell.sharing.apart
+    assert [entry.from_snapshot for entry in planned] == [False, True, False]
+    assert planned[2].sharing is not None
+    apart = planned[2].sharing.apart
     assert apart == "not from the snapshot of cell 1: innodb_page_size is 8192, there 16384"
     first = Looking(workspace, interrupt_cell=2)
     with pytest.raises(Interrupted):
