@@ -25,7 +25,7 @@ def counts(result: Observed, worker: int = 0) -> dict[str, int]:
     assert state.totals is not None
     totals = {name: state.totals[name] for name in COUNTS}
     assert totals == {name: sum(row[name] for row in result.seconds[worker]) for name in COUNTS}
-    assert totals == state.counted
+    assert totals == {name: sum(counted[name] for counted in state.counted.values()) for name in COUNTS}
     assert sum(sum(row["service_counts"]) for row in result.seconds[worker]) == totals["ops"]
     return totals
 
