@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 from ibench_lib.base.signals import Patience, signals_as_interrupts, signals_held_back
 from ibench_lib.capture.options import CaptureOptions
@@ -29,6 +29,7 @@ from ibench_lib.paths import Workspace, make_run_id
 from ibench_lib.run import server as run_server
 from ibench_lib.run.capturing import capturing
 from ibench_lib.run.description import describe_run
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.preflight import examine
 from ibench_lib.run.server import Server
 from ibench_lib.run.settle import settle
@@ -44,16 +45,6 @@ from ibench_lib.workloads.insert_benchmark.workload import Step
 
 DATABASE = "ibench"
 CLOCK_TOLERANCE_S = 1.0
-
-
-class Observer(Protocol):
-    """Who is told how a run goes: a progress display, or nobody."""
-
-    def step_begins(self, step: Step) -> None: ...
-
-    def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None: ...
-
-    def step_ends(self, step: Step, duration_s: float) -> None: ...
 
 
 def run_cell(

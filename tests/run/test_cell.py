@@ -29,6 +29,7 @@ from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
 from ibench_lib.run.cell import run_cell
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.build import Build
 from ibench_lib.workloads.insert_benchmark.workload import Step
@@ -45,15 +46,13 @@ workload: {benchmark: insert_benchmark, clients: 2, steps: [%(steps)s]}
 """
 
 
-class Watcher:
+class Watcher(Observer):
     """An observer that can do something in mid-step."""
 
     def __init__(self, step: str | None = None, after_s: float = 0.0, act: Any = None) -> None:
         self.step, self.after_s, self.act = step, after_s, act
         self.ended: list[str] = []
         self.last_progress = 0.0
-
-    def step_begins(self, step: Step) -> None: ...
 
     def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
         self.last_progress = time.monotonic()

@@ -24,21 +24,10 @@ from ibench_lib.paths import Workspace, workspace
 from ibench_lib.run.cell import run_cell
 from ibench_lib.run.hosts.shipment import code_identity, unpack
 from ibench_lib.run.ledger import is_running, running_alone
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.server import fit
-from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.sandbox import sweep
-from ibench_lib.workloads.insert_benchmark.workload import Step
-
-
-class _Nobody:
-    """Watches no progress: what a cell does is told when it is over."""
-
-    def step_begins(self, step: Step) -> None: ...
-
-    def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None: ...
-
-    def step_ends(self, step: Step, duration_s: float) -> None: ...
 
 
 def describe(experiment: LoadedExperiment, positions: list[int], place: Workspace) -> dict[str, Any]:
@@ -85,7 +74,7 @@ def run(
         before = _run_folders(place)
         answer: dict[str, Any] = {}
         try:
-            run_cell(experiment, cell, build, place, _Nobody())
+            run_cell(experiment, cell, build, place, Observer())
         except IbenchError as error:
             answer["error"] = _told(error)
         for folder in _run_folders(place) - before:
