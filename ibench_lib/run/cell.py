@@ -317,7 +317,7 @@ class _Run:
             raise RunFailed(f"run {self.manifest.run_id}, settling before step {step.name}: {error}") from error
         finally:
             connection.close()
-        self.manifest.settle = [records.SettleAction(before_step=step.name, **asdict(action)) for action in actions]
+        self.manifest.settle += [records.SettleAction(before_step=step.name, **asdict(action)) for action in actions]
 
     def _reset_binary_log(self) -> str | None:
         assert self.manifest.server is not None

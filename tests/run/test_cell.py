@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,13 @@ from ibench_lib.lake.recover import recover
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
+from ibench_lib.run import cell
 from ibench_lib.run.cell import run_cell
 from ibench_lib.run.observer import Observer
+from ibench_lib.run.settle import Action
 from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.build import Build
+from ibench_lib.workloads.insert_benchmark import workload
 from ibench_lib.workloads.insert_benchmark.workload import Step
 from tests.publish.posting import VALUES, params_file, unpacked, with_notebook
 from tests.synthetic import answer
@@ -393,3 +397,19 @@ def test_f32_a_second_run_with_the_same_id_is_refused_at_once(
         run(loaded, build, workspace, Watcher())
     assert {path: path.read_bytes() for path in workspace.run_dir(first.run_id).iterdir()} == before
     assert nothing_left(workspace)
+
+
+def test_every_settled_step_is_on_record(
+    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = workload.plan
+    monkeypatch.setattr(
+        workload, "plan", lambda *given: [replace(step, settle_before=step.form != "l.i0") for step in plan(*given)]
+    )
+    monkeypatch.setattr(cell, "settle", lambda *_: [Action("ANALYZE TABLE pi1", 0.1, "OK")])
+    manifest = run(experiment(tmp_path, monkeypatch, steps="l.i0, l.x, l.i1"), build, workspace, Watcher())
+    assert [(action.before_step, action.action) for action in manifest.settle] == [
+        ("l.x", "ANALYZE TABLE pi1"),
+        ("l.i1", "ANALYZE TABLE pi1"),
+    ]
+    assert the_run(workspace)[1].settle == manifest.settle
