@@ -7,15 +7,14 @@ from typing import Annotated, Literal
 from pydantic import (
     BaseModel,
     ConfigDict,
-    Discriminator,
     Field,
-    Tag,
     ValidationInfo,
     field_validator,
     model_validator,
 )
 
 from ibench_lib.base import strict_yaml
+from ibench_lib.base.choices import BY_FORM
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import collectors
 from ibench_lib.paths import NAME_RULE
@@ -24,11 +23,8 @@ from ibench_lib.workloads.insert_benchmark.workload import PRESET_SETUPS, Option
 Name = Annotated[str, Field(pattern=f"^{NAME_RULE}$")]
 
 
-# A preset's name, or sizes of one's own; told apart by form, so that a message speaks of the one that was meant.
-_SetupChoice = Annotated[
-    Annotated[Name, Tag("preset")] | Annotated[Setup, Tag("sizes")],
-    Discriminator(lambda value: "preset" if isinstance(value, str) else "sizes"),
-]
+# The name of a preset, or sizes of one's own.
+_SetupChoice = Annotated[Name | Setup, BY_FORM]
 
 
 class BuildChoice(BaseModel):
@@ -44,10 +40,7 @@ class BuildChoice(BaseModel):
     stands_for: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
 
-_BuildEntry = Annotated[
-    Annotated[Name, Tag("label")] | Annotated[BuildChoice, Tag("choice")],
-    Discriminator(lambda value: "label" if isinstance(value, str) else "choice"),
-]
+_BuildEntry = Annotated[Name | BuildChoice, BY_FORM]
 
 
 class Config(BaseModel):
@@ -88,10 +81,7 @@ class TimeLimits(BaseModel):
     cell_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
 
-_Order = Annotated[
-    Annotated[Literal["interleaved", "grouped"], Tag("word")] | Annotated[Shuffle, Tag("shuffle")],
-    Discriminator(lambda value: "word" if isinstance(value, str) else "shuffle"),
-]
+_Order = Annotated[Literal["interleaved", "grouped"] | Shuffle, BY_FORM]
 
 
 class Experiment(BaseModel):

@@ -14,14 +14,13 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     BaseModel,
     ConfigDict,
-    Discriminator,
     Field,
-    Tag,
     ValidationInfo,
     field_validator,
     model_validator,
 )
 
+from ibench_lib.base.choices import BY_FORM
 from ibench_lib.paths import NAME_RULE
 from ibench_lib.workloads.insert_benchmark.rows import PREPARED_DATA_LIMIT
 
@@ -96,16 +95,8 @@ class StepSpec(_Strict):
         return self
 
 
-_StepChoice = Annotated[
-    Annotated[str, Tag("form")] | Annotated[StepSpec, Tag("spec")],
-    Discriminator(lambda value: "form" if isinstance(value, str) else "spec"),
-]
-
-
-_Steps = Annotated[
-    Annotated[Literal["2023", "2025"], Tag("preset")] | Annotated[list[_StepChoice], Field(min_length=1), Tag("list")],
-    Discriminator(lambda value: "list" if isinstance(value, list) else "preset"),
-]
+_StepChoice = Annotated[str | StepSpec, BY_FORM]
+_Steps = Annotated[Literal["2023", "2025"] | Annotated[list[_StepChoice], Field(min_length=1)], BY_FORM]
 
 
 class Options(_Strict):
