@@ -20,3 +20,5 @@ class CollectorReport:
     cpu_s: float
     busy_s: float
     reason: str | None = None
+
+    __pydantic_config__ = {"allow_inf_nan": False}  # noqa: RUF012 - for manifests, as pydantic wants it

@@ -182,8 +182,8 @@ def runs_import(
     )
     for warning in taken.warnings:
         err.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
-    runs = "1 run" if len(taken.run_ids) == 1 else f"{len(taken.run_ids)} runs"
-    out.print(f"imported {runs} of {escape(experiment)} ({taken.importer})", soft_wrap=True)
+    runs = f"{taken.importer} run{'' if len(taken.run_ids) == 1 else 's'}"
+    out.print(f"{len(taken.run_ids)} {escape(runs)} of {escape(experiment)}", soft_wrap=True)
 
 
 def _copy(done: str, copies: list[tuple[str, Callable[[], bool]]]) -> None:

@@ -64,13 +64,15 @@ class Lines:
         """
         if not _DECIMAL.fullmatch(text):
             raise self.refusal(
-                number, f"{name} is {text!r:.80}, not a number from 0 on", "numbers are plain, such as 12648 or 0.002"
+                number,
+                f"{name} is {text!r:.80}, not a number of at least 0",
+                "numbers are plain, such as 12648 or 0.002",
             )
         value, most = float(text), _MOST_S if name.endswith("_s") else _MOST
         if value > most:
             raise self.refusal(number, f"{name} is {text!r:.80}, over {most:.0e}")
         if value == 0 and re.search("[1-9]", text):
-            raise self.refusal(number, f"{name} is {text!r:.80}, too small a number to be stored")
+            raise self.refusal(number, f"{name} is {text!r:.80}, too small to be stored")
         return value
 
 

@@ -132,8 +132,8 @@ def import_file(
     known = reader.sql(reader.lake(workspace), "SELECT DISTINCT experiment FROM runs")["experiment"]
     if experiment in known:
         raise LakeError(
-            f"experiment {experiment} has runs already",
-            hint="use another name: imported and measured runs do not share one",
+            f"experiment {experiment} already has runs",
+            hint="use another name: imported and measured runs cannot share a name",
         )
     warnings = _lost(lines)
     record = ExperimentRecord(name=experiment, title=title or source, text=lines.text)
@@ -190,7 +190,7 @@ def _check(runs: list[ImportedRun], lines: Lines, kind_of: KindOf) -> None:
                 run.line, f"dbms {run.dbms!r:.80} is not <build>.<config>", "such as my8033.cy10a: see docs/lake.md"
             )
         if (key := (run.setup, run.dbms, run.repeat)) in seen:
-            raise lines.refusal(run.line, f"{run.setup}, {run.dbms}, repeat {run.repeat} is there already")
+            raise lines.refusal(run.line, f"{run.setup}, {run.dbms}, repeat {run.repeat} occurs twice")
         seen.add(key)
         if len(run.steps) > MOST_STEPS:
             raise lines.refusal(run.steps[MOST_STEPS].line, f"setup {run.setup} has over {MOST_STEPS:,} steps")

@@ -90,7 +90,7 @@ def _parse(lines: Lines) -> tuple[list[_Result], dict[str, dict[str, ImportedSte
             cells = {name: text.strip() for name, text in zip(header, row, strict=True)}
             setup, dbms, step = key = tuple(cells[name] for name in _KEYS)
             if key in seen:
-                raise lines.refusal(line, f"{', '.join(key)} is there already")
+                raise lines.refusal(line, f"{', '.join(key)} occurs twice")
             seen.add(key)
             result = results.setdefault((setup, dbms), _Result(setup, dbms, line))
             steps.setdefault(setup, {}).setdefault(step, ImportedStep(step, line))
@@ -111,6 +111,6 @@ def _check_header(header: list[str], lines: Lines) -> None:
             near = strict_yaml.suggestion(name, list(METRICS))
             raise lines.refusal(1, f"unknown column {name!r:.80}{near}", "metrics are as ibench names them")
         if header.count(name) > 1:
-            raise lines.refusal(1, f"column {name!r} is there twice")
+            raise lines.refusal(1, f"column {name!r} occurs twice")
     if len(header) == len(_KEYS):
         raise lines.refusal(1, "no column of a metric", f"metrics are {', '.join(METRICS)}")

@@ -6,7 +6,10 @@ import json
 from dataclasses import asdict, fields
 from pathlib import Path
 
+import pytest
+
 from ibench_lib.base.collector_report import CollectorReport
+from ibench_lib.errors import LakeError
 from ibench_lib.lake.manifest import Manifest, parse_manifest, read_manifest, write_manifest
 
 MANIFEST = {
@@ -31,6 +34,12 @@ def test_a_report_survives_the_manifest(tmp_path: Path) -> None:
     assert read_manifest(tmp_path).collectors == [REPORT]
     (stored,) = json.loads((tmp_path / "manifest.json").read_text())["collectors"]
     assert list(stored) == [field.name for field in fields(CollectorReport)]
+
+
+def test_a_stored_report_has_finite_numbers() -> None:
+    stored = {**asdict(REPORT), "cpu_s": float("inf")}
+    with pytest.raises(LakeError, match=r"collectors\.0\.cpu_s"):
+        parse_manifest("r", json.dumps({**MANIFEST, "collectors": [stored]}).encode())
 
 
 def test_a_report_of_a_later_version_loads_and_so_does_one_without_a_reason() -> None:

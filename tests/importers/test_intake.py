@@ -281,7 +281,7 @@ def test_a_run_comes_once(workspace: Workspace, monkeypatch: pytest.MonkeyPatch)
             yield from (run, replace(run, line=8))
 
     monkeypatch.setattr(intake, "importers", lambda: {"stub": Twice()})
-    with pytest.raises(UsageError, match=r"others.txt:8: c, a\.x, repeat 1 is there already"):
+    with pytest.raises(UsageError, match=r"others.txt:8: c, a\.x, repeat 1 occurs twice"):
         take(workspace, "a log\n")
 
 
@@ -331,14 +331,14 @@ def test_a_source_may_be_written_in_any_script(workspace: Workspace) -> None:
 
 def test_measured_and_imported_runs_share_no_name(workspace: Workspace) -> None:
     take(workspace, TABLE)
-    with pytest.raises(LakeError, match="experiment others has runs already"):
+    with pytest.raises(LakeError, match="experiment others already has runs"):
         take(workspace, TABLE)
     assert len(list(workspace.runs.iterdir())) == 1
 
 
 def test_the_command(workspace: Workspace) -> None:
     arguments = ("runs", "import", str(write(workspace, TABLE)), "--experiment", "others", "--source", "a report")
-    assert "imported 1 run of others (published)" in ibench(workspace, *arguments).stdout
+    assert "1 published run of others" in ibench(workspace, *arguments).stdout
     refused(ibench(workspace, *arguments[:3], "-e", "b", "-s", "a", "--as", "sysbench"), "unknown importer 'sysbench'")
     unknown = ibench(workspace, "runs", "import", str(write(workspace, "hello\n")), "-e", "b", "-s", "a")
     refused(unknown, "is of no kind that can be imported")
