@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.performance_page import write_section
+from ibench_lib.base.collector_report import CollectorReport
 from ibench_lib.capture.collector import Collector, Scene
 from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.capture.options import CaptureOptions
-from ibench_lib.capture.session import Capture, Report, collectors
+from ibench_lib.capture.session import Capture, collectors
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import workspace
@@ -90,7 +91,7 @@ class Bench:
         self.steps, self.options = steps, options
         self.origin_ns = time.monotonic_ns()
         self.writer = RunWriter(scratch / "runs" / "capture-cost")
-        self.reports: list[Report] = []
+        self.reports: list[CollectorReport] = []
         connection = Connection(address, None, timeout_s=60)
         connection.query(f"CREATE DATABASE {DATABASE}")
         connection.query(f"USE {DATABASE}")
@@ -178,7 +179,7 @@ def plan(write_rows: int, query_s: float) -> tuple[list[Step], Options]:
 
 
 def report(
-    measured: dict[str, list[tuple[float, float]]], reports: list[Report], server: str, facts: dict[str, Any]
+    measured: dict[str, list[tuple[float, float]]], reports: list[CollectorReport], server: str, facts: dict[str, Any]
 ) -> str:
     """The section; `measured` has pairs of (with, without) per kind of step."""
     lines = [

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -17,7 +17,7 @@ from rich.table import Table
 from ibench_lib.cli import config, doctor, posts, runs, servers
 from ibench_lib.cli import experiment as cli_experiment
 from ibench_lib.cli.output import err, out, print_problems
-from ibench_lib.cli.progress import Both, ExperimentProgress
+from ibench_lib.cli.progress import ExperimentProgress
 from ibench_lib.errors import IbenchError, UsageError
 from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.lake import reader
@@ -26,8 +26,9 @@ from ibench_lib.run.events import EventLog
 from ibench_lib.run.forecast import Forecaster
 from ibench_lib.run.hosts import worker
 from ibench_lib.run.hosts.sweep import run_on_workers
+from ibench_lib.run.observer import Both
 from ibench_lib.run.planned import Planned
-from ibench_lib.run.sweep import SweepObserver, run_experiment
+from ibench_lib.run.sweep import run_experiment
 
 app = typer.Typer(
     help="Run database benchmarks, keep every second in Parquet, publish the comparison.",
@@ -88,7 +89,7 @@ def run(
     }
     # What this lake knows of this host says nothing of others.
     with ExperimentProgress(out, _forecasts(loaded, place) if scheduler is None else None) as progress:
-        observer = cast(SweepObserver, Both([progress, EventLog(place, loaded.name)]))
+        observer = Both([progress, EventLog(place, loaded.name)])
         if scheduler is None:
             result = run_experiment(loaded, place, observer, **choice)
         else:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -15,18 +14,19 @@ from ibench_lib.errors import IbenchError
 from ibench_lib.experiment.cells import Cell
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.run.events import StepProgress, step_progress
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.planned import Planned
 from ibench_lib.run.step import WorkerState
-from ibench_lib.run.sweep import SweepObserver
 from ibench_lib.workloads.workload import Step
 
 PLAIN_EVERY_S = 10.0
 
 
-class ExperimentProgress:
-    """A SweepObserver that draws with rich.
+class ExperimentProgress(Observer):
+    """Draws with rich.
 
-    `forecast_s` says how long a cell is expected to take; without it no time is told, as where other hosts run them.
+    `forecast_s` gives the expected duration of a cell in seconds; without it, as when other hosts run the cells, no
+    remaining time is shown.
     """
 
     def __init__(self, console: Console, forecast_s: Callable[[Planned], float] | None) -> None:
@@ -76,9 +76,6 @@ class ExperimentProgress:
                 self._console.print(f"again: {escape(f'{entry.cell}: {entry.note}')}", soft_wrap=True)
         done = len(planned) - len(to_run)
         self._console.print(f"{escape(name)}: {len(planned)} cells, {done} done already{left}")
-
-    def experiment_ends(self, name: str, outcome: str) -> None:
-        """The command says how it went."""
 
     def cell_begins(self, number: int, of: int, cell: Cell, worker: str | None = None) -> None:
         self._where, self._position = f"{number}/{of}", cell.position
@@ -155,23 +152,6 @@ class ExperimentProgress:
         this = self._expected_s.get(self._position, 0.0) - (time.monotonic() - self._cell_begun_s)
         others = sum(seconds for position, seconds in self._expected_s.items() if position != self._position)
         return max(0.0, this) + others
-
-
-class Both:
-    """Tells several observers, one after another."""
-
-    def __init__(self, observers: Sequence[SweepObserver]) -> None:
-        self._observers = observers
-
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        if name.startswith("_"):
-            raise AttributeError(name)
-
-        def tell(*arguments: Any) -> None:
-            for observer in self._observers:
-                getattr(observer, name)(*arguments)
-
-        return tell
 
 
 def duration_text(seconds: float) -> str:

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from ibench_lib.cli.output import err, out, print_problems, working
 from ibench_lib.errors import LakeError
-from ibench_lib.importers.published import import_published
+from ibench_lib.importers.intake import import_file
 from ibench_lib.lake import reader
 from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.recover import recover, recover_all
@@ -21,6 +21,7 @@ from ibench_lib.lake.remove import finish_removals, remove_run
 from ibench_lib.lake.store import open_store, pull, push
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import workspace
+from ibench_lib.workloads.workload import kind_of
 
 app = typer.Typer(
     help="""List the runs of this lake; recover, verify, remove and copy them.
@@ -150,17 +151,39 @@ def runs_pull(place: Place, run_ids: SomeRuns = None) -> None:
 
 @app.command("import")
 def runs_import(
-    file: Annotated[Path, typer.Argument(help="CSV: setup, dbms, step, and a column for each metric.")],
+    file: Annotated[
+        Path, typer.Argument(help="What others have measured; its content decides which importer reads it.")
+    ],
     experiment: Annotated[str, typer.Option("--experiment", "-e", help="Name that the runs go by.")],
     source: Annotated[str, typer.Option("--source", "-s", help="Where the figures were published.")],
     title: Annotated[str, typer.Option("--title", help="One line for people; the source without it.")] = "",
+    importer: Annotated[str | None, typer.Option("--as", help="Name of the importer, whatever the content.")] = None,
+    setup: Annotated[
+        str | None, typer.Option("--setup", help="Setup of the runs, if the file does not name it.")
+    ] = None,
+    dbms: Annotated[
+        str | None, typer.Option("--dbms", help="<build>.<config> of the runs, if the file does not name it.")
+    ] = None,
 ) -> None:
-    """Bring published figures into this lake, to stand beside what is measured. They are called published everywhere.
+    """Import what others have measured or published, to compare it with runs of this lake. It is marked everywhere.
 
     [bold]Example:[/] ibench runs import report.csv --experiment report-2023 --source "report of August 2023"
     """
-    made = import_published(file, experiment, source, title, workspace())
-    out.print(f"{len(made)} published runs of {escape(experiment)}", soft_wrap=True)
+    taken = import_file(
+        file,
+        experiment,
+        source,
+        workspace(),
+        kind_of=kind_of,
+        title=title,
+        importer=importer,
+        setup=setup,
+        dbms=dbms,
+    )
+    for warning in taken.warnings:
+        err.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
+    runs = f"{taken.importer} run{'' if len(taken.run_ids) == 1 else 's'}"
+    out.print(f"{len(taken.run_ids)} {escape(runs)} of {escape(experiment)}", soft_wrap=True)
 
 
 def _copy(done: str, copies: list[tuple[str, Callable[[], bool]]]) -> None:

@@ -10,9 +10,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    Discriminator,
     Field,
-    Tag,
     ValidationInfo,
     create_model,
     field_validator,
@@ -20,6 +18,7 @@ from pydantic import (
 )
 
 from ibench_lib.base import strict_yaml
+from ibench_lib.base.choices import BY_FORM
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import collectors
 from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Name, find, known
@@ -38,10 +37,7 @@ class BuildChoice(BaseModel):
     stands_for: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
 
-_BuildEntry = Annotated[
-    Annotated[Name, Tag("label")] | Annotated[BuildChoice, Tag("choice")],
-    Discriminator(lambda value: "label" if isinstance(value, str) else "choice"),
-]
+_BuildEntry = Annotated[Name | BuildChoice, BY_FORM]
 
 
 class Config(BaseModel):
@@ -82,10 +78,7 @@ class TimeLimits(BaseModel):
     cell_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
 
-_Order = Annotated[
-    Annotated[Literal["interleaved", "grouped"], Tag("word")] | Annotated[Shuffle, Tag("shuffle")],
-    Discriminator(lambda value: "word" if isinstance(value, str) else "shuffle"),
-]
+_Order = Annotated[Literal["interleaved", "grouped"] | Shuffle, BY_FORM]
 
 
 class Experiment(BaseModel):
@@ -195,10 +188,7 @@ def _model(benchmark: str | None) -> type[Experiment]:
 
         # Told apart by form, so that an error message describes the form that the user wrote.
         setup: Any = workload.Setup
-        choice: Any = Annotated[
-            Annotated[Name, AfterValidator(known_preset), Tag("preset")] | Annotated[setup, Tag("sizes")],
-            Discriminator(lambda value: "preset" if isinstance(value, str) else "sizes"),
-        ]
+        choice: Any = Annotated[Annotated[Name, AfterValidator(known_preset)] | setup, BY_FORM]
         fields = {"setups": (Annotated[list[choice], Field(min_length=1)], ...), "workload": (workload.Options, ...)}
     return create_model("Experiment", __base__=Experiment, **fields)
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ibench_lib.base.collector_report import CollectorReport
 from ibench_lib.base.durable import write_atomically
 from ibench_lib.errors import LakeError
 from ibench_lib.schema import SCHEMA_MINOR, SCHEMA_VERSION
@@ -83,18 +84,6 @@ class FileRecord(_Model):
     sha256: str
 
 
-class CollectorRecord(_Model):
-    """What one collector did: samples made and missed, and why; CPU of its thread, wall time of its samples."""
-
-    name: str
-    every_s: int
-    samples: int
-    missed: int
-    cpu_s: float
-    busy_s: float
-    reason: str | None = None
-
-
 class SettleAction(_Model):
     """One action that settled the database before a step."""
 
@@ -159,7 +148,7 @@ class Manifest(_Model):
     )
     snapshot_copy: SnapshotCopy | None = None
     warnings: list[str] = Field(default_factory=list)
-    collectors: list[CollectorRecord] = Field(default_factory=list)
+    collectors: list[CollectorReport] = Field(default_factory=list)
     files: dict[str, FileRecord] = Field(default_factory=dict)
     sealed_generation: int = Field(default=0, description="the journal's generations that `files` have the rows of")
 

@@ -17,7 +17,8 @@ from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace, make_run_id
 from ibench_lib.run import server as run_server
 from ibench_lib.run.description import describe_run
-from ibench_lib.run.one_run import Observer, OneRun
+from ibench_lib.run.observer import Observer
+from ibench_lib.run.one_run import OneRun
 from ibench_lib.run.plan import fit_cell
 from ibench_lib.run.planned import Planned
 from ibench_lib.run.preflight import examine

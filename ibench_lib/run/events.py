@@ -17,6 +17,7 @@ from ibench_lib.errors import IbenchError
 from ibench_lib.experiment.cells import Cell
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace, check_name
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.planned import Planned
 from ibench_lib.run.step import WorkerState
 from ibench_lib.workloads.workload import Step
@@ -24,8 +25,8 @@ from ibench_lib.workloads.workload import Step
 PROGRESS_EVERY_S = 5.0
 
 
-class EventLog:
-    """A SweepObserver that writes the log of one experiment."""
+class EventLog(Observer):
+    """Writes the log of one experiment."""
 
     def __init__(self, workspace: Workspace, experiment: str) -> None:
         self._path = event_log(workspace, experiment)

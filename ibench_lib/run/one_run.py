@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Any
 
 from ibench_lib.base.signals import signals_held_back
 from ibench_lib.capture.server_counters import history_list_length
@@ -19,6 +19,7 @@ from ibench_lib.lake import manifest as records
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.run import server as run_server
 from ibench_lib.run.capturing import capturing
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.planned import Planned
 from ibench_lib.run.server import Server
 from ibench_lib.run.settle import settle
@@ -30,16 +31,6 @@ from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads.workload import Step
 
 DATABASE = "ibench"
-
-
-class Observer(Protocol):
-    """Who is told how a run goes: a progress display, or nobody."""
-
-    def step_begins(self, step: Step) -> None: ...
-
-    def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None: ...
-
-    def step_ends(self, step: Step, duration_s: float) -> None: ...
 
 
 class OneRun:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from ibench_lib.base.signals import Patience
 from ibench_lib.capture.host_facts import host_class_here
@@ -16,39 +15,13 @@ from ibench_lib.lake.recover import recover_all
 from ibench_lib.paths import Workspace
 from ibench_lib.run.cell import run_cell
 from ibench_lib.run.ledger import Ledger, State, running_alone
-from ibench_lib.run.one_run import Observer
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.plan import manifests, mixed_with, plan_experiment, wanted_snapshots
 from ibench_lib.run.planned import Planned
 from ibench_lib.run.snapshot.kept import sweep as sweep_snapshots
 from ibench_lib.servers.sandbox import sweep as sweep_sandboxes
 
 RunCell = Callable[[LoadedExperiment, Planned, Workspace, Observer, Patience | None], Manifest]
-
-
-class SweepObserver(Observer, Protocol):
-    """Who is told how an experiment goes. `worker` is the name of the host that a cell is run on, None for this one."""
-
-    def experiment_begins(self, name: str, planned: list[Planned]) -> None: ...
-
-    def cell_begins(self, number: int, of: int, cell: Cell, worker: str | None = None) -> None: ...
-
-    def cell_ends(self, cell: Cell, manifest: Manifest, worker: str | None = None) -> None: ...
-
-    def cell_failed(self, cell: Cell, error: IbenchError, worker: str | None = None) -> None: ...
-
-    def cell_lost(self, cell: Cell, worker: str) -> None: ...
-
-    def worker_refused(self, worker: str, reason: str) -> None: ...
-
-    def run_recovered(self, manifest: Manifest) -> None: ...
-
-    def cell_not_tried(self, number: int, of: int, cell: Cell, why: str) -> None: ...
-
-    def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None: ...
-
-    def stopping(self) -> None: ...
-
-    def experiment_ends(self, name: str, outcome: str) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -62,7 +35,7 @@ class SweepResult:
 class Tally:
     """What becomes of each cell, told alike to the ledger, to the observer, and to whoever asked for the cells."""
 
-    def __init__(self, name: str, planned: list[Planned], ledger: Ledger, observer: SweepObserver) -> None:
+    def __init__(self, name: str, planned: list[Planned], ledger: Ledger, observer: Observer) -> None:
         self.result = SweepResult()
         self.failures: list[tuple[Cell, IbenchError]] = []
         self._name, self._of, self._ledger, self._observer = name, len(planned), ledger, observer
@@ -131,7 +104,7 @@ class Tally:
 def run_experiment(
     experiment: LoadedExperiment,
     workspace: Workspace,
-    observer: SweepObserver,
+    observer: Observer,
     *,
     again: bool = False,
     only: Sequence[str] = (),
@@ -180,7 +153,7 @@ def run_experiment(
 def conduct(
     experiment: LoadedExperiment,
     workspace: Workspace,
-    observer: SweepObserver,
+    observer: Observer,
     plan: Callable[[], list[Planned]],
     work: Callable[[list[Planned], Tally], SweepResult],
 ) -> SweepResult:
@@ -216,7 +189,7 @@ def _run_all(
     experiment: LoadedExperiment,
     planned: list[Planned],
     workspace: Workspace,
-    observer: SweepObserver,
+    observer: Observer,
     tally: Tally,
     run: RunCell,
     *,

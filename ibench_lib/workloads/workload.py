@@ -229,6 +229,11 @@ def find(name: str) -> Workload:
     return cast(Workload, importlib.import_module(f"{workloads.__name__}.{name}.workload").WORKLOAD)
 
 
+def kind_of(step: str) -> str | None:
+    """The kind of a step by its name, by the first workload that has such a step; None where no workload has."""
+    return next((kind for name in known() if (kind := find(name).kind_of(step)) is not None), None)
+
+
 def described(workload: Workload) -> dict[str, Any]:
     """What the lake needs to know of a workload to add up its runs, as plain data."""
     return {

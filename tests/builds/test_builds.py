@@ -16,6 +16,7 @@ from ibench_lib.errors import BuildNotFound, ConfigError
 from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.paths import Workspace
 from ibench_lib.paths import workspace as project
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.sweep import run_experiment
 from ibench_lib.servers import catalogue
 from ibench_lib.servers.accepts import check
@@ -26,7 +27,6 @@ from ibench_lib.servers.plugins import MYROCKS
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.servers.variables import known_options
 from tests.run.test_cell import rows
-from tests.silent import Silent
 from tests.workloads.insert_benchmark.test_run import add_up
 
 pytestmark = pytest.mark.registries
@@ -72,7 +72,7 @@ def distribution() -> str:
 def run_on(label: str, lake: Workspace, tmp_path: Path, fragments: str = "cy10a", more: str = "") -> Path:
     path = tmp_path / "build.yaml"
     path.write_text(EXPERIMENT % {"label": label, "fragments": fragments, "more": more})
-    (manifest,) = run_experiment(load_experiment(path), lake, Silent()).made
+    (manifest,) = run_experiment(load_experiment(path), lake, Observer()).made
     assert manifest.status == "complete"
     run_dir = lake.run_dir(manifest.run_id)
     add_up(run_dir)

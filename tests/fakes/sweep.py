@@ -23,9 +23,9 @@ from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
 from ibench_lib.run import plan, sweep
 from ibench_lib.run.description import describe_run
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.planned import Planned
 from ibench_lib.servers.build import Build
-from tests.silent import Silent
 
 KILLS = 20
 FAILURES: dict[str, type[IbenchError]] = {"refused": ServerStartError, "disturbed": ServerStartDisturbed}
@@ -75,7 +75,7 @@ def main() -> None:
     for kill in range(KILLS + 1):
         child = os.fork()
         if child == 0:
-            sweep.run_experiment(loaded, place, Silent(), run=fake_run)
+            sweep.run_experiment(loaded, place, Observer(), run=fake_run)
             os._exit(0)
         if kill < KILLS:
             time.sleep(draw.uniform(0.0, 0.25))

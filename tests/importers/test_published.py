@@ -13,12 +13,13 @@ import pytest
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
 from ibench_lib.errors import LakeError, UsageError
-from ibench_lib.importers.published import import_published
+from ibench_lib.importers.intake import import_file
 from ibench_lib.lake import reader, sealing
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
 from ibench_lib.show.display import say
+from ibench_lib.workloads.workload import kind_of
 from tests.cli.test_main import ibench, refused
 from tests.show.test_tables import GOLDEN, Parsed, golden
 from tests.synthetic import Run, answer, three_configurations, write_runs
@@ -31,14 +32,15 @@ def bring(workspace: Workspace, text: str, experiment: str = NAME) -> list[str]:
     workspace.root.mkdir(parents=True, exist_ok=True)
     path = workspace.root / "published.csv"
     path.write_text(text)
-    return import_published(path, experiment, "a report", "", workspace)
+    return import_file(path, experiment, "a report", workspace, kind_of=kind_of, importer="published").run_ids
 
 
 @pytest.fixture(scope="module", name="report")
 def _report(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """The get_min values of the August 2023 report."""
     workspace = Workspace(tmp_path_factory.mktemp("report"))
-    assert len(import_published(GET_MIN, NAME, "report of August 2023", "InnoDB", workspace)) == 30
+    taken = import_file(GET_MIN, NAME, "report of August 2023", workspace, kind_of=kind_of, title="InnoDB")
+    assert (taken.importer, len(taken.run_ids), taken.warnings) == ("published", 30, [])
     return workspace
 
 
@@ -129,7 +131,7 @@ def test_published_fairness_prints_as_published(workspace: Workspace) -> None:
 
 def test_a_name_that_has_runs_is_refused(workspace: Workspace) -> None:
     write_runs(workspace, *three_configurations())
-    with pytest.raises(LakeError, match="experiment demo has runs already"):
+    with pytest.raises(LakeError, match="experiment demo already has runs"):
         bring(workspace, "setup,dbms,step,ips\nc,a.x,l.i1,1\n", experiment="demo")
     assert len(list(workspace.runs.iterdir())) == 3
 
@@ -157,13 +159,17 @@ def test_all_of_a_file_comes_in_or_none_of_it(workspace: Workspace, monkeypatch:
         ("setup,dbms,ips\n", ":1: no column 'step'"),
         ("setup,dbms,step\nc,a.x,l.i1\n", ":1: no column of a metric"),
         ("setup,dbms,step,get_min\n", ":1: unknown column 'get_min'; did you mean 'get_min_s'?"),
-        ("setup,dbms,step,ips,ips\n", ":1: column 'ips' is there twice"),
+        ("setup,dbms,step,ips,ips\n", ":1: column 'ips' occurs twice"),
         ("setup,dbms,step,ips\n", "has no figures"),
         ("setup,dbms,step,ips\nc,a.x,l.i1,\n", "has no figures"),
-        ("setup,dbms,step,ips\nc,a.x,l.i1,1\nc,a.x,l.i1,2\n", ":3: c, a.x, l.i1 is there already"),
-        ("setup,dbms,step,ips\nc,a.x,l.i1,many\n", ":2: ips is 'many', not a number from 0 on"),
+        ("setup,dbms,step,ips\nc,a.x,l.i1,1\nc,a.x,l.i1,2\n", ":3: c, a.x, l.i1 occurs twice"),
+        ("setup,dbms,step,ips\nc,a.x,l.i1,many\n", ":2: ips is 'many', not a number of at least 0"),
         ("setup,dbms,step,ips\nc,a.x,l.i1,nan\n", ":2: ips is 'nan'"),
         ("setup,dbms,step,ips\nc,a.x,l.i1,-1\n", ":2: ips is '-1'"),
+        ("setup,dbms,step,ips\nc,a.x,l.i1,1_000\n", ":2: ips is '1_000'"),
+        ("setup,dbms,step,get_min_s\nc,a.x,l.i1,1e308\n", ":2: get_min_s is '1e308'"),
+        ("setup,dbms,step,ips\nc,ab,l.i1,1\n", ":2: dbms 'ab' is not <build>.<config>"),
+        ("setup,dbms,step,ips\nc,a.x,l.i1,1\nc,a.x,qfoo,1\n", ":3: unknown step 'qfoo'"),
         ("setup,dbms,step,ips\nc,a.x,load,1\n", ":2: unknown step 'load'"),
         ("setup,dbms,step,ips\n../c,a.x,l.i1,1\n", ":2: setup '../c' is not a usable name"),
         ("setup,dbms,step,ips\nc,a.x,l.i1\n", ":2: 3 columns, but the header has 4"),
@@ -182,7 +188,7 @@ def test_the_command(workspace: Workspace, tmp_path: Path) -> None:
     with open(path, "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["setup", "dbms", "step", "hll"], ["cached", "a.x", "l.i1", "30000"]])
     arguments = ("runs", "import", str(path), "--experiment", NAME, "--source", "a report")
-    assert "1 published runs of report-2023" in ibench(workspace, *arguments).stdout
+    assert "1 published run of report-2023" in ibench(workspace, *arguments).stdout
     assert "published, not measured here: a report" in ibench(workspace, "runs").stdout
     refused(ibench(workspace, *arguments[:-1], " ", "--experiment", "other"), "need a source")
     lag = answer(reader.lake(workspace), "purge_lag_at_step_end", NAME)

@@ -16,6 +16,7 @@ from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.cell import run_cell
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.plan import plan_cell
 from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.address import Address
@@ -33,8 +34,8 @@ workload: {benchmark: insert_benchmark, clients: 2, steps: [%(steps)s], statemen
 NO_LIMIT = 1_000_000_000
 
 
-class HandOn:
-    """A run's observer that acts once in the middle of a step, and knows the run's server.
+class HandOn(Observer):
+    """Observes a run, acts once in the middle of a step, and knows the run's server.
 
     Parameters
     ----------
@@ -53,8 +54,6 @@ class HandOn:
         self.step, self.after_s, self.act, self.at_end = step, after_s, act, at_end
         self.sandbox: Sandbox | None = None
         self.address: Address | None = None
-
-    def step_begins(self, step: Step) -> None: ...
 
     def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
         if step.name == self.step and elapsed_s >= self.after_s and self.act is not None:

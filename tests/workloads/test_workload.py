@@ -13,11 +13,11 @@ from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.cell import run_cell
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.plan import plan_cell
 from ibench_lib.servers.build import Build
 from ibench_lib.workloads.workload import find, known
 from tests.places import ROOT
-from tests.silent import Silent
 
 TEXT = """\
 title: counters
@@ -46,7 +46,7 @@ def loaded(folder: Path, more: str = "connections: 1") -> LoadedExperiment:
 
 def made(folder: Path, build: Build, workspace: Workspace, more: str = "connections: 1") -> Manifest:
     experiment = loaded(folder, more)
-    return run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Silent())
+    return run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Observer())
 
 
 def test_every_workload_of_the_library_is_found_and_says_what_it_counts() -> None:

@@ -24,21 +24,10 @@ from ibench_lib.paths import Workspace, workspace
 from ibench_lib.run.cell import run_cell
 from ibench_lib.run.hosts.shipment import code_identity, unpack
 from ibench_lib.run.ledger import is_running, running_alone
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.plan import fit_cell, plan_cell
-from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.sandbox import sweep
-from ibench_lib.workloads.workload import Step
-
-
-class _Nobody:
-    """Watches no progress: what a cell does is told when it is over."""
-
-    def step_begins(self, step: Step) -> None: ...
-
-    def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None: ...
-
-    def step_ends(self, step: Step, duration_s: float) -> None: ...
 
 
 def describe(experiment: LoadedExperiment, positions: list[int], place: Workspace) -> dict[str, Any]:
@@ -84,7 +73,7 @@ def run(
         before = _run_folders(place)
         answer: dict[str, Any] = {}
         try:
-            run_cell(experiment, planned, place, _Nobody())
+            run_cell(experiment, planned, place, Observer())
         except IbenchError as error:
             answer["error"] = _told(error)
         for folder in _run_folders(place) - before:

@@ -14,9 +14,10 @@ from ibench_lib.paths import Workspace
 from ibench_lib.run.hosts.crew import Crew, Worker, connected
 from ibench_lib.run.hosts.dispatch import Dispatch
 from ibench_lib.run.hosts.shipment import code_identity, pack, receive
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.plan import choose, manifests, mixed_with, plan_experiment
 from ibench_lib.run.planned import Planned
-from ibench_lib.run.sweep import SweepObserver, SweepResult, Tally, conduct
+from ibench_lib.run.sweep import SweepResult, Tally, conduct
 from ibench_lib.servers.build import Build
 
 CELL_PROCESS = "ibench_lib.run.hosts.cell_process"
@@ -27,7 +28,7 @@ _WAIT_S = 120.0
 def run_on_workers(
     experiment: LoadedExperiment,
     workspace: Workspace,
-    observer: SweepObserver,
+    observer: Observer,
     scheduler: str,
     *,
     again: bool = False,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from ibench_lib.base.choices import BY_FORM
 from ibench_lib.workloads.insert_benchmark.rows import PREPARED_DATA_LIMIT
 from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Name, Seconds, Strict
 
@@ -68,16 +69,8 @@ class StepSpec(Strict):
         return self
 
 
-_StepChoice = Annotated[
-    Annotated[str, Tag("form")] | Annotated[StepSpec, Tag("spec")],
-    Discriminator(lambda value: "form" if isinstance(value, str) else "spec"),
-]
-
-
-_Steps = Annotated[
-    Annotated[Literal["2023", "2025"], Tag("preset")] | Annotated[list[_StepChoice], Field(min_length=1), Tag("list")],
-    Discriminator(lambda value: "list" if isinstance(value, list) else "preset"),
-]
+_StepChoice = Annotated[str | StepSpec, BY_FORM]
+_Steps = Annotated[Literal["2023", "2025"] | Annotated[list[_StepChoice], Field(min_length=1)], BY_FORM]
 
 
 class Options(CommonOptions):

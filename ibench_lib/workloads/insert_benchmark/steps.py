@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -48,17 +47,6 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
         if last_write + 1 < len(steps):
             steps[last_write + 1] = replace(steps[last_write + 1], settle_before=True)
     return steps
-
-
-def kind_of(step: str) -> str | None:
-    """The kind of a step by its name; of the older reports, too: q100, l.i0."""
-    if step == "l.i0":
-        return "load"
-    if step == "l.x":
-        return "index"
-    if re.fullmatch(r"l\.i\d+", step):
-        return "write"
-    return "query" if re.fullmatch(r"q[rp]?\d+(\.\d+)?", step) else None
 
 
 def loaded_rows(options: Options, steps: Sequence[Step]) -> int:

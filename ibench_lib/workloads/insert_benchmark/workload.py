@@ -8,7 +8,7 @@ from typing import Any
 
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.insert_benchmark import options as files
-from ibench_lib.workloads.insert_benchmark import steps, workers
+from ibench_lib.workloads.insert_benchmark import step_kinds, steps, workers
 from ibench_lib.workloads.insert_benchmark.steps import Step
 from ibench_lib.workloads.insert_benchmark.workers import Worker
 from ibench_lib.workloads.workload import Check, CommonOptions, CommonSetup, Needs, Operation, StepKind, Work, Workload
@@ -34,11 +34,11 @@ class InsertBenchmark:
         return files.step_names(options)
 
     def kind_of(self, step: str) -> str | None:
-        return steps.kind_of(step)
+        return step_kinds.kind_of(step)
 
     def needs(self, options: files.Options) -> Needs:
         if options.engine == "rocksdb":
-            return Needs((MYROCKS,), "needs engine innodb: which of rocksdb's options decide what is on disk is not known here")
+            return Needs((MYROCKS,), "needs engine innodb: what rocksdb's options leave on disk is not known here")
         return Needs()
 
     def tables(self, options: files.Options) -> list[str]:

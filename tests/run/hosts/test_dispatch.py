@@ -16,10 +16,10 @@ from ibench_lib.paths import Workspace
 from ibench_lib.run.hosts import dispatch as remote_cells
 from ibench_lib.run.hosts.crew import Worker
 from ibench_lib.run.ledger import Attempt, Ledger
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.planned import Planned
 from ibench_lib.run.sweep import SweepResult, Tally
 from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS
-from tests.silent import Silent
 
 DONE = {"run_id": "r"}
 INTERRUPTED = {"error": {"kind": "Interrupted", "what": "told to end"}, "run_id": "r"}
@@ -80,7 +80,7 @@ class Crew:
         self.stopped += [worker.name for worker in workers]
 
 
-class Told(Silent):
+class Told(Observer):
     def __init__(self) -> None:
         self.lost: list[tuple[int, str]] = []
         self.failed: list[int] = []

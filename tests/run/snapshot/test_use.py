@@ -20,6 +20,7 @@ from ibench_lib.lake.manifest import Manifest, SnapshotRecord, read_manifest
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.run.hosts.sweep import run_on_workers
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.plan import plan_experiment
 from ibench_lib.run.server import require_space
 from ibench_lib.run.snapshot import kept
@@ -31,7 +32,6 @@ from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads.workload import Step
 from tests.fakes.sweep import fake_run, use_fake_builds
 from tests.run.test_sweep import TEXT as MANY
-from tests.silent import Silent
 from tests.synthetic import Run, manifest_of
 
 SETTINGS = LoadSettings({"server": "mariadb 10.11", "innodb_page_size": "16384"})
@@ -117,7 +117,7 @@ def test_a_data_directory_on_another_disk_is_copied(workspace: Workspace, small_
 # Many cells on a fake backend: when a snapshot is there.
 
 
-class Seen(Silent):
+class Seen(Observer):
     """Who looks which snapshots are there when a cell begins."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -193,7 +193,7 @@ def test_interrupted_it_waits_for_the_same_experiment_and_for_no_edited_one(work
     loaded = two_groups(workspace)
     for _ in range(2):
         with pytest.raises(Interrupted) as caught:
-            run_experiment(loaded, workspace, Silent(), run=snapshotting("a.base-r2"))
+            run_experiment(loaded, workspace, Observer(), run=snapshotting("a.base-r2"))
         assert f"what is loaded is kept for that in {workspace.snapshots}" in (caught.value.hint or "")
         assert len(left(workspace)) == 2
     planned = plan_experiment(loaded, workspace)
@@ -213,7 +213,7 @@ def test_interrupted_it_waits_for_the_same_experiment_and_for_no_edited_one(work
 def test_run_again_means_load_again(workspace: Workspace) -> None:
     loaded = two_groups(workspace)
     with pytest.raises(Interrupted):
-        run_experiment(loaded, workspace, Silent(), run=snapshotting("a.p8-r2"))
+        run_experiment(loaded, workspace, Observer(), run=snapshotting("a.p8-r2"))
     assert len(left(workspace)) == 1
     seen = Seen(workspace)
     run_experiment(loaded, workspace, seen, run=snapshotting(), again=True)
@@ -223,11 +223,11 @@ def test_run_again_means_load_again(workspace: Workspace) -> None:
 @pytest.mark.usefixtures("fake_builds")
 def test_another_experiment_sweeps_up_what_one_has_left(workspace: Workspace) -> None:
     with pytest.raises(Interrupted):
-        run_experiment(two_groups(workspace), workspace, Silent(), run=snapshotting("a.p8-r1"))
+        run_experiment(two_groups(workspace), workspace, Observer(), run=snapshotting("a.p8-r1"))
     assert len(left(workspace)) == 2
     path = workspace.root / "many.yaml"
     path.write_text(MANY)
-    run_experiment(load_experiment(path), workspace, Silent(), run=fake_run)
+    run_experiment(load_experiment(path), workspace, Observer(), run=fake_run)
     assert left(workspace) == []
 
 
@@ -249,14 +249,14 @@ def test_a_run_records_what_it_began_with_and_why_others_are_no_use_to_it(worksp
 
 @pytest.mark.usefixtures("fake_builds")
 def test_a_run_with_a_snapshot_is_another_run_than_one_without(workspace: Workspace) -> None:
-    run_experiment(two_groups(workspace), workspace, Silent(), run=snapshotting())
+    run_experiment(two_groups(workspace), workspace, Observer(), run=snapshotting())
     without = two_groups(workspace, TWO_GROUPS.replace("snapshot_after: l.x\n", ""))
     assert {entry.what for entry in plan_experiment(without, workspace)} == {"changed"}
 
 
 def test_workers_on_other_hosts_are_refused(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match="snapshot_after shares a data directory on one host"):
-        run_on_workers(two_groups(workspace), workspace, Silent(), "tcp://127.0.0.1:1")
+        run_on_workers(two_groups(workspace), workspace, Observer(), "tcp://127.0.0.1:1")
 
 
 # Real servers.
@@ -297,7 +297,7 @@ def the_server(workspace: Workspace) -> Iterator[pymysql.cursors.Cursor]:
         yield cursor
 
 
-class Looking(Silent):
+class Looking(Observer):
     """Who asks the servers what they have: pages read when l.i1 begins, and every row when it has ended."""
 
     def __init__(self, workspace: Workspace, interrupt_cell: int = 0) -> None:
