@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from ibench_lib.base.durable import sync_directory
 from ibench_lib.errors import IbenchError, LakeError, NameRefused
 from ibench_lib.lake.discovery import Found, checked_manifest, find_runs
+from ibench_lib.lake.index import Index
 from ibench_lib.lake.manifest import FILE_NAME, Manifest, parse_manifest
 from ibench_lib.lake.sealing import table_of
 from ibench_lib.lake.verify import verify
@@ -177,10 +178,10 @@ def take_in(
     return True
 
 
-def find_stored_runs(store: Store) -> Found:
+def find_stored_runs(store: Store, index: Index | None = None) -> Found:
     """All runs of a store. In an object store, files are compared by size only: `pull` compares checksums."""
     if store.is_local:
-        return find_runs([Path(store.root)], None)
+        return find_runs([Path(store.root)], None, index)
     found = Found()
     for run_id in store.run_ids():
         try:
@@ -191,7 +192,7 @@ def find_stored_runs(store: Store) -> Found:
         except IbenchError as error:
             found.problem(run_id, FILE_NAME, error.what)
             continue
-        found.manifests.append(manifest)
+        found.describe(manifest)
         _add_files(found, store, manifest)
     return found
 
