@@ -36,6 +36,7 @@ _ATTEMPTS = 5
 # Reading a run takes milliseconds, writing the index a second: so many runs may wait until it is written.
 _MAY_WAIT, _SHARE_THAT_MAY_WAIT = 8, 1 / 100
 _BATCH = 50
+_SCHEMAS_REMEMBERED = 1000
 
 
 @dataclass
@@ -86,7 +87,9 @@ class Found:
         self.sources[table.name].files.append((file, columns_of(schema)))
 
     def problem(self, run_id: str, file: str | None, what: str) -> None:
-        self.problems.append({"run_id": _readable(run_id), "file": file and _readable(file), "problem": _readable(what)})
+        self.problems.append(
+            {"run_id": _readable(run_id), "file": file and _readable(file), "problem": _readable(what)}
+        )
 
     def take(self, other: Found) -> None:
         """Add all that was found of another run."""
@@ -136,7 +139,9 @@ def find_runs(folders: Sequence[Path], cache: Path | None, index: Index | None =
             known = places.keys() - {place.path.name for place in unknown}
             if index.update(known, _batches(_entry(place, verified) for place in sealed)):
                 unknown = [place for place in unknown if not _is_known(place, index)]
-        found.not_indexed = sorted({name for _, name in index.stamps} - (places.keys() - {p.path.name for p in unknown}))
+        found.not_indexed = sorted(
+            {name for _, name in index.stamps} - (places.keys() - {p.path.name for p in unknown})
+        )
     for place in unknown:
         found.take(_read(place, verified))
     verified.save()
@@ -197,9 +202,7 @@ def _rows_of(path: Path, table: Table) -> pa.Table:
     """The rows of a file that are of its run, with all declared columns."""
     schema = pa.schema([pa.field(column.name, column.type) for column in table.columns])
     known = [name for name in pq.read_schema(path).names if name in schema.names]
-    content = pa.concat_tables(
-        [schema.empty_table(), pq.read_table(path, columns=known)], promote_options="permissive"
-    )
+    content = pa.concat_tables([schema.empty_table(), pq.read_table(path, columns=known)], promote_options="permissive")
     content = content.select(schema.names).cast(schema)
     return content.filter(pc.equal(content.column("run_id"), path.parent.name))
 
@@ -263,7 +266,19 @@ def check_file(path: Path, record: FileRecord, verified: Verified) -> pa.Schema:
         raise ValueError(f"{size} bytes, but the manifest says {record.bytes}")
     if not verified.holds(path, record.sha256):
         raise ValueError("its content is not what the manifest vouches for (SHA-256)")
-    return pq.read_schema(path)
+    return _schema_of(path, record.sha256)
+
+
+_schemas: dict[str, pa.Schema] = {}
+
+
+def _schema_of(path: Path, sha256: str) -> pa.Schema:
+    """The schema of a file with this content. Copies of one run are common, and so are tables without a row."""
+    if sha256 not in _schemas:
+        if len(_schemas) > _SCHEMAS_REMEMBERED:
+            _schemas.clear()
+        _schemas[sha256] = pq.read_schema(path)
+    return _schemas[sha256]
 
 
 def columns_of(schema: pa.Schema) -> str:

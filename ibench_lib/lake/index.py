@@ -103,7 +103,7 @@ class Index:
 
     def table(self, name: str, without: Collection[str]) -> str:
         """SQL of the rows of a table, without those of some runs."""
-        text = f"SELECT * FROM {CATALOG}.\"{name}\""
+        text = f'SELECT * FROM {CATALOG}."{name}"'
         return f"{text} WHERE run_id NOT IN (SELECT run_id FROM not_indexed)" if without else text
 
     def files(self, table: str, without: Collection[str]) -> list[tuple[str, list[tuple[str, str, str]]]]:
@@ -148,9 +148,8 @@ class Index:
                     with _registered(connection, "incoming", schema.empty_table()):
                         connection.execute(f'CREATE TABLE new_index."{name}" AS SELECT * FROM incoming')
                     if keep:
-                        connection.execute(
-                            f'INSERT INTO new_index."{name}" SELECT * FROM {CATALOG}."{name}" SEMI JOIN kept USING (run_id)'
-                        )
+                        wanted = f'SELECT * FROM {CATALOG}."{name}" SEMI JOIN kept USING (run_id)'
+                        connection.execute(f'INSERT INTO new_index."{name}" {wanted}')
             for batch in batches:
                 for name, content in _contents(batch).items():
                     with _registered(connection, "incoming", content):

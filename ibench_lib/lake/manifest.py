@@ -281,7 +281,7 @@ def _check_checksum(name: str, text: bytes, raw: dict[str, Any]) -> None:
 
 
 def _finite(text: str) -> float:
-    """A float as `json` takes them, but neither infinite nor NaN: no table and no other reader of JSON could hold it."""
+    """A float, but neither infinite nor NaN: no other reader of JSON could take it."""
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"{text[:40]} is not a finite number")

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import tempfile
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ import pyarrow as pa
 
 from ibench_lib.errors import QueryError
 from ibench_lib.lake.discovery import Found, find_runs
-from ibench_lib.lake.index import CATALOG, INDEXED, Index
+from ibench_lib.lake.index import INDEXED, Index
 from ibench_lib.lake.manifest_tables import MANIFEST_TABLES
 from ibench_lib.lake.store import find_stored_runs, open_store
 from ibench_lib.paths import SQL, Workspace, workspace
@@ -32,6 +33,7 @@ ADDRESS_VARIABLE = "IBENCH_LAKE"
 
 # So many paths stand in the text of a view; a longer list is parsed too often, and a variable of the connection has it.
 _PATHS_IN_A_VIEW = 300
+_FETCHED = 1000
 
 _DECLARED = re.compile(r"\$([a-z_]+): \S")
 _USED = re.compile(r"\$([a-z_]+)")
@@ -55,16 +57,31 @@ def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
     connection = _with_every_name(here.data)
     # Reading a lake must not depend on a network, nor reach for one.
     connection.execute("SET autoinstall_known_extensions = false")
-    found = find(place, connection)
-    with contextlib.ExitStack() as at_once:  # one transaction: each of its own would be written out
-        connection.execute("BEGIN")
-        at_once.callback(connection.execute, "COMMIT")
-        _create_table(connection, "not_indexed", pa.table({"run_id": pa.array(found.not_indexed, pa.string())}))
-        for name, table in TABLES.items():
-            _create_view(connection, table, found)
-        for name in MANIFEST_TABLES:
-            _create_manifest_table(connection, name, found)
+    _fill(connection, find(place, connection), {*TABLES, *MANIFEST_TABLES})
     return connection
+
+
+def tables_alone(names: Collection[str], place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
+    """A lake with some of its tables only, and no views or questions: for what must be quick."""
+    connection = duckdb.connect(":memory:")
+    connection.execute("SET autoinstall_known_extensions = false")
+    for name in names:
+        _create_table(connection, name, _tables()[name].empty_table())
+    _fill(connection, find(place or os.environ.get(ADDRESS_VARIABLE) or workspace(), connection), names)
+    return connection
+
+
+def _fill(connection: duckdb.DuckDBPyConnection, found: Found, names: Collection[str]) -> None:
+    """Let each of these tables, empty so far, be what was found."""
+    connection.execute("BEGIN")  # one transaction: each of its own would be written out
+    _create_table(connection, "not_indexed", pa.table({"run_id": pa.array(found.not_indexed, pa.string())}))
+    for name, table in TABLES.items():
+        if name in names:
+            _create_view(connection, table, found)
+    for name in MANIFEST_TABLES:
+        if name in names:
+            _create_manifest_table(connection, name, found)
+    connection.execute("COMMIT")
 
 
 def find(place: Workspace | str, connection: duckdb.DuckDBPyConnection) -> Found:
@@ -132,6 +149,30 @@ def sql(connection: duckdb.DuckDBPyConnection, text: str) -> pl.DataFrame:
     return _run(connection, text, {}, "SQL")
 
 
+@contextlib.contextmanager
+def rows(connection: duckdb.DuckDBPyConnection, text: str) -> Iterator[tuple[list[str], Iterator[tuple[Any, ...]]]]:
+    """Names and rows of an answer, which is fetched while it is read: it need not fit into memory.
+
+    Raises
+    ------
+    QueryError : one line of what DuckDB says, also while rows are read.
+    """
+
+    def fetched() -> Iterator[tuple[Any, ...]]:
+        while part := connection.fetchmany(_FETCHED):
+            yield from part
+
+    try:
+        connection.execute("SET memory_limit = '2GB'")
+        # What does not fit is sorted and joined on disk, and the folder goes with the connection.
+        connection.execute(f"SET temp_directory = {_quoted(f'{tempfile.gettempdir()}/ibench-sql-{os.getpid()}')}")
+        connection.execute("SET streaming_buffer_size = '16MB'")
+        relation = connection.execute(text)
+        yield [column[0] for column in relation.description or []], fetched()
+    except (duckdb.Error, OverflowError) as error:
+        raise QueryError(f"SQL: {_one_line(error)}") from error
+
+
 def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Found) -> None:
     """A view with exactly the declared columns and types, whatever the files have.
 
@@ -170,9 +211,7 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Fou
     connection.execute(f'CREATE VIEW "{table.name}" AS SELECT {casts} FROM ({text})')
 
 
-def _indexed_files(
-    connection: duckdb.DuckDBPyConnection, table: str, found: Found
-) -> list[tuple[str, list[str]]]:
+def _indexed_files(connection: duckdb.DuckDBPyConnection, table: str, found: Found) -> list[tuple[str, list[str]]]:
     """(columns, addresses) of the files of a table that the index knows."""
     assert found.index is not None
     return [
@@ -335,13 +374,29 @@ def _comment(text: str) -> str:
 def _run(connection: duckdb.DuckDBPyConnection, text: str, values: dict[str, Any], what: str) -> pl.DataFrame:
     try:
         relation = connection.sql(text, params=values) if values else connection.sql(text)
-        frame: pl.DataFrame = relation.pl() if relation is not None else pl.DataFrame()
+        if relation is None:
+            return pl.DataFrame()
+        # polars has no intervals of months, days and microseconds: as text they can be read, if not added up.
+        spans = [name for name, kind in zip(relation.columns, relation.types, strict=True) if _has_interval(kind)]
+        if spans:
+            casts = {name: f" REPLACE ({_name(name)}::VARCHAR AS {_name(name)})" for name in spans}
+            for cast in casts.values():
+                relation = relation.project(f"*{cast}")
+        frame: pl.DataFrame = relation.pl()
         return frame
-    except duckdb.Error as error:
+    except (duckdb.Error, pl.exceptions.PolarsError) as error:
         raise QueryError(f"{what}: {_one_line(error)}") from error
 
 
-def _one_line(error: duckdb.Error) -> str:
+def _has_interval(kind: Any) -> bool:
+    return "INTERVAL" in str(kind)
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _one_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     first = next((line for line in lines if not line.startswith("LINE ")), "refused")
     where = next((line for line in lines if line.startswith("LINE ")), "")
