@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+import duckdb
 import typer
 from rich.table import Table
 
@@ -18,7 +19,7 @@ from ibench_lib.lake import reader
 from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.recover import recover, recover_all
 from ibench_lib.lake.remove import finish_removals, remove_run
-from ibench_lib.lake.store import open_store, pull, push
+from ibench_lib.lake.store import open_store, pull, push, push_index
 from ibench_lib.lake.verify import NO_CHECKSUM, verify, vouched_for
 from ibench_lib.paths import workspace
 from ibench_lib.run.capturing import SCRATCH_PREFIX
@@ -150,6 +151,8 @@ def runs_push(place: Place, run_ids: SomeRuns = None) -> None:
     store, here = open_store(place), workspace()
     chosen = [here.run_dir(run_id) for run_id in run_ids] if run_ids else run_dirs(here.runs, Found())
     _copy("pushed", [(run_dir.name, partial(push, run_dir, store)) for run_dir in chosen])
+    with working("index"), duckdb.connect(":memory:") as connection:
+        push_index(store, reader.index_of(store, here, connection))
 
 
 @app.command("pull")

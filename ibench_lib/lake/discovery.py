@@ -10,10 +10,11 @@ import json
 import os
 import time
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -135,9 +136,10 @@ def find_runs(folders: Sequence[Path], cache: Path | None, index: Index | None =
         unknown = [place for place in unknown if not _is_known(place, index)]
         sealed = [place for place in unknown if place.stamp is not None]
         gone = len(index.stamps) - (len(places) - len(unknown))
-        if len(sealed) + gone > max(_MAY_WAIT, _SHARE_THAT_MAY_WAIT * len(places)):
+        if is_worth_writing(len(sealed) + gone, len(places)):
             known = places.keys() - {place.path.name for place in unknown}
-            if index.update(known, _batches(_entry(place, verified) for place in sealed)):
+            entries = (entry_of(place.key, place.stamp, _read(place, verified), Path) for place in sealed)
+            if index.update(known, batches(entries)):
                 unknown = [place for place in unknown if not _is_known(place, index)]
         found.not_indexed = sorted(
             {name for _, name in index.stamps} - (places.keys() - {p.path.name for p in unknown})
@@ -170,41 +172,48 @@ def _look_at(run_dir: Path) -> RunPlace:
     return RunPlace(run_dir, False, hashlib.blake2b(os.fsencode(names) + numbers.tobytes(), digest_size=16).digest())
 
 
-def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+def is_worth_writing(changes: int, runs: int) -> bool:
+    """Whether the index has fallen behind by so much."""
+    return changes > max(_MAY_WAIT, _SHARE_THAT_MAY_WAIT * runs)
+
+
+def batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
     waiting = iter(entries)
     while batch := list(islice(waiting, _BATCH)):
         yield batch
 
 
-def _entry(place: RunPlace, verified: Verified) -> Entry:
-    """What the index keeps of a sealed run."""
-    folder, run_id = place.key
-    found = _read(place, verified)
-    entry = Entry(run_id, folder, place.stamp, problems=found.problems)
+def entry_of(key: tuple[str, str], stamp: bytes | None, found: Found, at: Callable[[str], Any]) -> Entry:
+    """What the index keeps of a sealed run. `at` makes what pyarrow can read of the address of a file."""
+    folder, run_id = key
+    entry = Entry(run_id, folder, stamp)
     try:
         for name in INDEXED:
             for file, _ in found.sources[name].files:
-                entry.rows[name] = _rows_of(Path(file), TABLES[name])
+                entry.rows[name] = _rows_of(at(file), run_id, TABLES[name])
             found.sources[name].files = []
-    except Exception as error:
-        # As it would when it is asked: the file is what was written, and yet no table of ours.
+    except Exception as error:  # the file is what was written, and yet no table of ours
         found = Found()
         found.problem(run_id, None, f"it cannot be read: {_first_line(error)}")
-        return Entry(run_id, folder, place.stamp, problems=found.problems)
+        entry.rows = {}
+    entry.problems = found.problems
     entry.rows |= {name: tables[0] for name, tables in found.rows.items() if tables}
     entry.files = [
-        (Path(file).name, name, columns) for name, source in found.sources.items() for file, columns in source.files
+        (PurePosixPath(file).name, name, columns)
+        for name, source in found.sources.items()
+        for file, columns in source.files
     ]
     return entry
 
 
-def _rows_of(path: Path, table: Table) -> pa.Table:
+def _rows_of(file: Any, run_id: str, table: Table) -> pa.Table:
     """The rows of a file that are of its run, with all declared columns."""
     schema = pa.schema([pa.field(column.name, column.type) for column in table.columns])
-    known = [name for name in pq.read_schema(path).names if name in schema.names]
-    content = pa.concat_tables([schema.empty_table(), pq.read_table(path, columns=known)], promote_options="permissive")
+    content = pq.read_table(file)
+    content = content.select([name for name in content.schema.names if name in schema.names])
+    content = pa.concat_tables([schema.empty_table(), content], promote_options="permissive")
     content = content.select(schema.names).cast(schema)
-    return content.filter(pc.equal(content.column("run_id"), path.parent.name))
+    return content.filter(pc.equal(content.column("run_id"), run_id))
 
 
 def _read(place: RunPlace, verified: Verified) -> Found:

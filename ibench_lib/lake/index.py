@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
 import re
 import tempfile
+import zipfile
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -23,6 +25,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from ibench_lib.lake.manifest_tables import MANIFEST_TABLES
 from ibench_lib.paths import PACKAGE
@@ -77,13 +80,16 @@ class Index:
 
     def update(self, keep: Collection[str], batches: Iterable[list[Entry]]) -> bool:
         """Replace the index by one with the entries of the runs in `keep` and these. False where it cannot be."""
+        return self._replace(keep, map(_contents, batches))
+
+    def _replace(self, keep: Collection[str], contents: Iterable[dict[str, pa.Table]]) -> bool:
         temporary = None
         try:
             descriptor, name = tempfile.mkstemp(prefix=f"{self.path.name}-", suffix=".new", dir=self.path.parent)
             os.close(descriptor)
             temporary = Path(name)
             temporary.unlink()  # an empty file is no database
-            self._write(temporary, keep, batches)
+            self._write(temporary, keep, contents)
             with open(temporary, "rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             self._detach()
@@ -118,6 +124,32 @@ class Index:
             found.setdefault(columns, []).append((file[0], file[1], file[2]))
         return list(found.items())
 
+    def packed(self) -> bytes:
+        """All of it for other machines: a ZIP file of Parquet, which needs less trust than a database file."""
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w") as archive:
+            archive.writestr("made_by", _code())
+            for name, schema in _TABLES.items():
+                rows = self._connection.execute(f'SELECT * FROM {CATALOG}."{name}"').to_arrow_table().cast(schema)
+                file = io.BytesIO()
+                pq.write_table(rows, file, compression="zstd")
+                archive.writestr(f"{name}.parquet", file.getvalue())
+        return content.getvalue()
+
+    def unpack(self, content: bytes) -> bool:
+        """Become what was packed. False where it was made by other code, or cannot be read or kept."""
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                if archive.read("made_by").decode() != _code():
+                    return False
+                tables = {
+                    name: pq.read_table(io.BytesIO(archive.read(f"{name}.parquet"))).cast(schema)
+                    for name, schema in _TABLES.items()
+                }
+        except Exception:  # whatever a damaged file can do to those who read it
+            return False
+        return self._replace((), [tables])
+
     def _attach(self) -> None:
         for path in _files(self.path):
             try:
@@ -138,7 +170,7 @@ class Index:
         self.stamps = {}
         self._connection.execute(f"DETACH DATABASE IF EXISTS {CATALOG}")
 
-    def _write(self, path: Path, keep: Collection[str], batches: Iterable[list[Entry]]) -> None:
+    def _write(self, path: Path, keep: Collection[str], contents: Iterable[dict[str, pa.Table]]) -> None:
         connection = self._connection
         connection.execute(f"ATTACH {_quoted(str(path))} AS new_index")
         try:
@@ -150,8 +182,8 @@ class Index:
                     if keep:
                         wanted = f'SELECT * FROM {CATALOG}."{name}" SEMI JOIN kept USING (run_id)'
                         connection.execute(f'INSERT INTO new_index."{name}" {wanted}')
-            for batch in batches:
-                for name, content in _contents(batch).items():
+            for tables in contents:
+                for name, content in tables.items():
                     with _registered(connection, "incoming", content):
                         connection.execute(f'INSERT INTO new_index."{name}" BY NAME SELECT * FROM incoming')
         finally:

@@ -25,7 +25,7 @@ from ibench_lib.errors import QueryError
 from ibench_lib.lake.discovery import Found, find_runs
 from ibench_lib.lake.index import INDEXED, Index
 from ibench_lib.lake.manifest_tables import MANIFEST_TABLES
-from ibench_lib.lake.store import find_stored_runs, open_store
+from ibench_lib.lake.store import Store, find_stored_runs, open_store
 from ibench_lib.paths import SQL, Workspace, workspace
 from ibench_lib.schema import TABLES, Table
 
@@ -91,8 +91,12 @@ def find(place: Workspace | str, connection: duckdb.DuckDBPyConnection) -> Found
     store = open_store(place)
     if not store.is_local:
         connection.register_filesystem(store.files)
-    name = f".index-of-{hashlib.sha256(store.url.encode()).hexdigest()[:16]}"
-    return find_stored_runs(store, Index(workspace().data / name, connection))
+    return find_stored_runs(store, index_of(store, workspace(), connection))
+
+
+def index_of(store: Store, here: Workspace, connection: duckdb.DuckDBPyConnection) -> Index:
+    """What a workspace remembers of a store."""
+    return Index(here.data / f".index-of-{hashlib.sha256(store.url.encode()).hexdigest()[:16]}", connection)
 
 
 def question(connection: duckdb.DuckDBPyConnection, name: str, **parameters: Any) -> pl.DataFrame:
