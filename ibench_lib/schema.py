@@ -31,7 +31,7 @@ from ibench_lib.server_figures import FIGURES
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
 
-SCHEMA_MINOR = 2
+SCHEMA_MINOR = 3
 """Minor version: it grows with every new table or nullable column, which older runs load without (as NULL)."""
 
 WHOLE_US = 1.0

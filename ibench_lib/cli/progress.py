@@ -7,9 +7,9 @@ from collections.abc import Callable
 from types import TracebackType
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from ibench_lib.cli.output import safe
 from ibench_lib.errors import IbenchError
 from ibench_lib.experiment.cells import Cell
 from ibench_lib.lake.manifest import Manifest
@@ -71,45 +71,45 @@ class ExperimentProgress(Observer):
             left = f", about {duration_text(sum(self._expected_s.values()))} to go"
         for entry in planned:
             if entry.what == "changed":
-                self._console.print(f"changed since it was run: {escape(str(entry.cell))}", soft_wrap=True)
+                self._console.print(f"changed since it was run: {safe(str(entry.cell))}", soft_wrap=True)
             elif entry.what == "again" and entry.note:
-                self._console.print(f"again: {escape(f'{entry.cell}: {entry.note}')}", soft_wrap=True)
+                self._console.print(f"again: {safe(f'{entry.cell}: {entry.note}')}", soft_wrap=True)
         done = len(planned) - len(to_run)
-        self._console.print(f"{escape(name)}: {len(planned)} cells, {done} done already{left}")
+        self._console.print(f"{safe(name)}: {len(planned)} cells, {done} done already{left}")
 
     def cell_begins(self, number: int, of: int, cell: Cell, worker: str | None = None) -> None:
         self._where, self._position = f"{number}/{of}", cell.position
         self._cell_begun_s = time.monotonic()
-        self._console.print(f"[bold]{number}/{of}[/] {escape(str(cell))}{_on(worker)}")
+        self._console.print(f"[bold]{number}/{of}[/] {safe(str(cell))}{_on(worker)}")
         if rows_from := self._rows_from.get(cell.position):
-            self._console.print(f"    {escape(rows_from)}", highlight=False, soft_wrap=True)
+            self._console.print(f"    {safe(rows_from)}", highlight=False, soft_wrap=True)
 
     def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None:
-        self._console.print(f"[bold]{number}/{of}[/] {escape(str(cell))}: done already, {escape(run_id)}")
+        self._console.print(f"[bold]{number}/{of}[/] {safe(str(cell))}: done already, {safe(run_id)}")
 
     def cell_not_tried(self, number: int, of: int, cell: Cell, why: str) -> None:
         self._expected_s.pop(cell.position, None)
-        self._console.print(f"[bold]{number}/{of}[/] {escape(f'{cell}: skipped: {why}')}")
+        self._console.print(f"[bold]{number}/{of}[/] {safe(f'{cell}: skipped: {why}')}")
 
     def run_recovered(self, manifest: Manifest) -> None:
-        self._console.print(f"recovered {escape(manifest.run_id)}: its runner had died")
+        self._console.print(f"recovered {safe(manifest.run_id)}: its runner had died")
 
     def cell_ends(self, cell: Cell, manifest: Manifest, worker: str | None = None) -> None:
         self._expected_s.pop(cell.position, None)
-        self._console.print(f"    {manifest.status}: {escape(manifest.run_id)}{_on(worker)}")
+        self._console.print(f"    {manifest.status}: {safe(manifest.run_id)}{_on(worker)}")
 
     def cell_lost(self, cell: Cell, worker: str) -> None:
-        self._console.print(f"    [yellow]lost:[/] {escape(str(cell))}: {escape(worker)} is gone", soft_wrap=True)
+        self._console.print(f"    [yellow]lost:[/] {safe(str(cell))}: {safe(worker)} is gone", soft_wrap=True)
 
     def worker_refused(self, worker: str, reason: str) -> None:
-        self._console.print(f"[yellow]gets no cells:[/] {escape(worker)}: {escape(reason)}", soft_wrap=True)
+        self._console.print(f"[yellow]gets no cells:[/] {safe(worker)}: {safe(reason)}", soft_wrap=True)
 
     def cell_failed(self, cell: Cell, error: IbenchError, worker: str | None = None) -> None:
         self._expected_s.pop(cell.position, None)
         self._end_task()
         if error.detail:
-            self._console.print(escape(error.detail), highlight=False, soft_wrap=True)
-        self._console.print(f"    [red]failed:[/] {escape(error.what)}", highlight=False, soft_wrap=True)
+            self._console.print(safe(error.detail), highlight=False, soft_wrap=True)
+        self._console.print(f"    [red]failed:[/] {safe(error.what)}", highlight=False, soft_wrap=True)
 
     def stopping(self) -> None:
         self._console.print("stopping after this cell; Ctrl-C once more stops now")
@@ -163,7 +163,7 @@ def duration_text(seconds: float) -> str:
 
 
 def _on(worker: str | None) -> str:
-    return "" if worker is None else f" on {escape(worker)}"
+    return "" if worker is None else f" on {safe(worker)}"
 
 
 def _rates(found: StepProgress) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from ibench_lib.base.collector_report import CollectorReport
+from ibench_lib.base.scratch import scratch_directory
 from ibench_lib.capture.collector import Scene
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import Capture
@@ -17,6 +16,8 @@ from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.run.server import Server
 from ibench_lib.servers.sandbox import Sandbox
+
+SCRATCH_PREFIX = "ibench-capture-"
 
 
 @contextmanager
@@ -38,7 +39,7 @@ def capturing(
     """
     sandbox = server if isinstance(server, Sandbox) else None
     assert manifest.server is not None
-    with TemporaryDirectory(prefix="ibench-capture-") as scratch:
+    with scratch_directory(SCRATCH_PREFIX) as scratch:
         scene = Scene(
             origin_ns=origin_ns,
             address=address,
@@ -48,7 +49,7 @@ def capturing(
             database=database,
             tables=tuple(tables),
             variables=manifest.server.variables,
-            scratch=Path(scratch),
+            scratch=scratch,
             options=options,
             incarnation=incarnation,
         )

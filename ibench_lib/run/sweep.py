@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from ibench_lib.base.scratch import sweep_scratch
 from ibench_lib.base.signals import Patience
 from ibench_lib.capture.host_facts import host_class_here
 from ibench_lib.errors import CellNotTried, CellsFailed, IbenchError, Interrupted, UsageError
@@ -13,6 +14,7 @@ from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.recover import recover_all
 from ibench_lib.paths import Workspace
+from ibench_lib.run.capturing import SCRATCH_PREFIX
 from ibench_lib.run.cell import run_cell
 from ibench_lib.run.ledger import Ledger, State, running_alone
 from ibench_lib.run.observer import Observer
@@ -167,6 +169,7 @@ def conduct(
         ledger = Ledger(workspace)
         ledger.close_abandoned()
         sweep_sandboxes(workspace.sandboxes)
+        sweep_scratch(SCRATCH_PREFIX)
         for recovered in recover_all(workspace.runs)[0]:
             observer.run_recovered(recovered)
         planned = plan()

@@ -15,6 +15,7 @@ import pytest
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
 from ibench_lib.lake import reader
+from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
 from ibench_lib.show import theme
@@ -465,7 +466,7 @@ def made_of(workspace: Workspace, *runs: Run, change: Callable[[dict[str, Any]],
         manifest = json.loads(path.read_text())
         if change:
             change(manifest)
-        path.write_text(json.dumps(manifest))
+        path.write_bytes(with_checksum(manifest))
 
 
 FULL: dict[str, Any] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import html
+import json
 import re
 import shutil
 from dataclasses import replace
@@ -24,6 +25,7 @@ from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.base.histogram_bins import lower_edge_us
 from ibench_lib.client.histogram import bin_latencies
 from ibench_lib.lake import reader
+from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
@@ -361,7 +363,7 @@ def test_what_was_not_captured_is_said_with_its_reason(workspace: Workspace) -> 
     (writer,) = write_runs(workspace, Run())
     manifest = writer.run_dir / "manifest.json"
     reason = '"null_reasons": {"server_samples.redo_waits": "this server has no status Innodb_log_waits"}'
-    manifest.write_text(re.sub(r'"null_reasons": \{\}', reason, manifest.read_text()))
+    manifest.write_bytes(with_checksum(json.loads(re.sub(r'"null_reasons": \{\}', reason, manifest.read_text()))))
     said = re.findall(r"<li>(.*?)</li>", unlinked(ib.not_captured(ib.step_detail(l_i1(workspace).ask))))
     assert "Waits: log buffer (this server has no status Innodb_log_waits): system.cy10a" in said
     assert "Device, busy (no sample in the step): system.cy10a" in said
@@ -378,7 +380,7 @@ def test_a_device_without_a_request_has_no_time_of_one(workspace: Workspace) -> 
     manifest = writer.run_dir / "manifest.json"
     kernel = "this kernel, before 5.5, does not count flushes"
     reasons = f'"null_reasons": {{"device_samples.flushes": "{kernel}", "device_samples.flush_s": "{kernel}"}}'
-    manifest.write_text(re.sub(r'"null_reasons": \{\}', reasons, manifest.read_text()))
+    manifest.write_bytes(with_checksum(json.loads(re.sub(r'"null_reasons": \{\}', reasons, manifest.read_text()))))
     detail = ib.step_detail(l_i1(workspace).ask)
     writes = one(detail.series.filter(pl.col("middle").is_not_null()), source="device", series="writes_per_s")
     assert writes["middle"] == 0
