@@ -27,6 +27,7 @@ from ibench_lib.lake import manifest as records
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace, make_run_id
 from ibench_lib.run import server as run_server
+from ibench_lib.run import space
 from ibench_lib.run.capturing import capturing
 from ibench_lib.run.description import describe_run
 from ibench_lib.run.preflight import examine
@@ -83,9 +84,9 @@ def run_cell(
     if experiment.spec.snapshot_after is not None:
         snapshot = RunSnapshot(experiment, cell, build, config, workspace, steps)
     aside_bytes = snapshot_bytes(config, options, snapshot.loaded) if snapshot and not snapshot.found else 0
-    run_server.require_space(build, config, tables_bytes, workspace, aside_bytes)
-    disk_bytes = run_server.needed_bytes(config, tables_bytes) + aside_bytes
-    findings = examine(workspace, disk_bytes, run_server.buffer_pool_bytes(config))
+    space.require_space(build, config, tables_bytes, workspace, aside_bytes)
+    disk_bytes = space.needed_bytes(config, tables_bytes) + aside_bytes
+    findings = examine(workspace, disk_bytes, space.buffer_pool_bytes(config))
     if findings and experiment.spec.strict:
         raise HostUnfit(
             f"{cell}: strict, and this host is not fit to measure: {findings[0]}",

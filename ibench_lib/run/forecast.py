@@ -18,8 +18,8 @@ from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.plan import manifests
-from ibench_lib.run.server import needed_bytes
 from ibench_lib.run.snapshot.use import snapshot_bytes, steps_loaded
+from ibench_lib.run.space import needed_bytes
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
 from ibench_lib.workloads.insert_benchmark import workload as insert_benchmark

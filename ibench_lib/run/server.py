@@ -13,10 +13,11 @@ from ibench_lib.base.mask import SERVER, USER, Mask, mask_of_run
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import StatementError
 from ibench_lib.configs.meaning import not_in_force
-from ibench_lib.configs.resolve import ServerConfig, size
-from ibench_lib.errors import ExperimentError, HostUnfit, RunFailed
+from ibench_lib.configs.resolve import ServerConfig
+from ibench_lib.errors import ExperimentError, RunFailed
 from ibench_lib.lake.manifest import ServerRecord
-from ibench_lib.paths import Workspace, nearest_existing
+from ibench_lib.paths import Workspace
+from ibench_lib.run.space import redo_bytes
 from ibench_lib.servers.accepts import check
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import flavour_of
@@ -30,7 +31,6 @@ Server: TypeAlias = Sandbox | RemoteServer
 
 _DATABASE_EXISTS = 1007
 _FULL_BYTES = 1 << 20
-_EMPTY_SERVER_BYTES, _CAPTURE_BYTES = 300 << 20, 64 << 20
 # A server writes its whole redo log before it answers for the first time: 128 GiB at 200 MiB/s take eleven minutes.
 _START_S, _REDO_S_PER_GIB = 120.0, 6.0
 
@@ -56,42 +56,6 @@ def fit(build: Build | Remote, config: ServerConfig, workload: Options) -> list[
     for plugin in plugins:
         require_plugin(build, plugin)
     return check(build, config, plugins)
-
-
-def require_space(
-    build: Build | Remote, config: ServerConfig, tables_bytes: int, workspace: Workspace, snapshot_bytes: int = 0
-) -> None:
-    """Refuse a run whose files would fill a disk, before any is made. `snapshot_bytes` are of one that it will make.
-
-    Raises
-    ------
-    HostUnfit : with the bytes needed and free.
-    """
-    needs = [(workspace.runs, _CAPTURE_BYTES, "what is captured")]
-    if isinstance(build, Build):
-        needs.append((workspace.sandboxes, needed_bytes(config, tables_bytes), "the server's data"))
-    if snapshot_bytes:
-        needs.append((workspace.snapshots, snapshot_bytes, "the snapshot"))
-    for disk in {nearest_existing(folder).stat().st_dev for folder, *_ in needs}:
-        here = [need for need in needs if nearest_existing(need[0]).stat().st_dev == disk]
-        place = nearest_existing(here[-1][0])
-        needed, free = sum(size for _, size, _ in here), shutil.disk_usage(place).free
-        if free < needed:
-            what = " and ".join(what for *_, what in here)
-            raise HostUnfit(
-                f"too little space in {place} for {what}: about {needed:,} bytes needed, {free:,} free",
-                hint="make room there, lower `scale` or the setup's rows, or put data/ on a larger disk (IBENCH_HOME)",
-            )
-
-
-def buffer_pool_bytes(config: ServerConfig) -> int:
-    """Size of the buffer pool that a configuration asks for, 0 where it leaves it to the server."""
-    return size(config.value("innodb_buffer_pool_size") or "") or 0
-
-
-def needed_bytes(config: ServerConfig, tables_bytes: int) -> int:
-    """About how much disk a sandbox takes whose tables take so much."""
-    return tables_bytes + redo_bytes(config) + _EMPTY_SERVER_BYTES
 
 
 def disk_is_full(server: Server) -> bool:
@@ -190,15 +154,6 @@ def reset_binary_log(server: Server, variables: dict[str, str]) -> str | None:
     if not isinstance(server, Sandbox) or variables.get("log_bin") != "ON":
         return None
     return flavour_of(server.build).reset_binary_log(server.build)
-
-
-def redo_bytes(config: ServerConfig) -> int:
-    """Size of the redo log that a configuration asks for, 0 where it leaves it to the server."""
-    capacity = size(config.value("innodb_redo_log_capacity") or "")
-    if capacity is not None:
-        return capacity
-    files = int(config.value("innodb_log_files_in_group") or 1)
-    return (size(config.value("innodb_log_file_size") or "") or 0) * files
 
 
 def _plugins(workload: Options) -> list[str]:

@@ -41,6 +41,18 @@ class Build:
         return release_of(self.version)
 
 
+@dataclass(frozen=True)
+class Offer:
+    """A build that can be installed: `label` is what it will be called, `what` the server in a few words.
+
+    `origin` is where it comes from.
+    """
+
+    label: str
+    what: str
+    origin: str
+
+
 def release_of(version: str) -> tuple[int, int, int]:
     """(10, 11, 19) of 10.11.19-MariaDB."""
     match = re.match(r"(\d+)\.(\d+)\.(\d+)", version)

@@ -17,10 +17,10 @@ from ibench_lib.errors import RunFailed
 from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.lake.manifest import Manifest, SnapshotCopy, SnapshotRecord
 from ibench_lib.paths import Workspace
-from ibench_lib.run import server as run_server
 from ibench_lib.run.snapshot import kept
 from ibench_lib.run.snapshot.kept import Snapshot
 from ibench_lib.run.snapshot.key import load_settings
+from ibench_lib.run.space import needed_bytes
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
@@ -117,7 +117,7 @@ def steps_loaded(experiment: LoadedExperiment, steps: list[Step]) -> list[Step]:
 
 def snapshot_bytes(config: ServerConfig, options: Options, loaded: list[Step]) -> int:
     """About how much disk the snapshot after these steps takes."""
-    return run_server.needed_bytes(config, workload.forecast_bytes(options, loaded)) if loaded else 0
+    return needed_bytes(config, workload.forecast_bytes(options, loaded)) if loaded else 0
 
 
 def _ask_for_full_shutdown(address: dict[str, Any], where: str) -> None:

@@ -21,10 +21,10 @@ from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.run.hosts.sweep import run_on_workers
 from ibench_lib.run.plan import plan_experiment
-from ibench_lib.run.server import require_space
 from ibench_lib.run.snapshot import kept
 from ibench_lib.run.snapshot.sharing import LoadSettings
 from ibench_lib.run.snapshot.use import RunSnapshot
+from ibench_lib.run.space import require_space
 from ibench_lib.run.sweep import run_experiment
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox

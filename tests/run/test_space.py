@@ -1,9 +1,9 @@
-"""What a run's server is given; how runs use it is in test_runner.py and servers/test_remote.py."""
+"""How much disk and memory a configuration asks for; whether there is room is in snapshot/test_use.py."""
 
 import pytest
 
 from ibench_lib.configs.resolve import resolve
-from ibench_lib.run.server import redo_bytes
+from ibench_lib.run.space import redo_bytes
 
 
 @pytest.mark.parametrize(

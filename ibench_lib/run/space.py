@@ -1,0 +1,59 @@
+"""How much disk a run takes, and whether there is as much."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from ibench_lib.configs.resolve import ServerConfig, size
+from ibench_lib.errors import HostUnfit
+from ibench_lib.paths import Workspace, nearest_existing
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.remote import Remote
+
+_EMPTY_SERVER_BYTES, _CAPTURE_BYTES = 300 << 20, 64 << 20
+
+
+def require_space(
+    build: Build | Remote, config: ServerConfig, tables_bytes: int, workspace: Workspace, snapshot_bytes: int = 0
+) -> None:
+    """Refuse a run whose files would fill a disk, before any is made. `snapshot_bytes` are of one that it will make.
+
+    Raises
+    ------
+    HostUnfit : with the bytes needed and free.
+    """
+    needs: list[tuple[Path, int, str]] = [(workspace.runs, _CAPTURE_BYTES, "what is captured")]
+    if isinstance(build, Build):
+        needs.append((workspace.sandboxes, needed_bytes(config, tables_bytes), "the server's data"))
+    if snapshot_bytes:
+        needs.append((workspace.snapshots, snapshot_bytes, "the snapshot"))
+    for disk in {nearest_existing(folder).stat().st_dev for folder, *_ in needs}:
+        here = [need for need in needs if nearest_existing(need[0]).stat().st_dev == disk]
+        place = nearest_existing(here[-1][0])
+        needed, free = sum(wanted for _, wanted, _ in here), shutil.disk_usage(place).free
+        if free < needed:
+            what = " and ".join(what for *_, what in here)
+            raise HostUnfit(
+                f"too little space in {place} for {what}: about {needed:,} bytes needed, {free:,} free",
+                hint="make room there, lower `scale` or the setup's rows, or put data/ on a larger disk (IBENCH_HOME)",
+            )
+
+
+def needed_bytes(config: ServerConfig, tables_bytes: int) -> int:
+    """About how much disk a sandbox takes whose tables take so much."""
+    return tables_bytes + redo_bytes(config) + _EMPTY_SERVER_BYTES
+
+
+def buffer_pool_bytes(config: ServerConfig) -> int:
+    """Size of the buffer pool that a configuration asks for, 0 where it leaves it to the server."""
+    return size(config.value("innodb_buffer_pool_size") or "") or 0
+
+
+def redo_bytes(config: ServerConfig) -> int:
+    """Size of the redo log that a configuration asks for, 0 where it leaves it to the server."""
+    capacity = size(config.value("innodb_redo_log_capacity") or "")
+    if capacity is not None:
+        return capacity
+    files = int(config.value("innodb_log_files_in_group") or 1)
+    return (size(config.value("innodb_log_file_size") or "") or 0) * files
