@@ -31,6 +31,7 @@ from ibench_lib.paths import workspace
 from ibench_lib.run.step import WorkerState, run_step
 from ibench_lib.run.step_rows import StepRecorder
 from ibench_lib.servers.find import find_system
+from ibench_lib.servers.flavours.innodb_places import PLACES
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads.insert_benchmark import workload
 from ibench_lib.workloads.insert_benchmark.workload import Options, Setup, Step
@@ -156,6 +157,7 @@ class Bench:
             database=DATABASE,
             tables=tuple(workload.tables(self.options)),
             variables={},
+            places=PLACES,
             scratch=self.scratch,
         )
 

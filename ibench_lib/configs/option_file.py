@@ -64,15 +64,6 @@ def with_included(path: Path) -> list[Path]:
     return found
 
 
-def server_groups(flavour: str, release: tuple[int, int, int]) -> frozenset[str]:
-    """The groups that a server reads: `mysqld` and `server` always, others by flavour and release."""
-    series = f"{release[0]}.{release[1]}"
-    groups = {"mysqld", "server", f"mysqld-{series}"}
-    if flavour == "mariadb":
-        groups |= {"mariadb", f"mariadb-{series}", "mariadbd", f"mariadbd-{series}"}
-    return frozenset(groups)
-
-
 def render(key: str, value: str | None) -> str:
     """One option as a line that `parse` and the servers read back as it is."""
     if value is None:

@@ -31,15 +31,15 @@ from ibench_lib.run import space
 from ibench_lib.run.capturing import capturing
 from ibench_lib.run.description import describe_run
 from ibench_lib.run.preflight import examine
-from ibench_lib.run.server import Server
 from ibench_lib.run.settle import settle
 from ibench_lib.run.snapshot.use import RunSnapshot, snapshot_bytes
 from ibench_lib.run.step import WorkerState, run_step
 from ibench_lib.run.step_rows import StepRecorder, rows_added
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours.flavour import flavour_of, rules_of
 from ibench_lib.servers.remote import Remote
-from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.servers.server import Server
 from ibench_lib.workloads.insert_benchmark import workload
 from ibench_lib.workloads.insert_benchmark.workload import Step
 
@@ -73,8 +73,10 @@ def run_cell(
     RunFailed : a step failed; the run is kept as failed.
     Interrupted : Ctrl-C or SIGTERM; the run is kept as interrupted.
     """
-    config = experiment.server_config(cell, build.flavour, build.release)
-    skipped = run_server.fit(build, config, experiment.spec.workload)
+    config = experiment.server_config(cell, rules_of(build))
+    skipped = run_server.fit(
+        build, config, transport=experiment.spec.workload.transport, engine=experiment.spec.workload.engine
+    )
     origin_ns, origin_wall = time.monotonic_ns(), datetime.now(UTC)
     run_id = make_run_id(experiment.name, cell.setup.name, cell.dbms, cell.repeat, origin_wall)
     options = experiment.spec.workload
@@ -83,10 +85,10 @@ def run_cell(
     snapshot = None
     if experiment.spec.snapshot_after is not None:
         snapshot = RunSnapshot(experiment, cell, build, config, workspace, steps)
-    aside_bytes = snapshot_bytes(config, options, snapshot.loaded) if snapshot and not snapshot.found else 0
+    aside_bytes = snapshot_bytes(build, config, options, snapshot.loaded) if snapshot and not snapshot.found else 0
     space.require_space(build, config, tables_bytes, workspace, aside_bytes)
-    disk_bytes = space.needed_bytes(config, tables_bytes) + aside_bytes
-    findings = examine(workspace, disk_bytes, space.buffer_pool_bytes(config))
+    disk_bytes = space.needed_bytes(build, config, tables_bytes) + aside_bytes
+    findings = examine(workspace, disk_bytes, flavour_of(build).memory_bytes(config))
     if findings and experiment.spec.strict:
         raise HostUnfit(
             f"{cell}: strict, and this host is not fit to measure: {findings[0]}",
@@ -114,7 +116,13 @@ def run_cell(
         config,
         writer,
         run_server.open_server(
-            build, config, options, workspace, writer.run_dir, snapshot.origin if snapshot else None
+            build,
+            config,
+            workspace,
+            writer.run_dir,
+            transport=options.transport,
+            engine=options.engine,
+            origin=snapshot.origin if snapshot else None,
         ),
         snapshot,
         origin_ns,
@@ -197,15 +205,16 @@ class _Run:
                 self._create_tables(where.arguments(), options)
                 self._steps(numbered, options, where)
                 return
-            assert isinstance(self.server, Sandbox)
+            local = self.server.local
+            assert local is not None
             loaded = len(self.snapshot.loaded)
             if self.snapshot.found:
-                self._rows_by_table = self.snapshot.begin(self.server, self.manifest)
+                self._rows_by_table = self.snapshot.begin(local, self.manifest)
                 self.writer.write_manifest(self.manifest)
             else:
                 self._create_tables(where.arguments(), options)
                 self._steps(numbered[:loaded], options, where)
-                where = self.snapshot.make(self.server, where.arguments(), self.manifest, self._rows_by_table)
+                where = self.snapshot.make(local, where.arguments(), self.manifest, self._rows_by_table)
                 self.incarnation += 1
                 self._ask(where)
             self._steps(numbered[loaded:], options, where)
@@ -238,7 +247,7 @@ class _Run:
             for step_id, step in steps:
                 self.current_step = step.name
                 self._step(step_id, step, options, address, capture)
-        server.variables_changed |= run_server.changed_variables(server.variables, address)
+        server.variables_changed |= run_server.changed_variables(self.server, server.variables, address)
 
     def _create_tables(self, address: dict[str, Any], options: workload.Options) -> None:
         connection = Connection(address, None, timeout_s=60)
@@ -320,9 +329,9 @@ class _Run:
     def _settle(self, step: Step, options: workload.Options, address: dict[str, Any]) -> None:
         connection = Connection(address, DATABASE, options.statement_timeout_s)
         try:
-            actions = settle(
-                connection, workload.tables(options), options.statement_timeout_s, self._reset_binary_log()
-            )
+            settling = flavour_of(self.server.build).settling
+            tables = workload.tables(options)
+            actions = settle(connection, settling, tables, options.statement_timeout_s, self._reset_binary_log())
         except (ConnectionLost, StatementError) as error:
             raise RunFailed(f"run {self.manifest.run_id}, settling before step {step.name}: {error}") from error
         finally:
@@ -340,7 +349,7 @@ class _Run:
         where = f"run {self.manifest.run_id}, step {step.name}"
         if isinstance(failure, CaptureFailed):
             return CaptureFailed(f"{where}: {failure.what}", hint=failure.hint)
-        if run_server.disk_is_full(self.server):
+        if self.server.disk_is_full():
             return ServerLost(
                 f"{where}: disk full: the server cannot write its data; {failure.what}",
                 hint="make room on the disk of data/sandboxes; what was captured is kept",
@@ -379,7 +388,7 @@ class _Run:
             connection.close()
 
     def _history_list_length(self, address: dict[str, Any]) -> int | None:
-        length, reason = history_list_length(address)
+        length, reason = history_list_length(address, flavour_of(self.server.build).places)
         if reason is not None:
             self.manifest.null_reasons["steps.history_list_length"] = reason
         return length

@@ -14,8 +14,7 @@ from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.lake import manifest as records
 from ibench_lib.paths import Workspace, nearest_existing
-from ibench_lib.servers.build import Build
-from ibench_lib.servers.remote import Remote
+from ibench_lib.servers.server import AnyBuild
 
 _LIBRARIES = ("duckdb", "numpy", "pyarrow", "pymysql")
 
@@ -25,7 +24,7 @@ def describe_run(
     workspace: Workspace,
     experiment: LoadedExperiment,
     cell: Cell,
-    build: Build | Remote,
+    build: AnyBuild,
     config: ServerConfig,
     *,
     skipped: list[str],
@@ -35,7 +34,7 @@ def describe_run(
     """The manifest of a run that is about to begin. `skipped` are lines of its my.cnf that the server does not know."""
     warnings = [f"skipped, since this server does not know it: {line}" for line in skipped]
     warnings += [f"left out, since a sandbox decides it: {line}" for line in config.dropped]
-    if isinstance(build, Remote):
+    if build.local is None:
         warnings.append(
             f"the server, {build.basedir}, is remote: it has its own configuration; host facts are the clients'"
         )

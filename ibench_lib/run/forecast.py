@@ -21,6 +21,7 @@ from ibench_lib.run.plan import manifests
 from ibench_lib.run.snapshot.use import snapshot_bytes, steps_loaded
 from ibench_lib.run.space import needed_bytes
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours.flavour import rules_of
 from ibench_lib.servers.remote import Remote
 from ibench_lib.workloads.insert_benchmark import workload as insert_benchmark
 from ibench_lib.workloads.insert_benchmark.workload import Step
@@ -56,10 +57,10 @@ class Forecaster:
         """One cell, on its build."""
         spec = experiment.spec
         steps = insert_benchmark.plan(spec.workload, cell.setup, spec.scale)
-        config = experiment.server_config(cell, build.flavour, build.release)
+        config = experiment.server_config(cell, rules_of(build))
         before = steps_loaded(experiment, steps)
-        disk = needed_bytes(config, insert_benchmark.forecast_bytes(spec.workload, steps))
-        aside = snapshot_bytes(config, spec.workload, before)
+        disk = needed_bytes(build, config, insert_benchmark.forecast_bytes(spec.workload, steps))
+        aside = snapshot_bytes(build, config, spec.workload, before)
         loaded = sum(step.rows or 0 for step in steps if not step.deletes) * spec.workload.clients
         workload = insert_benchmark.describe(spec.workload, cell.setup, steps)
         same = [run for run in self._runs if _same_cell(run, cell, workload, spec.scale)]

@@ -22,6 +22,7 @@ from ibench_lib.run.snapshot.sharing import share
 from ibench_lib.run.snapshot.use import steps_loaded
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
+from ibench_lib.servers.flavours.flavour import rules_of
 from ibench_lib.servers.remote import Remote
 from ibench_lib.workloads.insert_benchmark import workload
 
@@ -74,9 +75,10 @@ def plan_experiment(
     planned = []
     for cell in cells:
         build = builds[cell.build_label]
-        config = experiment.server_config(cell, build.flavour, build.release)
+        config = experiment.server_config(cell, rules_of(build))
         if here:
-            fit(build, config, experiment.spec.workload)
+            workload = experiment.spec.workload
+            fit(build, config, transport=workload.transport, engine=workload.engine)
         fingerprint = experiment.fingerprint(cell, build.version, config)
         last = tried.get(cell.key)
         what: What
@@ -184,7 +186,7 @@ def _sharing(experiment: LoadedExperiment, workspace: Workspace, planned: list[P
     """The same cells, each with where its rows come from."""
     spec, settings = experiment.spec, {}
     for entry in planned:
-        config = experiment.server_config(entry.cell, entry.build.flavour, entry.build.release)
+        config = experiment.server_config(entry.cell, rules_of(entry.build))
         steps = workload.plan(spec.workload, entry.cell.setup, spec.scale)
         loaded = steps_loaded(experiment, steps)
         settings[entry.cell.position] = load_settings(entry.build, config, spec.workload, loaded)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from ibench_lib.configs.resolve import ServerConfig, size
+from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import HostUnfit
 from ibench_lib.paths import Workspace, nearest_existing
-from ibench_lib.servers.build import Build
-from ibench_lib.servers.remote import Remote
+from ibench_lib.servers.flavours.flavour import flavour_of
+from ibench_lib.servers.server import AnyBuild
 
 _EMPTY_SERVER_BYTES, _CAPTURE_BYTES = 300 << 20, 64 << 20
 
 
 def require_space(
-    build: Build | Remote, config: ServerConfig, tables_bytes: int, workspace: Workspace, snapshot_bytes: int = 0
+    build: AnyBuild, config: ServerConfig, tables_bytes: int, workspace: Workspace, snapshot_bytes: int = 0
 ) -> None:
     """Refuse a run whose files would fill a disk, before any is made. `snapshot_bytes` are of one that it will make.
 
@@ -24,8 +24,8 @@ def require_space(
     HostUnfit : with the bytes needed and free.
     """
     needs: list[tuple[Path, int, str]] = [(workspace.runs, _CAPTURE_BYTES, "what is captured")]
-    if isinstance(build, Build):
-        needs.append((workspace.sandboxes, needed_bytes(config, tables_bytes), "the server's data"))
+    if build.local is not None:
+        needs.append((workspace.sandboxes, needed_bytes(build, config, tables_bytes), "the server's data"))
     if snapshot_bytes:
         needs.append((workspace.snapshots, snapshot_bytes, "the snapshot"))
     for disk in {nearest_existing(folder).stat().st_dev for folder, *_ in needs}:
@@ -40,20 +40,6 @@ def require_space(
             )
 
 
-def needed_bytes(config: ServerConfig, tables_bytes: int) -> int:
+def needed_bytes(build: AnyBuild, config: ServerConfig, tables_bytes: int) -> int:
     """About how much disk a sandbox takes whose tables take so much."""
-    return tables_bytes + redo_bytes(config) + _EMPTY_SERVER_BYTES
-
-
-def buffer_pool_bytes(config: ServerConfig) -> int:
-    """Size of the buffer pool that a configuration asks for, 0 where it leaves it to the server."""
-    return size(config.value("innodb_buffer_pool_size") or "") or 0
-
-
-def redo_bytes(config: ServerConfig) -> int:
-    """Size of the redo log that a configuration asks for, 0 where it leaves it to the server."""
-    capacity = size(config.value("innodb_redo_log_capacity") or "")
-    if capacity is not None:
-        return capacity
-    files = int(config.value("innodb_log_files_in_group") or 1)
-    return (size(config.value("innodb_log_file_size") or "") or 0) * files
+    return tables_bytes + flavour_of(build).log_bytes(config) + _EMPTY_SERVER_BYTES

@@ -20,7 +20,7 @@ from ibench_lib.run.plan import Planned, manifests, mixed_with, plan_experiment,
 from ibench_lib.run.snapshot.kept import sweep as sweep_snapshots
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
-from ibench_lib.servers.sandbox import sweep as sweep_sandboxes
+from ibench_lib.servers.sandbox_directory import sweep as sweep_sandboxes
 
 RunCell = Callable[[LoadedExperiment, Cell, Build | Remote, Workspace, Observer, Patience | None], Manifest]
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.configs.resolve import ServerConfig
-from ibench_lib.errors import ConfigError
+from ibench_lib.errors import BuildNotFound, ConfigError
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.servers.variables import known_options, refusal
 
 
@@ -43,6 +44,19 @@ def check(build: Build, config: ServerConfig, plugins: Sequence[str] = ()) -> li
         where = ", ".join(f"{option.origin} ({option.key})" for option in named) or ", ".join(config.fragments)
         raise ConfigError(f"build {build.label} ({server}) refuses its configuration: {said}", hint=f"look at {where}")
     return [f"{option.origin}: {option.key}" for option in unknown]
+
+
+def require_plugins(build: Build, engine: str) -> list[str]:
+    """The libraries that a storage engine needs. Raises BuildNotFound where the build lacks any."""
+    flavour = flavour_of(build)
+    plugins = flavour.plugins(engine)
+    for plugin in plugins:
+        if flavour.plugin_path(build, plugin) is None:
+            raise BuildNotFound(
+                f"build {build.label} has no plugin {plugin}.so, which `engine: {engine}` needs",
+                hint="`ibench servers list` shows the builds that come with it",
+            )
+    return plugins
 
 
 def _is_known(name: str, known: KnownOptions) -> bool:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib.configs.option_file import Line, parse, render, server_groups
+from ibench_lib.configs.option_file import Line, parse, render
 from ibench_lib.errors import ConfigError
 from ibench_lib.paths import FRAGMENTS
+from ibench_lib.servers.flavours.flavour import find
 
 HARD = r"""
 # a comment
@@ -126,9 +127,9 @@ def test_what_cannot_be_read_is_named_with_file_and_line(tmp_path: Path, text: s
 
 
 def test_the_groups_of_each_server() -> None:
-    assert server_groups("mysql", (8, 0, 33)) == {"mysqld", "server", "mysqld-8.0"}
-    assert "mariadb-10.11" in server_groups("mariadb", (10, 11, 19))
-    assert "client" not in server_groups("mariadb", (10, 11, 19))
+    assert find("mysql").rules((8, 0, 33)).groups == {"mysqld", "server", "mysqld-8.0"}
+    assert "mariadb-10.11" in find("mariadb").rules((10, 11, 19)).groups
+    assert "client" not in find("mariadb").rules((10, 11, 19)).groups
 
 
 def test_the_configurations_of_this_library_survive_a_round_trip() -> None:

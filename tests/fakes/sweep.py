@@ -24,6 +24,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.run import plan, sweep
 from ibench_lib.run.description import describe_run
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours.flavour import rules_of
 from tests.silent import Silent
 
 KILLS = 20
@@ -49,7 +50,7 @@ def fake_run(
     if cell.config.name in FAILURES:
         raise FAILURES[cell.config.name]("it does not start")
     now = datetime.now(UTC)
-    config = experiment.server_config(cell, build.flavour, build.release)
+    config = experiment.server_config(cell, rules_of(build))
     writer = RunWriter(workspace.run_dir(f"{now:%Y%m%dT%H%M%S%f}-{cell.dbms}-{cell.setup.name}-r{cell.repeat}"))
     manifest = describe_run(
         writer.run_dir.name, workspace, experiment, cell, build, config, skipped=[], workload={}, origin_wall=now

@@ -27,7 +27,8 @@ from ibench_lib.run.ledger import is_running, running_alone
 from ibench_lib.run.server import fit
 from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.find import find_build
-from ibench_lib.servers.sandbox import sweep
+from ibench_lib.servers.flavours.flavour import rules_of
+from ibench_lib.servers.sandbox_directory import sweep
 from ibench_lib.workloads.insert_benchmark.workload import Step
 
 
@@ -57,7 +58,8 @@ def describe(experiment: LoadedExperiment, positions: list[int], place: Workspac
     builds = {label: find_build(label, place) for label in dict.fromkeys(cell.build_label for cell in cells)}
     for cell in cells:
         build = builds[cell.build_label]
-        fit(build, experiment.server_config(cell, build.flavour, build.release), experiment.spec.workload)
+        config, workload = experiment.server_config(cell, rules_of(build)), experiment.spec.workload
+        fit(build, config, transport=workload.transport, engine=workload.engine)
     return {
         "host_class": host_class_here(place.sandboxes),
         "builds": {
@@ -79,7 +81,7 @@ def run(
         sweep(place.sandboxes)
         recover_all(place.runs)
         build = find_build(cell.build_label, place)
-        config = experiment.server_config(cell, build.flavour, build.release)
+        config = experiment.server_config(cell, rules_of(build))
         if experiment.fingerprint(cell, build.version, config) != fingerprint:
             raise UsageError(f"{cell}: build {build.label} is another one by now, {build.version}")
         before = _run_folders(place)

@@ -27,6 +27,7 @@ from ibench_lib.run.snapshot.use import RunSnapshot
 from ibench_lib.run.space import require_space
 from ibench_lib.run.sweep import run_experiment
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours.flavour import rules_of
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads.insert_benchmark import workload
 from ibench_lib.workloads.insert_benchmark.workload import Step
@@ -55,7 +56,7 @@ def a_record(settings: LoadSettings = SETTINGS, run_id: str = "r1") -> SnapshotR
 
 def test_a_snapshot_is_private_has_no_identity_and_an_empty_list_of_pages(workspace: Workspace, tmp_path: Path) -> None:
     datadir = a_datadir(tmp_path / "sandbox")
-    taken = kept.take(workspace, datadir, a_record(), ["ib_buffer_pool", "no_such_file"])
+    taken = kept.take(workspace, datadir, a_record(), ["ib_buffer_pool", "no_such_file"], ["auto.cnf", "*.pem"])
     home = workspace.snapshot_dir(SETTINGS.digest)
     assert not datadir.exists() and taken.datadir == home / "datadir"
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
@@ -238,7 +239,7 @@ def test_a_run_records_what_it_began_with_and_why_others_are_no_use_to_it(worksp
     entry = plan_experiment(loaded, workspace)[1]
     assert entry.cell.sharing is not None and isinstance(entry.build, Build)
     kept.take(workspace, a_datadir(tmp_path / "sandbox"), a_record(entry.cell.sharing.settings))
-    config = loaded.server_config(entry.cell, "mariadb", entry.build.release)
+    config = loaded.server_config(entry.cell, rules_of(entry.build))
     steps = workload.plan(loaded.spec.workload, entry.cell.setup, 1.0)
     mine = RunSnapshot(loaded, entry.cell, entry.build, config, workspace, steps)
     manifest = manifest_of(Run())
