@@ -68,7 +68,7 @@ def config_show(
     build = _build(label)
     resolved = _resolve(config, build, scale, folder)
     skipped = check(build, resolved)
-    out.print(escape(resolved.render().rstrip("\n")), soft_wrap=True, highlight=False)
+    out.print(escape(resolved.render(skipped).rstrip("\n")), soft_wrap=True, highlight=False)
     for line in resolved.dropped:
         err.print(f"[yellow]left out[/] {escape(line)}: the sandbox decides it", soft_wrap=True)
     for line in skipped:

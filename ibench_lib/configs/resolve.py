@@ -200,6 +200,11 @@ def _merge(options: list[Option], line: Line, rules: Rules) -> None:
     if line.value is not None and any(character in line.value for character in "\n\r\0"):
         raise ConfigError(f"{line.origin}: the value of {line.key} has a line break in it")
     name = _name(line)
+    if rules.outside(line.value):
+        raise ConfigError(
+            f"{line.origin}: {line.key}={line.value!s:.80} names a place outside of the sandbox",
+            hint="a run's files are in its data directory: name them without a folder, or relative to it",
+        )
     if not rules.accumulating.fullmatch(name):
         # A value wins over an earlier one of the same option, with or without `loose_`.
         options[:] = [option for option in options if option.name != name]

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _NOTHING = re.compile(r"(?!)")
+# A path at the beginning of a value or of one of its parts, that is absolute, a home folder, or leads upwards.
+_OUTSIDE = re.compile(r"(?:^|[;:,=])\s*(?:/|~|\.\.(?:/|$))|/\.\.(?:/|$)")
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,10 @@ class Rules:
     def server(self) -> str:
         """Flavour and release, for messages: `mysql 8.0.36`."""
         return f"{self.flavour} {'.'.join(map(str, self.release))}"
+
+    def outside(self, value: str | None) -> bool:
+        """Whether a value names a place outside of the directory that a server begins relative paths with."""
+        return value is not None and _OUTSIDE.search(value) is not None
 
     def bare(self, name: str) -> str:
         """The option that a name sets: `plugin_load` of `skip_plugin_load`."""

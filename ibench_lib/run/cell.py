@@ -97,7 +97,7 @@ def run_cell(
         )
     writer = RunWriter(workspace.run_dir(run_id), mask=run_server.mask_for(build, workspace, run_id, experiment.folder))
     my_cnf = writer.run_dir / "my.cnf"
-    my_cnf.write_text(config.render(), encoding="utf-8")
+    my_cnf.write_text(config.render(skipped), encoding="utf-8")
     manifest = describe_run(
         run_id,
         workspace,

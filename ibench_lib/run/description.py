@@ -63,7 +63,7 @@ def describe_run(
         workload=dict(workload),
         scale=experiment.spec.scale,
         config=records.ConfigRecord(
-            my_cnf=config.render(),
+            my_cnf=config.render(skipped),
             fragments=config.fragments,
             options=[records.OptionRecord(**asdict(option)) for option in config.options],
             skipped=skipped,

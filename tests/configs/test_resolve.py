@@ -174,3 +174,45 @@ def test_a_scaled_size_that_is_none_is_refused(tmp_path: Path) -> None:
     folder = fragments(tmp_path, base="[mysqld]\ninnodb_buffer_pool_size=lots\n")
     with pytest.raises(ConfigError, match=r"base\.cnf:2: innodb_buffer_pool_size is scaled and needs a size"):
         resolve(["base"], rules("mysql", (8, 0, 33)), 0.5, folder)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("innodb_log_files_in_group=abc", "needs a number of files, not 'abc'"),
+        ("loose_innodb_log_files_in_group=2.5", "needs a number of files, not '2.5'"),
+        ("innodb_log_files_in_group=0", "needs a number of files, not '0'"),
+        ("innodb_log_files_in_group=" + "9" * 5000, "needs a number of files, not '999"),
+        ("innodb_buffer_pool_size=" + "9" * 5000, "needs a size such as 80G, not '999"),
+        ("innodb_buffer_pool_size=\u0663G", "needs a size such as 80G"),
+    ],
+)
+def test_values_that_are_no_numbers_are_one_line(tmp_path: Path, line: str, words: str) -> None:
+    folder = fragments(tmp_path, f=f"[mysqld]\ninnodb_log_file_size=1G\n{line}\n")
+    with pytest.raises(ConfigError) as caught:
+        resolve(["f"], rules("mysql", (5, 7, 40)), 0.5, folder)
+    assert words in caught.value.what and caught.value.what.startswith("f.cnf:3: ")
+    assert len(caught.value.what) < 300 and "\n" not in caught.value.what
+
+
+def test_a_name_may_state_a_range_of_releases(tmp_path: Path) -> None:
+    folder = fragments(tmp_path, base="[mysqld]\na=common\n", base__mariadb="[mysqld]\na=newer\n")
+    (folder / "base.mariadb-10.1-to-10.4.cnf").write_text("[mysqld]\na=range\n")
+    (folder / "base.mariadb-10.3.cnf").write_text("[mysqld]\na=exact\n")
+    (folder / "base.mariadb-11-to-12.cnf").write_text("[mysqld]\na=whole series\n")
+
+    def taken(*release: int) -> str | None:
+        return resolve(["base"], rules("mariadb", release), 1.0, folder).value("a")
+
+    assert [taken(10, minor, 5) for minor in (0, 1, 2, 3, 4, 5, 11)] == [
+        "newer", "range", "range", "exact", "range", "newer", "newer"
+    ]  # fmt: skip
+    assert [taken(11, 0, 1), taken(12, 3, 1), taken(13, 0, 0)] == ["whole series", "whole series", "newer"]
+    assert resolve(["base"], rules("mysql", (8, 0, 33)), 1.0, folder).value("a") == "common"
+    (folder / "base.mariadb-10.4-to-10.6.cnf").write_text("[mysqld]\na=overlap\n")
+    assert taken(10, 2, 1) == "range"
+    with pytest.raises(ConfigError, match=r"are both for mariadb 10\.4\.7"):
+        taken(10, 4, 7)
+    (folder / "base.mariadb-old-to-new.cnf").write_text("[mysqld]\n")
+    with pytest.raises(ConfigError, match="its name states no range of releases"):
+        taken(10, 2, 1)

@@ -11,6 +11,7 @@ from ibench_lib.configs.rules import Rules
 from ibench_lib.errors import ServerStartError
 from ibench_lib.servers.flavours.flavour import Flavour, Release
 from ibench_lib.servers.flavours.mysql_family import MySQLFamily
+from ibench_lib.servers.flavours.mysql_options import pinned_options
 
 if TYPE_CHECKING:
     from ibench_lib.servers.build import Build
@@ -46,6 +47,7 @@ class MariaDB(MySQLFamily):
                         f"--datadir={datadir}",
                         "--force",  # without looking up the host's name, which not every machine can
                         *(no_socket_login if _has_global_priv(build) else []),
+                        *pinned_options(build),
                         *build.options,
                         *user,
                     ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ibench_lib.errors import ServerStartError
 from ibench_lib.servers.flavours.flavour import Flavour
 from ibench_lib.servers.flavours.mysql_family import MySQLFamily
+from ibench_lib.servers.flavours.mysql_options import pinned_options
 
 if TYPE_CHECKING:
     from ibench_lib.servers.build import Build
@@ -31,7 +32,8 @@ class MySQL(MySQLFamily):
         """`mysqld --initialize-insecure`, before 5.7.6 `mysql_install_db`: root has no password yet."""
         if build.release >= _OWN_INITIALISE:
             head = [*build.command, f"--defaults-file={my_cnf}", "--initialize-insecure"]
-            return [*head, f"--basedir={build.basedir}", f"--datadir={datadir}", *build.options, *user]
+            where = [f"--basedir={build.basedir}", f"--datadir={datadir}"]
+            return [*head, *where, *pinned_options(build), *build.options, *user]
         for folder in ("scripts", "bin"):
             script = build.basedir / folder / "mysql_install_db"
             if script.is_file():

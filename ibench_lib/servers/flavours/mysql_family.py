@@ -41,11 +41,20 @@ RULES = Rules(
     # Where a run lives, who may reach it and what it writes beside its data is the sandbox's business.
     decided=frozenset(
         [
+            "admin_address",
+            "admin_port",
             "basedir",
             "bind_address",
+            "bootstrap",
+            "character_sets_dir",
             "chroot",
+            "daemonize",
             "datadir",
+            "debug",
+            "extra_port",
             "general_log_file",
+            "initialize",
+            "initialize_insecure",
             "innodb_data_home_dir",
             "innodb_log_group_home_dir",
             "innodb_tmpdir",
@@ -60,6 +69,12 @@ RULES = Rules(
             "skip_networking",
             "slow_query_log_file",
             "socket",
+            "ssl_ca",
+            "ssl_capath",
+            "ssl_cert",
+            "ssl_crl",
+            "ssl_crlpath",
+            "ssl_key",
             "tmpdir",
             "user",
         ]
@@ -67,6 +82,7 @@ RULES = Rules(
     code=frozenset(
         [
             "early_plugin_load",
+            "early_plugin_load_add",
             "init_connect",
             "init_file",
             "init_replica",
@@ -74,9 +90,13 @@ RULES = Rules(
             "plugin_dir",
             "plugin_load",
             "plugin_load_add",
+            "wsrep_notify_cmd",
+            "wsrep_provider",
+            "wsrep_provider_options",
+            "wsrep_sst_method",
         ]
     ),
-    prefixes=("skip_", "disable_", "enable_", "maximum_"),
+    prefixes=("skip_", "disable_", "enable_", "maximum_", "autoset_"),
     accumulating=re.compile(r"performance_schema_instrument|(replicate|binlog)_(do|ignore|wild|rewrite)_.*"),
     scaled={
         "innodb_buffer_pool_size": Scaled(24 << 20, ((_CHUNK, _CHUNK), (_ALL_CHUNKS, _ALL_CHUNKS))),
@@ -212,6 +232,7 @@ class MySQLFamily:
             f"--init-file={place.init_file}",
             *network,
             *self.start_options(build),
+            *mysql_options.pinned_options(build),
             *build.options,
             *mysql_options.load_options(place.plugins),
             *place.user,
@@ -236,10 +257,7 @@ class MySQLFamily:
         return [plugin for plugins in _PLUGINS.values() for plugin in plugins]
 
     def plugin_path(self, build: Build, plugin: str) -> Path | None:
-        named = [option.partition("=")[2] for option in build.options if option.startswith("--plugin-dir=")]
-        folders = [Path(folder) for folder in named] or [
-            build.basedir / folder for folder in ("lib/plugin", "lib/mysql/plugin", "lib64/mysql/plugin")
-        ]
+        folders = mysql_options.plugin_folders(build)
         return next((path for folder in folders if (path := folder / f"{plugin}.so").is_file()), None)
 
     def rules(self, release: Release) -> Rules:

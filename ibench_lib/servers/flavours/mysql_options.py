@@ -28,6 +28,20 @@ def load_options(plugins: Sequence[str]) -> list[str]:
     return [f"--plugin-load-add={plugin}" for plugin in plugins]
 
 
+def plugin_folders(build: Build) -> list[Path]:
+    """Where a build may have its plugins."""
+    named = [option.partition("=")[2] for option in build.options if option.startswith("--plugin-dir=")]
+    usual = ("lib/plugin", "lib/mysql/plugin", "lib64/mysql/plugin")
+    return [Path(folder) for folder in named] or [build.basedir / folder for folder in usual]
+
+
+def pinned_options(build: Build) -> list[str]:
+    """Options that come after an option file and undo what it says of plugins, whatever it calls them."""
+    folders = plugin_folders(build)
+    folder = next((folder for folder in folders if folder.is_dir()), folders[0])
+    return [f"--plugin-dir={folder}", "--plugin-load="]
+
+
 def known_options(build: Build, plugins: Sequence[str] = ()) -> KnownOptions:
     """What `--verbose --help` lists with these plugins loaded. No data directory is touched.
 
@@ -41,7 +55,7 @@ def known_options(build: Build, plugins: Sequence[str] = ()) -> KnownOptions:
 
 def refusal(build: Build, my_cnf: str, plugins: Sequence[str] = ()) -> str | None:
     """The server's own words where it refuses a my.cnf, None where it takes it. No data directory is touched."""
-    options = (*build.options, *load_options(plugins))
+    options = (*pinned_options(build), *build.options, *load_options(plugins))
     return _refused(build.command, build.basedir, options, tuple(build.environment.items()), my_cnf)
 
 
