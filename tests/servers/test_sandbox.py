@@ -16,7 +16,7 @@ from ibench_lib.errors import RunFailed, ServerStartDisturbed, ServerStartError
 from ibench_lib.servers import sandbox as sandboxes
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.servers.sandbox_directory import MARKER, sweep
+from ibench_lib.servers.sandbox_directory import sweep
 
 
 def sandbox(build: Build, root: Path, options: str = "innodb_buffer_pool_size=24M\n") -> Sandbox:
@@ -177,25 +177,6 @@ def test_the_server_dies_with_a_runner_killed_by_9_and_the_next_one_sweeps_up(bu
     assert not server.is_running() or server.status() == psutil.STATUS_ZOMBIE
     assert sweep(tmp_path / "sandboxes") == [tmp_path / "sandboxes" / "box"]
     assert not Path(socket).parent.exists()
-
-
-def test_sweep_leaves_what_is_not_ours(tmp_path: Path) -> None:
-    sandboxes = tmp_path / "sandboxes"
-    (sandboxes / "foreign").mkdir(parents=True)
-    (sandboxes / "foreign" / "file").write_text("x")
-    precious = tmp_path / "precious"
-    precious.mkdir()
-    (precious / MARKER).write_text("{}")
-    (sandboxes / "link").symlink_to(precious)
-    victim = tmp_path / "ibench-victim"
-    victim.mkdir()
-    (victim / "data").write_text("x")
-    (sandboxes / "lying").mkdir()
-    (sandboxes / "lying" / MARKER).write_text(f'{{"socket_dir": "{victim}"}}')
-    assert sweep(sandboxes) == [sandboxes / "lying"]
-    assert (sandboxes / "foreign" / "file").exists()
-    assert (precious / MARKER).exists()
-    assert (victim / "data").exists(), "a directory with more than a socket in it is not ours"
 
 
 def test_a_stopped_server_is_still_ended(build: Build, tmp_path: Path) -> None:
