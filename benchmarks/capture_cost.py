@@ -32,6 +32,7 @@ from ibench_lib.paths import workspace
 from ibench_lib.run.step import WorkerState, run_step
 from ibench_lib.run.step_rows import StepRecorder
 from ibench_lib.servers.find import find_system
+from ibench_lib.servers.flavours.innodb_places import PLACES
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads.insert_benchmark import steps as steps_of
 from ibench_lib.workloads.insert_benchmark.options import Options, Setup
@@ -160,6 +161,7 @@ class Bench:
             database=DATABASE,
             tables=tuple(WORKLOAD.tables(self.options)),
             variables={},
+            places=PLACES,
             scratch=self.scratch,
         )
 

@@ -23,7 +23,7 @@ from ibench_lib.lake.store import open_store, pull, push, push_index
 from ibench_lib.lake.verify import NO_CHECKSUM, verify, vouched_for
 from ibench_lib.paths import workspace
 from ibench_lib.run.capturing import SCRATCH_PREFIX
-from ibench_lib.servers import sandbox
+from ibench_lib.servers import sandbox_directory
 from ibench_lib.workloads.workload import kind_of
 
 app = typer.Typer(
@@ -78,7 +78,7 @@ def runs_recover(run_ids: SomeRuns = None) -> None:
     """
     place = workspace()
     finish_removals(place.runs)
-    for left in (*sandbox.sweep(place.sandboxes), *sweep_scratch(SCRATCH_PREFIX)):
+    for left in (*sandbox_directory.sweep(place.sandboxes), *sweep_scratch(SCRATCH_PREFIX)):
         out.print(f"removed {safe(str(left))}, which a dead runner left", soft_wrap=True)
     errors: list[LakeError] = []
     if run_ids:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ibench_lib.base import strict_yaml
 from ibench_lib.configs.resolve import ServerConfig, complete, resolve
+from ibench_lib.configs.rules import Rules
 from ibench_lib.errors import ConfigError, ExperimentError
 from ibench_lib.experiment.file import Config, Experiment, Shuffle, model_for
 from ibench_lib.paths import check_name
@@ -111,15 +112,15 @@ class LoadedExperiment:
             decisive["snapshot_after"] = self.spec.snapshot_after
         return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
 
-    def server_config(self, cell: Cell, flavour: str, release: tuple[int, int, int]) -> ServerConfig:
-        """The cell's my.cnf for a build of that flavour and release. Raises ConfigError where there is none."""
+    def server_config(self, cell: Cell, rules: Rules) -> ServerConfig:
+        """The cell's my.cnf for a build that reads it by `rules`. Raises ConfigError where there is none."""
         scale = self.spec.scale
         if cell.config.my_cnf is not None:
-            return complete(self.folder / Path(cell.config.my_cnf).expanduser(), flavour, release, scale)
+            return complete(self.folder / Path(cell.config.my_cnf).expanduser(), rules, scale)
         own = None if self.spec.configs_folder is None else self.folder / Path(self.spec.configs_folder).expanduser()
         if own is not None and not own.is_dir():
             raise ConfigError(f"configs_folder: there is no folder {own}")
-        return resolve(cell.config.fragments or [], flavour, release, scale, own)
+        return resolve(cell.config.fragments or [], rules, scale, own)
 
 
 def load_experiment(path: Path) -> LoadedExperiment:

@@ -14,8 +14,8 @@ from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import Capture
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.writer import RunWriter
-from ibench_lib.run.server import Server
-from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.servers.flavours.flavour import flavour_of
+from ibench_lib.servers.server import Server
 
 SCRATCH_PREFIX = "ibench-capture-"
 
@@ -37,18 +37,19 @@ def capturing(
 
     `incarnation` counts the starts of the server before the present one.
     """
-    sandbox = server if isinstance(server, Sandbox) else None
+    local = server.local
     assert manifest.server is not None
     with scratch_directory(SCRATCH_PREFIX) as scratch:
         scene = Scene(
             origin_ns=origin_ns,
             address=address,
-            server_pid=lambda: sandbox.process.pid if sandbox and sandbox.process and sandbox.alive() else None,
-            datadir=sandbox.datadir if sandbox else None,
-            tmpdir=sandbox.tmpdir if sandbox else None,
+            server_pid=local.pid if local else lambda: None,
+            datadir=local.datadir if local else None,
+            tmpdir=local.tmpdir if local else None,
             database=database,
             tables=tuple(tables),
             variables=manifest.server.variables,
+            places=flavour_of(server.build).places,
             scratch=scratch,
             options=options,
             incarnation=incarnation,

@@ -16,6 +16,7 @@ from ibench_lib.lake import manifest as records
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace, make_run_id
 from ibench_lib.run import server as run_server
+from ibench_lib.run import space
 from ibench_lib.run.description import describe_run
 from ibench_lib.run.observer import Observer
 from ibench_lib.run.one_run import OneRun
@@ -23,6 +24,7 @@ from ibench_lib.run.plan import fit_cell
 from ibench_lib.run.planned import Planned
 from ibench_lib.run.preflight import examine
 from ibench_lib.run.snapshot.use import RunSnapshot, snapshot_bytes
+from ibench_lib.servers.flavours.flavour import flavour_of
 
 CLOCK_TOLERANCE_S = 1.0
 
@@ -50,18 +52,18 @@ def run_cell(
     findings = _fit_host(experiment, planned, workspace, snapshot)
     mask = run_server.mask_for(planned.build, workspace, run_id, experiment.folder)
     writer = RunWriter(workspace.run_dir(run_id), mask=mask)
-    (writer.run_dir / "my.cnf").write_text(planned.config.render(), encoding="utf-8")
+    (writer.run_dir / "my.cnf").write_text(planned.config.render(skipped), encoding="utf-8")
     manifest = describe_run(run_id, workspace, experiment, planned, skipped=skipped, origin_wall=origin_wall)
     manifest.warnings += findings
     writer.write_manifest(manifest)
     server = run_server.open_server(
         planned.build,
         planned.config,
-        experiment.spec.workload.transport,
-        experiment.workload.needs(experiment.spec.workload).plugins,
         workspace,
         writer.run_dir,
-        snapshot.origin if snapshot else None,
+        transport=experiment.spec.workload.transport,
+        engine=experiment.workload.needs(experiment.spec.workload).engine,
+        origin=snapshot.origin if snapshot else None,
     )
     run = OneRun(experiment, planned, manifest, writer, server, snapshot, origin_ns, observer)
     with signals_as_interrupts(patience):
@@ -110,10 +112,10 @@ def _fit_host(
     tables_bytes = experiment.workload.disk_bytes(experiment.spec.workload, planned.steps)
     aside_bytes = 0
     if snapshot is not None and not snapshot.found:
-        aside_bytes = snapshot_bytes(experiment, planned.config, snapshot.loaded)
-    run_server.require_space(planned.build, planned.config, tables_bytes, workspace, aside_bytes)
-    disk_bytes = run_server.needed_bytes(planned.config, tables_bytes) + aside_bytes
-    findings = examine(workspace, disk_bytes, run_server.buffer_pool_bytes(planned.config))
+        aside_bytes = snapshot_bytes(experiment, planned.build, planned.config, snapshot.loaded)
+    space.require_space(planned.build, planned.config, tables_bytes, workspace, aside_bytes)
+    disk_bytes = space.needed_bytes(planned.build, planned.config, tables_bytes) + aside_bytes
+    findings = examine(workspace, disk_bytes, flavour_of(planned.build).memory_bytes(planned.config))
     if findings and experiment.spec.strict:
         raise HostUnfit(
             f"{planned.cell}: strict, and this host is not fit to measure: {findings[0]}",

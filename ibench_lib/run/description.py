@@ -12,7 +12,6 @@ from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.lake import manifest as records
 from ibench_lib.paths import Workspace, nearest_existing
 from ibench_lib.run.planned import Planned
-from ibench_lib.servers.remote import Remote
 
 _LIBRARIES = ("duckdb", "numpy", "pyarrow", "pymysql")
 
@@ -30,7 +29,7 @@ def describe_run(
     cell, build, config = planned.cell, planned.build, planned.config
     warnings = [f"skipped, since this server does not know it: {line}" for line in skipped]
     warnings += [f"left out, since a sandbox decides it: {line}" for line in config.dropped]
-    if isinstance(build, Remote):
+    if build.local is None:
         warnings.append(
             f"the server, {build.basedir}, is remote: it has its own configuration; host facts are the clients'"
         )
@@ -59,7 +58,7 @@ def describe_run(
         workload=experiment.workload.describe(experiment.spec.workload, cell.setup, planned.steps),
         scale=experiment.spec.scale,
         config=records.ConfigRecord(
-            my_cnf=config.render(),
+            my_cnf=config.render(skipped),
             fragments=config.fragments,
             options=[records.OptionRecord(**asdict(option)) for option in config.options],
             skipped=skipped,

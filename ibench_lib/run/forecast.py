@@ -19,8 +19,8 @@ from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.plan import manifests
 from ibench_lib.run.planned import Planned
-from ibench_lib.run.server import needed_bytes
 from ibench_lib.run.snapshot.use import snapshot_bytes, steps_loaded
+from ibench_lib.run.space import needed_bytes
 from ibench_lib.workloads.workload import Step, Work
 
 Source = Literal["the same cell", "other cells here", "a guess"]
@@ -52,8 +52,8 @@ class Forecaster:
         """One cell, on its build."""
         workload, options, steps = experiment.workload, experiment.spec.workload, planned.steps
         before = steps_loaded(experiment, steps)
-        disk = needed_bytes(planned.config, workload.disk_bytes(options, steps))
-        aside = snapshot_bytes(experiment, planned.config, before)
+        disk = needed_bytes(planned.build, planned.config, workload.disk_bytes(options, steps))
+        aside = snapshot_bytes(experiment, planned.build, planned.config, before)
         loaded = workload.loaded_rows(options, steps)
         described = workload.describe(options, planned.cell.setup, steps)
         same = [run for run in self._runs if _same_cell(run, planned.cell, described, experiment.spec.scale)]

@@ -21,13 +21,13 @@ from ibench_lib.run import server as run_server
 from ibench_lib.run.capturing import capturing
 from ibench_lib.run.observer import Observer
 from ibench_lib.run.planned import Planned
-from ibench_lib.run.server import Server
 from ibench_lib.run.settle import settle
 from ibench_lib.run.snapshot.use import RunSnapshot
 from ibench_lib.run.step import WorkerState, run_step
 from ibench_lib.run.step_rows import StepRecorder, rows_added
 from ibench_lib.servers.address import Address
-from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.servers.flavours.flavour import flavour_of
+from ibench_lib.servers.server import Server
 from ibench_lib.workloads.workload import Step
 
 DATABASE = "ibench"
@@ -71,15 +71,16 @@ class OneRun:
                 self._create_tables(where.arguments())
                 self._steps(numbered, where)
                 return
-            assert isinstance(self.server, Sandbox)
+            local = self.server.local
+            assert local is not None
             loaded = len(self.snapshot.loaded)
             if self.snapshot.found:
-                self._rows_by_table = self.snapshot.begin(self.server, self.manifest)
+                self._rows_by_table = self.snapshot.begin(local, self.manifest)
                 self.writer.write_manifest(self.manifest)
             else:
                 self._create_tables(where.arguments())
                 self._steps(numbered[:loaded], where)
-                where = self.snapshot.make(self.server, where.arguments(), self.manifest, self._rows_by_table)
+                where = self.snapshot.make(local, where.arguments(), self.manifest, self._rows_by_table)
                 self.incarnation += 1
                 self._ask(where)
             self._steps(numbered[loaded:], where)
@@ -112,7 +113,7 @@ class OneRun:
             for step_id, step in steps:
                 self.current_step = step.name
                 self._step(step_id, step, address, capture)
-        server.variables_changed |= run_server.changed_variables(server.variables, address)
+        server.variables_changed |= run_server.changed_variables(self.server, server.variables, address)
 
     def _create_tables(self, address: dict[str, Any]) -> None:
         connection = Connection(address, None, timeout_s=60)
@@ -187,7 +188,9 @@ class OneRun:
         timeout_s = self.options.statement_timeout_s
         connection = Connection(address, DATABASE, timeout_s)
         try:
-            actions = settle(connection, self.workload.tables(self.options), timeout_s, self._reset_binary_log())
+            settling = flavour_of(self.server.build).settling
+            tables = self.workload.tables(self.options)
+            actions = settle(connection, settling, tables, timeout_s, self._reset_binary_log())
         except (ConnectionLost, StatementError) as error:
             raise RunFailed(f"run {self.manifest.run_id}, settling before step {step.name}: {error}") from error
         finally:
@@ -205,7 +208,7 @@ class OneRun:
         where = f"run {self.manifest.run_id}, step {step.name}"
         if isinstance(failure, CaptureFailed):
             return CaptureFailed(f"{where}: {failure.what}", hint=failure.hint)
-        if run_server.disk_is_full(self.server):
+        if self.server.disk_is_full():
             return ServerLost(
                 f"{where}: disk full: the server cannot write its data; {failure.what}",
                 hint="make room on the disk of data/sandboxes; what was captured is kept",
@@ -248,7 +251,7 @@ class OneRun:
             connection.close()
 
     def _history_list_length(self, address: dict[str, Any]) -> int | None:
-        length, reason = history_list_length(address)
+        length, reason = history_list_length(address, flavour_of(self.server.build).places)
         if reason is not None:
             self.manifest.null_reasons["steps.history_list_length"] = reason
         return length

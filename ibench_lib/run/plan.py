@@ -21,7 +21,9 @@ from ibench_lib.run.snapshot.sharing import share
 from ibench_lib.run.snapshot.use import planned_settings, steps_loaded
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
+from ibench_lib.servers.flavours.flavour import rules_of
 from ibench_lib.servers.remote import Remote
+from ibench_lib.servers.server import AnyBuild
 
 
 def plan_experiment(
@@ -73,9 +75,9 @@ def plan_experiment(
     return planned if experiment.spec.snapshot_after is None else _sharing(experiment, workspace, planned)
 
 
-def plan_cell(experiment: LoadedExperiment, cell: Cell, build: Build | Remote) -> Planned:
+def plan_cell(experiment: LoadedExperiment, cell: Cell, build: AnyBuild) -> Planned:
     """One cell on its build. Raises ConfigError where it has no configuration for that build."""
-    config = experiment.server_config(cell, build.flavour, build.release)
+    config = experiment.server_config(cell, rules_of(build))
     fingerprint = experiment.fingerprint(cell, build.version, config)
     return Planned(cell, build, config, tuple(experiment.steps(cell)), fingerprint)
 
@@ -83,7 +85,8 @@ def plan_cell(experiment: LoadedExperiment, cell: Cell, build: Build | Remote) -
 def fit_cell(experiment: LoadedExperiment, planned: Planned) -> list[str]:
     """Refuse a cell whose build cannot run it. Returns the `loose_` lines that its server skips. Raises as `fit`."""
     options = experiment.spec.workload
-    return fit(planned.build, planned.config, options.transport, experiment.workload.needs(options).plugins)
+    engine = experiment.workload.needs(options).engine
+    return fit(planned.build, planned.config, transport=options.transport, engine=engine)
 
 
 def wanted_snapshots(planned: Sequence[Planned]) -> set[str]:

@@ -8,8 +8,7 @@ from typing import Literal
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.experiment.cells import Cell
 from ibench_lib.run.snapshot.sharing import Sharing
-from ibench_lib.servers.build import Build
-from ibench_lib.servers.remote import Remote
+from ibench_lib.servers.server import AnyBuild
 from ibench_lib.workloads.workload import Step
 
 What = Literal["done", "new", "changed", "again"]
@@ -25,7 +24,7 @@ class Planned:
     """
 
     cell: Cell
-    build: Build | Remote
+    build: AnyBuild
     config: ServerConfig
     steps: tuple[Step, ...]
     fingerprint: str

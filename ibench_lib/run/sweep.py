@@ -21,7 +21,7 @@ from ibench_lib.run.observer import Observer
 from ibench_lib.run.plan import manifests, mixed_with, plan_experiment, wanted_snapshots
 from ibench_lib.run.planned import Planned
 from ibench_lib.run.snapshot.kept import sweep as sweep_snapshots
-from ibench_lib.servers.sandbox import sweep as sweep_sandboxes
+from ibench_lib.servers.sandbox_directory import sweep as sweep_sandboxes
 
 RunCell = Callable[[LoadedExperiment, Planned, Workspace, Observer, Patience | None], Manifest]
 

@@ -151,12 +151,12 @@ class Work:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a workload needs of a server. `plugins` are loaded at its start.
+    """What a workload needs of a server. `engine` is the storage engine of its tables.
 
     `not_copied` says why its data directory cannot be set aside after a step; None where it can be.
     """
 
-    plugins: tuple[str, ...] = ()
+    engine: str = "innodb"
     not_copied: str | None = None
 
 

@@ -17,6 +17,7 @@ from ibench_lib.errors import ConfigError
 from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.run.snapshot.key import load_settings
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours.flavour import find
 from ibench_lib.workloads.insert_benchmark.options import Options, Setup
 from ibench_lib.workloads.insert_benchmark.workload import WORKLOAD
 from tests.places import GOLDEN, ROOT
@@ -44,7 +45,7 @@ def fingerprints(file: Path) -> dict[str, str]:
         digest = hashlib.sha256()
         for cell in experiment.cells():
             try:
-                config = experiment.server_config(cell, flavour, release)
+                config = experiment.server_config(cell, find(flavour).rules(release))
             except ConfigError:
                 digest.update(b"no such configuration\n")
                 continue

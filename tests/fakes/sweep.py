@@ -38,7 +38,7 @@ def fake_build(label: str, _workspace: Workspace) -> Build:
 def use_fake_builds(patch: Any = setattr) -> None:
     """No server is looked for, and none is asked whether it knows its options."""
     patch(plan, "find_build", fake_build)
-    patch(plan, "fit", lambda *_: [])
+    patch(plan, "fit", lambda *_, **__: [])
 
 
 def fake_run(

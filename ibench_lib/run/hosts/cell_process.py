@@ -27,7 +27,7 @@ from ibench_lib.run.ledger import is_running, running_alone
 from ibench_lib.run.observer import Observer
 from ibench_lib.run.plan import fit_cell, plan_cell
 from ibench_lib.servers.find import find_build
-from ibench_lib.servers.sandbox import sweep
+from ibench_lib.servers.sandbox_directory import sweep
 
 
 def describe(experiment: LoadedExperiment, positions: list[int], place: Workspace) -> dict[str, Any]:

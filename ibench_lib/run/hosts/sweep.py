@@ -104,5 +104,4 @@ def _stored(store: Store) -> list[Manifest]:
 
 def _build(label: str, found: Mapping[str, str]) -> Build:
     """A build that another host has, as far as it matters here: nothing of it is started."""
-    flavour: Any = found["flavour"]
-    return Build(label, flavour, found["version"], Path(found["basedir"]), (), "worker")
+    return Build(label, found["flavour"], found["version"], Path(found["basedir"]), (), "worker")

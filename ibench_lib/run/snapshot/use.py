@@ -18,21 +18,18 @@ from ibench_lib.errors import RunFailed
 from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.lake.manifest import Manifest, SnapshotCopy, SnapshotRecord
 from ibench_lib.paths import Workspace
-from ibench_lib.run import server as run_server
 from ibench_lib.run.planned import Planned
 from ibench_lib.run.snapshot import kept
 from ibench_lib.run.snapshot.kept import Snapshot
 from ibench_lib.run.snapshot.key import load_settings
 from ibench_lib.run.snapshot.sharing import LoadSettings
+from ibench_lib.run.space import needed_bytes
 from ibench_lib.servers.address import Address
-from ibench_lib.servers.build import Build
-from ibench_lib.servers.remote import Remote
-from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.servers.flavours.flavour import Flavour, flavour_of
+from ibench_lib.servers.server import AnyBuild, LocalServer
 from ibench_lib.workloads.workload import Step
 
 _CACHES = "the buffer pool begins empty, its list of pages to load was emptied; the kernel was asked to cache no page"
-# The pages that were in the buffer pool, which servers load at their next start; and the variable that names the file.
-_POOL_LIST, _POOL_LIST_NAMED = "ib_buffer_pool", "innodb_buffer_pool_filename"
 
 
 class RunSnapshot:
@@ -51,25 +48,26 @@ class RunSnapshot:
         """The data directory that the run's server begins with a copy of."""
         return self.found.datadir if self.found else None
 
-    def begin(self, server: Sandbox, manifest: Manifest) -> dict[str, int]:
+    def begin(self, server: LocalServer, manifest: Manifest) -> dict[str, int]:
         """The server runs on a copy of what was found: record it. Returns the rows of each table."""
         assert self.found is not None
         manifest.loaded_from = self.found.record
         self._record_copy(server, manifest)
         return dict(self.found.record.rows)
 
-    def make(self, server: Sandbox, address: dict[str, Any], manifest: Manifest, rows: dict[str, int]) -> Address:
+    def make(self, server: LocalServer, address: dict[str, Any], manifest: Manifest, rows: dict[str, int]) -> Address:
         """Shut the server down in full, set its data directory aside, and start it on a copy. Returns where it is now.
 
         Raises
         ------
-        RunFailed, ServerStartError : it does not end in order or in time, there is no room, or it does not start again.
+        RunFailed, ServerStartError : it does not shut down cleanly and in time, lacks room, or does not start.
         """
         assert manifest.server is not None
+        flavour = flavour_of(server.build)
         last = self.loaded[-1].name
         where = f"run {manifest.run_id}, snapshot after step {last}"
         timeout_s = self._timeout_s
-        _ask_for_full_shutdown(address, where)
+        _ask_for_full_shutdown(flavour, address, where)
         try:
             shutdown_s = server.stop(timeout_s)
         except RunFailed as error:
@@ -91,14 +89,14 @@ class RunSnapshot:
             made_wall=datetime.now(UTC).isoformat(),
             shutdown_s=shutdown_s,
         )
-        pool_list = manifest.server.variables.get(_POOL_LIST_NAMED, _POOL_LIST)
-        snapshot = kept.take(self._workspace, server.datadir, record, [pool_list])
+        caches = flavour.caches_in(manifest.server.variables)
+        snapshot = kept.take(self._workspace, server.datadir, record, caches, flavour.personal_files)
         again = server.start_again(snapshot.datadir)
         manifest.snapshot_made = snapshot.record
         self._record_copy(server, manifest)
         return again
 
-    def _record_copy(self, server: Sandbox, manifest: Manifest) -> None:
+    def _record_copy(self, server: LocalServer, manifest: Manifest) -> None:
         assert server.copy_s is not None
         manifest.snapshot_copy = SnapshotCopy(seconds=server.copy_s, caches=_CACHES, apart=self._apart)
 
@@ -110,25 +108,26 @@ def steps_loaded(experiment: LoadedExperiment, steps: Sequence[Step]) -> list[St
 
 
 def planned_settings(
-    experiment: LoadedExperiment, build: Build | Remote, config: ServerConfig, loaded: Sequence[Step]
+    experiment: LoadedExperiment, build: AnyBuild, config: ServerConfig, loaded: Sequence[Step]
 ) -> LoadSettings:
     """The load settings of a cell whose first steps are `loaded`, the last of them the snapshot's."""
     key = experiment.workload.load_key(experiment.spec.workload, loaded)
     return load_settings(build, config, key, churned=any(step.churns for step in loaded))
 
 
-def snapshot_bytes(experiment: LoadedExperiment, config: ServerConfig, loaded: Sequence[Step]) -> int:
+def snapshot_bytes(experiment: LoadedExperiment, build: AnyBuild, config: ServerConfig, loaded: Sequence[Step]) -> int:
     """About how much disk the snapshot after these steps takes."""
     tables_bytes = experiment.workload.disk_bytes(experiment.spec.workload, loaded)
-    return run_server.needed_bytes(config, tables_bytes) if loaded else 0
+    return needed_bytes(build, config, tables_bytes) if loaded else 0
 
 
-def _ask_for_full_shutdown(address: dict[str, Any], where: str) -> None:
+def _ask_for_full_shutdown(flavour: Flavour, address: dict[str, Any], where: str) -> None:
     """No purge debt, no buffered changes, no redo to apply: a server with other settings can take the files up."""
     try:
         connection = Connection(address, None, timeout_s=60)
         try:
-            connection.query("SET GLOBAL innodb_fast_shutdown = 0")
+            for statement in flavour.clean_stop:
+                connection.query(statement)
         finally:
             connection.close()
     except (ConnectionLost, StatementError) as error:

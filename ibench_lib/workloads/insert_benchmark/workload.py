@@ -13,8 +13,6 @@ from ibench_lib.workloads.insert_benchmark.steps import Step
 from ibench_lib.workloads.insert_benchmark.workers import Worker
 from ibench_lib.workloads.workload import Check, CommonOptions, CommonSetup, Needs, Operation, StepKind, Work, Workload
 
-MYROCKS = "ha_rocksdb"
-
 
 class InsertBenchmark:
     """Inserts and deletes at the two ends of tables with three secondary indexes, and queries on them."""
@@ -38,7 +36,7 @@ class InsertBenchmark:
 
     def needs(self, options: files.Options) -> Needs:
         if options.engine == "rocksdb":
-            return Needs((MYROCKS,), "needs engine innodb: what rocksdb's options leave on disk is not known here")
+            return Needs("rocksdb", "needs engine innodb: what rocksdb's options leave on disk is not known here")
         return Needs()
 
     def tables(self, options: files.Options) -> list[str]:

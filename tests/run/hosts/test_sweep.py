@@ -35,6 +35,7 @@ from ibench_lib.run.ledger import Ledger
 from ibench_lib.run.observer import Both, Observer
 from ibench_lib.run.plan import manifests
 from ibench_lib.run.sweep import SweepResult
+from ibench_lib.servers.flavours.flavour import find
 from tests.places import ROOT
 from tests.synthetic import Run, write_runs
 
@@ -430,8 +431,8 @@ def test_an_experiment_travels_with_the_files_that_it_names(workspace: Workspace
     (tmp_path / "there").mkdir()
     there = unpack(pack(here), tmp_path / "there")
     for mine, theirs in zip(here.cells(), there.cells(), strict=True):
-        config = here.server_config(mine, "mariadb", (10, 11, 19))
-        assert config.render() == there.server_config(theirs, "mariadb", (10, 11, 19)).render()
+        config = here.server_config(mine, find("mariadb").rules((10, 11, 19)))
+        assert config.render() == there.server_config(theirs, find("mariadb").rules((10, 11, 19))).render()
         assert here.fingerprint(mine, "x", config) == there.fingerprint(theirs, "x", config)
 
 

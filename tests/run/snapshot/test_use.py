@@ -22,10 +22,10 @@ from ibench_lib.paths import Workspace
 from ibench_lib.run.hosts.sweep import run_on_workers
 from ibench_lib.run.observer import Observer
 from ibench_lib.run.plan import plan_experiment
-from ibench_lib.run.server import require_space
 from ibench_lib.run.snapshot import kept
 from ibench_lib.run.snapshot.sharing import LoadSettings
 from ibench_lib.run.snapshot.use import RunSnapshot
+from ibench_lib.run.space import require_space
 from ibench_lib.run.sweep import run_experiment
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
@@ -54,7 +54,7 @@ def a_record(settings: LoadSettings = SETTINGS, run_id: str = "r1") -> SnapshotR
 
 def test_a_snapshot_is_private_has_no_identity_and_an_empty_list_of_pages(workspace: Workspace, tmp_path: Path) -> None:
     datadir = a_datadir(tmp_path / "sandbox")
-    taken = kept.take(workspace, datadir, a_record(), ["ib_buffer_pool", "no_such_file"])
+    taken = kept.take(workspace, datadir, a_record(), ["ib_buffer_pool", "no_such_file"], ["auto.cnf", "*.pem"])
     home = workspace.snapshot_dir(SETTINGS.digest)
     assert not datadir.exists() and taken.datadir == home / "datadir"
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
