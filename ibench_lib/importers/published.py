@@ -23,10 +23,8 @@ from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import Cell, ConfigRecord, ExperimentRecord, Manifest
 from ibench_lib.lake.remove import remove_run
 from ibench_lib.lake.writer import RunWriter
+from ibench_lib.metrics import publishable
 from ibench_lib.paths import Workspace, check_name, make_run_id
-
-METRICS = ("ips", "dps", "qps", "get_min_s", "hll", "fairness_diff_s", "fairness_pct")
-"""What a lake can hold of a run without its seconds; names and units as in ibench_lib/metrics.py."""
 
 _KEYS = ("setup", "dbms", "step")
 _MOST_BYTES = 10_000_000
@@ -46,7 +44,7 @@ def import_published(path: Path, experiment: str, source: str, title: str, works
 
     Parameters
     ----------
-    path : CSV with a header: setup, dbms, step, and a column for each metric of `METRICS` that it has; an empty cell
+    path : CSV with a header: setup, dbms, step, and a column for each publishable metric that it has; an empty cell
         was not published. A dbms is `<build>.<config>`; steps are listed in the order of the file.
     experiment : name that they go by; no run may have it yet.
     source : where they were published.
@@ -122,7 +120,7 @@ def _parse(text: str, path: Path) -> tuple[list[_Run], dict[str, list[str]]]:
             if step not in steps.setdefault(setup, []):
                 steps[setup].append(step)
             for metric in header:
-                if metric in METRICS and cells[metric].strip():
+                if metric in publishable() and cells[metric].strip():
                     run.values[step, metric] = _number(cells[metric], metric, path, line)
     except csv.Error as error:
         raise UsageError(f"{path}:{rows.line_num}: {error}") from error
@@ -142,13 +140,13 @@ def _check_header(header: list[str], path: Path) -> None:
     if missing:
         raise UsageError(f"{path}:1: no column {missing[0]!r}", hint=f"the first columns are {', '.join(_KEYS)}")
     for name in header:
-        if name not in (*_KEYS, *METRICS):
-            near = strict_yaml.suggestion(name, list(METRICS))
+        if name not in (*_KEYS, *publishable()):
+            near = strict_yaml.suggestion(name, list(publishable()))
             raise UsageError(f"{path}:1: unknown column {name!r:.80}{near}", hint="metrics are as ibench names them")
         if header.count(name) > 1:
             raise UsageError(f"{path}:1: column {name!r} is there twice")
     if len(header) == len(_KEYS):
-        raise UsageError(f"{path}:1: no column of a metric", hint=f"metrics are {', '.join(METRICS)}")
+        raise UsageError(f"{path}:1: no column of a metric", hint=f"metrics are {', '.join(publishable())}")
 
 
 def _name(cells: dict[str, str], name: str, path: Path, line: int) -> str:

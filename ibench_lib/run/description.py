@@ -16,6 +16,7 @@ from ibench_lib.lake import manifest as records
 from ibench_lib.paths import Workspace, nearest_existing
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Remote
+from ibench_lib.workloads.insert_benchmark.workload import KINDS, OPERATIONS
 
 _LIBRARIES = ("duckdb", "numpy", "pyarrow", "pymysql")
 
@@ -61,6 +62,9 @@ def describe_run(
             rank=cell.rank,
             order=experiment.spec.order_text,
         ),
+        benchmark=experiment.spec.workload.benchmark,
+        operations=[records.OperationRecord(**asdict(operation)) for operation in OPERATIONS],
+        kinds=[records.KindRecord.model_validate(asdict(kind)) for kind in KINDS],
         workload=dict(workload),
         scale=experiment.spec.scale,
         config=records.ConfigRecord(

@@ -33,10 +33,12 @@ class StepKind:
 
     `equal_work`: each client has the same work, so that the times at which they end tell how fair the server is.
     `of_existing_rows`: the work is done on the rows that are there, as when an index is made: throughput is these rows
-    divided by T.
+    divided by T. `paced`: the families whose rate a step's target is of, `main` where none is named. Where `main` is
+    not one of them they are its background, and every step of the kind has a target.
     """
 
     name: str
     main: str
     equal_work: bool = False
     of_existing_rows: bool = False
+    paced: tuple[str, ...] = ()

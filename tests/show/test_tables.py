@@ -95,7 +95,7 @@ def test_the_published_table_is_drawn_with_the_published_classes() -> None:
             {
                 "setup": "20m", "dbms": row["dbms"], "dbms_position": names.index(row["dbms"]), "repeat": 1,
                 "run_status": "complete", "step_id": steps.index(row["step"]), "step": row["step"],
-                "step_status": "complete", "main_metric": "qps" if row["step"].startswith("q") else "ips",
+                "step_status": "complete", "rate_label": "queries/s" if row["step"].startswith("q") else "inserts/s",
                 "throughput": float(row["value"]), "sla_failed": (row["dbms"], row["step"]) in failed,
                 "duration_s": None,
             }

@@ -24,8 +24,23 @@ from pydantic import (
 
 from ibench_lib.paths import NAME_RULE
 from ibench_lib.workloads.insert_benchmark.rows import PREPARED_DATA_LIMIT
+from ibench_lib.workloads.workload import Operation, StepKind
 
 Kind = Literal["load", "index", "write", "query"]
+
+OPERATIONS = (
+    Operation("insert", "insert", "rows", "inserts/s"),
+    Operation("delete", "delete", "rows", "deletes/s"),
+    Operation("create_index", "index", "ops", "rows indexed/s"),
+    Operation("point_query", "query", "ops", "queries/s"),
+    Operation("range_query", "query", "ops", "queries/s"),
+)
+KINDS = (
+    StepKind("load", "insert", equal_work=True),
+    StepKind("index", "index", of_existing_rows=True),
+    StepKind("write", "insert", equal_work=True, paced=("insert", "delete")),
+    StepKind("query", "query", paced=("insert", "delete")),
+)
 
 CLIENT_MODULE = "ibench_lib.workloads.insert_benchmark.client"
 

@@ -10,17 +10,17 @@
 -- $steps: names of the steps to show; an empty list means all
 WITH cumulated AS (
     SELECT
-        *, pow(2, bin // 64) * (1 + (bin % 64 + 0.5) / 64) AS mid_us,
+        *, bin_mid_us(bin) AS mid_us,
         sum(n) OVER (PARTITION BY run_id, step_id, operation, timing, bucket ORDER BY bin) AS up_to,
         sum(n) OVER (PARTITION BY run_id, step_id, operation, timing, bucket) AS total
     FROM bucket_bins($runs, $steps, $points, false)
 ), found AS (
     SELECT
-        run_id, step_id, bucket_s, operation, timing, bucket, coalesce(any_value(total), 0)::BIGINT AS responses,
-        least(min(mid_us) FILTER (up_to >= 0.50 * total), any_value(max_us)) / 1e6 AS p50_s,
-        least(min(mid_us) FILTER (up_to >= 0.99 * total), any_value(max_us)) / 1e6 AS p99_s,
-        least(min(mid_us) FILTER (up_to >= 0.999 * total), any_value(max_us)) / 1e6 AS p999_s,
-        any_value(max_us) / 1e6 AS max_s
+        run_id, step_id, bucket_s, operation, operation_position, timing, bucket, coalesce(any_value(total), 0)::BIGINT AS responses,
+        seconds_of_us(least(min(mid_us) FILTER (up_to >= 0.50 * total), any_value(max_us))) AS p50_s,
+        seconds_of_us(least(min(mid_us) FILTER (up_to >= 0.99 * total), any_value(max_us))) AS p99_s,
+        seconds_of_us(least(min(mid_us) FILTER (up_to >= 0.999 * total), any_value(max_us))) AS p999_s,
+        seconds_of_us(any_value(max_us)) AS max_s
     FROM cumulated GROUP BY ALL
 )
 SELECT
@@ -28,5 +28,5 @@ SELECT
     f.operation, f.timing, (f.bucket + 0.5::DOUBLE) * f.bucket_s AS t_s,
     f.responses, f.p50_s, f.p99_s, f.p999_s, f.max_s
 FROM found f JOIN selected_steps($runs, $steps) c USING (run_id, step_id)
-ORDER BY c.step_id, c.setup, list_position(['insert', 'delete', 'query'], f.operation), f.timing DESC,
+ORDER BY c.step_id, c.setup, f.operation_position, f.timing DESC,
          c.dbms_position, c.repeat, t_s
