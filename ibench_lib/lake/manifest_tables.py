@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,8 +16,6 @@ from ibench_lib.lake.manifest import KindRecord, Manifest, OperationRecord
 from ibench_lib.paths import WORKLOADS, found_workloads
 
 _UNDESCRIBED = "results/undescribed_runs.json"
-_QUOTED = r'"(?:[^"\\]|\\.)*"'
-_OPTION = re.compile(rf'(?P<name>[^\[#=\s][^#=]*)(?:=(?P<value>(?:{_QUOTED}|[^#"]|"|(?<! )#)*?))?(?: #(?P<origin>.*))?')
 _TEXT = pa.string()
 _WALL = pa.timestamp("us")
 
@@ -252,9 +249,21 @@ def _rendered_options(my_cnf: str) -> list[dict[str, Any]]:
     """The options of a rendered my.cnf: `name=value   # fragment:line, note`; a # within quotes begins no note."""
     options = []
     for line in my_cnf.splitlines():
-        match = _OPTION.fullmatch(line.strip())
-        if match:
-            value, origin = match["value"], match["origin"]
-            found = {"name": match["name"].strip(), "value": None if value is None else value.strip()}
-            options.append({**found, "origin": (origin or "").strip() or None})
+        setting, origin = _parted(line)
+        name, equals, value = setting.strip().partition("=")
+        if name and not name.startswith(("[", "#")):
+            found = {"name": name.strip(), "value": value.strip() if equals else None, "origin": origin.strip() or None}
+            options.append(found)
     return options
+
+
+def _parted(line: str) -> tuple[str, str]:
+    """What stands before and after the first ` #` outside of double quotes, in which a backslash escapes."""
+    quoted = escaped = False
+    for position, character in enumerate(line):
+        if character == '"' and not escaped:
+            quoted = not quoted
+        elif character == "#" and not quoted and line[:position].endswith(" "):
+            return line[:position], line[position + 1 :]
+        escaped = quoted and character == "\\" and not escaped
+    return line, ""

@@ -64,7 +64,7 @@ def describe_run(
         ),
         benchmark=experiment.spec.workload.benchmark,
         operations=[records.OperationRecord(**asdict(operation)) for operation in OPERATIONS],
-        kinds=[records.KindRecord.model_validate(asdict(kind)) for kind in KINDS],
+        kinds=[records.KindRecord(**asdict(kind) | {"paced": list(kind.paced)}) for kind in KINDS],
         workload=dict(workload),
         scale=experiment.spec.scale,
         config=records.ConfigRecord(

@@ -97,7 +97,7 @@ def _experiment(name: str, runs: pl.DataFrame) -> str:
 
 def _published(runs: pl.DataFrame, of: int) -> list[str]:
     """What was not measured here, loudly."""
-    said = []
+    said: list[str] = []
     for (experiment, source), found in runs.group_by("experiment", "source", maintain_order=True):
         results, setups = (
             count(found[name].n_unique(), what) for name, what in (("dbms", "result"), ("setup", "setup"))

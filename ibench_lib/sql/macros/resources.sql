@@ -1,10 +1,10 @@
--- What each chosen step took of the machine: means from the first to the last sample inside the step, per operation where
--- the name says so. Operations are those of the step's throughput (`step_rates`). rps, wps,
--- rmbps, wmbps: reads, writes and MB (of 1024 KB) a second of the device that holds the data, of several the one with the
--- longest name (a partition, not its disk). csps: context switches a second; cpups: user and system CPU of the host in %,
--- 100 is all of it. rpq, rkbpq, cspq: reads, KB read and context switches per operation; cpupq, scpupq: CPU microseconds
--- of the host and of the server's process per operation. wpi, wkbpi: writes and KB written per row of `row_rate`. rss: GiB,
--- the server's peak resident size. dbgb1, dbgb2: GiB of the benchmark's database and of the whole data directory at the
+-- What each chosen step took of the machine: means from the first to the last sample inside the step, per operation
+-- where the name says so. Operations are those of the step's throughput (`step_rates`). rps, wps, rmbps, wmbps: reads,
+-- writes and MB (of 1024 KB) a second of the device that holds the data, of several the one with the longest name (a
+-- partition, not its disk). csps: context switches a second; cpups: user and system CPU of the host in %, 100 is all of
+-- it. rpq, rkbpq, cspq: reads, KB read and context switches per operation; cpupq, scpupq: CPU microseconds of the host
+-- and of the server's process per operation. wpi, wkbpi: writes and KB written per row of `row_rate`. rss: GiB, the
+-- server's peak resident size. dbgb1, dbgb2: GiB of the benchmark's database and of the whole data directory at the
 -- step's end. NULL: not captured.
 --
 -- $ids: ids of runs

@@ -1,8 +1,8 @@
--- Rates and worst responses at one-second intervals, per run, step and family of operations, for all clients together (client
--- NULL) and for each client. `operation` is the family of operations, `rate_label` what its rate is called. `t_s` counts
--- from the step's start. At most `points` for all clients together, and about as many for the series of the single clients, which
--- share them: longer ones are put into buckets of `bucket_s` seconds, each kept as min, mean and max, so that no stall
--- disappears. The last, partial second of a step has a worst response but no rate.
+-- Rates and worst responses at one-second intervals, per run, step and family of operations, for all clients together
+-- (client NULL) and for each client. `operation` is the family of operations, `rate_label` what its rate is called.
+-- `t_s` counts from the step's start. At most `points` for all clients together, and about as many for the series of
+-- the single clients, which share them: longer ones are put into buckets of `bucket_s` seconds, each kept as min, mean
+-- and max, so that no stall disappears. The last, partial second of a step has a worst response but no rate.
 --
 -- $runs: ids of the runs
 -- $points: how many points the series of all clients together may have at most

@@ -1,7 +1,7 @@
--- What the clients saw over the time of each step, all of them together, a row per series and moment:
--- the rate of each family of operations, such as inserts_per_s (`step_families` lists them); <family>_max_s, the worst
--- response that ended in a second; clients_cpu, CPUs that the client processes kept busy. `t_s` counts from the step's start and
--- is the middle of what the row covers: of a second, or where a step has more than `points` of them of a bucket of
+-- What the clients saw over the time of each step, all of them together, a row per series and moment: the rate of each
+-- family of operations, such as inserts_per_s (`step_families` lists them); <family>_max_s, the worst response that
+-- ended in a second; clients_cpu, CPUs that the client processes kept busy. `t_s` counts from the step's start and is
+-- the middle of what the row covers: of a second, or where a step has more than `points` of them of a bucket of
 -- `bucket_s` seconds, which keeps the least, the mean and the greatest. A rate is known of full seconds only. NULL: in
 -- that second nothing was answered. A series that a step does not have is left out.
 --

@@ -1,9 +1,9 @@
--- Response times over the time of each step, per operation, all clients together: p50, p99, p99.9 and the largest of the
--- responses that ended in a second, or, where a step has more than `points` of them, in a bucket of `bucket_s` seconds.
--- timing: service (sent to answered) or intended (due to answered; only rate-limited operations). `t_s` is the middle of
--- the second or bucket, counted from the step's start; NULL: nothing was answered in it. Percentiles come from log-linear
--- bins with an error under 1 %, and are of all responses together, not means; the largest is exact, so that no stall
--- disappears.
+-- Response times over the time of each step, per operation, all clients together: p50, p99, p99.9 and the largest of
+-- the responses that ended in a second, or, where a step has more than `points` of them, in a bucket of `bucket_s`
+-- seconds. timing: service (sent to answered) or intended (due to answered; only rate-limited operations). `t_s` is the
+-- middle of the second or bucket, counted from the step's start; NULL: nothing was answered in it. Percentiles come
+-- from log-linear bins with an error under 1 %, and are of all responses together, not means; the largest is exact, so
+-- that no stall disappears.
 --
 -- $runs: ids of the runs
 -- $points: how many points a series may have at most
@@ -16,7 +16,8 @@ WITH cumulated AS (
     FROM bucket_bins($runs, $steps, $points, false)
 ), found AS (
     SELECT
-        run_id, step_id, bucket_s, operation, operation_position, timing, bucket, coalesce(any_value(total), 0)::BIGINT AS responses,
+        run_id, step_id, bucket_s, operation, operation_position, timing, bucket,
+        coalesce(any_value(total), 0)::BIGINT AS responses,
         seconds_of_us(least(min(mid_us) FILTER (up_to >= 0.50 * total), any_value(max_us))) AS p50_s,
         seconds_of_us(least(min(mid_us) FILTER (up_to >= 0.99 * total), any_value(max_us))) AS p99_s,
         seconds_of_us(least(min(mid_us) FILTER (up_to >= 0.999 * total), any_value(max_us))) AS p999_s,

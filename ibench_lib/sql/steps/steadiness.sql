@@ -1,6 +1,7 @@
 -- How steady each run was in each step: the median rate of its main operation over the full seconds, how many stalls
 -- (`stalls`) it had, how many seconds they took, and the longest. NULL rates: the step has no full second, or no rate.
--- `max_response_s` is the worst response of the main operation in the whole step. `rate_label`: what the rates are called.
+-- `max_response_s` is the worst response of the main operation in the whole step. `rate_label`: what the rates are
+-- called.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

@@ -2,10 +2,10 @@
 -- throughput: the rate of the step's main operations over T, in a step whose work is done on existing rows these / T;
 -- rate_label: what it is called. Beside it the rates that workloads have names for, NULL where a step has no such
 -- operation; those of every family of operations are in `rates_by_family`. row_rate: see `step_rates`. maxop_s: worst
--- response of the step's main operation. ccpupq_us: client CPU microseconds per operation of the throughput. sla_failed:
--- in a rate-limited step the rate of a family that has the target is under `sla_share` of clients x target. client_bound:
--- why the clients limited the step, NULL when they did not. Figures of a step whose status is not complete cover what was
--- done.
+-- response of the step's main operation. ccpupq_us: client CPU microseconds per operation of the throughput.
+-- sla_failed: in a rate-limited step the rate of a family that has the target is under `sla_share` of clients x target.
+-- client_bound: why the clients limited the step, NULL when they did not. Figures of a step whose status is not
+-- complete cover what was done.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

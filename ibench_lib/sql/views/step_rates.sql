@@ -1,7 +1,8 @@
 -- Work and rates of each step, as acknowledged by the server. T is the time from the common start of all clients to the
--- last client's end. `throughput`: the rate of the main family of the step's kind (`family_rates`), in a step whose work
--- is done on existing rows these / T. `row_rate`: the rate of the first family that counts rows, or existing rows / T;
--- NULL where a step has none. `rates`: a map of the rates of all families. Rates of published runs are as published.
+-- last client's end. `throughput`: the rate of the main family of the step's kind (`family_rates`), in a step whose
+-- work is done on existing rows these / T. `row_rate`: the rate of the first family that counts rows, or existing rows
+-- / T; NULL where a step has none. `rates`: a map of the rates of all families. Rates of published runs are as
+-- published.
 WITH totals AS (
     SELECT
         run_id, step_id,
@@ -16,7 +17,8 @@ WITH totals AS (
     SELECT
         n.run_id, n.step_id,
         any_value(r.rate) FILTER (r.family = k.main) AS throughput,
-        arg_min(r.rate, f.position) FILTER (f.counts = 'rows' OR (k.of_existing_rows AND r.family = k.main)) AS row_rate,
+        arg_min(r.rate, f.position)
+            FILTER (f.counts = 'rows' OR (k.of_existing_rows AND r.family = k.main)) AS row_rate,
         map_from_entries(list((r.family, r.rate)) FILTER (r.family IS NOT NULL)) AS rates
     FROM known n
     LEFT JOIN kinds k USING (run_id, kind)
