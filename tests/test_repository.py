@@ -16,6 +16,8 @@ import ibench_lib
 from ibench_lib.ask.selection import choose
 from ibench_lib.cli import main as cli
 from ibench_lib.lake import reader
+from ibench_lib.paths import Workspace
+from ibench_lib.publish.post_file import check_post
 from ibench_lib.show.verdicts import ratio
 from tests.places import ROOT
 from tools import conda, notebooks, write_docs
@@ -79,6 +81,20 @@ def test_no_public_name_is_that_of_a_module() -> None:
     """Once such a module is imported, `ib.<name>` would be the module."""
     modules = {path.stem for path in (ROOT / LIBRARY).glob("*.py")}
     assert not modules & set(ibench_lib.__all__)
+
+
+def test_no_two_modules_have_one_public_name() -> None:
+    homes: dict[str, list[str]] = {}
+    for name, home in ibench_lib.homes():
+        homes.setdefault(name, []).append(home)
+    assert {name: of_name for name, of_name in homes.items() if len(of_name) > 1} == {}
+    assert {"throughput_statements", "get_min_table", "made_from"} <= homes.keys()
+
+
+def test_every_public_name_is_a_function_with_a_sentence_about_it() -> None:
+    for name, home in ibench_lib.homes():
+        function = getattr(ibench_lib, name)
+        assert function.__module__ == f"{LIBRARY}.{home}" and function.__doc__, name
 
 
 def test_notebooks_import_the_library_at_its_top_level_only() -> None:
@@ -202,11 +218,12 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     posts = sorted((ROOT / "papermill_params").glob("*/sample*.yml"))
     named = {path: YAML(typ="safe").load(path)["parameters"] for path in posts}
     assert len(posts) == 6 and all(values["experiment"] == "" and values["runs"] for values in named.values())
-    assert {run for values in named.values() for run in values["runs"]} == set(chosen.run_ids)
+    listed = {run for values in named.values() if values["runs"] != "sample" for run in values["runs"]}
+    assert listed <= set(chosen.run_ids) == set(check_post(posts[-2], Workspace(ROOT)).spec.parameters["runs"])
     apart = ratio(*(get_min.filter(dbms=f"mysql-9.7.{name}")["get_min_s"].to_list() for name in ("base", "a13")))
     assert apart and apart.low and apart.high
     for notebook in ("insert_benchmark", "mvcc_gc"):
         path = ROOT / "papermill_params" / notebook / "sample.yml"
         said = " ".join(path.read_text(encoding="utf-8").split())
         assert f"({apart.value:.0f} by medians, interval {apart.low:.0f} to {apart.high:.0f})" in said
-        assert set(named[path]["runs"]) == set(chosen.run_ids)
+        assert named[path]["runs"] == "sample"

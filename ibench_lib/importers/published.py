@@ -1,8 +1,8 @@
 """Figures that others have published, from a table in CSV: to stand next to what is measured, never to pass for it.
 
-The header names the columns: setup, dbms, step, and one for each metric of `METRICS` that was published. An empty cell
-was not published. A dbms is `<build>.<config>`. The steps of a setup are in the order of the file. Such a run has its
-figures (table `published`) and where they are from: no seconds, no durations, no configuration and no host.
+The header names the columns: setup, dbms, step, and one for each metric of `metrics.publishable()` that was published.
+An empty cell was not published. A dbms is `<build>.<config>`. The steps of a setup are in the order of the file. Such a
+run has its figures (table `published`) and where they are from: no seconds, no durations, no configuration and no host.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from pathlib import Path
 from ibench_lib.base import strict_yaml
 from ibench_lib.errors import UsageError
 from ibench_lib.importers.importer import ImportedRun, ImportedStep, Lines, Row, Told, beginning
-
-METRICS = ("ips", "dps", "qps", "get_min_s", "hll", "fairness_diff_s", "fairness_pct")
-"""What a lake can hold of a run without its seconds; names and units as in ibench_lib/metrics.py."""
+from ibench_lib.metrics import publishable
 
 _KEYS = ("setup", "dbms", "step")
 
@@ -37,7 +35,7 @@ class Published:
     """The importer of published figures."""
 
     name = "published"
-    expects = f"CSV with a header: {', '.join(_KEYS)}, and a column for each metric, of {', '.join(METRICS)}"
+    expects = f"CSV with a header: {', '.join(_KEYS)}, and a column for each metric, of {', '.join(publishable())}"
 
     def takes(self, path: Path) -> bool:
         """Whether the first line has most of the columns that every such table has."""
@@ -94,7 +92,7 @@ def _parse(lines: Lines) -> tuple[list[_Result], dict[str, dict[str, ImportedSte
             seen.add(key)
             result = results.setdefault((setup, dbms), _Result(setup, dbms, line))
             steps.setdefault(setup, {}).setdefault(step, ImportedStep(step, line))
-            for metric in METRICS:
+            for metric in publishable():
                 if cells.get(metric):
                     result.values[step, metric] = lines.decimal(cells[metric], line, metric)
     except csv.Error as error:
@@ -107,10 +105,10 @@ def _check_header(header: list[str], lines: Lines) -> None:
     if missing:
         raise lines.refusal(1, f"no column {missing[0]!r}", f"the first columns are {', '.join(_KEYS)}")
     for name in header:
-        if name not in (*_KEYS, *METRICS):
-            near = strict_yaml.suggestion(name, list(METRICS))
+        if name not in (*_KEYS, *publishable()):
+            near = strict_yaml.suggestion(name, list(publishable()))
             raise lines.refusal(1, f"unknown column {name!r:.80}{near}", "metrics are as ibench names them")
         if header.count(name) > 1:
             raise lines.refusal(1, f"column {name!r} occurs twice")
     if len(header) == len(_KEYS):
-        raise lines.refusal(1, "no column of a metric", f"metrics are {', '.join(METRICS)}")
+        raise lines.refusal(1, "no column of a metric", f"metrics are {', '.join(publishable())}")

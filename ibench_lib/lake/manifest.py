@@ -111,6 +111,28 @@ class ConfigRecord(_Model):
     dropped: list[str] = Field(default_factory=list, description="lines of a complete my.cnf that a sandbox decides")
 
 
+class OperationRecord(_Model):
+    """What clients count and time under one name; its rate is added to that of the others of its family."""
+
+    name: str
+    family: str
+    counts: Literal["rows", "ops"] = Field(description="what a rate of it is of")
+    label: str = Field(description="the rate's name, such as inserts/s")
+    better: Literal["higher", "lower", "neither"] = "higher"
+
+
+class KindRecord(_Model):
+    """What steps of one kind are about: their throughput is the rate of the family `main`."""
+
+    name: str
+    main: str
+    equal_work: bool = Field(default=False, description="whether all clients of a step have the same work")
+    of_existing_rows: bool = Field(default=False, description="throughput is the rows that are there / T")
+    paced: list[str] = Field(
+        default_factory=list, description="families that a step's target is for; main where none is named"
+    )
+
+
 class FileRecord(_Model):
     rows: Count
     bytes: Count
@@ -165,6 +187,9 @@ class Manifest(_Model):
     source: str | None = Field(default=None, description="where its figures were published, if not measured here")
     experiment: ExperimentRecord
     cell: Cell
+    benchmark: str | None = Field(default=None, description="name of the workload")
+    operations: list[OperationRecord] = Field(default_factory=list)
+    kinds: list[KindRecord] = Field(default_factory=list)
     workload: dict[str, Any] = Field(description="the resolved workload: clients, steps, rates, rows, seed")
     scale: float
     server: ServerRecord | None = None

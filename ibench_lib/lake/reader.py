@@ -13,9 +13,10 @@ import os
 import re
 import tempfile
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import duckdb
 import polars as pl
@@ -26,8 +27,12 @@ from ibench_lib.lake.discovery import Found, find_runs
 from ibench_lib.lake.index import INDEXED, Index
 from ibench_lib.lake.manifest_tables import MANIFEST_TABLES
 from ibench_lib.lake.store import Store, find_stored_runs, open_store
-from ibench_lib.paths import SQL, Workspace, workspace
+from ibench_lib.metrics import METRICS, SLA_SHARE, Metric, rates
+from ibench_lib.paths import PACKAGE, SQL, WORKLOADS, Workspace, found_workloads, workspace
 from ibench_lib.schema import TABLES, Table
+
+RATE_METRICS = "rate_metrics"
+"""Table: which metric is the rate of which families of operations."""
 
 ADDRESS_VARIABLE = "IBENCH_LAKE"
 
@@ -48,9 +53,9 @@ def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
     Returns
     -------
     An in-memory DuckDB connection with one view per table of `ibench_lib.schema`, the tables `runs`,
-    `planned_steps`, `config_options` and `server_variables` from the manifests, `problems`, the views of
-    `ibench_lib/sql/views/`, and every question as a table macro in the schema `questions`, so that one can build on
-    another: `FROM questions.step_throughput($runs, $steps)`. Without any run every table is there and empty.
+    `planned_steps`, `operations`, `kinds`, `config_options` and `server_variables` from the manifests, `problems`, the
+    views of `ibench_lib/sql/views/`, and every question as a table macro in the schema `questions`, so that one can
+    build on another: `FROM questions.step_throughput($runs, $steps)`. Without any run every table is there and empty.
     """
     place = place or os.environ.get(ADDRESS_VARIABLE) or workspace()
     here = place if isinstance(place, Workspace) else workspace()
@@ -58,6 +63,8 @@ def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
     # Reading a lake must not depend on a network, nor reach for one.
     connection.execute("SET autoinstall_known_extensions = false")
     _fill(connection, find(place, connection), {*TABLES, *MANIFEST_TABLES})
+    connection.execute(f'DROP TABLE "{RATE_METRICS}"')
+    _create_table(connection, RATE_METRICS, _rate_metrics())
     return connection
 
 
@@ -100,7 +107,9 @@ def index_of(store: Store, here: Workspace, connection: duckdb.DuckDBPyConnectio
 
 
 def question(connection: duckdb.DuckDBPyConnection, name: str, **parameters: Any) -> pl.DataFrame:
-    """Ask the question in `ibench_lib/sql/<name>.sql`. Values are bound, never formatted into the text.
+    """Ask the question in `<name>.sql`, below `ibench_lib/sql/` or a workload's `results/sql/`.
+
+    Values are bound, never formatted into the text.
 
     Raises
     ------
@@ -126,21 +135,20 @@ def question_text(name: str) -> str:
 
 def building_blocks(text: str) -> dict[str, str]:
     """SQL of the project's views, macros and other questions that a text is made from, directly or not, by name."""
-    known = {path.stem: path for path in [*SQL.glob("views/*.sql"), *SQL.glob("macros/*.sql")]}
-    known |= {f"questions.{path.stem}": path for path in SQL.glob("*.sql")}
+    known = {piece.called: piece.text for piece in _pieces()}
     found: dict[str, str] = {}
     texts = [text]
     while texts:
         words = set(re.findall(r"(?:questions\.)?[a-z_]+", re.sub(r"--.*", "", texts.pop())))
         for name in sorted(words & known.keys() - found.keys()):
-            found[name] = known[name].read_text(encoding="utf-8")
+            found[name] = known[name]
             texts.append(found[name])
     return found
 
 
 def questions() -> dict[str, str]:
     """All questions: name -> documentation (the leading comment of its file)."""
-    return {path.stem: _comment(path.read_text(encoding="utf-8")) for path in sorted(SQL.glob("*.sql"))}
+    return {name: _comment(text) for name, text in sorted(_question_texts().items())}
 
 
 def sql(connection: duckdb.DuckDBPyConnection, text: str) -> pl.DataFrame:
@@ -311,54 +319,182 @@ def _create_every_name(
 def _tables() -> dict[str, pa.Schema]:
     """Columns of every table, all nullable."""
     of_runs = {n: pa.schema([pa.field(c.name, c.type) for c in table.columns]) for n, table in TABLES.items()}
-    return of_runs | MANIFEST_TABLES
+    return of_runs | MANIFEST_TABLES | {RATE_METRICS: _rate_metrics().schema}
+
+
+_PieceKind = Literal["functions", "views", "macros", "questions"]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """One SQL text and what it becomes: a view, a macro or a question. `place` is for messages."""
+
+    kind: _PieceKind
+    name: str
+    place: str
+    text: str
+
+    @property
+    def called(self) -> str:
+        """What another SQL text calls it."""
+        return f"questions.{self.name}" if self.kind == "questions" else self.name
+
+    @property
+    def statement(self) -> str:
+        if self.kind == "views":
+            return f'CREATE VIEW "{self.name}" AS {self.text}'
+        return _macro(f'{"questions" if self.kind == "questions" else "main"}."{self.name}"', self.text, self.kind)
+
+
+@cache
+def _pieces() -> tuple[_Piece, ...]:
+    """All SQL: the files of ibench_lib/sql/ and of each workload's results/sql/, and what is made of declarations."""
+    folders = [SQL, *(WORKLOADS / name / "results" / "sql" for name in found_workloads("results/sql"))]
+    found = [_read_piece(path, folder) for folder in folders for path in sorted(folder.rglob("*.sql"))]
+    found += _made_pieces({piece.name for piece in found})
+    names = [piece.called for piece in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        places = ", ".join(piece.place for piece in found if piece.called == twice[0])
+        raise QueryError(f"{twice[0]} is there twice: {places}", hint="rename one of the files")
+    order = get_args(_PieceKind)
+    return tuple(sorted(found, key=lambda piece: order.index(piece.kind)))
+
+
+def _read_piece(path: Path, folder: Path) -> _Piece:
+    """A file below views/, macros/ or functions/ is that; any other one is a question, in whatever folder it lies."""
+    kinds: dict[str, _PieceKind] = {"views": "views", "macros": "macros", "functions": "functions"}
+    kind = kinds.get(path.relative_to(folder).parts[0], "questions")
+    return _Piece(kind, path.stem, path.relative_to(PACKAGE).as_posix(), path.read_text(encoding="utf-8"))
+
+
+def _made_pieces(there: set[str]) -> list[_Piece]:
+    """The SQL that is made of what metrics.py declares, and of which workloads there are."""
+    own = [f"{workload}_metrics" for workload in found_workloads("results")]
+    metrics = [f"FROM {name}($ids, $names)" for name in own if name in there]
+    parameters = "--\n-- $ids: ids of runs\n-- $names: names of the steps; an empty list means all\n"
+    # Typed and empty, so that there is something to unite with when no workload has its own.
+    none = "SELECT NULL::VARCHAR AS run_id, NULL::BIGINT AS step_id, NULL::VARCHAR AS metric, NULL::DOUBLE AS value"
+    nothing = "WHERE len($ids::VARCHAR[]) + len($names::VARCHAR[]) < 0"
+    texts: list[tuple[_PieceKind, str, str]] = [
+        (
+            "macros",
+            "workload_metrics",
+            "-- The values of metrics that only one workload has: those of the macros <workload>_metrics.\n"
+            + parameters
+            + "\nUNION ALL BY NAME\n".join([f"{none} {nothing}", *metrics]),
+        ),
+        (
+            "functions",
+            "workload_rates",
+            "-- The rates that workloads have names for, by their metrics.py: NULL in runs of another workload.\n--\n"
+            "-- $benchmark: the workload of a run\n-- $rates: map of the rates of a step\n" + _rates_by_name(),
+        ),
+        (
+            "functions",
+            "has_rates",
+            "-- Whether a workload has names of its own for its rates.\n--\n-- $benchmark: the workload\n"
+            f"$benchmark IN ({', '.join(_quoted(name) for name in rates())})\n",
+        ),
+        (
+            "functions",
+            "metrics_of_step",
+            "-- The metrics of a step that every workload has, by ibench_lib/metrics.py.\n--\n-- $w: a row of a step\n"
+            + _structs([metric for metric in METRICS.values() if metric.of == "step"]),
+        ),
+        (
+            "functions",
+            "metrics_of_operation",
+            "-- The metrics of an operation's response times, by ibench_lib/metrics.py.\n--\n"
+            "-- $w: a row of response times; `fewest` is how many responses the complete run with the fewest has\n"
+            + _structs([metric for metric in METRICS.values() if metric.of == "operation"]),
+        ),
+        (
+            "functions",
+            "sla_share",
+            f"-- The share of a target rate below which it is missed, by ibench_lib/metrics.py.\n{SLA_SHARE}\n",
+        ),
+    ]
+    return [_Piece(kind, name, f"{name}, which is made of declarations", text) for kind, name, text in texts]
+
+
+def _structs(metrics: list[Metric]) -> str:
+    """A list of structs in SQL, one for each metric that has a value."""
+    lines = []
+    for metric in metrics:
+        if metric.value is None:
+            continue
+        applies = metric.applies if metric.least_responses == 1 else f"w.fewest >= {metric.least_responses}"
+        value = re.sub(r"\bw\.", "$w.", metric.value or f"w.{metric.name}")
+        applies = re.sub(r"\bw\.", "$w.", applies)
+        lines.append(f"    {{name: '{metric.name}', value: ({value})::DOUBLE, applies: {applies}}}")
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def _rates_by_name() -> str:
+    """A struct in SQL: the rate of the first of a metric's families that a step has, by the metric's name."""
+    fields = []
+    for benchmark, metrics in rates().items():
+        for metric in metrics:
+            values = ", ".join(f"$rates[{_quoted(family)}]" for family in metric.families)
+            of_mine = f"CASE WHEN $benchmark = {_quoted(benchmark)} THEN coalesce({values}) END"
+            fields.append(f"    {metric.name}: ({of_mine})::DOUBLE")
+    return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
+def _rate_metrics() -> pa.Table:
+    """Which metric is the rate of which families of operations, the first one foremost."""
+    rows = [
+        {"metric": metric.name, "family": family, "position": position}
+        for metric in METRICS.values()
+        for position, family in enumerate(metric.families)
+    ]
+    types = [("metric", pa.string()), ("family", pa.string()), ("position", pa.int64())]
+    return pa.Table.from_pylist(rows, schema=pa.schema(types))
+
+
+def _question_texts() -> dict[str, str]:
+    return {piece.name: piece.text for piece in _pieces() if piece.kind == "questions"}
 
 
 def _statements() -> dict[str, str]:
-    """The statement of each view, macro and question, by the name of its file."""
-    found: dict[str, str] = {}
-    for path in sorted(SQL.rglob("*.sql")):
-        name, text = path.relative_to(SQL).as_posix(), path.read_text(encoding="utf-8")
-        if name.startswith("views/"):
-            found[name] = f'CREATE VIEW "{path.stem}" AS {text}'
-        else:
-            schema = "main" if name.startswith("macros/") else "questions"
-            found[name] = _macro(f'{schema}."{path.stem}"', text)
-    return found
+    """The statement of each view, macro and question, by where it comes from."""
+    return {piece.place: piece.statement for piece in _pieces()}
 
 
 def _create_sql_views(connection: duckdb.DuckDBPyConnection, statements: dict[str, str]) -> None:
-    """Create sql/views, sql/macros and the questions; they may build on each other, so go round until all stand."""
+    """Create all views, macros and questions; they may build on each other, so go round until all stand."""
     connection.execute("CREATE SCHEMA questions")
     waiting = dict(statements)
     while waiting:
         refused: dict[str, duckdb.Error] = {}
-        for name, text in waiting.items():
+        for place, text in waiting.items():
             try:
                 connection.execute(text)
             except duckdb.Error as error:
-                refused[name] = error
+                refused[place] = error
         if len(refused) == len(waiting):
-            name, first = next(iter(refused.items()))
-            raise QueryError(f"sql/{name}: {_one_line(first)}") from first
-        waiting = {name: waiting[name] for name in refused}
+            # Not the one that lacks another one, if there is any: the other one's error is the cause.
+            place, first = min(refused.items(), key=lambda item: "does not exist" in str(item[1]))
+            raise QueryError(f"{place}: {_one_line(first)}") from first
+        waiting = {place: waiting[place] for place in refused}
 
 
-def _macro(name: str, text: str) -> str:
-    """A table macro that takes what its comment declares, in that order."""
+def _macro(name: str, text: str, kind: _PieceKind) -> str:
+    """A macro that takes what its comment declares, in that order: a table, or of kind `functions` one value."""
     # Not by their own names: `runs` is a table as well.
     parameters = ", ".join(f"asked_{parameter}" for parameter in _DECLARED.findall(_comment(text)))
-    return f"CREATE MACRO {name}({parameters}) AS TABLE {_USED.sub(lambda used: f'asked_{used[1]}', text)}"
+    body = _USED.sub(lambda used: f"asked_{used[1]}", text)
+    return f"CREATE MACRO {name}({parameters}) AS " + (f"(\n{body})" if kind == "functions" else f"TABLE {body}")
 
 
 @cache
 def _load_question(name: str) -> tuple[str, frozenset[str]]:
     """Text and declared parameters of a question; what is declared must be what is used."""
-    path = SQL / f"{name}.sql"
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or not path.is_file():
-        known = ", ".join(sorted(p.stem for p in SQL.glob("*.sql")))
-        raise QueryError(f"no question {name!r:.80}", hint=f"there are: {known}")
-    text = path.read_text(encoding="utf-8")
+    known = _question_texts()
+    if name not in known:
+        raise QueryError(f"no question {name!r:.80}", hint=f"there are: {', '.join(sorted(known))}")
+    text = known[name]
     declared = frozenset(_DECLARED.findall(_comment(text)))
     used = frozenset(_USED.findall(re.sub(r"--.*", "", text)))
     if declared != used:

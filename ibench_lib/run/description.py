@@ -55,6 +55,9 @@ def describe_run(
             rank=cell.rank,
             order=experiment.spec.order_text,
         ),
+        benchmark=experiment.workload.name,
+        operations=[records.OperationRecord(**asdict(operation)) for operation in experiment.workload.operations],
+        kinds=[records.KindRecord(**asdict(kind) | {"paced": list(kind.paced)}) for kind in experiment.workload.kinds],
         workload=experiment.workload.describe(experiment.spec.workload, cell.setup, planned.steps),
         scale=experiment.spec.scale,
         config=records.ConfigRecord(

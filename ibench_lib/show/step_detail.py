@@ -13,9 +13,7 @@ from ibench_lib.ask.provenance import derived, names_of
 from ibench_lib.show import theme
 from ibench_lib.show.display import Html, sentence, sources
 from ibench_lib.show.frames import repeats
-from ibench_lib.show.step_panels import PANELS
-
-_RATES = {"insert": "inserts/s", "query": "queries/s"}
+from ibench_lib.show.step_panels import panels_of
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,7 @@ class StepDetail:
     stalls: pl.DataFrame
     stall_company: pl.DataFrame
     uncaptured: pl.DataFrame
+    step_families: pl.DataFrame
 
 
 def step_detail(ask: Callable[[str], pl.DataFrame]) -> StepDetail:
@@ -40,7 +39,8 @@ def step_detail(ask: Callable[[str], pl.DataFrame]) -> StepDetail:
     percentiles, shares = ask("response_percentiles_over_time"), ask("response_shares_over_time")
     steadiness, stalls = ask("steadiness"), ask("stalls")
     together = derived(pl.concat(series), *series, percentiles, shares, steadiness, stalls)
-    return StepDetail(together, percentiles, shares, steadiness, stalls, ask("stall_company"), ask("uncaptured"))
+    company, missing, families = (ask(name) for name in ("stall_company", "uncaptured", "step_families"))
+    return StepDetail(together, percentiles, shares, steadiness, stalls, company, missing, families)
 
 
 def steadiness_facts(frame: pl.DataFrame) -> Html:
@@ -77,7 +77,7 @@ def _how_steady(row: dict[str, Any]) -> str:
         return f"{row['step']} is one statement per index and client: it has no rate per second, and so no stalls."
     if not row["rated_seconds"]:
         return "no full second, and so no rate and no stalls."
-    unit = _RATES[row["main_operation"]]
+    unit = row["rate_label"]
     worst = f" Worst response {theme.seconds(row['max_response_s'])}." if row["max_response_s"] is not None else ""
     median = f"median of {row['median_rate']:,.0f} {unit}"
     if not row["median_rate"]:
@@ -101,7 +101,7 @@ def not_captured(detail: StepDetail) -> Html:
     frame = detail.uncaptured
     several = repeats(detail.steadiness) > 1
     missing: dict[tuple[str, str], list[str]] = {}
-    for panel in PANELS:
+    for panel in panels_of(detail.step_families):
         mine: dict[tuple[str, str], list[str]] = {}
         for row in frame.to_dicts():
             labels = [

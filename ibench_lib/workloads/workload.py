@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol, cast
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -45,13 +45,15 @@ class StepKind:
 
     `equal_work`: each client has the same work, so that the times at which they end tell how fair the server is.
     `of_existing_rows`: the work is done on the rows that are there, as when an index is made: throughput is these rows
-    divided by T.
+    divided by T. `paced`: the families whose rate a step's target is of, `main` where none is named. Where `main` is
+    not one of them they are its background, and every step of the kind has a target.
     """
 
     name: str
     main: str
     equal_work: bool = False
     of_existing_rows: bool = False
+    paced: tuple[str, ...] = ()
 
 
 class Strict(BaseModel):
@@ -232,12 +234,3 @@ def find(name: str) -> Workload:
 def kind_of(step: str) -> str | None:
     """The kind of a step by its name, by the first workload that has such a step; None where no workload has."""
     return next((kind for name in known() if (kind := find(name).kind_of(step)) is not None), None)
-
-
-def described(workload: Workload) -> dict[str, Any]:
-    """What the lake needs to know of a workload to add up its runs, as plain data."""
-    return {
-        "benchmark": workload.name,
-        "operations": [asdict(operation) for operation in workload.operations],
-        "kinds": [asdict(kind) for kind in workload.kinds],
-    }

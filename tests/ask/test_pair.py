@@ -113,7 +113,7 @@ def test_without_two_dbms_there_is_a_sentence(workspace: Workspace) -> None:
 
 def metric(name: str, a: list[float], b: list[float]) -> Compared:
     rows = [[{"value": value, "step_status": "complete"} for value in side] for side in (a, b)]
-    return Compared(METRICS[name], None, None, *rows)
+    return Compared(METRICS[name], None, None, None, *rows)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,10 @@ from ibench_lib.paths import Workspace
 from tests.lake.test_resources import GIB, lake_with, samples, step
 from tests.synthetic import Run, answer, begin_run, end_run, three_configurations, write_runs
 
-NO_VALUE_OF_A_STEP = {"duration_s": "a step of given rows takes T as its rate says, one of given seconds always that"}
+NO_VALUE_OF_A_STEP = {
+    "duration_s": "a step of given rows takes T as its rate says, one of given seconds always that",
+    "throughput": "the Insert Benchmark has names for its rates",
+}
 """Declared metrics that `metric_values` leaves out, each with the reason."""
 
 

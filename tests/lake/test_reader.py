@@ -354,8 +354,9 @@ def test_an_sla_fails_under_95_per_cent_of_the_target(workspace: Workspace, rows
     write_runs(workspace, Run(background_rows=rows_written))
     lake = reader.lake(workspace)
     (row,) = answer(lake, "sla").to_dicts()
-    assert (row["target_per_s"], row["ips"], row["dps"]) == (200.0, rows_written / 5, rows_written / 5)
-    assert row["sla_failed"] is row["ips_missed"] is row["dps_missed"] is failed
+    assert (row["target_per_s"], row["labels"]) == (200.0, ["inserts/s", "deletes/s"])
+    assert (row["rates"], row["missed"]) == ([rows_written / 5] * 2, [failed] * 2)
+    assert row["sla_failed"] is failed and row["background"] is True
     assert step_row(answer(lake, "step_throughput"), "system.cy10a", "qr100")["sla_failed"] is failed
 
 

@@ -13,8 +13,8 @@ from ibench_lib.workloads.workload import StepKind, Work
 KINDS = (
     StepKind("load", main="insert", equal_work=True),
     StepKind("index", main="index", of_existing_rows=True),
-    StepKind("write", main="insert", equal_work=True),
-    StepKind("query", main="query"),
+    StepKind("write", main="insert", equal_work=True, paced=("insert", "delete")),
+    StepKind("query", main="query", paced=("insert", "delete")),
 )
 
 _ROWS_PER_COMMIT = {"l.i0": 100, "l.i1": 50, "l.i2": 5, "query": 50}

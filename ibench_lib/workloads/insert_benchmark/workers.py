@@ -17,9 +17,9 @@ from ibench_lib.workloads.workload import Operation
 OPERATIONS = (
     Operation("insert", "insert", "rows", "inserts/s"),
     Operation("delete", "delete", "rows", "deletes/s"),
-    Operation("create_index", "index", "ops", "indexes/s"),
-    Operation("range_query", "query", "ops", "queries/s"),
+    Operation("create_index", "index", "ops", "rows indexed/s"),
     Operation("point_query", "query", "ops", "queries/s"),
+    Operation("range_query", "query", "ops", "queries/s"),
 )
 
 CLIENT_MODULE = "ibench_lib.workloads.insert_benchmark.client"

@@ -4,7 +4,7 @@
 -- $runs: ids of the runs
 WITH described AS (
     SELECT experiment, setup, dbms, repeat, scale, workload::JSON AS w FROM selected_runs($runs)
-    WHERE workload::JSON->>'$.clients' IS NOT NULL
+    WHERE benchmark = 'insert_benchmark' AND workload::JSON->>'$.clients' IS NOT NULL
 )
 SELECT
     experiment, setup, try_cast(w->>'$.clients' AS BIGINT) AS clients, len(try_cast(w->'$.tables_used' AS JSON[])) AS tables,

@@ -1,5 +1,5 @@
--- How the response times of each step's main operation (query in query steps, else insert; sent to answered) spread,
--- over the time of the step: `share` is the part, in per cent, of the responses that ended around `t_s` and took from
+-- How the response times of each step's main operation (sent to answered) spread, over the time
+-- of the step: `share` is the part, in per cent, of the responses that ended around `t_s` and took from
 -- `from_s` to twice that. The edges, powers of two of a millisecond, are exact. `t_s` and `bucket_s` are as in
 -- response_percentiles_over_time. Only shares above 0 have a row.
 --

@@ -1,6 +1,7 @@
 -- How steady each run was in each step: the median rate of its main operation over the full seconds, how many stalls
 -- (`stalls`) it had, how many seconds they took, and the longest. NULL rates: the step has no full second, or no rate.
--- `max_response_s` is the worst response of the main operation in the whole step.
+-- `max_response_s` is the worst response of the main operation in the whole step. `rate_label`: what the rates are
+-- called.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -15,16 +16,16 @@ WITH counted AS (
     GROUP BY run_id, step_id, stall
     QUALIFY row_number() OVER (PARTITION BY run_id, step_id ORDER BY longest_s DESC, longest_from_s) = 1
 ), worst AS (
-    SELECT
-        run_id, step_id, max(max_us) FILTER (operation = 'insert') / 1e6 AS insert_s,
-        max(max_us) FILTER (operation IN ('range_query', 'point_query')) / 1e6 AS query_s
-    FROM response_histograms SEMI JOIN timed_steps($runs, $steps) USING (run_id, step_id)
-    WHERE timing = 'service' GROUP BY ALL
+    SELECT run_id, step_id, max(max_s) AS max_response_s
+    FROM response_histograms
+    JOIN timed_steps($runs, $steps) USING (run_id, step_id)
+    JOIN operations USING (run_id, operation)
+    WHERE timing = 'service' AND family = main_operation GROUP BY ALL
 )
 SELECT
     setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, main_operation, clients,
     duration_s, full_seconds, rated_seconds, median_rate, min_rate, stalls, stalled_seconds, longest_from_s, longest_s,
-    CASE main_operation WHEN 'query' THEN query_s WHEN 'insert' THEN insert_s END AS max_response_s
+    max_response_s, rate_label
 FROM timed_steps($runs, $steps)
 LEFT JOIN counted USING (run_id, step_id)
 LEFT JOIN longest USING (run_id, step_id)

@@ -1,5 +1,5 @@
 -- Throughput in each tenth of a step: the mean rate of its full seconds, in their order cut into ten parts as equal as
--- whole seconds allow; all clients together. Rows inserted a second in steps that write, queries in query steps. A run
+-- whole seconds allow; all clients together. `rate_label`: what the rate of the step's main operations is called. A run
 -- of fewer than ten full seconds has none, and a step is left out that has no other run. client_bound: why the clients
 -- limited the step, NULL when they did not.
 --
@@ -19,9 +19,9 @@ WITH placed AS (
 )
 SELECT
     setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, kind, step_status,
-    CASE kind WHEN 'query' THEN 'qps' ELSE 'ips' END AS main_metric, full_seconds,
+    rate_label, full_seconds,
     CASE WHEN len(rates) = 10 THEN rates END AS rates, client_bound
 FROM selected_steps($runs, $steps) LEFT JOIN listed USING (run_id, step_id)
-WHERE kind <> 'index'
+WHERE NOT of_existing_rows
 QUALIFY max(len(rates)) OVER (PARTITION BY setup, step) = 10
 ORDER BY step_id, setup, dbms_position, repeat

@@ -12,7 +12,7 @@ WITH plans AS (
             "settle_before": "BOOLEAN", "long_transaction": "BOOLEAN"
         }]')) AS s,
         generate_subscripts(from_json(workload::JSON->'$.resolved_steps', '["JSON"]'), 1) - 1 AS step_id
-    FROM selected_runs($runs)
+    FROM selected_runs($runs) WHERE benchmark = 'insert_benchmark'
 )
 SELECT
     setup, step_id, s.name AS step, s.kind, s.rows_per_commit, s."rows", s.seconds, s.rate, s.deletes, s.query,
