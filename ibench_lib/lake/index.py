@@ -17,6 +17,7 @@ import io
 import os
 import re
 import tempfile
+import time
 import zipfile
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ INDEXED = ("steps",)
 """Tables of TABLES whose rows are in the index."""
 
 _VERSION = 1
+_UNFINISHED_S = 3600.0
 _TEXT = pa.string()
 _ENTRIES = pa.schema([("run_id", _TEXT), ("folder", _TEXT), ("stamp", pa.binary())])
 _FILES = pa.schema([("run_id", _TEXT), ("folder", _TEXT), ("file", _TEXT), ("in_table", _TEXT), ("columns", _TEXT)])
@@ -97,6 +99,7 @@ class Index:
             for other in _files(self.path):
                 if digest not in other.name:
                     other.unlink(missing_ok=True)
+            _remove_unfinished(self.path)
         except (OSError, duckdb.Error):
             return False  # such as a read-only disk: the lake is read without
         finally:
@@ -130,7 +133,7 @@ class Index:
         with zipfile.ZipFile(content, "w") as archive:
             archive.writestr("made_by", _code())
             for name, schema in _TABLES.items():
-                rows: pa.Table = self._connection.execute(f'SELECT * FROM {CATALOG}."{name}"').to_arrow_table()
+                rows: pa.Table = self._connection.sql(f'SELECT * FROM {CATALOG}."{name}"').to_arrow_table()
                 file = io.BytesIO()
                 pq.write_table(rows.cast(schema), file, compression="zstd")
                 archive.writestr(f"{name}.parquet", file.getvalue())
@@ -226,6 +229,14 @@ def _files(path: Path) -> list[Path]:
     with contextlib.suppress(OSError):
         found = [each for each in path.parent.iterdir() if name.fullmatch(each.name) and not each.is_symlink()]
     return sorted(found, key=lambda each: each.name)
+
+
+def _remove_unfinished(path: Path) -> None:
+    """Delete what those who died have left: writing an index takes minutes at most."""
+    for left in path.parent.glob(f"{path.name}-*.new*"):
+        with contextlib.suppress(OSError):
+            if time.time() - left.lstat().st_mtime > _UNFINISHED_S:
+                left.unlink()
 
 
 @cache
