@@ -36,6 +36,18 @@ BROWSER_ARGUMENTS = [
 ]
 
 
+# A test that uses one of these fixtures, directly or not, has the mark.
+NEEDS = {"server": "build", "browser": "chromium"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a server and what needs a browser, so that `make test-quick` can leave it out."""
+    for item in items:
+        for mark, fixture in NEEDS.items():
+            if fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(mark)
+
+
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A workspace in which nothing exists yet. Servers started by this process copy the project's data directories."""

@@ -1,6 +1,7 @@
 """What holds for the repository as a whole: who imports whom, stored notebooks, pinned versions, derived documents."""
 
 import ast
+import itertools
 import json
 import re
 import subprocess
@@ -20,7 +21,7 @@ from ibench_lib.cli import main as cli
 from ibench_lib.lake import reader
 from ibench_lib.show.verdicts import ratio
 from tests.places import ROOT
-from tools import conda, notebooks, write_docs
+from tools import conda, notebooks, run_tests, write_docs
 
 LIBRARY = "ibench_lib"
 
@@ -160,14 +161,24 @@ def test_processes_that_send_load_import_nothing_heavy() -> None:
     assert not imported & {"pyarrow", "polars", "duckdb", "pandas", "pydantic", "plotly", "IPython"}
 
 
-def test_make_test_and_make_test_builds_run_each_test_once() -> None:
+@pytest.mark.parametrize("parts", [("all", "builds"), ("quick", "rest", "builds")], ids=["by hand", "by .ci/run"])
+def test_each_test_is_run_once(parts: tuple[str, ...]) -> None:
+    selections = [part.marks for name in parts for part in run_tests.PARTS[name]]
+    names = sorted({name for selection in selections for name in re.findall(r"\w+", selection)} - {"not", "and", "or"})
+    assert names == ["browser", "registries", "server", "slow", "timing"]
+    for values in itertools.product([False, True], repeat=len(names)):
+        marks = dict(zip(names, values, strict=True))
+        assert [eval(selection, {}, marks) for selection in selections].count(True) == 1, marks
+
+
+def test_make_and_ci_run_the_parts_of_the_tests() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    selections = [found.strip('"') for found in re.findall(r'-m pytest .*?-m ("[^"]+"|\w+)', makefile)]
-    assert len(selections) == 3
-    for timing in (False, True):
-        for registries in (False, True):
-            marks = {"timing": timing, "registries": registries}
-            assert [eval(selection, {}, marks) for selection in selections].count(True) == 1, marks
+    targets = dict(
+        re.findall(r"^(test[a-z-]*):.*\n\t@\$\(BIN\)/python tools/run_tests.py (\w+)$", makefile, re.MULTILINE)
+    )
+    assert targets == {"test": "all", "test-quick": "quick", "test-rest": "rest", "test-builds": "builds"}
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert re.findall(r"^make (\S+)$", ci, re.MULTILINE) == ["check", "test-quick", "test-rest", "test-builds"]
 
 
 def stored_notebooks() -> list[Path]:
@@ -335,3 +346,27 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
         said = " ".join(path.read_text(encoding="utf-8").split())
         assert f"({apart.value:.0f} by medians, interval {apart.low:.0f} to {apart.high:.0f})" in said
         assert set(named[path]["runs"]) == set(chosen.run_ids)
+
+
+def test_every_fault_and_measurement_has_a_test() -> None:
+    expected = write_docs.expectations()
+    assert set(expected) == set(write_docs.MARKS.values())
+    known = {number for entries in expected.values() for number in entries}
+    assert {number for number in known if number[0] not in "FM" or not number[1:].isdigit()} == set()
+    assert known == set(write_docs.tests_by_id()), (
+        "an id without a test, or a mark without an entry in tests/faults.yaml"
+    )
+
+
+# Modules that no test file has the name of, each with the reason.
+TESTED_ELSEWHERE: dict[str, str] = {}
+
+
+def test_tests_mirror_the_library() -> None:
+    """tests/<folder>/test_<module>.py, and nothing is excused that has a file or is gone."""
+    package = ROOT / LIBRARY
+    modules = {path.relative_to(package) for path in package.rglob("*.py") if path.name != "__init__.py"}
+    without = {
+        path.as_posix() for path in modules if not (ROOT / "tests" / path.parent / f"test_{path.name}").is_file()
+    }
+    assert without == set(TESTED_ELSEWHERE)

@@ -8,7 +8,8 @@ import pytest
 from ibench_lib.capture.block_device import device_below
 from ibench_lib.capture.devices import Devices, devices
 from ibench_lib.capture.session import Capture
-from tests.capture.scenes import Sink, clock, scene, until, until_sampled
+from tests.capture.scenes import Sink, clock, scene, until_sampled
+from tests.waiting import until
 
 DISKSTATS = b"""   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
  253       0 zram0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
@@ -120,7 +121,7 @@ def test_the_device_below_an_overlay_is_that_of_its_upper_folder(tmp_path: Path)
 def test_where_there_is_no_device_nothing_is_marked_and_it_says_why(tmp_path: Path) -> None:
     sink = Sink()
     with Capture(scene(tmp_path, datadir=Path("/dev/shm")), sink, [Devices]) as capture:
-        until(lambda: sink["device_samples"])
+        until(lambda: sink["device_samples"], "a sample")
     assert not any(row["holds_data"] for row in sink["device_samples"])
     reason = capture.null_reasons()["device_samples.holds_data"]
     assert reason == "no device is marked: /dev/shm lies on a file system (tmpfs) without a block device of its own"
@@ -145,12 +146,13 @@ def loop_device(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["losetup", "--detach", str(device)], check=True)
 
 
+@pytest.mark.measurement("M12")
 def test_direct_writes_are_captured_within_one_percent(loop_device: Path, tmp_path: Path) -> None:
     written = 256 * MIB
     sink = Sink()
     watched = scene(tmp_path, datadir=tmp_path)
     with Capture(watched, sink, [Devices]) as capture:
-        until(lambda: sink["device_samples"])
+        until(lambda: sink["device_samples"], "a sample")
         command = ["dd", "if=/dev/zero", f"of={loop_device}", "bs=1M", "count=256", "oflag=direct", "conv=notrunc"]
         subprocess.run(command, check=True, capture_output=True)
         until_sampled(lambda: sink["device_samples"], watched)

@@ -12,11 +12,13 @@ from ibench_lib.capture.innodb_status import InnodbStatus
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.processlist import Processlist
 from ibench_lib.capture.session import Capture, collectors
-from tests.capture.scenes import Booted, Sink, clock, scene, until
+from tests.capture.scenes import Booted, Sink, clock, scene
+from tests.waiting import until
 
 CANARY = "c4n4ry" * 4
 
 
+@pytest.mark.fault("F26")
 def test_a_statement_that_may_hold_a_password_is_not_kept() -> None:
     for text in ("CREATE USER a IDENTIFIED BY 'x'", "set Password = 'x'", "CHANGE MASTER TO MASTER_PASSWORD='x'"):
         assert secrets.statement(text) == secrets.NOT_KEPT
@@ -54,7 +56,7 @@ def test_the_process_list_has_the_others_and_their_statements_cut(booted: Booted
         return [row["info"] for row in sink["processlist"] if row["command"] == "Query"]
 
     busy.start()
-    until(working)
+    until(working, "the statement is at work")
     busy.join()
     assert [row["info"] for row in sink["processlist"] if row["command"] == "Query"] == [long[:1000]]
     assert collector._link.id() not in {row["id"] for row in sink["processlist"]}
@@ -81,6 +83,7 @@ def test_without_process_there_is_no_status_and_the_list_says_that_it_is_not_who
     assert processlist.reason is None
 
 
+@pytest.mark.fault("F26")
 def test_nothing_that_any_collector_emits_holds_a_password(
     booted: Booted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,8 +107,8 @@ def test_nothing_that_any_collector_emits_holds_a_password(
     watched = scene(tmp_path, address, booted.pid, datadir, options, tmpdir=booted.box.tmpdir)
     with Capture(watched, sink, kinds) as capture:
         busy.start()
-        until(lambda: any(secrets.NOT_KEPT in row["text"] for row in sink["innodb_status"]))
-        until(lambda: secrets.NOT_KEPT in {row["info"] for row in sink["processlist"]})
+        until(lambda: any(secrets.NOT_KEPT in row["text"] for row in sink["innodb_status"]), "the report")
+        until(lambda: secrets.NOT_KEPT in {row["info"] for row in sink["processlist"]}, "the process list")
         until(lambda: {"server_samples", "host_samples", "process_samples"} <= set(sink.rows))
         capture.step_ended(0, "l.i0")
         busy.join()
@@ -118,7 +121,7 @@ def test_nothing_that_any_collector_emits_holds_a_password(
     assert emitted <= set(sink.rows)
     # A wrong password is in no message either.
     with Capture(scene(tmp_path, {**address, "password": CANARY + "x"}), sink, kinds) as capture:
-        until(lambda: all(report.samples or report.missed or report.reason for report in capture.reports()))
+        until(lambda: all(each.samples or each.missed or each.reason for each in capture.reports()), "every collector")
         capture.step_ended(0, "l.i0")
     assert "denied" in repr(capture.null_reasons())
     assert CANARY not in repr((capture.null_reasons(), capture.warnings(), capture.reports()))

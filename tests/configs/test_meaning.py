@@ -45,6 +45,7 @@ def test_the_server_says_what_it_knows(build: Build) -> None:
     assert "innodb_no_such_thing" not in known.names
 
 
+@pytest.mark.fault("F19")
 def test_f19_unknown_variables_are_all_named_with_file_line_and_version(build: Build, tmp_path: Path) -> None:
     lines = ["innodb_bufer_pool_size=1G", "max_connections=10", "no_such_thing", "loose_innodb_of_the_future=3"]
     with pytest.raises(ConfigError) as caught:

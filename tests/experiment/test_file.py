@@ -84,6 +84,7 @@ def test_the_fingerprint_covers_what_decides_a_run_and_nothing_else(tmp_path: Pa
         ("clients: 2,", "clients: 2, engine: rocksdb,", "snapshot_after: needs engine innodb"),
     ],
 )
+@pytest.mark.fault("F21")
 def test_what_cannot_be_run_is_refused_with_file_and_line(tmp_path: Path, old: str, new: str, words: str) -> None:
     with pytest.raises(ExperimentError) as caught:
         text = TEXT.replace(old, new)

@@ -94,6 +94,7 @@ def flip_bytes(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [truncate, flip_bytes, lambda path: path.write_bytes(b""), Path.unlink])
+@pytest.mark.fault("F29")
 def test_a_damaged_file_is_named_and_the_rest_loads(workspace: Workspace, damage: Callable[[Path], Any]) -> None:
     good, bad = Run(), Run("cy10ap1", minute=1)
     write_runs(workspace, good, bad)
@@ -147,6 +148,7 @@ def test_a_file_is_compared_with_its_checksum_once_and_again_when_it_was_touched
     assert [row["file"] for row in rows(lake, "SELECT * FROM problems")] == ["steps.parquet"]
 
 
+@pytest.mark.fault("F27")
 def test_a_symlinked_run_directory_is_refused_and_named(workspace: Workspace, tmp_path: Path) -> None:
     run = Run()
     write_runs(workspace, run)
@@ -160,6 +162,7 @@ def test_a_symlinked_run_directory_is_refused_and_named(workspace: Workspace, tm
     assert "symbolic link" in problem["problem"]
 
 
+@pytest.mark.fault("F33")
 def test_a_run_of_a_newer_format_is_refused_and_names_the_version_to_use(workspace: Workspace) -> None:
     old, new = Run(), Run("cy10ap1", minute=1)
     write_runs(workspace, old, new)
@@ -189,6 +192,7 @@ def rewrite_steps(workspace: Workspace, run: Run, change: Callable[[pa.Table], p
     vouch(directory, "steps")
 
 
+@pytest.mark.fault("F33")
 def test_a_run_of_an_older_schema_loads_with_nulls(workspace: Workspace) -> None:
     old, new = Run(), Run("cy10ap1", minute=1)
     write_runs(workspace, old, new)
@@ -256,6 +260,7 @@ def test_a_workspace_whose_path_looks_like_a_pattern_is_a_path(tmp_path: Path) -
     assert rows(reader.lake(odd), "SELECT DISTINCT run_id FROM steps") == [{"run_id": Run().run_id}]
 
 
+@pytest.mark.fault("F24")
 def test_names_with_quotes_are_only_data(workspace: Workspace) -> None:
     nasty = "x'; DROP TABLE runs; --"
     write_runs(workspace, Run(experiment=nasty, dbms=nasty, setup="cached"))

@@ -31,6 +31,7 @@ def somewhere() -> Iterator[FakeServer]:
         yield server
 
 
+@pytest.mark.measurement("M1")
 def test_m1_a_paced_connection_shows_the_stalls_in_intended_time(somewhere: FakeServer) -> None:
     what = step("paced", seconds=MINUTE, rate=1000.0)
     measured = Measured.of(what, measure(somewhere.address, what, virtual(0.5, STALL_S)))
@@ -46,6 +47,7 @@ def test_m1_a_paced_connection_shows_the_stalls_in_intended_time(somewhere: Fake
     assert measured.client_bound is None, "the server stalled, not the client"
 
 
+@pytest.mark.measurement("M3")
 def test_m3_an_unpaced_connection_meets_each_stall_once_and_has_no_intended_time(somewhere: FakeServer) -> None:
     what = step("unpaced", seconds=MINUTE, query=True)
     measured = Measured.of(what, measure(somewhere.address, what, virtual(0.5, STALL_S)))
@@ -57,6 +59,8 @@ def test_m3_an_unpaced_connection_meets_each_stall_once_and_has_no_intended_time
         assert set(measured.per_second(column)) == {None}
 
 
+@pytest.mark.measurement("M7")
+@pytest.mark.measurement("M8")
 def test_m7_and_m8_a_rate_is_held_and_a_stop_is_caught_up(somewhere: FakeServer) -> None:
     what = step("paced", seconds=MINUTE, rate=500.0)
     result = measure(somewhere.address, what, virtual(0.2), virtual(0.2, [100.0, 20.0, 25.0]))
@@ -73,6 +77,7 @@ def test_m7_and_m8_a_rate_is_held_and_a_stop_is_caught_up(somewhere: FakeServer)
     assert measured.client_bound is None, "the server stood still, not the client"
 
 
+@pytest.mark.measurement("M10")
 def test_m10_workers_merge_into_one_histogram_and_counts_add(somewhere: FakeServer, workspace: Workspace) -> None:
     what = replace(step("l.i0", statements=1000), kind="load")
     result = measure(somewhere.address, what, virtual(1.0), virtual(101.0))

@@ -25,6 +25,7 @@ from ibench_lib.publish.record import RUNS_MIME
 from tests.publish.browsing import open_page
 from tests.publish.posting import HOSTILE
 from tests.synthetic import Run, three_configurations, write_runs
+from tests.waiting import until
 
 
 def selection_of(workspace: Workspace, *runs: Run) -> Selection:
@@ -120,7 +121,8 @@ def test_a_link_to_a_question_unfolds_it(demo: Path, browser: Browser) -> None:
     assert not page.locator("[id='evidence.fairness'] pre").is_visible()
     page.evaluate("location.hash = 'evidence.fairness'")
     page.wait_for_selector("[id='evidence.fairness'][open] pre")
-    assert page.locator("[id='evidence.fairness'] summary").evaluate("e => e.getBoundingClientRect().top") < 900
+    summary = page.locator("[id='evidence.fairness'] summary")
+    until(lambda: 0 <= summary.evaluate("e => e.getBoundingClientRect().top") < 900, "the page has scrolled there")
 
 
 def test_runs_configurations_versions_and_warnings_are_named(demo: Path, browser: Browser) -> None:
@@ -169,6 +171,7 @@ def test_a_lake_without_the_experiment_has_questions_and_no_runs(workspace: Work
     assert found.runs == []
 
 
+@pytest.mark.fault("F23")
 def test_hostile_texts_are_only_texts_and_stay_what_they_are_in_the_data(hostile: Path, browser: Browser) -> None:
     opened = open_page(browser, hostile, accept_downloads=True)
     page = opened.page

@@ -80,6 +80,7 @@ def test_a_value_that_no_run_has_fails_the_notebook(
     assert re.search("did you mean|does not exist|known are", caught.value.evalue)
 
 
+@pytest.mark.fault("F35")
 def test_f35_a_failed_cell_keeps_the_previous_post_and_links_to_itself_in_the_failed_notebook(
     workspace: Workspace,
 ) -> None:
@@ -103,6 +104,7 @@ def test_f35_a_failed_cell_keeps_the_previous_post_and_links_to_itself_in_the_fa
     assert not workspace.failed_notebook("p").exists()
 
 
+@pytest.mark.fault("F35")
 def test_f35_a_kernel_that_dies_is_no_stack_trace_and_the_notebook_says_where(workspace: Workspace) -> None:
     with pytest.raises(PostFailed) as caught:
         build_post(tiny_post(workspace, "p", "import os\nos._exit(1)"), workspace)
@@ -113,6 +115,7 @@ def test_f35_a_kernel_that_dies_is_no_stack_trace_and_the_notebook_says_where(wo
     assert "papermill-error-cell" in cells[-2].source and "_exit" in cells[-1].source
 
 
+@pytest.mark.fault("F35")
 def test_f35_a_page_that_cannot_be_made_keeps_the_notebook_too(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,6 +127,7 @@ def test_f35_a_page_that_cannot_be_made_keeps_the_notebook_too(
     assert [path.name for path in workspace.posts.iterdir()] == ["p.failed.ipynb"]
 
 
+@pytest.mark.fault("F35")
 def test_f35_a_disk_that_fills_up_leaves_the_previous_post_as_it_was(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,6 +196,7 @@ def saved_answer(page: Path, question: str) -> pl.DataFrame:
     return pl.read_csv(gzip.decompress(content) if found[1] else content)
 
 
+@pytest.mark.fault("F34")
 def test_f34_a_post_built_while_a_run_is_live_shows_one_moment_of_it_and_says_running(place: Workspace) -> None:
     live = Run("live", status="running", minute=1, steps=("l.i0", "l.x", "l.i1"), l_i1_s=2)
     write_runs(place, Run())

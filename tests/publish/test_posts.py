@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,8 +20,10 @@ from ibench_lib.paths import Workspace
 from ibench_lib.publish import posts
 from ibench_lib.publish.post_file import CheckedPost, check_posts
 from ibench_lib.publish.posts import build_posts
+from tests.faults import survivors
 from tests.publish.posting import ROOT, TINY, tiny_post
 from tests.synthetic import Run, write_runs
+from tests.waiting import until
 
 
 class Seen:
@@ -42,11 +43,11 @@ class Seen:
 
 
 def test_two_are_built_side_by_side_and_one_that_fails_or_dies_stops_no_other(workspace: Workspace) -> None:
-    # Each waits for the other's file: one after another, the first would fail.
+    # Each waits for the other's file: if one were built after the other, the first would fail.
     meet = (
         "import pathlib, time\nhome = pathlib.Path.home()\n(home / word).touch()\n"
         "other = home / {'a': 'b', 'b': 'a'}[word]\n"
-        "time.sleep(0.01 * next(n for n in range(3000) if other.exists() or time.sleep(0.01)))\nprint('met')"
+        "met = next(True for _ in range(10_000) if other.exists() or time.sleep(0.01))\nprint('met')"
     )
     params = [tiny_post(workspace, slug, meet) for slug in ("a", "b")]
     params.append(tiny_post(workspace, "failing", "raise ValueError('no')"))
@@ -193,20 +194,24 @@ def test_ctrl_c_ends_every_builder_and_leaves_no_half_post(workspace: Workspace)
         cwd=workspace.root, env={**os.environ, "IBENCH_HOME": str(workspace.root), "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    watchdog = threading.Timer(120, process.kill)
+    watchdog = threading.Timer(300, process.kill)
     watchdog.start()
     try:
         me = psutil.Process(process.pid)
-        while len(kernels := [child for child in me.children(recursive=True) if is_kernel(child)]) < 2:
+
+        def two_kernels() -> list[psutil.Process]:
             assert process.poll() is None, process.communicate()
-            time.sleep(0.05)
+            found = [child for child in me.children(recursive=True) if is_kernel(child)]
+            return found if len(found) == 2 else []
+
+        kernels = until(two_kernels, "two kernels run")
         process.send_signal(signal.SIGINT)
         _, err = process.communicate()
     finally:
         watchdog.cancel()
     assert process.returncode == 130
     assert "interrupted" in err
-    assert psutil.wait_procs(kernels, timeout=10)[1] == []
+    assert survivors(kernels, within_s=60) == []
     assert [path.name for path in workspace.posts.iterdir() if path.name.startswith(".") or path.is_dir()] == []
 
 

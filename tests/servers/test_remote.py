@@ -50,6 +50,7 @@ def databases(lab: Address) -> list[str]:
         return [str(name) for (name,) in cursor.fetchall()]
 
 
+@pytest.mark.fault("F26")
 def test_only_the_place_of_the_password_is_stored(
     lab: Address, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

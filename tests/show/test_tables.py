@@ -519,6 +519,7 @@ def test_repeats_that_are_alike_share_a_row_and_others_do_not(workspace: Workspa
     ]
 
 
+@pytest.mark.fault("F23")
 def test_text_in_a_table_is_only_text(workspace: Workspace) -> None:
     run = Run(dbms=HOSTILE, setup="cached", error=HOSTILE, client_bound=HOSTILE)
     broken = Run("x", minute=1, status="failed", failed_step="l.x", error=HOSTILE, dbms="**b** [l](http://e.com)")

@@ -8,9 +8,8 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -38,6 +37,7 @@ from ibench_lib.run.sweep import SweepResult
 from tests.places import ROOT
 from tests.silent import Silent
 from tests.synthetic import Run, write_runs
+from tests.waiting import until
 
 FAKE = "tests.fakes.cell_process"
 COMMAND = "from ibench_lib.cli.main import main; main()"
@@ -56,16 +56,6 @@ workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, l.i1, qr1
 TWICE = TEXT.replace("repeats: 1", "repeats: 2")
 
 
-def until(found: Callable[[], Any], seconds: float = 60) -> Any:
-    """What `found` gives once it is not None."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if (answer := found()) is not None:
-            return answer
-        time.sleep(0.05)
-    raise AssertionError("it never came")
-
-
 class Lab:
     """A scheduler and workers, each a process, in a folder of its own; nothing of them is left at the end."""
 
@@ -80,7 +70,7 @@ class Lab:
         file = self.root / "scheduler.json"
         arguments = ["--no-dashboard", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)]
         self._start("scheduler", ["-m", "distributed.cli.dask_scheduler", *arguments], {})
-        written = until(lambda: file.read_text() if file.is_file() and file.read_text().endswith("}") else None)
+        written = until(lambda: file.is_file() and (text := file.read_text()).endswith("}") and text, "a scheduler")
         return str(json.loads(written)["address"])
 
     def worker(self, name: str, code: Path = ROOT, **environment: str) -> subprocess.Popen[bytes]:
@@ -88,7 +78,7 @@ class Lab:
         (self.root / name).mkdir()
         home = {"IBENCH_HOME": str(self.root / name), "PYTHONPATH": f"{code}:{ROOT}", **environment}
         process = self._start(name, ["-c", COMMAND, "worker", self.address, "--name", name], home)
-        until(lambda: "Registered to" in (self.root / f"{name}.log").read_text() or None)
+        until(lambda: "Registered to" in (self.root / f"{name}.log").read_text(), f"worker {name} is registered")
         return process
 
     def workspace(self, name: str) -> Workspace:
@@ -97,7 +87,7 @@ class Lab:
     def measuring(self, name: str) -> int:
         """The process that measures a cell on that worker, once there is one."""
         file = self.root / name / "measuring"
-        return int(until(lambda: (file.is_file() and file.read_text()) or None))
+        return int(until(lambda: file.is_file() and file.read_text(), f"worker {name} measures"))
 
     def close(self) -> None:
         for process in reversed(self.processes):
@@ -179,6 +169,7 @@ class Telling(Silent):
         self.refused.append((worker, reason))
 
 
+@pytest.mark.fault("F37")
 def test_a_worker_killed_in_mid_cell_costs_no_cell_and_none_is_run_twice(lab: Lab, workspace: Workspace) -> None:
     lab.worker("one")
     victim = lab.worker("two", FAKE_CELL_S="600")
@@ -379,7 +370,7 @@ def test_what_a_killed_command_left_on_a_worker_does_not_come_twice(lab: Lab, wo
         f"Workspace(Path({str(workspace.root)!r}))",
     )
     call = f"run_on_workers({loaded}, {place}, Silent(), {lab.address!r}, cell_process=FAKE)"
-    code = f"from tests.test_remote_sweep import *; {call}"
+    code = f"from tests.run.hosts.test_sweep import *; {call}"
     command = subprocess.Popen(tethered([sys.executable, "-c", code]), cwd=ROOT)
     lab.measuring("one")
     command.kill()

@@ -96,6 +96,7 @@ def test_killed_between_the_copy_and_the_marker_there_is_no_snapshot_and_the_nex
     assert list(workspace.snapshots.iterdir()) == []
 
 
+@pytest.mark.fault("F18")
 def test_only_what_is_ours_is_swept(workspace: Workspace, tmp_path: Path) -> None:
     kept.take(workspace, a_datadir(tmp_path / "sandbox"), a_record())
     theirs = workspace.snapshots / "theirs"

@@ -68,6 +68,7 @@ def test_only_new_mysql_has_an_x_plugin_to_turn_off() -> None:
         ("mariadb", "10.11.19", ["DELETE FROM mysql.global_priv", "ALTER USER"]),
     ],
 )
+@pytest.mark.fault("F28")
 def test_root_gets_a_password_and_accounts_without_one_go(flavour: Flavour, version: str, words: list[str]) -> None:
     found = build(flavour, version)
     sql = flavour_of(found).set_root_password(found, "pw123", None)

@@ -214,6 +214,7 @@ def test_rocksdb_has_its_own_engine_and_one_alter_per_index() -> None:
         ({"protocol": "prepared", "data_length": [10, 251]}, "data of at most 250 characters, and data_length goes up"),
     ],
 )
+@pytest.mark.fault("F21")
 def test_options_that_do_not_fit_are_refused(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError, match=re.escape(words)):
         options(**changes)
