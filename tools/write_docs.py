@@ -39,7 +39,7 @@ def faults_document() -> str:
     """docs/faults.md from tests/faults.yaml and the marks of the tests. An id without a test says so."""
     expected, tests = expectations(), tests_by_id()
     lines = [
-        "<!-- Written by tools/write_docs.py from tests/faults.yaml and the marks of tests: change them, then `make fix`. -->",
+        "<!-- Written by tools/write_docs.py from tests/faults.yaml and the tests: change those, then `make fix`. -->",
         "# Faults and measurements, and the tests that prove them",
         "",
         "Each row says what can happen, what must follow, and which tests prove it. A test has the id of its row as a",

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from playwright.sync_api import Browser, Page
+from tests.show.tables.parsed import Parsed
 
 import ibench_lib as ib
 from ibench_lib.ask.pair import Pair
@@ -25,7 +26,6 @@ from ibench_lib.show.verdicts import ratio
 from tests.lake.test_compare_questions import change_manifest
 from tests.publish.browsing import open_post, table_rows
 from tests.publish.posting import HOSTILE, params_file, with_notebook
-from tests.show.test_tables import Parsed
 from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
 
 PARAMETERS: dict[str, Any] = {

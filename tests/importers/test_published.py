@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.show.tables.parsed import Parsed, golden
 
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
@@ -20,7 +21,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
 from ibench_lib.show.display import say
 from tests.cli.test_main import ibench, refused
-from tests.show.test_tables import GOLDEN, Parsed, golden
+from tests.places import GOLDEN
 from tests.synthetic import Run, answer, three_configurations, write_runs
 
 GET_MIN = GOLDEN / "published_get_min_seconds.csv"

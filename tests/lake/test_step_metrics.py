@@ -7,13 +7,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.show.tables.parsed import Parsed
 
 import ibench_lib as ib
 from ibench_lib.lake import reader
 from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
 from tests.lake.test_resources import lake_with
-from tests.show.test_tables import Parsed
 from tests.synthetic import Run, answer, write_runs
 
 KEY = {"step_id": 2, "step": "l.i1"}
