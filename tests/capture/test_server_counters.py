@@ -6,7 +6,7 @@ from typing import Any
 import pymysql
 import pytest
 
-from ibench_lib.capture.connection import connect, name_and_value, raw_rows, rows
+from ibench_lib.capture.connection import connect, rows
 from ibench_lib.capture.server_counters import ServerCounters, history_list_length
 from ibench_lib.capture.session import Capture
 from ibench_lib.server_figures import FIGURES, Counter
@@ -232,18 +232,6 @@ def test_without_privileges_it_is_null_with_a_reason(grants: str, booted: Booted
     value, reason_of_one = history_list_length(address)
     assert (value is None) == (row["history_list_length"] is None)
     assert reason_of_one is None or "denied" in reason_of_one
-
-
-def test_raw_rows_are_the_answer(booted: Booted) -> None:
-    with connect(booted.address.arguments()) as connection:
-        long = "x" * 70_000
-        query = f"SELECT 'a', '{long}' UNION ALL SELECT 'b', NULL UNION ALL SELECT 'c', REPEAT('y', 300)"
-        answer = [name_and_value(row) for row in raw_rows(connection, query)]
-        assert answer == [("a", long.encode()), ("b", b""), ("c", b"y" * 300)]
-        with pytest.raises(pymysql.err.MySQLError, match="nowhere"):
-            raw_rows(connection, "SELECT * FROM nowhere.at_all")
-        assert raw_rows(connection, "SELECT 'a', 'b' FROM dual WHERE 1 = 0") == []
-        assert rows(connection, "SELECT 1") == [(1,)], "the connection is as good as before"
 
 
 def test_a_tick_costs_little(booted: Booted, tmp_path: Path) -> None:

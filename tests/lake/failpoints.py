@@ -20,7 +20,7 @@ import pandas  # noqa: F401  (pyarrow would import it in each child anew)
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
-from tests.lake.test_writer import manifest, second
+from tests.lake.written import manifest, second
 from tests.synthetic import flushed
 
 CALLS = ("replace", "rename", "fsync", "unlink", "rmdir")

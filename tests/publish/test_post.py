@@ -18,7 +18,7 @@ from nbclient.exceptions import CellExecutionError
 
 from ibench_lib.ask.selection import choose
 from ibench_lib.base.mask import mask_of_machine
-from ibench_lib.errors import NameRefused, ParameterError, PostFailed
+from ibench_lib.errors import PostFailed
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.blocks import PLOTLY_MIME
@@ -27,44 +27,6 @@ from ibench_lib.publish.post import _forget_paths, build_post
 from ibench_lib.publish.record import RECORD_NAME, read_record
 from tests.publish.posting import ROOT, VALUES, SharedKernel, params_file, tiny_post
 from tests.synthetic import Run, begin_run, end_run, manifest_of, write_runs
-
-
-def test_a_parameter_the_notebook_does_not_have_is_refused_before_anything_runs(place: Workspace) -> None:
-    path = params_file(place, parameters={**VALUES["parameters"], "stepps": []})
-    with pytest.raises(ParameterError) as caught:
-        build_post(path, place)
-    assert caught.value.what == (
-        f"{path}: parameters: 'stepps' is no parameter of insert_benchmark.ipynb; did you mean 'steps'?"
-    )
-    assert not place.posts.exists()
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"parameters": {"experiment": "demo"}}, "'setups' of insert_benchmark.ipynb is missing"),
-        ({"parameters": {**VALUES["parameters"], "setups": "small"}}, "setups should be a list, not 'small'"),
-        ({"notebook": "insert_benchmarks"}, "notebook 'insert_benchmarks' does not exist in notebooks/; did you mean"),
-        (
-            {"notes": {"purgelag": "x"}},
-            "notes: 'purgelag' is no section of insert_benchmark.ipynb; did you mean 'purge-lag'",
-        ),
-        ({"slug": "../x"}, "slug"),
-        ({"titel": "x"}, "unknown key 'titel'; did you mean 'title'?"),
-        ({"date": "2026-13-45"}, "date"),
-    ],
-)
-def test_a_post_file_that_cannot_be_used_says_why(place: Workspace, changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(ParameterError) as caught:
-        build_post(params_file(place, **changes), place)
-    assert said in f"{caught.value.what}\n{caught.value.detail}"
-
-
-def test_a_duplicate_key_is_refused_with_its_line(place: Workspace) -> None:
-    path = params_file(place)
-    path.write_text(path.read_text() + "slug: twice\n")
-    with pytest.raises(ParameterError, match=r"post\.yml:\d+: .*'slug' is given twice"):
-        build_post(path, place)
 
 
 @pytest.mark.parametrize(
@@ -144,18 +106,6 @@ def test_f35_a_disk_that_fills_up_leaves_the_previous_post_as_it_was(
     assert sorted(path.name for path in workspace.posts.iterdir()) == ["p", "p.failed.ipynb"]
 
 
-def test_a_post_says_what_it_is_beside_its_page(demo: Path) -> None:
-    record = read_record(demo.parent)
-    assert (record.slug, record.title, record.author) == ("demo", "Purge lag", "A. Tester")
-    assert (record.notebook, record.experiments) == ("insert_benchmark", ["demo"])
-    assert record.builds == ["system"]
-    assert record.servers == ["system (mariadb 10.11.19-MariaDB)"]
-    assert record.date.isoformat() == "2026-11-21"
-    assert len(record.runs) == 3
-    assert record.runs_not_complete == 0
-    assert record.bytes == demo.stat().st_size
-
-
 def test_the_same_post_built_again_is_the_same_page_and_no_news(workspace: Workspace) -> None:
     page = build_post(tiny_post(workspace, "p"), workspace)
     first, written = page.read_bytes(), read_record(page.parent)
@@ -175,12 +125,6 @@ def test_a_post_without_a_date_keeps_the_day_it_was_first_built(workspace: Works
     (page.parent / RECORD_NAME).write_text(old.model_dump_json())
     build_post(tiny_post(workspace, "p", date=None), workspace)
     assert read_record(page.parent).date.year == 2020
-
-
-@pytest.mark.parametrize("slug", ["index.html", "feed.xml", "demo.failed.ipynb"])
-def test_a_slug_that_is_a_file_of_the_site_is_refused(place: Workspace, slug: str) -> None:
-    with pytest.raises(NameRefused, match="is the name of another file"):
-        build_post(params_file(place, slug=slug), place)
 
 
 def saved_answer(page: Path, question: str) -> pl.DataFrame:

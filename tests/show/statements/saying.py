@@ -13,14 +13,8 @@ from ibench_lib.show.display import say
 from tests.synthetic import Run, write_runs
 
 STEPS = ("l.i0", "l.x", "l.i1", "qr")
-
-
 KINDS = dict(zip(STEPS, ("load", "index", "write", "query"), strict=True))
-
-
 COSTS = ("cpupq", "cspq", "rpq", "rkbpq", "wpi", "wkbpi")
-
-
 Statements = Callable[..., list[str]]
 
 

@@ -24,11 +24,7 @@ from tests.show.statements.saying import COSTS, KINDS, STEPS, Statements
 from tests.synthetic import Run, three_configurations, write_runs
 
 BASE = "base"
-
-
 DBMS = (BASE, "alpha", "beta", "gamma", "delta")
-
-
 RESULTS: list[Statements] = [
     ib.throughput_statements,
     ib.sla_statements,
@@ -39,8 +35,6 @@ RESULTS: list[Statements] = [
     ib.get_min_statements,
     ib.cost_statements,
 ]
-
-
 COMPARING: list[Statements] = [*RESULTS, ib.mvcc_gc_statements]  # this one leaves what did not complete to get_min's
 
 
@@ -143,8 +137,6 @@ def supported(frame: pl.DataFrame) -> set[str]:
 
 # Thresholds, which sentences name: as the functions' documentation has them.
 RULES = {"0.95", "1.05", "10", "1,000", "100.0", "5", "1"}
-
-
 FRAMES = [random_frame(random.Random(seed)) for seed in range(25)]
 
 

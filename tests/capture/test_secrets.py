@@ -1,4 +1,4 @@
-"""INNODB STATUS and the process list: what they keep, and that no password is in it."""
+"""Statements that may hold a password are not kept."""
 
 import threading
 from pathlib import Path
@@ -12,7 +12,7 @@ from ibench_lib.capture.innodb_status import InnodbStatus
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.processlist import Processlist
 from ibench_lib.capture.session import Capture, collectors
-from tests.capture.scenes import Booted, Sink, clock, scene
+from tests.capture.scenes import Booted, Sink, scene
 from tests.waiting import until
 
 CANARY = "c4n4ry" * 4
@@ -23,46 +23,6 @@ def test_a_statement_that_may_hold_a_password_is_not_kept() -> None:
     for text in ("CREATE USER a IDENTIFIED BY 'x'", "set Password = 'x'", "CHANGE MASTER TO MASTER_PASSWORD='x'"):
         assert secrets.statement(text) == secrets.NOT_KEPT
     assert secrets.statement("SELECT 1") == "SELECT 1"
-
-
-def test_a_report_loses_such_a_statement_to_its_last_line_and_nothing_else() -> None:
-    text = "A\n---TRANSACTION 1\nSET PASSWORD\n= 'secret'\n---TRANSACTION 2\nSELECT 1\n-----\nEND"
-    expected = f"A\n---TRANSACTION 1\n{secrets.NOT_KEPT}\n---TRANSACTION 2\nSELECT 1\n-----\nEND"
-    assert secrets.report(text) == expected
-    assert secrets.report("A\nB") == "A\nB"
-
-
-def test_the_status_of_innodb_is_kept_as_it_is(booted: Booted, tmp_path: Path) -> None:
-    sink, watched = Sink(), scene(tmp_path, booted.address.arguments())
-    collector = InnodbStatus(watched, sink)
-    collector.open()
-    collector.sample(30, clock(watched))
-    collector.close()
-    (row,) = sink["innodb_status"]
-    assert row["tick"] == 30 and "\nLOG\n" in row["text"] and "END OF INNODB MONITOR OUTPUT" in row["text"]
-
-
-def test_the_process_list_has_the_others_and_their_statements_cut(booted: Booted, tmp_path: Path) -> None:
-    address = booted.address.arguments()
-    sink, watched = Sink(), scene(tmp_path, address)
-    collector = Processlist(watched, sink)
-    long = "SELECT SLEEP(2), '" + "x" * 3000 + "'"
-    other = pymysql.connect(**address)
-    busy = threading.Thread(target=lambda: rows(other, long))
-
-    def working() -> list[str]:
-        sink.rows.clear()
-        collector.sample(20, clock(watched))
-        return [row["info"] for row in sink["processlist"] if row["command"] == "Query"]
-
-    busy.start()
-    until(working, "the statement is at work")
-    busy.join()
-    assert [row["info"] for row in sink["processlist"] if row["command"] == "Query"] == [long[:1000]]
-    assert collector._link.id() not in {row["id"] for row in sink["processlist"]}
-    assert "processlist" not in collector.null_reasons
-    collector.close()
-    other.close()
 
 
 def test_without_process_there_is_no_status_and_the_list_says_that_it_is_not_whole(
