@@ -7,8 +7,8 @@ from ibench_lib.capture.connection import connect, name_and_value, raw_rows, row
 from tests.capture.scenes import Booted
 
 
-def test_raw_rows_are_the_answer(booted: Booted) -> None:
-    with connect(booted.address.arguments()) as connection:
+def test_raw_rows_are_the_answer(running: Booted) -> None:
+    with connect(running.address.arguments()) as connection:
         long = "x" * 70_000
         query = f"SELECT 'a', '{long}' UNION ALL SELECT 'b', NULL UNION ALL SELECT 'c', REPEAT('y', 300)"
         answer = [name_and_value(row) for row in raw_rows(connection, query)]

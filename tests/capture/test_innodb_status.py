@@ -14,8 +14,8 @@ def test_a_report_loses_such_a_statement_to_its_last_line_and_nothing_else() -> 
     assert secrets.report("A\nB") == "A\nB"
 
 
-def test_the_status_of_innodb_is_kept_as_it_is(booted: Booted, tmp_path: Path) -> None:
-    sink, watched = Sink(), scene(tmp_path, booted.address.arguments())
+def test_the_status_of_innodb_is_kept_as_it_is(running: Booted, tmp_path: Path) -> None:
+    sink, watched = Sink(), scene(tmp_path, running.address.arguments())
     collector = InnodbStatus(watched, sink)
     collector.open()
     collector.sample(30, clock(watched))

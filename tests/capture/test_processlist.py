@@ -11,8 +11,8 @@ from tests.capture.scenes import Booted, Sink, clock, scene
 from tests.waiting import until
 
 
-def test_the_process_list_has_the_others_and_their_statements_cut(booted: Booted, tmp_path: Path) -> None:
-    address = booted.address.arguments()
+def test_the_process_list_has_the_others_and_their_statements_cut(running: Booted, tmp_path: Path) -> None:
+    address = running.address.arguments()
     sink, watched = Sink(), scene(tmp_path, address)
     collector = Processlist(watched, sink)
     long = "SELECT SLEEP(2), '" + "x" * 3000 + "'"

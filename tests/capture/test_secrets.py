@@ -26,15 +26,15 @@ def test_a_statement_that_may_hold_a_password_is_not_kept() -> None:
 
 
 def test_without_process_there_is_no_status_and_the_list_says_that_it_is_not_whole(
-    booted: Booted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    running: Booted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(InnodbStatus, "every_s", 1)
     monkeypatch.setattr(Processlist, "every_s", 1)
-    with connect(booted.address.arguments()) as connection:
+    with connect(running.address.arguments()) as connection:
         rows(connection, "CREATE USER low@localhost IDENTIFIED BY 'pw'")
-    address = {**booted.address.arguments(), "user": "low", "password": "pw"}
+    address = {**running.address.arguments(), "user": "low", "password": "pw"}
     with Capture(scene(tmp_path, address), Sink(), [InnodbStatus, Processlist]) as capture:
-        until(lambda: {"innodb_status", "processlist"} <= capture.null_reasons().keys())
+        until(lambda: {"innodb_status", "processlist"} <= capture.null_reasons().keys(), "two reasons")
     reasons = capture.null_reasons()
     assert reasons["innodb_status"].startswith("access denied: SHOW ENGINE INNODB STATUS")
     assert "PROCESS" in reasons["innodb_status"]
@@ -45,12 +45,12 @@ def test_without_process_there_is_no_status_and_the_list_says_that_it_is_not_who
 
 @pytest.mark.fault("F26")
 def test_nothing_that_any_collector_emits_holds_a_password(
-    booted: Booted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    running: Booted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kinds = [kind for name, kind in collectors().items() if name != "profile"]
     for kind in kinds:
         monkeypatch.setattr(kind, "every_s", 1)
-    root = booted.address.arguments()
+    root = running.address.arguments()
     with connect(root) as connection:
         rows(connection, f"CREATE USER boss@localhost IDENTIFIED BY '{CANARY}'")
         rows(connection, "GRANT ALL ON *.* TO boss@localhost")
@@ -62,14 +62,14 @@ def test_nothing_that_any_collector_emits_holds_a_password(
     # The literal is what a client might log; the server hands out the text of a statement as long as it runs.
     statement = f"UPDATE d.t SET b = CONCAT(SLEEP(3), 'IDENTIFIED\nBY {CANARY}')"
     busy = threading.Thread(target=lambda: rows(other, statement))
-    datadir = booted.box.datadir
+    datadir = running.box.datadir
     options = CaptureOptions(waits=True)
-    watched = scene(tmp_path, address, booted.pid, datadir, options, tmpdir=booted.box.tmpdir)
+    watched = scene(tmp_path, address, running.pid, datadir, options, tmpdir=running.box.tmpdir)
     with Capture(watched, sink, kinds) as capture:
         busy.start()
         until(lambda: any(secrets.NOT_KEPT in row["text"] for row in sink["innodb_status"]), "the report")
         until(lambda: secrets.NOT_KEPT in {row["info"] for row in sink["processlist"]}, "the process list")
-        until(lambda: {"server_samples", "host_samples", "process_samples"} <= set(sink.rows))
+        until(lambda: {"server_samples", "host_samples", "process_samples"} <= set(sink.rows), "samples")
         capture.step_ended(0, "l.i0")
         busy.join()
     other.close()

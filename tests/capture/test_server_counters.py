@@ -73,10 +73,10 @@ def test_a_server_that_is_gone_gives_rows_of_nulls_with_a_reason(tmp_path: Path)
     assert value is None and "connect to MySQL server" in str(reason)
 
 
-def test_counters_are_what_the_server_says_and_only_changes_are_kept(booted: Booted, tmp_path: Path) -> None:
-    address = booted.address.arguments()
+def test_counters_are_what_the_server_says_and_only_changes_are_kept(running: Booted, tmp_path: Path) -> None:
+    address = running.address.arguments()
     sink = Sink()
-    collector = ServerCounters(scene(tmp_path, address, booted.pid), sink)
+    collector = ServerCounters(scene(tmp_path, address, running.pid), sink)
     sampled(collector, 1)
     first = len(sink["server_counters"])
     with connect(address) as connection, connection.cursor() as cursor:
@@ -234,8 +234,8 @@ def test_without_privileges_it_is_null_with_a_reason(grants: str, booted: Booted
     assert reason_of_one is None or "denied" in reason_of_one
 
 
-def test_a_tick_costs_little(booted: Booted, tmp_path: Path) -> None:
-    watched = scene(tmp_path, booted.address.arguments(), booted.pid)
+def test_a_tick_costs_little(running: Booted, tmp_path: Path) -> None:
+    watched = scene(tmp_path, running.address.arguments(), running.pid)
     collector = ServerCounters(watched, Sink())
     collector.sample(1, clock(watched))
     begun = time.thread_time()

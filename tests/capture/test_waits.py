@@ -74,8 +74,8 @@ def test_waits_are_differences_and_instruments_are_as_before_afterwards(instrume
     )
 
 
-def test_where_performance_schema_is_off_it_says_how_to_switch_it_on(booted: Booted, tmp_path: Path) -> None:
-    address = booted.address.arguments()
+def test_where_performance_schema_is_off_it_says_how_to_switch_it_on(running: Booted, tmp_path: Path) -> None:
+    address = running.address.arguments()
     with connect(address) as connection:
         variables = pairs(connection, "SHOW GLOBAL VARIABLES")
     if variables["performance_schema"] == "ON":

@@ -15,6 +15,7 @@ from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
+from tests.command import PROGRAM, ibench, refused
 from tests.faults import Victim, survivors
 from tests.places import ROOT
 from tests.waiting import PATIENCE_S, until
@@ -31,29 +32,10 @@ workload: {benchmark: insert_benchmark, clients: 2, steps: [%(steps)s]}
 """
 
 
-def ibench(workspace: Workspace, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from ibench_lib.cli.main import main; main()", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "IBENCH_HOME": str(workspace.root), "COLUMNS": "200", **environment},
-    )
-
-
 def write(workspace: Workspace, name: str = "tiny.yaml", l_i1_rows: int = 500_000, steps: str = "l.i0, l.x") -> Path:
     path = workspace.root / name
     path.write_text(EXPERIMENT % {"l_i1_rows": l_i1_rows, "steps": steps})
     return path
-
-
-def refused(result: subprocess.CompletedProcess[str], *words: str) -> None:
-    """Exit code 2, the words in what was said, and no stack trace."""
-    assert result.returncode == 2, result.stderr
-    said = result.stdout + result.stderr
-    assert "Traceback" not in said
-    for word in words:
-        assert word in said, said
 
 
 def test_an_experiment_is_checked_planned_run_and_followed_and_sql_counts_what_the_server_does(
@@ -116,7 +98,10 @@ def test_check_and_plan_say_who_shares_a_snapshot_and_why_others_do_not(build: B
 
 def test_a_missing_experiment_file(workspace: Workspace) -> None:
     write(workspace)
-    refused(ibench(workspace, "run", str(workspace.root / "tniy.yaml")), "tniy.yaml: no such file", "tiny.yaml")
+    command = [sys.executable, "-c", PROGRAM, "run", str(workspace.root / "tniy.yaml")]
+    environment = {**os.environ, "IBENCH_HOME": str(workspace.root), "COLUMNS": "200"}
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    refused(result, "tniy.yaml: no such file", "tiny.yaml")
 
 
 def test_a_store_without_workers_who_would_push_to_it(workspace: Workspace) -> None:
@@ -194,7 +179,7 @@ def test_sql_that_duckdb_refuses(workspace: Workspace) -> None:
 def test_ctrl_c_in_the_middle(build: Build, workspace: Workspace) -> None:
     path = write(workspace, l_i1_rows=2_000_000_000, steps="l.i0, l.x, l.i1")
     process = subprocess.Popen(
-        [sys.executable, "-c", "from ibench_lib.cli.main import main; main()", "run", str(path)],
+        [sys.executable, "-c", PROGRAM, "run", str(path)],
         env={**os.environ, "IBENCH_HOME": str(workspace.root), "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.show.tables.parsed import Parsed, golden
 
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
@@ -20,8 +19,9 @@ from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
 from ibench_lib.show.display import say
-from tests.cli.test_main import ibench, refused
+from tests.command import ibench, refused
 from tests.places import GOLDEN
+from tests.show.tables.parsed import Parsed, golden
 from tests.synthetic import Run, answer, three_configurations, write_runs
 
 GET_MIN = GOLDEN / "published_get_min_seconds.csv"

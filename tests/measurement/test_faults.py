@@ -58,7 +58,6 @@ def test_f9_the_real_inserter_sends_each_of_its_statements_once() -> None:
     assert len(set(inserts)) == 20, "no row twice"
 
 
-@pytest.mark.timing
 @pytest.mark.fault("F10")
 def test_f10_a_black_hole_in_mid_step_ends_within_the_timeout() -> None:
     ended: list[float] = []
@@ -73,7 +72,8 @@ def test_f10_a_black_hole_in_mid_step_ends_within_the_timeout() -> None:
     assert "client 1 inserter: connection lost: no answer within 1 s" in str(result.failure)
     # The 76th statement is due after 1.5 s; the runner then watches for a second whether the server has died.
     assert 2.4 < took_s < 30, "far from the step's 60 s"
-    assert [row["unknown"] for row in result.seconds[0]] == [0, 0, 1]
+    unknown = [row["unknown"] for row in result.seconds[0]]
+    assert len(unknown) >= 3 and unknown == [0] * (len(unknown) - 1) + [1]
 
 
 @pytest.mark.fault("F10")
@@ -88,7 +88,6 @@ def test_f10_one_black_hole_ends_the_step_for_all_and_what_they_measured_is_kept
     assert sum(total["ops"] for total in totals) >= 75
 
 
-@pytest.mark.timing
 @pytest.mark.fault("F10")
 def test_f10_a_black_hole_at_connect_ends_within_the_timeout() -> None:
     with FakeServer(Script(greet=False, tcp=True)) as server:
@@ -113,7 +112,6 @@ def test_f10_an_address_where_nobody_listens_is_an_error_at_once() -> None:
         Connection(address, None, timeout_s=1.0)
 
 
-@pytest.mark.timing
 @pytest.mark.parametrize("code", [1927, 1317])
 @pytest.mark.fault("F11")
 def test_f11_a_statement_that_the_server_kills_is_an_error_in_its_second(code: int) -> None:
@@ -122,7 +120,9 @@ def test_f11_a_statement_that_the_server_kills_is_an_error_in_its_second(code: i
         result = measure(server.address, what, plain())
         assert server.report()["statements"] == 61
     assert counts(result) == {"ops": 60, "rows": 60, "errors": 1, "retries": 0, "unknown": 0}
-    assert [row["errors"] for row in result.seconds[0]] == [0, 1]
+    # It is due after 1.2 s; on a busy machine it is late.
+    errors = [row["errors"] for row in result.seconds[0]]
+    assert len(errors) >= 2 and errors == [0] * (len(errors) - 1) + [1]
     assert f"client 1 inserter: server answered ({code})" in str(result.failure)
 
 

@@ -19,8 +19,8 @@ from ibench_lib.paths import Workspace
 from ibench_lib.publish import posts
 from ibench_lib.publish.post_file import CheckedPost, check_posts
 from ibench_lib.publish.posts import build_posts
+from tests.command import ibench
 from tests.faults import survivors
-from tests.publish.command import command
 from tests.publish.posting import ROOT, tiny_post
 from tests.waiting import until
 
@@ -75,29 +75,31 @@ def test_no_more_are_built_at_once_than_memory_holds(monkeypatch: pytest.MonkeyP
         assert posts.jobs_here() == jobs
 
 
-def test_the_command_says_a_line_a_post_and_ends_with_what_failed(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_says_a_line_a_post_and_ends_with_what_failed(workspace: Workspace) -> None:
     tiny_post(workspace, "good")
     tiny_post(workspace, "bad", "1 / 0")
     params = workspace.root / "papermill_params"
-    done = command(workspace, monkeypatch, "posts", str(params))
-    assert done.code == 1
-    assert done.out.startswith(f"post: {workspace.post_dir('good') / 'index.html'} (")
-    assert "building bad" in done.err and "building good" in done.err
-    ending = done.err.strip().splitlines()[-4:]
+    done = ibench(workspace, "posts", str(params))
+    assert done.returncode == 1
+    assert done.stdout.startswith(f"post: {workspace.post_dir('good') / 'index.html'} (")
+    assert "building bad" in done.stderr and "building good" in done.stderr
+    ending = done.stderr.strip().splitlines()[-4:]
     assert ending[0] == "post bad: cell 3 raised ZeroDivisionError: division by zero"
     assert ending[1].strip().startswith("data/posts/bad.failed.ipynb shows how far it got")
     assert ending[2] == "ibench: 1 of 2 posts failed"
-    alone = command(workspace, monkeypatch, "post", str(params / "good.yml"))
-    assert (alone.code, alone.out, alone.err) == (0, f"post: {workspace.post_dir('good') / 'index.html'}\n", "")
-    failed = command(workspace, monkeypatch, "post", str(params / "bad.yml"))
-    assert failed.code == 1
-    assert "ibench: post bad: cell 3 raised ZeroDivisionError: division by zero" in failed.err
-    site = command(workspace, monkeypatch, "site")
-    assert site.code == 0
-    assert site.out == f"site: {workspace.posts / 'index.html'} (1 posts)\n"
-    assert "not listed: bad.failed.ipynb: the latest build of bad failed" in site.err
+    alone = ibench(workspace, "post", str(params / "good.yml"))
+    assert (alone.returncode, alone.stdout, alone.stderr) == (
+        0,
+        f"post: {workspace.post_dir('good') / 'index.html'}\n",
+        "",
+    )
+    failed = ibench(workspace, "post", str(params / "bad.yml"))
+    assert failed.returncode == 1
+    assert "ibench: post bad: cell 3 raised ZeroDivisionError: division by zero" in failed.stderr
+    site = ibench(workspace, "site")
+    assert site.returncode == 0
+    assert site.stdout == f"site: {workspace.posts / 'index.html'} (1 posts)\n"
+    assert "not listed: bad.failed.ipynb: the latest build of bad failed" in site.stderr
 
 
 def test_a_mistake_in_a_file_is_a_usage_error(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
