@@ -164,8 +164,9 @@ def test_processes_that_send_load_import_nothing_heavy() -> None:
 @pytest.mark.parametrize("parts", [("all", "builds"), ("quick", "rest", "builds")], ids=["by hand", "by .ci/run"])
 def test_each_test_is_run_once(parts: tuple[str, ...]) -> None:
     selections = [part.marks for name in parts for part in run_tests.PARTS[name]]
-    names = sorted({name for selection in selections for name in re.findall(r"\w+", selection)} - {"not", "and", "or"})
-    assert names == ["browser", "registries", "server", "slow", "timing"]
+    names = ["browser", "registries", "server", "slow", "timing"]
+    used = {name for selection in selections for name in re.findall(r"\w+", selection)}
+    assert used <= {*names, "not", "and", "or"}
     for values in itertools.product([False, True], repeat=len(names)):
         marks = dict(zip(names, values, strict=True))
         assert [eval(selection, {}, marks) for selection in selections].count(True) == 1, marks
@@ -358,15 +359,50 @@ def test_every_fault_and_measurement_has_a_test() -> None:
     )
 
 
-# Modules that no test file has the name of, each with the reason.
-TESTED_ELSEWHERE: dict[str, str] = {}
+# Modules that no test file has the name of, by the reason: where their behaviour is seen as a whole.
+TESTED_ELSEWHERE = {
+    "tests/cli/test_main.py and the folders of what they print run the commands": (
+        "cli/config.py cli/experiment.py cli/output.py cli/posts.py cli/runs.py cli/servers.py"
+    ),
+    "tests/cli/test_doctor.py and tools/provide.py: what a machine has and lacks": "base/chromium.py base/debian.py",
+    "tests/measurement and tests/run/test_cell.py run whole steps with real client processes": (
+        "client/mysql/connection.py client/process.py client/worker.py run/capturing.py run/description.py"
+        " run/settle.py run/step.py run/step_rows.py workloads/insert_benchmark/client.py workloads/workload.py"
+    ),
+    "tests/run/hosts/test_sweep.py runs them on workers": "run/hosts/cell_process.py",
+    "tests/capture/test_session.py and each collector's test use them": "capture/collector.py capture/options.py",
+    "tests/capture/test_server_counters.py and tests/builds/test_figures.py hold every figure": (
+        "capture/places.py server_figures.py"
+    ),
+    "tests/lake/test_recover.py and test_reader.py read what they leave": (
+        "lake/lock.py lake/manifest_tables.py lake/sealing.py"
+    ),
+    "tests/publish/test_page.py, test_post.py and test_every_notebook.py build whole pages": (
+        "publish/blocks.py publish/execution.py publish/notebook.py publish/post_process.py"
+    ),
+    "tests/servers/test_sandbox.py starts them": (
+        "servers/address.py servers/build.py servers/certificate.py servers/inspection.py servers/plugins.py"
+    ),
+    "tests/servers/flavours/test_flavours.py holds all flavours against each other": (
+        "servers/flavours/flavour.py servers/flavours/mariadb.py servers/flavours/mysql.py servers/flavours/percona.py"
+    ),
+    "tests/servers/test_catalogue.py, and tests/builds with the real registries": (
+        "servers/offer.py servers/sources/fetch.py servers/sources/maven.py servers/sources/npm.py"
+        " servers/sources/suite.py"
+    ),
+    "tests/show/tables, charts and statements draw with them": (
+        "metrics.py show/charts/response_heat.py show/display.py show/grid.py show/series_names.py show/table_cells.py"
+        " show/tables/naming.py show/theme.py"
+    ),
+    "tests/ask/test_pair.py": "show/differences.py",
+}
 
 
 def test_tests_mirror_the_library() -> None:
-    """tests/<folder>/test_<module>.py, and nothing is excused that has a file or is gone."""
+    """tests/<folder>/test_<module>.py; nothing is excused that has such a file or is gone."""
     package = ROOT / LIBRARY
     modules = {path.relative_to(package) for path in package.rglob("*.py") if path.name != "__init__.py"}
     without = {
         path.as_posix() for path in modules if not (ROOT / "tests" / path.parent / f"test_{path.name}").is_file()
     }
-    assert without == set(TESTED_ELSEWHERE)
+    assert without == {name for names in TESTED_ELSEWHERE.values() for name in names.split()}

@@ -18,6 +18,8 @@ from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from tests.synthetic import answer
 
+pytestmark = pytest.mark.slow
+
 SMALL = Size(scale=0.02, dbms=2, clients=2)
 LARGE = Size(scale=0.2, dbms=2, clients=2)
 BYTES_PER_ROW = 110

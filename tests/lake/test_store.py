@@ -18,6 +18,8 @@ from ibench_lib.paths import Workspace
 from tests.command import ibench
 from tests.synthetic import Run, answer, three_configurations, write_runs
 
+pytestmark = pytest.mark.slow
+
 CANARY = "c4n4ry-s3cr3t"
 
 

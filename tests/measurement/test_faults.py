@@ -16,6 +16,8 @@ from ibench_lib.workloads.insert_benchmark.workload import CLIENT_MODULE, Worker
 from tests.fakes.server import FakeServer, Script
 from tests.measurement.harness import Observed, measure, plain, run, step, workers
 
+pytestmark = pytest.mark.slow
+
 COUNTS = ("ops", "rows", "errors", "retries", "unknown")
 
 

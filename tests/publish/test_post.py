@@ -28,6 +28,8 @@ from ibench_lib.publish.record import RECORD_NAME, read_record
 from tests.publish.posting import ROOT, VALUES, SharedKernel, params_file, tiny_post
 from tests.synthetic import Run, begin_run, end_run, manifest_of, write_runs
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     "wrong", [{"setups": ["smal"]}, {"base": "system.cy10"}, {"steps": ["l.i9"]}, {"palette": "red"}]

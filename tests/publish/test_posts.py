@@ -24,6 +24,8 @@ from tests.faults import survivors
 from tests.publish.posting import ROOT, tiny_post
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 
 class Seen:
     """A PostsObserver that keeps what it is told."""

@@ -2,10 +2,14 @@
 
 import json
 
+import pytest
+
 from ibench_lib.paths import Workspace
 from tests.command import ibench
 from tests.publish.posting import TINY, tiny_post
 from tests.synthetic import Run, write_runs
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_post_without_a_run_is_skipped_unless_it_is_asked_for_alone(workspace: Workspace) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Browser
-from tests.show.tables.parsed import golden
 
 from ibench_lib.importers.published import import_published
 from ibench_lib.paths import Workspace
 from tests.places import GOLDEN
 from tests.publish.browsing import open_post, sentences, table_rows
 from tests.publish.posting import SharedKernel, page_of
+from tests.show.tables.parsed import golden
 from tests.synthetic import Run, begin_run, end_run, write_runs
+
+pytestmark = pytest.mark.slow
 
 LAG = "History list length at the end of each step, cached"
 RESULTS = {

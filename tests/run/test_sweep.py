@@ -112,6 +112,7 @@ def test_fail_fast_stops_at_the_first_failure(workspace: Workspace) -> None:
 
 
 @pytest.mark.fault("F37")
+@pytest.mark.slow
 def test_f37_killed_at_any_moment_no_cell_is_missing_and_none_is_run_twice(workspace: Workspace) -> None:
     load(workspace, TEXT.replace("repeats: 2", "repeats: 6"))
     command = [sys.executable, "-m", "tests.fakes.sweep", str(workspace.root), str(workspace.root / "many.yaml"), "7"]

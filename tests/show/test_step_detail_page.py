@@ -35,6 +35,7 @@ def cells_run(place: Workspace, monkeypatch: pytest.MonkeyPatch, **changes: Any)
     return values
 
 
+@pytest.mark.slow
 def test_an_empty_lake_gives_clear_sentences(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     values = cells_run(workspace, monkeypatch)
     assert "no run of this experiment" in said(values["provenance"])
