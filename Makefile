@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo posts test test-builds check fix lab clean env server chromium axe lock
+.PHONY: help demo posts test test-quick test-rest test-builds check fix lab clean env server chromium axe lock
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,15 +16,16 @@ posts: env ## build every post in papermill_params/, and the site that lists the
 	@$(BIN)/ibench posts papermill_params/; built=$$?; $(BIN)/ibench site && exit $$built
 
 test: server chromium axe ## run all tests: two at a time, then those that measure time alone
-	@said() { if [ $$1 -eq 0 ]; then echo passed; else echo "FAILED, exit $$1"; fi; }; \
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not registries and not timing"; two=$$?; \
-	[ $$two -ne 2 ] || exit 2; \
-	$(BIN)/python -m pytest -m "not registries and timing"; alone=$$?; \
-	echo "tests two at a time: $$(said $$two); tests that measure time, alone: $$(said $$alone)"; \
-	[ $$two -eq 0 ] && [ $$alone -eq 0 ]
+	@$(BIN)/python tools/run_tests.py all
 
-test-builds: server ## bring every server build from its registry and run on it; profile one with perf
-	@$(BIN)/python -m pytest -m registries tests/builds tests/capture
+test-quick: env ## run the tests that need no server and no browser, in a minute
+	@$(BIN)/python tools/run_tests.py quick
+
+test-rest: server chromium axe ## run the tests that test-quick leaves out of test
+	@$(BIN)/python tools/run_tests.py rest
+
+test-builds: server ## fetch every server build from its registry and run on it; profile one with perf
+	@$(BIN)/python tools/run_tests.py builds
 
 check: env ## lint, format, types, docs, import rules; changes nothing
 	@$(BIN)/ruff check .

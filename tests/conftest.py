@@ -36,6 +36,22 @@ BROWSER_ARGUMENTS = [
 ]
 
 
+# A test that uses one of these fixtures, directly or not, has the mark.
+NEEDS = {
+    "server": {"build"},
+    "browser": {"chromium"},
+    "slow": {"demo", "hostile", "kernel", "lab"},  # these build posts, or start a kernel or a cluster
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a server, a browser or many seconds, so that `make test-quick` can leave it out."""
+    for item in items:
+        for mark, fixtures in NEEDS.items():
+            if not fixtures.isdisjoint(getattr(item, "fixturenames", ())):
+                item.add_marker(mark)
+
+
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A workspace in which nothing exists yet. Servers started by this process copy the project's data directories."""

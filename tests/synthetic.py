@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -26,6 +25,7 @@ from ibench_lib.lake.manifest import (
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
 from ibench_lib.show.html_ids import html_id
+from tests.waiting import until
 
 CLIENTS = 2
 BIN_500_US = 8 * 64 + 61  # its lower edge is 256 * (1 + 61/64) = 500 us, its midpoint 502 us
@@ -151,8 +151,18 @@ def begin_run(workspace: Workspace, run: Run, sealed: tuple[str, ...]) -> RunWri
         _append_step(writer, run, step_id, step, start, existing, ended=step in sealed)
         if step in sealed:
             writer.seal_step(manifest)
-    time.sleep(0.2)
+    flushed(writer)
     return writer
+
+
+def flushed(writer: RunWriter) -> None:
+    """Wait until what was appended is in the journal, or is known not to get there."""
+
+    def is_flushed() -> bool:
+        with writer._journal_lock:  # no flush is under way
+            return not writer._pending or writer._failure is not None
+
+    until(is_flushed, "the journal has all rows", every_s=0.002)
 
 
 def end_run(writer: RunWriter, run: Run) -> None:

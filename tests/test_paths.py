@@ -14,6 +14,7 @@ BAD_NAMES = [
 
 
 @pytest.mark.parametrize("name", BAD_NAMES, ids=repr)
+@pytest.mark.fault("F22")
 def test_a_bad_name_is_refused_wherever_it_would_become_a_path(name: object, workspace: Workspace) -> None:
     with pytest.raises(NameRefused) as caught:
         check_name(name, "label")
@@ -32,6 +33,7 @@ def test_a_good_name_stays_as_it_is(name: str) -> None:
     assert check_run_id(name) == name
 
 
+@pytest.mark.fault("F22")
 def test_a_name_has_64_characters_at_most_and_a_run_id_200() -> None:
     with pytest.raises(NameRefused):
         check_name("a" * 65, "label")

@@ -1,5 +1,6 @@
 """What holds for the repository as a whole: stored notebooks, pinned versions, derived documents."""
 
+import itertools
 import json
 import re
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 import typer
 from packaging.requirements import Requirement
 from ruamel.yaml import YAML
@@ -20,7 +22,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.publish.post_file import check_post
 from ibench_lib.show.verdicts import ratio
 from tests.places import ROOT
-from tools import conda, notebooks, write_docs
+from tools import conda, notebooks, run_tests, write_docs
 
 LIBRARY = "ibench_lib"
 
@@ -37,14 +39,25 @@ def test_processes_that_send_load_import_nothing_heavy() -> None:
     assert not imported & {"pyarrow", "polars", "duckdb", "pandas", "pydantic", "plotly", "IPython"}
 
 
-def test_make_test_and_make_test_builds_run_each_test_once() -> None:
+@pytest.mark.parametrize("parts", [("all", "builds"), ("quick", "rest", "builds")], ids=["by hand", "by .ci/run"])
+def test_each_test_is_run_once(parts: tuple[str, ...]) -> None:
+    selections = [part.marks for name in parts for part in run_tests.PARTS[name]]
+    names = ["browser", "registries", "server", "slow", "timing"]
+    used = {name for selection in selections for name in re.findall(r"\w+", selection)}
+    assert used <= {*names, "not", "and", "or"}
+    for values in itertools.product([False, True], repeat=len(names)):
+        marks = dict(zip(names, values, strict=True))
+        assert [eval(selection, {}, marks) for selection in selections].count(True) == 1, marks
+
+
+def test_make_and_ci_run_the_parts_of_the_tests() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    selections = [found.strip('"') for found in re.findall(r'-m pytest .*?-m ("[^"]+"|\w+)', makefile)]
-    assert len(selections) == 3
-    for timing in (False, True):
-        for registries in (False, True):
-            marks = {"timing": timing, "registries": registries}
-            assert [eval(selection, {}, marks) for selection in selections].count(True) == 1, marks
+    targets = dict(
+        re.findall(r"^(test[a-z-]*):.*\n\t@\$\(BIN\)/python tools/run_tests.py (\w+)$", makefile, re.MULTILINE)
+    )
+    assert targets == {"test": "all", "test-quick": "quick", "test-rest": "rest", "test-builds": "builds"}
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert re.findall(r"^make (\S+)$", ci, re.MULTILINE) == ["check", "test-quick", "test-rest", "test-builds"]
 
 
 def stored_notebooks() -> list[Path]:
@@ -227,3 +240,62 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
         said = " ".join(path.read_text(encoding="utf-8").split())
         assert f"({apart.value:.0f} by medians, interval {apart.low:.0f} to {apart.high:.0f})" in said
         assert named[path]["runs"] == "sample"
+
+
+def test_every_fault_and_measurement_has_a_test() -> None:
+    expected = write_docs.expectations()
+    assert set(expected) == set(write_docs.MARKS.values())
+    known = {number for entries in expected.values() for number in entries}
+    assert {number for number in known if number[0] not in "FM" or not number[1:].isdigit()} == set()
+    assert known == set(write_docs.tests_by_id()), (
+        "an id without a test, or a mark without an entry in tests/faults.yaml"
+    )
+
+
+# Modules that no test file has the name of, by the reason: where their behaviour is seen as a whole.
+TESTED_ELSEWHERE = {
+    "tests/cli/test_main.py and the folders of what they print run the commands": (
+        "cli/config.py cli/experiment.py cli/output.py cli/posts.py cli/runs.py cli/servers.py"
+    ),
+    "tests/cli/test_doctor.py and tools/provide.py: what a machine has and lacks": "base/chromium.py base/debian.py",
+    "tests/measurement and tests/run/test_cell.py run whole steps with real client processes": (
+        "client/mysql/connection.py client/process.py client/worker.py run/capturing.py run/description.py"
+        " run/settle.py run/step.py run/step_rows.py workloads/insert_benchmark/client.py workloads/workload.py"
+    ),
+    "tests/run/hosts/test_sweep.py runs them on workers": "run/hosts/cell_process.py",
+    "tests/capture/test_session.py and each collector's test use them": "capture/collector.py capture/options.py",
+    "tests/capture/test_server_counters.py and tests/builds/test_figures.py hold every figure": (
+        "capture/places.py server_figures.py"
+    ),
+    "tests/lake/test_recover.py and test_reader.py read what they leave": (
+        "lake/lock.py lake/manifest_tables.py lake/sealing.py"
+    ),
+    "tests/publish/test_page.py, test_post.py and test_every_notebook.py build whole pages": (
+        "publish/blocks.py publish/execution.py publish/notebook.py publish/post_process.py"
+    ),
+    "tests/servers/test_sandbox.py starts them": (
+        "servers/address.py servers/build.py servers/certificate.py servers/inspection.py servers/plugins.py"
+    ),
+    "tests/servers/flavours/test_flavours.py holds all flavours against each other": (
+        "servers/flavours/flavour.py servers/flavours/mariadb.py servers/flavours/mysql.py servers/flavours/percona.py"
+    ),
+    "tests/servers/test_catalogue.py, and tests/builds with the real registries": (
+        "servers/offer.py servers/sources/fetch.py servers/sources/maven.py servers/sources/npm.py"
+        " servers/sources/suite.py"
+    ),
+    "tests/show/tables, charts and statements draw with them": (
+        "metrics.py show/charts/response_heat.py show/display.py show/grid.py show/series_names.py show/table_cells.py"
+        " show/tables/naming.py show/theme.py"
+    ),
+    "tests/ask/test_pair.py": "show/differences.py",
+}
+
+
+def test_tests_mirror_the_library() -> None:
+    """tests/<folder>/test_<module>.py; nothing is excused that has such a file or is gone."""
+    package = ROOT / LIBRARY
+    modules = {path.relative_to(package) for path in package.rglob("*.py") if path.name != "__init__.py"}
+    without = {
+        path.as_posix() for path in modules if not (ROOT / "tests" / path.parent / f"test_{path.name}").is_file()
+    }
+    assert without == {name for names in TESTED_ELSEWHERE.values() for name in names.split()}

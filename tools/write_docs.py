@@ -1,12 +1,18 @@
 """Write the documents that are derived from code; with --check, only name those that have drifted."""
 
+import ast
 import sys
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from ruamel.yaml import YAML
 
 from ibench_lib import schema
 
 ROOT = Path(__file__).resolve().parent.parent
+EXPECTATIONS = Path("tests/faults.yaml")
+MARKS = {"fault": "faults", "measurement": "measurements"}
 
 
 def schema_document() -> str:
@@ -29,7 +35,49 @@ def schema_document() -> str:
     return "\n".join(lines) + "\n"
 
 
-DOCUMENTS: dict[str, Callable[[], str]] = {"docs/schema.md": schema_document}
+def faults_document() -> str:
+    """docs/faults.md from tests/faults.yaml and the marks of the tests. An id without a test says so."""
+    expected, tests = expectations(), tests_by_id()
+    lines = [
+        "<!-- Written by tools/write_docs.py from tests/faults.yaml and the tests: change those, then `make fix`. -->",
+        "# Faults and measurements, and the tests that prove them",
+        "",
+        "Each row says what can happen, what must follow, and which tests prove it. A test has the id of its row as a",
+        'mark: `@pytest.mark.fault("F3")` or `@pytest.mark.measurement("M7")`.',
+    ]
+    for kind, title in (("faults", "Faults"), ("measurements", "Measurements")):
+        lines += ["", f"## {title}", "", "| id | what happens | what must follow | tests |", "|---|---|---|---|"]
+        for number, entry in expected[kind].items():
+            proof = "<br>".join(f"`{test}`" for test in tests.get(number, [])) or "**no test**"
+            lines.append(f"| {number} | {entry['what']} | {entry['expected']} | {proof} |")
+    return "\n".join(lines) + "\n"
+
+
+def expectations() -> dict[str, dict[str, dict[str, str]]]:
+    """Kind (faults, measurements) -> id -> what happens and what is expected."""
+    found: dict[str, dict[str, dict[str, str]]] = YAML(typ="safe").load(ROOT / EXPECTATIONS)
+    return found
+
+
+def tests_by_id() -> dict[str, list[str]]:
+    """Id -> the tests with its mark, as `folder/test_file.py::test_name`, in the order of the files."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                for number in marked_ids(node.decorator_list):
+                    found[number].append(f"{path.relative_to(ROOT / 'tests').as_posix()}::{node.name}")
+    return found
+
+
+def marked_ids(decorators: list[ast.expr]) -> Iterator[str]:
+    """Ids in marks such as `pytest.mark.fault("F3")`."""
+    for decorator in decorators:
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func).removeprefix("pytest.mark.") in MARKS:
+            yield from (ast.literal_eval(argument) for argument in decorator.args)
+
+
+DOCUMENTS: dict[str, Callable[[], str]] = {"docs/schema.md": schema_document, "docs/faults.md": faults_document}
 
 
 def drifted(root: Path = ROOT) -> list[str]:

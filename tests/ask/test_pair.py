@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from playwright.sync_api import Browser, Page
@@ -18,26 +17,20 @@ from ibench_lib.ask.pair import Pair
 from ibench_lib.errors import ParameterError, PostFailed
 from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import with_checksum
-from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
-from ibench_lib.show.comparison import Compared, chance, compared, ratio_text
+from ibench_lib.show.comparison import Compared, compared
 from ibench_lib.show.verdicts import ratio
+from tests.ask.pairs import pair_of, repeated
 from tests.lake.test_compare_questions import change_manifest
 from tests.publish.browsing import open_post, table_rows
 from tests.publish.posting import HOSTILE, params_file, with_notebook
-from tests.show.test_tables import Parsed
+from tests.show.tables.parsed import Parsed
 from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
 
 PARAMETERS: dict[str, Any] = {
     "experiment": "demo", "runs": [], "a": "", "b": "", "setups": [], "steps": [], "palette": "default",
 }  # fmt: skip
-
-
-def pair_of(workspace: Workspace, *runs: Run, a: str = "", b: str = "", experiment: str = "demo") -> Pair:
-    write_runs(workspace, *runs)
-    pair: Pair = ib.pair(ib.choose(reader.lake(workspace), experiment), a, b)
-    return pair
 
 
 def of_step(pair: Pair, step: str) -> dict[str, Compared]:
@@ -52,15 +45,6 @@ def said(html: Any) -> list[str]:
         re.sub(r"<a .*?</a>|<[^>]+>", "", text).rstrip()
         for text in re.findall(r"<(?:p|li)\b[^>]*>(.*?)</(?:p|li)>", html.markup)
     ]
-
-
-def repeated(a: str, b: str, **of_b: Any) -> list[Run]:
-    """Three runs of each of two dbms, interleaved."""
-    return [
-        run
-        for n in (1, 2, 3)
-        for run in (Run(a, repeat=n, minute=2 * n), Run(b, repeat=n, minute=2 * n + 1, **of_b))
-    ]  # fmt: skip
 
 
 def test_the_first_two_are_compared_or_those_that_are_named(workspace: Workspace) -> None:
@@ -109,92 +93,6 @@ def test_without_two_dbms_there_is_a_sentence(workspace: Workspace) -> None:
     pair = pair_of(workspace, Run("io", minute=1, setup="io_bound"))
     assert pair.nothing("Nothing differs.") == "The two have no setup in common, so there is nothing to compare."
     assert pair_of(workspace, Run("b", minute=2), b="system.b").nothing("Nothing differs.") == "Nothing differs."
-
-
-def metric(name: str, a: list[float], b: list[float]) -> Compared:
-    rows = [[{"value": value, "step_status": "complete"} for value in side] for side in (a, b)]
-    return Compared(METRICS[name], None, None, None, *rows)
-
-
-@pytest.mark.parametrize(
-    ("name", "a", "b", "verdict"),
-    [
-        ("ips", [100, 101, 102], [200, 202, 204], "better"),
-        ("maxop", [100, 101, 102], [200, 202, 204], "worse"),
-        ("hll", [200, 202, 204], [100, 101, 102], "better"),
-        ("rps", [100, 101, 102], [200, 202, 204], "more"),
-        ("cpups", [200, 202, 204], [100, 101, 102], "less"),
-        ("ips", [100, 100, 100], [103, 103, 103], "same"),
-        # Clear of 1, but not of 1.05.
-        ("ips", [100, 100, 100], [104, 107, 109], "unclear"),
-        ("ips", [100, 101, 102], [60, 120, 200], "unclear"),
-        ("ips", [100], [200, 201], "noise unknown"),
-        ("ips", [100, 101], [200], "noise unknown"),
-        ("hll", [0, 0], [500, 600], "worse"),
-        ("hll", [0, 0], [0, 600], "unclear"),
-        ("hll", [0, 0], [0, 0], "same"),
-        # An A that is 0 now and then makes B / A endless, not small.
-        ("hll", [0, 4], [1, 1], "unclear"),
-        ("hll", [], [1, 1], None),
-        ("hll", [1, 1], [], None),
-    ],
-)  # fmt: skip
-def test_a_verdict_needs_a_direction_and_an_interval_that_clears_the_threshold(
-    name: str, a: list[float], b: list[float], verdict: str | None
-) -> None:
-    assert metric(name, a, b).verdict == verdict
-
-
-def test_a_difference_is_as_large_as_its_ratio_unless_rounding_hides_it() -> None:
-    assert metric("ips", [100, 100], [50, 50]).size == pytest.approx(metric("ips", [50, 50], [100, 100]).size)
-    assert metric("hll", [0, 0], [500, 500]).size == metric("hll", [500], [0]).size == math.inf
-    # 0.001 and 0.004 s: printed to a millisecond that is mostly rounding.
-    assert metric("get_min_s", [0.001, 0.001], [0.004, 0.004]).size == 0
-    assert metric("get_min_s", [], [4.0]).size == 0
-
-
-@pytest.mark.parametrize(("a", "b"), [(2, 2), (3, 2), (3, 3)])
-def test_what_chance_parts_is_what_a_simulation_of_equal_dbms_finds(a: int, b: int) -> None:
-    random, times = np.random.default_rng(3), 300
-    cleared = 0
-    for _ in range(times):
-        found = ratio(list(np.exp(random.normal(0, 0.3, b))), list(np.exp(random.normal(0, 0.3, a))))
-        assert found and found.low and found.high
-        cleared += found.low > 1 or found.high < 1
-    expected = chance(a, b)
-    assert expected is not None
-    assert cleared / times == pytest.approx(expected, abs=0.08)
-    assert chance(1, 3) is chance(4, 3) is None
-
-
-def test_ratios_are_printed_with_what_they_have_to_say() -> None:
-    assert [ratio_text(value) for value in (0.5, 1.0, 123.456, 0.0123, 0.0, math.inf)] == [
-        "0.50", "1.00", "123.46", "0.012", "0.00", "inf",
-    ]  # fmt: skip
-
-
-def test_the_table_of_a_step_has_medians_ratios_intervals_and_verdicts(workspace: Workspace) -> None:
-    runs = repeated("a", "b", l_i1_s=20, history_list=(10, 20, 0, 5))
-    frame = pair_of(workspace, *runs).metrics().filter(step="l.i1")
-    table = Parsed(ib.metrics_side_by_side(frame, "system.a", "system.b"))
-    assert table.of("inserts/s") == ["5,000", "2,500", "0.50", "0.50 to 0.50", "worse ▼"]
-    assert table.of("history list length") == ["30,000", "0", "0.00", "0.00 to 0.00", "better ▲"]
-    assert table.of("max response (s)") == ["0.00200", "0.00200", "1.00", "1.00 to 1.00", "same"]
-    assert table.of("fairness diff (s)") == ["0.0", "0.0", "both 0", "", "same"]
-    notes = " ".join(row[0] for row in table.rows)
-    assert "Medians of up to 3 runs of A and 3 of B" in notes
-    assert "Not captured on either side: CPU/op, server CPU/op, reads/s" in notes
-    swapped = Parsed(ib.metrics_side_by_side(frame, "system.b", "system.a"))
-    assert swapped.of("history list length") == ["0", "30,000", "A is 0", "", "worse ▼"]
-
-
-def test_a_value_has_the_digits_that_its_ratio_needs_and_tells_of_runs_without_one(workspace: Workspace) -> None:
-    frame = pair_of(workspace, *repeated("a", "b")).metrics().filter(step="l.i1")
-    of_b, get_min, first = pl.col("dbms") == "system.b", pl.col("metric") == "get_min_s", pl.col("repeat") == 1
-    value = pl.when(get_min & ~of_b).then(0.00042).when(get_min & first).then(None).when(get_min).then(0.00123)
-    changed = frame.with_columns(value=value.otherwise(pl.col("value")))
-    table = Parsed(ib.metrics_side_by_side(changed, "system.a", "system.b"))
-    assert table.of("get_min (s)") == ["0.000420", "0.00123 (1 of 3 not captured)", "2.93", "2.93 to 2.93", "worse ▼"]
 
 
 def test_one_run_a_side_says_that_the_noise_is_unknown(workspace: Workspace) -> None:
@@ -332,39 +230,10 @@ def test_a_server_that_did_not_start_has_unknown_variables(workspace: Workspace)
     assert said(ib.left_out(pair))[0] == "system.x, cached, run 1: no variables are known, its server did not start."
 
 
-def test_the_chart_draws_ratios_with_their_intervals_and_names_what_it_cannot_draw(workspace: Workspace) -> None:
-    queries = iter((1000, 1100, 1200, 2000, 2200, 2600))
-    runs = [
-        Run(name, repeat=n, minute=m, queries=next(queries), history_list=(1, 1, 1, 0 if name == "b" else 7))
-        for m, (name, n) in enumerate([(name, n) for name in "ab" for n in (1, 2, 3)])
-    ]  # fmt: skip
-    pair = pair_of(workspace, *runs)
-    figure = ib.ratio_chart(pair.metrics().filter(step="qr100"), pair.base, pair.other)
-    drawn = {
-        label: (trace.name, trace.x[i], trace.error_x.array[i], trace.error_x.arrayminus[i], trace.text[i])
-        for trace in figure.data
-        for i, label in enumerate(trace.y)
-    }  # fmt: skip
-    # 440 / 220 queries/s; from 400 / 240 to 520 / 200.
-    assert drawn["queries/s"] == ("better", 2.0, 0.6, 0.3333, "A 220, B 440; B / A 2.00 [1.67, 2.60], better")
-    assert drawn["inserts/s"][:2] == ("same or unclear", 1.0)
-    assert figure.layout.xaxis.title.text == "B / A (not drawn, for A or B is 0: history list length)"
-    assert figure.layout.xaxis.type == "log"
-    assert figure.layout.meta["title"] == "Metrics of qr100: B / A, cached"
-    assert set(figure.layout.yaxis.categoryarray) == drawn.keys()
-
-
 def test_no_public_name_is_hidden_by_a_module_of_the_same_name(workspace: Workspace) -> None:
     pair_of(workspace, *three_configurations())  # imports what there is to import
     ib.contents()
     assert all(callable(getattr(ib, name)) for name in ib.__all__)
-
-
-def test_the_contents_list_every_function_and_question() -> None:
-    tables = [Parsed(table) for table in ib.contents().items]
-    heads = {row[0] for table in tables for row in table.rows if len(row) == 3}
-    assert {f"ib.{name}" for name in ib.__all__} | ib.questions().keys() <= heads
-    assert all(row[2] for table in tables for row in table.rows if len(row) == 3), "each is documented"
 
 
 @pytest.fixture(scope="module")
@@ -450,6 +319,7 @@ def test_nothing_makes_the_body_wider_than_a_phone(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
+@pytest.mark.slow
 def test_an_empty_lake_and_a_wrong_name_are_sentences(tmp_path: Path) -> None:
     workspace = with_notebook(tmp_path)
     text = build_post(params_file(workspace, notebook="compare", notes={}, parameters=PARAMETERS), workspace).read_text(

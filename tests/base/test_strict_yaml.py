@@ -45,6 +45,7 @@ def test_a_good_file_comes_back_with_its_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["NO", "12:30", "12:30:45", "on", "1_000", "0x1F:"])
+@pytest.mark.fault("F20")
 def test_words_that_older_yaml_converts_stay_words(tmp_path: Path, value: str) -> None:
     path = tmp_path / "f.yaml"
     path.write_text(GOOD.replace("[a]", f'["{value}"]'))
@@ -54,6 +55,7 @@ def test_words_that_older_yaml_converts_stay_words(tmp_path: Path, value: str) -
         assert strict_yaml.load(path, Outer, ExperimentError)[0].names == [value]
 
 
+@pytest.mark.fault("F21")
 def test_every_problem_is_named_with_its_line(tmp_path: Path) -> None:
     found = problems(tmp_path, "title: t\nrate: -1\ninner:\n  size: 0\n  lable: y\nnmes: []\n")
     assert found == [
@@ -82,6 +84,7 @@ def test_every_problem_is_named_with_its_line(tmp_path: Path) -> None:
         ("title: t\n\tinner: 3\n", "2: not valid YAML"),
     ],
 )
+@pytest.mark.fault("F20")
 def test_what_is_refused(tmp_path: Path, text: str, expected: str) -> None:
     (found,) = problems(tmp_path, text)
     assert found.startswith(expected)

@@ -13,6 +13,7 @@ from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.innodb_places import PLACES
 from ibench_lib.servers.sandbox import Sandbox
+from tests.waiting import until
 
 NOBODY = {"unix_socket": "/nonexistent/socket", "user": "root", "password": ""}
 
@@ -59,18 +60,10 @@ def scene(
     return Scene(**{**given, **more})
 
 
-def until(done: Callable[[], object], seconds: float = 20.0) -> None:
-    """Wait for what the threads of capture do."""
-    deadline = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < deadline, f"not within {seconds:.0f} s"
-        time.sleep(0.01)
-
-
 def until_sampled(rows: Callable[[], list[dict[str, Any]]], of: Scene) -> None:
     """Wait for a row that was sampled after now."""
     now_s = clock(of)()
-    until(lambda: rows() and rows()[-1]["t_s"] > now_s)
+    until(lambda: rows() and rows()[-1]["t_s"] > now_s, "there is a new sample")
 
 
 def clock(of: Scene) -> Callable[[], float]:

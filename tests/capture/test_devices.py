@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib.capture.block_device import device_below
 from ibench_lib.capture.devices import Devices, devices
 from ibench_lib.capture.session import Capture
-from tests.capture.scenes import Sink, clock, scene, until, until_sampled
+from tests.capture.scenes import Sink, clock, scene, until_sampled
+from tests.waiting import until
 
 DISKSTATS = b"""   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
  253       0 zram0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
@@ -85,42 +85,10 @@ def test_a_virtual_device_comes_with_what_it_had_before_its_first_activity(
     ]
 
 
-def sys_block(folder: Path, number: int, *, partition: bool) -> Path:
-    """A /sys/dev/block with one device of this number: sdz, or its partition sdz1."""
-    whole = folder / "devices" / "sdz"
-    target = whole / "sdz1" if partition else whole
-    target.mkdir(parents=True)
-    if partition:
-        (target / "partition").write_text("1\n")
-    block = folder / "block"
-    block.mkdir()
-    (block / f"{os.major(number)}:{os.minor(number)}").symlink_to(target)
-    return block
-
-
-@pytest.mark.parametrize("partition", [False, True])
-def test_the_device_below_a_folder(partition: bool, tmp_path: Path) -> None:
-    block = sys_block(tmp_path, tmp_path.stat().st_dev, partition=partition)
-    assert device_below(tmp_path, block) == ("sdz", None)
-
-
-def test_the_device_below_an_overlay_is_that_of_its_upper_folder(tmp_path: Path) -> None:
-    # The overlay is one of /proc, whose number no block device has; its upper folder lies on a real one.
-    number = os.stat("/proc").st_dev
-    block = sys_block(tmp_path, tmp_path.stat().st_dev, partition=True)
-    mounts = tmp_path / "mountinfo"
-    line = f"36 35 {os.major(number)}:{os.minor(number)} / /proc rw - overlay overlay rw,lowerdir=/l,upperdir=%s\n"
-    mounts.write_text(line % tmp_path)
-    assert device_below(Path("/proc"), block, mounts) == ("sdz", None)
-    mounts.write_text(line % "/nowhere/at/all")
-    name, reason = device_below(Path("/proc"), block, mounts)
-    assert name is None and reason == "/proc lies on a file system (overlay) without a block device of its own"
-
-
 def test_where_there_is_no_device_nothing_is_marked_and_it_says_why(tmp_path: Path) -> None:
     sink = Sink()
     with Capture(scene(tmp_path, datadir=Path("/dev/shm")), sink, [Devices]) as capture:
-        until(lambda: sink["device_samples"])
+        until(lambda: sink["device_samples"], "a sample")
     assert not any(row["holds_data"] for row in sink["device_samples"])
     reason = capture.null_reasons()["device_samples.holds_data"]
     assert reason == "no device is marked: /dev/shm lies on a file system (tmpfs) without a block device of its own"
@@ -145,12 +113,13 @@ def loop_device(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["losetup", "--detach", str(device)], check=True)
 
 
+@pytest.mark.measurement("M12")
 def test_direct_writes_are_captured_within_one_percent(loop_device: Path, tmp_path: Path) -> None:
     written = 256 * MIB
     sink = Sink()
     watched = scene(tmp_path, datadir=tmp_path)
     with Capture(watched, sink, [Devices]) as capture:
-        until(lambda: sink["device_samples"])
+        until(lambda: sink["device_samples"], "a sample")
         command = ["dd", "if=/dev/zero", f"of={loop_device}", "bs=1M", "count=256", "oflag=direct", "conv=notrunc"]
         subprocess.run(command, check=True, capture_output=True)
         until_sampled(lambda: sink["device_samples"], watched)

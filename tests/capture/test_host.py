@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from ibench_lib.capture.host import Host, memory_columns, paging_columns, stat_columns
-from ibench_lib.capture.network import Network, interfaces
+from ibench_lib.capture.network import Network
 from ibench_lib.capture.session import Capture
 from tests.capture.scenes import Sink, scene
 
@@ -28,11 +28,6 @@ SwapTotal:       2000000 kB
 SwapFree:        1500000 kB
 HugePages_Total:       0
 """
-NET = b"""Inter-|   Receive                                                |  Transmit
- face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
-    lo: 1000      10    0    0    0     0          0         0     1000      10    0    0    0     0       0          0
-  eth0:123456789 2000    3    4    0     0          0         5 987654321 3000    6    7    0     0       0          0
-"""  # noqa: E501
 
 
 def test_proc_stat() -> None:
@@ -65,20 +60,6 @@ def test_proc_meminfo_with_and_without_an_estimate_of_what_is_available() -> Non
 def test_proc_vmstat() -> None:
     text = b"nr_free_pages 5\npgfault 99\npgmajfault 7\npswpin 11\npswpout 13\n"
     assert paging_columns(text) == {"swapped_in_pages": 11, "swapped_out_pages": 13, "major_faults": 7}
-
-
-def test_proc_net_dev() -> None:
-    loopback, ethernet = interfaces(NET)
-    assert loopback["interface"] == "lo" and loopback["sent_bytes"] == 1000
-    assert ethernet == {
-        "interface": "eth0",
-        "received_bytes": 123456789,
-        "received_packets": 2000,
-        "received_drops": 7,
-        "sent_bytes": 987654321,
-        "sent_packets": 3000,
-        "sent_drops": 13,
-    }
 
 
 def test_a_busy_host_is_seen_and_watching_it_costs_little(tmp_path: Path) -> None:

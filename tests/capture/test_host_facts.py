@@ -15,16 +15,7 @@ from ibench_lib.capture.host_facts import (
     physical_cores,
     workbench_commit,
 )
-from ibench_lib.capture.limit_facts import limit_facts
-from ibench_lib.capture.storage_facts import device_facts, impersonal, members
-
-
-def files(folder: Path, content: dict[str, str]) -> Path:
-    for name, text in content.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text + "\n")
-    return folder
+from tests.capture.files import files
 
 
 def test_facts_are_complete_and_json(tmp_path: Path) -> None:
@@ -61,39 +52,6 @@ def test_cores_are_counted_once_and_governors_told_apart(tmp_path: Path) -> None
     assert cpu_governor(cpu) == "performance 3, powersave 1"
     assert physical_cores(tmp_path / "nothing") is None
     assert cpu_governor(tmp_path / "nothing") is None
-
-
-def test_what_a_device_says_and_what_it_does_not(tmp_path: Path) -> None:
-    content = {
-        "device/model": "FAST 9000  ",
-        "size": "2048",
-        "queue/rotational": "0",
-        "queue/scheduler": "[none] mq-deadline",
-        "queue/read_ahead_kb": "128",
-    }
-    facts = device_facts(files(tmp_path / "nvme0n1", content))
-    told = {name: value for name, value in facts.items() if value is not None}
-    assert told == {
-        "name": "nvme0n1",
-        "model": "FAST 9000",
-        "bytes": 1 << 20,
-        "rotational": False,
-        "scheduler": "none",
-        "read_ahead_bytes": 128 << 10,
-    }
-
-
-def test_a_raid_and_a_volume_are_told_by_the_disks_below(tmp_path: Path) -> None:
-    sys = files(
-        tmp_path,
-        {"nvme0n1/device/model": "FAST 9000", "nvme1n1/device/model": "FAST 9000", "nvme1n1/nvme1n1p2/partition": "2"},
-    )
-    for device, slaves in {"md0": ("nvme0n1", "nvme1n1/nvme1n1p2"), "dm-0": ("md0",), "dm-1": ("vda",)}.items():
-        (sys / device / "slaves").mkdir(parents=True)
-        for slave in slaves:
-            (sys / device / "slaves" / Path(slave).name).symlink_to(sys / slave)
-    assert members(sys / "dm-0") == members(sys / "md0") == ["FAST 9000", "FAST 9000"]
-    assert members(sys / "dm-1") == ["unknown"] and members(sys / "nvme0n1") == []
 
 
 HOST: dict[str, Any] = {
@@ -148,50 +106,6 @@ def test_the_class_is_of_the_disk_that_the_data_will_lie_on(
     assert host_class_here(other).endswith("tmpfs on unknown device")
 
 
-def test_limits_of_version_2_the_tightest_above_us_counts(tmp_path: Path) -> None:
-    root = files(
-        tmp_path / "cgroup",
-        {
-            "cgroup.procs": "1",
-            "a/memory.max": "2000000",
-            "a/cpu.max": "max 100000",
-            "a/b/cpu.max": "150000 100000",
-            "a/b/memory.max": "max",
-            "a/b/io.max": "8:0 rbps=1048576 wbps=max riops=max wiops=max",
-        },
-    )
-    membership = files(tmp_path, {"self": "0::/a/b"}) / "self"
-    assert limit_facts(membership, root) == {
-        "cpus": 1.5,
-        "memory_bytes": 2_000_000,
-        "io": ["8:0 rbps=1048576 wbps=max riops=max wiops=max"],
-    }
-
-
-def test_limits_of_version_1(tmp_path: Path) -> None:
-    root = files(
-        tmp_path / "cgroup",
-        {
-            "cpu,cpuacct/job/cpu.cfs_quota_us": "50000",
-            "cpu,cpuacct/job/cpu.cfs_period_us": "100000",
-            "cpu,cpuacct/cpu.cfs_quota_us": "-1",
-            "cpu,cpuacct/cpu.cfs_period_us": "100000",
-            "memory/memory.limit_in_bytes": "9223372036854771712",
-            "memory/job/memory.limit_in_bytes": "4096000",
-            "blkio/job/blkio.throttle.write_bps_device": "8:0 1000000",
-        },
-    )
-    membership = files(tmp_path, {"self": "3:cpu,cpuacct:/job\n2:memory:/job\n1:blkio:/job\n0::/"}) / "self"
-    assert limit_facts(membership, root) == {"cpus": 0.5, "memory_bytes": 4_096_000, "io": ["write_bps 8:0 1000000"]}
-
-
-def test_no_limit_and_nothing_to_know_are_told_apart(tmp_path: Path) -> None:
-    root = files(tmp_path / "cgroup", {"cgroup.procs": "1", "cpu.max": "max 100000"})
-    membership = files(tmp_path, {"self": "0::/"}) / "self"
-    assert limit_facts(membership, root) == {"cpus": None, "memory_bytes": None, "io": None}
-    assert limit_facts(tmp_path / "absent", root) is None
-
-
 def test_the_commit_of_the_checkout_and_whether_it_was_changed(tmp_path: Path) -> None:
     if shutil.which("git") is None:
         pytest.skip("there is no git")
@@ -211,25 +125,3 @@ def test_the_commit_of_the_checkout_and_whether_it_was_changed(tmp_path: Path) -
     assert workbench_commit(folder) == commit
     files(folder, {"host_facts.py": "x = 2"})
     assert workbench_commit(folder) == f"{commit} dirty"
-
-
-@pytest.mark.parametrize(
-    ("options", "seen"),
-    [
-        ("rw,noatime,data=ordered,stripe=64", "rw,noatime,data=ordered,stripe=64"),
-        (
-            "rw,lowerdir=/var/lib/docker/l/A:/var/lib/docker/l/B,upperdir=/v/u,workdir=/v/w,xino=off",
-            "rw,lowerdir=<path>,upperdir=<path>,workdir=<path>,xino=off",
-        ),
-        (
-            "rw,vers=4.2,rsize=1048576,clientaddr=10.0.0.3,local_lock=none,addr=10.0.0.9",
-            "rw,vers=4.2,rsize=1048576,clientaddr=<name>,local_lock=none,addr=<name>",
-        ),
-        (
-            "rw,username=bob,domain=EXAMPLE,compress=zstd:3,subvol=/@home",
-            "rw,username=<name>,domain=<name>,compress=zstd:3,subvol=<path>",
-        ),
-    ],
-)
-def test_mount_options_tell_what_they_do_and_not_where_or_for_whom(options: str, seen: str) -> None:
-    assert impersonal(options) == seen

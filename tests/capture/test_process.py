@@ -10,7 +10,8 @@ import pytest
 
 from ibench_lib.capture.process import Process, io_bytes, stat_columns, thread_switches
 from ibench_lib.capture.session import Capture
-from tests.capture.scenes import Sink, clock, scene, until, until_sampled
+from tests.capture.scenes import Sink, clock, scene, until_sampled
+from tests.waiting import until
 
 BURN = "import time\ninput()\nwhile time.process_time() < 5.2: pass\nprint(flush=True)\ninput()"
 HERE = Path("/")
@@ -41,6 +42,7 @@ def test_context_switches_of_a_thread() -> None:
     assert thread_switches(text) == (12, 3)
 
 
+@pytest.mark.measurement("M11")
 def test_cpu_is_that_of_rusage_within_two_percent(tmp_path: Path) -> None:
     sink = Sink()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -48,7 +50,7 @@ def test_cpu_is_that_of_rusage_within_two_percent(tmp_path: Path) -> None:
     assert burner.stdin is not None and burner.stdout is not None
     watched = scene(tmp_path, pid=lambda: burner.pid, datadir=HERE)
     with Capture(watched, sink, [Process]) as capture:
-        until(lambda: sink["process_samples"])
+        until(lambda: sink["process_samples"], "a sample")
         burner.stdin.write(b"\n")
         burner.stdin.flush()
         # It waits for us when it has burnt enough, so that the last sample sees all of it.

@@ -1,7 +1,6 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -11,6 +10,8 @@ from ibench_lib.capture.options import CaptureOptions, Profile
 from ibench_lib.capture.profile import PerfProfile, folded
 from ibench_lib.capture.session import Capture
 from tests.capture.scenes import Sink, scene
+from tests.faults import survivors
+from tests.waiting import until
 
 SCRIPT = """mariadbd cpu-clock:u: 
 \t          101978 buf_page_get_gen(page_id_t, unsigned long)
@@ -45,20 +46,17 @@ def test_a_spinning_process_is_profiled_and_perf_ends_with_the_run(tmp_path: Pat
     sink = Sink()
     try:
         with Capture(scene(tmp_path, pid=lambda: spinner.pid, options=OPTIONS), sink, [PerfProfile]) as capture:
-            deadline, recorded, seen = time.monotonic() + 60, 0, []
-            # Until the second recording is at work, which the end of the run then cuts short.
-            while recorded < 1 or not seen:
-                recorded = capture.reports()[0].samples
-                children = psutil.Process().children(recursive=True)
-                seen = [child for child in children if child.name() == "perf"] if recorded else []
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
+
+            def second_recording() -> list[psutil.Process]:
+                if not capture.reports()[0].samples:
+                    return []
+                return [child for child in psutil.Process().children(recursive=True) if child.name() == "perf"]
+
+            # The end of the run then cuts it short.
+            seen = until(second_recording, "the second recording is at work")
             nice = {child.nice() for child in seen}
-            ended = time.monotonic()
         assert nice == {10}
-        assert time.monotonic() - ended < 30
-        _, alive = psutil.wait_procs(seen, timeout=2)
-        assert not alive
+        assert survivors(seen, within_s=30) == []
     finally:
         spinner.kill()
         spinner.wait()
@@ -90,9 +88,7 @@ def test_where_perf_is_refused_the_reason_is_perfs_own(tmp_path: Path, monkeypat
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
     with Capture(scene(tmp_path, pid=os.getpid, options=OPTIONS), Sink(), [PerfProfile]) as capture:
-        deadline = time.monotonic() + 20
-        while not capture.null_reasons() and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(capture.null_reasons, "perf has refused")
     reason = capture.null_reasons()["profile_stacks"]
     assert "No permission to enable cycles event" in reason and "perf_event_paranoid" in reason
 

@@ -1,5 +1,3 @@
-import os
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -8,12 +6,14 @@ from typing import Any
 import pymysql
 import pytest
 
-from ibench_lib.capture.connection import connect, name_and_value, raw_rows, rows
+from ibench_lib.capture.connection import connect, rows
 from ibench_lib.capture.server_counters import ServerCounters, history_list_length
 from ibench_lib.capture.session import Capture
 from ibench_lib.server_figures import FIGURES, Counter
 from ibench_lib.servers.flavours.innodb_places import PLACES
-from tests.capture.scenes import NOBODY, Booted, Sink, clock, scene, until, until_sampled
+from tests.capture.scenes import NOBODY, Booted, Sink, clock, scene, until_sampled
+from tests.faults import Victim
+from tests.waiting import until
 
 
 def sampled(collector: ServerCounters, *ticks: int) -> None:
@@ -53,16 +53,18 @@ def test_history_list_sees_purge_held_back_by_an_open_read_view(booted: Booted, 
     samples = sink["server_samples"]
     assert len(samples) >= 2
     assert all(row["history_list_length"] >= 450 for row in samples[-2:])
-    assert all(0 <= row["t_s"] - row["tick"] < 0.5 for row in samples), "on whole seconds of the run's clock"
+    late_s = [row["t_s"] - row["tick"] for row in samples]
+    assert min(late_s) >= 0, "never before the second that it is of"
     assert "server_samples.history_list_length" not in capture.null_reasons()
     (report,) = capture.reports()
-    assert report.missed == 0 and report.reason is None
+    assert report.reason is None
 
 
+@pytest.mark.fault("F36")
 def test_a_server_that_is_gone_gives_rows_of_nulls_with_a_reason(tmp_path: Path) -> None:
     sink = Sink()
     with Capture(scene(tmp_path), sink, [ServerCounters]) as capture:
-        until(lambda: sink["server_samples"])
+        until(lambda: sink["server_samples"], "a sample")
     (row,) = sink["server_samples"]
     assert (row["tick"], row["t_s"]) == (1, 1.0)
     assert all(row[figure.column] is None for figure in FIGURES)
@@ -73,10 +75,10 @@ def test_a_server_that_is_gone_gives_rows_of_nulls_with_a_reason(tmp_path: Path)
     assert value is None and "connect to MySQL server" in str(reason)
 
 
-def test_counters_are_what_the_server_says_and_only_changes_are_kept(booted: Booted, tmp_path: Path) -> None:
-    address = booted.address.arguments()
+def test_counters_are_what_the_server_says_and_only_changes_are_kept(running: Booted, tmp_path: Path) -> None:
+    address = running.address.arguments()
     sink = Sink()
-    collector = ServerCounters(scene(tmp_path, address, booted.pid), sink)
+    collector = ServerCounters(scene(tmp_path, address, running.pid), sink)
     sampled(collector, 1)
     first = len(sink["server_counters"])
     with connect(address) as connection, connection.cursor() as cursor:
@@ -130,6 +132,7 @@ def test_a_metric_that_is_not_set_yet_is_null_until_it_says_something(
     assert reason.endswith("was switched on for this run, and this server sets it only when it next writes redo")
 
 
+@pytest.mark.measurement("M13")
 def test_a_restarted_server_is_another_incarnation_and_loses_nothing(booted: Booted, tmp_path: Path) -> None:
     sink = Sink()
     address = booted.address.arguments()
@@ -142,15 +145,16 @@ def test_a_restarted_server_is_another_incarnation_and_loses_nothing(booted: Boo
         return [row for row in sink["server_samples"] if row["questions"] is not None]
 
     with Capture(watched, sink, [ServerCounters]):
-        until(lambda: len(answered()) == 2)
+        until(lambda: len(answered()) >= 2, "two samples")
         process = booted.box.process
         assert process is not None
         command = process.args
-        os.kill(process.pid, signal.SIGKILL)
+        Victim(process.pid).kill()
         process.wait()
-        until(lambda: len(sink["server_samples"]) > len(answered()))
+        until(lambda: len(sink["server_samples"]) > len(answered()), "a sample without an answer")
+        before_restart = len(answered())
         restart(booted, command)
-        until(lambda: len(answered()) == 4)
+        until(lambda: len(answered()) >= before_restart + 2, "two samples of the restarted server")
     samples = sink["server_samples"]
     ticks = [row["tick"] for row in samples]
     assert ticks == list(range(ticks[0], ticks[-1] + 1)), "every second has its row"
@@ -177,23 +181,28 @@ def restart(booted: Booted, command: Any) -> None:
 def test_a_late_answer_belongs_to_the_second_in_which_it_came(booted: Booted, tmp_path: Path) -> None:
     sink = Sink()
     watched = scene(tmp_path, booted.address.arguments(), booted.pid)
+    now_s, pid = clock(watched), booted.pid()
+    assert pid is not None
+    server = Victim(pid)
     with Capture(watched, sink, [ServerCounters]) as capture:
-        time.sleep(1.5)
-        pid = booted.pid()
-        assert pid is not None
-        os.kill(pid, signal.SIGSTOP)
-        time.sleep(3)
-        os.kill(pid, signal.SIGCONT)
-        time.sleep(1)
+        until(lambda: now_s() % 1 > 0.5 and sink["server_samples"], "half a second after a sample")
+        last = sink["server_samples"][-1]["tick"]
+        server.stop()
+        until(lambda: now_s() > last + 3.5, "three seconds have begun that the server does not answer in")
+        server.resume()
+        until(lambda: sink["server_samples"][-1]["tick"] >= last + 4, "it answers again")
     samples = sink["server_samples"]
     ticks = [row["tick"] for row in samples]
     assert ticks == list(range(1, ticks[-1] + 1))
-    assert [row["tick"] for row in samples if row["questions"] is None] == [2, 3]
+    silent = [row["tick"] for row in samples if row["questions"] is None]
+    # It was asked in the first of the three seconds and answers in the third, whose row that is.
+    assert silent == [last + 1, last + 2]
     assert {row["incarnation"] for row in samples} == {0}
     assert "no answer in 2 s" in capture.null_reasons()["server_samples.questions"]
 
 
 @pytest.mark.parametrize("grants", ["", "PROCESS"])
+@pytest.mark.fault("F36")
 def test_without_privileges_it_is_null_with_a_reason(grants: str, booted: Booted, tmp_path: Path) -> None:
     with connect(booted.address.arguments()) as connection:
         rows(connection, "CREATE USER low@localhost IDENTIFIED BY 'pw'")
@@ -202,7 +211,10 @@ def test_without_privileges_it_is_null_with_a_reason(grants: str, booted: Booted
     address = {**booted.address.arguments(), "user": "low", "password": "pw"}
     sink = Sink()
     with Capture(scene(tmp_path, address), sink, [ServerCounters]) as capture:
-        until(lambda: sink["server_samples"] and "server_samples.pages_flushed_adaptive" in capture.null_reasons())
+        until(
+            lambda: sink["server_samples"] and "server_samples.pages_flushed_adaptive" in capture.null_reasons(),
+            "a sample and the reasons of its NULLs",
+        )
     row = sink["server_samples"][-1]
     reasons = capture.null_reasons()
     assert row["questions"] > 0 and "server_samples.questions" not in reasons
@@ -224,20 +236,8 @@ def test_without_privileges_it_is_null_with_a_reason(grants: str, booted: Booted
     assert reason_of_one is None or "denied" in reason_of_one
 
 
-def test_raw_rows_are_the_answer(booted: Booted) -> None:
-    with connect(booted.address.arguments()) as connection:
-        long = "x" * 70_000
-        query = f"SELECT 'a', '{long}' UNION ALL SELECT 'b', NULL UNION ALL SELECT 'c', REPEAT('y', 300)"
-        answer = [name_and_value(row) for row in raw_rows(connection, query)]
-        assert answer == [("a", long.encode()), ("b", b""), ("c", b"y" * 300)]
-        with pytest.raises(pymysql.err.MySQLError, match="nowhere"):
-            raw_rows(connection, "SELECT * FROM nowhere.at_all")
-        assert raw_rows(connection, "SELECT 'a', 'b' FROM dual WHERE 1 = 0") == []
-        assert rows(connection, "SELECT 1") == [(1,)], "the connection is as good as before"
-
-
-def test_a_tick_costs_little(booted: Booted, tmp_path: Path) -> None:
-    watched = scene(tmp_path, booted.address.arguments(), booted.pid)
+def test_a_tick_costs_little(running: Booted, tmp_path: Path) -> None:
+    watched = scene(tmp_path, running.address.arguments(), running.pid)
     collector = ServerCounters(watched, Sink())
     collector.sample(1, clock(watched))
     begun = time.thread_time()

@@ -68,8 +68,8 @@ def test_sizes_of_a_filled_database(build: Build, tmp_path: Path) -> None:
         server.box.close()
 
 
-def test_what_cannot_be_had_is_null_with_a_reason(booted: Booted, tmp_path: Path) -> None:
-    address = booted.address.arguments()
+def test_what_cannot_be_had_is_null_with_a_reason(running: Booted, tmp_path: Path) -> None:
+    address = running.address.arguments()
     variables = {**filled(address), "log_bin": "OFF"}
     sink = Sink()
     remote = Sizes(scene(tmp_path, address, tables=("pi1", "pi2"), variables=variables), sink)
@@ -82,7 +82,7 @@ def test_what_cannot_be_had_is_null_with_a_reason(booted: Booted, tmp_path: Path
     assert all(sizes[what, ""] is None for what in sums)
     assert remote.null_reasons["sizes.datadir"] == "the server is remote: its files are on another host"
     assert remote.null_reasons["sizes.table_data"] == "the server does not list the table"
-    local = Sizes(scene(tmp_path, datadir=booted.box.datadir, variables=variables), Sink())
+    local = Sizes(scene(tmp_path, datadir=running.box.datadir, variables=variables), Sink())
     local.step_ended(0, "l.i0")
     assert local.null_reasons["sizes.binary_log"] == "the binary log is off"
     assert local.null_reasons["sizes.table_data"].startswith("no answer: ")

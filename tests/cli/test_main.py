@@ -2,23 +2,24 @@
 
 import os
 import re
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import psutil
 import pytest
 from typer.main import get_command
 
 from ibench_lib.cli.main import app
 from ibench_lib.configs.resolve import resolve
+from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import find
+from tests.command import PROGRAM, ibench, refused
+from tests.faults import Victim, survivors
 from tests.places import ROOT
+from tests.waiting import PATIENCE_S, until
 
 EXPERIMENT = """\
 title: tiny
@@ -32,29 +33,10 @@ workload: {benchmark: insert_benchmark, clients: 2, steps: [%(steps)s]}
 """
 
 
-def ibench(workspace: Workspace, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from ibench_lib.cli.main import main; main()", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "IBENCH_HOME": str(workspace.root), "COLUMNS": "200", **environment},
-    )
-
-
 def write(workspace: Workspace, name: str = "tiny.yaml", l_i1_rows: int = 500_000, steps: str = "l.i0, l.x") -> Path:
     path = workspace.root / name
     path.write_text(EXPERIMENT % {"l_i1_rows": l_i1_rows, "steps": steps})
     return path
-
-
-def refused(result: subprocess.CompletedProcess[str], *words: str) -> None:
-    """Exit code 2, the words in what was said, and no stack trace."""
-    assert result.returncode == 2, result.stderr
-    said = result.stdout + result.stderr
-    assert "Traceback" not in said
-    for word in words:
-        assert word in said, said
 
 
 def test_an_experiment_is_checked_planned_run_and_followed_and_sql_counts_what_the_server_does(
@@ -117,7 +99,10 @@ def test_check_and_plan_say_who_shares_a_snapshot_and_why_others_do_not(build: B
 
 def test_a_missing_experiment_file(workspace: Workspace) -> None:
     write(workspace)
-    refused(ibench(workspace, "run", str(workspace.root / "tniy.yaml")), "tniy.yaml: no such file", "tiny.yaml")
+    command = [sys.executable, "-c", PROGRAM, "run", str(workspace.root / "tniy.yaml")]
+    environment = {**os.environ, "IBENCH_HOME": str(workspace.root), "COLUMNS": "200"}
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    refused(result, "tniy.yaml: no such file", "tiny.yaml")
 
 
 def test_a_store_without_workers_who_would_push_to_it(workspace: Workspace) -> None:
@@ -134,6 +119,7 @@ def test_a_store_without_workers_who_would_push_to_it(workspace: Workspace) -> N
         ("fragments: [cy10a]", "fragments: [cy10b]", ["no configuration 'cy10b'", "cy10a"]),
     ],
 )
+@pytest.mark.fault("F21")
 def test_mistakes_in_an_experiment(build: Build, workspace: Workspace, old: str, new: str, words: list[str]) -> None:
     path = write(workspace)
     path.write_text(path.read_text().replace(old, new))
@@ -194,28 +180,27 @@ def test_sql_that_duckdb_refuses(workspace: Workspace) -> None:
 def test_ctrl_c_in_the_middle(build: Build, workspace: Workspace) -> None:
     path = write(workspace, l_i1_rows=2_000_000_000, steps="l.i0, l.x, l.i1")
     process = subprocess.Popen(
-        [sys.executable, "-c", "from ibench_lib.cli.main import main; main()", "run", str(path)],
-        env={**os.environ, "IBENCH_HOME": str(workspace.root)},
+        [sys.executable, "-c", PROGRAM, "run", str(path)],
+        env={**os.environ, "IBENCH_HOME": str(workspace.root), "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    me = psutil.Process(process.pid)
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and len(me.children()) < 5:  # the server and four workers: l.i1 has begun
-        time.sleep(0.1)
-    time.sleep(2.5)
-    children = me.children(recursive=True)
-    process.send_signal(signal.SIGINT)
-    time.sleep(1)
+    seconds = "SELECT count(DISTINCT second) FROM ops WHERE step = 'l.i1'"
+    until(lambda: reader.sql(reader.lake(workspace), seconds).item() >= 2, "l.i1 has made two seconds", every_s=0.2)
+    runner = Victim(process.pid)
+    children = runner.family()
+    assert len(children) >= 5, "the server and four clients"
+    runner.interrupt()
+    assert process.stdout is not None
+    told = next(line for line in process.stdout if "stopping after this cell" in line)
+    assert "Ctrl-C once more stops now" in told
     assert process.poll() is None, "the first one lets the cell end"
-    process.send_signal(signal.SIGINT)
-    told, said = process.communicate(timeout=60)
+    runner.interrupt()
+    _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
-    assert "stopping after this cell; Ctrl-C once more stops now" in told
     assert "interrupted" in said and "Traceback" not in said
-    _, alive = psutil.wait_procs(children, timeout=5)
-    assert alive == []
+    assert survivors(children, within_s=60) == []
     (run_dir,) = workspace.runs.iterdir()
     manifest = read_manifest(run_dir)
     assert (manifest.status, manifest.failed_step) == ("interrupted", "l.i1")

@@ -5,17 +5,13 @@ from pathlib import Path
 import pytest
 
 from ibench_lib.configs.meaning import differences, equal, meaning, not_in_force
-from ibench_lib.configs.resolve import ServerConfig, complete, resolve
+from ibench_lib.configs.resolve import complete, resolve
 from ibench_lib.errors import ConfigError
 from ibench_lib.servers.accepts import check
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import rules_of
 from ibench_lib.servers.variables import known_options
-
-
-def config(folder: Path, build: Build, *lines: str, name: str = "f") -> ServerConfig:
-    (folder / f"{name}.cnf").write_text("\n".join(["[mysqld]", *lines]) + "\n")
-    return resolve([name], rules_of(build), 1.0, folder)
+from tests.configs.resolved import config
 
 
 @pytest.mark.parametrize(
@@ -39,13 +35,7 @@ def test_values_that_do_not(first: str, second: str) -> None:
     assert not equal(first, second)
 
 
-def test_the_server_says_what_it_knows(build: Build) -> None:
-    known = known_options(build)
-    assert {"innodb_buffer_pool_size", "skip_networking", "log_bin", "sql_mode"} <= known.names
-    assert equal(known.defaults["innodb_buffer_pool_size"], "128M")
-    assert "innodb_no_such_thing" not in known.names
-
-
+@pytest.mark.fault("F19")
 def test_f19_unknown_variables_are_all_named_with_file_line_and_version(build: Build, tmp_path: Path) -> None:
     lines = ["innodb_bufer_pool_size=1G", "max_connections=10", "no_such_thing", "loose_innodb_of_the_future=3"]
     with pytest.raises(ConfigError) as caught:
@@ -59,18 +49,6 @@ def test_f19_unknown_variables_are_all_named_with_file_line_and_version(build: B
     ]
     assert caught.value.exit_code == 2
     assert check(build, config(tmp_path, build, *lines[1::2])) == ["f.cnf:3: loose_innodb_of_the_future"]
-
-
-@pytest.mark.parametrize(
-    "line", ["innodb_flush_method=NONSENSE", "innodb_buffer_pool_size=lots", "max_connections=abc", "sql_mode=blub"]
-)
-def test_values_that_the_server_refuses_are_named_with_its_words_and_our_line(
-    build: Build, tmp_path: Path, line: str
-) -> None:
-    key, _, value = line.partition("=")
-    with pytest.raises(ConfigError, match=f"{key} cannot be '{value}'") as caught:
-        check(build, config(tmp_path, build, "skip_log_bin", line))
-    assert f"f.cnf:3 ({key})" in (caught.value.hint or "")
 
 
 def test_forms_that_servers_accept_are_known(build: Build, tmp_path: Path) -> None:

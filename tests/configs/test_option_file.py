@@ -69,6 +69,7 @@ def test_a_hard_file_means_to_us_what_it_means_to_the_server(tmp_path: Path) -> 
     assert next(line.origin for line in ours if line.key == "late") == "hard.cnf:24"
 
 
+@pytest.mark.fault("F25")
 def test_what_is_rendered_means_the_same_to_the_server(tmp_path: Path) -> None:
     plain, odd = (
         ["1", "80G", "a b", "a;b"],

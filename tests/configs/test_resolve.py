@@ -122,6 +122,7 @@ def test_a_group_of_redo_files_shrinks_as_one(tmp_path: Path) -> None:
         ("a=1\n", "f.cnf:1: a stands before the first [group]"),
     ],
 )
+@pytest.mark.fault("F25")
 def test_lines_that_cannot_be_used_are_refused_with_file_and_line(tmp_path: Path, text: str, words: str) -> None:
     folder = fragments(tmp_path, f=text)
     with pytest.raises(ConfigError) as caught:
@@ -161,6 +162,7 @@ def test_loose_and_plain_are_one_option_and_some_options_add_up(tmp_path: Path) 
     ]
 
 
+@pytest.mark.fault("F22")
 def test_unknown_and_hostile_names(tmp_path: Path) -> None:
     folder = fragments(tmp_path, base="[mysqld]\n")
     with pytest.raises(ConfigError, match="no configuration 'bse'") as caught:

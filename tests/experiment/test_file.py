@@ -2,64 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib.errors import ExperimentError, UsageError
-from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
+from ibench_lib.errors import ExperimentError
+from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.servers.flavours.flavour import find
+from tests.experiment.two import TEXT, load
 from tests.places import ROOT
-
-TEXT = """\
-title: two by two
-builds: [a, b]
-configs:
-  - {name: base, fragments: [cy10a]}
-  - {name: lag, fragments: [cy10a, a13]}
-setups:
-  - cached
-  - {name: mine, l_i0_rows: 1000, l_i1_rows: 1000, l_i2_rows: 100, query_seconds: 2}
-repeats: 2
-workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, l.i1, qr100]}
-"""
-
-
-def load(tmp_path: Path, text: str = TEXT) -> LoadedExperiment:
-    path = tmp_path / "two.yaml"
-    path.write_text(text)
-    return load_experiment(path)
-
-
-def test_cells_are_the_product_with_repeats_spread_over_time(tmp_path: Path) -> None:
-    cells = load(tmp_path).cells()
-    assert [str(cell) for cell in cells[:5]] == [
-        "a.base, cached, repeat 1",
-        "a.lag, cached, repeat 1",
-        "b.base, cached, repeat 1",
-        "b.lag, cached, repeat 1",
-        "a.base, mine, repeat 1",
-    ]
-    assert len(cells) == len({str(cell) for cell in cells}) == 16
-    assert [cell.repeat for cell in cells] == [1] * 8 + [2] * 8
-
-
-def test_the_fingerprint_covers_what_decides_a_run_and_nothing_else(tmp_path: Path) -> None:
-    def fingerprint(text: str, version: str = "10.11.19") -> str:
-        loaded = load(tmp_path, text)
-        cell = loaded.cells()[0]
-        return loaded.fingerprint(cell, version, loaded.server_config(cell, find("mariadb").rules((10, 11, 19))))
-
-    first = fingerprint(TEXT)
-    assert fingerprint("# a comment\n" + TEXT.replace("two by two", "another title")) == first
-    assert fingerprint(TEXT.replace("clients: 2", "clients: 3")) != first
-    assert fingerprint(TEXT + "scale: 0.5\n") != first
-    assert fingerprint(TEXT + "snapshot_after: l.x\n") != first
-    assert fingerprint(TEXT + "capture: {waits: true}\n") != first
-    assert fingerprint(TEXT.replace("name: base, fragments: [cy10a]", "name: base, fragments: [cy10a, p1]")) != first
-    assert fingerprint(TEXT, "10.11.20") != first
-    loaded = load(tmp_path)
-    by_cell = {
-        loaded.fingerprint(cell, "1.0.0", loaded.server_config(cell, find("mariadb").rules((10, 11, 19))))
-        for cell in loaded.cells()
-    }
-    assert len(by_cell) == 16
 
 
 @pytest.mark.parametrize(
@@ -85,6 +32,7 @@ def test_the_fingerprint_covers_what_decides_a_run_and_nothing_else(tmp_path: Pa
         ("clients: 2,", "clients: 2, engine: rocksdb,", "snapshot_after: needs engine innodb"),
     ],
 )
+@pytest.mark.fault("F21")
 def test_what_cannot_be_run_is_refused_with_file_and_line(tmp_path: Path, old: str, new: str, words: str) -> None:
     with pytest.raises(ExperimentError) as caught:
         text = TEXT.replace(old, new)
@@ -92,14 +40,6 @@ def test_what_cannot_be_run_is_refused_with_file_and_line(tmp_path: Path, old: s
     message = caught.value.detail or caught.value.what
     assert words in message
     assert message.startswith(f"{tmp_path}/two.yaml:")
-
-
-def test_an_experiment_file_needs_a_usable_name(tmp_path: Path) -> None:
-    (tmp_path / "-x.yaml").write_text(TEXT)
-    (tmp_path / "x.txt").write_text(TEXT)
-    for name in ("-x.yaml", "x.txt"):
-        with pytest.raises(UsageError):
-            load_experiment(tmp_path / name)
 
 
 def test_the_experiments_of_this_repository_load() -> None:

@@ -2,8 +2,9 @@
 
     python -m tests.fakes.sweep WORKSPACE EXPERIMENT SEED
 
-Forks children that run the experiment, and kills each at a random moment, twenty times; the last one may end. Prints
-one line per child: how many complete runs there were, and whether it was killed.
+Forks children that run the experiment and are killed at random moments, twenty of them; the last one may end. A moment
+is one of the child's own CPU time, so that what else the machine does moves none. Prints one line per child: how many
+complete runs there were, and whether it was killed.
 """
 
 from __future__ import annotations
@@ -73,13 +74,14 @@ def main() -> None:
     loaded = load_experiment(Path(sys.argv[2]))
     use_fake_builds()
     for kill in range(KILLS + 1):
+        draw_s = draw.uniform(0.001, 0.25)
         child = os.fork()
         if child == 0:
+            if kill < KILLS:
+                signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process at once, as SIGKILL does
+                signal.setitimer(signal.ITIMER_PROF, draw_s)
             sweep.run_experiment(loaded, place, Observer(), run=fake_run)
             os._exit(0)
-        if kill < KILLS:
-            time.sleep(draw.uniform(0.0, 0.25))
-            os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         print(len(plan.complete_runs(place)), os.WIFSIGNALED(status), flush=True)
 

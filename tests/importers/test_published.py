@@ -20,8 +20,9 @@ from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
 from ibench_lib.show.display import say
 from ibench_lib.workloads.workload import kind_of
-from tests.cli.test_main import ibench, refused
-from tests.show.test_tables import GOLDEN, Parsed, golden
+from tests.command import ibench, refused
+from tests.places import GOLDEN
+from tests.show.tables.parsed import Parsed, golden
 from tests.synthetic import Run, answer, three_configurations, write_runs
 
 GET_MIN = GOLDEN / "published_get_min_seconds.csv"

@@ -11,7 +11,6 @@ Prints one line per child: its number, what it had been promised by then, and wh
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,8 @@ import pandas  # noqa: F401  (pyarrow would import it in each child anew)
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
-from tests.lake.test_writer import manifest, second
+from tests.lake.written import manifest, second
+from tests.synthetic import flushed
 
 CALLS = ("replace", "rename", "fsync", "unlink", "rmdir")
 STEPS = 2
@@ -63,7 +63,7 @@ def make_run(place: Workspace, run_id: str, told: int) -> None:
         for number in range(4):
             writer.append("ops", **second(number, step_id))
         writer.append("steps", **step, status="complete", end_s=5.0 + step_id, duration_s=4.0)
-        time.sleep(0.02)
+        flushed(writer)  # what is promised next is in the journal
         tell(f"step{step_id}")
         writer.seal_step(running)
     writer.seal(running.model_copy(update={"status": "complete"}))

@@ -13,8 +13,7 @@ from ibench_lib.lake.masking import kept_mask, masked
 from ibench_lib.lake.recover import recover
 from ibench_lib.lake.verify import verify
 from ibench_lib.lake.writer import RunWriter
-from tests.lake.test_writer import flushed
-from tests.synthetic import Run, die, manifest_of
+from tests.synthetic import Run, die, flushed, manifest_of
 
 PLACES = {"/srv/ws/data/runs/r1": "<run>", "/srv/ws": "<workspace>"}
 # A host may have the name of anything.

@@ -1,46 +1,24 @@
 """The lake: what loads, what is left out and named, and the questions' answers worked out by hand."""
 
 import csv
-import hashlib
-import json
 import math
-import os
-import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ibench_lib.ask.selection import choose
 from ibench_lib.errors import QueryError
 from ibench_lib.lake import reader
 from ibench_lib.lake.derive import response_times
-from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.paths import Workspace
-from ibench_lib.schema import SCHEMA_VERSION, TABLES
+from ibench_lib.schema import TABLES
+from tests.lake.lakes import ask_everything, rewrite_steps, rows, step_row, vouch
 from tests.places import GOLDEN
 from tests.synthetic import BIN_500_US, Run, answer, begin_run, die, end_run, three_configurations, write_runs
-
-
-def rows(lake: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
-    return reader.sql(lake, text).to_dicts()
-
-
-def ask_everything(lake: duckdb.DuckDBPyConnection) -> dict[str, pl.DataFrame]:
-    everything = choose(lake, "demo", points=2000)
-    return {name: everything.ask(name) for name in reader.questions()}
-
-
-def step_row(frame: pl.DataFrame, dbms: str, step: str, **more: Any) -> dict[str, Any]:
-    found = frame.filter(pl.col("dbms") == dbms, pl.col("step") == step, **more)
-    assert len(found) == 1, found
-    return found.row(0, named=True)
 
 
 def test_an_empty_lake_has_every_table_and_answers_every_question(workspace: Workspace) -> None:
@@ -67,153 +45,12 @@ def test_views_have_the_declared_types_with_and_without_runs(workspace: Workspac
     assert filled >= {"steps", "workers", "ops", "probes", "server_samples"}
 
 
-def vouch(directory: Path, table: str) -> None:
-    """Let the manifest vouch for a table's file as it is now."""
-    manifest = json.loads((directory / "manifest.json").read_text())
-    content = (directory / f"{table}.parquet").read_bytes()
-    record = {"rows": 0, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    manifest["files"][f"{table}.parquet"] = record
-    (directory / "manifest.json").write_bytes(with_checksum(manifest))
-
-
 def replace_ops(directory: Path, ops: pa.Table) -> None:
     """Let a sealed run have these seconds, and what is derived from them."""
     pq.write_table(ops, directory / "ops.parquet")
     pq.write_table(response_times(ops), directory / "response_times.parquet")
     vouch(directory, "ops")
     vouch(directory, "response_times")
-
-
-def truncate(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-7])
-
-
-def flip_bytes(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[200] ^= 1
-    path.write_bytes(content)
-
-
-@pytest.mark.parametrize("damage", [truncate, flip_bytes, lambda path: path.write_bytes(b""), Path.unlink])
-def test_a_damaged_file_is_named_and_the_rest_loads(workspace: Workspace, damage: Callable[[Path], Any]) -> None:
-    good, bad = Run(), Run("cy10ap1", minute=1)
-    write_runs(workspace, good, bad)
-    damage(workspace.run_dir(bad.run_id) / "ops.parquet")
-    lake = reader.lake(workspace)
-    (problem,) = rows(lake, "SELECT * FROM problems")
-    assert (problem["run_id"], problem["file"]) == (bad.run_id, "ops.parquet")
-    assert problem["problem"]
-    assert rows(lake, "SELECT DISTINCT run_id FROM ops") == [{"run_id": good.run_id}]
-    assert len(rows(lake, "SELECT * FROM steps")) == 8
-    ask_everything(lake)
-
-
-def test_a_file_that_no_manifest_lists_does_not_count(workspace: Workspace) -> None:
-    run = Run()
-    write_runs(workspace, run)
-    directory = workspace.run_dir(run.run_id)
-    shutil.copy(directory / "ops.parquet", directory / "ops.7.parquet")
-    shutil.copy(directory / "probes.parquet", directory / "table_counts.parquet")
-    before = rows(reader.lake(workspace), "SELECT count(*) AS n FROM ops")
-    (directory / "ops.7.parquet").unlink()
-    lake = reader.lake(workspace)
-    assert rows(lake, "SELECT count(*) AS n FROM ops") == before
-    assert rows(lake, "SELECT * FROM problems") == rows(lake, "SELECT * FROM table_counts") == []
-
-
-def test_a_file_is_compared_with_its_checksum_once_and_again_when_it_was_touched(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_runs(workspace, Run())
-    compared: list[str] = []
-    digest = hashlib.file_digest
-
-    def counting(file: Any, name: str) -> Any:
-        compared.append(Path(file.name).name)
-        return digest(file, name)
-
-    monkeypatch.setattr("ibench_lib.lake.checksums.hashlib.file_digest", counting)
-    monkeypatch.setattr("ibench_lib.lake.checksums.YOUNG_NS", 0)
-    reader.lake(workspace)
-    assert {"ops.parquet", "steps.parquet"} <= set(compared)
-    compared.clear()
-    reader.lake(workspace)
-    assert compared == []
-    path = workspace.run_dir(Run().run_id) / "steps.parquet"
-    times = path.stat()
-    flip_bytes(path)
-    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    lake = reader.lake(workspace)
-    assert compared == ["steps.parquet"]
-    assert [row["file"] for row in rows(lake, "SELECT * FROM problems")] == ["steps.parquet"]
-
-
-def test_a_symlinked_run_directory_is_refused_and_named(workspace: Workspace, tmp_path: Path) -> None:
-    run = Run()
-    write_runs(workspace, run)
-    elsewhere = tmp_path / "elsewhere"
-    workspace.run_dir(run.run_id).rename(elsewhere)
-    workspace.run_dir(run.run_id).symlink_to(elsewhere)
-    lake = reader.lake(workspace)
-    assert rows(lake, "SELECT * FROM runs") == rows(lake, "SELECT * FROM steps") == []
-    (problem,) = rows(lake, "SELECT * FROM problems")
-    assert problem["run_id"] == run.run_id
-    assert "symbolic link" in problem["problem"]
-
-
-def test_a_run_of_a_newer_format_is_refused_and_names_the_version_to_use(workspace: Workspace) -> None:
-    old, new = Run(), Run("cy10ap1", minute=1)
-    write_runs(workspace, old, new)
-    path = workspace.run_dir(new.run_id) / "manifest.json"
-    path.write_bytes(with_checksum({**json.loads(path.read_text()), "schema_version": SCHEMA_VERSION + 1}))
-    lake = reader.lake(workspace)
-    assert [row["run_id"] for row in rows(lake, "SELECT run_id FROM runs")] == [old.run_id]
-    (problem,) = rows(lake, "SELECT * FROM problems")
-    assert f"format {SCHEMA_VERSION + 1}" in problem["problem"]
-
-
-def test_a_copied_run_directory_does_not_count_twice(workspace: Workspace) -> None:
-    run = Run()
-    write_runs(workspace, run)
-    shutil.copytree(workspace.run_dir(run.run_id), workspace.runs / "copy-of-it")
-    lake = reader.lake(workspace)
-    assert len(rows(lake, "SELECT * FROM steps")) == 4
-    (problem,) = rows(lake, "SELECT * FROM problems")
-    assert problem["run_id"] == "copy-of-it"
-
-
-def rewrite_steps(workspace: Workspace, run: Run, change: Callable[[pa.Table], pa.Table]) -> None:
-    """Replace a run's steps.parquet."""
-    directory = workspace.run_dir(run.run_id)
-    path = directory / "steps.parquet"
-    pq.write_table(change(pq.read_table(path)), path)
-    vouch(directory, "steps")
-
-
-def test_a_run_of_an_older_schema_loads_with_nulls(workspace: Workspace) -> None:
-    old, new = Run(), Run("cy10ap1", minute=1)
-    write_runs(workspace, old, new)
-    rewrite_steps(workspace, old, lambda table: table.drop_columns(["history_list_length", "client_bound"]))
-    lake = reader.lake(workspace)
-    assert rows(lake, "SELECT * FROM problems") == []
-    lags = answer(lake, "purge_lag_at_step_end")
-    assert lags.filter(pl.col("run_id") == old.run_id)["history_list_length"].to_list() == [None] * 4
-    assert lags.filter(pl.col("run_id") == new.run_id)["history_list_length"].to_list() == [10, 20, 30000, 5]
-
-
-def test_a_column_of_another_type_is_refused(workspace: Workspace) -> None:
-    good, bad = Run(), Run("cy10ap1", minute=1)
-    write_runs(workspace, good, bad)
-
-    def as_text(table: pa.Table) -> pa.Table:
-        at = table.schema.get_field_index("duration_s")
-        return table.set_column(at, "duration_s", table.column("duration_s").cast(pa.string()))
-
-    rewrite_steps(workspace, bad, as_text)
-    lake = reader.lake(workspace)
-    (problem,) = rows(lake, "SELECT * FROM problems")
-    assert "duration_s is string, not double" in problem["problem"]
-    assert rows(lake, "SELECT DISTINCT run_id FROM steps") == [{"run_id": good.run_id}]
 
 
 def test_a_live_run_is_read_once_and_marked_running(workspace: Workspace) -> None:
@@ -237,26 +74,7 @@ def test_a_live_run_is_read_once_and_marked_running(workspace: Workspace) -> Non
     assert rows(lake, "SELECT DISTINCT status FROM workers WHERE step = 'l.i1'") == [{"status": "running"}]
 
 
-def test_a_run_whose_runner_died_is_read_and_says_so(workspace: Workspace) -> None:
-    run = Run(status="running", steps=("l.i0", "l.x", "l.i1"), l_i1_s=2)
-    writer = begin_run(workspace, run, sealed=("l.i0", "l.x"))
-    die(writer)
-    lake = reader.lake(workspace)
-    (row,) = rows(lake, "SELECT status, error FROM runs")
-    assert row["status"] == "failed"
-    assert "ibench runs recover" in row["error"]
-    frame = answer(lake, "step_throughput")
-    assert frame["step_status"].to_list() == ["complete", "complete", "failed", "not run"]
-    assert step_row(frame, "system.cy10a", "l.i1")["unknown"] == 4, "each client may have had one in flight"
-
-
-def test_a_workspace_whose_path_looks_like_a_pattern_is_a_path(tmp_path: Path) -> None:
-    odd, other = Workspace(tmp_path / "a[1]*?'x"), Workspace(tmp_path / "a1'x")
-    write_runs(odd, Run())
-    write_runs(other, Run("cy10ap1", minute=1))
-    assert rows(reader.lake(odd), "SELECT DISTINCT run_id FROM steps") == [{"run_id": Run().run_id}]
-
-
+@pytest.mark.fault("F24")
 def test_names_with_quotes_are_only_data(workspace: Workspace) -> None:
     nasty = "x'; DROP TABLE runs; --"
     write_runs(workspace, Run(experiment=nasty, dbms=nasty, setup="cached"))
@@ -537,39 +355,3 @@ def test_config_diff_shows_only_what_differs(workspace: Workspace) -> None:
         ("system.cy10ap1lag", "innodb_max_purge_lag", None, "100", "lag.cnf:3"),
         ("system.cy10ap1", "innodb_purge_batch_size", None, "1", "p1.cnf:5"),
     ]
-
-
-def test_runs_that_came_with_the_workspace_are_in_its_lake_and_none_counts_twice(workspace: Workspace) -> None:
-    shipped, own = Run(), Run("cy10ap1", minute=1)
-    write_runs(workspace, shipped)
-    shutil.move(workspace.runs, workspace.sample)
-    write_runs(workspace, own)
-    lake = reader.lake(workspace)
-    assert set(answer(lake, "step_throughput")["run_id"]) == {shipped.run_id, own.run_id}
-    assert rows(lake, "FROM problems") == []
-    shutil.copytree(workspace.sample / shipped.run_id, workspace.run_dir(shipped.run_id))
-    lake = reader.lake(workspace)
-    assert len(rows(lake, "FROM runs")) == 2
-    assert [(row["run_id"], row["problem"]) for row in rows(lake, "FROM problems")] == [
-        (shipped.run_id, "it is also in sample/, and counted once")
-    ]
-
-
-def test_a_file_that_goes_while_a_live_run_is_read_is_a_problem_and_no_crash(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    live = Run("live", status="running", steps=("l.i0", "l.x"))
-    writer = begin_run(workspace, live, sealed=("l.i0",))
-    real = pq.read_table
-
-    def gone(path: Path, *more: Any, **named: Any) -> pa.Table:
-        if "probes" in Path(path).name:
-            raise FileNotFoundError(2, "No such file or directory", str(path))
-        return real(path, *more, **named)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(pq, "read_table", gone)
-        found = rows(reader.lake(workspace), "SELECT file, problem FROM problems")
-    end_run(writer, live)
-    (problem,) = found
-    assert problem["file"].startswith("probes") and "No such file" in problem["problem"]

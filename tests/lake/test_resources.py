@@ -92,6 +92,7 @@ def test_devices_and_interfaces_are_kept_apart(workspace: Workspace) -> None:
     assert dict(found.rows()) == {"eth0": 7.0, "lo": 70.0}
 
 
+@pytest.mark.measurement("M13")
 def test_nothing_is_subtracted_across_a_restart_of_the_server(workspace: Workspace) -> None:
     lake = lake_with(
         workspace,
@@ -206,6 +207,7 @@ def test_what_a_step_took_from_its_first_sample_to_its_last(workspace: Workspace
     assert {name: row[name] for name in SIZE} == {"rss": 3, "dbgb1": 2, "dbgb2": 5}
 
 
+@pytest.mark.measurement("M13")
 def test_a_restart_in_a_step_costs_the_interval_it_lies_in(workspace: Workspace) -> None:
     key = {"step_id": 2, "step": "l.i1", "client": 1, "status": "complete", "start_s": 1.0, "end_s": 6.0}
     used = ((1, 7, 10.0), (2, 7, 10.5), (3, 8, 0.1), (4, 8, 0.6), (5, 8, 1.1))

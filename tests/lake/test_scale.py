@@ -19,6 +19,8 @@ from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.paths import Workspace
 from tests.synthetic import answer
 
+pytestmark = pytest.mark.slow
+
 SMALL = Size(scale=0.02, dbms=2, clients=2)
 LARGE = Size(scale=0.2, dbms=2, clients=2)
 BYTES_PER_ROW = 110

@@ -13,7 +13,7 @@ from ibench_lib.lake import reader
 from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
 from tests.lake.test_resources import lake_with
-from tests.show.test_tables import Parsed
+from tests.show.tables.parsed import Parsed
 from tests.synthetic import Run, answer, write_runs
 
 KEY = {"step_id": 2, "step": "l.i1"}

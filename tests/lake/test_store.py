@@ -1,9 +1,6 @@
 """Runs in a folder and in an S3 server on loopback: pushed, read, pulled, and refused where something is wrong."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +16,10 @@ from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.lake.store import open_store, pull, push
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
+from tests.command import ibench
 from tests.synthetic import Run, answer, three_configurations, write_runs
+
+pytestmark = pytest.mark.slow
 
 CANARY = "c4n4ry-s3cr3t"
 
@@ -169,24 +169,17 @@ def test_the_commands_push_pull_and_read_by_an_address(
     url = bucket(s3, tmp_path, monkeypatch)
     write_runs(workspace, Run())
 
-    def ibench(root: Path, *words: str, **environment: str) -> str:
-        command = [sys.executable, "-c", "from ibench_lib.cli.main import main; main()", *words]
-        done = subprocess.run(
-            command,
-            env={**os.environ, "IBENCH_HOME": str(root), **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    def run(root: Path, *words: str, **environment: str) -> str:
+        done = ibench(Workspace(root), *words, **environment)
         assert done.returncode == 0, done.stderr
         assert CANARY not in done.stdout + done.stderr
         return done.stdout
 
-    assert "1 of 1 runs pushed" in ibench(workspace.root, "runs", "push", url)
+    assert "1 of 1 runs pushed" in run(workspace.root, "runs", "push", url)
     count = ("sql", "-f", "csv", "SELECT count(*) AS n FROM steps")
-    assert ibench(tmp_path / "b", *count).split() == ["n", "0"]
-    assert ibench(tmp_path / "b", *count, IBENCH_LAKE=url).split() == ["n", "4"]
-    assert "1 of 1 runs pulled" in ibench(tmp_path / "b", "runs", "pull", url)
-    assert ibench(tmp_path / "b", *count).split() == ["n", "4"]
+    assert run(tmp_path / "b", *count).split() == ["n", "0"]
+    assert run(tmp_path / "b", *count, IBENCH_LAKE=url).split() == ["n", "4"]
+    assert "1 of 1 runs pulled" in run(tmp_path / "b", "runs", "pull", url)
+    assert run(tmp_path / "b", *count).split() == ["n", "4"]
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert not [path for path in files if CANARY.encode() in path.read_bytes()]

@@ -23,6 +23,7 @@ from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads.workload import Step
+from tests.faults import Victim
 
 EXPERIMENT = """
 title: measured with a hand on the server
@@ -65,9 +66,9 @@ class HandOn(Observer):
             self.at_end(self, step.name)
 
     @property
-    def server(self) -> psutil.Process:
+    def server(self) -> Victim:
         assert self.sandbox is not None and self.sandbox.process is not None
-        return psutil.Process(self.sandbox.process.pid)
+        return Victim(self.sandbox.process.pid)
 
     def connect(self) -> pymysql.Connection[Any]:
         assert self.address is not None

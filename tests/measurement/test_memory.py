@@ -17,6 +17,8 @@ from tests.fakes.virtual import VirtualServer, VirtualTime
 from tests.measurement.harness import measure, step, virtual
 from tests.measurement.roles import RSS_EVERY, Plain, _spread
 
+pytestmark = pytest.mark.slow
+
 EIGHT_HOURS_S = 8 * 3600
 RATE = 10
 

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.timing
 RATE = 500
 
 
+@pytest.mark.measurement("M1")
 def test_m1_stalls_are_in_the_intended_times_of_all_who_had_to_wait(timed: TimedRuns) -> None:
     measured = timed.result("M1")
     assert measured.failure is None
@@ -38,6 +39,7 @@ def test_m1_stalls_are_in_the_intended_times_of_all_who_had_to_wait(timed: Timed
     assert_the_client_was_not_late(measured)
 
 
+@pytest.mark.measurement("M3")
 def test_m3_unpaced_a_stall_is_one_slow_statement_and_there_is_no_intended_time(timed: TimedRuns) -> None:
     measured = timed.result("M3")
     assert measured.failure is None
@@ -51,6 +53,7 @@ def test_m3_unpaced_a_stall_is_one_slow_statement_and_there_is_no_intended_time(
         assert set(measured.per_second(column)) == {None}
 
 
+@pytest.mark.measurement("M7")
 def test_m7_a_rate_is_held_in_every_second_and_does_not_drift(timed: TimedRuns) -> None:
     measured = timed.result("M7")
     assert measured.failure is None
@@ -66,6 +69,8 @@ def test_m7_a_rate_is_held_in_every_second_and_does_not_drift(timed: TimedRuns) 
     assert_the_client_was_not_late(measured)
 
 
+@pytest.mark.measurement("M8")
+@pytest.mark.fault("F4")
 def test_m8_a_server_stopped_for_five_seconds_is_caught_up(timed: TimedRuns) -> None:
     measured = timed.result("M8")
     assert measured.failure is None

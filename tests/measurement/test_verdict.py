@@ -23,7 +23,7 @@ def server() -> Iterator[FakeServer]:
 
 def queried(server: FakeServer, role: dict[str, Any], seconds: float = SECONDS) -> Measured:
     what = step("unpaced", seconds=seconds, query=True)
-    measured = Measured.of(what, measure(server.address, what, role))
+    measured = Measured.of(measure(server.address, what, role))
     assert measured.failure is None
     return measured
 
@@ -35,15 +35,17 @@ def operations_per_s(measured: Measured) -> float:
 
 def paced(server: FakeServer, rate: float, role: dict[str, Any]) -> Measured:
     what = step("paced", seconds=SECONDS, rate=rate)
-    return Measured.of(what, measure(server.address, what, role))
+    return Measured.of(measure(server.address, what, role))
 
 
+@pytest.mark.measurement("M16")
 def test_m16_at_its_ceiling_a_querier_is_client_bound_and_the_reason_names_it(server: FakeServer) -> None:
     measured = queried(server, zero_cost())
     assert measured.client_bound is not None
     assert "client 1 querier" in measured.client_bound and "of a core" in measured.client_bound
 
 
+@pytest.mark.measurement("M16")
 def test_m16_the_verdict_falls_at_seventy_percent_of_the_ceiling(server: FakeServer) -> None:
     best: dict[float, Measured] = {}
     for _ in range(10):  # what else runs on the machine only takes from a rate: the best of some turns is its own
@@ -58,6 +60,7 @@ def test_m16_the_verdict_falls_at_seventy_percent_of_the_ceiling(server: FakeSer
     assert best[0.5].client_bound is None
 
 
+@pytest.mark.measurement("M16")
 def test_m16_a_querier_of_a_server_that_takes_its_time_is_not_client_bound(server: FakeServer) -> None:
     measured = queried(server, plain())
     assert measured.client_bound is None

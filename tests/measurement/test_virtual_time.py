@@ -19,6 +19,8 @@ from tests.fakes.server import FakeServer, Script
 from tests.measurement.harness import Measured, measure, step, virtual
 from tests.synthetic import Run, answer, manifest_of
 
+pytestmark = pytest.mark.slow
+
 STALL_S = [10.0, 3.0, 5.0]
 BIN = 0.008  # of a value: how far a quantile, the midpoint of a bin, may be from it
 MINUTE = 60.0
@@ -31,9 +33,10 @@ def somewhere() -> Iterator[FakeServer]:
         yield server
 
 
+@pytest.mark.measurement("M1")
 def test_m1_a_paced_connection_shows_the_stalls_in_intended_time(somewhere: FakeServer) -> None:
     what = step("paced", seconds=MINUTE, rate=1000.0)
-    measured = Measured.of(what, measure(somewhere.address, what, virtual(0.5, STALL_S)))
+    measured = Measured.of(measure(somewhere.address, what, virtual(0.5, STALL_S)))
     assert measured.failure is None
     assert sum(measured.per_second()) == 60_000
     assert measured.quantile_ms(0.999) == pytest.approx(0.5, rel=BIN)
@@ -46,9 +49,10 @@ def test_m1_a_paced_connection_shows_the_stalls_in_intended_time(somewhere: Fake
     assert measured.client_bound is None, "the server stalled, not the client"
 
 
+@pytest.mark.measurement("M3")
 def test_m3_an_unpaced_connection_meets_each_stall_once_and_has_no_intended_time(somewhere: FakeServer) -> None:
     what = step("unpaced", seconds=MINUTE, query=True)
-    measured = Measured.of(what, measure(somewhere.address, what, virtual(0.5, STALL_S)))
+    measured = Measured.of(measure(somewhere.address, what, virtual(0.5, STALL_S)))
     assert sum(measured.per_second()) == pytest.approx(6 * 8 * 2000, abs=6)
     assert measured.quantile_ms(0.9999) == pytest.approx(0.5, rel=BIN)
     assert measured.over(1000) == 6
@@ -57,10 +61,12 @@ def test_m3_an_unpaced_connection_meets_each_stall_once_and_has_no_intended_time
         assert set(measured.per_second(column)) == {None}
 
 
+@pytest.mark.measurement("M7")
+@pytest.mark.measurement("M8")
 def test_m7_and_m8_a_rate_is_held_and_a_stop_is_caught_up(somewhere: FakeServer) -> None:
     what = step("paced", seconds=MINUTE, rate=500.0)
     result = measure(somewhere.address, what, virtual(0.2), virtual(0.2, [100.0, 20.0, 25.0]))
-    measured = Measured.of(what, result)
+    measured = Measured.of(result)
     assert measured.per_second(worker=0) == [500] * 60
     last_due_ns = measured.start_ns + 29_999 * 2_000_000
     assert measured.totals[0]["end_ns"] - last_due_ns == 200_000, "the last deadline is where the first tick put it"
@@ -73,6 +79,7 @@ def test_m7_and_m8_a_rate_is_held_and_a_stop_is_caught_up(somewhere: FakeServer)
     assert measured.client_bound is None, "the server stood still, not the client"
 
 
+@pytest.mark.measurement("M10")
 def test_m10_workers_merge_into_one_histogram_and_counts_add(somewhere: FakeServer, workspace: Workspace) -> None:
     what = replace(step("l.i0", statements=1000), kind="load")
     result = measure(somewhere.address, what, virtual(1.0), virtual(101.0))

@@ -43,7 +43,7 @@ def main(name: str) -> None:
                 threading.Thread(target=_stop_for_a_while, args=[server.pid, start_ns]).start()
 
         result = measure(server.address, what, plain(), on_start=on_start)
-        print(Measured.of(what, result).as_json())
+        print(Measured.of(result).as_json())
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -20,6 +19,7 @@ from playwright.sync_api import Browser, Page
 from ibench_lib.paths import Workspace
 from tests.places import ROOT
 from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
+from tests.waiting import PATIENCE_S, until
 
 PRIVATE = (
     "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR",
@@ -36,6 +36,9 @@ def lab_command() -> list[str]:
     program, *arguments = shlex.split(lines.splitlines()[-1])
     assert program.endswith("bin/jupyter")
     return [sys.executable, "-m", "jupyter", *arguments]
+
+
+PATIENCE_MS = PATIENCE_S * 1e3
 
 
 @pytest.fixture(scope="module")
@@ -57,17 +60,16 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             [*lab_command(), *quiet], cwd=root, env=environment, stdout=log, stderr=log, start_new_session=True
         )
     try:
-        address = None
-        while address is None:
+
+        def address() -> re.Match[str] | None:
             assert server.poll() is None, (root / "log").read_text()
-            time.sleep(0.05)
             pages = (root / "jupyter_runtime_dir").glob("jpserver-file-to-run-*-open.html")
-            opens = "".join(path.read_text() for path in pages)
-            address = re.search(r'href="(http[^"]+)"', opens)
-        yield html.unescape(address[1])
+            return re.search(r'href="(http[^"]+)"', "".join(path.read_text() for path in pages))
+
+        yield html.unescape(until(address, "JupyterLab has said its address")[1])
     finally:
         server.send_signal(signal.SIGTERM)
-        server.wait(20)
+        server.wait(60)
         end_run(writer, LIVE)
 
 
@@ -78,11 +80,11 @@ def ran(lab: str, browser: Browser) -> Iterator[tuple[Page, list[str]]]:
     page, asked = context.new_page(), []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(lab)
-    page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
+    page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=PATIENCE_MS)
     page.wait_for_function(
         """() => document.querySelector('.jp-Toolbar-kernelName')?.textContent.includes('Python 3') &&
                  document.querySelector('.jp-Notebook-ExecutionIndicator')?.dataset.status === 'idle'""",
-        timeout=60_000,
+        timeout=PATIENCE_MS,
     )
     page.keyboard.press("Control+Shift+C")
     page.locator(".lm-CommandPalette-input").fill("Run All Cells")
@@ -91,7 +93,7 @@ def ran(lab: str, browser: Browser) -> Iterator[tuple[Page, list[str]]]:
     page.wait_for_function(
         """() => { const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputArea-prompt')];
                    return prompts.length > 0 && /\\[\\d+\\]/.test(prompts.at(-1).textContent) }""",
-        timeout=60_000,
+        timeout=PATIENCE_MS,
     )
     yield page, asked
     context.close()
@@ -108,7 +110,7 @@ def test_explore_runs_in_jupyterlab_and_shows_tables_and_charts(ran: tuple[Page,
     errors = "[data-mime-type='application/vnd.jupyter.stderr'], [data-mime-type='application/vnd.jupyter.error']"
     assert page.locator(errors).all_inner_texts() == []
     page.wait_for_function(
-        "document.querySelectorAll('.jp-OutputArea .js-plotly-plot .trace path').length > 0", timeout=20_000
+        "document.querySelectorAll('.jp-OutputArea .js-plotly-plot .trace path').length > 0", timeout=PATIENCE_MS
     )
     widths = page.evaluate(
         """[...document.querySelectorAll('.jp-OutputArea .js-plotly-plot')].map(chart =>

@@ -18,7 +18,7 @@ from nbclient.exceptions import CellExecutionError
 
 from ibench_lib.ask.selection import choose
 from ibench_lib.base.mask import mask_of_machine
-from ibench_lib.errors import NameRefused, ParameterError, PostFailed
+from ibench_lib.errors import PostFailed
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.notebook import parameters
@@ -28,43 +28,7 @@ from ibench_lib.show.chart_text import PLOTLY_MIME
 from tests.publish.posting import ROOT, VALUES, SharedKernel, params_file, tiny_post
 from tests.synthetic import Run, begin_run, end_run, manifest_of, write_runs
 
-
-def test_a_parameter_the_notebook_does_not_have_is_refused_before_anything_runs(place: Workspace) -> None:
-    path = params_file(place, parameters={**VALUES["parameters"], "stepps": []})
-    with pytest.raises(ParameterError) as caught:
-        build_post(path, place)
-    assert caught.value.what == (
-        f"{path}: parameters: 'stepps' is no parameter of insert_benchmark.ipynb; did you mean 'steps'?"
-    )
-    assert not place.posts.exists()
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"parameters": {"experiment": "demo"}}, "'setups' of insert_benchmark.ipynb is missing"),
-        ({"parameters": {**VALUES["parameters"], "setups": "small"}}, "setups should be a list, not 'small'"),
-        ({"notebook": "insert_benchmarks"}, "notebook 'insert_benchmarks' does not exist in notebooks/; did you mean"),
-        (
-            {"notes": {"purgelag": "x"}},
-            "notes: 'purgelag' is no section of insert_benchmark.ipynb; did you mean 'purge-lag'",
-        ),
-        ({"slug": "../x"}, "slug"),
-        ({"titel": "x"}, "unknown key 'titel'; did you mean 'title'?"),
-        ({"date": "2026-13-45"}, "date"),
-    ],
-)
-def test_a_post_file_that_cannot_be_used_says_why(place: Workspace, changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(ParameterError) as caught:
-        build_post(params_file(place, **changes), place)
-    assert said in f"{caught.value.what}\n{caught.value.detail}"
-
-
-def test_a_duplicate_key_is_refused_with_its_line(place: Workspace) -> None:
-    path = params_file(place)
-    path.write_text(path.read_text() + "slug: twice\n")
-    with pytest.raises(ParameterError, match=r"post\.yml:\d+: .*'slug' is given twice"):
-        build_post(path, place)
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
@@ -80,6 +44,7 @@ def test_a_value_that_no_run_has_fails_the_notebook(
     assert re.search("did you mean|does not exist|known are", caught.value.evalue)
 
 
+@pytest.mark.fault("F35")
 def test_f35_a_failed_cell_keeps_the_previous_post_and_links_to_itself_in_the_failed_notebook(
     workspace: Workspace,
 ) -> None:
@@ -103,6 +68,7 @@ def test_f35_a_failed_cell_keeps_the_previous_post_and_links_to_itself_in_the_fa
     assert not workspace.failed_notebook("p").exists()
 
 
+@pytest.mark.fault("F35")
 def test_f35_a_kernel_that_dies_is_no_stack_trace_and_the_notebook_says_where(workspace: Workspace) -> None:
     with pytest.raises(PostFailed) as caught:
         build_post(tiny_post(workspace, "p", "import os\nos._exit(1)"), workspace)
@@ -113,6 +79,7 @@ def test_f35_a_kernel_that_dies_is_no_stack_trace_and_the_notebook_says_where(wo
     assert "papermill-error-cell" in cells[-2].source and "_exit" in cells[-1].source
 
 
+@pytest.mark.fault("F35")
 def test_f35_a_page_that_cannot_be_made_keeps_the_notebook_too(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,6 +91,7 @@ def test_f35_a_page_that_cannot_be_made_keeps_the_notebook_too(
     assert [path.name for path in workspace.posts.iterdir()] == ["p.failed.ipynb"]
 
 
+@pytest.mark.fault("F35")
 def test_f35_a_disk_that_fills_up_leaves_the_previous_post_as_it_was(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,18 +106,6 @@ def test_f35_a_disk_that_fills_up_leaves_the_previous_post_as_it_was(
         build_post(tiny_post(workspace, "p", title="Changed"), workspace)
     assert {path.name: path.read_bytes() for path in page.parent.iterdir()} == before
     assert sorted(path.name for path in workspace.posts.iterdir()) == ["p", "p.failed.ipynb"]
-
-
-def test_a_post_says_what_it_is_beside_its_page(demo: Path) -> None:
-    record = read_record(demo.parent)
-    assert (record.slug, record.title, record.author) == ("demo", "Purge lag", "A. Tester")
-    assert (record.notebook, record.experiments) == ("insert_benchmark", ["demo"])
-    assert record.builds == ["system"]
-    assert record.servers == ["system (mariadb 10.11.19-MariaDB)"]
-    assert record.date.isoformat() == "2026-11-21"
-    assert len(record.runs) == 3
-    assert record.runs_not_complete == 0
-    assert record.bytes == demo.stat().st_size
 
 
 def test_the_same_post_built_again_is_the_same_page_and_no_news(workspace: Workspace) -> None:
@@ -173,12 +129,6 @@ def test_a_post_without_a_date_keeps_the_day_it_was_first_built(workspace: Works
     assert read_record(page.parent).date.year == 2020
 
 
-@pytest.mark.parametrize("slug", ["index.html", "feed.xml", "demo.failed.ipynb"])
-def test_a_slug_that_is_a_file_of_the_site_is_refused(place: Workspace, slug: str) -> None:
-    with pytest.raises(NameRefused, match="is the name of another file"):
-        build_post(params_file(place, slug=slug), place)
-
-
 def saved_answer(page: Path, question: str) -> pl.DataFrame:
     """The answer to a question as the post offers it for saving."""
     html = "".join(
@@ -192,6 +142,7 @@ def saved_answer(page: Path, question: str) -> pl.DataFrame:
     return pl.read_csv(gzip.decompress(content) if found[1] else content)
 
 
+@pytest.mark.fault("F34")
 def test_f34_a_post_built_while_a_run_is_live_shows_one_moment_of_it_and_says_running(place: Workspace) -> None:
     live = Run("live", status="running", minute=1, steps=("l.i0", "l.x", "l.i1"), l_i1_s=2)
     write_runs(place, Run())

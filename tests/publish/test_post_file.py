@@ -1,29 +1,104 @@
-"""What a post's YAML may say in place of a list."""
-
-from __future__ import annotations
+"""Post files that cannot be used are refused before anything runs."""
 
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ibench_lib.errors import ParameterError
+from ibench_lib.errors import NameRefused, ParameterError
 from ibench_lib.paths import Workspace
-from ibench_lib.publish.post_file import check_post
+from ibench_lib.publish.post import build_post
+from ibench_lib.publish.post_file import check_post, check_posts
 from tests.places import ROOT
+from tests.publish.posting import VALUES, params_file, tiny_post
 
-POST = "fairness/sample.yml"
+
+def test_all_files_are_checked_before_the_first_kernel_starts(workspace: Workspace) -> None:
+    tiny_post(workspace, "good")
+    tiny_post(workspace, "bad", parameters={"wrod": "x"})
+    tiny_post(workspace, "worse", title="")
+    with pytest.raises(ParameterError) as caught:
+        check_posts([workspace.root / "papermill_params"], workspace)
+    assert caught.value.what == "3 problems in 3 post files"
+    assert caught.value.hint == "no post was built"
+    assert caught.value.detail is not None
+    for line in (
+        "bad.yml: parameters: 'wrod' is no parameter",
+        "bad.yml: parameters: 'word' of",
+        "worse.yml:6: title:",
+    ):
+        assert line in caught.value.detail, caught.value.detail
+    assert not workspace.posts.exists()
+
+
+def test_two_posts_with_one_slug_are_refused_before_anything_runs(workspace: Workspace) -> None:
+    first, second = tiny_post(workspace, "one"), tiny_post(workspace, "two")
+    second.write_text(second.read_text().replace("slug: two", "slug: one"))
+    with pytest.raises(ParameterError, match=r"one\.yml and .*two\.yml have one slug: one"):
+        check_posts([first.parent], workspace)
+    assert [post.path for post in check_posts([first, first, first.parent / "one.yml"], workspace)] == [first]
+
+
+def test_a_folder_without_a_post_is_a_mistake(workspace: Workspace) -> None:
+    workspace.notebooks.mkdir(parents=True)
+    with pytest.raises(ParameterError, match="no post in it"):
+        check_posts([workspace.notebooks], workspace)
+
+
+def test_a_parameter_the_notebook_does_not_have_is_refused_before_anything_runs(place: Workspace) -> None:
+    path = params_file(place, parameters={**VALUES["parameters"], "stepps": []})
+    with pytest.raises(ParameterError) as caught:
+        build_post(path, place)
+    assert caught.value.what == (
+        f"{path}: parameters: 'stepps' is no parameter of insert_benchmark.ipynb; did you mean 'steps'?"
+    )
+    assert not place.posts.exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"parameters": {"experiment": "demo"}}, "'setups' of insert_benchmark.ipynb is missing"),
+        ({"parameters": {**VALUES["parameters"], "setups": "small"}}, "setups should be a list, not 'small'"),
+        ({"notebook": "insert_benchmarks"}, "notebook 'insert_benchmarks' does not exist in notebooks/; did you mean"),
+        (
+            {"notes": {"purgelag": "x"}},
+            "notes: 'purgelag' is no section of insert_benchmark.ipynb; did you mean 'purge-lag'",
+        ),
+        ({"slug": "../x"}, "slug"),
+        ({"titel": "x"}, "unknown key 'titel'; did you mean 'title'?"),
+        ({"date": "2026-13-45"}, "date"),
+    ],
+)
+def test_a_post_file_that_cannot_be_used_says_why(place: Workspace, changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        build_post(params_file(place, **changes), place)
+    assert said in f"{caught.value.what}\n{caught.value.detail}"
+
+
+def test_a_duplicate_key_is_refused_with_its_line(place: Workspace) -> None:
+    path = params_file(place)
+    path.write_text(path.read_text() + "slug: twice\n")
+    with pytest.raises(ParameterError, match=r"post\.yml:\d+: .*'slug' is given twice"):
+        build_post(path, place)
+
+
+@pytest.mark.parametrize("slug", ["index.html", "feed.xml", "demo.failed.ipynb"])
+def test_a_slug_that_is_a_file_of_the_site_is_refused(place: Workspace, slug: str) -> None:
+    with pytest.raises(NameRefused, match="is the name of another file"):
+        build_post(params_file(place, slug=slug), place)
 
 
 def test_the_sample_is_a_name_for_its_runs(tmp_path: Path) -> None:
     place = Workspace(tmp_path)
     shutil.copytree(ROOT / "notebooks", place.notebooks)
     with pytest.raises(ParameterError, match=r"runs: there is no run in .*sample"):
-        check_post(ROOT / "papermill_params" / POST, place)
+        check_post(ROOT / "papermill_params" / "fairness/sample.yml", place)
     for name in ("b", "a"):
         (place.sample / name).mkdir(parents=True)
         (place.sample / name / "manifest.json").write_text(json.dumps({}))
     (place.sample / "no-run").mkdir()
-    checked = check_post(ROOT / "papermill_params" / POST, place)
+    checked = check_post(ROOT / "papermill_params" / "fairness/sample.yml", place)
     assert checked.spec.parameters["runs"] == ["a", "b"]

@@ -100,6 +100,7 @@ def test_a_phone_a_keyboard_and_a_screen_reader_can_use_the_list(site: Path, bro
     assert page.evaluate("document.activeElement.id") == "text"
 
 
+@pytest.mark.fault("F23")
 def test_hostile_posts_are_only_text(workspace: Workspace, browser: Browser) -> None:
     attack = HOSTILE + "\x0b\x00\ufffe"
     publish(

@@ -8,10 +8,13 @@ from playwright.sync_api import Browser
 from ibench_lib.importers.intake import import_file
 from ibench_lib.paths import Workspace
 from ibench_lib.workloads.workload import kind_of
+from tests.places import GOLDEN
 from tests.publish.browsing import open_post, sentences, table_rows
 from tests.publish.posting import SharedKernel, page_of
-from tests.show.test_tables import GOLDEN, golden
+from tests.show.tables.parsed import golden
 from tests.synthetic import Run, begin_run, end_run, write_runs
+
+pytestmark = pytest.mark.slow
 
 LAG = "History list length at the end of each step, cached"
 RESULTS = {

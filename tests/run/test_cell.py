@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import time
 from dataclasses import replace
@@ -38,6 +37,7 @@ from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.build import Build
 from ibench_lib.workloads.insert_benchmark import steps as steps_of
 from ibench_lib.workloads.workload import Step
+from tests.faults import Disk, Victim, server_here
 from tests.publish.posting import VALUES, params_file, unpacked, with_notebook
 from tests.synthetic import answer
 
@@ -172,18 +172,14 @@ def test_four_steps_add_up(build: Build, workspace: Workspace, tmp_path: Path, m
     assert nothing_left(workspace)
 
 
-def kill_server(_workers: list[WorkerState]) -> None:
-    servers = [child for child in psutil.Process().children() if "--skip-networking" in child.cmdline()]
-    servers[0].kill()
-
-
+@pytest.mark.fault("F1")
 def test_f1_the_server_killed_in_second_12_keeps_every_finished_second_and_the_gap_is_named(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = "l.i0, l.x, {step: l.i1, rate: 1000}"
     loaded = experiment(tmp_path, monkeypatch, steps, l_i1_rows=10_000_000)
     with pytest.raises(ServerLost, match=r"step l\.i1: the server died"):
-        run(loaded, build, workspace, Watcher("l.i1", 12.1, kill_server))
+        run(loaded, build, workspace, Watcher("l.i1", 12.1, lambda _workers: server_here().kill()))
     run_dir, manifest = the_run(workspace)
     assert (manifest.status, manifest.failed_step) == ("failed", "l.i1")
     ops = [row for row in rows(run_dir, "ops") if row["step"] == "l.i1"]
@@ -203,46 +199,33 @@ def test_f1_the_server_killed_in_second_12_keeps_every_finished_second_and_the_g
     assert nothing_left(workspace)
 
 
-def fill(folder: Path) -> Path:
-    """Take all that is free on a disk."""
-    filler, page = folder / ".filler", os.sysconf("SC_PAGE_SIZE")
-    with open(filler, "wb") as file:
-        size, taken = shutil.disk_usage(folder).free, 0
-        while size >= page:
-            try:
-                os.posix_fallocate(file.fileno(), taken, size)
-            except OSError:
-                size //= 2
-            else:
-                taken += size
-    return filler
-
-
+@pytest.mark.fault("F6")
 def test_f6_a_full_data_disk_is_called_that_and_the_servers_log_is_quoted(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_disk: Any
 ) -> None:
-    small_disk(workspace.sandboxes, "500m")
+    disk = Disk(small_disk(workspace.sandboxes, "500m"))
     loaded = experiment(tmp_path, monkeypatch, l_i1_rows=1_000_000)
     with pytest.raises(ServerLost, match=r"step l\.i1: disk full: the server cannot write its data") as caught:
-        run(loaded, build, workspace, Watcher("l.i1", 1.2, lambda _workers: fill(workspace.sandboxes)))
+        run(loaded, build, workspace, Watcher("l.i1", 1.2, lambda _workers: disk.fill()))
     assert "No space left on device" in (caught.value.detail or "") or "is full" in (caught.value.detail or "")
     run_dir, manifest = the_run(workspace)
     assert (manifest.status, manifest.failed_step) == ("failed", "l.i1")
     assert verify(run_dir) == []
     assert {row["step"] for row in rows(run_dir, "ops")} == {"l.i0", "l.x", "l.i1"}
-    (workspace.sandboxes / ".filler").unlink()
+    disk.free()
     assert tells_nothing(workspace)
     assert nothing_left(workspace)
 
 
+@pytest.mark.fault("F7")
 def test_f7_a_full_disk_of_the_lake_stops_the_load_and_what_is_sealed_stays_valid(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_disk: Any
 ) -> None:
-    small_disk(workspace.runs, "100m")
+    disk = Disk(small_disk(workspace.runs, "100m"))
     filled_at: list[float] = []
 
     def fill_disk(_workers: list[WorkerState]) -> None:
-        fill(workspace.runs)
+        disk.fill()
         filled_at.append(time.monotonic())
 
     loaded = experiment(tmp_path, monkeypatch, l_i1_rows=1_000_000)
@@ -251,7 +234,7 @@ def test_f7_a_full_disk_of_the_lake_stops_the_load_and_what_is_sealed_stays_vali
         run(loaded, build, workspace, watcher)
     assert watcher.last_progress - filled_at[0] <= 5.0
     assert "ibench runs recover" in (caught.value.hint or "")
-    (run_dir,) = (path for path in workspace.runs.iterdir() if path.name != ".filler")
+    (run_dir,) = (path for path in workspace.runs.iterdir() if path != disk.filler)
     manifest = read_manifest(run_dir)
     assert (manifest.status, manifest.failed_step) == ("failed", "l.i1"), "the reserve had room for it"
     sealed = {"ops.1.parquet", "ops.2.parquet", "steps.1.parquet", "steps.2.parquet"}
@@ -260,7 +243,7 @@ def test_f7_a_full_disk_of_the_lake_stops_the_load_and_what_is_sealed_stays_vali
     assert reader.sql(before, "SELECT * FROM problems").is_empty()
     steps = reader.sql(before, "SELECT step, status FROM steps ORDER BY step_id").rows()
     assert steps == [("l.i0", "complete"), ("l.x", "complete"), ("l.i1", "failed")]
-    (workspace.runs / ".filler").unlink()
+    disk.free()
     assert recover(run_dir).status == "failed"
     assert verify(run_dir) == []
     assert {row["step"] for row in rows(run_dir, "ops")} == {"l.i0", "l.x", "l.i1"}
@@ -268,6 +251,7 @@ def test_f7_a_full_disk_of_the_lake_stops_the_load_and_what_is_sealed_stays_vali
     assert nothing_left(workspace)
 
 
+@pytest.mark.fault("F8")
 def test_f8_too_little_space_is_refused_before_anything_is_made(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_disk: Any
 ) -> None:
@@ -282,11 +266,12 @@ def test_f8_too_little_space_is_refused_before_anything_is_made(
     assert not workspace.runs.exists()
 
 
+@pytest.mark.fault("F3")
 def test_a_killed_worker_fails_the_step_and_is_named(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def kill_worker(workers: list[WorkerState]) -> None:
-        os.kill(workers[3].process.pid, signal.SIGKILL)
+        Victim(workers[3].process.pid).kill()
 
     loaded = experiment(tmp_path, monkeypatch, l_i1_rows=10_000_000)
     with pytest.raises(WorkerFailed, match="client 2 deleter: died: killed by SIGKILL"):
@@ -299,17 +284,12 @@ def test_a_killed_worker_fails_the_step_and_is_named(
     assert nothing_left(workspace)
 
 
+@pytest.mark.fault("F4")
 def test_a_server_stopped_for_a_while_shows_in_the_latencies_and_the_run_passes(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def pause_server(_workers: list[WorkerState]) -> None:
-        servers = [child for child in psutil.Process().children() if "--skip-networking" in child.cmdline()]
-        servers[0].suspend()
-        time.sleep(2)
-        servers[0].resume()
-
     loaded = experiment(tmp_path, monkeypatch, "l.i0, l.x, qr100", seconds=6)
-    run(loaded, build, workspace, Watcher("qr100", 1.5, pause_server))
+    run(loaded, build, workspace, Watcher("qr100", 1.5, lambda _workers: server_here().stop_for(2)))
     run_dir, manifest = the_run(workspace)
     assert manifest.status == "complete"
     ops = [row for row in rows(run_dir, "ops") if row["step"] == "qr100"]
@@ -344,6 +324,7 @@ def test_ctrl_c_stops_everything_and_keeps_what_was_captured(
     assert signal.getsignal(signal.SIGINT) is handler, "as it was before"
 
 
+@pytest.mark.fault("F26")
 def test_f26_no_password_in_anything_that_a_run_and_its_posts_leave(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -387,6 +368,7 @@ def test_f26_no_password_in_anything_that_a_run_and_its_posts_leave(
     assert not [path for path in files if canary.encode() in path.read_bytes()]
 
 
+@pytest.mark.fault("F32")
 def test_f32_a_second_run_with_the_same_id_is_refused_at_once(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

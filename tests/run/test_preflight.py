@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -12,8 +11,9 @@ import pytest
 
 from ibench_lib.paths import Workspace
 from ibench_lib.run import preflight
+from tests.waiting import until
 
-SPIN = "import time\nend = time.monotonic() + 30\nwhile time.monotonic() < end: pass"
+SPIN = "import time\nend = time.monotonic() + 300\nwhile time.monotonic() < end: pass"
 
 LEAVE_ONE = f"""
 import subprocess, sys
@@ -27,9 +27,10 @@ def test_a_busy_process_that_is_not_ours_is_named(workspace: Workspace) -> None:
     orphan = subprocess.run([sys.executable, "-c", LEAVE_ONE], capture_output=True, text=True, check=True)
     pid = int(orphan.stdout)
     try:
-        time.sleep(0.2)
-        found = preflight.examine(workspace, 0)
-        assert any(f"({pid}) takes" in warning for warning in found), found
+        until(
+            lambda: any(f"({pid}) takes" in warning for warning in preflight.examine(workspace, 0)),
+            "the busy process is named",
+        )
     finally:
         os.kill(pid, 9)
 
@@ -39,7 +40,7 @@ def test_another_server_is_named_while_it_runs_and_not_once_it_has_ended(workspa
     shutil.copy("/bin/sleep", server)
     # Its parent does not wait for it, so that what has ended is still listed; and is no child of this process.
     keeper = (
-        f"import subprocess, time; print(subprocess.Popen([{str(server)!r}, '60']).pid, flush=True); time.sleep(60)"
+        f"import subprocess, time; print(subprocess.Popen([{str(server)!r}, '600']).pid, flush=True); time.sleep(600)"
     )
     leave = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {keeper!r}])"
     left = subprocess.Popen([sys.executable, "-c", leave], stdout=subprocess.PIPE, text=True)
@@ -51,8 +52,7 @@ def test_another_server_is_named_while_it_runs_and_not_once_it_has_ended(workspa
         said = f"another database server is here: mariadbd ({pid})"
         assert said in preflight.examine(workspace, 0)
         os.kill(pid, 9)
-        while psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-            time.sleep(0.01)
+        until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE, "the server has ended")
         assert said not in preflight.examine(workspace, 0)
     finally:
         parent.kill()

@@ -4,68 +4,27 @@ import json
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from contextlib import closing
 from typing import Any
 
 import pytest
 
 from ibench_lib.capture import host_facts
 from ibench_lib.cli.experiment import status
-from ibench_lib.errors import CellsFailed, IbenchError, Interrupted, UsageError, WorkerFailed
-from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
-from ibench_lib.lake.manifest import read_manifest
+from ibench_lib.errors import CellsFailed, Interrupted, UsageError, WorkerFailed
 from ibench_lib.paths import Workspace
 from ibench_lib.run.events import EventLog, event_log
-from ibench_lib.run.ledger import Ledger, is_running, running_alone
+from ibench_lib.run.ledger import Ledger
 from ibench_lib.run.observer import Both, Observer
 from ibench_lib.run.plan import manifests, plan_experiment
 from ibench_lib.run.sweep import run_experiment
-from tests.fakes.sweep import fake_run, use_fake_builds
+from tests.fakes.sweep import fake_run
 from tests.places import ROOT
+from tests.run.many import BROKEN, KINDS, TEXT, load, sweep
 
-TEXT = """\
-title: many cells
-builds: [a, {name: b56, build: b, stands_for: MySQL 5.6.51}]
-configs:
-  - {name: base, fragments: [cy10a]}
-  - {name: p1, fragments: [cy10a, p1]}
-  - {name: only_a, fragments: [cy10a, lag], builds: [a]}
-setups:
-  - {name: mine, l_i0_rows: 1000, l_i1_rows: 1000, l_i2_rows: 100, query_seconds: 2}
-repeats: 2
-workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, l.i1, qr100]}
-"""
-LEDGER_BEFORE = """
-CREATE TABLE attempts (
-    attempt INTEGER PRIMARY KEY, experiment TEXT NOT NULL, dbms TEXT NOT NULL, setup TEXT NOT NULL,
-    repeat INTEGER NOT NULL, position INTEGER NOT NULL, fingerprint TEXT NOT NULL, host TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('running', 'complete', 'failed', 'interrupted', 'lost')),
-    run_id TEXT, error TEXT, begun TEXT NOT NULL, ended TEXT
-) STRICT;
-CREATE INDEX attempts_by_cell ON attempts (experiment, dbms, setup, repeat);
-"""
-KINDS = ["a.base", "a.p1", "a.only_a", "b56.base", "b56.p1"]
-
-
-@pytest.fixture(autouse=True)
-def fake_builds(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_fake_builds(monkeypatch.setattr)
-
-
-def load(workspace: Workspace, text: str = TEXT) -> LoadedExperiment:
-    path = workspace.root / "many.yaml"
-    path.write_text(text)
-    return load_experiment(path)
-
-
-def sweep(workspace: Workspace, text: str = TEXT, **options: Any) -> list[str]:
-    """Names of the cells that were run."""
-    result = run_experiment(load(workspace, text), workspace, Observer(), run=fake_run, **options)
-    return [f"{manifest.cell.dbms}-r{manifest.cell.repeat}" for manifest in result.made]
+pytestmark = pytest.mark.usefixtures("fake_builds")
 
 
 @pytest.mark.parametrize(
@@ -87,29 +46,6 @@ def test_cells_are_run_in_the_order_asked_for_and_a_config_only_on_its_builds(
     assert "b56 is b, standing for MySQL 5.6.51" in runs[-1].warnings
 
 
-def test_a_shuffle_is_of_each_round_and_repeatable(workspace: Workspace) -> None:
-    orders = []
-    for seed in (1, 1, 2):
-        cells = load(workspace, TEXT + f"order: {{shuffle: {seed}}}\n").cells()
-        rounds = [[cell.dbms for cell in cells[:5]], [cell.dbms for cell in cells[5:]]]
-        assert [sorted(names) for names in rounds] == [sorted(KINDS)] * 2
-        assert [cell.repeat for cell in cells] == [1] * 5 + [2] * 5
-        orders.append(rounds)
-    assert orders[0] == orders[1] != orders[2]
-
-
-def test_what_is_done_is_not_run_again_and_an_edit_runs_what_it_changed(workspace: Workspace) -> None:
-    assert len(sweep(workspace)) == 10
-    assert sweep(workspace) == []
-    edited = TEXT.replace("[cy10a, p1]}", "[cy10a, p1, lag]}")
-    planned = plan_experiment(load(workspace, edited), workspace)
-    assert Counter(entry.what for entry in planned) == {"done": 6, "changed": 4}
-    assert {entry.cell.config.name for entry in planned if entry.what == "changed"} == {"p1"}
-    assert sweep(workspace, edited) == ["a.p1-r1", "b56.p1-r1", "a.p1-r2", "b56.p1-r2"]
-    assert sweep(workspace, edited.replace("title: many", "title: so many")) == []
-    assert len(sweep(workspace, edited, again=True)) == 10
-
-
 def test_a_host_of_another_class_does_not_add_to_what_is_there_unless_told_to(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,19 +61,6 @@ def test_a_host_of_another_class_does_not_add_to_what_is_there_unless_told_to(
     assert sweep(workspace, only=["a.base"]) == [], "nothing is to be run, so nothing is mixed"
     assert sweep(workspace, TEXT.replace("[cy10a]}", "[cy10a, lag]}"), only=["a.base"]) == ["a.base-r1", "a.base-r2"]
     assert len(sweep(workspace, any_host=True)) == 8
-
-
-def test_only_and_except_choose_by_build_config_setup_and_dbms(workspace: Workspace) -> None:
-    cells = TEXT.replace("repeats: 2", "repeats: 1")
-    assert sweep(workspace, cells, only=["b*"], without=["p1"]) == ["a.base-r1", "b56.base-r1"]
-    assert sweep(workspace, cells, only=["a.*"]) == ["a.p1-r1", "a.only_a-r1"], "a.base is done"
-    assert sweep(workspace, cells, only=["mine"]) == ["b56.p1-r1"]
-    with pytest.raises(UsageError, match="'ps\\*' fits no cell") as caught:
-        sweep(workspace, cells, only=["ps*"])
-    assert "only_a" in (caught.value.hint or "")
-
-
-BROKEN = TEXT.replace("name: p1,", "name: broken,").replace("repeats: 2", "repeats: 1")
 
 
 def test_a_failed_cell_does_not_keep_the_others_from_being_run(workspace: Workspace) -> None:
@@ -181,25 +104,14 @@ def test_what_a_repeat_cannot_mend_is_not_tried_again_and_what_may_be_chance_is(
         sweep(workspace, text, only=["*.refused"])
 
 
-def test_a_ledger_of_before_skipped_cells_keeps_its_attempts(workspace: Workspace) -> None:
-    workspace.data.mkdir()
-    with closing(sqlite3.connect(workspace.ledger)) as connection, connection:
-        connection.executescript(LEDGER_BEFORE)
-        connection.execute(
-            "INSERT INTO attempts VALUES (7, 'many', 'a.base', 'mine', 1, 1, 'f', 'h', 'failed', NULL, 'x', 'b', 'e')"
-        )
-    ledger = Ledger(workspace)
-    ledger.skip("many", ("a.base", "mine", 2), 2, "f", "h", "as repeat 1")
-    found = [(attempt.attempt, attempt.state, attempt.error) for attempt in Ledger(workspace).attempts("many")]
-    assert found == [(7, "failed", "x"), (8, "skipped", "as repeat 1")]
-
-
 def test_fail_fast_stops_at_the_first_failure(workspace: Workspace) -> None:
     with pytest.raises(CellsFailed, match="1 of 5 cells failed; 1 runs made"):
         sweep(workspace, BROKEN, fail_fast=True)
     assert len(Ledger(workspace).attempts()) == 2
 
 
+@pytest.mark.fault("F37")
+@pytest.mark.slow
 def test_f37_killed_at_any_moment_no_cell_is_missing_and_none_is_run_twice(workspace: Workspace) -> None:
     load(workspace, TEXT.replace("repeats: 2", "repeats: 6"))
     command = [sys.executable, "-m", "tests.fakes.sweep", str(workspace.root), str(workspace.root / "many.yaml"), "7"]
@@ -266,39 +178,6 @@ def test_status_says_when_and_in_which_step_a_cell_failed_and_how_many_were_not_
     when = r"failed \d{4}-\d\d-\d\d \d\d:\d\d UTC"
     assert len(re.findall(rf"{when}: \S+\.broken, mine, repeat \d: run \S+, step l\.i1: it is broken", said)) == 4
     assert len(re.findall(rf"{when}: a\.refused, mine, repeat 1: it does not start", said)) == 1
-
-
-def test_events_name_no_path_of_this_machine(workspace: Workspace) -> None:
-    cell = load(workspace).cells()[0]
-    EventLog(workspace, "many").cell_failed(cell, IbenchError(f"no room in {workspace.sandboxes}"))
-    (line,) = event_log(workspace, "many").read_text().splitlines()
-    assert json.loads(line)["error"] == "no room in <workspace>/data/sandboxes"
-
-
-def test_two_at_once_are_refused(workspace: Workspace) -> None:
-    assert not is_running(workspace)
-    with running_alone(workspace):
-        assert is_running(workspace)
-        with pytest.raises(UsageError, match=f"running already, process {os.getpid()}"):
-            sweep(workspace)
-    assert len(sweep(workspace, only=["only_a"])) == 2
-
-
-def test_every_event_is_a_line_of_json(workspace: Workspace) -> None:
-    observer = Both([Observer(), EventLog(workspace, "many")])
-    with pytest.raises(CellsFailed):
-        run_experiment(load(workspace, BROKEN), workspace, observer, run=fake_run)
-    events = [json.loads(line) for line in event_log(workspace, "many").read_text().splitlines()]
-    assert [event["event"] for event in events] == [
-        "experiment_begins",
-        *["cell_begins", "cell_ends", "cell_begins", "cell_failed"],
-        *["cell_begins", "cell_ends", "cell_begins", "cell_ends", "cell_begins", "cell_failed"],
-        "experiment_ends",
-    ]
-    assert (events[0]["cells"], events[0]["new"], events[-1]["outcome"]) == (5, 5, "failed")
-    assert next(event["error"] for event in events if event["event"] == "cell_failed").endswith("it is broken")
-    run_ids = [event["run_id"] for event in events if event["event"] == "cell_ends"]
-    assert all(read_manifest(workspace.run_dir(run_id)).status == "complete" for run_id in run_ids)
 
 
 def test_an_experiment_whose_only_cell_failed_has_failed(workspace: Workspace) -> None:

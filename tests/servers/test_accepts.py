@@ -14,6 +14,7 @@ from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import rules_of
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.servers.variables import known_options
+from tests.configs import resolved
 
 SOURCE = """
 #include <fcntl.h>
@@ -126,3 +127,15 @@ def test_a_complete_my_cnf_is_held_to_the_same(build: Build, tmp_path: Path) -> 
     path.write_text("[mysqld]\nwsrep-provider=x.so\n")
     with pytest.raises(ConfigError, match="wsrep_provider runs or loads code"):
         complete(path, rules_of(build), 1.0)
+
+
+@pytest.mark.parametrize(
+    "line", ["innodb_flush_method=NONSENSE", "innodb_buffer_pool_size=lots", "max_connections=abc", "sql_mode=blub"]
+)
+def test_values_that_the_server_refuses_are_named_with_its_words_and_our_line(
+    build: Build, tmp_path: Path, line: str
+) -> None:
+    key, _, value = line.partition("=")
+    with pytest.raises(ConfigError, match=f"{key} cannot be '{value}'") as caught:
+        check(build, resolved.config(tmp_path, build, "skip_log_bin", line))
+    assert f"f.cnf:3 ({key})" in (caught.value.hint or "")

@@ -71,6 +71,7 @@ def test_of_two_that_make_one_template_at_the_same_time_the_first_is_kept(fake: 
     assert len(list(templates.iterdir())) == 1, "what came too late is gone"
 
 
+@pytest.mark.fault("F17")
 def test_f17_a_template_of_another_version_is_refused_and_both_are_named(fake: Build, tmp_path: Path) -> None:
     templates = tmp_path / "templates"
     fresh_datadir(fake, my_cnf(tmp_path), tmp_path / "first", templates, Initialiser())

@@ -11,8 +11,8 @@ from ibench_lib.errors import BuildNotFound, ExperimentError, RunFailed, ServerS
 from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
-from ibench_lib.run.cell import DATABASE
 from ibench_lib.run.observer import Observer
+from ibench_lib.run.one_run import DATABASE
 from ibench_lib.run.sweep import run_experiment
 from ibench_lib.servers import registry, remote
 from ibench_lib.servers.address import Address
@@ -50,6 +50,7 @@ def databases(lab: Address) -> list[str]:
         return [str(name) for (name,) in cursor.fetchall()]
 
 
+@pytest.mark.fault("F26")
 def test_only_the_place_of_the_password_is_stored(
     lab: Address, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

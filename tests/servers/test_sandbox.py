@@ -17,6 +17,7 @@ from ibench_lib.servers import sandbox as sandboxes
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.servers.sandbox_directory import sweep
+from tests.faults import survivors
 
 
 def sandbox(build: Build, root: Path, options: str = "innodb_buffer_pool_size=24M\n") -> Sandbox:
@@ -25,6 +26,7 @@ def sandbox(build: Build, root: Path, options: str = "innodb_buffer_pool_size=24
     return Sandbox(build, root / "sandboxes" / "box", my_cnf, root / "server.log", start_timeout_s=60)
 
 
+@pytest.mark.fault("F28")
 def test_a_sandbox_is_private_and_leaves_nothing_behind(build: Build, tmp_path: Path) -> None:
     box = sandbox(build, tmp_path)
     with box as address:
@@ -46,6 +48,7 @@ def test_a_sandbox_is_private_and_leaves_nothing_behind(build: Build, tmp_path: 
     assert address.password not in (tmp_path / "server.log").read_text(errors="replace")
 
 
+@pytest.mark.fault("F38")
 def test_a_server_that_does_not_start_shows_the_tail_of_its_error_log(build: Build, tmp_path: Path) -> None:
     box = sandbox(build, tmp_path, "no_such_variable=1\n")
     with pytest.raises(ServerStartError) as caught, box:
@@ -56,6 +59,7 @@ def test_a_server_that_does_not_start_shows_the_tail_of_its_error_log(build: Bui
     assert not box.directory.exists()
 
 
+@pytest.mark.fault("F38")
 def test_a_port_taken_by_another_and_a_server_too_slow_are_disturbances(
     build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,6 +93,7 @@ def test_a_server_that_ended_is_disturbed_where_another_time_may_be_better(
     assert sandboxes._not_up(status, said) is kind
 
 
+@pytest.mark.fault("F18")
 def test_a_directory_that_exists_is_never_taken_over(build: Build, tmp_path: Path) -> None:
     box = sandbox(build, tmp_path)
     box.directory.mkdir(parents=True)
@@ -98,6 +103,7 @@ def test_a_directory_that_exists_is_never_taken_over(build: Build, tmp_path: Pat
     assert (box.directory / "precious").read_text() == "data"
 
 
+@pytest.mark.fault("F16")
 def test_f16_a_second_server_on_one_directory_is_refused_at_once_and_the_holder_named(
     build: Build, tmp_path: Path
 ) -> None:
@@ -111,6 +117,8 @@ def test_f16_a_second_server_on_one_directory_is_refused_at_once_and_the_holder_
         pymysql.connect(**address.arguments()).close()
 
 
+@pytest.mark.fault("F14")
+@pytest.mark.fault("F15")
 def test_f14_f15_a_stale_socket_and_a_pid_file_of_somebody_else_are_no_hindrance(build: Build, tmp_path: Path) -> None:
     box = sandbox(build, tmp_path)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as bystander:
@@ -150,6 +158,7 @@ def test_a_deep_temporary_folder_does_not_lengthen_the_sockets_path(
         assert address.socket is not None and len(address.socket) <= 107
 
 
+@pytest.mark.fault("F2")
 def test_the_server_dies_with_a_runner_killed_by_9_and_the_next_one_sweeps_up(build: Build, tmp_path: Path) -> None:
     sandbox(build, tmp_path)  # writes my.cnf
     script = textwrap.dedent(f"""
@@ -163,7 +172,7 @@ def test_the_server_dies_with_a_runner_killed_by_9_and_the_next_one_sweeps_up(bu
         box = Sandbox(build, root / "sandboxes" / "box", root / "my.cnf", root / "server.log")
         with box as address:
             print(box.process.pid, address.socket, flush=True)
-            time.sleep(60)
+            time.sleep(600)
     """)
     runner = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert runner.stdout is not None
@@ -173,12 +182,12 @@ def test_the_server_dies_with_a_runner_killed_by_9_and_the_next_one_sweeps_up(bu
     assert sweep(tmp_path / "sandboxes") == [], "a living runner's sandbox is left alone"
     runner.send_signal(signal.SIGKILL)
     runner.wait()
-    psutil.wait_procs([server], timeout=5)
-    assert not server.is_running() or server.status() == psutil.STATUS_ZOMBIE
+    assert survivors([server], within_s=5) == []
     assert sweep(tmp_path / "sandboxes") == [tmp_path / "sandboxes" / "box"]
     assert not Path(socket).parent.exists()
 
 
+@pytest.mark.fault("F5")
 def test_a_stopped_server_is_still_ended(build: Build, tmp_path: Path) -> None:
     box = sandbox(build, tmp_path)
     with box:
@@ -187,7 +196,7 @@ def test_a_stopped_server_is_still_ended(build: Build, tmp_path: Path) -> None:
         os.kill(pid, signal.SIGSTOP)
         before = time.monotonic()
     assert not psutil.pid_exists(pid)
-    assert time.monotonic() - before < box.stop_timeout_s + 10
+    assert time.monotonic() - before < box.stop_timeout_s + 60, "it is not waited for as if it could answer"
 
 
 def test_a_server_goes_on_with_a_copy_of_its_files_unless_it_did_not_shut_down_cleanly(

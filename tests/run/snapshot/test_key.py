@@ -5,37 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.configs.resolve import Option, ServerConfig
 from ibench_lib.errors import ExperimentError
 from ibench_lib.run.snapshot.key import load_settings
-from ibench_lib.run.snapshot.sharing import LoadSettings, share
+from ibench_lib.run.snapshot.sharing import LoadSettings
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Access, Remote
 from ibench_lib.workloads.insert_benchmark.options import Options, Setup
 from ibench_lib.workloads.insert_benchmark.workload import WORKLOAD
 
+pytestmark = pytest.mark.usefixtures("known")
+
 BUILD = Build("b", "mariadb", "10.11.19-MariaDB", Path("/b"), ("/b/mariadbd",), "test")
 OPTIONS = Options(benchmark="insert_benchmark", clients=2, steps=["l.i0", "l.x", "l.i1", "qr100"])
 SETUP = Setup(name="tiny", l_i0_rows=1000, l_i1_rows=500, l_i2_rows=50, query_seconds=2.0)
-DEFAULTS = {
-    "innodb_page_size": "16384",
-    "innodb_file_per_table": "TRUE",
-    "innodb_undo_tablespaces": "0",
-    "innodb_io_capacity": "200",
-    "innodb_strict_mode": "TRUE",
-    "innodb_purge_threads": "4",
-    "innodb_data_file_path": "ibdata1:12M:autoextend",
-}
-NAMES = frozenset(DEFAULTS) | {
-    *("innodb_buffer_pool_size", "innodb_doublewrite", "innodb_log_file_size", "innodb_max_purge_lag", "log_bin"),
-    *("innodb_doublewrite_dir", "performance_schema_instrument", "max_connections"),
-}
-
-
-@pytest.fixture(autouse=True)
-def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ibench_lib.run.snapshot.key.known_options", lambda _build: KnownOptions(NAMES, DEFAULTS))
 
 
 def config(text: str) -> ServerConfig:
@@ -146,34 +129,3 @@ def test_a_remote_server_and_files_beside_the_data_directory_are_refused() -> No
             settings(f"innodb_doublewrite_dir={place}")
     with pytest.raises(ExperimentError, match="innodb_data_file_path"):
         settings("innodb_data_file_path=ibdata1:12M;/ssd/ibdata2:12M:autoextend")
-
-
-A, B = LoadSettings({"server": "s", "x": "1"}), LoadSettings({"server": "s", "x": "2", "y": "1"})
-NEAR_B = LoadSettings({"server": "s", "x": "3", "y": "1"})
-
-
-def test_the_first_cell_of_a_group_that_is_to_run_loads_for_the_others() -> None:
-    shared = share({1: A, 2: B, 3: A, 4: B, 5: A}, to_run={3, 4, 5})
-    assert {position: sharing.loads for position, sharing in shared.items()} == {1: 3, 3: 3, 5: 3, 2: 4, 4: 4}
-    assert shared[5].cells == (1, 3, 5) and shared[4].cells == (2, 4)
-    assert [position for position in (3, 4, 5) if shared[position].from_snapshot(position)] == [5]
-    assert shared[3].note(3) == "loads, for cell 5 as well"
-    assert shared[5].note(5) == "from the snapshot of cell 3"
-    assert shared[1].apart is None
-    apart = "not from the snapshot of cell 1: x is 2, there 1; y is 1, there not set"
-    assert shared[4].apart == apart and shared[4].note(4) == f"loads for itself alone; {apart}"
-
-
-def test_the_reason_names_the_cell_that_differs_least() -> None:
-    shared = share({1: A, 2: B, 3: NEAR_B}, to_run={1, 2, 3})
-    assert shared[3].apart == "not from the snapshot of cell 2: x is 3, there 2"
-    elsewhere = LoadSettings({"server": "other", "x": "3", "y": "1"})
-    shared = share({1: A, 2: elsewhere, 3: NEAR_B}, to_run={1, 2, 3})
-    assert (shared[3].apart or "").startswith("not from the snapshot of cell 1: x"), "another server is farther away"
-
-
-def test_a_snapshot_that_is_there_is_loaded_by_nobody() -> None:
-    shared = share({1: A, 2: A, 3: B}, to_run={2, 3}, kept={A.digest})
-    assert shared[2].loads is None and shared[2].from_snapshot(2)
-    assert shared[2].note(2) == "from the snapshot that is there"
-    assert shared[3].loads == 3

@@ -9,12 +9,12 @@ from types import ModuleType
 
 import pyarrow.parquet as pq
 import pytest
-from tests.silent import Silent
 
 from ibench_lib.configs.resolve import Option, ServerConfig, resolve
 from ibench_lib.errors import BuildNotFound, ConfigError, ExperimentError
 from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.paths import Workspace
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.plan import plan_experiment
 from ibench_lib.run.snapshot.key import load_settings
 from ibench_lib.run.sweep import run_experiment
@@ -24,7 +24,6 @@ from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.flavours.flavour import find, names, rules_of
 from ibench_lib.servers.inspection import inspect
-from ibench_lib.workloads.insert_benchmark.workload import Options
 from tests.places import ROOT
 
 MODULE = "ibench_lib.servers.flavours.fakedb"
@@ -98,10 +97,10 @@ def test_cells_run_on_it_from_the_option_file_to_the_clean_stop(workspace: Works
     (tmp_path / "other.yaml").write_text(EXPERIMENT)
     experiment = load_experiment(tmp_path / "other.yaml")
     first, second = plan_experiment(experiment, workspace)
-    assert first.cell.sharing is not None and second.cell.sharing is not None
-    assert first.cell.sharing.settings == second.cell.sharing.settings, "pace leaves nothing on disk"
-    assert first.cell.sharing.settings.values["server"] == "fakedb 4"
-    made = run_experiment(experiment, workspace, Silent()).made
+    assert first.sharing is not None and second.sharing is not None
+    assert first.sharing.settings == second.sharing.settings, "pace leaves nothing on disk"
+    assert first.sharing.settings.values["server"] == "fakedb 4"
+    made = run_experiment(experiment, workspace, Observer()).made
     loaded, copied = made
     for manifest, pace in ((loaded, "100"), (copied, "400")):
         assert manifest.status == "complete" and manifest.server is not None
@@ -119,7 +118,6 @@ def test_cells_run_on_it_from_the_option_file_to_the_clean_stop(workspace: Works
 
 
 def test_a_snapshot_of_files_elsewhere_is_refused(fake: Build, tmp_path: Path) -> None:
-    options = Options(benchmark="insert_benchmark", clients=1, steps=["l.i0", "l.x"])
     config = ServerConfig((Option("data_place", "/elsewhere", "a.cnf:1"),), group="fakedb")
     with pytest.raises(ExperimentError, match="data_place=/elsewhere lies outside"):
-        load_settings(fake, config, options, [])
+        load_settings(fake, config, {}, churned=False)

@@ -96,6 +96,7 @@ def test_a_server_starts_in_its_place_and_nowhere_else(flavour: str, version: st
         ("mariadb", "10.11.19", ["DELETE FROM mysql.global_priv", "ALTER USER"]),
     ],
 )
+@pytest.mark.fault("F28")
 def test_root_gets_a_password_and_accounts_without_one_go(flavour: str, version: str, words: list[str]) -> None:
     found = build(flavour, version)
     sql = flavour_of(found).accounts(found, "pw123", None)

@@ -5,106 +5,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from ibench_lib.client.spec import Spec
-from ibench_lib.workloads.insert_benchmark.client import RangeQuerier, _seed, make_role
-from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS, Options, Setup
-from ibench_lib.workloads.insert_benchmark.rows import TextInserts
+from ibench_lib.workloads.insert_benchmark.client import make_role
+from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS, Setup
 from ibench_lib.workloads.insert_benchmark.steps import plan
 from ibench_lib.workloads.insert_benchmark.workers import create_table, tables, workers
 from ibench_lib.workloads.insert_benchmark.workers import spec as spec_of
-
-ROW = re.compile(r"\('([0-9: -]{19})',(\d{3}),(\d{5}),(\d{4}),(\d{3}),'([A-Za-z0-9+/]*)' *\)")
-
-
-def options(**changes: Any) -> Options:
-    values = {"benchmark": "insert_benchmark", "clients": 2, "steps": ["l.i0", "l.x", "l.i1", "qr100"], **changes}
-    return Options.model_validate(values)
-
-
-def spec(role: str = "inserter", client: int = 1, seed: int = 1, **changes: Any) -> Spec:
-    details = {
-        "table": "pi1",
-        "rows_per_commit": 50,
-        "step_id": 0,
-        "query": None,
-        "engine": "innodb",
-        "protocol": "text",
-        "query_rows": 10,
-        "data_length": [10, 20],
-        "secondary_indexes": 3,
-        "bulk_load": False,
-        **changes,
-    }
-    return Spec(
-        module="",
-        role=role,
-        client=client,
-        number=0,
-        operations=("insert",),
-        statements=None,
-        seconds=None,
-        tick_ns=None,
-        timeout_s=1.0,
-        seed=seed,
-        details=details,
-    )
-
-
-def rows_of(statement: bytes) -> list[tuple[str, ...]]:
-    assert statement[:1] == b"\x03"
-    text = statement[1:].decode()
-    head = "INSERT INTO pi1 (dateandtime,cashregisterid,customerid,productid,price,data) VALUES "
-    assert text.startswith(head)
-    found = ROW.findall(text)
-    rebuilt = ROW.sub("", text[len(head) :])
-    assert set(rebuilt) <= {","}, "nothing but rows and the commas between them"
-    return found
-
-
-@pytest.mark.parametrize("rows_per_commit", [5, 50, 100, 3_000])
-def test_statements_have_the_asked_for_rows_with_values_in_range(rows_per_commit: int) -> None:
-    rows = TextInserts("pi1", rows_per_commit, (10, 20), _seed(spec()))
-    statements = [rows_of(rows.next_statement()) for _ in range(max(2, 2_500 // rows_per_commit))]
-    assert {len(found) for found in statements} == {rows_per_commit}
-    everything = [row for found in statements for row in found]
-    assert {len(row[5]) for row in everything} == set(range(10, 21))
-    highs = [max(int(row[column]) for row in everything) for column in (1, 2, 3, 4)]
-    assert all(high < limit for high, limit in zip(highs, (1_000, 100_000, 10_000, 500), strict=True))
-    assert all(high > 0.95 * limit for high, limit in zip(highs, (1_000, 100_000, 10_000, 500), strict=True))
-    dates = [row[0] for row in everything]
-    assert dates == sorted(dates) and len(set(dates)) > 1
-    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", date) for date in dates)
-
-
-def test_half_of_the_data_is_one_letter() -> None:
-    rows = TextInserts("pi1", 1_000, (10, 20), _seed(spec()))
-    for row in rows_of(rows.next_statement()):
-        data = row[5]
-        assert set(data[(len(data) + 1) // 2 :]) == {"a"}
-
-
-def test_same_seed_same_rows_and_other_clients_get_others() -> None:
-    def first_statement(**changes: Any) -> bytes:
-        return TextInserts("pi1", 50, (10, 20), _seed(spec(**changes))).next_statement()
-
-    assert first_statement() == first_statement()
-    others = [first_statement(client=2), first_statement(step_id=1), first_statement(seed=2)]
-    assert len({first_statement(), *others}) == 4
-
-
-def test_range_queries_are_the_three_forms_with_their_indexes() -> None:
-    querier = make_role(spec(role="querier", query="range"), connection=None)  # type: ignore[arg-type]
-    assert isinstance(querier, RangeQuerier)
-    texts = [querier.next_statement()[1:].decode() for _ in range(3_000)]
-    forms = {re.sub(r"\d+ ORDER", "X ORDER", text) for text in texts}
-    assert forms == {
-        "SELECT productid,customerid,price FROM pi1 FORCE INDEX (pi1_marketsegment) WHERE productid >= X "
-        "ORDER BY productid,customerid,price LIMIT 10",
-        "SELECT cashregisterid,customerid,price FROM pi1 FORCE INDEX (pi1_registersegment) WHERE cashregisterid > X "
-        "ORDER BY cashregisterid,customerid,price LIMIT 10",
-        "SELECT price,dateandtime,customerid FROM pi1 FORCE INDEX (pi1_pdc) WHERE price >= X "
-        "ORDER BY price,dateandtime,customerid LIMIT 10",
-    }
+from tests.workloads.insert_benchmark.options import options
 
 
 def test_plan_scales_rows_and_seconds_in_whole_statements() -> None:
@@ -234,11 +140,7 @@ def test_rocksdb_has_its_own_engine_and_one_alter_per_index() -> None:
         ({"protocol": "prepared", "data_length": [10, 251]}, "data of at most 250 characters, and data_length goes up"),
     ],
 )
+@pytest.mark.fault("F21")
 def test_options_that_do_not_fit_are_refused(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError, match=re.escape(words)):
         options(**changes)
-
-
-def test_prepared_inserts_carry_data_up_to_their_limit_and_text_ones_more() -> None:
-    assert options(protocol="prepared", data_length=[250, 250]).data_length == [250, 250]
-    assert options(protocol="text", data_length=[10, 251]).data_length == [10, 251]

@@ -1,4 +1,4 @@
-"""INNODB STATUS and the process list: what they keep, and that no password is in it."""
+"""Statements that may hold a password are not kept."""
 
 import threading
 from pathlib import Path
@@ -12,67 +12,29 @@ from ibench_lib.capture.innodb_status import InnodbStatus
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.processlist import Processlist
 from ibench_lib.capture.session import Capture, collectors
-from tests.capture.scenes import Booted, Sink, clock, scene, until
+from tests.capture.scenes import Booted, Sink, scene
+from tests.waiting import until
 
 CANARY = "c4n4ry" * 4
 
 
+@pytest.mark.fault("F26")
 def test_a_statement_that_may_hold_a_password_is_not_kept() -> None:
     for text in ("CREATE USER a IDENTIFIED BY 'x'", "set Password = 'x'", "CHANGE MASTER TO MASTER_PASSWORD='x'"):
         assert secrets.statement(text) == secrets.NOT_KEPT
     assert secrets.statement("SELECT 1") == "SELECT 1"
 
 
-def test_a_report_loses_such_a_statement_to_its_last_line_and_nothing_else() -> None:
-    text = "A\n---TRANSACTION 1\nSET PASSWORD\n= 'secret'\n---TRANSACTION 2\nSELECT 1\n-----\nEND"
-    expected = f"A\n---TRANSACTION 1\n{secrets.NOT_KEPT}\n---TRANSACTION 2\nSELECT 1\n-----\nEND"
-    assert secrets.report(text) == expected
-    assert secrets.report("A\nB") == "A\nB"
-
-
-def test_the_status_of_innodb_is_kept_as_it_is(booted: Booted, tmp_path: Path) -> None:
-    sink, watched = Sink(), scene(tmp_path, booted.address.arguments())
-    collector = InnodbStatus(watched, sink)
-    collector.open()
-    collector.sample(30, clock(watched))
-    collector.close()
-    (row,) = sink["innodb_status"]
-    assert row["tick"] == 30 and "\nLOG\n" in row["text"] and "END OF INNODB MONITOR OUTPUT" in row["text"]
-
-
-def test_the_process_list_has_the_others_and_their_statements_cut(booted: Booted, tmp_path: Path) -> None:
-    address = booted.address.arguments()
-    sink, watched = Sink(), scene(tmp_path, address)
-    collector = Processlist(watched, sink)
-    long = "SELECT SLEEP(2), '" + "x" * 3000 + "'"
-    other = pymysql.connect(**address)
-    busy = threading.Thread(target=lambda: rows(other, long))
-
-    def working() -> list[str]:
-        sink.rows.clear()
-        collector.sample(20, clock(watched))
-        return [row["info"] for row in sink["processlist"] if row["command"] == "Query"]
-
-    busy.start()
-    until(working)
-    busy.join()
-    assert [row["info"] for row in sink["processlist"] if row["command"] == "Query"] == [long[:1000]]
-    assert collector._link.id() not in {row["id"] for row in sink["processlist"]}
-    assert "processlist" not in collector.null_reasons
-    collector.close()
-    other.close()
-
-
 def test_without_process_there_is_no_status_and_the_list_says_that_it_is_not_whole(
-    booted: Booted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    running: Booted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(InnodbStatus, "every_s", 1)
     monkeypatch.setattr(Processlist, "every_s", 1)
-    with connect(booted.address.arguments()) as connection:
+    with connect(running.address.arguments()) as connection:
         rows(connection, "CREATE USER low@localhost IDENTIFIED BY 'pw'")
-    address = {**booted.address.arguments(), "user": "low", "password": "pw"}
+    address = {**running.address.arguments(), "user": "low", "password": "pw"}
     with Capture(scene(tmp_path, address), Sink(), [InnodbStatus, Processlist]) as capture:
-        until(lambda: {"innodb_status", "processlist"} <= capture.null_reasons().keys())
+        until(lambda: {"innodb_status", "processlist"} <= capture.null_reasons().keys(), "two reasons")
     reasons = capture.null_reasons()
     assert reasons["innodb_status"].startswith("access denied: SHOW ENGINE INNODB STATUS")
     assert "PROCESS" in reasons["innodb_status"]
@@ -81,13 +43,14 @@ def test_without_process_there_is_no_status_and_the_list_says_that_it_is_not_who
     assert processlist.reason is None
 
 
+@pytest.mark.fault("F26")
 def test_nothing_that_any_collector_emits_holds_a_password(
-    booted: Booted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    running: Booted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kinds = [kind for name, kind in collectors().items() if name != "profile"]
     for kind in kinds:
         monkeypatch.setattr(kind, "every_s", 1)
-    root = booted.address.arguments()
+    root = running.address.arguments()
     with connect(root) as connection:
         rows(connection, f"CREATE USER boss@localhost IDENTIFIED BY '{CANARY}'")
         rows(connection, "GRANT ALL ON *.* TO boss@localhost")
@@ -99,14 +62,14 @@ def test_nothing_that_any_collector_emits_holds_a_password(
     # The literal is what a client might log; the server hands out the text of a statement as long as it runs.
     statement = f"UPDATE d.t SET b = CONCAT(SLEEP(3), 'IDENTIFIED\nBY {CANARY}')"
     busy = threading.Thread(target=lambda: rows(other, statement))
-    datadir = booted.box.datadir
+    datadir = running.box.datadir
     options = CaptureOptions(waits=True)
-    watched = scene(tmp_path, address, booted.pid, datadir, options, tmpdir=booted.box.tmpdir)
+    watched = scene(tmp_path, address, running.pid, datadir, options, tmpdir=running.box.tmpdir)
     with Capture(watched, sink, kinds) as capture:
         busy.start()
-        until(lambda: any(secrets.NOT_KEPT in row["text"] for row in sink["innodb_status"]))
-        until(lambda: secrets.NOT_KEPT in {row["info"] for row in sink["processlist"]})
-        until(lambda: {"server_samples", "host_samples", "process_samples"} <= set(sink.rows))
+        until(lambda: any(secrets.NOT_KEPT in row["text"] for row in sink["innodb_status"]), "the report")
+        until(lambda: secrets.NOT_KEPT in {row["info"] for row in sink["processlist"]}, "the process list")
+        until(lambda: {"server_samples", "host_samples", "process_samples"} <= set(sink.rows), "samples")
         capture.step_ended(0, "l.i0")
         busy.join()
     other.close()
@@ -118,7 +81,7 @@ def test_nothing_that_any_collector_emits_holds_a_password(
     assert emitted <= set(sink.rows)
     # A wrong password is in no message either.
     with Capture(scene(tmp_path, {**address, "password": CANARY + "x"}), sink, kinds) as capture:
-        until(lambda: all(report.samples or report.missed or report.reason for report in capture.reports()))
+        until(lambda: all(each.samples or each.missed or each.reason for each in capture.reports()), "every collector")
         capture.step_ended(0, "l.i0")
     assert "denied" in repr(capture.null_reasons())
     assert CANARY not in repr((capture.null_reasons(), capture.warnings(), capture.reports()))

@@ -1,0 +1,33 @@
+"""Two dbms to compare, and what is read of their page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ibench_lib as ib
+from ibench_lib.ask.pair import Pair
+from ibench_lib.lake import reader
+from ibench_lib.metrics import METRICS
+from ibench_lib.paths import Workspace
+from ibench_lib.show.comparison import Compared
+from tests.synthetic import Run, write_runs
+
+
+def pair_of(workspace: Workspace, *runs: Run, a: str = "", b: str = "", experiment: str = "demo") -> Pair:
+    write_runs(workspace, *runs)
+    pair: Pair = ib.pair(ib.choose(reader.lake(workspace), experiment), a, b)
+    return pair
+
+
+def repeated(a: str, b: str, **of_b: Any) -> list[Run]:
+    """Three runs of each of two dbms, interleaved."""
+    return [
+        run
+        for n in (1, 2, 3)
+        for run in (Run(a, repeat=n, minute=2 * n), Run(b, repeat=n, minute=2 * n + 1, **of_b))
+    ]  # fmt: skip
+
+
+def metric(name: str, a: list[float], b: list[float]) -> Compared:
+    rows = [[{"value": value, "step_status": "complete"} for value in side] for side in (a, b)]
+    return Compared(METRICS[name], None, None, None, *rows)

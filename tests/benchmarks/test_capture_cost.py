@@ -1,0 +1,46 @@
+"""What capture costs: the benchmark's arithmetic, and the figures of its last run that docs/performance.md shows."""
+
+import re
+
+import pytest
+
+from benchmarks import capture_cost
+from tests.places import ROOT
+
+
+def rows_of(section: str) -> list[dict[str, str]]:
+    """The first table of a section, by the names of its columns."""
+    lines = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")]
+    head = next(number for number, line in enumerate(lines) if line[0] == "step")
+    body = [line for line in lines[head + 1 :] if len(line) == len(lines[head])]
+    return [dict(zip(lines[head], line, strict=True)) for line in body]
+
+
+def percent(text: str) -> float:
+    return float(text.rstrip("%")) / 100
+
+
+@pytest.mark.measurement("M17")
+def test_the_loss_is_the_median_of_pairs_with_its_noise() -> None:
+    pairs = [(990.0, 1000.0), (980.0, 1000.0), (1010.0, 1000.0), (900.0, 1000.0), (985.0, 1000.0)]
+    facts = {"usable_cpus": 2, "cpu_model": "Some CPU"}
+    (row,) = rows_of(capture_cost.report({"write": pairs}, [], "mariadb 10.11", facts))
+    assert (row["pairs"], row["median loss"], row["reached"]) == ("5", "1.5%", "yes")
+    low, high = map(percent, row["95 % interval"].split(" to "))
+    assert low < 0.015 < high
+    (missed,) = rows_of(capture_cost.report({"write": [(970.0, 1000.0)] * 5}, [], "mariadb 10.11", facts))
+    assert (missed["median loss"], missed["reached"]) == ("3.0%", "no")
+
+
+@pytest.mark.measurement("M17")
+def test_the_last_run_of_the_benchmark_lost_less_than_its_goal() -> None:
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    found = re.search(r"<!-- section capture_cost.*?<!-- end of capture_cost", page, re.DOTALL)
+    assert found is not None
+    rows = rows_of(found[0])
+    assert len(rows) == 2, "a write step and a query step"
+    for row in rows:
+        low, high = map(percent, row["95 % interval"].split(" to "))
+        assert int(row["pairs"]) >= 5
+        assert low <= percent(row["median loss"]) <= high
+        assert percent(row["median loss"]) < capture_cost.GOAL

@@ -1,0 +1,44 @@
+"""The command as its user meets it, in this process: what it prints, and its exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import subprocess
+import sys
+
+import pytest
+
+from ibench_lib.cli import main as cli
+from ibench_lib.cli import output
+from ibench_lib.paths import Workspace
+
+PROGRAM = "from ibench_lib.cli.main import main; main()"
+
+
+def ibench(workspace: Workspace, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `ibench` with these arguments. An exception that is no message to the user is raised here.
+
+    Tests for which the border of the process matters run PROGRAM instead.
+    """
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        for name, value in {"IBENCH_HOME": str(workspace.root), "COLUMNS": "200", **environment}.items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "argv", ["ibench", *arguments])
+        patch.setattr(output.err, "width", 200)
+        patch.setattr(output.out, "width", 1000)
+        try:
+            cli.main()
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    return subprocess.CompletedProcess(["ibench", *arguments], code, out.getvalue(), err.getvalue())
+
+
+def refused(result: subprocess.CompletedProcess[str], *words: str) -> None:
+    """Exit code 2, the words in what was said, and no stack trace."""
+    assert result.returncode == 2, result.stderr
+    said = result.stdout + result.stderr
+    assert "Traceback" not in said
+    for word in words:
+        assert word in said, said

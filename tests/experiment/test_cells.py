@@ -1,0 +1,53 @@
+"""The cells of an experiment and their identity."""
+
+from pathlib import Path
+
+import pytest
+
+from ibench_lib.errors import UsageError
+from ibench_lib.experiment.cells import load_experiment
+from ibench_lib.servers.flavours.flavour import find
+from tests.experiment.two import TEXT, load
+
+
+def test_cells_are_the_product_with_repeats_spread_over_time(tmp_path: Path) -> None:
+    cells = load(tmp_path).cells()
+    assert [str(cell) for cell in cells[:5]] == [
+        "a.base, cached, repeat 1",
+        "a.lag, cached, repeat 1",
+        "b.base, cached, repeat 1",
+        "b.lag, cached, repeat 1",
+        "a.base, mine, repeat 1",
+    ]
+    assert len(cells) == len({str(cell) for cell in cells}) == 16
+    assert [cell.repeat for cell in cells] == [1] * 8 + [2] * 8
+
+
+def test_the_fingerprint_covers_what_decides_a_run_and_nothing_else(tmp_path: Path) -> None:
+    def fingerprint(text: str, version: str = "10.11.19") -> str:
+        loaded = load(tmp_path, text)
+        cell = loaded.cells()[0]
+        return loaded.fingerprint(cell, version, loaded.server_config(cell, find("mariadb").rules((10, 11, 19))))
+
+    first = fingerprint(TEXT)
+    assert fingerprint("# a comment\n" + TEXT.replace("two by two", "another title")) == first
+    assert fingerprint(TEXT.replace("clients: 2", "clients: 3")) != first
+    assert fingerprint(TEXT + "scale: 0.5\n") != first
+    assert fingerprint(TEXT + "snapshot_after: l.x\n") != first
+    assert fingerprint(TEXT + "capture: {waits: true}\n") != first
+    assert fingerprint(TEXT.replace("name: base, fragments: [cy10a]", "name: base, fragments: [cy10a, p1]")) != first
+    assert fingerprint(TEXT, "10.11.20") != first
+    loaded = load(tmp_path)
+    by_cell = {
+        loaded.fingerprint(cell, "1.0.0", loaded.server_config(cell, find("mariadb").rules((10, 11, 19))))
+        for cell in loaded.cells()
+    }
+    assert len(by_cell) == 16
+
+
+def test_an_experiment_file_needs_a_usable_name(tmp_path: Path) -> None:
+    (tmp_path / "-x.yaml").write_text(TEXT)
+    (tmp_path / "x.txt").write_text(TEXT)
+    for name in ("-x.yaml", "x.txt"):
+        with pytest.raises(UsageError):
+            load_experiment(tmp_path / name)

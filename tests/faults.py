@@ -1,0 +1,119 @@
+"""Faults as verbs: `server.kill()`, `server.stop()`, `disk.fill()`. tests/faults.yaml says what must follow."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import psutil
+
+from tests.waiting import until
+
+
+class Victim:
+    """A process to which something happens.
+
+    Parameters
+    ----------
+    pid : of a process that lives.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self.process = psutil.Process(pid)
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def kill(self) -> None:
+        """SIGKILL: it gets no chance to end by itself."""
+        self.process.kill()
+
+    def interrupt(self) -> None:
+        """Ctrl-C."""
+        self.process.send_signal(signal.SIGINT)
+
+    def stop(self) -> None:
+        """SIGSTOP: it lives and does nothing, from now on."""
+        self.process.suspend()
+        until(lambda: self.process.status() == psutil.STATUS_STOPPED, f"process {self.pid} is stopped")
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        self.process.resume()
+
+    def stop_for(self, seconds: float) -> None:
+        """Stop it, and resume it when this time has passed: the time is the fault."""
+        self.stop()
+        time.sleep(seconds)
+        self.resume()
+
+    def family(self) -> list[psutil.Process]:
+        """All that it has started, directly or not, and that lives."""
+        return self.process.children(recursive=True)
+
+    def is_gone(self) -> bool:
+        """Whether it has ended; nobody may have asked for its exit code yet."""
+        return ended(self.process)
+
+
+def server_here() -> Victim:
+    """The database server that this process has started."""
+    servers = until(lambda: [child.pid for child in psutil.Process().children() if is_server(child)], "a server runs")
+    assert len(servers) == 1
+    return Victim(servers[0])
+
+
+def is_server(process: psutil.Process) -> bool:
+    """Whether a process is the server of a sandbox."""
+    try:
+        return "--skip-networking" in process.cmdline()
+    except psutil.Error:
+        return False
+
+
+def ended(process: psutil.Process) -> bool:
+    """Whether a process does not run any more; a zombie does not."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def survivors(processes: Iterable[psutil.Process], within_s: float) -> list[psutil.Process]:
+    """Those that have not ended after `within_s` seconds; returns as soon as all have."""
+    deadline = time.monotonic() + within_s
+    alive = [process for process in processes if not ended(process)]
+    while alive and time.monotonic() < deadline:
+        time.sleep(0.01)
+        alive = [process for process in alive if not ended(process)]
+    return alive
+
+
+class Disk:
+    """The disk below a folder. The folder should be a disk of its own: see the fixture `small_disk`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.filler = folder / ".filler"
+
+    def fill(self) -> None:
+        """Take all that is free."""
+        page = os.sysconf("SC_PAGE_SIZE")
+        with open(self.filler, "wb") as file:
+            size, taken = shutil.disk_usage(self.folder).free, 0
+            while size >= page:
+                try:
+                    os.posix_fallocate(file.fileno(), taken, size)
+                except OSError:
+                    size //= 2
+                else:
+                    taken += size
+
+    def free(self) -> None:
+        """Give back what `fill` took."""
+        self.filler.unlink()

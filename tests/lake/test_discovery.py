@@ -1,0 +1,136 @@
+"""Which runs a lake is made of, and which it leaves out and names."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from ibench_lib.lake import reader
+from ibench_lib.lake.manifest import with_checksum
+from ibench_lib.paths import Workspace
+from ibench_lib.schema import SCHEMA_VERSION
+from tests.lake.lakes import ask_everything, flip_bytes, rewrite_steps, rows
+from tests.synthetic import Run, answer, write_runs
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+@pytest.mark.parametrize("damage", [truncate, flip_bytes, lambda path: path.write_bytes(b""), Path.unlink])
+@pytest.mark.fault("F29")
+def test_a_damaged_file_is_named_and_the_rest_loads(workspace: Workspace, damage: Callable[[Path], Any]) -> None:
+    good, bad = Run(), Run("cy10ap1", minute=1)
+    write_runs(workspace, good, bad)
+    damage(workspace.run_dir(bad.run_id) / "ops.parquet")
+    lake = reader.lake(workspace)
+    (problem,) = rows(lake, "SELECT * FROM problems")
+    assert (problem["run_id"], problem["file"]) == (bad.run_id, "ops.parquet")
+    assert problem["problem"]
+    assert rows(lake, "SELECT DISTINCT run_id FROM ops") == [{"run_id": good.run_id}]
+    assert len(rows(lake, "SELECT * FROM steps")) == 8
+    ask_everything(lake)
+
+
+def test_a_file_that_no_manifest_lists_does_not_count(workspace: Workspace) -> None:
+    run = Run()
+    write_runs(workspace, run)
+    directory = workspace.run_dir(run.run_id)
+    shutil.copy(directory / "ops.parquet", directory / "ops.7.parquet")
+    shutil.copy(directory / "probes.parquet", directory / "table_counts.parquet")
+    before = rows(reader.lake(workspace), "SELECT count(*) AS n FROM ops")
+    (directory / "ops.7.parquet").unlink()
+    lake = reader.lake(workspace)
+    assert rows(lake, "SELECT count(*) AS n FROM ops") == before
+    assert rows(lake, "SELECT * FROM problems") == rows(lake, "SELECT * FROM table_counts") == []
+
+
+@pytest.mark.fault("F27")
+def test_a_symlinked_run_directory_is_refused_and_named(workspace: Workspace, tmp_path: Path) -> None:
+    run = Run()
+    write_runs(workspace, run)
+    elsewhere = tmp_path / "elsewhere"
+    workspace.run_dir(run.run_id).rename(elsewhere)
+    workspace.run_dir(run.run_id).symlink_to(elsewhere)
+    lake = reader.lake(workspace)
+    assert rows(lake, "SELECT * FROM runs") == rows(lake, "SELECT * FROM steps") == []
+    (problem,) = rows(lake, "SELECT * FROM problems")
+    assert problem["run_id"] == run.run_id
+    assert "symbolic link" in problem["problem"]
+
+
+@pytest.mark.fault("F33")
+def test_a_run_of_a_newer_format_is_refused_and_names_the_version_to_use(workspace: Workspace) -> None:
+    old, new = Run(), Run("cy10ap1", minute=1)
+    write_runs(workspace, old, new)
+    path = workspace.run_dir(new.run_id) / "manifest.json"
+    path.write_bytes(with_checksum({**json.loads(path.read_text()), "schema_version": SCHEMA_VERSION + 1}))
+    lake = reader.lake(workspace)
+    assert [row["run_id"] for row in rows(lake, "SELECT run_id FROM runs")] == [old.run_id]
+    (problem,) = rows(lake, "SELECT * FROM problems")
+    assert f"format {SCHEMA_VERSION + 1}" in problem["problem"]
+
+
+def test_a_copied_run_directory_does_not_count_twice(workspace: Workspace) -> None:
+    run = Run()
+    write_runs(workspace, run)
+    shutil.copytree(workspace.run_dir(run.run_id), workspace.runs / "copy-of-it")
+    lake = reader.lake(workspace)
+    assert len(rows(lake, "SELECT * FROM steps")) == 4
+    (problem,) = rows(lake, "SELECT * FROM problems")
+    assert problem["run_id"] == "copy-of-it"
+
+
+@pytest.mark.fault("F33")
+def test_a_run_of_an_older_schema_loads_with_nulls(workspace: Workspace) -> None:
+    old, new = Run(), Run("cy10ap1", minute=1)
+    write_runs(workspace, old, new)
+    rewrite_steps(workspace, old, lambda table: table.drop_columns(["history_list_length", "client_bound"]))
+    lake = reader.lake(workspace)
+    assert rows(lake, "SELECT * FROM problems") == []
+    lags = answer(lake, "purge_lag_at_step_end")
+    assert lags.filter(pl.col("run_id") == old.run_id)["history_list_length"].to_list() == [None] * 4
+    assert lags.filter(pl.col("run_id") == new.run_id)["history_list_length"].to_list() == [10, 20, 30000, 5]
+
+
+def test_a_column_of_another_type_is_refused(workspace: Workspace) -> None:
+    good, bad = Run(), Run("cy10ap1", minute=1)
+    write_runs(workspace, good, bad)
+
+    def as_text(table: pa.Table) -> pa.Table:
+        at = table.schema.get_field_index("duration_s")
+        return table.set_column(at, "duration_s", table.column("duration_s").cast(pa.string()))
+
+    rewrite_steps(workspace, bad, as_text)
+    lake = reader.lake(workspace)
+    (problem,) = rows(lake, "SELECT * FROM problems")
+    assert "duration_s is string, not double" in problem["problem"]
+    assert rows(lake, "SELECT DISTINCT run_id FROM steps") == [{"run_id": good.run_id}]
+
+
+def test_a_workspace_whose_path_looks_like_a_pattern_is_a_path(tmp_path: Path) -> None:
+    odd, other = Workspace(tmp_path / "a[1]*?'x"), Workspace(tmp_path / "a1'x")
+    write_runs(odd, Run())
+    write_runs(other, Run("cy10ap1", minute=1))
+    assert rows(reader.lake(odd), "SELECT DISTINCT run_id FROM steps") == [{"run_id": Run().run_id}]
+
+
+def test_runs_that_came_with_the_workspace_are_in_its_lake_and_none_counts_twice(workspace: Workspace) -> None:
+    shipped, own = Run(), Run("cy10ap1", minute=1)
+    write_runs(workspace, shipped)
+    shutil.move(workspace.runs, workspace.sample)
+    write_runs(workspace, own)
+    lake = reader.lake(workspace)
+    assert set(answer(lake, "step_throughput")["run_id"]) == {shipped.run_id, own.run_id}
+    assert rows(lake, "FROM problems") == []
+    shutil.copytree(workspace.sample / shipped.run_id, workspace.run_dir(shipped.run_id))
+    lake = reader.lake(workspace)
+    assert len(rows(lake, "FROM runs")) == 2
+    assert [(row["run_id"], row["problem"]) for row in rows(lake, "FROM problems")] == [
+        (shipped.run_id, "it is also in sample/, and counted once")
+    ]

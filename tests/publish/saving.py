@@ -1,0 +1,40 @@
+"""Pages of one section, and the files that a click on them saves."""
+
+from datetime import datetime
+from pathlib import Path
+
+import nbformat
+from playwright.sync_api import Page
+
+from ibench_lib.ask.selection import Selection, choose
+from ibench_lib.lake import reader
+from ibench_lib.paths import Workspace
+from ibench_lib.publish.page import PageText, render
+from tests.synthetic import Run, write_runs
+
+
+def selection_of(workspace: Workspace, *runs: Run) -> Selection:
+    write_runs(workspace, *runs)
+    return choose(reader.lake(workspace), "demo")
+
+
+def saved(page: Page, question: str) -> tuple[str, bytes]:
+    """The file that a click on a question's link gives: (its name, its content)."""
+    page.evaluate("name => { location.hash = `evidence.${name}` }", question)
+    with page.expect_download() as waiting:
+        page.locator(f"[id='evidence.{question}'] a.data").click()
+    download = waiting.value
+    return download.suggested_filename, Path(download.path()).read_bytes()
+
+
+def page_with(markup: str, folder: Path, most_bytes: int = 10**7) -> Path:
+    """A page of one section with this in it."""
+    output = nbformat.v4.new_output("display_data", {"text/html": markup})
+    cells = [
+        nbformat.v4.new_markdown_cell("## Evidence", id="evidence"),
+        nbformat.v4.new_code_cell("", outputs=[output]),
+    ]
+    text = PageText("Title", "Author", datetime(2026, 11, 21).date(), "", {})
+    path = folder / "page.html"
+    path.write_bytes(render(nbformat.v4.new_notebook(cells=cells), text, most_bytes))
+    return path

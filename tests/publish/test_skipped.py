@@ -1,0 +1,43 @@
+"""A post without a run is skipped."""
+
+import json
+
+import pytest
+
+from ibench_lib.paths import Workspace
+from tests.command import ibench
+from tests.publish.posting import TINY, tiny_post
+from tests.synthetic import Run, write_runs
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_post_without_a_run_is_skipped_unless_it_is_asked_for_alone(workspace: Workspace) -> None:
+    there = Run(experiment="there")
+    write_runs(workspace, there)
+    asking = json.loads(TINY)
+    asking["cells"][0]["source"] = "experiment = ''\nruns = []"
+    asking["cells"][-1]["source"] = (
+        "import ibench_lib as ib\nprint(ib.choose(ib.lake(), experiment, runs=runs).nothing('Some.'))"
+    )
+    for slug, experiment, runs in (
+        ("demo", "demo", []),
+        ("glob", "oth*", []),
+        ("gone", "", ["20261121T100000Z-there-cached-gone-r1"]),
+        ("known", "the*", []),
+        ("pinned", "", [there.run_id]),
+    ):
+        tiny_post(workspace, slug, parameters={"experiment": experiment, "runs": runs})
+        (workspace.notebooks / f"{slug}-notebook.ipynb").write_text(json.dumps(asking))
+    params = workspace.root / "papermill_params"
+    done = ibench(workspace, "posts", str(params))
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stderr.splitlines() if line.startswith("skipped")] == [
+        "skipped demo: no run of experiment demo in the lake yet (make demo makes some)",
+        "skipped glob: no run of experiment oth* in the lake yet",
+        "skipped gone: none of the runs that it names is in the lake",
+    ]
+    assert sorted(path.name for path in workspace.posts.iterdir()) == ["known", "pinned"]
+    alone = ibench(workspace, "post", str(params / "demo.yml"))
+    assert alone.returncode == 0, alone.stderr
+    assert "There is no run yet." in (workspace.post_dir("demo") / "index.html").read_text()

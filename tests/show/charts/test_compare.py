@@ -1,0 +1,30 @@
+"""The chart of ratios."""
+
+from __future__ import annotations
+
+import ibench_lib as ib
+from ibench_lib.paths import Workspace
+from tests.ask.pairs import pair_of
+from tests.synthetic import Run
+
+
+def test_the_chart_draws_ratios_with_their_intervals_and_names_what_it_cannot_draw(workspace: Workspace) -> None:
+    queries = iter((1000, 1100, 1200, 2000, 2200, 2600))
+    runs = [
+        Run(name, repeat=n, minute=m, queries=next(queries), history_list=(1, 1, 1, 0 if name == "b" else 7))
+        for m, (name, n) in enumerate([(name, n) for name in "ab" for n in (1, 2, 3)])
+    ]  # fmt: skip
+    pair = pair_of(workspace, *runs)
+    figure = ib.ratio_chart(pair.metrics().filter(step="qr100"), pair.base, pair.other)
+    drawn = {
+        label: (trace.name, trace.x[i], trace.error_x.array[i], trace.error_x.arrayminus[i], trace.text[i])
+        for trace in figure.data
+        for i, label in enumerate(trace.y)
+    }  # fmt: skip
+    # 440 / 220 queries/s; from 400 / 240 to 520 / 200.
+    assert drawn["queries/s"] == ("better", 2.0, 0.6, 0.3333, "A 220, B 440; B / A 2.00 [1.67, 2.60], better")
+    assert drawn["inserts/s"][:2] == ("same or unclear", 1.0)
+    assert figure.layout.xaxis.title.text == "B / A (not drawn, for A or B is 0: history list length)"
+    assert figure.layout.xaxis.type == "log"
+    assert figure.layout.meta["title"] == "Metrics of qr100: B / A, cached"
+    assert set(figure.layout.yaxis.categoryarray) == drawn.keys()

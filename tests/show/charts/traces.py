@@ -1,0 +1,35 @@
+"""Frames and traces for tests of charts."""
+
+from dataclasses import replace
+from typing import Any
+
+import plotly.graph_objects as go
+import polars as pl
+
+from ibench_lib.lake import reader
+from ibench_lib.paths import Workspace
+from tests.synthetic import Run, answer, write_runs
+
+
+def ask(workspace: Workspace, name: str, *runs: Run, **more: Any) -> pl.DataFrame:
+    write_runs(workspace, *runs)
+    return answer(reader.lake(workspace), name, **more)
+
+
+def traces(figure: go.Figure, name: str) -> list[Any]:
+    return [trace for trace in figure.data if trace.name == name]
+
+
+def one(frame: pl.DataFrame, **values: str) -> pl.DataFrame:
+    return frame.filter(*(pl.col(column) == value for column, value in values.items()))
+
+
+def repeated() -> list[Run]:
+    """Three repeats of one configuration, the last of them failed in qr100, and one run of another."""
+    steps = ("l.i0", "l.x", "l.i1", "qr100")
+    runs = [
+        Run(repeat=n, minute=n, get_min_s=(0.001, 0.001, 0.001, s), history_list=(10, 20, h, 5))
+        for n, s, h in ((1, 0.5, 300), (2, 0.75, 100), (3, 4.0, 900))
+    ]
+    runs[2] = replace(runs[2], status="failed", failed_step="qr100", steps=steps)
+    return [*runs, Run("other", minute=5, history_list=(1, 2, 3, 4))]

@@ -1,0 +1,51 @@
+"""Sentences about the workload and its steps."""
+
+from typing import Any
+
+import ibench_lib as ib
+from ibench_lib.paths import Workspace
+from tests.show.statements.saying import made_of, spoken, step
+from tests.synthetic import Run, write_runs
+
+FULL: dict[str, Any] = {
+    "clients": 2, "engine": "innodb", "data_length": [10, 20], "protocol": "prepared", "transport": "socket",
+    "settle": "flush", "count_rows": True, "queriers": 1, "query_rows": 10, "secondary_indexes": 3,
+    "rocksdb_bulk_load": False, "tables_used": ["pi1", "pi2"],
+}  # fmt: skip
+
+
+def test_the_benchmark_is_told_as_it_was_run(workspace: Workspace) -> None:
+    def cached(manifest: dict[str, Any]) -> None:
+        io_bound = manifest["cell"]["setup"] == "io_bound"
+        manifest["workload"] = FULL | {
+            "resolved_steps": [
+                step("l.i0", "load", rows=500 if io_bound else 20, rows_per_commit=100),
+                step("l.i1", "write", rows=50, rate=40.0),
+                step("qr100", "query", seconds=7200.0, rate=100.0, settle_before=True),
+                step("qr500", "query", seconds=7200.0, rate=500.0, long_transaction=True),
+            ]
+        }
+
+    made_of(workspace, Run(), Run("b", minute=1), Run(setup="io_bound", minute=2), change=cached)
+    assert spoken(workspace, ib.insert_benchmark_statements, ib.step_statements) == [
+        "2 clients, each with a table of its own (InnoDB, 10 to 20 bytes of data in a row beside its numbers, prepared "
+        "statements over a Unix socket); each client has its own processes and connections. After a step the "
+        "server&#x27;s COUNT(*) is compared with what the clients had acknowledged.",
+        "l.i0: inserts rows in primary key order, without secondary indexes, 100 a statement; 20 rows per client in "
+        "cached, 500 rows per client in io_bound.",
+        "l.i1: inserts rows at the head of each table and deletes as many from its tail, all indexes maintained, 50 a "
+        "statement, at most 40 rows/s of each client; 50 rows per client.",
+        "qr100, qr500: range queries of up to 10 rows as fast as they are answered by 1 process of each client, beside "
+        "100, 500 inserts/s and as many deletes/s of each client, 50 a statement; 7,200 s.",
+        "Before qr100 the database is settled: statistics are made anew and dirty pages flushed.",
+        "Beside qr500 a transaction with a read view is held open.",
+    ]
+    assert [line[:5] for line in spoken(workspace, ib.step_statements, steps=["l.i1"])] == ["l.i1:"]
+
+
+def test_a_workload_of_which_little_is_known_is_told_in_few_words(workspace: Workspace) -> None:
+    write_runs(workspace, Run())
+    assert spoken(workspace, ib.insert_benchmark_statements) == [
+        "2 clients; each client has its own processes and connections."
+    ]
+    assert len(spoken(workspace, ib.step_statements)) == 4

@@ -1,0 +1,18 @@
+"""Sentences about the cost of an operation."""
+
+import polars as pl
+
+import ibench_lib as ib
+from tests.show.statements.saying import frame_of
+
+
+def test_costs_are_told_largest_difference_first_and_rounding_is_none() -> None:
+    frame = frame_of("cpupq", base=[100.0], other=[180.0]).with_columns(
+        cspq=pl.Series([1.0, 0.1]),
+        rpq=pl.Series([0.001, 0.004]),
+        **dict.fromkeys(("rkbpq", "wpi", "wkbpi"), pl.lit(1.0)),
+    )
+    assert ib.cost_statements(frame, "base")[1:] == [
+        "cached, l.i1, against base: cspq (context switches/op) of other 0.10 times, one run; cpupq (CPU/op) of other "
+        "1.80 times, one run."
+    ]

@@ -1,0 +1,16 @@
+"""Sentences about response times."""
+
+import polars as pl
+
+import ibench_lib as ib
+from tests.show.statements.saying import frame_of
+
+
+def test_a_worst_response_far_from_the_others_is_an_outlier() -> None:
+    frame = frame_of("max_s", a=[0.447], b=[18.493], c=[2.0]).with_columns(
+        timing=pl.lit("service"), operation=pl.lit("insert"), rated=pl.lit(True)
+    )
+    assert ib.response_statements(frame) == [
+        "cached, l.i1: a worst response of insert over 10 times the 447.0 ms of a, the best of 3: b (18.493 s).",
+        "The longest response in steps that completed: 18.493 s, insert in cached, l.i1 with b.",
+    ]

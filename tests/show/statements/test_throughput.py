@@ -1,0 +1,80 @@
+"""Sentences about throughput."""
+
+import polars as pl
+import pytest
+
+import ibench_lib as ib
+from ibench_lib.show.verdicts import ratio
+from tests.show.statements.saying import COSTS, frame_of
+
+
+def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
+    frame = frame_of(
+        "throughput", base=[100, 101, 102], fast=[200, 202, 204], noisy=[60, 120, 200], slow=[50, 50.5, 51]
+    )
+    (said,) = ib.throughput_statements(frame, "base")
+    low, high = (ratio([200, 202, 204], [100, 101, 102]), ratio([50, 50.5, 51], [100, 101, 102]))
+    assert low and high
+    assert said == (
+        f"cached, l.i1: more inserts/s than base with fast (2.00 times [{low.low:.2f}, {low.high:.2f}]); fewer "
+        f"inserts/s than base with slow (0.50 times [{high.low:.2f}, {high.high:.2f}]). 1 other not clearly apart from "
+        "it."
+    )
+    assert ib.throughput_statements(frame_of("throughput", base=[100, 101], other=[90, 120]), "base") == [
+        "cached: in l.i1 no throughput differs beyond noise from that of base (1 configuration compared)."
+    ]
+
+
+def test_a_step_of_less_than_a_second_is_not_compared() -> None:
+    frame = frame_of("throughput", base=[100], fast=[200]).with_columns(
+        duration_s=pl.Series([0.4, 0.2]), **dict.fromkeys(COSTS, pl.col("throughput"))
+    )
+    short = "Not compared, since it took less than 1 s: l.i1 in cached (0.20 s to 0.40 s)."
+    assert ib.throughput_statements(frame, "base") == ib.cost_statements(frame, "base") == [short]
+    compared = frame.with_columns(duration_s=pl.Series([1.4, 0.2]))
+    for said in (ib.throughput_statements(compared, "base"), ib.cost_statements(compared, "base")):
+        assert short not in said and any("2.00 times" in sentence for sentence in said)
+
+
+def test_single_runs_carry_their_caveat() -> None:
+    said = ib.throughput_statements(frame_of("throughput", "qr", base=[100], fast=[142], near=[104]), "base")
+    assert said[0].startswith("One run, noise unknown")
+    assert said[1:] == [
+        "cached, qr: more queries/s than base with fast (1.42 times, one run). 1 other not clearly apart from it."
+    ]
+    assert sum("noise unknown" in sentence for sentence in said) == 1
+
+
+def test_what_noise_hides_is_not_called_equal() -> None:
+    # 1.4 times the base, but its runs scatter: nothing is said of 0.95 to 1.05, also where another has one run.
+    frame = frame_of("throughput", base=[100, 101, 102], scattering=[60, 141, 220], single=[104])
+    assert ib.throughput_statements(frame, "base")[1:] == [
+        "cached: in l.i1 no throughput differs beyond noise from, nor where there is one run lies outside 0.95 to 1.05 "
+        "of, that of base (2 configurations compared)."
+    ]
+    assert ib.throughput_statements(frame_of("throughput", base=[100], single=[104]), "base")[1:] == [
+        "cached: in l.i1 no throughput lies outside 0.95 to 1.05 of that of base (1 configuration compared)."
+    ]
+
+
+def test_a_number_that_is_not_the_server_s_alone_says_so() -> None:
+    frame = frame_of("throughput", "qr", base=[100], fast=[150]).with_columns(
+        client_bound=pl.when(pl.col("dbms") == "fast").then(pl.lit("busy")),
+        sla_failed=pl.col("dbms") == "fast",
+        run_status=pl.when(pl.col("dbms") == "base").then(pl.lit("failed")).otherwise(pl.lit("complete")),
+    )
+    assert ib.throughput_statements(frame, "base")[1:] == [
+        "cached, qr: more queries/s than base with fast (1.50 times, one run, limited by the clients, missed the "
+        "target rate of its writes). base: of a run that did not complete.",
+        "Limited by the clients, not by the server: fast in cached, qr.",
+    ]
+
+
+@pytest.mark.parametrize("of_base", [[None], [0.0]])
+def test_without_a_number_of_the_base_nothing_is_compared(of_base: list[float | None]) -> None:
+    frame = frame_of("throughput", base=of_base, other=[100])
+    assert ib.throughput_statements(frame, "base") == ["cached, l.i1: base has no throughput to compare with."]
+    alone = frame_of("throughput", base=[100])
+    assert ib.throughput_statements(alone, "base") == [
+        "Nothing is compared: no other configuration than base has completed a step."
+    ]

