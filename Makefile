@@ -33,7 +33,7 @@ check: env ## lint, format, types, docs, import rules; changes nothing
 	@$(BIN)/mypy
 	@$(BIN)/python tools/notebooks.py --check
 	@$(BIN)/python tools/write_docs.py --check
-	@$(BIN)/python -m pytest -q tests/test_repository.py
+	@$(BIN)/python -m pytest -q tests/test_repository.py tests/test_imports.py
 
 fix: env ## mend what `make check` finds and a tool can mend
 	@$(BIN)/ruff check --fix .

@@ -110,9 +110,7 @@ def violations(modules: Imports, table: list[Row]) -> list[str]:
             found.append(f"{module} is in no row")
             continue
         for target in sorted(modules[module] & modules.keys()):
-            if target == "__init__" and module != "show/contents":
-                found.append(f"{module} imports {LIBRARY} itself")
-            elif not any(fits(target, allowed) for allowed in (*row.may, itself(module, row))):
+            if not any(fits(target, allowed) for allowed in (*row.may, itself(module, row))):
                 found.append(f"{module} imports {target}")
         if row.never:
             reached = reach(module, modules)
@@ -168,8 +166,10 @@ def test_the_library_lists_the_path_of_a_number() -> None:
         ("lake/reader", "workloads/insert_benchmark/workload"),
         ("show/charts/compare", "lake/reader"),
         ("show/charts/compare", "duckdb"),
-        ("show/theme", "os"),
-        ("show/tables/compare", "pathlib"),
+        ("show/theme", "shutil"),
+        ("show/tables/compare", "io"),
+        ("workloads/insert_benchmark/results/tables", "workloads/insert_benchmark/steps"),
+        ("workloads/insert_benchmark/workers", "workloads/insert_benchmark/results/tables"),
         ("run/sweep", "cli/main"),
         ("run/step", "show/statements/sla"),
         ("run/step_rows", "lake/reader"),

@@ -259,35 +259,44 @@ TESTED_ELSEWHERE = {
     ),
     "tests/cli/test_doctor.py and tools/provide.py: what a machine has and lacks": "base/chromium.py base/debian.py",
     "tests/measurement and tests/run/test_cell.py run whole steps with real client processes": (
-        "client/mysql/connection.py client/process.py client/worker.py run/capturing.py run/description.py"
-        " run/settle.py run/step.py run/step_rows.py workloads/insert_benchmark/client.py workloads/workload.py"
+        "client/mysql/connection.py client/process.py client/spec.py client/worker.py run/capturing.py run/description.py"
+        " run/one_run.py run/planned.py"
+        " run/settle.py run/step.py run/step_rows.py workloads/insert_benchmark/client.py"
     ),
     "tests/run/hosts/test_sweep.py runs them on workers": "run/hosts/cell_process.py",
     "tests/capture/test_session.py and each collector's test use them": "capture/collector.py capture/options.py",
     "tests/capture/test_server_counters.py and tests/builds/test_figures.py hold every figure": (
         "capture/places.py server_figures.py"
     ),
-    "tests/lake/test_recover.py and test_reader.py read what they leave": (
-        "lake/lock.py lake/manifest_tables.py lake/sealing.py"
-    ),
+    "tests/lake/test_recover.py and test_reader.py read what they leave": "lake/lock.py lake/sealing.py",
     "tests/publish/test_page.py, test_post.py and test_every_notebook.py build whole pages": (
         "publish/blocks.py publish/execution.py publish/notebook.py publish/post_process.py"
     ),
     "tests/servers/test_sandbox.py starts them": (
-        "servers/address.py servers/build.py servers/certificate.py servers/inspection.py servers/plugins.py"
+        "servers/address.py servers/build.py servers/certificate.py servers/inspection.py servers/server.py"
     ),
     "tests/servers/flavours/test_flavours.py holds all flavours against each other": (
-        "servers/flavours/flavour.py servers/flavours/mariadb.py servers/flavours/mysql.py servers/flavours/percona.py"
+        "configs/rules.py servers/flavours/flavour.py servers/flavours/innodb_places.py servers/flavours/mariadb.py"
+        " servers/flavours/mysql.py servers/flavours/mysql_family.py servers/flavours/mysql_options.py"
+        " servers/flavours/percona.py"
     ),
     "tests/servers/test_catalogue.py, and tests/builds with the real registries": (
-        "servers/offer.py servers/sources/fetch.py servers/sources/maven.py servers/sources/npm.py"
-        " servers/sources/suite.py"
+        "servers/sources/fetch.py servers/sources/maven.py servers/sources/npm.py servers/sources/suite.py"
     ),
     "tests/show/tables, charts and statements draw with them": (
         "metrics.py show/charts/response_heat.py show/display.py show/grid.py show/series_names.py show/table_cells.py"
         " show/tables/naming.py show/theme.py"
     ),
     "tests/ask/test_pair.py": "show/differences.py",
+    "tests/publish/test_every_notebook.py runs every notebook": "show/sections.py",
+    "tests/workloads/insert_benchmark/test_workload.py and test_results.py": (
+        "workloads/insert_benchmark/options.py workloads/insert_benchmark/results/charts.py"
+        " workloads/insert_benchmark/results/metrics.py workloads/insert_benchmark/results/statements.py"
+        " workloads/insert_benchmark/results/tables.py workloads/insert_benchmark/steps.py"
+        " workloads/insert_benchmark/workers.py"
+    ),
+    "tests/workloads/test_workload.py runs transactions, one connection or many": "client/many.py client/role.py",
+    "tests/cli/test_main.py and tests/run/test_cell.py leave directories and find them gone": "base/scratch.py",
 }
 
 

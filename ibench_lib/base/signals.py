@@ -12,12 +12,22 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def signals_held_back() -> Iterator[None]:
-    """Signals that end a run wait until this is done."""
-    previous = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    """Signals that end a run wait until this is done. For the main thread.
+
+    They are noted by handlers, not blocked: a signal that one thread blocks goes to another one, as while capture
+    runs, and Python would run its handler in the main thread all the same.
+    """
+    noted: list[int] = []
+    previous = {
+        number: signal.signal(number, lambda noted_number, _frame: noted.append(noted_number)) for number in _ENDING
+    }
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        for late in dict.fromkeys(noted):
+            signal.raise_signal(late)
 
 
 class Patience:
