@@ -108,7 +108,7 @@ def choose(
     found = known.filter(of_experiment | known["run_id"].is_in(list(runs)))
     if found.is_empty():
         return Selection(lake, [], list(steps), base, points)
-    what = experiment if experiment and not runs else "what was chosen"
+    what = experiment if experiment and not runs else "the selection"
     _check(
         "dbms",
         [glob for glob in dbms if not _fits(found["dbms"], [glob]).any()],

@@ -18,6 +18,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from ibench_lib.base.wording import count
 from ibench_lib.errors import UsageError
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -60,7 +61,7 @@ def load(path: Path, model: type[Model], error: type[UsageError]) -> tuple[Model
             ]
     first, *rest = problems
     if rest:
-        raise error(f"{path}: {len(problems)} problems", detail="\n".join(problems))
+        raise error(f"{path}: {count(len(problems), 'problem')}", detail="\n".join(problems))
     raise error(first)
 
 
@@ -70,7 +71,7 @@ def _refused(node: Node) -> Iterator[tuple[int, str]]:
     if str(node.tag) not in _PLAIN_TAGS:
         yield line, f"tag {node.tag} is not allowed"
     if isinstance(node, ScalarNode) and node.style is None and _AMBIGUOUS_NUMBER.fullmatch(node.value):
-        yield line, f"{node.value} is ambiguous: quote it, or leave out the leading zero"
+        yield line, f"{node.value} is ambiguous: put it in quotes, or remove the leading zero"
     elif isinstance(node, SequenceNode):
         for child in node.value:
             yield from _refused(child)

@@ -1,4 +1,4 @@
-"""How a person sees an experiment run: a live line at a terminal, elsewhere a plain line every ten seconds."""
+"""The progress of an experiment: a live line in a terminal, elsewhere a plain line every ten seconds."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from ibench_lib.base.wording import count
 from ibench_lib.errors import IbenchError
 from ibench_lib.experiment.cells import Cell
 from ibench_lib.lake.manifest import Manifest
@@ -26,7 +27,8 @@ PLAIN_EVERY_S = 10.0
 class ExperimentProgress:
     """A SweepObserver that draws with rich.
 
-    `forecast_s` says how long a cell is expected to take; without it no time is told, as where other hosts run them.
+    `forecast_s` says how long a cell is expected to take. Without it (when other hosts run the cells) no remaining time
+    is shown.
     """
 
     def __init__(self, console: Console, forecast_s: Callable[[Planned], float] | None) -> None:
@@ -69,14 +71,14 @@ class ExperimentProgress:
             left = f", about {duration_text(sum(self._expected_s.values()))} to go"
         for entry in planned:
             if entry.what == "changed":
-                self._console.print(f"changed since it was run: {escape(str(entry.cell))}", soft_wrap=True)
+                self._console.print(f"changed since it ran: {escape(str(entry.cell))}", soft_wrap=True)
             elif entry.what == "again" and entry.note:
-                self._console.print(f"again: {escape(f'{entry.cell}: {entry.note}')}", soft_wrap=True)
+                self._console.print(f"runs again: {escape(f'{entry.cell}: {entry.note}')}", soft_wrap=True)
         done = len(planned) - len(to_run)
-        self._console.print(f"{escape(name)}: {len(planned)} cells, {done} done already{left}")
+        self._console.print(f"{escape(name)}: {count(len(planned), 'cell')}, {done} already done{left}")
 
     def experiment_ends(self, name: str, outcome: str) -> None:
-        """The command says how it went."""
+        """Nothing: the command prints the result."""
 
     def cell_begins(self, number: int, of: int, cell: Cell, worker: str | None = None) -> None:
         self._where, self._position = f"{number}/{of}", cell.position
@@ -86,21 +88,23 @@ class ExperimentProgress:
             self._console.print(f"    {escape(cell.sharing.note(cell.position))}", highlight=False, soft_wrap=True)
 
     def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None:
-        self._console.print(f"[bold]{number}/{of}[/] {escape(str(cell))}: done already, {escape(run_id)}")
+        self._console.print(f"[bold]{number}/{of}[/] {escape(str(cell))}: already done, {escape(run_id)}")
 
     def cell_not_tried(self, number: int, of: int, cell: Cell, why: str) -> None:
         self._expected_s.pop(cell.position, None)
         self._console.print(f"[bold]{number}/{of}[/] {escape(f'{cell}: skipped: {why}')}")
 
     def run_recovered(self, manifest: Manifest) -> None:
-        self._console.print(f"recovered {escape(manifest.run_id)}: its runner had died")
+        self._console.print(f"recovered {escape(manifest.run_id)}: its runner had been killed")
 
     def cell_ends(self, cell: Cell, manifest: Manifest, worker: str | None = None) -> None:
         self._expected_s.pop(cell.position, None)
         self._console.print(f"    {manifest.status}: {escape(manifest.run_id)}{_on(worker)}")
 
     def cell_lost(self, cell: Cell, worker: str) -> None:
-        self._console.print(f"    [yellow]lost:[/] {escape(str(cell))}: {escape(worker)} is gone", soft_wrap=True)
+        self._console.print(
+            f"    [yellow]lost:[/] {escape(str(cell))}: {escape(worker)} has disappeared", soft_wrap=True
+        )
 
     def worker_refused(self, worker: str, reason: str) -> None:
         self._console.print(f"[yellow]gets no cells:[/] {escape(worker)}: {escape(reason)}", soft_wrap=True)
@@ -113,7 +117,7 @@ class ExperimentProgress:
         self._console.print(f"    [red]failed:[/] {escape(error.what)}", highlight=False, soft_wrap=True)
 
     def stopping(self) -> None:
-        self._console.print("stopping after this cell; Ctrl-C once more stops now")
+        self._console.print("stopping after this cell; press Ctrl-C again to stop now")
 
     def step_begins(self, step: Step) -> None:
         self._told_s = time.monotonic()
@@ -149,14 +153,14 @@ class ExperimentProgress:
             self._task = None
 
     def _left_s(self) -> float:
-        """Of the whole experiment: what cells not begun are expected to take, and what is left of this one."""
+        """Remaining seconds of the experiment: those of this cell, and of the cells that have not begun."""
         this = self._expected_s.get(self._position, 0.0) - (time.monotonic() - self._cell_begun_s)
         others = sum(seconds for position, seconds in self._expected_s.items() if position != self._position)
         return max(0.0, this) + others
 
 
 class Both:
-    """Tells several observers, one after another."""
+    """Passes every event to several observers, one after another."""
 
     def __init__(self, observers: Sequence[SweepObserver]) -> None:
         self._observers = observers
@@ -191,4 +195,4 @@ def _rates(found: StepProgress) -> str:
         (found.rows_out_per_s, "rows/s out"),
         (found.queries_per_s, "queries/s"),
     )
-    return ", ".join(f"{rate:,} {unit}" for rate, unit in parts if rate is not None) or "no second yet"
+    return ", ".join(f"{rate:,} {unit}" for rate, unit in parts if rate is not None) or "nothing reported yet"

@@ -1,4 +1,4 @@
-"""`ibench runs`: the runs of this lake, and looking after them."""
+"""`ibench runs`: list and maintain the runs of this lake."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from ibench_lib.base.wording import count
 from ibench_lib.cli.output import err, out, print_problems, working
 from ibench_lib.errors import LakeError
 from ibench_lib.importers.published import import_published
@@ -23,18 +24,16 @@ from ibench_lib.lake.verify import verify
 from ibench_lib.paths import workspace
 
 app = typer.Typer(
-    help="""List the runs of this lake; recover, verify, remove and copy them.
+    help="""List the runs of this lake; recover, verify, delete, copy and import runs.
 
     [bold]Example:[/] ibench runs
     """,
     invoke_without_command=True,
 )
 
-RunIds = Annotated[list[str], typer.Argument(help="Run ids, as `ibench runs` lists them.")]
-Place = Annotated[
-    str, typer.Argument(help="Where: a folder, or an address that fsspec knows, such as s3://bucket/lake.")
-]
-SomeRuns = Annotated[list[str] | None, typer.Argument(help="Run ids; all when there are none.")]
+RunIds = Annotated[list[str], typer.Argument(help="Run ids, as listed by `ibench runs`.")]
+Place = Annotated[str, typer.Argument(help="A folder, or an address that fsspec knows, such as s3://bucket/lake.")]
+SomeRuns = Annotated[list[str] | None, typer.Argument(help="Run ids; by default all runs.")]
 
 
 @app.callback()
@@ -53,13 +52,13 @@ def runs(context: typer.Context) -> None:
     """
     for row in reader.sql(lake, query).iter_rows():
         table.add_row(*(escape(str(value)) if value is not None else "" for value in row))
-    out.print(table if table.row_count else "no runs yet; `ibench run experiments/demo.yaml` makes some")
+    out.print(table if table.row_count else "no runs yet; make some with `ibench run experiments/demo.yaml`")
     print_problems(lake)
 
 
 @app.command("recover")
 def runs_recover(run_ids: SomeRuns = None) -> None:
-    """Seal runs whose runner died, from their journals. Running an experiment does it as well.
+    """Seal the runs whose runner was killed, from their journals. `ibench run` does this too.
 
     [bold]Example:[/] ibench runs recover
     """
@@ -80,7 +79,8 @@ def runs_recover(run_ids: SomeRuns = None) -> None:
         err.print(f"[red]not recovered:[/] {escape(error.what)}", soft_wrap=True)
     if errors:
         raise LakeError(
-            f"{len(errors)} runs could not be recovered", hint="look at them; `ibench runs rm` deletes one for good"
+            f"{count(len(errors), 'run')} could not be recovered",
+            hint="see above; `ibench runs rm` deletes a run for good",
         )
     if not recovered:
         out.print("nothing to recover")
@@ -88,7 +88,7 @@ def runs_recover(run_ids: SomeRuns = None) -> None:
 
 @app.command("verify")
 def runs_verify(run_ids: SomeRuns = None) -> None:
-    """Read runs completely: every file, count and checksum, and whether the tables agree. Exit code 1 when not.
+    """Read runs completely and check every file, count and checksum. Exit code 1 if a run is damaged.
 
     [bold]Example:[/] ibench runs verify
     """
@@ -106,22 +106,22 @@ def runs_verify(run_ids: SomeRuns = None) -> None:
             out.print(f"    {escape(problem)}", soft_wrap=True)
         bad += bool(problems)
     if bad:
-        raise LakeError(f"{bad} of {len(chosen)} runs are not what they should be", hint="what is wrong is named above")
-    out.print(f"{len(chosen)} runs verified")
+        raise LakeError(f"{bad} of {count(len(chosen), 'run')} damaged", hint="the problems are listed above")
+    out.print(f"{count(len(chosen), 'run')} verified")
 
 
 @app.command("rm")
 def runs_rm(
     run_ids: RunIds,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Delete runs for good. A run that is being written is refused.
+    """Delete runs for good. A run in progress is refused.
 
     [bold]Example:[/] ibench runs rm 20261121T070508Z-demo-small-system.cy10a-r1
     """
     place = workspace()
     if not yes:
-        typer.confirm(f"Delete {len(run_ids)} measurements for good?", abort=True, err=True)
+        typer.confirm(f"Delete {count(len(run_ids), 'measurement')} for good?", abort=True, err=True)
     for run_id in run_ids:
         remove_run(run_id, place)
         err.print(f"removed {escape(run_id)}", soft_wrap=True)
@@ -129,7 +129,7 @@ def runs_rm(
 
 @app.command("push")
 def runs_push(place: Place, run_ids: SomeRuns = None) -> None:
-    """Copy sealed runs to a folder or an object store, Parquet and manifest as they are. IBENCH_LAKE=PLACE reads them.
+    """Copy sealed runs, unchanged, to a folder or an object store. With IBENCH_LAKE=PLACE, ibench reads them there.
 
     [bold]Example:[/] ibench runs push s3://bucket/lake
     """
@@ -140,7 +140,7 @@ def runs_push(place: Place, run_ids: SomeRuns = None) -> None:
 
 @app.command("pull")
 def runs_pull(place: Place, run_ids: SomeRuns = None) -> None:
-    """Copy runs from a folder or an object store into this lake. Every file is compared with its checksum.
+    """Copy runs from a folder or an object store into this lake. Every file is verified by its checksum.
 
     [bold]Example:[/] ibench runs pull s3://bucket/lake
     """
@@ -151,16 +151,16 @@ def runs_pull(place: Place, run_ids: SomeRuns = None) -> None:
 @app.command("import")
 def runs_import(
     file: Annotated[Path, typer.Argument(help="CSV: setup, dbms, step, and a column for each metric.")],
-    experiment: Annotated[str, typer.Option("--experiment", "-e", help="Name that the runs go by.")],
+    experiment: Annotated[str, typer.Option("--experiment", "-e", help="The name of their experiment.")],
     source: Annotated[str, typer.Option("--source", "-s", help="Where the figures were published.")],
-    title: Annotated[str, typer.Option("--title", help="One line for people; the source without it.")] = "",
+    title: Annotated[str, typer.Option("--title", help="One line for people; by default the source.")] = "",
 ) -> None:
-    """Bring published figures into this lake, to stand beside what is measured. They are called published everywhere.
+    """Import published figures, to compare them with your own. They are labelled as published everywhere.
 
     [bold]Example:[/] ibench runs import report.csv --experiment report-2023 --source "report of August 2023"
     """
     made = import_published(file, experiment, source, title, workspace())
-    out.print(f"{len(made)} published runs of {escape(experiment)}", soft_wrap=True)
+    out.print(f"{count(len(made), 'published run')} of {escape(experiment)}", soft_wrap=True)
 
 
 def _copy(done: str, copies: list[tuple[str, Callable[[], bool]]]) -> None:
@@ -168,6 +168,6 @@ def _copy(done: str, copies: list[tuple[str, Callable[[], bool]]]) -> None:
     for run_id, copy in copies:
         with working(run_id):
             copied = copy()
-        out.print(f"{escape(run_id)}: {done if copied else 'there already'}", soft_wrap=True)
+        out.print(f"{escape(run_id)}: {done if copied else 'already there'}", soft_wrap=True)
         made += copied
-    out.print(f"{made} of {len(copies)} runs {done}")
+    out.print(f"{made} of {count(len(copies), 'run')} {done}")

@@ -125,7 +125,7 @@ def _included(line: str, origin: str, folder: Path | None, depth: int) -> list[L
     path = (folder / argument).resolve()
     if not path.is_relative_to(folder.resolve()):
         raise ConfigError(
-            f"{origin}: {argument} lies outside of {folder}", hint="copy it beside the file that includes it"
+            f"{origin}: {argument} is outside of {folder}", hint="copy it next to the file that includes it"
         )
     if directive == "!includedir" and not path.is_dir():
         raise ConfigError(f"{origin}: there is no folder {path}")

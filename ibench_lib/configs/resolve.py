@@ -214,7 +214,7 @@ def _find(name: str, flavour: str, release: tuple[int, int, int], folder: Path |
 
 def _merge(options: list[Option], line: Line) -> None:
     if line.value is not None and any(character in line.value for character in "\n\r\0"):
-        raise ConfigError(f"{line.origin}: the value of {line.key} has a line break in it")
+        raise ConfigError(f"{line.origin}: the value of {line.key} contains a line break")
     if not _ACCUMULATING.fullmatch(line.key):
         # A value wins over an earlier one of the same option, with or without `loose_`.
         name = line.key.removeprefix("loose_")

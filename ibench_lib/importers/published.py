@@ -68,8 +68,8 @@ def import_published(path: Path, experiment: str, source: str, title: str, works
     known = reader.sql(reader.lake(workspace), "SELECT DISTINCT experiment FROM runs")["experiment"]
     if experiment in known:
         raise LakeError(
-            f"experiment {experiment} has runs already",
-            hint="use another name: what is published and what is measured do not go by one",
+            f"experiment {experiment} already has runs",
+            hint="use another name: published and measured runs cannot share a name",
         )
     now = datetime.now(UTC)
     made: list[str] = []
@@ -94,7 +94,9 @@ def _read(path: Path) -> str:
         with open(path, "rb") as file:
             content = file.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
-            raise UsageError(f"{path} has over {_MOST_BYTES // 1_000_000} MB; published figures are few")
+            raise UsageError(
+                f"{path} is larger than {_MOST_BYTES // 1_000_000} MB; a table of published figures is small"
+            )
         return content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
@@ -115,7 +117,7 @@ def _parse(text: str, path: Path) -> tuple[list[_Run], dict[str, list[str]]]:
             cells = dict(zip(header, row, strict=True))
             setup, dbms, step = key = tuple(_name(cells, name, path, line) for name in _KEYS)
             if key in seen:
-                raise UsageError(f"{path}:{line}: {', '.join(key)} is there already")
+                raise UsageError(f"{path}:{line}: {', '.join(key)} occurs twice")
             seen.add(key)
             _kind(step, path, line)
             run = runs.setdefault((setup, dbms), _Run(setup, dbms))
@@ -146,7 +148,7 @@ def _check_header(header: list[str], path: Path) -> None:
             near = strict_yaml.suggestion(name, list(METRICS))
             raise UsageError(f"{path}:1: unknown column {name!r:.80}{near}", hint="metrics are as ibench names them")
         if header.count(name) > 1:
-            raise UsageError(f"{path}:1: column {name!r} is there twice")
+            raise UsageError(f"{path}:1: column {name!r} occurs twice")
     if len(header) == len(_KEYS):
         raise UsageError(f"{path}:1: no column of a metric", hint=f"metrics are {', '.join(METRICS)}")
 
@@ -164,7 +166,7 @@ def _number(text: str, metric: str, path: Path, line: int) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or value < 0:
-        raise UsageError(f"{path}:{line}: {metric} is {text!r:.80}, not a number from 0 on")
+        raise UsageError(f"{path}:{line}: {metric} is {text!r:.80}, not a number of at least 0")
     return value
 
 

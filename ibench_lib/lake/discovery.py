@@ -67,7 +67,7 @@ def find_runs(folders: Sequence[Path], cache: Path | None) -> Found:
     known: set[str] = set()
     for run_dir in [run_dir for folder in folders for run_dir in run_dirs(folder, found)]:
         if run_dir.name in known:
-            found.problem(run_dir.name, None, f"it is also in {run_dir.parent.name}/, and counted once")
+            found.problem(run_dir.name, None, f"it is also in {run_dir.parent.name}/ and is counted once")
             continue
         known.add(run_dir.name)
         try:
@@ -110,14 +110,14 @@ def check_file(path: Path, record: FileRecord, verified: Verified) -> pa.Schema:
     ValueError, OSError, pa.ArrowException : it is not, and why.
     """
     if path.is_symlink():
-        raise ValueError("a symbolic link is not followed")
+        raise ValueError("symbolic links are not followed")
     if not path.exists():
         raise ValueError("missing, though the manifest lists it")
     size = path.stat().st_size
     if size != record.bytes:
         raise ValueError(f"{size} bytes, but the manifest says {record.bytes}")
     if not verified.holds(path, record.sha256):
-        raise ValueError("its content is not what the manifest vouches for (SHA-256)")
+        raise ValueError("its content does not match the SHA-256 in the manifest")
     return pq.read_schema(path)
 
 

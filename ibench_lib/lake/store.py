@@ -107,7 +107,9 @@ def push(run_dir: Path, store: Store) -> bool:
     """
     problems = verify(run_dir)
     if problems:
-        raise LakeError(f"run {run_dir.name} is not good: {problems[0]}", hint="`ibench runs verify` tells all")
+        raise LakeError(
+            f"run {run_dir.name} is not good: {problems[0]}", hint="`ibench runs verify` lists all problems"
+        )
     manifest = checked_manifest(run_dir)
     if store.holds(manifest.run_id):
         if store.manifest(manifest.run_id).files == manifest.files:

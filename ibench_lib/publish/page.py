@@ -154,7 +154,7 @@ def _fitted(page: str, most_bytes: int) -> bytes:
         if not links:
             break
         longest = max(links, key=lambda link: link.end() - link.start())
-        left_out = f"{longest[1]}: left out, the page would be too large with it."
+        left_out = f"{longest[1]}: left out because it would make the page too large."
         page = f'{page[: longest.start()]}<span class="said">{left_out}</span>{page[longest.end() :]}'
         content = page.encode()
     return content

@@ -94,7 +94,9 @@ def build_posts(
         with lock:
             builders.running.discard(process)
             if result is None:
-                result = PostFailed(f"post {post.spec.slug}: its process ended with exit code {code} and said nothing")
+                result = PostFailed(
+                    f"post {post.spec.slug}: its process ended with exit code {code} and without a message"
+                )
             results[post.spec.slug] = result
             if not builders.stopped:
                 observer.post_ends(post, result)
@@ -112,7 +114,7 @@ def build_posts(
                 running = list(builders.running)
             _end(running)
             if isinstance(error, KeyboardInterrupt):
-                raise Interrupted("interrupted", hint="posts that were finished stand, others are as before") from None
+                raise Interrupted("interrupted", hint="finished posts are kept; the others are unchanged") from None
             raise
     return {post.spec.slug: results[post.spec.slug] for post in posts}
 

@@ -88,8 +88,8 @@ def run_cell(
     findings = examine(workspace, disk_bytes, run_server.buffer_pool_bytes(config))
     if findings and experiment.spec.strict:
         raise HostUnfit(
-            f"{cell}: strict, and this host is not fit to measure: {findings[0]}",
-            hint="mend it, or leave `strict` out: then it is a warning of the run",
+            f"{cell}: `strict` is set, and this host is not fit to measure: {findings[0]}",
+            hint="fix it, or remove `strict` to get a warning instead",
             detail="\n".join(findings),
         )
     writer = RunWriter(workspace.run_dir(run_id), mask=run_server.mask_for(build, workspace, run_id, experiment.folder))
@@ -129,7 +129,7 @@ def run_cell(
             manifest.status, manifest.error = "interrupted", "interrupted by the user"
             raise Interrupted(
                 f"run {run_id} interrupted",
-                hint="what was captured is kept; run the experiment again to repeat the cell",
+                hint="captured data is kept; run the experiment again to repeat the cell",
             ) from None
         except IbenchError as error:
             manifest.status, manifest.error = "failed", error.what
@@ -306,9 +306,9 @@ class _Run:
         """End a step, or the cell, that takes longer than the experiment allows."""
         limits, cell_s = self.time_limits, (time.monotonic_ns() - self.origin_ns) / 1e9
         if limits.step_s is not None and step_s > limits.step_s:
-            raise RunFailed(f"over the time limit of a step, {limits.step_s:g} s")
+            raise RunFailed(f"it exceeded the time limit of a step, {limits.step_s:g} s")
         if limits.cell_s is not None and cell_s > limits.cell_s:
-            raise RunFailed(f"over the time limit of a cell, {limits.cell_s:g} s")
+            raise RunFailed(f"it exceeded the time limit of a cell, {limits.cell_s:g} s")
 
     def _seal_step(self, step: Step) -> None:
         try:
@@ -342,12 +342,12 @@ class _Run:
         if run_server.disk_is_full(self.server):
             return ServerLost(
                 f"{where}: disk full: the server cannot write its data; {failure.what}",
-                hint="make room on the disk of data/sandboxes; what was captured is kept",
+                hint="free space on the disk of data/sandboxes; captured data is kept",
                 detail=self.server.log_tail(),
             )
         return type(failure)(
             f"{where}: {failure.what}",
-            hint=f"what was captured is kept in {self.writer.run_dir.name}; its server.log may say more",
+            hint=f"captured data is kept in {self.writer.run_dir.name}; its server.log may say more",
             detail=self.server.log_tail() if isinstance(failure, ServerLost) else None,
         )
 
@@ -369,7 +369,7 @@ class _Run:
                 if counted != expected:
                     raise RunFailed(
                         f"run {self.manifest.run_id}, step {step.name}: {table} has {counted} rows, "
-                        f"but the clients' acknowledged inserts and deletes make {expected}",
+                        f"but the clients' acknowledged inserts and deletes leave {expected}",
                         hint="the figures of this run cannot be trusted; please report this",
                     )
         except (ConnectionLost, StatementError) as error:

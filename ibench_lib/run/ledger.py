@@ -126,7 +126,7 @@ class Ledger:
         """Attempts that say running while nobody runs anything: their runner died. They become lost. Returns them."""
         abandoned = [attempt for attempt in self.attempts() if attempt.state == "running"]
         for attempt in abandoned:
-            self.end(attempt.attempt, "lost", error="its runner died")
+            self.end(attempt.attempt, "lost", error="its runner was killed")
         return abandoned
 
 
@@ -163,8 +163,8 @@ def running_alone(workspace: Workspace) -> Iterator[None]:
         except BlockingIOError:
             holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
             raise UsageError(
-                f"an experiment is running already{f', process {holder}' if holder else ''}",
-                hint="two at once would measure each other; `ibench status` shows how far it is",
+                f"an experiment is already running{f', process {holder}' if holder else ''}",
+                hint="two at once would disturb each other; `ibench status` shows its progress",
             ) from None
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)

@@ -48,7 +48,7 @@ def fit(build: Build | Remote, config: ServerConfig, workload: Options) -> list[
         spoken = "tls" if build.access.certificate else "tcp"
         if workload.transport != spoken:
             raise ExperimentError(
-                f"build {build.label} is remote and reached by {spoken}, not by the workload's {workload.transport}",
+                f"build {build.label} is remote and uses transport {spoken}, not the workload's {workload.transport}",
                 hint=f"write `transport: {spoken}` into the workload",
             )
         return []  # it has the plugins and the configuration that it has
@@ -67,7 +67,7 @@ def require_space(
     ------
     HostUnfit : with the bytes needed and free.
     """
-    needs = [(workspace.runs, _CAPTURE_BYTES, "what is captured")]
+    needs = [(workspace.runs, _CAPTURE_BYTES, "the captured data")]
     if isinstance(build, Build):
         needs.append((workspace.sandboxes, needed_bytes(config, tables_bytes), "the server's data"))
     if snapshot_bytes:
@@ -79,8 +79,8 @@ def require_space(
         if free < needed:
             what = " and ".join(what for *_, what in here)
             raise HostUnfit(
-                f"too little space in {place} for {what}: about {needed:,} bytes needed, {free:,} free",
-                hint="make room there, lower `scale` or the setup's rows, or put data/ on a larger disk (IBENCH_HOME)",
+                f"not enough space in {place} for {what}: about {needed:,} bytes needed, {free:,} free",
+                hint="free space there, lower `scale` or the setup's rows, or put data/ on a larger disk (IBENCH_HOME)",
             )
 
 
@@ -178,8 +178,8 @@ def create_database(server: Server, connection: Connection, name: str) -> None:
         if error.code != _DATABASE_EXISTS:
             raise
         raise RunFailed(
-            f"{server.build.label} has a database {name} already",
-            hint="another run may be using it; what is in it is not touched, so drop it by hand if nobody needs it",
+            f"{server.build.label} already has a database {name}",
+            hint="another run may be using it; ibench does not touch it, so drop it yourself if nobody needs it",
         ) from error
     if isinstance(server, RemoteServer):
         server.owned.append(name)

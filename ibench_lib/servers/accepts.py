@@ -34,14 +34,14 @@ def check(build: Build, config: ServerConfig, plugins: Sequence[str] = ()) -> li
             lines.append(f"{option.origin}: {option.key} is unknown to {server}{meant}")
         raise ConfigError(
             f"build {build.label} ({server}) does not know {', '.join(option.key for option in refused)}",
-            hint="a line that shall be skipped where it is unknown begins with loose_",
+            hint="to skip a line on servers that do not know it, begin it with loose_",
             detail="\n".join(lines),
         )
     said = refusal(build, config.render(), plugins)
     if said is not None:
         named = [option for option in config.options if option.name in said.replace("-", "_")]
         where = ", ".join(f"{option.origin} ({option.key})" for option in named) or ", ".join(config.fragments)
-        raise ConfigError(f"build {build.label} ({server}) refuses its configuration: {said}", hint=f"look at {where}")
+        raise ConfigError(f"build {build.label} ({server}) refuses its configuration: {said}", hint=f"see {where}")
     return [f"{option.origin}: {option.key}" for option in unknown]
 
 

@@ -83,15 +83,17 @@ def identify(
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ServerStartError(
             f"build {label}: {command[-1]} cannot be executed: {error}",
-            hint="`ibench doctor` says what is missing",
+            hint="`ibench doctor` shows what is missing",
         ) from error
     match = re.search(r"Ver (\d+\.\d+\.\d+\S*)", answer.stdout)
     if answer.returncode != 0 or not match:
         library = re.search(r"(\S+\.so[.\d]*): cannot open shared object file", answer.stderr)
-        lacks = f" lacks {library[1]}" if library else f" --version gives no server version (exit {answer.returncode})"
+        lacks = f" lacks {library[1]}" if library else f" --version prints no server version (exit {answer.returncode})"
         raise ServerStartError(
             f"build {label}: {command[-1]}{lacks}",
-            hint="install the package that has this library" if library else "`ibench doctor` says what is missing",
+            hint="install the package that contains this library"
+            if library
+            else "`ibench doctor` shows what is missing",
             detail=(answer.stderr or answer.stdout).strip()[-2000:] or None,
         )
     return Build(

@@ -46,8 +46,8 @@ def default_label() -> str:
     offered = apt.offers()
     if not offered:
         raise BuildNotFound(
-            "this machine's apt knows no MariaDB" if debian.has_apt() else "no apt-get on this machine",
-            hint="`apt-get update` may help; or install a server in your own way, and register it: "
+            "apt on this machine has no MariaDB package" if debian.has_apt() else "no apt-get on this machine",
+            hint="`apt-get update` may help; or install a server yourself and register it: "
             "`ibench servers add LABEL PATH`",
         )
     return offered[0].label
@@ -69,9 +69,9 @@ def install(label: str, workspace: Workspace) -> Build:
     if label not in offered:
         near = difflib.get_close_matches(label, offered, n=1)
         raise BuildNotFound(
-            f"no source offers {label}; there is {', '.join(offered)}",
+            f"no source offers {label}; available are {', '.join(offered)}",
             hint=(f"did you mean {near[0]}? " if near else "")
-            + "a server of your own comes in by `ibench servers add LABEL PATH`",
+            + "register a server of your own with `ibench servers add LABEL PATH`",
         )
     offer, source = offered[label]
     return source.install(offer, workspace)

@@ -60,8 +60,8 @@ def fresh_datadir(build: Build, my_cnf: Path, datadir: Path, templates: Path | N
         made_by = (template / VERSION_FILE).read_text(encoding="utf-8").strip()
         if made_by != build.version:
             raise ServerStartError(
-                f"the data directory in {template} was made by {made_by}, and build {build.label} is {build.version}",
-                hint="delete it; it is a template only, and is made again",
+                f"the data directory in {template} was made by {made_by}, but build {build.label} is {build.version}",
+                hint="delete it; it is only a template and will be made again",
             )
         copy_datadir(template / _DATADIR, datadir)
 

@@ -55,7 +55,7 @@ def inspect(build: Build | Remote, workspace: Workspace) -> Inspection:
             with pymysql.connect(**address.arguments()) as connection:
                 found = _ask(connection)
         except pymysql.err.MySQLError as error:
-            raise ServerStartError(f"build {build.label} boots, and then does not answer: {error}") from error
+            raise ServerStartError(f"build {build.label} starts, but does not answer: {error}") from error
     note = _note(build, workspace)
     note.parent.mkdir(parents=True, exist_ok=True)
     # The version of the binary, which is what `noted_innodb` can compare without booting it.

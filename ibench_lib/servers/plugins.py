@@ -21,7 +21,7 @@ def require_plugin(build: Build, plugin: str) -> None:
     if plugin_path(build, plugin) is None:
         raise BuildNotFound(
             f"build {build.label} has no plugin {plugin}.so, which `engine: rocksdb` needs",
-            hint="`ibench servers list` names builds with MyRocks",
+            hint="`ibench servers list` shows the builds with MyRocks",
         )
 
 

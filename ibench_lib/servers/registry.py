@@ -70,7 +70,8 @@ def require_free(label: str, workspace: Workspace) -> None:
     check_name(label, "build label")
     if label == SYSTEM or label in labels(workspace):
         raise BuildNotFound(
-            f"a build called {label} is there already", hint=f"another label, or `ibench servers remove {label}` first"
+            f"a build called {label} already exists",
+            hint=f"choose another label, or run `ibench servers remove {label}` first",
         )
 
 
@@ -148,7 +149,7 @@ def remove(label: str, workspace: Workspace) -> None:
     """
     directory = workspace.build_dir(label)
     if label not in labels(workspace):
-        raise BuildNotFound(f"no build {label} in {workspace.builds}", hint="`ibench servers list` names the builds")
+        raise BuildNotFound(f"no build {label} in {workspace.builds}", hint="`ibench servers list` shows the builds")
     # Out of the way in one step: a removal that is cut short leaves nothing that looks like a build.
     with arriving(workspace) as leaving:
         os.rename(directory, leaving / "build")

@@ -140,7 +140,7 @@ class Sandbox:
         self.process = None
         if status != 0:
             raise RunFailed(
-                f"build {self.build.label} ({self.build.version}) did not end in order within {timeout_s:g} s"
+                f"build {self.build.label} ({self.build.version}) did not shut down cleanly within {timeout_s:g} s"
                 f" (exit {status})",
                 detail=self.log_tail(),
             )
@@ -185,8 +185,8 @@ class Sandbox:
             self.directory.mkdir(mode=0o700)
         except FileExistsError:
             raise ServerStartDisturbed(
-                f"sandbox directory {self.directory} exists already{_holder(self.directory)}",
-                hint="wait for the run that holds it; a directory that is not ours is for you to remove",
+                f"sandbox directory {self.directory} already exists{_holder(self.directory)}",
+                hint="wait for the run that holds it, or remove a directory that does not belong to ibench",
             ) from None
         # A short path of its own: a socket's path may have at most 107 bytes, a project may lie deep.
         own = tempfile.gettempdir()
@@ -340,8 +340,8 @@ def _holder(directory: Path) -> str:
             except BlockingIOError:
                 return f", held by process {json.load(marker)['pid']}"
     except (OSError, ValueError, KeyError):
-        return " and is not ours"
-    return ", left behind by a process that is dead"
+        return " and does not belong to ibench"
+    return ", left behind by a process that was killed"
 
 
 def _remove_socket_dir(marker_text: str) -> None:
@@ -394,5 +394,5 @@ def _stop(process: subprocess.Popen[bytes], timeout_s: float) -> int:
         return process.wait(10)
     except subprocess.TimeoutExpired as error:
         raise IbenchError(
-            f"server process {process.pid} does not die", hint="look at it with ps; it is ours"
+            f"server process {process.pid} does not die", hint="find it with ps; it belongs to ibench"
         ) from error

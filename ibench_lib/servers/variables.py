@@ -58,7 +58,7 @@ def _refused(
         return None
     lines = [line for line in result.stderr.splitlines() if "[ERROR]" in line] or result.stderr.splitlines()
     said = [re.sub(r"^.*\[ERROR\](?: \[[^]]*\])*\s*", "", line) for line in lines]
-    return "; ".join(line for line in said if line and line != "Aborting") or "it does not say why"
+    return "; ".join(line for line in said if line and line != "Aborting") or "it does not give a reason"
 
 
 @cache
@@ -75,7 +75,7 @@ def _known(
     if result.returncode != 0 or table is None:
         raise ServerStartError(
             f"build {label}: {command[-1]} --verbose --help lists no variables (exit {result.returncode})",
-            hint="`ibench servers check` tells more",
+            hint="`ibench servers check` shows more",
             detail=result.stderr.strip()[-2000:] or None,
         )
     defaults, names = {}, {_normal(name) for name in _OPTION.findall(result.stdout[: table.start()])}

@@ -78,7 +78,7 @@ def test_the_first_two_are_compared_or_those_that_are_named(workspace: Workspace
     assert [(two.base, two.other) for two in (ib.pair(chosen), ib.pair(chosen, b="system.cy10ap1lag"))] == [
         ("system.cy10ap1lag", "system.cy10a"), ("system.cy10a", "system.cy10ap1lag"),
     ]  # fmt: skip
-    for a, b, wrong in (("system.cy10", "", "a 'system.cy10' is in no chosen run; did you mean"),
+    for a, b, wrong in (("system.cy10", "", "a 'system.cy10' is in none of the selected runs; did you mean"),
                         ("system.cy10a", "system.cy10a", "a and b are both 'system.cy10a'")):  # fmt: skip
         with pytest.raises(ParameterError) as caught:
             ib.pair(ib.choose(lake, "demo"), a, b)
@@ -106,7 +106,7 @@ def test_without_two_dbms_there_is_a_sentence(workspace: Workspace) -> None:
     assert said(ib.differences(pair)) == [only] == [pair.nothing("No option differs.")]
     assert pair.metrics().is_empty() and pair.responses().is_empty()
     pair = pair_of(workspace, Run("io", minute=1, setup="io_bound"))
-    assert pair.nothing("Nothing differs.") == "The two have no setup in common, so there is nothing to compare."
+    assert pair.nothing("Nothing differs.") == "The two dbms have no common setup, so there is nothing to compare."
     assert pair_of(workspace, Run("b", minute=2), b="system.b").nothing("Nothing differs.") == "Nothing differs."
 
 
@@ -458,5 +458,7 @@ def test_an_empty_lake_and_a_wrong_name_are_sentences(tmp_path: Path) -> None:
     assert 'class="gt_table' not in text and "<figure" not in text
     write_runs(workspace, Run())
     wrong = {**PARAMETERS, "a": "system.cy10"}
-    with pytest.raises(PostFailed, match=r"ParameterError: a 'system.cy10' is in no chosen run; did you mean"):
+    with pytest.raises(
+        PostFailed, match=r"ParameterError: a 'system.cy10' is in none of the selected runs"
+    ):
         build_post(params_file(workspace, notebook="compare", notes={}, parameters=wrong), workspace)

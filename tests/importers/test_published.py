@@ -85,7 +85,7 @@ def test_they_are_called_published_wherever_runs_are_named(report: Workspace) ->
     named = {trace.name for trace in ib.get_min_chart(post.ask("get_min").filter(pl.col("setup") == "cached")).data}
     assert "my8033_rel_lto.cy10a_gcp_c2s30 (published)" in named
     evidence = ib.evidence(post).markup
-    assert f"{NAME}, published figures (report of August 2023), as it was for 30 runs" in evidence
+    assert f"{NAME}, published figures (report of August 2023), as it was in 30 runs" in evidence
     assert evidence.count("published, not measured here: report of August 2023") == 30
     assert f"experiments/{NAME}.yaml" not in evidence
 
@@ -129,7 +129,7 @@ def test_published_fairness_prints_as_published(workspace: Workspace) -> None:
 
 def test_a_name_that_has_runs_is_refused(workspace: Workspace) -> None:
     write_runs(workspace, *three_configurations())
-    with pytest.raises(LakeError, match="experiment demo has runs already"):
+    with pytest.raises(LakeError, match="experiment demo already has runs"):
         bring(workspace, "setup,dbms,step,ips\nc,a.x,l.i1,1\n", experiment="demo")
     assert len(list(workspace.runs.iterdir())) == 3
 
@@ -161,7 +161,7 @@ def test_all_of_a_file_comes_in_or_none_of_it(workspace: Workspace, monkeypatch:
         ("setup,dbms,step,ips\n", "has no figures"),
         ("setup,dbms,step,ips\nc,a.x,l.i1,\n", "has no figures"),
         ("setup,dbms,step,ips\nc,a.x,l.i1,1\nc,a.x,l.i1,2\n", ":3: c, a.x, l.i1 is there already"),
-        ("setup,dbms,step,ips\nc,a.x,l.i1,many\n", ":2: ips is 'many', not a number from 0 on"),
+        ("setup,dbms,step,ips\nc,a.x,l.i1,many\n", ":2: ips is 'many', not a number of at least 0"),
         ("setup,dbms,step,ips\nc,a.x,l.i1,nan\n", ":2: ips is 'nan'"),
         ("setup,dbms,step,ips\nc,a.x,l.i1,-1\n", ":2: ips is '-1'"),
         ("setup,dbms,step,ips\nc,a.x,load,1\n", ":2: unknown step 'load'"),
@@ -182,7 +182,7 @@ def test_the_command(workspace: Workspace, tmp_path: Path) -> None:
     with open(path, "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["setup", "dbms", "step", "hll"], ["cached", "a.x", "l.i1", "30000"]])
     arguments = ("runs", "import", str(path), "--experiment", NAME, "--source", "a report")
-    assert "1 published runs of report-2023" in ibench(workspace, *arguments).stdout
+    assert "1 published run of report-2023" in ibench(workspace, *arguments).stdout
     assert "published, not measured here: a report" in ibench(workspace, "runs").stdout
     refused(ibench(workspace, *arguments[:-1], " ", "--experiment", "other"), "need a source")
     lag = answer(reader.lake(workspace), "purge_lag_at_step_end", NAME)

@@ -96,7 +96,7 @@ def test_no_more_are_built_at_once_than_memory_holds(monkeypatch: pytest.MonkeyP
 def test_two_posts_with_one_slug_are_refused_before_anything_runs(workspace: Workspace) -> None:
     first, second = tiny_post(workspace, "one"), tiny_post(workspace, "two")
     second.write_text(second.read_text().replace("slug: two", "slug: one"))
-    with pytest.raises(ParameterError, match=r"one\.yml and .*two\.yml have one slug: one"):
+    with pytest.raises(ParameterError, match=r"one\.yml and .*two\.yml have the same slug: one"):
         check_posts([first.parent], workspace)
     assert [post.path for post in check_posts([first, first, first.parent / "one.yml"], workspace)] == [first]
 
@@ -164,9 +164,9 @@ def test_a_post_without_a_run_is_skipped_unless_it_is_asked_for_alone(
     done = command(workspace, monkeypatch, "posts", str(params))
     assert done.code == 0, done.err
     assert [line for line in done.err.splitlines() if line.startswith("skipped")] == [
-        "skipped demo: no run of experiment demo in the lake yet (make demo makes some)",
+        "skipped demo: the lake has no run of experiment demo yet (make some with: make demo)",
         "skipped glob: no run of experiment oth* in the lake yet",
-        "skipped gone: none of the runs that it names is in the lake",
+        "skipped gone: the lake has none of the runs that it names",
     ]
     assert sorted(path.name for path in workspace.posts.iterdir()) == ["known", "pinned"]
     alone = command(workspace, monkeypatch, "post", str(params / "demo.yml"))

@@ -268,7 +268,7 @@ def test_f8_too_little_space_is_refused_before_anything_is_made(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_disk: Any
 ) -> None:
     small_disk(workspace.sandboxes, "64m")
-    with pytest.raises(ExperimentError, match=r"too little space in .*sandboxes") as caught:
+    with pytest.raises(ExperimentError, match=r"not enough space in .*sandboxes") as caught:
         run(experiment(tmp_path, monkeypatch), build, workspace, Watcher())
     needed, free = (
         int(number.replace(",", "")) for number in re.findall(r"([\d,]{6,}) (?:bytes|free)", str(caught.value))

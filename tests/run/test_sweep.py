@@ -119,7 +119,9 @@ def test_a_host_of_another_class_does_not_add_to_what_is_there_unless_told_to(
     only_p1: dict[str, Any] = {"only": ["p1"]}
     for chosen in ({}, only_p1):
         with pytest.raises(
-            UsageError, match=r"this host will not do: it is Other 1, .*; there are runs of many made on "
+            UsageError,
+            match=r"this host does not match the existing runs: it is Other 1, .*; there are runs "
+            "of many made on ",
         ) as caught:
             sweep(workspace, **chosen)
         assert "--any-host" in (caught.value.hint or "") and "--again" in (caught.value.hint or "")
@@ -133,7 +135,7 @@ def test_only_and_except_choose_by_build_config_setup_and_dbms(workspace: Worksp
     assert sweep(workspace, cells, only=["b*"], without=["p1"]) == ["a.base-r1", "b56.base-r1"]
     assert sweep(workspace, cells, only=["a.*"]) == ["a.p1-r1", "a.only_a-r1"], "a.base is done"
     assert sweep(workspace, cells, only=["mine"]) == ["b56.p1-r1"]
-    with pytest.raises(UsageError, match="'ps\\*' fits no cell") as caught:
+    with pytest.raises(UsageError, match="'ps\\*' matches no cell") as caught:
         sweep(workspace, cells, only=["ps*"])
     assert "only_a" in (caught.value.hint or "")
 
@@ -196,7 +198,7 @@ def test_a_ledger_of_before_skipped_cells_keeps_its_attempts(workspace: Workspac
 
 
 def test_fail_fast_stops_at_the_first_failure(workspace: Workspace) -> None:
-    with pytest.raises(CellsFailed, match="1 of 5 cells failed; 1 runs made"):
+    with pytest.raises(CellsFailed, match="1 of 5 cells failed; 1 run made"):
         sweep(workspace, BROKEN, fail_fast=True)
     assert len(Ledger(workspace).attempts()) == 2
 

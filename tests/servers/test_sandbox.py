@@ -92,7 +92,7 @@ def test_a_directory_that_exists_is_never_taken_over(build: Build, tmp_path: Pat
     box = sandbox(build, tmp_path)
     box.directory.mkdir(parents=True)
     (box.directory / "precious").write_text("data")
-    with pytest.raises(ServerStartError, match="exists already and is not ours"), box:
+    with pytest.raises(ServerStartError, match="exists already and does not belong to ibench"), box:
         pass
     assert (box.directory / "precious").read_text() == "data"
 
@@ -232,7 +232,7 @@ def test_a_server_goes_on_with_a_copy_of_its_files_and_one_that_did_not_end_in_o
             cursor.execute("INSERT INTO mine.t VALUES (8)")
             cursor.execute("SELECT Host FROM mysql.user WHERE User = 'root' ORDER BY Host")
             assert cursor.fetchall() == (("127.0.0.1",), ("localhost",))
-        with pytest.raises(RunFailed, match=r"did not end in order within 0 s \(exit -9\)"):
+        with pytest.raises(RunFailed, match=r"did not shut down cleanly within 0 s \(exit -9\)"):
             box.stop(0)
         assert not box.alive()
     assert not box.directory.exists()

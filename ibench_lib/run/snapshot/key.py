@@ -76,8 +76,9 @@ def load_settings(build: Build | Remote, config: ServerConfig, workload: Options
     """
     if isinstance(build, Remote):
         raise ExperimentError(
-            f"build {build.label} is remote: snapshot_after copies data directories, and its own is elsewhere",
-            hint="leave snapshot_after out, or the build",
+            f"build {build.label} is remote: snapshot_after copies data directories, but its data directory is "
+            f"on another machine",
+            hint="remove snapshot_after or the build",
         )
     everything = any(step.deletes for step in loaded)
     values = {
@@ -107,7 +108,7 @@ def _options(build: Build, config: ServerConfig, known: KnownOptions, *, everyth
         if _PLACES.fullmatch(name) and re.search(r"(^|[;:,])(/|\.\./)", value):
             raise ExperimentError(
                 f"{option.origin}: {name}={value} lies outside of the data directory, which snapshot_after copies",
-                hint="leave snapshot_after out, or the option",
+                hint="remove snapshot_after or the option",
             )
         if _counts(build, name, everything=everything):
             default, written = known.defaults.get(name), _written(name, value)

@@ -28,7 +28,8 @@ from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads.insert_benchmark import workload
 from ibench_lib.workloads.insert_benchmark.workload import Options, Step
 
-_CACHES = "the buffer pool begins empty, its list of pages to load was emptied; the kernel was asked to cache no page"
+_CACHES = "the buffer pool starts empty (its list of pages to load was emptied), and the kernel was asked "
+"to cache no page"
 # The pages that were in the buffer pool, which servers load at their next start; and the variable that names the file.
 _POOL_LIST, _POOL_LIST_NAMED = "ib_buffer_pool", "innodb_buffer_pool_filename"
 
@@ -81,7 +82,7 @@ class RunSnapshot:
         except RunFailed as error:
             raise RunFailed(
                 f"{where}: {error.what}",
-                hint="its full shutdown purges, merges and flushes everything; statement_timeout_s is its limit",
+                hint="a full shutdown purges, merges and flushes everything; statement_timeout_s limits its time",
                 detail=error.detail,
             ) from error
         record = SnapshotRecord(

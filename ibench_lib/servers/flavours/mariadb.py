@@ -32,7 +32,7 @@ def initialise_command(build: Build, my_cnf: Path, datadir: Path, user: list[str
                 ]
     raise ServerStartError(
         f"build {build.label}: no {_SCRIPTS[0]} in {build.basedir}/bin or /scripts",
-        hint="`ibench doctor` says which package brings it",
+        hint="`ibench doctor` shows which package contains it",
     )
 
 

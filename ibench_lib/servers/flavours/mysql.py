@@ -23,7 +23,7 @@ def initialise_command(build: Build, my_cnf: Path, datadir: Path, user: list[str
             return [str(script), f"--defaults-file={my_cnf}", *where, "--force", *user]
     raise ServerStartError(
         f"build {build.label}: no mysql_install_db in {build.basedir}/scripts or /bin",
-        hint=f"MySQL {build.version} needs it; take the release's whole binary package as basedir",
+        hint=f"MySQL {build.version} needs it; use the complete binary package of the release as basedir",
     )
 
 

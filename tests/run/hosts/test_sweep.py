@@ -226,9 +226,9 @@ workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, qr100]}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     (manifest,) = manifests(workspace)
-    assert "many: 1 cells, 0 done already\n" in done.stdout, "what others will take is not known here"
+    assert "many: 1 cell, 0 already done\n" in done.stdout, "what others will take is not known here"
     assert "1/1 system.tiny, tiny, repeat 1 on one\n" in done.stdout
-    assert f"complete: {manifest.run_id} on one\n" in done.stdout and "many: 1 runs made" in done.stdout
+    assert f"complete: {manifest.run_id} on one\n" in done.stdout and "many: 1 run made" in done.stdout
     run_dir = workspace.run_dir(manifest.run_id)
     assert verify(run_dir) == []
     assert (run_dir / "server.log").is_file() and "skip_log_bin" in (run_dir / "my.cnf").read_text()
@@ -249,7 +249,11 @@ def test_hosts_of_different_classes_are_mixed_only_when_told_to(lab: Lab, worksp
     assert {run.host["cpu_model"] for run in manifests(workspace)} == {"Big 9000"}
     big.terminate()
     big.wait(30)
-    with pytest.raises(UsageError, match=r"no worker's host fits: small: it is Small 1.* made on Big 9000") as caught:
+    with pytest.raises(
+        UsageError,
+        match=r"no worker has a suitable host: small: it is Small 1.* "
+        "made on Big 9000",
+    ) as caught:
         sweep(lab, workspace, text=TWICE)
     assert "--any-host" in (caught.value.hint or "")
     assert len(sweep(lab, workspace, text=TWICE, any_host=True).made) == 2
@@ -263,7 +267,7 @@ def test_other_code_and_another_build_under_the_label_are_refused(
     with open(tmp_path / "other" / "ibench_lib" / "step.py", "a") as file:
         file.write("# changed\n")
     lab.worker("other", code=tmp_path / "other")
-    with pytest.raises(UsageError, match=r"no worker of .* other: it runs another ibench, .*; here it is "):
+    with pytest.raises(UsageError, match=r"no worker of .* other: it runs a different version of ibench, .*; this is "):
         sweep(lab, workspace)
     lab.worker("one")
     lab.worker("two", FAKE_VERSION="10.11.20-MariaDB")
@@ -271,7 +275,7 @@ def test_other_code_and_another_build_under_the_label_are_refused(
     assert len(sweep(lab, workspace, watcher).made) == 2
     assert {name for _, name in watcher.begun} == {"one"}
     assert dict(watcher.refused)["two"] == "build a is 10.11.20-MariaDB there, and 10.11.19-MariaDB on one"
-    assert "another ibench" in dict(watcher.refused)["other"]
+    assert "a different version of ibench" in dict(watcher.refused)["other"]
 
 
 def test_runs_can_be_left_in_a_store_and_count_as_done_there(lab: Lab, workspace: Workspace, tmp_path: Path) -> None:
@@ -287,7 +291,7 @@ def test_runs_can_be_left_in_a_store_and_count_as_done_there(lab: Lab, workspace
 def test_a_failed_cell_is_told_and_its_run_comes_back(lab: Lab, workspace: Workspace) -> None:
     lab.worker("one")
     text = TEXT.replace("name: base", "name: broken")
-    with pytest.raises(CellsFailed, match="1 of 2 cells failed; 1 runs made") as caught:
+    with pytest.raises(CellsFailed, match="1 of 2 cells failed; 1 run made") as caught:
         sweep(lab, workspace, text=text)
     assert re.fullmatch(r"a\.broken, mine, repeat 1: one: run \S+, step l\.i1: it is broken", caught.value.detail or "")
     assert Counter(run.status for run in manifests(workspace)) == {"complete": 1, "failed": 1}
@@ -298,7 +302,7 @@ def test_a_failed_cell_is_told_and_its_run_comes_back(lab: Lab, workspace: Works
 def test_ctrl_c_lets_cells_under_way_end_and_hands_out_no_more(lab: Lab, workspace: Workspace) -> None:
     lab.worker("one", FAKE_CELL_S="1")
     watcher = Telling("one", lambda: (lab.measuring("one"), os.kill(os.getpid(), signal.SIGINT)))
-    with pytest.raises(Interrupted, match="stopped with 1 cells to go"):
+    with pytest.raises(Interrupted, match="stopped with 1 cell left"):
         sweep(lab, workspace, watcher)
     assert [run.status for run in manifests(workspace)] == ["complete"]
     assert [attempt.state for attempt in Ledger(workspace).attempts()] == ["complete"]
