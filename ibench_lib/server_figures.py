@@ -76,7 +76,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         "checkpoint_age_async_bytes",
         "bytes",
-        "age of the oldest change in the buffer pool from which flushing is forced beside the load",
+        "age of the oldest change in the buffer pool from which flushing is forced while the load runs",
         (("metric", "log_max_modified_age_async"),),
     ),
     Figure(
@@ -163,7 +163,7 @@ FIGURES: tuple[Figure, ...] = (
         "pages_flushed_background",
         "",
         "pages flushed in background batches, cumulative: by an idle server; from MariaDB 10.5 on also those forced"
-        " beside the load by their age",
+        " by their age while the load runs",
         (("metric", "buffer_flush_background_total_pages"),),
     ),
     Figure(

@@ -66,8 +66,7 @@ class Download:
         """What the link says, and what stands in its place where there is none."""
         what = f"{self.name}.csv, {count(self.rows, 'row')}, {_size(self.csv_bytes)}"
         if self.packed is None:
-            return f"{what}: left out because it would make the page too large. You can get it with the SQL and "
-            "the runs above."
+            return f"{what}: left out because the page would be too large. The SQL and the runs above reproduce it."
         return f"{what}, packed {_size(len(self.packed))}" if self.is_packed else what
 
     @property

@@ -122,7 +122,10 @@ def reservations(frame: pl.DataFrame, a: str, b: str) -> list[str]:
         missed = int(found["sla_failed"].sum())
         if missed and name in (a, b):
             side = "A" if name == a else "B"
-            notes.append(f"{side}, {step}: {missed} of {len(found)} missed the target rate of inserts or deletes.")
+            notes.append(
+                f"{side}, {step}: {missed} of {len(found)} {'run' if len(found) == 1 else 'runs'} missed the target "
+                f"rate of inserts or deletes."
+            )
     return [*sorted(notes), *mark_notes(frame)]
 
 

@@ -121,8 +121,8 @@ def interval_notes(frame: pl.DataFrame) -> list[str]:
         return repeat_notes(frame)
     return [
         *repeat_notes(frame),
-        "[low, high]: 95 % bootstrap interval of the ratio of medians; a ratio is marked only where all of it clears "
-        "the threshold. Without an interval: one run, noise unknown.",
+        "[low, high]: 95 % bootstrap interval of the ratio of medians. A ratio is marked only if the whole interval is "
+        "beyond the threshold. A ratio without an interval comes from one run; its noise is unknown.",
     ]
 
 
@@ -135,5 +135,7 @@ def mark_notes(frame: pl.DataFrame) -> list[str]:
     if "client_bound" in frame.columns:
         bound = frame.filter(pl.col("client_bound").is_not_null() & (pl.col("step_status") == "complete"))
         for row in bound.unique(["dbms", "step", "client_bound"], maintain_order=True).to_dicts():
-            notes.append(f"{CLIENT_BOUND} {row['dbms']}, {row['step']}: limited by the clients: {row['client_bound']}.")
+            notes.append(
+                f"{CLIENT_BOUND} {row['dbms']}, {row['step']}: limited by the clients ({row['client_bound']})."
+            )
     return notes

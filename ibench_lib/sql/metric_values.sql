@@ -1,9 +1,9 @@
 -- Every metric of every chosen run and step, one row each, by the names of ibench_lib/metrics.py and in their units. A
 -- step has rows for what applies to it: no dps where nothing is deleted, fairness only where clients have equal work.
 -- Response times are per operation, with `timing` service (sent to answered) or intended (due to answered; only
--- rate-limited operations); both are NULL for metrics of the whole step. A percentile is left out
--- where a complete run has no response beyond it (p99 needs 100 responses): it would be the largest once more. `value` NULL: not captured, or the step did
--- not get there; figures of a step whose status is not complete cover what was done.
+-- rate-limited operations); both are NULL for metrics of the whole step. A percentile is left out where a complete run
+-- has no response beyond it (p99 needs 100 responses): it would be the largest once more. `value` NULL: not captured,
+-- or the step did not get there; figures of a step whose status is not complete cover what was done.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

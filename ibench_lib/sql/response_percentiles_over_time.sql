@@ -1,9 +1,9 @@
--- Response times over the time of each step, per operation, all clients together: p50, p99, p99.9 and the largest of the
--- responses that ended in a second, or, where a step has more than `points` of them, in a bucket of `bucket_s` seconds.
--- timing: service (sent to answered) or intended (due to answered; only rate-limited operations). `t_s` is the middle of
--- the second or bucket, counted from the step's start; NULL: nothing was answered in it. Percentiles come from log-linear
--- bins with an error under 1 %, and are of all responses together, not means; the largest is exact, so that no stall
--- disappears.
+-- Response times over the time of each step, per operation, all clients together: p50, p99, p99.9 and the largest of
+-- the responses that ended in a second, or, where a step has more than `points` of them, in a bucket of `bucket_s`
+-- seconds. timing: service (sent to answered) or intended (due to answered; only rate-limited operations). `t_s` is the
+-- middle of the second or bucket, counted from the step's start; NULL: nothing was answered in it. Percentiles come
+-- from log-linear bins with an error under 1 %, and are of all responses together, not means; the largest is exact, so
+-- that no stall disappears.
 --
 -- $runs: ids of the runs
 -- $points: how many points a series may have at most

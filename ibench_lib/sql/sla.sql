@@ -1,5 +1,5 @@
--- Achieved insert and delete rates of rate-limited steps beside their target, all clients together. A complete step
--- fails when either is under 0.95 of the target. client_bound: why the clients limited the step, NULL when they did not.
+-- Achieved insert and delete rates of rate-limited steps and their target, all clients together. A complete step fails
+-- if either rate is below 0.95 of the target. client_bound: why the clients limited the step; NULL if they did not.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

@@ -1,9 +1,9 @@
 -- Every metric of each run and step side by side. T is the time from the common start of all clients to the last
 -- client's end; ips, dps, qps and throughput are rates over T. rate_p50, rate_p99: the per-second rate that was met or
 -- beaten in 50 %, 99 % of the step's full seconds. maxop_s: worst response of the main operation. The other figures are
--- means over the step: rps, wps, rmbps, wmbps of the device that holds the data, csps and cpups of the host; rpq, rkbpq,
--- cspq, cpupq, scpupq, ccpupq_us (client CPU) per operation, wpi and wkbpi per inserted row; rss, dbgb1, dbgb2 in GiB.
--- client_bound: why the clients limited the step. NULL: not captured, or the step has no such thing.
+-- means over the step: rps, wps, rmbps, wmbps of the device that holds the data, csps and cpups of the host; rpq,
+-- rkbpq, cspq, cpupq, scpupq, ccpupq_us (client CPU) per operation, wpi and wkbpi per inserted row; rss, dbgb1, dbgb2
+-- in GiB. client_bound: why the clients limited the step. NULL: not captured, or the step has no such thing.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

@@ -2,7 +2,7 @@
 -- ips: rows inserted / T, in an index step existing rows / T; dps: rows deleted / T; qps: queries / T; NULL where a
 -- step has no such operation. maxop_s: worst response of the step's main operation. ccpupq_us: client CPU microseconds
 -- per row inserted, or per query in query steps. sla_failed: in a rate-limited step the insert or the delete rate is
--- under 0.95 of clients x target. client_bound: why the clients limited the step, NULL when they did not. Figures of a
+-- under 0.95 of clients x target. client_bound: why the clients limited the step, NULL if they did not. Figures of a
 -- step whose status is not complete cover what was done.
 --
 -- $runs: ids of the runs

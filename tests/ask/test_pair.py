@@ -253,7 +253,7 @@ def test_a_step_that_a_side_did_not_complete_is_a_word_in_the_table_and_a_senten
     lines = said(ib.differences(pair))
     assert "cached, l.i1: not compared (A: failed; B: running)." in lines
     first_two = ib.pair(ib.choose(reader.lake(workspace), "demo"))
-    assert said(ib.differences(first_two))[-1] == "Beside these two, and not compared: system.live (running)."
+    assert said(ib.differences(first_two))[-1] == "Also selected, but not compared: system.live (running)."
     end_run(writer, live)
 
 
@@ -262,11 +262,11 @@ def test_a_missed_target_and_a_limit_of_the_clients_stand_below_the_table(worksp
     pair = pair_of(workspace, Run(), slow)
     table = Parsed(ib.metrics_side_by_side(pair.metrics().filter(step="qr100"), pair.base, pair.other))
     notes = " ".join(row[0] for row in table.rows)
-    assert "B, qr100: 1 of 1 missed the target rate of inserts or deletes." in notes and "A, qr100" not in notes
+    assert "B, qr100: 1 of 1 run missed the target rate of inserts or deletes." in notes and "A, qr100" not in notes
     assert "limited by the clients: a querier used 97 % of a core" in notes
     assert table.of("queries/s")[1] == "1,000 ‡"
     lines = said(ib.differences(pair))
-    assert "B, qr100: 1 of 1 missed the target rate of inserts or deletes." in lines
+    assert "B, qr100: 1 of 1 run missed the target rate of inserts or deletes." in lines
     assert "‡ system.b, qr100: limited by the clients: a querier used 97 % of a core." in lines
 
 
@@ -317,7 +317,7 @@ def test_what_differs_beside_is_said_with_its_origin_and_noise_is_named(workspac
     only = f"<summary>Only {pair.base} has: 2 variables</summary><p>old=&lt;b&gt;, old_mode= <a"
     assert only in ib.left_out(pair).markup and f"Only {pair.other}" not in ib.left_out(pair).markup
     assert said(ib.left_out(pair))[1] == (
-        "Left out, though they differ, because they tell nothing about how a server works: "
+        "These differ, but are left out because they say nothing about how a server works: "
         "socket (where it listens); server_uuid (who the server is)."
     )
 
@@ -328,7 +328,8 @@ def test_a_server_that_did_not_start_has_unknown_variables(workspace: Workspace)
     path = workspace.run_dir(failed.run_id) / "manifest.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "server": None}))
     pair = ib.pair(ib.choose(reader.lake(workspace), "demo"))
-    assert said(ib.left_out(pair))[0] == "system.x, cached, run 1: no variables are known, its server did not start."
+    expected = "system.x, cached, run 1: no variables are known, because its server did not start."
+    assert said(ib.left_out(pair))[0] == expected
 
 
 def test_the_chart_draws_ratios_with_their_intervals_and_names_what_it_cannot_draw(workspace: Workspace) -> None:
@@ -386,7 +387,7 @@ def test_the_page_compares_in_its_order_and_only_two(page: Page) -> None:
     wanted = ["differences", "compared", "configurations", "variables", "hosts", "metrics", "response-times"]
     assert [name for name in order if name in wanted] == wanted
     text = page.locator("main").inner_text()
-    assert "Beside these two, and not compared: system.z." in text and text.count("system.z") == 1
+    assert "Also selected, but not compared: system.z." in text and text.count("system.z") == 1
     assert table_rows(page, "Metrics of l.i1, cached")["inserts/s"] == [
         "5,000", "2,500", "0.50", "0.50 to 0.50", "worse ▼",
     ]  # fmt: skip
@@ -418,7 +419,7 @@ def test_each_sentence_of_the_page_leads_to_the_question_it_rests_on(page: Page)
     sources = {tuple(links) for _, links in found}
     assert sources == {(), ("selected_runs",), ("metric_values",), ("fact_diff",)}
     without = [text for text, links in found if not links]
-    assert without == ["The largest differences:", "Beside these two, and not compared: system.z."]
+    assert without == ["The largest differences:", "Also selected, but not compared: system.z."]
 
 
 def test_the_page_s_charts_have_points_and_names_stay_text(page: Page) -> None:
@@ -458,7 +459,5 @@ def test_an_empty_lake_and_a_wrong_name_are_sentences(tmp_path: Path) -> None:
     assert 'class="gt_table' not in text and "<figure" not in text
     write_runs(workspace, Run())
     wrong = {**PARAMETERS, "a": "system.cy10"}
-    with pytest.raises(
-        PostFailed, match=r"ParameterError: a 'system.cy10' is in none of the selected runs"
-    ):
+    with pytest.raises(PostFailed, match=r"ParameterError: a 'system.cy10' is in none of the selected runs"):
         build_post(params_file(workspace, notebook="compare", notes={}, parameters=wrong), workspace)

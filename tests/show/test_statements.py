@@ -197,7 +197,7 @@ def test_a_figure_of_a_run_that_did_not_complete_says_so(function: Statements) -
                 continue
             told_of = re.search(rf"\b{name}\b(?!')", sentence) is not None
             sentences += told_of
-            assert ("of a run that did not complete" in sentence) == told_of, (name, sentence)
+            assert ("from a run that did not complete" in sentence) == told_of, (name, sentence)
     assert sentences > 5
 
 
@@ -208,7 +208,7 @@ def test_each_step_that_did_not_complete_is_named(function: Statements, status: 
         failed = frame.filter(pl.col("step") == "l.i1").with_columns(step_status=pl.lit(status))
         sentences = told(function, failed) if function is not ib.sla_statements else [function(failed)[-1]]
         assert len(sentences) == 1 or function is ib.throughput_statements
-        assert re.match(r"Not compared, since it did not complete: \w+ in \w+ \(l\.i1 " + status, sentences[-1])
+        assert re.match(r"Not compared, because they did not complete: \w+ in \w+ \(l\.i1 " + status, sentences[-1])
 
 
 @pytest.mark.parametrize("function", RESULTS)
@@ -269,7 +269,7 @@ def test_a_step_of_less_than_a_second_is_not_compared() -> None:
     frame = frame_of("throughput", base=[100], fast=[200]).with_columns(
         duration_s=pl.Series([0.4, 0.2]), **dict.fromkeys(COSTS, pl.col("throughput"))
     )
-    short = "Not compared, since it took less than 1 s: l.i1 in cached (0.20 s to 0.40 s)."
+    short = "Not compared, because they took less than 1 s: l.i1 in cached (0.20 s to 0.40 s)."
     assert ib.throughput_statements(frame, "base") == ib.cost_statements(frame, "base") == [short]
     compared = frame.with_columns(duration_s=pl.Series([1.4, 0.2]))
     for said in (ib.throughput_statements(compared, "base"), ib.cost_statements(compared, "base")):
@@ -280,7 +280,7 @@ def test_single_runs_carry_their_caveat() -> None:
     said = ib.throughput_statements(frame_of("throughput", "qr", base=[100], fast=[142], near=[104]), "base")
     assert said[0].startswith("One run, noise unknown")
     assert said[1:] == [
-        "cached, qr: more queries/s than base with fast (1.42 times, one run). 1 other not clearly apart from it."
+        "cached, qr: more queries/s than base with fast (1.42 times, one run). 1 other not clearly different from it."
     ]
     assert sum("noise unknown" in sentence for sentence in said) == 1
 
@@ -323,7 +323,7 @@ def test_without_a_number_of_the_base_nothing_is_compared(of_base: list[float | 
 def test_get_min_over_ten_times_the_best_is_named_with_what_its_runs_were() -> None:
     frame = frame_of("get_min_s", "qr", fast=[0.001], slow=[95.307], middling=[0.02])
     assert ib.get_min_statements(frame) == [
-        "One run of each: noise unknown.",
+        "There is one run of each, so the noise is unknown.",
         "cached, qr: a get_min query over 10 times the best, 1.0 ms with fast: slow (95.307 s).",
     ]
     frame = frame_of("get_min_s", "qr", fast=[0.001, 0.002], slow=[0.001, 4.0], always=[30.0, 31.0])
@@ -394,7 +394,7 @@ def test_a_worst_response_far_from_the_others_is_an_outlier() -> None:
     )
     assert ib.response_statements(frame) == [
         "cached, l.i1: a worst response of insert over 10 times the 447.0 ms of a, the best of 3: b (18.493 s).",
-        "The longest response in steps that completed: 18.493 s, insert in cached, l.i1 with b.",
+        "The longest response in a complete step: 18.493 s, insert in cached, l.i1 with b.",
     ]
 
 
@@ -497,7 +497,7 @@ def test_the_benchmark_is_told_as_it_was_run(workspace: Workspace) -> None:
 
     made_of(workspace, Run(), Run("b", minute=1), Run(setup="io_bound", minute=2), change=cached)
     assert spoken(workspace, ib.workload_statements, ib.step_statements) == [
-        "2 clients, each with a table of its own (InnoDB, 10 to 20 bytes of data in a row beside its numbers, prepared "
+        "2 clients, each with a table of its own (InnoDB, 10 to 20 bytes in column data, prepared "
         "statements over a Unix socket); each client has its own processes and connections. After a step the "
         "server&#x27;s COUNT(*) is compared with what the clients had acknowledged.",
         "l.i0: inserts rows in primary key order, without secondary indexes, 100 a statement; 20 rows per client in "
@@ -540,7 +540,7 @@ def test_one_run_of_each_and_two_experiments_are_said(workspace: Workspace) -> N
     write_runs(workspace, Run(), Run(minute=1, experiment="other", title="Another"))
     said = spoken(workspace, ib.run_statements, experiment="*")
     assert [line for line in said if line.startswith("Made from 1 run of experiment")] == said[:2]
-    assert "One run of each: noise unknown." in said
+    assert "There is one run of each, so the noise is unknown." in said
 
 
 def test_several_hosts_are_said_loudly(workspace: Workspace) -> None:

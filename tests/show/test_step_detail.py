@@ -129,7 +129,7 @@ def test_an_index_step_has_no_stalls_and_a_query_step_is_judged_by_its_queries(w
     assert one(steps, step="l.x")["rated_seconds"] is None
     assert one(steps, step="qr100")["median_rate"] == 1000.0
     said = ib.steadiness_facts(steps.filter(step="l.x")).markup
-    assert "l.x is one statement per index and client: it has no rate per second, and so no stalls." in said
+    assert "l.x is one statement per index and client, so it has no rate per second and no stalls." in said
 
 
 def test_stalls_and_extremes_are_found_however_few_points_a_chart_has(workspace: Workspace) -> None:
@@ -470,7 +470,7 @@ def test_a_step_that_was_never_begun_says_so(workspace: Workspace) -> None:
 def test_a_step_loaded_from_a_snapshot_is_not_said_to_have_failed(workspace: Workspace) -> None:
     write_runs(workspace, Run(steps=("l.i1", "qr100"), loaded_from="another"))
     steadiness = choose(reader.lake(workspace), "demo", steps=["l.i0"]).ask("steadiness")
-    assert "<li>system.cy10a: l.i0 was loaded from a snapshot, and so not run.</li>" in (
+    assert "<li>system.cy10a: l.i0 was loaded from a snapshot, so this run did not run it.</li>" in (
         unlinked(ib.steadiness_facts(steadiness))
     )
 
@@ -534,7 +534,7 @@ def test_an_empty_lake_gives_clear_sentences(workspace: Workspace, monkeypatch: 
     assert "no run of this experiment" in said(values["provenance"])
     assert said(values["gaps"]) == "There is no run yet."
     assert said(values["not-captured"]) == ""
-    assert said(values["steadiness"]) == "There is no step to look at."
+    assert said(values["steadiness"]) == "There is no step to show."
     assert said(values["stalls-tables"]) == "No stall to list."
     assert said(values["detail-charts"]) == "No second was recorded."
     assert said(values["response-heat"]) == "No response."

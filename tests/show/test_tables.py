@@ -327,7 +327,7 @@ def test_steps_that_nobody_took_a_second_for_are_not_marked(workspace: Workspace
     for table in (absolute, relative):
         assert any(note in row[0] for row in table.rows)
     said = ib.throughput_statements(short, "system.cy10a")
-    assert "Not compared, since it took less than 1 s: l.i1 and qr100 in cached (0.05 s to 0.20 s)." in said
+    assert "Not compared, because they took less than 1 s: l.i1 and qr100 in cached (0.05 s to 0.20 s)." in said
     # One that took longer is enough to compare with.
     one = frame.with_columns(
         duration_s=pl.when(in_l_i1 & (pl.col("dbms") != "system.cy10ap1lag")).then(0.5).otherwise("duration_s")

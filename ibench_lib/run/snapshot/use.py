@@ -28,8 +28,9 @@ from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads.insert_benchmark import workload
 from ibench_lib.workloads.insert_benchmark.workload import Options, Step
 
-_CACHES = "the buffer pool starts empty (its list of pages to load was emptied), and the kernel was asked "
-"to cache no page"
+_CACHES = (
+    "the buffer pool starts empty (its list of pages to load was emptied), and the kernel was asked to cache no page"
+)
 # The pages that were in the buffer pool, which servers load at their next start; and the variable that names the file.
 _POOL_LIST, _POOL_LIST_NAMED = "ib_buffer_pool", "innodb_buffer_pool_filename"
 

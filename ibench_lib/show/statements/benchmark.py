@@ -39,12 +39,12 @@ def step_statements(planned_work: pl.DataFrame) -> list[str]:
     settled = [row["step"] for row in planned_work.to_dicts() if row["settle_before"]]
     if settled:
         said.append(
-            f"Before {joined(list(dict.fromkeys(settled)))} the database is settled: statistics are made anew and "
-            "dirty pages flushed."
+            f"Before {joined(list(dict.fromkeys(settled)))} the database is settled: statistics are updated and "
+            "dirty pages are flushed."
         )
     held = [row["step"] for row in planned_work.to_dicts() if row["long_transaction"]]
     if held:
-        said.append(f"Beside {joined(list(dict.fromkeys(held)))} a transaction with a read view is held open.")
+        said.append(f"During {joined(list(dict.fromkeys(held)))}, a transaction with a read view stays open.")
     return said
 
 
@@ -55,11 +55,11 @@ def _workload(row: dict[str, Any]) -> str:
     clients, tables = row["clients"], row["tables"]
     said = count(clients, "client")
     if tables:
-        said += ", each with a table of its own" if tables == clients > 1 else f" on {count(tables, 'table')}"
+        said += ", each with its own table" if tables == clients > 1 else f" on {count(tables, 'table')}"
     engine = {"innodb": "InnoDB", "rocksdb": "MyRocks"}.get(row["engine"])
     facts = [engine] if engine else []
     if row["data_length"]:
-        facts.append(f"{row['data_length'][0]} to {row['data_length'][1]} bytes of data in a row beside its numbers")
+        facts.append(f"{row['data_length'][0]} to {row['data_length'][1]} bytes in column data")
     if row["protocol"] in _PROTOCOLS and row["transport"] in _TRANSPORTS:
         facts.append(f"{_PROTOCOLS[row['protocol']]} over {_TRANSPORTS[row['transport']]}")
     if row["bulk_load"]:
@@ -67,36 +67,35 @@ def _workload(row: dict[str, Any]) -> str:
     said += f" ({', '.join(facts)})" if facts else ""
     said += "; each client has its own processes and connections."
     if row["settle"] == "none":
-        said += " Nothing settles the database between the steps."
+        said += " The database is not settled between the steps."
     if row["count_rows"] is not None:
-        counted = "is compared with what the clients had acknowledged" if row["count_rows"] else "is not asked for"
-        said += f" After a step the server's COUNT(*) {counted}."
+        counted = "is compared with the rows that the clients' "
+        "statements leave" if row["count_rows"] else "is not checked"
+        said += f" After each step, the server's COUNT(*) {counted}."
     return said
 
 
 def _step(row: dict[str, Any]) -> str:
     """What a step does, with a placeholder for its rate and without its sizes."""
-    commit = f", {row['rows_per_commit']} a statement" if row["rows_per_commit"] else ""
+    commit = f", {row['rows_per_commit']} per statement" if row["rows_per_commit"] else ""
     if row["kind"] == "load":
         return f"inserts rows in primary key order, without secondary indexes{commit}{_limit(row)}"
     if row["kind"] == "index":
         indexes = row["secondary_indexes"]
         return f"creates {'the' if indexes is None else indexes} secondary indexes of each table"
     if row["kind"] == "write":
-        deletes = " and deletes as many from its tail" if row["deletes"] else ""
-        return f"inserts rows at the head of each table{deletes}, all indexes maintained{commit}{_limit(row)}"
+        deletes = " and deletes the same number at its tail" if row["deletes"] else ""
+        return f"inserts rows at the head of each table{deletes}, with all indexes{commit}{_limit(row)}"
     if row["kind"] == "query":
         what = {"range": f"range queries of up to {row['query_rows']} rows", "point": "point queries of ten keys"}
-        queriers = f" by {count(row['queriers'], 'process', 'processes')} of each client" if row["queriers"] else ""
-        said = f"{what.get(row['query'], 'queries')} as fast as they are answered{queriers}"
-        return said + (
-            f", beside {_RATES} inserts/s and as many deletes/s of each client{commit}" if row["rate"] else ""
-        )
-    return "a step of a kind that this ibench does not know"
+        queriers = f" from {count(row['queriers'], 'process', 'processes')} per client" if row["queriers"] else ""
+        said = f"{what.get(row['query'], 'queries')} as fast as possible{queriers}"
+        return said + (f", during {_RATES} inserts/s and as many deletes/s per client{commit}" if row["rate"] else "")
+    return "a step of a kind that this version of ibench does not know"
 
 
 def _limit(row: dict[str, Any]) -> str:
-    return f", at most {_RATES} rows/s of each client" if row["rate"] else ""
+    return f", at most {_RATES} rows/s per client" if row["rate"] else ""
 
 
 def _sizes(rows: list[dict[str, Any]]) -> str:

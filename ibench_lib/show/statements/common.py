@@ -11,10 +11,10 @@ from ibench_lib.show.frames import SHORT_S, by_position, rows_of, short_steps, s
 from ibench_lib.show.verdicts import Ratio
 from ibench_lib.show.wording import count, joined, shortened, times
 
-NOISE_UNKNOWN = "One run of each: noise unknown."
+NOISE_UNKNOWN = "There is one run of each, so the noise is unknown."
 ONE_RUN = (
-    "One run, noise unknown: where no interval stands behind a value, it is of one run, is named when it lies outside "
-    "0.95 to 1.05 of the base's, and may be noise."
+    "One run, noise unknown: values without an interval come from a single run. They are listed if they lie outside "
+    "0.95 to 1.05 times the base, and may be noise."
 )
 NOT_TO_DO = ("loaded from a snapshot", "not published")
 """`step_status` of steps that have no figure, and are neither missing nor failed."""
@@ -49,7 +49,7 @@ def without_short(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
         of_setup = short.filter(pl.col("setup") == setup)
         seconds = sorted(of_setup["duration_s"].drop_nulls())
         items.append(f"{joined(steps_of(of_setup))} in {setup} ({seconds[0]:.2f} s to {seconds[-1]:.2f} s)")
-    said = [f"Not compared, since it took less than {SHORT_S:.0f} s: {shortened(items)}."] if items else []
+    said = [f"Not compared, because they took less than {SHORT_S:.0f} s: {shortened(items)}."] if items else []
     return done.join(short, on=["setup", "step"], how="anti"), said
 
 
@@ -73,7 +73,7 @@ def unfinished(frame: pl.DataFrame) -> list[str]:
     if not found:
         return []
     items = [f"{name} in {setup} ({', '.join(said)})" for (setup, name), said in found.items()]
-    return [f"Not compared, since it did not complete: {shortened(items)}."]
+    return [f"Not compared, because they did not complete: {shortened(items)}."]
 
 
 def caveats(rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -81,7 +81,7 @@ def caveats(rows: Sequence[dict[str, Any]]) -> list[str]:
     done = [row for row in rows if row["step_status"] == "complete"]
     said = []
     if any(row["run_status"] != "complete" for row in done):
-        said.append("of a run that did not complete")
+        said.append("from a run that did not complete")
     if any(row.get("client_bound") for row in done):
         said.append("limited by the clients")
     if any(row.get("sla_failed") for row in done):

@@ -25,13 +25,13 @@ def purge_lag_statements(purge_lag_at_step_end: pl.DataFrame) -> list[str]:
         "history_list_length",
         1000,
         lambda value: format(value, METRICS["hll"].format),
-        "a history list at the end",
+        "the history list at the end",
     )
 
 
 def get_min_statements(get_min: pl.DataFrame) -> list[str]:
     """Steps whose first get_min took some over ten times as long as the fastest, and over 0.1 s."""
-    return _over_ten_times(get_min, "get_min_s", SLOW_S, theme.seconds, "a get_min query")
+    return _over_ten_times(get_min, "get_min_s", SLOW_S, theme.seconds, "the get_min query")
 
 
 def _over_ten_times(
@@ -56,13 +56,13 @@ def _over_ten_times(
                 for name in over
             ]
             said.append(
-                f"{setup}, {step}: {what} over {FAR:.0f} times the best, {text(median(runs[best]))} with "
+                f"{setup}, {step}: {what} is over {FAR:.0f} times the best, {text(median(runs[best]))} with "
                 f"{caveated(best, mine[best])}: "
                 f"{shortened(items, ', ')}."
             )
     if compared and not said:
         said.append(
-            f"Nowhere is {what} over {FAR:.0f} times the best of its step and over {text(least)} "
+            f"In every step, {what} is less than {FAR:.0f} times the best of the step, or less than {text(least)} "
             f"({count(compared, 'step')} compared)."
         )
     return [*([NOISE_UNKNOWN] if said and most == 1 else []), *said, *unfinished(frame)]
@@ -76,7 +76,7 @@ def _item(values: list[float], best: list[float], limit: float, text: Callable[[
     over = sum(value > limit for value in values)
     found = ratio(values, best)
     if over < len(values):
-        return f"{said}, over it in {over} of them"
+        return f"{said}, over the limit in {over} of them"
     # Above the limit in every run, but the best itself varies.
     noisy = found is not None and found.low is not None and found.low <= FAR
     return f"{said}, not clear of the noise" if noisy else said

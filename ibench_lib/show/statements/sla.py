@@ -28,9 +28,9 @@ def sla_statements(sla: pl.DataFrame) -> list[str]:
         if missed:
             targets = rows["target_per_s"].unique().sort()
             target = " or ".join(f"{value:,.0f}" for value in targets)
-            said.append(f"{setup}, {step}: under 0.95 of the target of {target} rows/s: {shortened(missed, ', ')}.")
+            said.append(f"{setup}, {step}: less than 0.95 of the target of {target} rows/s: {shortened(missed, ', ')}.")
     if not said and len(judged):
-        said.append(f"No target was missed: {extent(judged)} with a target rate.")
+        said.append(f"No target rate was missed ({extent(judged)}).")
     return [*said, *unfinished(sla)]
 
 

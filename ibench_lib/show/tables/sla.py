@@ -37,5 +37,5 @@ def sla_table(frame: pl.DataFrame, palette: str = "default") -> GT:
                 text = value_text(rows, metric, METRICS[metric].format)
                 cells.append(status or Cell(text, "sla_failed" if missed else None))
         grid.rows.append((name, cells))
-    grid.notes = ["✕ under 0.95 of the target, which is clients x rate.", *mark_notes(frame)]
+    grid.notes = ["✕ below 0.95 of the target, which is clients x rate.", *mark_notes(frame)]
     return grid.draw(palette)

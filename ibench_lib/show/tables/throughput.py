@@ -53,7 +53,8 @@ def absolute_throughput(frame: pl.DataFrame, palette: str = "default") -> GT:
     grid.notes = [
         *repeat_notes(frame),
         "▲ within a quarter of the column's range of its best, ▼ within a quarter of its worst (unless the worst "
-        "reaches 80 % of the best), ✕ missed the target rate of inserts or deletes.",
+        "reaches 80 % of the best), ✕ {'run' if len(found) == 1 else 'runs'} missed the target rate of "
+        "inserts or deletes.",
         *_short_notes(steps, short),
         *mark_notes(frame),
     ]

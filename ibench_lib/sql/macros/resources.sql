@@ -1,11 +1,11 @@
--- What each chosen step took of the machine: means from the first to the last sample inside the step, per operation where
--- the name says so. Operations are rows inserted (in an index step existing rows), or queries in query steps. rps, wps,
--- rmbps, wmbps: reads, writes and MB (of 1024 KB) a second of the device that holds the data, of several the one with the
--- longest name (a partition, not its disk). csps: context switches a second; cpups: user and system CPU of the host in %,
--- 100 is all of it. rpq, rkbpq, cspq: reads, KB read and context switches per operation; cpupq, scpupq: CPU microseconds
--- of the host and of the server's process per operation. wpi, wkbpi: writes and KB written per inserted row. rss: GiB,
--- the server's peak resident size. dbgb1, dbgb2: GiB of the benchmark's database and of the whole data directory at the
--- step's end. NULL: not captured.
+-- The resources that each selected step used: means from the first to the last sample inside the step, per operation
+-- where the name says so. Operations are rows inserted (in an index step existing rows), or queries in query steps.
+-- rps, wps, rmbps, wmbps: reads, writes and MB (of 1024 KB) a second of the device that holds the data, of several the
+-- one with the longest name (a partition, not its disk). csps: context switches a second; cpups: user and system CPU of
+-- the host in %, 100 is all of it. rpq, rkbpq, cspq: reads, KB read and context switches per operation; cpupq, scpupq:
+-- CPU microseconds of the host and of the server's process per operation. wpi, wkbpi: writes and KB written per
+-- inserted row. rss: GiB, the server's peak resident size. dbgb1, dbgb2: GiB of the benchmark's database and of the
+-- whole data directory at the step's end. NULL: not captured.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all

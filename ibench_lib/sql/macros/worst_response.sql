@@ -1,5 +1,5 @@
--- maxop_s: the worst response in seconds of the main operation of each chosen step: inserts in steps that write, queries
--- in query steps, index builds in an index step.
+-- maxop_s: the worst response in seconds of the main operation of each chosen step: inserts in steps that write,
+-- queries in query steps, index builds in an index step.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all

@@ -1,4 +1,4 @@
--- Published figures, one row per run and step, a column a metric.
+-- Published figures, one row per run and step, one column per metric.
 SELECT
     run_id, step_id,
     max(value) FILTER (metric = 'ips') AS ips, max(value) FILTER (metric = 'dps') AS dps,

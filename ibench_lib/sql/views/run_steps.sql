@@ -1,6 +1,6 @@
--- One row per run and step that it did or set out to do. `step_status` is complete, failed, interrupted, running, 'loaded
--- from a snapshot' for a step that the run `loaded_from` did for this one too, or 'not run' for one never started. A step
--- of a published run is complete, or 'not published'.
+-- One row per run and step that it did or set out to do. `step_status` is complete, failed, interrupted, running,
+-- 'loaded from a snapshot' for a step that the run `loaded_from` did for this one too, or 'not run' for one never
+-- started. A step of a published run is complete, or 'not published'.
 WITH listed AS (
     SELECT run_id, step_id, step, kind FROM planned_steps
     UNION

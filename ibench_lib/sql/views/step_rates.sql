@@ -1,7 +1,7 @@
 -- Work and rates of each step, as acknowledged by the server. T is the time from the common start of all clients to the
--- last client's end. ips: rows inserted / T, in an index step existing rows / T; dps: rows deleted / T; qps: queries / T;
--- NULL where a step has no such operation. `throughput` is qps in query steps, else ips. Rates of published runs are as
--- published.
+-- last client's end. ips: rows inserted / T, in an index step existing rows / T; dps: rows deleted / T; qps: queries /
+-- T; NULL where a step has no such operation. `throughput` is qps in query steps, else ips. Rates of published runs are
+-- as published.
 WITH totals AS (
     SELECT
         run_id, step_id,
