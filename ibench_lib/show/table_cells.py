@@ -135,7 +135,5 @@ def mark_notes(frame: pl.DataFrame) -> list[str]:
     if "client_bound" in frame.columns:
         bound = frame.filter(pl.col("client_bound").is_not_null() & (pl.col("step_status") == "complete"))
         for row in bound.unique(["dbms", "step", "client_bound"], maintain_order=True).to_dicts():
-            notes.append(
-                f"{CLIENT_BOUND} {row['dbms']}, {row['step']}: limited by the clients ({row['client_bound']})."
-            )
+            notes.append(f"{CLIENT_BOUND} {row['dbms']}, {row['step']}: limited by the clients: {row['client_bound']}.")
     return notes

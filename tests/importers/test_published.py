@@ -157,7 +157,7 @@ def test_all_of_a_file_comes_in_or_none_of_it(workspace: Workspace, monkeypatch:
         ("setup,dbms,ips\n", ":1: no column 'step'"),
         ("setup,dbms,step\nc,a.x,l.i1\n", ":1: no column of a metric"),
         ("setup,dbms,step,get_min\n", ":1: unknown column 'get_min'; did you mean 'get_min_s'?"),
-        ("setup,dbms,step,ips,ips\n", ":1: column 'ips' is there twice"),
+        ("setup,dbms,step,ips,ips\n", ":1: column 'ips' occurs twice"),
         ("setup,dbms,step,ips\n", "has no figures"),
         ("setup,dbms,step,ips\nc,a.x,l.i1,\n", "has no figures"),
         ("setup,dbms,step,ips\nc,a.x,l.i1,1\nc,a.x,l.i1,2\n", ":3: c, a.x, l.i1 is there already"),

@@ -103,7 +103,7 @@ def test_two_posts_with_one_slug_are_refused_before_anything_runs(workspace: Wor
 
 def test_a_folder_without_a_post_is_a_mistake(workspace: Workspace) -> None:
     workspace.notebooks.mkdir(parents=True)
-    with pytest.raises(ParameterError, match="no post in it"):
+    with pytest.raises(ParameterError, match="it contains no post"):
         check_posts([workspace.notebooks], workspace)
 
 

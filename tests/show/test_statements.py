@@ -257,8 +257,8 @@ def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
     assert low and high
     assert said == (
         f"cached, l.i1: more inserts/s than base with fast (2.00 times [{low.low:.2f}, {low.high:.2f}]); fewer "
-        f"inserts/s than base with slow (0.50 times [{high.low:.2f}, {high.high:.2f}]). 1 other not clearly apart from "
-        "it."
+        f"inserts/s than base with slow (0.50 times [{high.low:.2f}, {high.high:.2f}]). 1 other is not clearly "
+        "different from it."
     )
     assert ib.throughput_statements(frame_of("throughput", base=[100, 101], other=[90, 120]), "base") == [
         "cached: in l.i1 no throughput differs beyond noise from that of base (1 configuration compared)."
@@ -280,7 +280,8 @@ def test_single_runs_carry_their_caveat() -> None:
     said = ib.throughput_statements(frame_of("throughput", "qr", base=[100], fast=[142], near=[104]), "base")
     assert said[0].startswith("One run, noise unknown")
     assert said[1:] == [
-        "cached, qr: more queries/s than base with fast (1.42 times, one run). 1 other not clearly different from it."
+        "cached, qr: more queries/s than base with fast (1.42 times, one run). 1 other is not clearly "
+        "different from it."
     ]
     assert sum("noise unknown" in sentence for sentence in said) == 1
 
@@ -289,11 +290,12 @@ def test_what_noise_hides_is_not_called_equal() -> None:
     # 1.4 times the base, but its runs scatter: nothing is said of 0.95 to 1.05, also where another has one run.
     frame = frame_of("throughput", base=[100, 101, 102], scattering=[60, 141, 220], single=[104])
     assert ib.throughput_statements(frame, "base")[1:] == [
-        "cached: in l.i1 no throughput differs beyond noise from, nor where there is one run lies outside 0.95 to 1.05 "
-        "of, that of base (2 configurations compared)."
+        "cached: in l.i1 no throughput differs beyond noise from that of base, and where there is only "
+        "one run, all lie "
+        "within 0.95 to 1.05 times that of base (2 configurations compared)."
     ]
     assert ib.throughput_statements(frame_of("throughput", base=[100], single=[104]), "base")[1:] == [
-        "cached: in l.i1 no throughput lies outside 0.95 to 1.05 of that of base (1 configuration compared)."
+        "cached: in l.i1 no throughput lies outside 0.95 to 1.05 times that of base (1 configuration compared)."
     ]
 
 
@@ -305,7 +307,7 @@ def test_a_number_that_is_not_the_server_s_alone_says_so() -> None:
     )
     assert ib.throughput_statements(frame, "base")[1:] == [
         "cached, qr: more queries/s than base with fast (1.50 times, one run, limited by the clients, missed the "
-        "target rate of its writes). base: of a run that did not complete.",
+        "target rate of its writes). base: from a run that did not complete.",
         "Limited by the clients, not by the server: fast in cached, qr.",
     ]
 
@@ -316,7 +318,7 @@ def test_without_a_number_of_the_base_nothing_is_compared(of_base: list[float | 
     assert ib.throughput_statements(frame, "base") == ["cached, l.i1: base has no throughput to compare with."]
     alone = frame_of("throughput", base=[100])
     assert ib.throughput_statements(alone, "base") == [
-        "Nothing is compared: no other configuration than base has completed a step."
+        "Nothing is compared, because no configuration other than base has completed a step."
     ]
 
 
@@ -324,15 +326,16 @@ def test_get_min_over_ten_times_the_best_is_named_with_what_its_runs_were() -> N
     frame = frame_of("get_min_s", "qr", fast=[0.001], slow=[95.307], middling=[0.02])
     assert ib.get_min_statements(frame) == [
         "There is one run of each, so the noise is unknown.",
-        "cached, qr: a get_min query over 10 times the best, 1.0 ms with fast: slow (95.307 s).",
+        "cached, qr: the get_min query is over 10 times the best, 1.0 ms with fast: slow (95.307 s).",
     ]
     frame = frame_of("get_min_s", "qr", fast=[0.001, 0.002], slow=[0.001, 4.0], always=[30.0, 31.0])
     assert ib.get_min_statements(frame) == [
-        "cached, qr: a get_min query over 10 times the best, 1.5 ms with fast: always (median 30.500 s, 30.000 s to "
-        "31.000 s in 2 runs), slow (median 2.001 s, 1.0 ms to 4.000 s in 2 runs, over it in 1 of them)."
+        "cached, qr: the get_min query is over 10 times the best, 1.5 ms with fast: always (median 30.500 s, 30.000 s "
+        "to 31.000 s in 2 runs), slow (median 2.001 s, 1.0 ms to 4.000 s in 2 runs, over the limit in 1 of them)."
     ]
     assert ib.get_min_statements(frame_of("get_min_s", "qr", fast=[0.0], slow=[0.05]))[1:] == [
-        "Nowhere is a get_min query over 10 times the best of its step and over 100.0 ms (1 step compared)."
+        "In every step, the get_min query is less than 10 times the best of the step, or less than 100.0 ms (1 step "
+        "compared)."
     ]
 
 
@@ -364,7 +367,7 @@ def test_fragments_that_all_have_are_told_once() -> None:
     both = ["a", "b"]
     rows = [("cy10a.cnf", "# base", 0, both), ("p2.cnf", "# p2: trouble", 1, both), ("x.cnf", "# x", 2, ["b"])]
     frame = pl.DataFrame(rows, schema=["fragment", "text", "position", "dbms"], orient="row")
-    assert ib.shared_statements(frame) == ["All 2 configurations have p2.cnf, which says of itself: “p2: trouble”"]
+    assert ib.shared_statements(frame) == ["All 2 configurations include p2.cnf: “p2: trouble”"]
     alone = frame.with_columns(dbms=pl.lit(["a"]))
     assert ib.shared_statements(alone) == []
 
@@ -372,7 +375,7 @@ def test_fragments_that_all_have_are_told_once() -> None:
 def test_a_purge_lag_against_none_has_no_ratio() -> None:
     frame = frame_of("history_list_length", none=[0], some=[900], much=[30_000])
     assert ib.purge_lag_statements(frame)[1:] == [
-        "cached, l.i1: a history list at the end over 10 times the best, 0 with none: much (30,000)."
+        "cached, l.i1: the history list at the end is over 10 times the best, 0 with none: much (30,000)."
     ]
 
 
@@ -381,10 +384,11 @@ def test_an_sla_failure_names_its_rates_and_runs() -> None:
         dps=pl.col("ips") - 3, target_per_s=8000.0, sla_failed=pl.col("ips") < 7600
     )
     assert ib.sla_statements(frame) == [
-        "cached, qr: under 0.95 of the target of 8,000 rows/s: bad (5,123 inserts/s, 5,120 deletes/s, in 1 of 2 runs)."
+        "cached, qr: less than 0.95 of the target of 8,000 rows/s: bad (5,123 inserts/s, 5,120 deletes/s, in 1 of 2 "
+        "runs)."
     ]
     assert ib.sla_statements(frame.filter(pl.col("dbms") == "good")) == [
-        "No target was missed: 1 configuration in 1 step with a target rate."
+        "No target rate was missed (1 configuration in 1 step)."
     ]
 
 
@@ -393,7 +397,7 @@ def test_a_worst_response_far_from_the_others_is_an_outlier() -> None:
         timing=pl.lit("service"), operation=pl.lit("insert")
     )
     assert ib.response_statements(frame) == [
-        "cached, l.i1: a worst response of insert over 10 times the 447.0 ms of a, the best of 3: b (18.493 s).",
+        "cached, l.i1: the worst response of insert is over 10 times the 447.0 ms of a, the best of 3: b (18.493 s).",
         "The longest response in a complete step: 18.493 s, insert in cached, l.i1 with b.",
     ]
 
@@ -412,7 +416,7 @@ def test_clients_that_finish_far_apart_are_named_and_short_steps_are_not() -> No
 def test_stalled_seconds_are_told_as_a_share_of_those_in_which_all_were_at_work() -> None:
     frame = frame_of("stalled_seconds", a=[0, 1], b=[12, 8]).with_columns(seconds_at_work=pl.lit(100))
     assert ib.stability_statements(frame) == [
-        "cached, l.i1: less than half of its own median throughput in over 1 % of the seconds: b (in 20 of 200)."
+        "cached, l.i1: throughput was below half of its own median for more than 1 % of the seconds: b (in 20 of 200)."
     ]
 
 
@@ -423,7 +427,8 @@ def test_costs_are_told_largest_difference_first_and_rounding_is_none() -> None:
         **dict.fromkeys(("rkbpq", "wpi", "wkbpi"), pl.lit(1.0)),
     )
     assert ib.cost_statements(frame, "base")[1:] == [
-        "cached, l.i1, against base: cspq (context switches/op) of other 0.10 times, one run; cpupq (CPU/op) of other "
+        "cached, l.i1, compared with base: cspq (context switches/op) of other 0.10 times, one run; cpupq "
+        "(CPU/op) of other "
         "1.80 times, one run."
     ]
 
@@ -497,17 +502,18 @@ def test_the_benchmark_is_told_as_it_was_run(workspace: Workspace) -> None:
 
     made_of(workspace, Run(), Run("b", minute=1), Run(setup="io_bound", minute=2), change=cached)
     assert spoken(workspace, ib.workload_statements, ib.step_statements) == [
-        "2 clients, each with a table of its own (InnoDB, 10 to 20 bytes in column data, prepared "
-        "statements over a Unix socket); each client has its own processes and connections. After a step the "
-        "server&#x27;s COUNT(*) is compared with what the clients had acknowledged.",
-        "l.i0: inserts rows in primary key order, without secondary indexes, 100 a statement; 20 rows per client in "
+        "2 clients, each with its own table (InnoDB, 10 to 20 bytes in column data, prepared "
+        "statements over a Unix socket); each client has its own processes and connections. After each step, the "
+        "server&#x27;s COUNT(*) is compared with the rows that the clients&#x27; statements leave.",
+        "l.i0: inserts rows in primary key order, without secondary indexes, 100 per statement; 20 rows per client in "
         "cached, 500 rows per client in io_bound.",
-        "l.i1: inserts rows at the head of each table and deletes as many from its tail, all indexes maintained, 50 a "
-        "statement, at most 40 rows/s of each client; 50 rows per client.",
-        "qr100, qr500: range queries of up to 10 rows as fast as they are answered by 1 process of each client, beside "
-        "100, 500 inserts/s and as many deletes/s of each client, 50 a statement; 7,200 s.",
-        "Before qr100 the database is settled: statistics are made anew and dirty pages flushed.",
-        "Beside qr500 a transaction with a read view is held open.",
+        "l.i1: inserts rows at the head of each table and deletes the same number at its tail, with all "
+        "indexes, 50 per "
+        "statement, at most 40 rows/s per client; 50 rows per client.",
+        "qr100, qr500: range queries of up to 10 rows as fast as possible from 1 process per client, during "
+        "100, 500 inserts/s and as many deletes/s per client, 50 per statement; 7,200 s.",
+        "Before qr100 the database is settled: statistics are updated and dirty pages are flushed.",
+        "During qr500, a transaction with a read view stays open.",
     ]
     assert [line[:5] for line in spoken(workspace, ib.step_statements, steps=["l.i1"])] == ["l.i1:"]
 
@@ -529,8 +535,8 @@ def test_runs_say_what_they_are_made_from(workspace: Workspace) -> None:
     assert spoken(workspace, ib.run_statements) == [
         "Made from 3 runs of experiment demo (“Purge lag”), experiments/demo.yaml: 2 configurations, 1 setup (cached), "
         "2 clients, up to 2 runs of each, interleaved.",
-        "Begun from 2026-11-21 10:00 to 2026-11-21 10:02 UTC with ibench 0.1.0.",
-        "my8033 is mysql-9.7 (10.11.19-MariaDB) and stands for MySQL 8.0.33.",
+        "The runs were started from 2026-11-21 10:00 to 2026-11-21 10:02 UTC with ibench 0.1.0.",
+        "my8033 is mysql-9.7 (10.11.19-MariaDB), used in place of MySQL 8.0.33.",
         "Scaled: rows, durations and server memory are 0.5, 1 of the experiment&#x27;s full size. Compare these "
         "configurations with each other, not with full-size results.",
     ]
@@ -568,7 +574,9 @@ def test_several_hosts_are_said_loudly(workspace: Workspace) -> None:
     markup = say(choose(reader.lake(workspace), "demo"), ib.host_statements).markup
     assert '<li class="loud">Attention: These runs were made on 2 different hosts' in markup
     assert "1 run (system.cy10a) on 2 of 4 CPUs (A), 16.0 GiB of memory, Debian, kernel 6.1; 1 run (system.b) on 8 CPUs, 32.0 GiB of memory, data on xfs, a virtual machine." in markup  # fmt: skip  # noqa: E501
-    assert spoken(workspace, ib.host_statements, dbms=["system.b"])[0].startswith("Made on one kind of host: 8 CPUs")
+    assert spoken(workspace, ib.host_statements, dbms=["system.b"])[0].startswith(
+        "All runs were made on one kind of host: 8 CPUs"
+    )
 
 
 def test_a_caution_of_a_configuration_is_loud_and_its_words_are_shown(workspace: Workspace) -> None:
@@ -581,7 +589,7 @@ def test_a_caution_of_a_configuration_is_loud_and_its_words_are_shown(workspace:
     made_of(workspace, Run(), Run("a17", minute=1), change=fragments)
     post = choose(reader.lake(workspace), "demo")
     (said,) = spoken(workspace, ib.caution_statements)
-    assert said == "Attention: a17.cnf (system.a17): not safe for production, a torn page cannot be repaired."
+    assert said == "Attention: a17.cnf (system.a17): not safe for production, because a torn page cannot be repaired."
     drawn = ib.fragments_table(post.ask("fragments")).as_raw_html()
     assert "The base." in drawn and "a report" not in drawn and "x=1" not in drawn
 

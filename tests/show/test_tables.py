@@ -300,7 +300,7 @@ def test_a_row_of_fairness_is_of_the_run_with_the_median_difference() -> None:
         ]  # fmt: skip
         rows[0]["run_status"] = run_status
         table = Parsed(ib.fairness_table(pl.DataFrame(rows)))
-        assert any("all four figures are of that run" in row[0] for row in table.rows if row) == (len(rows) > 1)
+        assert any("All four figures are from that run" in row[0] for row in table.rows if row) == (len(rows) > 1)
         return table.of("m.a")
 
     # Medians of each column would say 40.4, 40.5, 0.3.
@@ -500,8 +500,8 @@ def test_a_step_loaded_from_a_snapshot_says_so_in_the_place_of_a_number(workspac
     assert Parsed(ib.relative_throughput(frame, "system.cy10a")).of("system.other")[0] == "loaded from a snapshot"
     said = ib.run_statements(answer(lake, "selected_runs"))
     assert (
-        "After step l.x 2 of 3 runs went on with a copy of a data directory, with empty caches; 2 of 2 runs began "
-        "there, with the rows of another run."
+        "After step l.x, 2 of 3 runs continued with a copy of a data directory and empty caches; 2 of 2 runs started "
+        "there, with rows that another run had loaded."
     ) in said
     relative = ib.throughput_statements(frame, "system.cy10a")
     assert not any("loaded" in sentence or "Not compared" in sentence for sentence in relative), relative

@@ -82,7 +82,7 @@ def _step_sentence(setup: str, step: str, rows: pl.DataFrame, ratios: dict[str, 
             items = [_item(name, ratios[name], rows, step) for name in names]
             parts.append(f"{more} {unit} than {base} with {shortened(items, ', ')}")
     same = len(ratios) - len(better) - len(worse)
-    rest = f" {count(same, 'other')} not clearly different from it." if same else ""
+    rest = f" {count(same, 'other')} {'is' if same == 1 else 'are'} not clearly different from it." if same else ""
     of_base = caveats(rows_of(rows, base, step))
     about_base = f" {base}: {', '.join(of_base)}." if of_base else ""
     return f"{setup}, {step}: {'; '.join(parts)}.{rest}{about_base}"
