@@ -46,7 +46,7 @@ class Selection:
         return self.ask("selected_runs")
 
     def nothing(self, said: str) -> str:
-        """The sentence for an empty answer: `said`, unless there is no run that it could be said of."""
+        """The sentence for an empty answer: `said`, unless there is no run at all."""
         return said if self.run_ids else "There is no run yet."
 
     def ask(self, name: str, **others: Any) -> pl.DataFrame:

@@ -24,7 +24,7 @@ from ibench_lib.workloads.insert_benchmark.workload import PRESET_SETUPS, Option
 Name = Annotated[str, Field(pattern=f"^{NAME_RULE}$")]
 
 
-# A preset's name, or sizes of one's own; told apart by form, so that a message speaks of the one that was meant.
+# A preset's name or custom sizes, distinguished by form, so that an error message describes the form the user wrote.
 _SetupChoice = Annotated[
     Annotated[Name, Tag("preset")] | Annotated[Setup, Tag("sizes")],
     Discriminator(lambda value: "preset" if isinstance(value, str) else "sizes"),

@@ -1,4 +1,4 @@
-"""Figures that others have published, as runs of this lake: to stand beside what is measured, and never to pass for it.
+"""Import figures that others have published as runs of this lake, clearly marked as not measured here.
 
 Nothing is made up for them: such a run has its figures (table `published`) and where they are from, no seconds, no
 durations, no configuration and no host. Wherever runs are named, its dbms is called published.
@@ -42,7 +42,7 @@ class _Run:
 
 
 def import_published(path: Path, experiment: str, source: str, title: str, workspace: Workspace) -> list[str]:
-    """Bring published figures into the lake, a run for each setup and dbms; all of them or none.
+    """Import published figures into the lake, one run for each setup and dbms; all of them or nothing.
 
     Parameters
     ----------

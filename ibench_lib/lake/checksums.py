@@ -1,7 +1,7 @@
 """Which files have been compared with their checksum, so that it is not done again while nothing has touched them.
 
 A file counts as untouched while device, inode, size, modification and change time are the same: the change time
-cannot be set back without privileges. The list is a cache: without it everything is compared anew.
+cannot be set back without privileges. The list is a cache: without it everything is compared again.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def find_runs(folders: Sequence[Path], cache: Path | None) -> Found:
         known.add(run_dir.name)
         try:
             manifest = checked_manifest(run_dir)
-            # A journal beside whole files is only waiting to be removed.
+            # A journal next to complete files is only waiting to be removed.
             if lock.is_open(run_dir) and not _is_whole(manifest):
                 _add_open_run(found, run_dir)
             else:

@@ -20,7 +20,7 @@ from ibench_lib.paths import SOURCE_ROOT
 from ibench_lib.publish.notebook import read_notebook, text_cell, write_notebook
 
 Progress = Callable[[int, int], None]
-"""Told of each cell that begins: (its number from 1, how many there are)."""
+"""Called for each cell that begins: (its number from 1, the number of cells)."""
 
 _ENGINE = "ibench"
 

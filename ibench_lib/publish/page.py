@@ -89,7 +89,7 @@ def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES)
 
 def fill_template(name: str, values: dict[str, Any], file: str = "index.html.j2") -> str:
     """A file of `templates/<name>/` with `values` as its `resources.<name>`."""
-    # Not HTMLExporter: that one parses the finished page and writes it anew.
+    # Not HTMLExporter, which parses the finished page and writes it again.
     exporter = TemplateExporter(  # type: ignore[no-untyped-call]
         extra_template_basedirs=[str(TEMPLATES)], template_name=name, template_file=file
     )

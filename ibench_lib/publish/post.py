@@ -46,7 +46,7 @@ def build_post(params_file: Path, workspace: Workspace, progress: Progress | Non
 
     Returns
     -------
-    data/posts/<slug>/index.html; beside it post.ipynb, the notebook as it ran, and post.json (`PostRecord`).
+    data/posts/<slug>/index.html; next to it post.ipynb, the executed notebook, and post.json (`PostRecord`).
 
     Raises
     ------

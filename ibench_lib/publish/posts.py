@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 MOST_JOBS = 4
 POST_BYTES = 3_000_000_000
-"""Memory that building one post may take: docs/performance.md tells what the longest takes."""
+"""Memory that building one post may take: docs/performance.md shows what the largest post takes."""
 
 _LOOK_S = 0.2
 """Ctrl-C is noticed this often: once polars is imported, a signal no longer interrupts waiting for a thread."""
 
 _END_S = 20.0
-"""How long a builder may take to clear up when it is told to end."""
+"""How long a builder may take to clean up when it is told to stop."""
 
 
 class PostsObserver(Protocol):
-    """Is told what happens, one call at a time."""
+    """Receives every event, one call at a time."""
 
     def post_begins(self, post: CheckedPost) -> None: ...
 

@@ -1,6 +1,6 @@
 """The posts of data/posts as a site: index.html lists and filters them, feed.xml (Atom) announces them.
 
-Both are made from the records that lie beside the pages, and each is replaced in one step.
+Both are made from the records next to the pages, and each is replaced in one step.
 """
 
 from __future__ import annotations

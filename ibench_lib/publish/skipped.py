@@ -14,7 +14,7 @@ from ibench_lib.publish.post_file import CheckedPost
 def without_run(posts: Sequence[CheckedPost], workspace: Workspace) -> dict[str, str]:
     """The posts that name an experiment or runs of which the lake has none: slug -> why, in words.
 
-    The lake is the one that their notebooks open. A post whose notebook asks for neither is none of them.
+    The lake is the one that their notebooks open. Posts that name neither an experiment nor runs are never reported.
     """
     asking = {
         post.spec.slug: (experiment, runs)

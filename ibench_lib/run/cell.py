@@ -47,7 +47,7 @@ CLOCK_TOLERANCE_S = 1.0
 
 
 class Observer(Protocol):
-    """Who is told how a run goes: a progress display, or nobody."""
+    """Receives the progress of a run, such as a progress display."""
 
     def step_begins(self, step: Step) -> None: ...
 
@@ -386,7 +386,7 @@ class _Run:
 
 @contextmanager
 def _long_transaction(address: dict[str, Any], options: workload.Options) -> Iterator[None]:
-    """A transaction with a read view, held open beside the load: what it could still see, purge must keep."""
+    """A transaction with a read view, held open during the load: purge must keep what it could still see."""
     connection = Connection(address, DATABASE, options.statement_timeout_s)
     try:
         connection.query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")

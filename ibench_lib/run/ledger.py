@@ -1,7 +1,7 @@
 """The ledger: every attempt at a cell, in data/ledger.sqlite. What is done is decided by the lake; this says what was
 tried, in which order, how it ended, and what an edited experiment was before.
 
-One process at a time writes it: whoever runs an experiment holds its lock.
+One process at a time writes it: the one that runs an experiment holds its lock.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _bring_up_to_date(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def running_alone(workspace: Workspace) -> Iterator[None]:
-    """Hold the lock of whoever runs experiments in a workspace.
+    """Hold the lock that only one process per workspace can have while it runs experiments.
 
     Raises
     ------

@@ -149,7 +149,7 @@ def complete_runs(workspace: Workspace) -> dict[str, str]:
 
 
 def manifests(workspace: Workspace) -> list[Manifest]:
-    """Of every run of a lake that can be read, oldest first; the reader of the lake names the others."""
+    """Manifests of all readable runs, oldest first. Unreadable runs are skipped here; `lake.reader` reports them."""
     found = []
     for run_dir in run_dirs(workspace.runs, Found()):
         try:

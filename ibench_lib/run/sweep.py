@@ -27,7 +27,7 @@ RunCell = Callable[[LoadedExperiment, Cell, Build | Remote, Workspace, Observer,
 
 
 class SweepObserver(Observer, Protocol):
-    """Who is told how an experiment goes. `worker` is the name of the host that a cell is run on, None for this one."""
+    """Receives the progress of an experiment. `worker` is the host that runs a cell, None for this one."""
 
     def experiment_begins(self, name: str, planned: list[Planned]) -> None: ...
 
@@ -145,7 +145,7 @@ def run_experiment(
 
     Runs that a dead runner has left in the lake are sealed first. Builds and configurations of all cells are resolved
     before the first one runs. A cell that fails does not keep the others from being run, unless `fail_fast`; but after
-    a failure that the same again cannot mend (`IbenchError.lasting`), further repeats of that cell are not tried.
+    a failure that would only repeat itself (`IbenchError.lasting`), further repeats of that cell are not tried.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""All builds that can be brought, whatever their source."""
+"""All builds that can be installed, whatever their source."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Source(Protocol):
         """What can be had on this machine."""
 
     def install(self, offer: Offer, workspace: Workspace) -> Build:
-        """Bring one of `offers`."""
+        """Install one of `offers`."""
 
 
 def offers() -> dict[str, tuple[Offer, Source]]:
@@ -54,7 +54,7 @@ def default_label() -> str:
 
 
 def install(label: str, workspace: Workspace) -> Build:
-    """Bring the build of that label; one that is there already stays as it is.
+    """Install the build of that label; an installed build stays as it is.
 
     Raises
     ------

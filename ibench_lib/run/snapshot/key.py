@@ -45,7 +45,7 @@ _RUNTIME = re.compile(
     """,
     re.VERBOSE,
 )
-# A server makes its redo log anew where its size has changed and it was shut down in order.
+# A server recreates its redo log if its size has changed and it was shut down cleanly.
 _REDO = re.compile("innodb_log_file_size|innodb_log_files_in_group|innodb_redo_log_capacity")
 _REDO_IS_MADE_ANEW = {"mysql": (5, 6, 8), "percona": (5, 6, 8), "mariadb": (10, 0, 0)}
 # Compared also where nobody sets them: builds of one series may differ in their defaults.
@@ -60,7 +60,7 @@ _LAYOUT = re.compile(
     """,
     re.VERBOSE,
 )
-# Files of the data that an option may put beside the data directory, where no snapshot has them.
+# Files of the data that an option may put outside of the data directory, where a snapshot does not include them.
 _PLACES = re.compile(r"innodb\w*(_dirs?|_path|_directories|_doublewrite_file)|aria_log_dir_path|log_bin(_index)?")
 _IS_PATH = re.compile(r"\w*(_dirs?|_path|_directories|_file|_index)")
 # From 8.0 on a server brings the data dictionary to its own version when it starts, and refuses a later one's.

@@ -69,9 +69,8 @@ class RunSnapshot:
     def make(self, server: Sandbox, address: dict[str, Any], manifest: Manifest, rows: dict[str, int]) -> Address:
         """Shut the server down in full, set its data directory aside, and start it on a copy. Returns where it is now.
 
-        Raises
-        ------
-        RunFailed, ServerStartError : it does not end in order or in time, there is no room, or it does not start again.
+        Raises ------ RunFailed, ServerStartError : it does not shut down cleanly or in time, there is no space, or it
+        does not start again.
         """
         assert manifest.server is not None
         last = self.loaded[-1].name

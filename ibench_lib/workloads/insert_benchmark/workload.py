@@ -218,7 +218,7 @@ class Worker:
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """Its name in messages."""
         return f"client {self.client} {self.role}" + (f" {self.number + 1}" if self.number else "")
 
 
