@@ -48,7 +48,7 @@ def test_the_beginning_says_what_has_changed_and_what_had_failed() -> None:
     ExperimentProgress(Console(file=text, width=200), lambda _entry: 60.0).experiment_begins("e", entries)
     assert text.getvalue().splitlines() == [
         "changed since it ran: system.a, cached, repeat 1",
-        "again: system.b, cached, repeat 1: failed 2026-11-21 10:15 UTC in step l.i1: [x]",
+        "runs again: system.b, cached, repeat 1: failed 2026-11-21 10:15 UTC in step l.i1: [x]",
         "e: 3 cells, 0 already done, about 3 min to go",
     ]
 

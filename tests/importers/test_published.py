@@ -160,7 +160,7 @@ def test_all_of_a_file_comes_in_or_none_of_it(workspace: Workspace, monkeypatch:
         ("setup,dbms,step,ips,ips\n", ":1: column 'ips' occurs twice"),
         ("setup,dbms,step,ips\n", "has no figures"),
         ("setup,dbms,step,ips\nc,a.x,l.i1,\n", "has no figures"),
-        ("setup,dbms,step,ips\nc,a.x,l.i1,1\nc,a.x,l.i1,2\n", ":3: c, a.x, l.i1 is there already"),
+        ("setup,dbms,step,ips\nc,a.x,l.i1,1\nc,a.x,l.i1,2\n", ":3: c, a.x, l.i1 occurs twice"),
         ("setup,dbms,step,ips\nc,a.x,l.i1,many\n", ":2: ips is 'many', not a number of at least 0"),
         ("setup,dbms,step,ips\nc,a.x,l.i1,nan\n", ":2: ips is 'nan'"),
         ("setup,dbms,step,ips\nc,a.x,l.i1,-1\n", ":2: ips is '-1'"),

@@ -69,8 +69,9 @@ def _workload(row: dict[str, Any]) -> str:
     if row["settle"] == "none":
         said += " The database is not settled between the steps."
     if row["count_rows"] is not None:
-        counted = "is compared with the rows that the clients' "
-        "statements leave" if row["count_rows"] else "is not checked"
+        counted = "is not checked"
+        if row["count_rows"]:
+            counted = "is compared with the rows that the clients' statements leave"
         said += f" After each step, the server's COUNT(*) {counted}."
     return said
 

@@ -14,7 +14,7 @@ from ibench_lib.show.wording import count, joined, shortened, times
 NOISE_UNKNOWN = "There is one run of each, so the noise is unknown."
 ONE_RUN = (
     "One run, noise unknown: values without an interval come from a single run. They are listed if they lie outside "
-    "0.95 to 1.05 times the base, and may be noise."
+    "0.95 to 1.05 of the base's, and may be noise."
 )
 NOT_TO_DO = ("loaded from a snapshot", "not published")
 """`step_status` of steps that have no figure, and are neither missing nor failed."""
