@@ -17,8 +17,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 LONGEST_LINE = 130
 BANNED = re.compile(
     r"\b(bring|brings|brought|bringing|mend|mends|mended|beside|anew|whoever"
-    r"|(?:is|are|was) told\b(?! to)|to be had|(?:is|are|was) had|comes by|in order\b(?! "
-    "(?:to|of|in|by))|given trouble)\b",
+    r"|(?:is|are|was) told\b(?! to)|to be had|(?:is|are|was) had|comes by"
+    r"|in order\b(?! (?:to|of|in|by))|given trouble)\b",
     re.IGNORECASE,
 )
 ALLOWED = {
