@@ -21,19 +21,23 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.performance_page import write_section
+from ibench_lib.base.collector_report import CollectorReport
 from ibench_lib.capture.collector import Collector, Scene
 from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.capture.options import CaptureOptions
-from ibench_lib.capture.session import Capture, Report, collectors
+from ibench_lib.capture.session import Capture, collectors
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import workspace
 from ibench_lib.run.step import WorkerState, run_step
 from ibench_lib.run.step_rows import StepRecorder
 from ibench_lib.servers.find import find_system
+from ibench_lib.servers.flavours.innodb_places import PLACES
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.workloads.insert_benchmark import workload
-from ibench_lib.workloads.insert_benchmark.workload import Options, Setup, Step
+from ibench_lib.workloads.insert_benchmark import steps as steps_of
+from ibench_lib.workloads.insert_benchmark.options import Options, Setup
+from ibench_lib.workloads.insert_benchmark.steps import Step
+from ibench_lib.workloads.insert_benchmark.workload import WORKLOAD
 
 NAME = "capture_cost"
 CLIENTS = 2
@@ -88,12 +92,12 @@ class Bench:
         self.steps, self.options = steps, options
         self.origin_ns = time.monotonic_ns()
         self.writer = RunWriter(scratch / "runs" / "capture-cost")
-        self.reports: list[Report] = []
+        self.reports: list[CollectorReport] = []
         connection = Connection(address, None, timeout_s=60)
         connection.query(f"CREATE DATABASE {DATABASE}")
         connection.query(f"USE {DATABASE}")
-        for table in workload.tables(options):
-            connection.query(workload.create_table(table, options))
+        for statement in WORKLOAD.prepare(options):
+            connection.query(statement)
         connection.close()
 
     def step(self, number: int, gate: Gate | None = None) -> list[int]:
@@ -114,10 +118,11 @@ class Bench:
                 done.setdefault(row["second"], {})[state.number] = row[column]
 
         result = run_step(
-            step=step,
-            step_id=number,
-            options=self.options,
-            workers=workload.workers(self.options, step),
+            workers=[
+                (worker, WORKLOAD.spec(self.options, step, worker, number))
+                for worker in WORKLOAD.workers(self.options, step)
+            ],
+            operations={operation.name: operation for operation in WORKLOAD.operations},
             address=self.address,
             database=DATABASE,
             server_alive=self.box.alive,
@@ -154,8 +159,9 @@ class Bench:
             datadir=self.box.datadir,
             tmpdir=self.box.tmpdir,
             database=DATABASE,
-            tables=tuple(workload.tables(self.options)),
+            tables=tuple(WORKLOAD.tables(self.options)),
             variables={},
+            places=PLACES,
             scratch=self.scratch,
         )
 
@@ -171,11 +177,11 @@ def plan(write_rows: int, query_s: float) -> tuple[list[Step], Options]:
     ]
     options = Options.model_validate({"benchmark": "insert_benchmark", "clients": CLIENTS, "steps": steps})
     setup = Setup(name="one", l_i0_rows=200_000, l_i1_rows=1, l_i2_rows=1, query_seconds=1.0)
-    return workload.plan(options, setup, 1.0), options
+    return steps_of.plan(options, setup, 1.0), options
 
 
 def report(
-    measured: dict[str, list[tuple[float, float]]], reports: list[Report], server: str, facts: dict[str, Any]
+    measured: dict[str, list[tuple[float, float]]], reports: list[CollectorReport], server: str, facts: dict[str, Any]
 ) -> str:
     """The section; `measured` has pairs of (with, without) per kind of step."""
     lines = [

@@ -30,16 +30,20 @@ import pymysql
 
 from benchmarks.performance_page import write_section
 from ibench_lib.capture.host_facts import host_facts
-from ibench_lib.client.load import Load, Role
+from ibench_lib.client.load import Load
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.recorder import SecondRecorder
+from ibench_lib.client.role import Role
+from ibench_lib.client.spec import Spec
 from ibench_lib.paths import workspace
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.workloads.insert_benchmark import workload
+from ibench_lib.workloads.insert_benchmark import workers
 from ibench_lib.workloads.insert_benchmark.client import make_role
+from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS, Options
 from ibench_lib.workloads.insert_benchmark.rows import COLUMNS
+from ibench_lib.workloads.insert_benchmark.steps import plan
 
 try:
     import MySQLdb
@@ -54,7 +58,7 @@ MY_CNF = (
     "[mysqld]\nskip_log_bin\ninnodb_buffer_pool_size=1G\ninnodb_flush_log_at_trx_commit=0\ninnodb_doublewrite=0\n"
     "innodb_adaptive_hash_index=OFF\n"
 )
-OPTIONS = workload.Options.model_validate({"benchmark": "insert_benchmark", "clients": 1, "steps": ["l.i0"]})
+OPTIONS = Options.model_validate({"benchmark": "insert_benchmark", "clients": 1, "steps": ["l.i0"]})
 
 
 class CursorConnection:
@@ -167,22 +171,30 @@ def role_of(
     table = f"q{number}" if operation.role == "querier" else f"w{number}"
     if operation.role == "inserter" and not client.startswith("ours"):
         return RowByRow(table, operation.rows_per_commit)
-    spec = {
-        "role": operation.role,
-        "table": table,
-        "rows_per_commit": operation.rows_per_commit,
-        "query": operation.query,
-        "seed": round_number,
-        "step_id": 0,
-        "client": number,
-        "number": 0,
-        "engine": "innodb",
-        "protocol": "prepared" if client == "ours, prepared" else "text",
-        "query_rows": 10,
-        "data_length": [10, 20],
-        "secondary_indexes": 3,
-        "bulk_load": False,
-    }
+    spec = Spec(
+        module="",
+        role=operation.role,
+        client=number,
+        number=0,
+        operations=("operation",),
+        statements=None,
+        seconds=None,
+        tick_ns=None,
+        timeout_s=60.0,
+        seed=round_number,
+        details={
+            "table": table,
+            "rows_per_commit": operation.rows_per_commit,
+            "query": operation.query,
+            "step_id": 0,
+            "engine": "innodb",
+            "protocol": "prepared" if client == "ours, prepared" else "text",
+            "query_rows": 10,
+            "data_length": [10, 20],
+            "secondary_indexes": 3,
+            "bulk_load": False,
+        },
+    )
     # A cursor has no scalar(); what a role asks on the side goes over a connection of its own.
     own = connection if client.startswith("ours") else Connection(address.arguments(), "b", 60)
     role = make_role(spec, own)
@@ -195,7 +207,7 @@ def child(
 ) -> dict[str, Any]:
     connection = connect(client, address)
     role = role_of(client, operation, number, round_number, address, connection)
-    recorder = SecondRecorder(at, paced=False, emit=lambda _row: None)
+    recorder = SecondRecorder(at, paced=False, emit=lambda _row: None, operations=("operation",))
     load = Load(role, connection, recorder, at, None, at + round(for_s * 1e9), None, None)
     return load.run()
 
@@ -256,9 +268,9 @@ def top_up(address: Address) -> None:
 
 
 def fill(connection: Connection, table: str, rows: int) -> None:
-    step = workload.plan(OPTIONS, workload.PRESET_SETUPS["cached"], 1.0)[0]
-    worker = workload.Worker(1, "inserter", "insert", table, probes=False)
-    role = make_role({**workload.client_spec(OPTIONS, step, worker), "step_id": 0}, connection)
+    step = plan(OPTIONS, PRESET_SETUPS["cached"], 1.0)[0]
+    worker = workers.Worker(client=1, role="inserter", operations=("insert",), table=table)
+    role = make_role(workers.spec(OPTIONS, step, worker, 0), connection)
     for _ in range(rows // 100):
         connection.execute(role.next_statement())
 
@@ -267,13 +279,13 @@ def prepare(address: Address) -> None:
     connection = Connection(address.arguments(), None, 120)
     connection.query("CREATE DATABASE b")
     connection.query("USE b")
-    step = workload.plan(OPTIONS, workload.PRESET_SETUPS["cached"], 1.0)[0]
+    step = plan(OPTIONS, PRESET_SETUPS["cached"], 1.0)[0]
     for number in range(1, CONNECTIONS + 1):
         for table in (f"q{number}", f"w{number}"):
-            connection.query(workload.create_table(table, OPTIONS))
+            connection.query(workers.create_table(table, OPTIONS))
         fill(connection, f"q{number}", ROWS)
-        indexer = workload.Worker(number, "indexer", "create_index", f"q{number}", probes=False)
-        role = make_role({**workload.client_spec(OPTIONS, step, indexer), "step_id": 0}, connection)
+        indexer = workers.Worker(client=number, role="indexer", operations=("create_index",), table=f"q{number}")
+        role = make_role(workers.spec(OPTIONS, step, indexer, 0), connection)
         connection.execute(role.next_statement())
     connection.close()
 
@@ -293,8 +305,10 @@ class Nothing(Role):
 class Forgetful(SecondRecorder):
     """Records nothing: the loop with it, taken from the loop with the real one, is what recording costs."""
 
-    def record(self, due_ns: int, ready_ns: int, sent_ns: int, answered_ns: int, rows: int) -> None:
-        pass
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        forgetful: Any = self.first
+        forgetful.record = lambda due_ns, ready_ns, sent_ns, answered_ns, rows: None
 
 
 def recording_cost_us(operations: int) -> float:
@@ -302,7 +316,7 @@ def recording_cost_us(operations: int) -> float:
 
     def per_operation(recorder_type: type[SecondRecorder]) -> float:
         start = time.monotonic_ns()
-        recorder = recorder_type(start, paced=True, emit=lambda _row: None)
+        recorder = recorder_type(start, paced=True, emit=lambda _row: None, operations=("operation",))
         free: Any = Free()
         total = Load(Nothing(), free, recorder, start, operations, None, 1, None).run()
         return float(total["cpu_user_s"] + total["cpu_system_s"]) / operations * 1e6
@@ -317,7 +331,7 @@ def paced(address: Address, for_s: float) -> tuple[float, float]:
         connection = connect("ours, text", address)
         role = role_of("ours, text", OPERATIONS[0], 1, 99, address, connection)
         at = time.monotonic_ns() + 200_000_000
-        recorder = SecondRecorder(at, paced=True, emit=lambda _row: None)
+        recorder = SecondRecorder(at, paced=True, emit=lambda _row: None, operations=("operation",))
         return Load(role, connection, recorder, at, None, at + round(for_s * 1e9), round(1e9 / PACED_RATE), None).run()
 
     (total,) = in_children([job])

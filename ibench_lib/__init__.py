@@ -11,67 +11,63 @@ Names are loaded on first use: the processes that send load import this package 
 
 from __future__ import annotations
 
+import ast
 import importlib
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-_HOMES = {
-    "ask.provenance": ("derived",),
-    "show.contents": ("contents",),
-    "show.charts.compare": ("ratio_chart",),
-    "show.charts.get_min": ("get_min_chart",),
-    "show.charts.one_second": ("max_response_chart", "rate_chart"),
-    "show.charts.purge_lag": ("purge_lag_chart", "purge_lag_end_chart"),
-    "show.charts.response_heat": ("response_heat_chart",),
-    "show.charts.step_detail": ("step_detail_chart",),
-    "publish.evidence": ("evidence",),
-    "lake.reader": ("question", "questions", "sql"),
-    "show.step_detail": ("not_captured", "steadiness_facts", "step_detail"),
-    "show.differences": ("differences", "left_out"),
+_FOLDER = Path(__file__).resolve().parent
+
+_FOUND = ("show/tables/*.py", "show/charts/*.py", "show/statements/*.py", "workloads/*/results/*.py")
+"""Modules whose public functions are public names, but for those of `_HELPERS`."""
+
+_HELPERS = {"show/tables/naming.py", "show/charts/drawing.py", "show/statements/common.py"}
+
+_OTHERS = {
     "ask.pair": ("pair",),
-    "show.display": ("each", "say", "sentence", "warnings"),
+    "ask.provenance": ("derived",),
     "ask.selection": ("choose", "experiments", "newest"),
-    "show.statements.benchmark": ("step_statements", "workload_statements"),
-    "show.statements.configurations": ("caution_statements", "shared_statements"),
-    "show.statements.costs": ("cost_statements",),
-    "show.statements.fairness": ("fairness_statements",),
-    "show.statements.made_from": ("experiment_statements", "host_statements", "run_statements"),
-    "show.statements.mvcc_gc": ("mvcc_gc_statements",),
-    "show.statements.responses": ("response_statements",),
-    "show.statements.sla": ("sla_statements",),
-    "show.statements.stability": ("stability_statements",),
-    "show.statements.purge_lag": ("get_min_statements", "purge_lag_statements"),
-    "show.statements.throughput": ("throughput_statements",),
-    "show.tables.compare": ("facts_side_by_side", "metrics_side_by_side", "options_side_by_side"),
-    "show.tables.fairness": ("fairness_table",),
-    "show.tables.get_min": ("get_min_table",),
-    "show.tables.made_from": ("config_table", "fragments_table", "gaps_table", "runs_table", "skipped_table"),
-    "show.tables.purge_lag": ("purge_lag_table",),
-    "show.tables.responses": ("response_time_table",),
-    "show.tables.sla": ("sla_table",),
-    "show.tables.stability": ("rate_by_tenth_table",),
-    "show.tables.stalls": ("stall_company_table", "stalls_table"),
-    "show.tables.step_metrics": (
-        "device_table",
-        "metrics_legend",
-        "sizes_table",
-        "step_cpu_table",
-        "step_metrics_table",
-        "step_storage_table",
-    ),
-    "show.tables.throughput": ("absolute_throughput", "relative_throughput"),
+    "lake.reader": ("question", "questions", "sql"),
+    "publish.evidence": ("evidence",),
+    "show.contents": ("contents",),
+    "show.differences": ("differences", "left_out"),
+    "show.display": ("each", "say", "sentence", "warnings"),
+    "show.sections": ("made_from",),
+    "show.step_detail": ("not_captured", "steadiness_facts", "step_detail"),
 }
 
-__all__ = sorted(["lake", *(name for names in _HOMES.values() for name in names)])
+
+def homes() -> list[tuple[str, str]]:
+    """(public name, module) of all that a notebook may call but `lake`; modules are read, not imported."""
+    found = [(name, home) for home, names in _OTHERS.items() for name in names]
+    for pattern in _FOUND:
+        for path in sorted(_FOLDER.glob(pattern)):
+            place = path.relative_to(_FOLDER)
+            if place.as_posix() not in _HELPERS:
+                home = ".".join(place.with_suffix("").parts)
+                found += [
+                    (node.name, home)
+                    for node in ast.parse(path.read_text(encoding="utf-8")).body
+                    if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+                ]
+    return found
+
+
+@cache
+def _home_of() -> dict[str, str]:
+    return dict(homes())
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return sorted(["lake", *_home_of()])
     if name == "lake":
         return importlib.import_module("ibench_lib.lake")  # which can be called
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(importlib.import_module(f"ibench_lib.{home}"), name)
+    if not name.startswith("_") and name in _home_of():
+        return getattr(importlib.import_module(f"ibench_lib.{_home_of()[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return list(__all__)
+    return list(__getattr__("__all__"))

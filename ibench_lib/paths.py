@@ -18,6 +18,7 @@ from ibench_lib.errors import NameRefused
 PACKAGE = Path(__file__).resolve().parent
 SOURCE_ROOT = PACKAGE.parent
 SQL = PACKAGE / "sql"
+WORKLOADS = PACKAGE / "workloads"
 FRAGMENTS = PACKAGE / "configs" / "fragments"
 TEMPLATES = PACKAGE / "publish" / "templates"
 
@@ -61,6 +62,11 @@ def make_run_id(experiment: str, setup: str, dbms: str, repeat: int, when: datet
     """A run id that sorts by time and names its cell: `20261121T101500Z-demo-cached-system.cy10a-r1`."""
     stamp = when.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     return check_run_id(f"{stamp}-{experiment}-{setup}-{dbms}-r{repeat}")
+
+
+def found_workloads(file: str) -> list[str]:
+    """Names of the workloads whose folder has this file or folder, such as results/metrics.py."""
+    return sorted(path.name for path in WORKLOADS.iterdir() if (path / file).exists())
 
 
 def nearest_existing(path: Path) -> Path:

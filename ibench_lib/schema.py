@@ -31,7 +31,7 @@ from ibench_lib.server_figures import FIGURES
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
 
-SCHEMA_MINOR = 2
+SCHEMA_MINOR = 3
 """Minor version: it grows with every new table or nullable column. Older runs load with NULL in their place."""
 
 WHOLE_US = 1.0
@@ -109,17 +109,24 @@ _STEP_ID = Column("step_id", pa.int16(), "", "position of the step in the run, f
 _STEP = Column("step", pa.string(), "", "name of the step, such as l.i1 or qr100")
 _CLIENT = Column("client", pa.int16(), "", "client number, from 1")
 _WORKER = Column("worker", pa.int16(), "", "worker process within the step, from 0, over all clients")
+_OPERATION = Column("operation", pa.string(), "", "insert, delete, range_query, point_query or create_index")
+_STATUS = Column("status", pa.string(), "", "complete, failed, interrupted, or running in a run not yet sealed")
+_OPS = Column("ops", pa.int64(), "", "acknowledged operations")
+_ROWS = Column("rows", pa.int64(), "", "rows inserted, deleted or returned by them")
+_ERRORS = Column("errors", pa.int64(), "", "operations that ended in an error")
+_UNKNOWN = Column("unknown", pa.int64(), "", "operations in flight when the connection was lost")
+
+_OF_STEP = (_RUN_ID, _STEP_ID, _STEP)
+_OF_WORKER = (*_OF_STEP, _CLIENT, _WORKER)
 
 STEPS = Table(
     "steps",
     "One row per step that the run has started.",
     ("run_id", "step_id"),
     (
-        _RUN_ID,
-        _STEP_ID,
-        _STEP,
+        *_OF_STEP,
         Column("kind", pa.string(), "", "load, index, write or query"),
-        Column("status", pa.string(), "", "complete, failed, interrupted, or running in a run not yet sealed"),
+        _STATUS,
         Column("clients", pa.int16(), "", "number of clients"),
         Column("insert_rows_per_commit", pa.int32(), "", "rows of one insert statement", True),
         Column(
@@ -154,20 +161,16 @@ WORKERS = Table(
     "One row per client process of a step: its totals, as acknowledged by the server.",
     ("run_id", "step_id", "worker"),
     (
-        _RUN_ID,
-        _STEP_ID,
-        _STEP,
-        _CLIENT,
-        _WORKER,
+        *_OF_WORKER,
         Column("role", pa.string(), "", "inserter, deleter, querier or indexer"),
-        Column("status", pa.string(), "", "complete, failed, interrupted, or running in a run not yet sealed"),
+        _STATUS,
         Column("start_s", pa.float64(), "s", "common start of the step on the run's clock"),
         Column("end_s", pa.float64(), "s", "end of its last operation on the run's clock"),
-        Column("ops", pa.int64(), "", "acknowledged operations"),
-        Column("rows", pa.int64(), "", "rows inserted, deleted or returned by them"),
-        Column("errors", pa.int64(), "", "operations that ended in an error"),
+        _OPS,
+        _ROWS,
+        _ERRORS,
         Column("retries", pa.int64(), "", "repeats after a deadlock (1213) or a lock wait timeout (1205)"),
-        Column("unknown", pa.int64(), "", "operations in flight when the connection was lost"),
+        _UNKNOWN,
         Column(
             "cpu_user_s", pa.float64(), "s", "user CPU of the process during the step's load; NULL if it died", True
         ),
@@ -193,18 +196,14 @@ OPS = Table(
     "One row per second, worker and operation while the worker was running; a second without an answer has zeros.",
     ("run_id", "step_id", "worker", "operation", "second"),
     (
-        _RUN_ID,
-        _STEP_ID,
-        _STEP,
-        _CLIENT,
-        _WORKER,
-        Column("operation", pa.string(), "", "insert, delete, range_query, point_query or create_index"),
+        *_OF_WORKER,
+        _OPERATION,
         Column("second", pa.int32(), "s", "second of the step in which the operations ended"),
-        Column("ops", pa.int64(), "", "acknowledged operations"),
-        Column("rows", pa.int64(), "", "rows inserted, deleted or returned by them"),
-        Column("errors", pa.int64(), "", "operations that ended in an error"),
+        _OPS,
+        _ROWS,
+        _ERRORS,
         Column("retries", pa.int64(), "", "repeats after a deadlock (1213) or a lock wait timeout (1205)"),
-        Column("unknown", pa.int64(), "", "operations in flight when the connection was lost"),
+        _UNKNOWN,
         Column("service_sum_us", pa.float64(), "us", "sum of service times (sent to answered)", resolution=WHOLE_US),
         Column(
             "service_max_us",
@@ -236,12 +235,8 @@ RESPONSE_TIMES = Table(
     "One row per worker, operation and timing of a step: its response times over all seconds of `ops`.",
     ("run_id", "step_id", "worker", "operation", "timing"),
     (
-        _RUN_ID,
-        _STEP_ID,
-        _STEP,
-        _CLIENT,
-        _WORKER,
-        Column("operation", pa.string(), "", "insert, delete, range_query, point_query or create_index"),
+        *_OF_WORKER,
+        _OPERATION,
         Column(
             "timing", pa.string(), "", "service (sent to answered) or intended (due to answered; paced operations only)"
         ),
@@ -262,9 +257,7 @@ PROBES = Table(
     "deleters' re-reads.",
     ("run_id", "step_id", "client", "probe", "start_s"),
     (
-        _RUN_ID,
-        _STEP_ID,
-        _STEP,
+        *_OF_STEP,
         _CLIENT,
         Column(
             "probe",
@@ -324,6 +317,17 @@ SERVER_COUNTERS = Table(
     since=1,
 )
 
+
+def _cumulative(name: str, doc: str = "", *, nullable: bool = False) -> Column:
+    """A counter as it was read: in seconds or bytes if its name ends so, else a number of something."""
+    kind, unit = pa.int64(), ""
+    if name.endswith("_s"):
+        kind, unit = pa.float64(), "s"
+    elif name.endswith("_bytes"):
+        unit = "bytes"
+    return Column(name, kind, unit, f"{doc}, cumulative" if doc else "cumulative", nullable)
+
+
 HOST_SAMPLES = Table(
     "host_samples",
     "One row per second of the run: the host of the clients, from /proc. A sandboxed server runs on the same host.",
@@ -332,13 +336,13 @@ HOST_SAMPLES = Table(
         _RUN_ID,
         _TICK,
         _T_S,
-        Column("cpu_user_s", pa.float64(), "s", "CPU in user mode, nice included; all CPUs, cumulative"),
-        Column("cpu_system_s", pa.float64(), "s", "CPU in the kernel, interrupts included; all CPUs, cumulative"),
-        Column("cpu_iowait_s", pa.float64(), "s", "CPU idle with I/O outstanding; all CPUs, cumulative"),
-        Column("cpu_steal_s", pa.float64(), "s", "CPU that the hypervisor kept; all CPUs, cumulative"),
-        Column("cpu_idle_s", pa.float64(), "s", "CPU idle without I/O outstanding; all CPUs, cumulative"),
-        Column("context_switches", pa.int64(), "", "cumulative"),
-        Column("interrupts", pa.int64(), "", "cumulative"),
+        _cumulative("cpu_user_s", "CPU in user mode, nice included; all CPUs"),
+        _cumulative("cpu_system_s", "CPU in the kernel, interrupts included; all CPUs"),
+        _cumulative("cpu_iowait_s", "CPU idle with I/O outstanding; all CPUs"),
+        _cumulative("cpu_steal_s", "CPU that the hypervisor kept; all CPUs"),
+        _cumulative("cpu_idle_s", "CPU idle without I/O outstanding; all CPUs"),
+        _cumulative("context_switches"),
+        _cumulative("interrupts"),
         Column("runnable", pa.int32(), "", "run queue: tasks that are running or ready to run, now"),
         Column("blocked", pa.int32(), "", "tasks that wait for I/O, now"),
         Column("memory_available_bytes", pa.int64(), "bytes", "memory available without swapping (MemAvailable)", True),
@@ -347,9 +351,9 @@ HOST_SAMPLES = Table(
         Column("dirty_bytes", pa.int64(), "bytes", "page cache waiting to be written"),
         Column("writeback_bytes", pa.int64(), "bytes", "page cache being written"),
         Column("swap_used_bytes", pa.int64(), "bytes", "SwapTotal minus SwapFree"),
-        Column("swapped_in_pages", pa.int64(), "", "cumulative"),
-        Column("swapped_out_pages", pa.int64(), "", "cumulative"),
-        Column("major_faults", pa.int64(), "", "page faults that read from disk, cumulative"),
+        _cumulative("swapped_in_pages"),
+        _cumulative("swapped_out_pages"),
+        _cumulative("major_faults", "page faults that read from disk"),
     ),
     collected=True,
     since=1,
@@ -365,17 +369,17 @@ DEVICE_SAMPLES = Table(
         _TICK,
         _T_S,
         Column("holds_data", pa.bool_(), "", "whether it holds the server's data directory"),
-        Column("reads", pa.int64(), "", "reads completed, cumulative"),
-        Column("read_bytes", pa.int64(), "bytes", "cumulative"),
-        Column("read_s", pa.float64(), "s", "sum of the reads' times, cumulative"),
-        Column("writes", pa.int64(), "", "writes completed, cumulative"),
-        Column("written_bytes", pa.int64(), "bytes", "cumulative"),
-        Column("write_s", pa.float64(), "s", "sum of the writes' times, cumulative"),
+        _cumulative("reads", "reads completed"),
+        _cumulative("read_bytes"),
+        _cumulative("read_s", "sum of the reads' times"),
+        _cumulative("writes", "writes completed"),
+        _cumulative("written_bytes"),
+        _cumulative("write_s", "sum of the writes' times"),
         Column("in_flight", pa.int32(), "", "requests in flight, now"),
-        Column("busy_s", pa.float64(), "s", "time with a request in flight, cumulative"),
-        Column("queue_s", pa.float64(), "s", "time in flight summed over requests, cumulative"),
-        Column("flushes", pa.int64(), "", "flush requests completed, cumulative", True),
-        Column("flush_s", pa.float64(), "s", "sum of the flushes' times, cumulative", True),
+        _cumulative("busy_s", "time with a request in flight"),
+        _cumulative("queue_s", "time in flight summed over requests"),
+        _cumulative("flushes", "flush requests completed", nullable=True),
+        _cumulative("flush_s", "sum of the flushes' times", nullable=True),
     ),
     collected=True,
     since=1,
@@ -390,12 +394,12 @@ NETWORK_SAMPLES = Table(
         Column("interface", pa.string(), "", "name, such as eth0"),
         _TICK,
         _T_S,
-        Column("received_bytes", pa.int64(), "bytes", "cumulative"),
-        Column("received_packets", pa.int64(), "", "cumulative"),
-        Column("received_drops", pa.int64(), "", "dropped or in error, cumulative"),
-        Column("sent_bytes", pa.int64(), "bytes", "cumulative"),
-        Column("sent_packets", pa.int64(), "", "cumulative"),
-        Column("sent_drops", pa.int64(), "", "dropped or in error, cumulative"),
+        _cumulative("received_bytes"),
+        _cumulative("received_packets"),
+        _cumulative("received_drops", "dropped or in error"),
+        _cumulative("sent_bytes"),
+        _cumulative("sent_packets"),
+        _cumulative("sent_drops", "dropped or in error"),
     ),
     collected=True,
     since=1,
@@ -410,15 +414,15 @@ PROCESS_SAMPLES = Table(
         _TICK,
         _T_S,
         Column("pid", pa.int32(), "", "a different pid is a different process: differences are never taken across it"),
-        Column("cpu_user_s", pa.float64(), "s", "cumulative"),
-        Column("cpu_system_s", pa.float64(), "s", "cumulative"),
+        _cumulative("cpu_user_s"),
+        _cumulative("cpu_system_s"),
         Column("resident_bytes", pa.int64(), "bytes", "resident size now"),
         Column("virtual_bytes", pa.int64(), "bytes", "virtual size now"),
         Column("threads", pa.int32(), "", "now"),
         Column("read_bytes", pa.int64(), "bytes", "read from storage, cumulative; NULL where /proc denies it", True),
         Column("written_bytes", pa.int64(), "bytes", "sent to storage, cumulative; NULL where /proc denies it", True),
-        Column("voluntary_switches", pa.int64(), "", "context switches of all observed threads, cumulative", True),
-        Column("involuntary_switches", pa.int64(), "", "context switches of all observed threads, cumulative", True),
+        _cumulative("voluntary_switches", "context switches of all observed threads", nullable=True),
+        _cumulative("involuntary_switches", "context switches of all observed threads", nullable=True),
     ),
     collected=True,
     since=1,
@@ -501,9 +505,7 @@ SIZES = Table(
     "Sizes on disk at the end of each step.",
     ("run_id", "step_id", "what", "name"),
     (
-        _RUN_ID,
-        _STEP_ID,
-        _STEP,
+        *_OF_STEP,
         Column(
             "what",
             pa.string(),
@@ -526,9 +528,7 @@ TABLE_COUNTS = Table(
     "One row per benchmark table at the end of each step: the server's own COUNT(*).",
     ("run_id", "step_id", "table_name"),
     (
-        _RUN_ID,
-        _STEP_ID,
-        _STEP,
+        *_OF_STEP,
         Column("table_name", pa.string(), "", "benchmark table, pi1 ... piN"),
         Column("row_count", pa.int64(), "", "SELECT COUNT(*) after the step"),
         Column("seconds", pa.float64(), "s", "how long the count took"),
@@ -540,9 +540,7 @@ PUBLISHED = Table(
     "Figures that others have published (`runs.source` says where). Nothing in these runs was measured here.",
     ("run_id", "step_id", "metric"),
     (
-        _RUN_ID,
-        _STEP_ID,
-        _STEP,
+        *_OF_STEP,
         Column("metric", pa.string(), "", "name of the metric, such as get_min_s"),
         Column("value", pa.float64(), "", "as published, in the metric's unit"),
     ),

@@ -15,7 +15,9 @@ from ibench_lib.lake.manifest import (
     Cell,
     ConfigRecord,
     ExperimentRecord,
+    KindRecord,
     Manifest,
+    OperationRecord,
     ServerRecord,
     SnapshotCopy,
     SnapshotRecord,
@@ -274,6 +276,50 @@ def _append_seconds(
             service_bins=list(responses), service_counts=list(responses.values()),
             intended_max_us=None, intended_bins=None, intended_counts=None,
         )  # fmt: skip
+
+
+OTHER_OPERATIONS = (
+    OperationRecord(name="a", family="a", counts="rows", label="as/s"),
+    OperationRecord(name="b", family="b", counts="ops", label="bs/s"),
+)
+OTHER_KINDS = (KindRecord(name="load", main="a", equal_work=True), KindRecord(name="run", main="b"))
+
+
+def write_other_run(
+    workspace: Workspace, run: Run, *, operations: tuple[OperationRecord, ...] = OTHER_OPERATIONS
+) -> None:
+    """A run of a workload of its own: 10 s of load, 10 s of run, by two clients with one worker each.
+
+    Load: each client has 100 a of 10 rows a second. Run: each has, a second, 10 a of one row, and 50 b that are paced
+    by a target of 60; of further `operations` 1 each.
+    """
+    writer = RunWriter(workspace.run_dir(run.run_id))
+    for step_id, (step, target) in enumerate((("load", None), ("run", 60.0))):
+        start = 1.0 + 11 * step_id
+        key = {"step_id": step_id, "step": step}
+        each = {"a": (100, 10)} if step == "load" else {"a": (10, 1), "b": (50, 0)}
+        if step == "run":
+            each |= {operation.name: (1, 0) for operation in operations if operation.name not in each}
+        ops, rows = (sum(n for n, _ in each.values()), sum(n * of_each for n, of_each in each.values()))
+        for client in range(1, CLIENTS + 1):
+            worker = client - 1
+            _append_worker(writer, key, worker, client, "terminal", start, 10, 10 * rows, 10 * ops, ended=True)
+            for operation, (n, of_each) in each.items():
+                _append_seconds(writer, key, worker, client, operation, 10, 10 * n * of_each, 10 * n, "terminal")
+        writer.append(
+            "steps", **key, kind=step, status="complete", clients=CLIENTS, insert_rows_per_commit=None,
+            target_rows_per_s=target, existing_rows=None, start_s=start, end_s=start + 10, duration_s=10.0,
+            history_list_length=step_id, client_bound=None,
+        )  # fmt: skip
+        for second in range(10):
+            writer.append("server_samples", t_s=start + second + 0.5, history_list_length=step_id)
+    described = {
+        "benchmark": "other",
+        "operations": list(operations),
+        "kinds": list(OTHER_KINDS),
+        "workload": {"clients": CLIENTS, "resolved_steps": [{"name": name, "kind": name} for name in ("load", "run")]},
+    }
+    writer.seal(manifest_of(run).model_copy(update=described))
 
 
 def answer(lake: duckdb.DuckDBPyConnection, name: str, experiment: str = "demo", **chosen: Any) -> pl.DataFrame:

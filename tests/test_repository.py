@@ -1,6 +1,5 @@
-"""What holds for the repository as a whole: who imports whom, stored notebooks, pinned versions, derived documents."""
+"""What holds for the repository as a whole: stored notebooks, pinned versions, derived documents."""
 
-import ast
 import json
 import re
 import subprocess
@@ -9,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
 import typer
 from packaging.requirements import Requirement
 from ruamel.yaml import YAML
@@ -18,134 +16,13 @@ import ibench_lib
 from ibench_lib.ask.selection import choose
 from ibench_lib.cli import main as cli
 from ibench_lib.lake import reader
+from ibench_lib.paths import Workspace
+from ibench_lib.publish.post_file import check_post
 from ibench_lib.show.verdicts import ratio
 from tests.places import ROOT
 from tools import conda, notebooks, write_docs
 
 LIBRARY = "ibench_lib"
-
-LEAVES = {
-    "base",
-    "errors",
-    "paths",
-    "figures",
-    "schema",
-    "metrics",
-}
-CAPTURE_SIDE = {"servers", "client", "workloads", "capture"}
-ANALYSIS_SIDE = {"tables", "charts", "publish"}
-MAY_IMPORT = {
-    **dict.fromkeys(LEAVES, LEAVES),
-    **{folder: LEAVES | {folder} for folder in CAPTURE_SIDE},
-    "workloads": LEAVES | {"workloads", "client"},
-    "lake": LEAVES | {"lake"},
-}
-# Tables and charts take frames: files, servers and DuckDB are none of their business, nor of what they import.
-FRAMES_ONLY = {"show.tables", "show.charts", "show.statements"}
-CLOSED_TO_FRAMES = {"duckdb", "os", "pathlib", "io", "shutil", "subprocess", "socket", "pymysql"}
-
-Imports = dict[str, set[str]]
-
-
-def imports_of(path: Path) -> set[str]:
-    """Dotted names that a module imports; a name taken from a package counts as package.name."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}:{node.lineno}: imports are absolute"
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
-
-
-def part(module: str) -> str:
-    """The folder or top-level file that a module of the library belongs to: servers of ibench_lib.servers.find."""
-    return ([*module.split("."), "__init__"])[1]
-
-
-def is_cli(name: str) -> bool:
-    """Whether a part of the library is the command line."""
-    return name == "cli"
-
-
-def library_imports() -> Imports:
-    modules: Imports = {}
-    for path in sorted((ROOT / LIBRARY).rglob("*.py")):
-        name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        modules[name] = imports_of(path)
-    return modules
-
-
-def reach(start: str, modules: Imports) -> set[str]:
-    """The module and those of the library that importing it brings in, directly or not."""
-    reached: set[str] = set()
-    to_visit = [start]
-    while to_visit:
-        module = to_visit.pop()
-        if module not in reached:
-            reached.add(module)
-            targets = (name if name in modules else name.rpartition(".")[0] for name in modules[module])
-            to_visit += [target for target in targets if target in modules and target != LIBRARY]
-    return reached
-
-
-def violations(modules: Imports) -> list[str]:
-    """Every import that the rules of docs/architecture.md forbid."""
-    found = []
-    for module, imported in modules.items():
-        own = part(module)
-        for name in sorted(imported):
-            if name.split(".")[0] == LIBRARY:
-                target = part(name)
-                if (is_cli(target) and not is_cli(own)) or (own in MAY_IMPORT and target not in MAY_IMPORT[own]):
-                    found.append(f"{module} imports {name}")
-        reached = reach(module, modules)
-        parts = {part(name) for name in reached}
-        if not is_cli(own) and parts & CAPTURE_SIDE and parts & ANALYSIS_SIDE:
-            found.append(f"{module} joins the capture side and the analysis side")
-        if own in FRAMES_ONLY:
-            for name in sorted(reached):
-                closed = {imported.split(".")[0] for imported in modules[name]} & CLOSED_TO_FRAMES
-                found += [f"{module} reaches {name}, which imports {library}" for library in sorted(closed)]
-    return found
-
-
-def test_the_import_rules_hold() -> None:
-    modules = library_imports()
-    assert {"ibench_lib.errors", "ibench_lib.servers.build", "ibench_lib.cli.main"} <= modules.keys()
-    assert violations(modules) == []
-
-
-@pytest.mark.parametrize(
-    ("module", "imported"),
-    [
-        ("ibench_lib.errors", "ibench_lib.run.cell"),
-        ("ibench_lib.servers.find", "ibench_lib.client.mysql.wire"),
-        ("ibench_lib.capture.host", "ibench_lib.servers"),
-        ("ibench_lib.lake.reader", "ibench_lib.workloads.insert_benchmark.workload"),
-        ("ibench_lib.show.charts", "ibench_lib.lake.reader"),
-        ("ibench_lib.show.charts", "duckdb"),
-        ("ibench_lib.show.theme", "os.path"),
-        ("ibench_lib.show.tables", "pathlib.Path"),
-        ("ibench_lib.run.sweep", "ibench_lib.cli.main"),
-        ("ibench_lib.run.cell", "ibench_lib.show.charts"),
-        ("ibench_lib.publish.post", "ibench_lib.run.sweep.run_experiment"),
-    ],
-)
-def test_a_forbidden_import_is_seen(module: str, imported: str) -> None:
-    good: Imports = {
-        "ibench_lib.run.cell": {"ibench_lib.servers.build"},
-        "ibench_lib.run.sweep": {"ibench_lib.run.cell.run_cell"},
-        "ibench_lib.publish.post": {"ibench_lib.show.charts"},
-        "ibench_lib.servers.build": set(),
-        "ibench_lib.show.charts": {"plotly.graph_objects", "ibench_lib.metrics", "ibench_lib.show.theme.BLUE"},
-        "ibench_lib.show.theme": {"html"},
-        "ibench_lib.lake.reader": {"duckdb"},
-    }
-    assert violations(good) == []
-    good.setdefault(module, set()).add(imported)
-    assert violations(good)
 
 
 def test_processes_that_send_load_import_nothing_heavy() -> None:
@@ -204,6 +81,20 @@ def test_no_public_name_is_that_of_a_module() -> None:
     """Once such a module is imported, `ib.<name>` would be the module."""
     modules = {path.stem for path in (ROOT / LIBRARY).glob("*.py")}
     assert not modules & set(ibench_lib.__all__)
+
+
+def test_no_two_modules_have_one_public_name() -> None:
+    homes: dict[str, list[str]] = {}
+    for name, home in ibench_lib.homes():
+        homes.setdefault(name, []).append(home)
+    assert {name: of_name for name, of_name in homes.items() if len(of_name) > 1} == {}
+    assert {"throughput_statements", "get_min_table", "made_from"} <= homes.keys()
+
+
+def test_every_public_name_is_a_function_with_a_sentence_about_it() -> None:
+    for name, home in ibench_lib.homes():
+        function = getattr(ibench_lib, name)
+        assert function.__module__ == f"{LIBRARY}.{home}" and function.__doc__, name
 
 
 def test_notebooks_import_the_library_at_its_top_level_only() -> None:
@@ -327,11 +218,12 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     posts = sorted((ROOT / "papermill_params").glob("*/sample*.yml"))
     named = {path: YAML(typ="safe").load(path)["parameters"] for path in posts}
     assert len(posts) == 6 and all(values["experiment"] == "" and values["runs"] for values in named.values())
-    assert {run for values in named.values() for run in values["runs"]} == set(chosen.run_ids)
+    listed = {run for values in named.values() if values["runs"] != "sample" for run in values["runs"]}
+    assert listed <= set(chosen.run_ids) == set(check_post(posts[-2], Workspace(ROOT)).spec.parameters["runs"])
     apart = ratio(*(get_min.filter(dbms=f"mysql-9.7.{name}")["get_min_s"].to_list() for name in ("base", "a13")))
     assert apart and apart.low and apart.high
     for notebook in ("insert_benchmark", "mvcc_gc"):
         path = ROOT / "papermill_params" / notebook / "sample.yml"
         said = " ".join(path.read_text(encoding="utf-8").split())
         assert f"({apart.value:.0f} by medians, interval {apart.low:.0f} to {apart.high:.0f})" in said
-        assert set(named[path]["runs"]) == set(chosen.run_ids)
+        assert named[path]["runs"] == "sample"

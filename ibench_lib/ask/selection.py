@@ -122,7 +122,7 @@ def choose(
         found = found.filter(pl.col("setup").is_in(list(setups)))
     everything = Selection(lake, found["run_id"].to_list(), [], "", points)
     cells = everything.runs.sort("dbms_position")
-    _check("step", steps, everything.ask("purge_lag_at_step_end")["step"], f"in any run of {what}")
+    _check("step", steps, everything.ask("steps")["step"], f"in any run of {what}")
     _check("base", [base] if base else [], cells["dbms"], f"in any run of {what}")
     return Selection(lake, everything.run_ids, list(steps), base or cells["dbms"][0], points)
 

@@ -2,13 +2,19 @@
 
 YAML 1.2 rules (NO is a name, 12:30 a string); duplicate keys and tags are refused, and whole numbers with a leading
 zero, because readers disagree about them. `load` raises the caller's error class with all problems at once.
+
+A file is looked through as a stream of events before anything is built from it: what is nested too deeply, repeats
+itself without end or is too large is refused there, in time that grows with the part that was read.
 """
 
 from __future__ import annotations
 
 import difflib
+import os
 import re
-from collections.abc import Iterator
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -16,6 +22,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, MappingStartEvent, ScalarEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from ibench_lib.base.wording import count
@@ -24,39 +31,53 @@ from ibench_lib.errors import UsageError
 Model = TypeVar("Model", bound=BaseModel)
 Location = tuple[str | int, ...]
 
+MOST_BYTES = 1_000_000
+MOST_NODES = 10_000
+"""Of a file with its aliases written out."""
+MOST_LEVELS = 40
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_WHOLE_NUMBER = re.compile(r"[-+]?(0x[0-9a-fA-F_]+|0o[0-7_]+|[0-9][0-9_]*)")
 _AMBIGUOUS_NUMBER = re.compile(r"[-+]?0\d+")
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "seq", "map")}
 
 
-def load(path: Path, model: type[Model], error: type[UsageError]) -> tuple[Model, str]:
+def load(
+    path: Path, model: type[Model] | Callable[[object], type[Model]], error: type[UsageError]
+) -> tuple[Model, str]:
     """Read `path` and validate it. Returns the model and the file's text.
+
+    `model` may be a function that chooses the model by what the file holds.
 
     Raises
     ------
     error : the file is missing, no YAML, or does not fit the model. `detail` has one line per problem.
     """
+    text = _read(path, error)
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise error(f"{path}: no such file", hint=_files_nearby(path)) from None
-    except (OSError, UnicodeDecodeError) as cause:
-        raise error(f"{path}: cannot be read: {cause}") from cause
-    try:
-        root = YAML(typ="rt").compose(text)
+        problem = _too_much(text)
+        root = YAML(typ="rt").compose(text) if problem is None else None
     except MarkedYAMLError as cause:
         line = cause.problem_mark.line + 1 if cause.problem_mark else 1
         raise error(f"{path}:{line}: not valid YAML: {cause.problem}") from cause
     except YAMLError as cause:
-        raise error(f"{path}: not valid YAML: {cause}") from cause
+        raise error(f"{path}:1: not valid YAML: {' '.join(str(cause).split())}") from cause
+    except Exception as cause:  # whatever a text can do to a parser is that text's fault
+        raise error(f"{path}:1: not valid YAML: {type(cause).__name__}") from cause
+    if problem is not None:
+        raise error(f"{path}:{problem[0]}: {problem[1]}")
     if not isinstance(root, MappingNode):
         raise error(f"{path}:1: expected a mapping of keys to values")
     problems = [f"{path}:{line}: {problem}" for line, problem in _refused(root)]
     if not problems:
+        content = _values(text, path, error)
+        chosen: type[Model] = model if isinstance(model, type) else model(content)
         try:
-            return model.model_validate(YAML(typ="safe", pure=True).load(text)), text
+            return chosen.model_validate(content), text
         except ValidationError as cause:
             problems = [
-                f"{path}:{_locate(root, item['loc'])[0]}: {_sentence(model, root, item)}"
+                f"{path}:{_locate(root, item['loc'])[0]}: {_sentence(chosen, root, item)}"
                 for item in cause.errors(include_url=False)
             ]
     first, *rest = problems
@@ -65,13 +86,108 @@ def load(path: Path, model: type[Model], error: type[UsageError]) -> tuple[Model
     raise error(first)
 
 
+def _read(path: Path, error: type[UsageError]) -> str:
+    """The text of a file; not of a device or a pipe, which may have no end."""
+    try:
+        # Opening a pipe without a writer would wait for one.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise error(f"{path}:1: not a file, but a folder, a device or a pipe")
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise error(f"{path}:1: over {MOST_BYTES // 1_000_000} MB, too large for a file of this kind")
+        return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except FileNotFoundError:
+        raise error(f"{path}: no such file", hint=_files_nearby(path)) from None
+    except (OSError, ValueError) as cause:
+        raise error(f"{path}: cannot be read: {cause}") from cause
+
+
+def _values(text: str, path: Path, error: type[UsageError]) -> Any:
+    try:
+        return YAML(typ="safe", pure=True).load(text)
+    except Exception as cause:  # as above: such as a date that is none
+        raise error(f"{path}:1: not valid YAML: {type(cause).__name__}: {str(cause)[:80].splitlines()[0]}") from cause
+
+
+@dataclass
+class _Open:
+    """A collection whose end has not been read: its anchor, and how many nodes it has, aliases written out."""
+
+    anchor: str | None
+    is_mapping: bool
+    nodes: int = 1
+    children: int = 0
+
+
+def _too_much(text: str) -> tuple[int, str] | None:
+    """(line, problem) of the first thing that would take too long or too much to build. Raises YAMLError."""
+    under_way: list[_Open] = []
+    sizes: dict[str, int] = {}
+    total = 0
+    for event in YAML(typ="safe", pure=True).parse(text):
+        line = event.start_mark.line + 1
+        if isinstance(event, CollectionEndEvent):
+            ended = under_way.pop()
+            if ended.anchor is not None:
+                sizes[ended.anchor] = ended.nodes
+            if under_way:
+                under_way[-1].nodes += ended.nodes
+            continue
+        if not isinstance(event, AliasEvent | ScalarEvent | CollectionStartEvent):
+            continue  # begin and end of stream and document
+        if under_way:
+            parent = under_way[-1]
+            if parent.is_mapping and parent.children % 2 == 0 and not isinstance(event, ScalarEvent):
+                return line, "a key must be a plain word or text"
+            parent.children += 1
+        nodes = 1
+        if isinstance(event, AliasEvent):
+            if any(collection.anchor == event.anchor for collection in under_way):
+                return line, f"alias *{event.anchor:.40} is within what it stands for"
+            nodes = sizes.get(event.anchor, 1)
+        elif isinstance(event, ScalarEvent) and event.anchor is not None:
+            sizes[event.anchor] = 1
+        total += nodes
+        if total > MOST_NODES:
+            return line, f"over {MOST_NODES:,} values, counting those that aliases stand for"
+        if isinstance(event, CollectionStartEvent):
+            if len(under_way) == MOST_LEVELS:
+                return line, f"nested over {MOST_LEVELS} levels deep"
+            under_way.append(_Open(event.anchor, isinstance(event, MappingStartEvent)))
+        elif under_way:
+            under_way[-1].nodes += nodes
+    return None
+
+
+def _unusable(value: str, plain: bool) -> str | None:
+    """What is wrong with a text, apart from its place."""
+    if found := _SURROGATE.search(value):
+        return f"U+{ord(found[0]):04X} is half a character"
+    if found := _CONTROL.search(value):
+        return f"control character U+{ord(found[0]):04X} is not allowed"
+    if plain and _WHOLE_NUMBER.fullmatch(value) and not _fits_64_bits(value.replace("_", "").lower()):
+        return f"{value[:20]}{'...' if len(value) > 20 else ''} has more than 64 bits"
+    return None
+
+
+def _fits_64_bits(digits: str) -> bool:
+    base = 16 if "0x" in digits else 8 if "0o" in digits else 10
+    return len(digits) <= 80 and -(2**63) <= int(digits, base) < 2**63
+
+
 def _refused(node: Node) -> Iterator[tuple[int, str]]:
     """(line, problem) of everything that YAML allows and we do not."""
     line = node.start_mark.line + 1
     if str(node.tag) not in _PLAIN_TAGS:
         yield line, f"tag {node.tag} is not allowed"
-    if isinstance(node, ScalarNode) and node.style is None and _AMBIGUOUS_NUMBER.fullmatch(node.value):
-        yield line, f"{node.value} is ambiguous: put it in quotes, or remove the leading zero"
+    if isinstance(node, ScalarNode):
+        plain = node.style is None
+        if plain and _AMBIGUOUS_NUMBER.fullmatch(node.value):
+            yield line, f"{node.value:.40} is ambiguous: put it in quotes, or remove the leading zero"
+        elif problem := _unusable(node.value, plain):
+            yield line, problem
     elif isinstance(node, SequenceNode):
         for child in node.value:
             yield from _refused(child)
@@ -80,7 +196,7 @@ def _refused(node: Node) -> Iterator[tuple[int, str]]:
         for key, value in node.value:
             at = key.start_mark.line + 1
             if key.value in seen:
-                yield at, f"key {key.value!r} is given twice (first in line {seen[key.value]})"
+                yield at, f"key {key.value!r:.80} is given twice (first in line {seen[key.value]})"
             seen.setdefault(key.value, at)
             yield from _refused(key)
             yield from _refused(value)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ibench_lib.capture.options import CaptureOptions
+from ibench_lib.server_figures import FigurePlaces
 
 Emit = Callable[..., None]
 """`emit(table, **columns)`: hand over one row of a table of `schema.py`; `run_id` is filled in."""
@@ -35,6 +36,7 @@ class Scene:
     database : name of the benchmark's database.
     tables : the benchmark's tables.
     variables : SHOW GLOBAL VARIABLES after the start.
+    places : where servers of this flavour have the figures.
     scratch : a private folder for files that need not outlive the run.
     incarnation : starts of the server before the present one, within this run.
     """
@@ -47,6 +49,7 @@ class Scene:
     database: str
     tables: tuple[str, ...]
     variables: Mapping[str, str]
+    places: FigurePlaces
     scratch: Path
     options: CaptureOptions = field(default_factory=CaptureOptions)
     incarnation: int = 0

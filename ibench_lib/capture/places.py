@@ -8,11 +8,11 @@ from typing import Any
 import pymysql
 
 from ibench_lib.capture.connection import denied, named_rows, pairs, rows, said
-from ibench_lib.server_figures import FIGURES, OWNERS, SET_LATER, Counter, available
+from ibench_lib.server_figures import FIGURES, Counter, FigurePlaces, Place, available
 
 
 class Places:
-    """Where one server has the figures, looked up on one connection.
+    """Where one server has the figures, looked up on one connection. `known` is where servers of its flavour have them.
 
     `metrics_query` gives name and count of the metrics that are on, None where they cannot be read.
     `variables_query` gives the variables that are figures in one row, in the order of `variable_names`. `reasons` says
@@ -24,23 +24,24 @@ class Places:
     pymysql.err.MySQLError, OSError : the connection is lost.
     """
 
-    def __init__(self, connection: pymysql.Connection[Any]) -> None:
+    def __init__(self, connection: pymysql.Connection[Any], known: FigurePlaces) -> None:
         self.reasons: dict[str, str] = {}
         self.metrics_query: str | None = None
         self._unreadable: str | None = None
         metrics = self._metrics(connection)
         status = pairs(connection, "SHOW GLOBAL STATUS")
         self._variables = pairs(connection, "SHOW GLOBAL VARIABLES")
-        found = available(metrics, status, self._variables)
-        switched_on, not_switched_on = _switch_on(connection, found, metrics)
-        sets_later = self._variables.get("innodb_version", "").startswith("5.")
-        self.unset = switched_on & SET_LATER if sets_later else set()
+        found = available(known, metrics, status, self._variables)
+        switched_on, not_switched_on = _switch_on(connection, known, found, metrics)
+        variable, beginning = known.set_later_in
+        sets_later = self._variables.get(variable, "").startswith(beginning)
+        self.unset = switched_on & known.set_later if sets_later else set()
         self.counters: dict[str, Counter] = {}
         for figure in FIGURES:
             counter = found[figure.column]
             why_off = not_switched_on.get(counter.name) if counter and counter.kind == "metric" else None
             if counter is None:
-                self.reasons[figure.column] = self._nowhere(figure.places)
+                self.reasons[figure.column] = self._nowhere(known.of(figure.column))
             elif why_off is not None:
                 self.reasons[figure.column] = why_off
             else:
@@ -63,7 +64,9 @@ class Places:
         self.metrics_query = f"SELECT NAME, COUNT FROM information_schema.INNODB_METRICS WHERE {on}"
         return {str(row["name"]): row.get("status", row.get("enabled")) in ("enabled", 1) for row in listed}
 
-    def _nowhere(self, places: tuple[tuple[str, str], ...]) -> str:
+    def _nowhere(self, places: tuple[Place, ...]) -> str:
+        if not places:
+            return "servers of this flavour have no such figure"
         if self._unreadable and any(kind == "metric" for kind, _ in places):
             return self._unreadable
         looked_for = ", ".join(f"{kind} {name}" for kind, name in places)
@@ -71,14 +74,17 @@ class Places:
 
 
 def _switch_on(
-    connection: pymysql.Connection[Any], found: Mapping[str, Counter | None], metrics: Mapping[str, bool]
+    connection: pymysql.Connection[Any],
+    known: FigurePlaces,
+    found: Mapping[str, Counter | None],
+    metrics: Mapping[str, bool],
 ) -> tuple[set[str], dict[str, str]]:
     """Switch on the metrics that figures are read from. Returns those that were off, and those that stay so and why."""
     needed = [counter.name for counter in found.values() if counter is not None and counter.kind == "metric"]
     switched_on: set[str] = set()
     refused: dict[str, str] = {}
     for name in needed:
-        for one in (OWNERS.get(name), name):
+        for one in (known.owners.get(name), name):
             if one is None or metrics.get(one, False):
                 continue
             try:
@@ -92,16 +98,16 @@ def _switch_on(
     return switched_on, refused
 
 
-def history_list(connection: pymysql.Connection[Any]) -> tuple[int | None, str | None]:
+def history_list(connection: pymysql.Connection[Any], known: FigurePlaces) -> tuple[int | None, str | None]:
     """The history list length now, or None and the reason.
 
     Raises
     ------
     pymysql.err.MySQLError, OSError : the connection is lost.
     """
-    (figure,) = (figure for figure in FIGURES if figure.column == "history_list_length")
-    reason = None
-    for kind, name in figure.places:
+    places = known.of("history_list_length")
+    reason = None if places else "servers of this flavour have no history list"
+    for kind, name in places:
         try:
             if kind == "metric":
                 metrics = "SELECT * FROM information_schema.INNODB_METRICS WHERE NAME = %r"

@@ -1,4 +1,4 @@
-"""What the server counts, once a second: SHOW GLOBAL STATUS, INNODB_METRICS, and the figures of `figures.py`.
+"""What the server counts, once a second: SHOW GLOBAL STATUS, INNODB_METRICS, and the figures of `server_figures.py`.
 
 One connection. Rows are compared as the server sent them, and only those that changed are looked into.
 """
@@ -15,7 +15,7 @@ import pymysql
 from ibench_lib.capture.collector import Collector, Emit, Scene
 from ibench_lib.capture.connection import LOST, connect, name_and_value, raw_rows, rows, said
 from ibench_lib.capture.places import Places, history_list
-from ibench_lib.server_figures import FIGURES, Counter
+from ibench_lib.server_figures import FIGURES, Counter, FigurePlaces
 
 _WHOLE = re.compile(rb"-?\d+")
 _REAL = re.compile(rb"-?\d+\.\d+(e[-+]?\d+)?", re.IGNORECASE)
@@ -24,14 +24,17 @@ _LARGEST = (1 << 63) - 1
 _CLOCK_SLACK_S = 3.0  # Uptime is in whole seconds, and taken at the beginning of a statement
 
 
-def history_list_length(address: Mapping[str, Any]) -> tuple[int | None, str | None]:
-    """One value now, on a fresh connection; None and the reason where the server cannot say."""
+def history_list_length(address: Mapping[str, Any], known: FigurePlaces) -> tuple[int | None, str | None]:
+    """One value now, on a fresh connection; None and the reason where the server cannot say.
+
+    `known` says where servers of this flavour have it.
+    """
     try:
         connection = connect(address)
     except LOST as error:
         return None, f"no connection: {said(error)}"
     try:
-        return history_list(connection)
+        return history_list(connection, known)
     except LOST as error:
         return None, f"no answer: {said(error)}"
     finally:
@@ -163,7 +166,7 @@ class ServerCounters(Collector):
             self._incarnation += 1
             self._begin_anew()
         self._pid = self.scene.server_pid()
-        self._places = Places(self._connection)
+        self._places = Places(self._connection, self.scene.places)
         for column, reason in self._places.reasons.items():
             self.null_reasons[f"server_samples.{column}"] = reason
         refused = [reason for reason in self._places.reasons.values() if reason.startswith("access denied")]

@@ -7,29 +7,12 @@ import pkgutil
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from types import TracebackType
 
 from ibench_lib import capture
+from ibench_lib.base.collector_report import CollectorReport
 from ibench_lib.capture.collector import Collector, Emit, Scene, Unavailable
 from ibench_lib.capture.options import CaptureOptions
-
-
-@dataclass(frozen=True)
-class Report:
-    """What one collector did: samples made and missed, the CPU that it took, and why it missed any.
-
-    `cpu_s` is of its threads and of processes that it started; `busy_s` is the wall time of its samples and of what it
-    did at the ends of steps, the server's answers included.
-    """
-
-    name: str
-    every_s: int
-    samples: int
-    missed: int
-    cpu_s: float
-    busy_s: float
-    reason: str | None
 
 
 def collectors() -> dict[str, type[Collector]]:
@@ -71,7 +54,7 @@ class Capture:
         for running in self._running:
             running.step_ended(step_id, step)
 
-    def reports(self) -> list[Report]:
+    def reports(self) -> list[CollectorReport]:
         """One per collector."""
         return [running.report() for running in self._running]
 
@@ -135,11 +118,13 @@ class _Running:
             return {}
         return dict.fromkeys(self.collector.tables, self._reason)
 
-    def report(self) -> Report:
+    def report(self) -> CollectorReport:
         collector = self.collector
         cpu_s = round(self._cpu_s + self._step_cpu_s + collector.children_cpu_s, 6)
         busy_s = round(self._busy_s, 6)
-        return Report(collector.name, collector.every_s, self._samples, self._missed, cpu_s, busy_s, self._reason)
+        return CollectorReport(
+            collector.name, collector.every_s, self._samples, self._missed, cpu_s, busy_s, self._reason
+        )
 
     def _run(self) -> None:
         try:

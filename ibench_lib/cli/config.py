@@ -18,6 +18,7 @@ from ibench_lib.paths import workspace
 from ibench_lib.servers import find, on_this_machine
 from ibench_lib.servers.accepts import check
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours.flavour import rules_of
 from ibench_lib.servers.variables import known_options
 
 app = typer.Typer(no_args_is_help=True)
@@ -70,7 +71,7 @@ def config_show(
     build = _build(label)
     resolved = _resolve(config, build, scale, folder)
     skipped = check(build, resolved)
-    out.print(escape(resolved.render().rstrip("\n")), soft_wrap=True, highlight=False)
+    out.print(escape(resolved.render(skipped).rstrip("\n")), soft_wrap=True, highlight=False)
     for line in resolved.dropped:
         err.print(f"[yellow]left out[/] {escape(line)}: the sandbox sets it", soft_wrap=True)
     for line in skipped:
@@ -108,14 +109,14 @@ def config_diff(
 
 def _build(label: str) -> Build:
     build = find.find_build(label, workspace())
-    if not isinstance(build, Build):
+    if build.local is None:
         raise UsageError(
             f"{label} is a remote server; its options cannot be listed", hint="name a build on this machine"
         )
-    return build
+    return build.local
 
 
 def _resolve(config: str, build: Build, scale: float, folder: Path | None) -> ServerConfig:
     if "/" in config or config.endswith(".cnf"):
-        return resolve.complete(Path(config).expanduser(), build.flavour, build.release, scale)
-    return resolve.resolve(config.split("+"), build.flavour, build.release, scale, folder)
+        return resolve.complete(Path(config).expanduser(), rules_of(build), scale)
+    return resolve.resolve(config.split("+"), rules_of(build), scale, folder)

@@ -21,7 +21,7 @@ from ibench_lib.errors import IbenchError
 from ibench_lib.paths import SOURCE_ROOT, Workspace, nearest_existing
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.flavours.flavour import flavour_of
-from ibench_lib.servers.sandbox import MARKER
+from ibench_lib.servers.sandbox_directory import MARKER
 
 Status = Literal["ok", "missing", "warning"]
 

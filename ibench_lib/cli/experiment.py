@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from ibench_lib.base.wording import count
-from ibench_lib.cli.output import out
+from ibench_lib.cli.output import done_elsewhere, err, out, safe
 from ibench_lib.cli.progress import duration_text
-from ibench_lib.errors import UsageError
+from ibench_lib.errors import LakeError, UsageError
 from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.paths import workspace
-from ibench_lib.run.events import event_log
+from ibench_lib.run.events import event_log, read_events
 from ibench_lib.run.forecast import Forecaster, most_disk_bytes, total_s
 from ibench_lib.run.ledger import is_running
-from ibench_lib.run.plan import Planned, plan_experiment
+from ibench_lib.run.plan import plan_experiment
+from ibench_lib.run.planned import Planned
 from ibench_lib.run.preflight import examine
 
 app = typer.Typer(
@@ -51,12 +50,12 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
     table = Table("#", "cell", "server", "rows loaded", "disk", "time", "time based on", box=None, header_style="bold")
     forecasts = []
     for entry in planned:
-        forecast = forecaster.cell(loaded, entry.cell, entry.build)
+        forecast = forecaster.cell(loaded, entry)
         forecasts.append(forecast)
         table.add_row(
             str(entry.cell.position),
-            escape(str(entry.cell)),
-            escape(entry.build.version),
+            safe(str(entry.cell)),
+            safe(entry.build.version),
             f"{forecast.rows:,}",
             f"{(forecast.disk_bytes + forecast.snapshot_bytes) / 1e9:.1f} GB",
             duration_text(forecast.seconds),
@@ -65,16 +64,16 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
     out.print(table)
     for choice in loaded.spec.build_choices:
         if choice.stands_for:
-            out.print(f"{escape(choice.name)} is {escape(choice.build)}, in place of {escape(choice.stands_for)}")
+            out.print(f"{safe(choice.name)} is {safe(choice.build)}, in place of {safe(choice.stands_for)}")
     for line in _snapshots(planned):
-        out.print(escape(line), highlight=False, soft_wrap=True)
-    most = most_disk_bytes([(entry.cell, forecast) for entry, forecast in zip(planned, forecasts, strict=True)])
+        out.print(safe(line), highlight=False, soft_wrap=True)
+    most = most_disk_bytes(list(zip(planned, forecasts, strict=True)))
     out.print(
         f"{count(len(planned), 'cell')}, about {duration_text(total_s(forecasts))} in total; "
         f"at most about {most / 1e9:.1f} GB of disk"
     )
     for warning in examine(place, most):
-        out.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
+        out.print(f"[yellow]warning:[/] {safe(warning)}", soft_wrap=True)
 
 
 @app.command("plan")
@@ -90,11 +89,13 @@ def experiment_plan(experiment: File, only: Only = None, without: Except = None)
     table = Table("#", "cell", "", "note", box=None, header_style="bold")
     for entry in planned:
         note = entry.run_id or entry.note
-        if entry.run_id is None and entry.cell.sharing:
-            note = "; ".join(filter(None, (note, entry.cell.sharing.note(entry.cell.position))))
-        table.add_row(str(entry.cell.position), escape(str(entry.cell)), words[entry.what], escape(note))
+        if entry.run_id is None:
+            note = "; ".join(filter(None, (note, entry.rows_from)))
+        table.add_row(str(entry.cell.position), safe(str(entry.cell)), words[entry.what], safe(note))
     out.print(table)
-    left = [forecaster.cell(loaded, entry.cell, entry.build) for entry in planned if entry.run_id is None]
+    if said := done_elsewhere([e.run_id for e in planned if e.run_id is not None], loaded.name, workspace()):
+        out.print(safe(said), soft_wrap=True)
+    left = [forecaster.cell(loaded, entry) for entry in planned if entry.run_id is None]
     out.print(f"{len(left)} of {count(len(planned), 'cell')} to run, about {duration_text(total_s(left))}")
 
 
@@ -112,10 +113,17 @@ def status(
         known = ", ".join(log.stem for log in logs) or "no experiment yet"
         which = f"experiment {experiment!r:.80}" if experiment else "experiment"
         raise UsageError(f"no {which} has been run here", hint=f"experiments: {known}")
-    events = _since_last_begin([json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()])
+    events, damaged = read_events(path)
+    if damaged:
+        err.print(
+            f"[yellow]skipped[/] {damaged} damaged line{'s' * (damaged > 1)} of {safe(str(path))}", soft_wrap=True
+        )
+    events = _since_last_begin(events)
+    if not events:
+        raise LakeError(f"{path} has no event that can be read", hint="the runs are whole: `ibench runs` lists them")
     alive = is_running(place) and events[-1]["event"] != "experiment_ends"
     begun, last = events[0], events[-1]
-    out.print(f"{escape(path.stem)}: {_state(last, alive)}, started {begun['at'][:16]} UTC")
+    out.print(f"{safe(path.stem)}: {_state(last, alive)}, started {safe(begun['at'][:16])} UTC")
     ended = [event for event in events if event["event"] in _ENDS]
     failed = [event for event in ended if event["event"] == "cell_failed"]
     not_tried = sum(event["event"] == "cell_not_tried" for event in ended)
@@ -126,12 +134,12 @@ def status(
     )
     for event in failed:
         when = f"{datetime.fromisoformat(event['at']):%Y-%m-%d %H:%M} UTC"
-        out.print(f"    failed {when}: {escape(_cell_text(event))}: {escape(event['error'])}", soft_wrap=True)
+        out.print(f"    failed {when}: {safe(_cell_text(event))}: {safe(event['error'])}", soft_wrap=True)
     under_way = _under_way(events)
     if alive and under_way:
         for cell in under_way:
             where = f" on {cell['worker']}" if "worker" in cell else ""
-            out.print(f"now {cell['number']}/{cell['of']} {escape(_cell_text(cell) + where)}")
+            out.print(f"now {cell['number']}/{cell['of']} {safe(_cell_text(cell) + where)}")
         step = next((event for event in reversed(events) if event["event"].startswith("step_")), None)
         if step is not None:
             out.print(f"    {_step_text(step)}")
@@ -140,9 +148,9 @@ def status(
 def _snapshots(planned: list[Planned]) -> list[str]:
     """A line for each snapshot: the cells that use it, and why they cannot use another one."""
     lines = []
-    for cell in (entry.cell for entry in planned):
-        if cell.sharing and cell.position == cell.sharing.cells[0]:
-            sharing = cell.sharing
+    for entry in planned:
+        sharing = entry.sharing
+        if sharing and entry.cell.position == sharing.cells[0]:
             used = ", ".join(map(str, sharing.cells))
             apart = f", {sharing.apart}" if sharing.apart else ""
             lines.append(f"snapshot for {'cell' if len(sharing.cells) == 1 else 'cells'} {used}{apart}")
@@ -178,10 +186,9 @@ def _state(last: dict[str, Any], alive: bool) -> str:
 def _step_text(step: dict[str, Any]) -> str:
     ago = (datetime.now(UTC) - datetime.fromisoformat(step["at"])).total_seconds()
     text = f"{step['step']}: {step['event'].removeprefix('step_')}, {duration_text(max(0.0, ago))} ago"
-    rates = [f"{step[name]:,} {name.removesuffix('_per_s').replace('_', ' ')}/s" for name in _RATES if step.get(name)]
+    rates = [f"{rate:,} {label}" for label, rate in step.get("rates", {}).items()]
     share = f", {step['share']:.0%}" if step.get("share") is not None else ""
     return f"{text}{share}" + (f", {', '.join(rates)}" if rates else "")
 
 
 _ENDS = ("cell_ends", "cell_skipped", "cell_failed", "cell_not_tried")
-_RATES = ("rows_in_per_s", "rows_out_per_s", "queries_per_s")

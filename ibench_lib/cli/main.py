@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import os
+import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
+import duckdb
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from ibench_lib.base.wording import count
 from ibench_lib.cli import config, doctor, posts, runs, servers
 from ibench_lib.cli import experiment as cli_experiment
-from ibench_lib.cli.output import err, out, print_problems
-from ibench_lib.cli.progress import Both, ExperimentProgress
+from ibench_lib.cli.output import done_elsewhere, err, out, print_problems, safe
+from ibench_lib.cli.progress import ExperimentProgress
 from ibench_lib.errors import IbenchError, UsageError
 from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.lake import reader
@@ -27,8 +31,9 @@ from ibench_lib.run.events import EventLog
 from ibench_lib.run.forecast import Forecaster
 from ibench_lib.run.hosts import worker
 from ibench_lib.run.hosts.sweep import run_on_workers
-from ibench_lib.run.plan import Planned
-from ibench_lib.run.sweep import SweepObserver, run_experiment
+from ibench_lib.run.observer import Both
+from ibench_lib.run.planned import Planned
+from ibench_lib.run.sweep import run_experiment
 
 app = typer.Typer(
     help="Run database benchmarks, record every second in Parquet, and publish the comparison.",
@@ -41,6 +46,9 @@ app.add_typer(cli_experiment.app, name="experiment")
 app.add_typer(runs.app, name="runs")
 app.add_typer(servers.app, name="servers")
 app.add_typer(config.app, name="config")
+
+
+_ROWS_IN_A_TABLE = 1000
 
 
 class Format(StrEnum):
@@ -91,12 +99,14 @@ def run(
     }
     # The forecasts of this lake apply to this host only.
     with ExperimentProgress(out, _forecasts(loaded, place) if scheduler is None else None) as progress:
-        observer = cast(SweepObserver, Both([progress, EventLog(place, loaded.name)]))
+        observer = Both([progress, EventLog(place, loaded.name)])
         if scheduler is None:
             result = run_experiment(loaded, place, observer, **choice)
         else:
             result = run_on_workers(loaded, place, observer, scheduler, store=store, **choice)
     out.print(f"{loaded.name}: {count(len(result.made), 'run')} made, {len(result.skipped)} already done")
+    if said := done_elsewhere(result.skipped, loaded.name, place):
+        out.print(safe(said), soft_wrap=True)
 
 
 @app.command("worker")
@@ -124,24 +134,39 @@ def sql(
 ) -> None:
     """Run SQL on the lake: every table of docs/schema.md is a view, and so is `runs`.
 
+    The statement has your own power: DuckDB can read and write your files. Do not run SQL that you do not trust.
+
     [bold]Example:[/] ibench sql "SELECT run_id, step, duration_s FROM steps ORDER BY ALL"
     """
     lake = reader.lake()
-    frame = reader.sql(lake, query)
-    rows = frame.iter_rows()
-    if output is Format.csv:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(frame.columns)
-        writer.writerows(rows)
-    elif output is Format.json:
-        json.dump(frame.to_dicts(), sys.stdout, default=str, indent=1)
-        sys.stdout.write("\n")
-    else:
-        table = Table(*(escape(name) for name in frame.columns), box=None, header_style="bold")
-        for row in rows:
+    with reader.rows(lake, query) as (names, rows):
+        if output is Format.csv:
+            writer = csv.writer(sys.stdout, lineterminator="\n")
+            writer.writerow(names)
+            writer.writerows(rows)
+        elif output is Format.json:
+            _print_json(names, rows)
+        else:
+            _print_table(names, rows)
+    print_problems(lake)
+
+
+def _print_json(names: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
+    """An array, row by row as they come."""
+    before = "[\n"
+    for row in rows:
+        sys.stdout.write(before + json.dumps(dict(zip(names, row, strict=True)), default=str, indent=1))
+        before = ",\n"
+    sys.stdout.write("[]\n" if before == "[\n" else "\n]\n")
+
+
+def _print_table(names: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
+    """Columns as wide as their rows need, a screenful of tables at a time: a long answer is not held in memory."""
+    while part := list(islice(rows, _ROWS_IN_A_TABLE)):
+        table = Table(*(safe(name) for name in names), box=None, header_style="bold")
+        for row in part:
             table.add_row(*(_cell(value) for value in row))
         out.print(table)
-    print_problems(lake)
 
 
 app.command("post")(posts.post)
@@ -159,7 +184,7 @@ def doctor_command() -> None:
     styles = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "missing": "[red]missing[/]"}
     table = Table("", "what", "found", "to fix", box=None, header_style="bold")
     for finding in findings:
-        table.add_row(styles[finding.status], escape(finding.name), escape(finding.found), escape(finding.fix or ""))
+        table.add_row(styles[finding.status], safe(finding.name), safe(finding.found), safe(finding.fix or ""))
     out.print(table)
     if any(finding.status == "missing" for finding in findings):
         raise typer.Exit(1)
@@ -172,22 +197,48 @@ def main() -> None:
     except IbenchError as error:
         # Detail first: the line that says what is wrong and what to do is the last one on the screen.
         if error.detail:
-            err.print(escape(error.detail), highlight=False, soft_wrap=True)
-        err.print(f"[red]ibench:[/] {escape(error.what)}", highlight=False, soft_wrap=True)
+            err.print(safe(error.detail), highlight=False, soft_wrap=True)
+        err.print(f"[red]ibench:[/] {safe(error.what)}", highlight=False, soft_wrap=True)
         if error.hint:
-            err.print(f"        {escape(error.hint)}", highlight=False, soft_wrap=True)
+            err.print(f"        {safe(error.hint)}", highlight=False, soft_wrap=True)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         err.print("[red]ibench:[/] interrupted")
         sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output has gone, as `head` does; Python would complain once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except (OSError, sqlite3.Error, MemoryError, duckdb.Error) as error:
+        what, hint = _of_this_machine(error)
+        err.print(f"[red]ibench:[/] {safe(what)}", highlight=False, soft_wrap=True)
+        err.print(f"        {safe(hint)}", highlight=False, soft_wrap=True)
+        sys.exit(1)
+
+
+def _of_this_machine(error: Exception) -> tuple[str, str]:
+    """What is wrong with the machine or its files, where no part of the library said it better; and what to do."""
+    first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    if isinstance(error, sqlite3.Error):
+        return (
+            f"{workspace().ledger}: {first}",
+            "the ledger is damaged or cannot be written; moved away, the next run begins another: runs are kept",
+        )
+    if isinstance(error, MemoryError):
+        return "there is not enough memory", "ask for less at once"
+    if isinstance(error, OSError) and error.filename is not None:
+        first = f"{os.fsdecode(error.filename)}: {error.strerror or type(error).__name__}"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return first, "make room on that disk"
+    return first, "check that it is there, is what it should be, and can be read and written by you"
 
 
 def _forecasts(loaded: LoadedExperiment, place: Workspace) -> Callable[[Planned], float]:
     forecaster = Forecaster(place)
-    return lambda entry: forecaster.cell(loaded, entry.cell, entry.build).seconds
+    return lambda entry: forecaster.cell(loaded, entry).seconds
 
 
 def _cell(value: Any) -> str:
     if value is None:
         return "[dim]NULL[/]"
-    return escape(f"{value:g}" if isinstance(value, float) else str(value))
+    return safe(f"{value:g}" if isinstance(value, float) else str(value))

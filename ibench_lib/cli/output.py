@@ -2,25 +2,59 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 import duckdb
 from rich.console import Console
 from rich.markup import escape
 
+from ibench_lib.errors import LakeError, UsageError
 from ibench_lib.lake import reader
+from ibench_lib.lake.manifest import read_manifest
+from ibench_lib.paths import Workspace
 
 # A pipe has no width: do not cut or wrap lines there.
 out = Console(width=None if sys.stdout.isatty() else 1000)
 err = Console(stderr=True)
 
+# Control characters could move the cursor, set the title of a window or turn the direction of text; a terminal obeys.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def safe(text: str) -> str:
+    """The text as a terminal may have it: no markup of ours, control characters by their codes."""
+    return escape(_visible(text))
+
+
+def _visible(text: str) -> str:
+    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def print_plain(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table too long to be laid out for the width of a terminal: its columns are as wide as they need."""
+    lines = [names, *([_visible(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = [value.ljust(width) for value, width in zip(line, widths, strict=True)]
+        out.file.write(" ".join(cells).rstrip() + "\n")
+
+
+def check_line(text: str, what: str, most: int = 1000) -> None:
+    """Refuse what is no line of text to show to people. Raises UsageError."""
+    found = _CONTROL.search(text) or re.search("[\n\t]", text)
+    if found:
+        raise UsageError(f"the {what} has a control character, U+{ord(found[0]):04X}", hint="give it as one plain line")
+    if len(text) > most:
+        raise UsageError(f"the {what} has {len(text):,} characters", hint=f"at most {most:,}: an address says the rest")
+
 
 def print_problems(lake: duckdb.DuckDBPyConnection) -> None:
     """List the runs and files that a lake had to leave out."""
     for run_id, file, problem in reader.sql(lake, "SELECT run_id, file, problem FROM problems").iter_rows():
-        err.print(f"[yellow]skipped[/] {escape(run_id)} {escape(file or '')}: {escape(problem)}")
+        err.print(f"[yellow]skipped[/] {safe(run_id)} {safe(file or '')}: {safe(problem)}", soft_wrap=True)
 
 
 @contextmanager
@@ -31,3 +65,20 @@ def working(what: str) -> Iterator[None]:
             yield
     else:
         yield
+
+
+def done_elsewhere(run_ids: Iterable[str], experiment: str, place: Workspace) -> str | None:
+    """A word on cells that count as done by runs of another experiment; None where there are none."""
+    names: list[str] = []
+    for run_id in run_ids:
+        with suppress(LakeError):
+            names.append(read_manifest(place.run_dir(run_id)).experiment.name)
+    others = sorted({name for name in names if name != experiment})
+    if not others:
+        return None
+    count = sum(name != experiment for name in names)
+    return (
+        f"{count} of the cells that are done {'was' if count == 1 else 'were'} run as part of {', '.join(others)}: the "
+        f"same build, configuration and workload. A post with `experiment: {experiment}` does not show "
+        f"{'that run' if count == 1 else 'those runs'}; `ibench run --again` makes runs of its own."
+    )

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from ibench_lib.base.wording import count
-from ibench_lib.cli.output import err, out
+from ibench_lib.cli.output import err, out, safe
 from ibench_lib.errors import IbenchError, PostsFailed
 from ibench_lib.paths import workspace
 from ibench_lib.publish.lean_imports import lean_imports
@@ -66,7 +65,7 @@ def posts(
     checked = check_posts(params, place)
     skipped = without_run(checked, place)
     for slug, why in skipped.items():
-        err.print(f"[yellow]skipped {escape(slug)}:[/] {escape(why)}", highlight=False, soft_wrap=True)
+        err.print(f"[yellow]skipped {safe(slug)}:[/] {safe(why)}", highlight=False, soft_wrap=True)
     with PostsProgress(_console()) as progress:
         results = build_posts([post for post in checked if post.spec.slug not in skipped], place, progress, jobs)
     failed = [result for result in results.values() if isinstance(result, IbenchError)]
@@ -96,8 +95,8 @@ def site(
         from ibench_lib.publish.site import build_site
     built = build_site(workspace(), url)
     for problem in built.problems:
-        err.print(f"[yellow]not listed:[/] {escape(problem)}", highlight=False, soft_wrap=True)
-    out.print(f"site: {escape(str(built.index))} ({count(len(built.posts), 'post')})", highlight=False, soft_wrap=True)
+        err.print(f"[yellow]not listed:[/] {safe(problem)}", highlight=False, soft_wrap=True)
+    out.print(f"site: {safe(str(built.index))} ({count(len(built.posts), 'post')})", highlight=False, soft_wrap=True)
 
 
 def _console() -> Console:
@@ -106,7 +105,7 @@ def _console() -> Console:
 
 
 def _line(page: Path) -> str:
-    return f"post: {escape(str(page))}"
+    return f"post: {safe(str(page))}"
 
 
 class PostsProgress:
@@ -141,9 +140,9 @@ class PostsProgress:
 
     def post_begins(self, post: CheckedPost) -> None:
         self._begun_s[post.spec.slug] = time.monotonic()
-        self._tasks[post.spec.slug] = self._progress.add_task(escape(post.spec.slug), total=None)
+        self._tasks[post.spec.slug] = self._progress.add_task(safe(post.spec.slug), total=None)
         if not self._quiet and not self._console.is_terminal:
-            self._console.print(f"building {escape(post.spec.slug)} ({escape(str(post.path))})", soft_wrap=True)
+            self._console.print(f"building {safe(post.spec.slug)} ({safe(str(post.path))})", soft_wrap=True)
 
     def post_progress(self, post: CheckedPost, cell: int, of: int) -> None:
         self._progress.update(self._tasks[post.spec.slug], completed=cell - 1, total=of)
@@ -154,6 +153,6 @@ class PostsProgress:
             return
         took = time.monotonic() - self._begun_s[post.spec.slug]
         if isinstance(result, IbenchError):
-            self._console.print(f"[red]failed:[/] {escape(result.what)}", highlight=False, soft_wrap=True)
+            self._console.print(f"[red]failed:[/] {safe(result.what)}", highlight=False, soft_wrap=True)
         else:
             out.print(f"{_line(result)} ({took:.1f} s)", highlight=False, soft_wrap=True)

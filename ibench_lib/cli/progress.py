@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from ibench_lib.base.wording import count
+from ibench_lib.cli.output import safe
 from ibench_lib.errors import IbenchError
 from ibench_lib.experiment.cells import Cell
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.run.events import StepProgress, step_progress
-from ibench_lib.run.plan import Planned
+from ibench_lib.run.observer import Observer
+from ibench_lib.run.planned import Planned
 from ibench_lib.run.step import WorkerState
-from ibench_lib.run.sweep import SweepObserver
-from ibench_lib.workloads.insert_benchmark.workload import Step
+from ibench_lib.workloads.workload import Step
 
 PLAIN_EVERY_S = 10.0
 
 
-class ExperimentProgress:
-    """A SweepObserver that draws with rich.
+class ExperimentProgress(Observer):
+    """Draws with rich.
 
-    `forecast_s` says how long a cell is expected to take. Without it (when other hosts run the cells) no remaining time
-    is shown.
+    `forecast_s` gives the expected duration of a cell in seconds. Without it (when other hosts run the cells) no
+    remaining time is shown.
     """
 
     def __init__(self, console: Console, forecast_s: Callable[[Planned], float] | None) -> None:
@@ -51,6 +50,7 @@ class ExperimentProgress:
         self._task: TaskID | None = None
         self._where = ""
         self._expected_s: dict[int, float] = {}
+        self._rows_from: dict[int, str] = {}
         self._cell_begun_s = self._told_s = 0.0
         self._position = 0
 
@@ -65,56 +65,52 @@ class ExperimentProgress:
 
     def experiment_begins(self, name: str, planned: list[Planned]) -> None:
         to_run = [entry for entry in planned if entry.run_id is None]
+        self._rows_from = {entry.cell.position: entry.rows_from for entry in planned}
         left = ""
         if self._forecast_s is not None:
             self._expected_s = {entry.cell.position: self._forecast_s(entry) for entry in to_run}
             left = f", about {duration_text(sum(self._expected_s.values()))} to go"
         for entry in planned:
             if entry.what == "changed":
-                self._console.print(f"changed since it ran: {escape(str(entry.cell))}", soft_wrap=True)
+                self._console.print(f"changed since it ran: {safe(str(entry.cell))}", soft_wrap=True)
             elif entry.what == "again" and entry.note:
-                self._console.print(f"runs again: {escape(f'{entry.cell}: {entry.note}')}", soft_wrap=True)
+                self._console.print(f"runs again: {safe(f'{entry.cell}: {entry.note}')}", soft_wrap=True)
         done = len(planned) - len(to_run)
-        self._console.print(f"{escape(name)}: {count(len(planned), 'cell')}, {done} already done{left}")
-
-    def experiment_ends(self, name: str, outcome: str) -> None:
-        """Nothing: the command prints the result."""
+        self._console.print(f"{safe(name)}: {count(len(planned), 'cell')}, {done} already done{left}")
 
     def cell_begins(self, number: int, of: int, cell: Cell, worker: str | None = None) -> None:
         self._where, self._position = f"{number}/{of}", cell.position
         self._cell_begun_s = time.monotonic()
-        self._console.print(f"[bold]{number}/{of}[/] {escape(str(cell))}{_on(worker)}")
-        if cell.sharing:
-            self._console.print(f"    {escape(cell.sharing.note(cell.position))}", highlight=False, soft_wrap=True)
+        self._console.print(f"[bold]{number}/{of}[/] {safe(str(cell))}{_on(worker)}")
+        if rows_from := self._rows_from.get(cell.position):
+            self._console.print(f"    {safe(rows_from)}", highlight=False, soft_wrap=True)
 
     def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None:
-        self._console.print(f"[bold]{number}/{of}[/] {escape(str(cell))}: already done, {escape(run_id)}")
+        self._console.print(f"[bold]{number}/{of}[/] {safe(str(cell))}: already done, {safe(run_id)}")
 
     def cell_not_tried(self, number: int, of: int, cell: Cell, why: str) -> None:
         self._expected_s.pop(cell.position, None)
-        self._console.print(f"[bold]{number}/{of}[/] {escape(f'{cell}: skipped: {why}')}")
+        self._console.print(f"[bold]{number}/{of}[/] {safe(f'{cell}: skipped: {why}')}")
 
     def run_recovered(self, manifest: Manifest) -> None:
-        self._console.print(f"recovered {escape(manifest.run_id)}: its runner had been killed")
+        self._console.print(f"recovered {safe(manifest.run_id)}: its runner had been killed")
 
     def cell_ends(self, cell: Cell, manifest: Manifest, worker: str | None = None) -> None:
         self._expected_s.pop(cell.position, None)
-        self._console.print(f"    {manifest.status}: {escape(manifest.run_id)}{_on(worker)}")
+        self._console.print(f"    {manifest.status}: {safe(manifest.run_id)}{_on(worker)}")
 
     def cell_lost(self, cell: Cell, worker: str) -> None:
-        self._console.print(
-            f"    [yellow]lost:[/] {escape(str(cell))}: {escape(worker)} has disappeared", soft_wrap=True
-        )
+        self._console.print(f"    [yellow]lost:[/] {safe(str(cell))}: {safe(worker)} has disappeared", soft_wrap=True)
 
     def worker_refused(self, worker: str, reason: str) -> None:
-        self._console.print(f"[yellow]gets no cells:[/] {escape(worker)}: {escape(reason)}", soft_wrap=True)
+        self._console.print(f"[yellow]gets no cells:[/] {safe(worker)}: {safe(reason)}", soft_wrap=True)
 
     def cell_failed(self, cell: Cell, error: IbenchError, worker: str | None = None) -> None:
         self._expected_s.pop(cell.position, None)
         self._end_task()
         if error.detail:
-            self._console.print(escape(error.detail), highlight=False, soft_wrap=True)
-        self._console.print(f"    [red]failed:[/] {escape(error.what)}", highlight=False, soft_wrap=True)
+            self._console.print(safe(error.detail), highlight=False, soft_wrap=True)
+        self._console.print(f"    [red]failed:[/] {safe(error.what)}", highlight=False, soft_wrap=True)
 
     def stopping(self) -> None:
         self._console.print("stopping after this cell; press Ctrl-C again to stop now")
@@ -159,23 +155,6 @@ class ExperimentProgress:
         return max(0.0, this) + others
 
 
-class Both:
-    """Passes every event to several observers, one after another."""
-
-    def __init__(self, observers: Sequence[SweepObserver]) -> None:
-        self._observers = observers
-
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        if name.startswith("_"):
-            raise AttributeError(name)
-
-        def tell(*arguments: Any) -> None:
-            for observer in self._observers:
-                getattr(observer, name)(*arguments)
-
-        return tell
-
-
 def duration_text(seconds: float) -> str:
     """Such as 45 s, 12 min, 3 h 20 min."""
     if seconds < 90:
@@ -185,14 +164,9 @@ def duration_text(seconds: float) -> str:
 
 
 def _on(worker: str | None) -> str:
-    return "" if worker is None else f" on {escape(worker)}"
+    return "" if worker is None else f" on {safe(worker)}"
 
 
 def _rates(found: StepProgress) -> str:
-    """Such as `46,100 rows/s in, 9,800 queries/s`."""
-    parts = (
-        (found.rows_in_per_s, "rows/s in"),
-        (found.rows_out_per_s, "rows/s out"),
-        (found.queries_per_s, "queries/s"),
-    )
-    return ", ".join(f"{rate:,} {unit}" for rate, unit in parts if rate is not None) or "nothing reported yet"
+    """Such as `46,100 inserts/s, 9,800 queries/s`."""
+    return ", ".join(f"{rate:,} {label}" for label, rate in found.rates.items()) or "nothing reported yet"

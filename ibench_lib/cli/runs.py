@@ -7,21 +7,25 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+import duckdb
 import typer
-from rich.markup import escape
 from rich.table import Table
 
+from ibench_lib.base.scratch import sweep_scratch
 from ibench_lib.base.wording import count
-from ibench_lib.cli.output import err, out, print_problems, working
+from ibench_lib.cli.output import check_line, err, out, print_plain, print_problems, safe, working
 from ibench_lib.errors import LakeError
-from ibench_lib.importers.published import import_published
+from ibench_lib.importers.intake import import_file
 from ibench_lib.lake import reader
 from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.recover import recover, recover_all
 from ibench_lib.lake.remove import finish_removals, remove_run
-from ibench_lib.lake.store import open_store, pull, push
-from ibench_lib.lake.verify import verify
+from ibench_lib.lake.store import open_store, pull, push, push_index
+from ibench_lib.lake.verify import NO_CHECKSUM, verify, vouched_for
 from ibench_lib.paths import workspace
+from ibench_lib.run.capturing import SCRATCH_PREFIX
+from ibench_lib.servers import sandbox_directory
+from ibench_lib.workloads.workload import kind_of
 
 app = typer.Typer(
     help="""List the runs of this lake; recover, verify, delete, copy and import runs.
@@ -30,6 +34,8 @@ app = typer.Typer(
     """,
     invoke_without_command=True,
 )
+
+_MANY = 200
 
 RunIds = Annotated[list[str], typer.Argument(help="Run ids, as listed by `ibench runs`.")]
 Place = Annotated[str, typer.Argument(help="A folder, or an address that fsspec knows, such as s3://bucket/lake.")]
@@ -40,8 +46,8 @@ SomeRuns = Annotated[list[str] | None, typer.Argument(help="Run ids; by default 
 def runs(context: typer.Context) -> None:
     if context.invoked_subcommand is not None:
         return
-    lake = reader.lake()
-    table = Table("run", "status", "dbms", "setup", "server", "steps done", "note", box=None, header_style="bold")
+    lake = reader.tables_alone(["runs", "steps", "problems"])
+    names = ("run", "status", "dbms", "setup", "server", "steps done", "note")
     query = """
         SELECT r.run_id, r.status, r.dbms, r.setup, r.server_version,
                count(s.step) FILTER (WHERE s.status = 'complete') AS done,
@@ -50,9 +56,16 @@ def runs(context: typer.Context) -> None:
         FROM runs r LEFT JOIN steps s USING (run_id)
         GROUP BY ALL ORDER BY r.run_id
     """
-    for row in reader.sql(lake, query).iter_rows():
-        table.add_row(*(escape(str(value)) if value is not None else "" for value in row))
-    out.print(table if table.row_count else "no runs yet; make some with `ibench run experiments/demo.yaml`")
+    found = [tuple("" if value is None else str(value) for value in row) for row in reader.sql(lake, query).iter_rows()]
+    if len(found) > _MANY:
+        print_plain(names, found)
+    elif found:
+        table = Table(*names, box=None, header_style="bold")
+        for row in found:
+            table.add_row(*map(safe, row))
+        out.print(table)
+    else:
+        out.print("no runs yet; make some with `ibench run experiments/demo.yaml`")
     print_problems(lake)
 
 
@@ -64,6 +77,8 @@ def runs_recover(run_ids: SomeRuns = None) -> None:
     """
     place = workspace()
     finish_removals(place.runs)
+    for left in (*sandbox_directory.sweep(place.sandboxes), *sweep_scratch(SCRATCH_PREFIX)):
+        out.print(f"removed {safe(str(left))}, which a dead runner left", soft_wrap=True)
     errors: list[LakeError] = []
     if run_ids:
         recovered = [recover(place.run_dir(run_id)) for run_id in run_ids]
@@ -72,11 +87,11 @@ def runs_recover(run_ids: SomeRuns = None) -> None:
     for manifest in recovered:
         rows = sum(record.rows for record in manifest.files.values())
         where = f" in {manifest.failed_step}" if manifest.failed_step else ""
-        out.print(f"{escape(manifest.run_id)}: {manifest.status}{escape(where)}, {rows:,} rows", soft_wrap=True)
+        out.print(f"{safe(manifest.run_id)}: {manifest.status}{safe(where)}, {rows:,} rows", soft_wrap=True)
         for warning in manifest.warnings:
-            out.print(f"    {escape(warning)}", soft_wrap=True)
+            out.print(f"    {safe(warning)}", soft_wrap=True)
     for error in errors:
-        err.print(f"[red]not recovered:[/] {escape(error.what)}", soft_wrap=True)
+        err.print(f"[red]not recovered:[/] {safe(error.what)}", soft_wrap=True)
     if errors:
         raise LakeError(
             f"{count(len(errors), 'run')} could not be recovered",
@@ -101,9 +116,10 @@ def runs_verify(run_ids: SomeRuns = None) -> None:
                 problems = verify(run_dir)
         except LakeError as error:
             problems = [error.what]
-        out.print(f"{escape(run_dir.name)}: {'good' if not problems else '[red]bad[/]'}", soft_wrap=True)
+        said = "[red]bad[/]" if problems else "good" if vouched_for(run_dir) else f"good; {NO_CHECKSUM}"
+        out.print(f"{safe(run_dir.name)}: {said}", soft_wrap=True)
         for problem in problems:
-            out.print(f"    {escape(problem)}", soft_wrap=True)
+            out.print(f"    {safe(problem)}", soft_wrap=True)
         bad += bool(problems)
     if bad:
         raise LakeError(f"{bad} of {count(len(chosen), 'run')} damaged", hint="the problems are listed above")
@@ -124,7 +140,7 @@ def runs_rm(
         typer.confirm(f"Delete {count(len(run_ids), 'measurement')} for good?", abort=True, err=True)
     for run_id in run_ids:
         remove_run(run_id, place)
-        err.print(f"removed {escape(run_id)}", soft_wrap=True)
+        err.print(f"removed {safe(run_id)}", soft_wrap=True)
 
 
 @app.command("push")
@@ -136,6 +152,8 @@ def runs_push(place: Place, run_ids: SomeRuns = None) -> None:
     store, here = open_store(place), workspace()
     chosen = [here.run_dir(run_id) for run_id in run_ids] if run_ids else run_dirs(here.runs, Found())
     _copy("pushed", [(run_dir.name, partial(push, run_dir, store)) for run_dir in chosen])
+    with working("index"), duckdb.connect(":memory:") as connection:
+        push_index(store, reader.index_of(store, here, connection))
 
 
 @app.command("pull")
@@ -150,17 +168,41 @@ def runs_pull(place: Place, run_ids: SomeRuns = None) -> None:
 
 @app.command("import")
 def runs_import(
-    file: Annotated[Path, typer.Argument(help="CSV: setup, dbms, step, and a column for each metric.")],
+    file: Annotated[
+        Path, typer.Argument(help="What others have measured; its content decides which importer reads it.")
+    ],
     experiment: Annotated[str, typer.Option("--experiment", "-e", help="The name of their experiment.")],
     source: Annotated[str, typer.Option("--source", "-s", help="Where the figures were published.")],
     title: Annotated[str, typer.Option("--title", help="One line for people; by default the source.")] = "",
+    importer: Annotated[str | None, typer.Option("--as", help="Name of the importer, whatever the content.")] = None,
+    setup: Annotated[
+        str | None, typer.Option("--setup", help="Setup of the runs, if the file does not name it.")
+    ] = None,
+    dbms: Annotated[
+        str | None, typer.Option("--dbms", help="<build>.<config> of the runs, if the file does not name it.")
+    ] = None,
 ) -> None:
-    """Import published figures, to compare them with your own. They are labelled as published everywhere.
+    """Import what others have measured or published, to compare it with runs of this lake. It is marked everywhere.
 
     [bold]Example:[/] ibench runs import report.csv --experiment report-2023 --source "report of August 2023"
     """
-    made = import_published(file, experiment, source, title, workspace())
-    out.print(f"{count(len(made), 'published run')} of {escape(experiment)}", soft_wrap=True)
+    for what, text in (("source", source), ("title", title)):
+        check_line(text, what)
+    taken = import_file(
+        file,
+        experiment,
+        source,
+        workspace(),
+        kind_of=kind_of,
+        title=title,
+        importer=importer,
+        setup=setup,
+        dbms=dbms,
+    )
+    for warning in taken.warnings:
+        err.print(f"[yellow]warning:[/] {safe(warning)}", soft_wrap=True)
+    runs = count(len(taken.run_ids), f"{taken.importer} run")
+    out.print(f"{safe(runs)} of {safe(experiment)}", soft_wrap=True)
 
 
 def _copy(done: str, copies: list[tuple[str, Callable[[], bool]]]) -> None:
@@ -168,6 +210,6 @@ def _copy(done: str, copies: list[tuple[str, Callable[[], bool]]]) -> None:
     for run_id, copy in copies:
         with working(run_id):
             copied = copy()
-        out.print(f"{escape(run_id)}: {done if copied else 'already there'}", soft_wrap=True)
+        out.print(f"{safe(run_id)}: {done if copied else 'already there'}", soft_wrap=True)
         made += copied
     out.print(f"{made} of {count(len(copies), 'run')} {done}")

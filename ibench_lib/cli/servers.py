@@ -15,7 +15,8 @@ from ibench_lib.paths import workspace
 from ibench_lib.servers import catalogue, find, on_this_machine, registry, remote
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.datadir import forget_templates
-from ibench_lib.servers.inspection import Inspection, inspect, noted_innodb
+from ibench_lib.servers.flavours.flavour import Inspection
+from ibench_lib.servers.inspection import inspect, noted_innodb
 from ibench_lib.servers.remote import Remote
 
 app = typer.Typer(invoke_without_command=True)

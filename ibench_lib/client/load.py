@@ -10,61 +10,24 @@ from __future__ import annotations
 
 import resource
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 from ibench_lib.client.coupling import Coupling
 from ibench_lib.client.histogram import quantile_us
 from ibench_lib.client.mysql.connection import Connection
-from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
-from ibench_lib.client.recorder import SecondRecorder
+from ibench_lib.client.mysql.wire import COM_QUERY, ConnectionLost, StatementError
+from ibench_lib.client.recorder import OperationRecorder, SecondRecorder
+from ibench_lib.client.role import Answer, Query, Role, Transaction, TransactionRole
 
-MAX_RETRIES = 10
 _NEVER = 1 << 63
+ROLLBACK = COM_QUERY + b"ROLLBACK"
 
 
 class Stopped(Exception):
     """The parent asked this worker to stop while no operation was in flight."""
-
-
-@dataclass(frozen=True)
-class Probe:
-    """A single timed query. `sent_ns` on CLOCK_MONOTONIC."""
-
-    name: str
-    sent_ns: int
-    seconds: float
-    result: int | None
-
-    @classmethod
-    def of(cls, connection: Connection, name: str, query: str) -> Probe:
-        """Run `query` and time it, sent to answered."""
-        sent = time.monotonic_ns()
-        result = connection.scalar(query)
-        return cls(name, sent, (time.monotonic_ns() - sent) / 1e9, result)
-
-
-class Role:
-    """What a worker sends. Subclasses give the statements; the loop does the rest."""
-
-    late_probes: list[Probe]
-
-    def __new__(cls, *_: object) -> Role:
-        role = super().__new__(cls)
-        role.late_probes = []
-        return role
-
-    def probe(self) -> list[Probe]:
-        """Timed queries before the common start of the step."""
-        return []
-
-    def next_statement(self) -> bytes:
-        """The next command for `Connection.execute`. Runs outside the timed part."""
-        raise NotImplementedError
-
-    def finish(self) -> None:
-        """What belongs to the load after its last statement."""
 
 
 @dataclass
@@ -72,7 +35,7 @@ class Load:
     """One worker's part of a step.
 
     `statements` ends it by count, `end_ns` by time; `tick_ns` is the interval of a paced worker, None unpaced. `first`
-    is the role's first statement where it was made before the start, so that warming up is no lag.
+    is the role's first operation where it was made before the start, so that warming up is no lag.
     A signal handler may raise Stopped anywhere while `must_not_stop` is False, and sets `stop_requested` otherwise.
     """
 
@@ -84,9 +47,13 @@ class Load:
     end_ns: int | None
     tick_ns: int | None
     coupling: Coupling | None
-    first: bytes | None = None
+    first: bytes | Transaction | None = None
     must_not_stop: bool = field(default=False, init=False)
     stop_requested: bool = field(default=False, init=False)
+    _under_way: OperationRecorder = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._under_way = self.recorder.first
 
     def run(self) -> dict[str, Any]:
         """Run to the end. Returns the totals of table `workers`, with status and error.
@@ -104,37 +71,27 @@ class Load:
             status = "interrupted"
         except ConnectionLost as lost:
             if self.must_not_stop:  # lost with an operation in flight, not between two
-                self.recorder.record_unknown(time.monotonic_ns())
+                self._under_way.record_unknown(time.monotonic_ns())
             status, error = "failed", f"connection lost: {lost}"
         except StatementError as refused:
             status, error = "failed", f"server answered {refused}"
         self.must_not_stop = True
         end_ns = time.monotonic_ns()
-        after = resource.getrusage(resource.RUSAGE_SELF)
-        self.recorder.finish(end_ns)
-        recorder = self.recorder
-        lag = recorder.client_lag.bins_and_counts()
-        return {
-            "status": status,
-            "error": error,
-            "end_ns": end_ns,
-            "ops": recorder.total_ops,
-            "rows": recorder.total_rows,
-            "errors": recorder.total_errors,
-            "retries": recorder.total_retries,
-            "unknown": recorder.total_unknown,
-            "cpu_user_s": after.ru_utime - before.ru_utime,
-            "cpu_system_s": after.ru_stime - before.ru_stime,
-            "client_lag_p99_us": quantile_us(*lag, 0.99) if lag[0] else None,
-        }
+        return totals(self.recorder, [self.role], before, end_ns, status, error)
 
     def _loop(self) -> None:
         done = 0
         free_ns = due_ns = self.start_ns
         clock, coupling, tick_ns = time.monotonic_ns, self.coupling, self.tick_ns
         made = () if self.first is None else (self.first,)
-        next_statement = chain(made, iter(self.role.next_statement, None)).__next__
-        execute, record = self.connection.execute, self.recorder.record
+        run: Callable[[Any], int]
+        if self.role.transactional:
+            make: Callable[[], Any] = cast(TransactionRole, self.role).next_transaction
+            run, record = self._transact, self._record
+        else:
+            make = self.role.next_statement
+            run, record = self.connection.execute, self.recorder.first.record
+        next_operation = chain(made, iter(make, None)).__next__
         end_ns = _NEVER if self.end_ns is None else self.end_ns
         while done != self.statements:
             if coupling is not None and not coupling.take(self.end_ns):
@@ -144,7 +101,7 @@ class Load:
                 due_ns = self.start_ns + done * tick_ns
                 if due_ns >= end_ns:
                     return
-            statement = next_statement()
+            operation = next_operation()
             if tick_ns is not None:
                 self._sleep_until(due_ns)
             self.must_not_stop = True
@@ -153,9 +110,9 @@ class Load:
                 self.must_not_stop = False
                 return
             try:
-                rows = execute(statement)
+                rows = run(operation)
             except StatementError as error:
-                rows = self._again(statement, error)
+                rows = self._again(run, operation, error)
             record(due_ns, max(due_ns, free_ns) if tick_ns is not None else 0, sent_ns, clock(), rows)
             self.must_not_stop = False
             done += 1
@@ -164,20 +121,69 @@ class Load:
             if self.stop_requested:
                 raise Stopped
 
-    def _again(self, statement: bytes, error: StatementError) -> int:
-        """Repeat, within bounds, a statement that a deadlock or lock wait timeout has rolled back. Returns its rows."""
-        for _ in range(MAX_RETRIES):
+    def _transact(self, transaction: Transaction) -> int:
+        """Run one transaction to its end. Returns the rows that it counts."""
+        self._under_way = self.recorder.of(transaction.operation)
+        steps = transaction.steps()
+        answer: Answer = None
+        try:
+            while True:
+                command = steps.send(answer)
+                if isinstance(command, Query):
+                    answer = self.connection.fetch(command.command)
+                else:
+                    answer = self.connection.execute(command)
+        except StopIteration as end:
+            return int(end.value or 0)
+
+    def _record(self, due_ns: int, ready_ns: int, sent_ns: int, answered_ns: int, rows: int) -> None:
+        self._under_way.record(due_ns, ready_ns, sent_ns, answered_ns, rows)
+
+    def _again(self, run: Callable[[Any], int], operation: bytes | Transaction, error: StatementError) -> int:
+        """Repeat, within bounds, what a deadlock or lock wait timeout has rolled back. Returns its rows."""
+        for _ in range(self.role.max_retries):
             if not error.retryable:
                 break
-            self.recorder.record_retry(time.monotonic_ns())
+            self._under_way.record_retry(time.monotonic_ns())
             try:
-                return self.connection.execute(statement)
+                if self.role.transactional:  # a lock wait timeout rolls back a statement, and leaves its transaction
+                    self.connection.execute(ROLLBACK)
+                return run(operation)
             except StatementError as again:
                 error = again
-        self.recorder.record_error(time.monotonic_ns())
+        self._under_way.record_error(time.monotonic_ns())
         raise error
 
     def _sleep_until(self, moment_ns: int) -> None:
         remaining = moment_ns - time.monotonic_ns()
         if remaining > 0:
             time.sleep(remaining / 1e9)
+
+
+def totals(
+    recorder: SecondRecorder,
+    roles: list[Role],
+    before: resource.struct_rusage,
+    end_ns: int,
+    status: str,
+    error: str | None,
+) -> dict[str, Any]:
+    """Ends the recording at `end_ns`. Returns the totals of table `workers`, with the error and what tables gained."""
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    recorder.finish(end_ns)
+    lag, service = recorder.client_lag.bins_and_counts(), recorder.first.service.bins_and_counts()
+    gained: dict[str, int] = {}
+    for role in roles:
+        for table, rows in role.rows_by_table(recorder.rows_by_operation()).items():
+            gained[table] = gained.get(table, 0) + rows
+    return {
+        "status": status,
+        "error": error,
+        "end_ns": end_ns,
+        **recorder.totals(),
+        "cpu_user_s": after.ru_utime - before.ru_utime,
+        "cpu_system_s": after.ru_stime - before.ru_stime,
+        "client_lag_p99_us": quantile_us(*lag, 0.99) if lag[0] else None,
+        "service_p50_us": quantile_us(*service, 0.5) if service[0] else None,
+        "rows_by_table": gained,
+    }

@@ -9,16 +9,25 @@ import signal
 import subprocess
 import sys
 import tempfile
+from dataclasses import asdict
 from typing import Any
 
 from ibench_lib.base.tether import tethered
+from ibench_lib.client.spec import Spec
 from ibench_lib.paths import SOURCE_ROOT
 
 
 class WorkerProcess:
-    """One worker. `name` is how messages call it, such as `client 2 inserter`."""
+    """One worker. `name` is its name in messages, such as `client 2 querier`; `coupling` descriptors to leave open."""
 
-    def __init__(self, name: str, spec: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        spec: Spec,
+        address: dict[str, Any],
+        database: str,
+        coupling: tuple[int, int] | None = None,
+    ) -> None:
         self.name = name
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (lives as long as the process)
         self._process = subprocess.Popen(
@@ -26,14 +35,14 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            pass_fds=spec["coupling"] or (),
+            pass_fds=coupling or (),
             start_new_session=True,
             env=_environment(),
         )
         assert self._process.stdout is not None
         os.set_blocking(self._process.stdout.fileno(), False)
         self._buffer = b""
-        self.send(spec)
+        self.send({"spec": asdict(spec), "address": address, "database": database, "coupling": coupling})
 
     @property
     def pid(self) -> int:

@@ -1,15 +1,15 @@
-"""Counts and latencies of one worker, second by second.
+"""Counts and latencies of one worker, second by second and operation by operation.
 
 In the hot loop an operation costs three appends to arrays and one comparison; binning happens once a second. Every
-second between the step's start and the worker's end yields a row, also one in which nothing was answered: a stall must
-show as zeros, not as a gap.
+second between the step's start and the worker's end yields a row for each operation, also one in which nothing was
+answered: a stall must show as zeros, not as a gap.
 """
 
 from __future__ import annotations
 
 import resource
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,33 +19,24 @@ from ibench_lib.client.histogram import bin_latencies
 SECOND_NS = 1_000_000_000
 
 
-class SecondRecorder:
-    """Collects operations and hands over one dict per finished second, its keys those of table `ops`.
+class OperationRecorder:
+    """What a worker counts under one name. `roll` is called with the time when the second has ended."""
 
-    Parameters
-    ----------
-    start_ns : common start of the step, CLOCK_MONOTONIC.
-    paced : whether operations have a due time; unpaced ones have no intended latency.
-    emit : receives each finished second.
-    """
-
-    def __init__(self, start_ns: int, *, paced: bool, emit: Callable[[dict[str, Any]], None]) -> None:
-        self._start_ns = start_ns
+    def __init__(self, name: str, second_end_ns: int, *, paced: bool, roll: Callable[[int], None]) -> None:
+        self.name = name
+        self.second_end_ns = second_end_ns
         self._paced = paced
-        self._emit = emit
-        self._second = 0
-        self._second_end_ns = start_ns + SECOND_NS
+        self._roll = roll
         self._service = array("q")
         self._intended = array("q")
-        self.client_lag = LagHistogram()
         self._lag = array("q")
-        self._used = (0.0, 0.0)
+        self.service = StepHistogram()  # of the whole step, where its lag is held against its responses
         self._rows = self._errors = self._retries = self._unknown = 0
         self.total_ops = self.total_rows = self.total_errors = self.total_retries = self.total_unknown = 0
 
     def record(self, due_ns: int, ready_ns: int, sent_ns: int, answered_ns: int, rows: int) -> None:
         """One acknowledged operation. `due_ns` and `ready_ns`, when it could have been sent, count when paced only."""
-        if answered_ns >= self._second_end_ns:
+        if answered_ns >= self.second_end_ns:
             self._roll(answered_ns)
         self._service.append(answered_ns - sent_ns)
         if self._paced:
@@ -53,56 +44,40 @@ class SecondRecorder:
             self._lag.append(sent_ns - ready_ns)
         self._rows += rows
 
+    def record_lag(self, lag_ns: int) -> None:
+        """How long the client kept an operation that is not paced from going on: it shares its process with others."""
+        self._lag.append(lag_ns)
+
     def record_retry(self, now_ns: int) -> None:
         """One repeat of an operation that the server has rolled back."""
-        if now_ns >= self._second_end_ns:
+        if now_ns >= self.second_end_ns:
             self._roll(now_ns)
         self._retries += 1
 
     def record_error(self, now_ns: int) -> None:
         """One operation that the server answered with an error."""
-        if now_ns >= self._second_end_ns:
+        if now_ns >= self.second_end_ns:
             self._roll(now_ns)
         self._errors += 1
 
     def record_unknown(self, now_ns: int) -> None:
         """One operation that was in flight when the connection was lost: it may or may not have happened."""
-        if now_ns >= self._second_end_ns:
+        if now_ns >= self.second_end_ns:
             self._roll(now_ns)
         self._unknown += 1
 
-    def finish(self, end_ns: int) -> None:
-        """Hand over all seconds up to `end_ns`, the last one as far as it went."""
-        if end_ns >= self._second_end_ns:
-            self._roll(end_ns)
-        # An end on the very edge of a second leaves nothing to say about the next one.
-        if end_ns > self._start_ns + self._second * SECOND_NS or self._pending():
-            self._hand_over()
-
-    def _cpu_used(self) -> dict[str, float]:
-        """CPU of this process since this was asked last."""
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        before, self._used = self._used, (used.ru_utime, used.ru_stime)
-        return {"cpu_user_s": self._used[0] - before[0], "cpu_system_s": self._used[1] - before[1]}
-
-    def begin(self) -> None:
-        """The load begins: CPU used before this belongs to no second."""
-        self._cpu_used()
-
-    def _pending(self) -> bool:
+    @property
+    def pending(self) -> bool:
+        """Whether anything was recorded that has not been handed over."""
         return bool(self._service or self._errors or self._unknown or self._retries)
 
-    def _roll(self, now_ns: int) -> None:
-        while now_ns >= self._second_end_ns:
-            self._hand_over()
-            self._second += 1
-            self._second_end_ns += SECOND_NS
-
-    def _hand_over(self) -> None:
+    def hand_over(self, second: int, lags: StepHistogram) -> dict[str, Any]:
+        """The row of a second, and nothing pending any more."""
         service = np.frombuffer(self._service, dtype=np.int64)
         bins, counts = bin_latencies(service)
         row: dict[str, Any] = {
-            "second": self._second,
+            "operation": self.name,
+            "second": second,
             "ops": len(service),
             "rows": self._rows,
             "errors": self._errors,
@@ -115,14 +90,16 @@ class SecondRecorder:
             "intended_max_us": None,
             "intended_bins": None,
             "intended_counts": None,
-            **self._cpu_used(),
         }
         if self._paced:
             intended = np.frombuffer(self._intended, dtype=np.int64)
             row["intended_max_us"] = float(intended.max()) / 1000.0 if len(intended) else None
             row["intended_bins"], row["intended_counts"] = bin_latencies(intended)
-            self.client_lag.add(np.frombuffer(self._lag, dtype=np.int64))
             del intended
+        if self._lag:
+            lags.add(np.frombuffer(self._lag, dtype=np.int64))
+            if not self._paced:
+                self.service.add(service)
         self.total_ops += len(service)
         self.total_rows += self._rows
         self.total_errors += self._errors
@@ -131,17 +108,90 @@ class SecondRecorder:
         del service  # an array that numpy still looks at cannot be emptied
         del self._service[:], self._intended[:], self._lag[:]
         self._rows = self._errors = self._retries = self._unknown = 0
-        self._emit(row)
+        return row
 
 
-class LagHistogram:
-    """Client lag of a whole step in the same log-linear bins, so that memory does not grow with the step."""
+class SecondRecorder:
+    """Hands over one dict per finished second and operation, its keys those of table `ops`.
+
+    The CPU of the process stands in the row of the first operation; the other rows have 0.
+
+    Parameters
+    ----------
+    start_ns : common start of the step, CLOCK_MONOTONIC.
+    paced : whether operations have a due time; unpaced ones have no intended latency.
+    emit : receives each finished second.
+    operations : names of what the worker counts.
+    """
+
+    def __init__(
+        self, start_ns: int, *, paced: bool, emit: Callable[[dict[str, Any]], None], operations: Sequence[str]
+    ) -> None:
+        self._start_ns = start_ns
+        self._emit = emit
+        self._second = 0
+        self._used = (0.0, 0.0)
+        self.client_lag = StepHistogram()
+        first_end_ns = start_ns + SECOND_NS
+        self._operations = {
+            name: OperationRecorder(name, first_end_ns, paced=paced, roll=self._roll) for name in operations
+        }
+        self.first = self._operations[operations[0]]
+
+    def of(self, operation: str) -> OperationRecorder:
+        """What is counted under a name."""
+        return self._operations[operation]
+
+    def begin(self) -> None:
+        """The load begins: CPU used before this belongs to no second."""
+        self._cpu_used()
+
+    def finish(self, end_ns: int) -> None:
+        """Hand over all seconds up to `end_ns`, the last one as far as it went."""
+        if end_ns >= self.first.second_end_ns:
+            self._roll(end_ns)
+        # An end on the very edge of a second leaves nothing to say about the next one.
+        pending = any(operation.pending for operation in self._operations.values())
+        if end_ns > self._start_ns + self._second * SECOND_NS or pending:
+            self._hand_over()
+
+    def totals(self) -> dict[str, int]:
+        """Sums over all operations of what was handed over."""
+        names = ("ops", "rows", "errors", "retries", "unknown")
+        return {name: sum(getattr(one, f"total_{name}") for one in self._operations.values()) for name in names}
+
+    def rows_by_operation(self) -> dict[str, int]:
+        """Rows of acknowledged operations that were handed over."""
+        return {name: operation.total_rows for name, operation in self._operations.items()}
+
+    def _cpu_used(self) -> dict[str, float]:
+        """CPU of this process since this was asked last."""
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        before, self._used = self._used, (used.ru_utime, used.ru_stime)
+        return {"cpu_user_s": self._used[0] - before[0], "cpu_system_s": self._used[1] - before[1]}
+
+    def _roll(self, now_ns: int) -> None:
+        while now_ns >= self.first.second_end_ns:
+            self._hand_over()
+            self._second += 1
+            for operation in self._operations.values():
+                operation.second_end_ns += SECOND_NS
+
+    def _hand_over(self) -> None:
+        cpu = self._cpu_used()
+        for operation in self._operations.values():
+            self._emit({**operation.hand_over(self._second, self.client_lag), **cpu})
+            cpu = dict.fromkeys(cpu, 0.0)
+
+
+class StepHistogram:
+    """Times of a whole step in the same log-linear bins, so that memory does not grow with the step."""
 
     def __init__(self) -> None:
         self._counts: dict[int, int] = {}
 
     def add(self, nanoseconds: np.ndarray[Any, np.dtype[np.int64]]) -> None:
-        """Add lags."""
+        """Add times."""
         for number, count in zip(*bin_latencies(nanoseconds), strict=True):
             self._counts[number] = self._counts.get(number, 0) + count
 

@@ -16,15 +16,18 @@ import importlib
 import json
 import signal
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from types import FrameType
 from typing import Any
 
 from ibench_lib.client.coupling import Coupling
-from ibench_lib.client.load import Load, Role, Stopped
+from ibench_lib.client.load import Load, Stopped
+from ibench_lib.client.many import ManyLoad, Terminal
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
 from ibench_lib.client.recorder import SecondRecorder
+from ibench_lib.client.role import Role, Transaction, next_operation
+from ibench_lib.client.spec import Spec
 
 
 def _send(kind: str, **content: Any) -> None:
@@ -40,25 +43,40 @@ def _receive() -> dict[str, Any]:
     return message
 
 
-def _load(spec: dict[str, Any], role: Role, connection: Connection, first: bytes, start_ns: int) -> Load:
-    paced = spec["tick_ns"] is not None
-    seconds = spec["seconds"]
+def _load(
+    spec: Spec,
+    coupling: list[int] | None,
+    roles: list[Role],
+    connections: list[Connection],
+    first: list[bytes | Transaction],
+    start_ns: int,
+) -> Load | ManyLoad:
+    recorder = SecondRecorder(
+        start_ns,
+        paced=spec.tick_ns is not None,
+        emit=lambda row: _send("second", row=row),
+        operations=spec.operations,
+    )
+    end_ns = None if spec.seconds is None else start_ns + round(spec.seconds * 1e9)
+    if spec.connections > 1:
+        terminals = [Terminal(*each) for each in zip(roles, connections, first, strict=True)]
+        return ManyLoad(terminals, recorder, start_ns, spec.statements, end_ns, spec.tick_ns, spec.timeout_s)
     return Load(
-        role=role,
-        connection=connection,
-        recorder=SecondRecorder(start_ns, paced=paced, emit=lambda row: _send("second", row=row)),
+        role=roles[0],
+        connection=connections[0],
+        recorder=recorder,
         start_ns=start_ns,
-        statements=spec["statements"],
-        end_ns=None if seconds is None else start_ns + round(seconds * 1e9),
-        tick_ns=spec["tick_ns"],
-        coupling=Coupling(*spec["coupling"]) if spec["coupling"] else None,
-        first=first,
+        statements=spec.statements,
+        end_ns=end_ns,
+        tick_ns=spec.tick_ns,
+        coupling=Coupling(*coupling) if coupling else None,
+        first=first[0],
     )
 
 
 def main() -> None:
     """Run one worker from specification to totals."""
-    load: Load | None = None
+    load: Load | ManyLoad | None = None
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         # With a statement in flight, which may already have happened, let it be answered and counted first.
@@ -70,19 +88,24 @@ def main() -> None:
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        spec = _receive()
-        connection = Connection(spec["address"], spec["database"], spec["timeout_s"])
-        role: Role = importlib.import_module(spec["module"]).make_role(spec, connection)
+        told = _receive()
+        spec = Spec.of(told["spec"])
+        make_role = importlib.import_module(spec.module).make_role
+        connections = [Connection(told["address"], told["database"], spec.timeout_s) for _ in range(spec.connections)]
+        roles: list[Role] = [
+            make_role(replace(spec, terminal=terminal), connection) for terminal, connection in enumerate(connections)
+        ]
         _send("ready")
         _receive()
-        probes = role.probe() if spec["probes"] else []
-        first = role.next_statement()
+        probes = [probe for role in roles for probe in role.probe()] if spec.probes else []
+        first = [next_operation(role) for role in roles]
         _send("probed", probes=[asdict(probe) for probe in probes])
         start_ns = _receive()["start_ns"]
-        load = _load(spec, role, connection, first, start_ns)
+        load = _load(spec, told["coupling"], roles, connections, first, start_ns)
         totals = load.run()
-        _send("done", totals=totals, probes=[asdict(probe) for probe in role.late_probes])
-        connection.close()
+        _send("done", totals=totals, probes=[asdict(probe) for role in roles for probe in role.late_probes])
+        for connection in connections:
+            connection.close()
     except Stopped:
         _send("failed", error="stopped before its load began")
     except (ConnectionLost, StatementError) as error:

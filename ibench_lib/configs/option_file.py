@@ -17,6 +17,7 @@ _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _GROUP = re.compile(r"\[([^\]]*)\]\s*(?:[#;].*)?")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "s": " ", '"': '"', "'": "'", "\\": "\\"}
 _DEEPEST = 10
+_MOST_FILES = 100
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def parse(text: str, name: str, folder: Path | None = None) -> list[Line]:
     ------
     ConfigError : a line that the servers would refuse, or an include that leaves the folder.
     """
-    return _parse(text, name, folder, depth=0)
+    return _parse(text, name, folder, [], depth=0)
 
 
 def with_included(path: Path) -> list[Path]:
@@ -49,28 +50,22 @@ def with_included(path: Path) -> list[Path]:
     folder, found, left = path.parent.resolve(), [path], [path]
     while left:
         try:
-            lines = [line.strip() for line in left.pop().read_text(encoding="utf-8").splitlines()]
-        except (OSError, UnicodeDecodeError):
+            lines = [line.strip() for line in _text(left.pop(), str(path)).splitlines()]
+        except ConfigError:
             continue  # whoever parses it says so
         for line in lines:
             directive, _, argument = line.partition(" ")
             if directive not in ("!include", "!includedir"):
                 continue
-            named = (folder / _uncommented(argument)).resolve()
-            files = sorted(named.glob("*.cnf")) if directive == "!includedir" else [named]
+            try:
+                named = (folder / _uncommented(argument)).resolve()
+                files = sorted(named.glob("*.cnf")) if directive == "!includedir" else [named]
+            except (OSError, ValueError):
+                continue
             new = [file for file in files if file not in found and file.resolve().is_relative_to(folder)]
             found += new
             left += new
     return found
-
-
-def server_groups(flavour: str, release: tuple[int, int, int]) -> frozenset[str]:
-    """The groups that a server reads: `mysqld` and `server` always, others by flavour and release."""
-    series = f"{release[0]}.{release[1]}"
-    groups = {"mysqld", "server", f"mysqld-{series}"}
-    if flavour == "mariadb":
-        groups |= {"mariadb", f"mariadb-{series}", "mariadbd", f"mariadbd-{series}"}
-    return frozenset(groups)
 
 
 def render(key: str, value: str | None) -> str:
@@ -86,7 +81,7 @@ def render(key: str, value: str | None) -> str:
     return f'{key}="{escaped}"'
 
 
-def _parse(text: str, name: str, folder: Path | None, depth: int) -> list[Line]:
+def _parse(text: str, name: str, folder: Path | None, read: list[Path], depth: int) -> list[Line]:
     lines: list[Line] = []
     group: str | None = None
     for number, raw in enumerate(text.splitlines(), start=1):
@@ -94,7 +89,7 @@ def _parse(text: str, name: str, folder: Path | None, depth: int) -> list[Line]:
         if not line or line[0] in "#;":
             continue
         if line.startswith("!"):
-            lines += _included(line, origin, folder, depth)
+            lines += _included(line, origin, folder, read, depth)
         elif line.startswith("["):
             match = _GROUP.fullmatch(line)
             if not match:
@@ -113,7 +108,7 @@ def _parse(text: str, name: str, folder: Path | None, depth: int) -> list[Line]:
     return lines
 
 
-def _included(line: str, origin: str, folder: Path | None, depth: int) -> list[Line]:
+def _included(line: str, origin: str, folder: Path | None, read: list[Path], depth: int) -> list[Line]:
     directive, _, argument = line.partition(" ")
     argument = _uncommented(argument)
     if directive not in ("!include", "!includedir") or not argument:
@@ -122,25 +117,42 @@ def _included(line: str, origin: str, folder: Path | None, depth: int) -> list[L
         raise ConfigError(
             f"{origin}: {directive} cannot be used here" + (", files include each other" if depth else "")
         )
-    path = (folder / argument).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        raise ConfigError(
-            f"{origin}: {argument} is outside of {folder}", hint="copy it next to the file that includes it"
-        )
-    if directive == "!includedir" and not path.is_dir():
-        raise ConfigError(f"{origin}: there is no folder {path}")
+    try:
+        path = (folder / argument).resolve()
+        if not path.is_relative_to(folder.resolve()):
+            raise ConfigError(
+                f"{origin}: {argument:.200} is outside of {folder}", hint="copy it next to the file that includes it"
+            )
+        if directive == "!includedir" and not path.is_dir():
+            raise ConfigError(f"{origin}: there is no folder {path}")
+        # The files of a folder are read by name.
+        in_folder = directive == "!includedir"
+        files = sorted(entry for entry in path.iterdir() if entry.suffix == ".cnf") if in_folder else [path]
+    except (OSError, ValueError) as error:  # a path too long, or with a NUL in it
+        raise ConfigError(f"{origin}: {argument!r:.80} cannot be read: {_reason(error)}") from error
     lines = []
-    # The files of a folder are read by name.
-    in_folder = directive == "!includedir"
-    for file in sorted(entry for entry in path.iterdir() if entry.suffix == ".cnf") if in_folder else [path]:
+    for file in files:
         if not file.resolve().is_relative_to(folder.resolve()):
             raise ConfigError(f"{origin}: {file} leads outside of {folder}")
-        try:
-            text = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{origin}: {file} cannot be read: {error}") from error
-        lines += _parse(text, str(file.relative_to(folder.resolve())), folder, depth + 1)
+        read.append(file)
+        if len(read) > _MOST_FILES:
+            raise ConfigError(f"{origin}: over {_MOST_FILES} files are included", hint="do files include each other?")
+        lines += _parse(_text(file, origin), str(file.relative_to(folder.resolve())), folder, read, depth + 1)
     return lines
+
+
+def _text(file: Path, origin: str) -> str:
+    """The text of an included file."""
+    try:
+        if file.exists() and not file.is_file():  # to read a pipe or a device may take for ever
+            raise ConfigError(f"{origin}: {file} is no file that can be read")
+        return file.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{origin}: {file} cannot be read: {_reason(error)}") from error
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
 def _value(text: str) -> str:

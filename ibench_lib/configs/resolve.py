@@ -1,77 +1,28 @@
 """my.cnf of a run: a base for the server's family with named deltas on top, or a complete my.cnf; sizes scaled.
 
 A fragment is a real my.cnf file, in a folder of the experiment's own or in `ibench_lib/configs/fragments/`. A name
-resolves to the most specific file for the build: `<name>.<flavour>-<major>.<minor>.cnf`,
-`<name>.<flavour>-<major>.cnf`, `<name>.<flavour>.cnf`, `<name>.cnf`; Percona Server takes MySQL's where it has none of
-its own. Later fragments win.
+resolves to the most specific file for the build: `<name>.<flavour>-<major>.<minor>.cnf`, then a range
+`<name>.<flavour>-<first>-to-<last>.cnf`, `<name>.<flavour>-<major>.cnf`, `<name>.<flavour>.cnf`, `<name>.cnf`. A
+flavour may take the files of another one where it has none of its own. Later fragments win.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ibench_lib.configs.option_file import Line, parse, render, server_groups
+from ibench_lib.configs.option_file import Line, parse, render
+from ibench_lib.configs.rules import Rules, Scaled
 from ibench_lib.errors import ConfigError
 from ibench_lib.paths import FRAGMENTS, check_name
 
-_SIZE = re.compile(r"(\d+)([KMGTPE]?)", re.IGNORECASE)
+_SIZE = re.compile(r"([0-9]{1,20})([KMGTPE]?)", re.IGNORECASE)
+_RANGE = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,4})*)-to-([0-9]{1,4}(?:\.[0-9]{1,4})*)")
 _UNITS = {unit: 1 << (10 * power) for power, unit in enumerate(["", "K", "M", "G", "T", "P", "E"])}
 
-# Where a run lives is the sandbox's business.
-OF_THE_SANDBOX = frozenset(
-    [
-        "basedir",
-        "bind_address",
-        "chroot",
-        "datadir",
-        "general_log_file",
-        "innodb_data_home_dir",
-        "innodb_log_group_home_dir",
-        "innodb_tmpdir",
-        "innodb_undo_directory",
-        "lc_messages_dir",
-        "log_error",
-        "mysqlx_port",
-        "mysqlx_socket",
-        "pid_file",
-        "port",
-        "secure_file_priv",
-        "skip_networking",
-        "slow_query_log_file",
-        "socket",
-        "tmpdir",
-        "user",
-    ]
-)
-# These run code, or load it.
-_CODE = frozenset(
-    [
-        "early_plugin_load",
-        "init_connect",
-        "init_file",
-        "init_replica",
-        "init_slave",
-        "plugin_dir",
-        "plugin_load",
-        "plugin_load_add",
-    ]
-)
-# Each occurrence counts, not the last alone.
-_ACCUMULATING = re.compile(r"(loose_)?(performance_schema_instrument|(replicate|binlog)_(do|ignore|wild|rewrite)_.*)")
-
-# Sizes that shrink with an experiment's scale, each with the least value that servers accept or that still works.
-SCALED_FLOORS = {
-    "innodb_buffer_pool_size": 24 << 20,
-    "innodb_log_file_size": 4 << 20,
-    "innodb_redo_log_capacity": 8 << 20,
-    "innodb_max_purge_lag": 1,
-}
-_LOG_FILES = "innodb_log_files_in_group"
-# MySQL rounds a buffer pool up to chunks of 128M, and one of 1G and more to a chunk for each of its up to 8 instances.
-# A scaled size is a multiple of these, so that a pool is of one size with all builds and numbers of instances.
-_CHUNK, _ALL_CHUNKS = 128 << 20, 1 << 30
+LOOSE = "loose_"
 
 
 @dataclass(frozen=True)
@@ -89,12 +40,17 @@ class Option:
     @property
     def name(self) -> str:
         """The key without `loose_`."""
-        return self.key.removeprefix("loose_")
+        return self.key.removeprefix(LOOSE)
+
+    @property
+    def place(self) -> str:
+        """Where it comes from and its key, for messages and lists: `a.cnf:2: loose_x`."""
+        return f"{self.origin}: {self.key}"
 
     @property
     def loose(self) -> bool:
         """Whether a server that does not know it shall skip it."""
-        return self.key.startswith("loose_")
+        return self.key.startswith(LOOSE)
 
 
 @dataclass(frozen=True)
@@ -102,19 +58,22 @@ class ServerConfig:
     """The resolved configuration of one run.
 
     `options` in order, a key once unless its occurrences add up; `fragments` maps the name of each file to the options
-    that came from it, as text; `dropped` names what a complete my.cnf has and a sandbox decides itself.
+    that came from it, as text; `dropped` names what a complete my.cnf has and a sandbox decides itself; `group` is the
+    group that the server reads them in.
     """
 
     options: tuple[Option, ...]
     fragments: dict[str, str] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
+    group: str = "mysqld"
 
-    def render(self) -> str:
-        """The my.cnf: one [mysqld] group, each line with its origin."""
-        lines = ["[mysqld]"]
+    def render(self, without: Collection[str] = ()) -> str:
+        """The option file: one group, each line with its origin. `without` are the places of options to leave out."""
+        lines = [f"[{self.group}]"]
         for option in self.options:
-            scaled = "" if option.full_value is None else f", scaled from {option.full_value}"
-            lines.append(f"{render(option.key, option.value):<50} # {option.origin}{scaled}")
+            if option.place not in without:
+                scaled = "" if option.full_value is None else f", scaled from {option.full_value}"
+                lines.append(f"{render(option.key, option.value):<50} # {option.origin}{scaled}")
         return "\n".join(lines) + "\n"
 
     def value(self, key: str) -> str | None:
@@ -122,37 +81,36 @@ class ServerConfig:
         return next((option.value for option in self.options if option.key == key), None)
 
 
-def resolve(
-    names: list[str], flavour: str, release: tuple[int, int, int], scale: float, folder: Path | None = None
-) -> ServerConfig:
-    """Merge the fragments `names`, base first, for a build of that flavour and release, with sizes times `scale`.
+def resolve(names: list[str], rules: Rules, scale: float, folder: Path | None = None) -> ServerConfig:
+    """Merge the fragments `names`, base first, by the rules of a server, with sizes times `scale`.
 
     `folder` is looked in before the built-in configurations.
 
     Raises
     ------
-    ConfigError : a fragment that does not exist for this build, or a line that cannot be used.
+    ConfigError : a fragment that does not exist for this server, or a line that cannot be used.
     """
     options: list[Option] = []
     fragments: dict[str, str] = {}
     for name in names:
-        path = _find(check_name(name, "configuration"), flavour, release, folder)
+        path = _find(check_name(name, "configuration"), rules, folder)
         text = _read(path)
         fragments[path.name] = text
         for line in parse(text, path.name, path.parent):
-            if line.group != "mysqld":
-                raise ConfigError(f"{line.origin}: group [{line.group}] is not used here; options belong in [mysqld]")
-            name_of_it = line.key.removeprefix("loose_")
-            if name_of_it in OF_THE_SANDBOX | _CODE:
+            if line.group != rules.group:
+                raise ConfigError(
+                    f"{line.origin}: group [{line.group}] is not used here; options belong in [{rules.group}]"
+                )
+            if rules.bare(_name(line)) in rules.decided | rules.code:
                 raise ConfigError(
                     f"{line.origin}: {line.key} is set by the sandbox and cannot be part of a configuration"
                 )
-            _merge(options, line)
-    return ServerConfig(tuple(_scaled(options, scale)), fragments)
+            _merge(options, line, rules)
+    return ServerConfig(tuple(_scaled(options, rules, scale)), fragments, group=rules.group)
 
 
-def complete(path: Path, flavour: str, release: tuple[int, int, int], scale: float) -> ServerConfig:
-    """A complete my.cnf as it is: the groups that this server reads, less what a sandbox decides.
+def complete(path: Path, rules: Rules, scale: float) -> ServerConfig:
+    """A complete option file as it is: the groups that this server reads, less what a sandbox decides.
 
     Raises
     ------
@@ -160,19 +118,19 @@ def complete(path: Path, flavour: str, release: tuple[int, int, int], scale: flo
     """
     options: list[Option] = []
     dropped = []
-    groups = server_groups(flavour, release)
     for line in parse(_read(path), path.name, path.parent):
-        if line.group not in groups:
+        if line.group not in rules.groups:
             continue
-        name = line.key.removeprefix("loose_")
-        if name in _CODE:
+        name = rules.bare(_name(line))
+        if name in rules.code:
             raise ConfigError(f"{line.origin}: {line.key} runs or loads code, and cannot be part of a configuration")
-        if name in OF_THE_SANDBOX:
+        if name in rules.decided:
             dropped.append(f"{line.origin}: {render(line.key, line.value)}")
         else:
-            _merge(options, line)
+            _merge(options, line, rules)
     text = "".join(f"{render(option.key, option.value)}\n" for option in options)
-    return ServerConfig(tuple(_scaled(options, scale)), {path.name: f"[mysqld]\n{text}"}, tuple(dropped))
+    fragments = {path.name: f"[{rules.group}]\n{text}"}
+    return ServerConfig(tuple(_scaled(options, rules, scale)), fragments, tuple(dropped), rules.group)
 
 
 def names(folder: Path | None = None) -> dict[str, list[Path]]:
@@ -197,42 +155,77 @@ def _read(path: Path) -> str:
         raise ConfigError(f"{path} cannot be read: {error}") from error
 
 
-def _find(name: str, flavour: str, release: tuple[int, int, int], folder: Path | None) -> Path:
-    families = ["percona", "mysql"] if flavour == "percona" else [flavour]
-    suffixes = [
-        f".{family}{series}" for family in families for series in (f"-{release[0]}.{release[1]}", f"-{release[0]}", "")
-    ]
+def _find(name: str, rules: Rules, folder: Path | None) -> Path:
+    series = [".".join(map(str, rules.release[:length])) for length in (2, 1)]
     for place in [*([folder] if folder else []), FRAGMENTS]:
-        for suffix in (*suffixes, ""):
-            if (place / f"{name}{suffix}.cnf").is_file():
-                return place / f"{name}{suffix}.cnf"
-    raise ConfigError(
-        f"no configuration {name!r} for {flavour} {'.'.join(map(str, release))}",
-        hint=f"known are {', '.join(names(folder))}",
-    )
+        for family in rules.families:
+            exact, ranged = place / f"{name}.{family}-{series[0]}.cnf", _in_range(place, f"{name}.{family}-", rules)
+            wider = [place / f"{name}.{family}{suffix}.cnf" for suffix in (f"-{series[1]}", "")]
+            for path in (exact, *ranged, *wider):
+                if path.is_file():
+                    return path
+        if (place / f"{name}.cnf").is_file():
+            return place / f"{name}.cnf"
+    raise ConfigError(f"no configuration {name!r} for {rules.server}", hint=f"known are {', '.join(names(folder))}")
 
 
-def _merge(options: list[Option], line: Line) -> None:
+def _in_range(place: Path, stem: str, rules: Rules) -> list[Path]:
+    """The file whose name states a range of releases, first and last included, that has this one; or none."""
+    found = []
+    for path in sorted(place.glob(f"{stem}*-to-*.cnf")):
+        match = _RANGE.fullmatch(path.name.removeprefix(stem).removesuffix(".cnf"))
+        if match is None:
+            raise ConfigError(
+                f"{path}: its name states no range of releases", hint=f"such as {stem}10.1-to-10.4.cnf, both included"
+            )
+        first, last = (tuple(map(int, bound.split("."))) for bound in match.groups())
+        if first <= rules.release[: len(first)] and rules.release[: len(last)] <= last:
+            found.append(path)
+    if len(found) > 1:
+        raise ConfigError(
+            f"{' and '.join(path.name for path in found)} in {place} are both for {rules.server}",
+            hint="ranges of one name must not overlap",
+        )
+    return found
+
+
+def _name(line: Line) -> str:
+    name = line.key.removeprefix(LOOSE)
+    if name.startswith(LOOSE):
+        raise ConfigError(f"{line.origin}: {line.key} has {LOOSE} twice", hint="write it once")
+    return name
+
+
+def _merge(options: list[Option], line: Line, rules: Rules) -> None:
     if line.value is not None and any(character in line.value for character in "\n\r\0"):
         raise ConfigError(f"{line.origin}: the value of {line.key} contains a line break")
-    if not _ACCUMULATING.fullmatch(line.key):
+    name = _name(line)
+    if rules.outside(line.value):
+        raise ConfigError(
+            f"{line.origin}: {line.key}={line.value!s:.80} names a place outside of the sandbox",
+            hint="a run's files are in its data directory: name them without a folder, or relative to it",
+        )
+    if not rules.accumulating.fullmatch(name):
         # A value wins over an earlier one of the same option, with or without `loose_`.
-        name = line.key.removeprefix("loose_")
         options[:] = [option for option in options if option.name != name]
     options.append(Option(line.key, line.value, line.origin))
 
 
-def _scaled(options: list[Option], scale: float) -> list[Option]:
+def _scaled(options: list[Option], rules: Rules, scale: float) -> list[Option]:
     if scale == 1:
         return options
-    wanted = {option.name: _full_size(option) for option in options if option.name in SCALED_FLOORS}
-    files = next((int(option.value or 0) for option in options if option.name == _LOG_FILES), None)
-    values = {name: _shrunk(name, full, scale) for name, full in wanted.items() if full}
-    log_file = wanted.get("innodb_log_file_size")
-    if files and log_file:
-        # The files shrink together; where the least size of one would make too much of them all, there are fewer.
-        floor = SCALED_FLOORS["innodb_log_file_size"]
-        values[_LOG_FILES] = max(2, min(files, int(log_file * files * scale) // floor))
+    given = {option.name: option for option in options}
+    values: dict[str, int] = {}
+    for name, scaled in rules.scaled.items():
+        if name not in given:
+            continue
+        full = _full_size(given[name])
+        if full:
+            values[name] = _shrunk(full, scaled, scale)
+        if full and scaled.count is not None and scaled.count in given:
+            # The files shrink together; where the least size of one would make too much of them all, there are fewer.
+            files = _number_of_files(given[scaled.count])
+            values[scaled.count] = max(scaled.fewest, min(files, int(full * files * scale) // scaled.least))
     return [
         replace(option, value=str(values[option.name]), full_value=option.value)
         if option.name in values and str(values[option.name]) != option.value
@@ -244,13 +237,23 @@ def _scaled(options: list[Option], scale: float) -> list[Option]:
 def _full_size(option: Option) -> int:
     found = size(option.value or "")
     if found is None:
-        raise ConfigError(f"{option.origin}: {option.key} is scaled and needs a size such as 80G, not {option.value!r}")
+        raise ConfigError(
+            f"{option.origin}: {option.key} is scaled and needs a size such as 80G, not {option.value!r:.80}"
+        )
     return found
 
 
-def _shrunk(name: str, full: int, scale: float) -> int:
-    value = max(SCALED_FLOORS[name], int(full * scale))
-    if name == "innodb_buffer_pool_size" and value >= _CHUNK:
-        step = _CHUNK if value < _ALL_CHUNKS else _ALL_CHUNKS
-        return (value + step // 2) // step * step
-    return max(SCALED_FLOORS[name], value >> 20 << 20) if full >= 1 << 20 else value
+def _number_of_files(option: Option) -> int:
+    if not re.fullmatch(r"[1-9][0-9]{0,5}", option.value or ""):
+        raise ConfigError(
+            f"{option.origin}: {option.key} is scaled and needs a number of files, not {option.value!r:.80}"
+        )
+    return int(option.value or 0)
+
+
+def _shrunk(full: int, scaled: Scaled, scale: float) -> int:
+    value = max(scaled.least, int(full * scale))
+    for at_least, step in reversed(scaled.multiples):
+        if value >= at_least:
+            return (value + step // 2) // step * step
+    return max(scaled.least, value >> 20 << 20) if full >= 1 << 20 else value

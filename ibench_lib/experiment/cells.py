@@ -10,17 +10,18 @@ import hashlib
 import json
 import random
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 from ibench_lib.base import strict_yaml
 from ibench_lib.configs.resolve import ServerConfig, complete, resolve
+from ibench_lib.configs.rules import Rules
 from ibench_lib.errors import ConfigError, ExperimentError
-from ibench_lib.experiment.file import Config, Experiment, Shuffle
+from ibench_lib.experiment.file import Config, Experiment, Shuffle, model_for
 from ibench_lib.paths import check_name
-from ibench_lib.run.snapshot.sharing import Sharing
-from ibench_lib.workloads.insert_benchmark.workload import PRESET_SETUPS, Setup
+from ibench_lib.workloads.workload import CommonSetup, Step, Workload, find
 
 
 @dataclass(frozen=True)
@@ -28,22 +29,15 @@ class Cell:
     """One run to be made. `build` is what results call the build with the label `build_label`.
 
     `position` is its place in the experiment's order, from 1; `rank` is the place of its dbms in the file, from 1.
-    `sharing` is where its rows come from, as planned, where the experiment has `snapshot_after`.
     """
 
     build: str
     config: Config
-    setup: Setup
+    setup: CommonSetup
     repeat: int
     build_label: str
     position: int = 0
     rank: int = 0
-    sharing: Sharing | None = None
-
-    @property
-    def from_snapshot(self) -> bool:
-        """Whether it is planned to begin with a snapshot that another cell has loaded."""
-        return self.sharing is not None and self.sharing.from_snapshot(self.position)
 
     @property
     def dbms(self) -> str:
@@ -68,10 +62,20 @@ class LoadedExperiment:
     spec: Experiment
     folder: Path
 
+    @property
+    def workload(self) -> Workload:
+        """The workload that all cells run."""
+        return find(self.spec.workload.benchmark)
+
+    def steps(self, cell: Cell) -> Sequence[Step]:
+        """What the cell's run will do, step by step."""
+        return self.workload.steps(self.spec.workload, cell.setup, self.spec.scale)
+
     def cells(self) -> list[Cell]:
         """All cells in the experiment's order."""
         spec = self.spec
-        setups = [PRESET_SETUPS[setup] if isinstance(setup, str) else setup for setup in spec.setups]
+        presets = self.workload.presets
+        setups = [presets[setup] if isinstance(setup, str) else setup for setup in spec.setups]
         kinds = [
             (build, config, setup)
             for setup in setups
@@ -108,15 +112,15 @@ class LoadedExperiment:
             decisive["snapshot_after"] = self.spec.snapshot_after
         return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
 
-    def server_config(self, cell: Cell, flavour: str, release: tuple[int, int, int]) -> ServerConfig:
-        """The cell's my.cnf for a build of that flavour and release. Raises ConfigError where there is none."""
+    def server_config(self, cell: Cell, rules: Rules) -> ServerConfig:
+        """The cell's my.cnf for a build that reads it by `rules`. Raises ConfigError where there is none."""
         scale = self.spec.scale
         if cell.config.my_cnf is not None:
-            return complete(self.folder / Path(cell.config.my_cnf).expanduser(), flavour, release, scale)
+            return complete(self.folder / Path(cell.config.my_cnf).expanduser(), rules, scale)
         own = None if self.spec.configs_folder is None else self.folder / Path(self.spec.configs_folder).expanduser()
         if own is not None and not own.is_dir():
             raise ConfigError(f"configs_folder: there is no folder {own}")
-        return resolve(cell.config.fragments or [], flavour, release, scale, own)
+        return resolve(cell.config.fragments or [], rules, scale, own)
 
 
 def load_experiment(path: Path) -> LoadedExperiment:
@@ -128,5 +132,5 @@ def load_experiment(path: Path) -> LoadedExperiment:
     """
     if path.suffix not in (".yaml", ".yml"):
         raise ExperimentError(f"{path}: an experiment is a .yaml file")
-    spec, text = strict_yaml.load(path, Experiment, ExperimentError)
+    spec, text = strict_yaml.load(path, model_for, ExperimentError)
     return LoadedExperiment(check_name(re.sub(r"\s+", "-", path.stem), "experiment"), text, spec, path.parent)

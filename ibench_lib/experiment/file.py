@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from functools import cache
+from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
-    Discriminator,
     Field,
-    Tag,
     ValidationInfo,
+    create_model,
     field_validator,
     model_validator,
 )
 
 from ibench_lib.base import strict_yaml
+from ibench_lib.base.choices import BY_FORM
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import collectors
-from ibench_lib.paths import NAME_RULE
-from ibench_lib.workloads.insert_benchmark.workload import PRESET_SETUPS, Options, Setup, step_names
-
-Name = Annotated[str, Field(pattern=f"^{NAME_RULE}$")]
-
-
-# A preset's name or custom sizes, distinguished by form, so that an error message describes the form the user wrote.
-_SetupChoice = Annotated[
-    Annotated[Name, Tag("preset")] | Annotated[Setup, Tag("sizes")],
-    Discriminator(lambda value: "preset" if isinstance(value, str) else "sizes"),
-]
+from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Name, find, known
 
 
 class BuildChoice(BaseModel):
@@ -44,10 +37,7 @@ class BuildChoice(BaseModel):
     stands_for: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
 
-_BuildEntry = Annotated[
-    Annotated[Name, Tag("label")] | Annotated[BuildChoice, Tag("choice")],
-    Discriminator(lambda value: "label" if isinstance(value, str) else "choice"),
-]
+_BuildEntry = Annotated[Name | BuildChoice, BY_FORM]
 
 
 class Config(BaseModel):
@@ -88,14 +78,13 @@ class TimeLimits(BaseModel):
     cell_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
 
-_Order = Annotated[
-    Annotated[Literal["interleaved", "grouped"], Tag("word")] | Annotated[Shuffle, Tag("shuffle")],
-    Discriminator(lambda value: "word" if isinstance(value, str) else "shuffle"),
-]
+_Order = Annotated[Literal["interleaved", "grouped"] | Shuffle, BY_FORM]
 
 
 class Experiment(BaseModel):
     """What to run: builds x configs x setups x repeats, all with one workload.
+
+    `model_for` gives the model of a workload's experiments, whose `setups` and `workload` have that workload's types.
 
     `configs_folder` is a folder of the user's own fragments, relative to the experiment file. `capture` says what is
     captured beside what the clients measure. `order` is that of the cells: interleaved repeats (A B A B), grouped ones
@@ -108,8 +97,8 @@ class Experiment(BaseModel):
     title: Annotated[str, Field(min_length=1, max_length=200)]
     builds: Annotated[list[_BuildEntry], Field(min_length=1)]
     configs: Annotated[list[Config], Field(min_length=1)]
-    setups: Annotated[list[_SetupChoice], Field(min_length=1)]
-    workload: Options
+    setups: Annotated[list[str | CommonSetup], Field(min_length=1)]
+    workload: CommonOptions
     capture: CaptureOptions = Field(default_factory=CaptureOptions)
     configs_folder: Annotated[str, Field(min_length=1)] | None = None
     scale: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 1.0
@@ -129,15 +118,6 @@ class Experiment(BaseModel):
         """The order in words: interleaved, grouped, or shuffle 7."""
         return self.order if isinstance(self.order, str) else f"shuffle {self.order.shuffle}"
 
-    @field_validator("setups")
-    @classmethod
-    def _known_setups(cls, setups: list[str | Setup]) -> list[str | Setup]:
-        for setup in setups:
-            if isinstance(setup, str) and setup not in PRESET_SETUPS:
-                known = strict_yaml.suggestion(setup, list(PRESET_SETUPS))
-                raise ValueError(f"unknown setup {setup!r}{known}; or give one of your own as a mapping with its sizes")
-        return setups
-
     @field_validator("capture")
     @classmethod
     def _known_collectors(cls, capture: CaptureOptions) -> CaptureOptions:
@@ -150,16 +130,17 @@ class Experiment(BaseModel):
     @field_validator("snapshot_after")
     @classmethod
     def _can_be_followed(cls, step: str | None, info: ValidationInfo) -> str | None:
-        workload: Options | None = info.data.get("workload")
-        if step is None or workload is None:
+        options: CommonOptions | None = info.data.get("workload")
+        if step is None or options is None:
             return step
-        names = step_names(workload)
+        workload = find(options.benchmark)
+        names = workload.step_names(options)
         if step not in names:
             raise ValueError(f"unknown step {step!r}{strict_yaml.suggestion(step, names)}")
         if step == names[-1]:
             raise ValueError(f"{step!r} is the last step: nothing would come after the snapshot")
-        if workload.engine != "innodb":
-            raise ValueError(f"needs engine innodb: what of {workload.engine}'s options is on disk is not known here")
+        if reason := workload.needs(options).not_copied:
+            raise ValueError(reason)
         return step
 
     @model_validator(mode="after")
@@ -180,3 +161,40 @@ class Experiment(BaseModel):
                     near = strict_yaml.suggestion(name, known)
                     raise ValueError(f"config {config.name!r}: unknown build {name!r}{near}")
         return self
+
+
+def model_for(content: object) -> type[Experiment]:
+    """The model of an experiment file by what it says under workload: benchmark."""
+    options = content.get("workload") if isinstance(content, dict) else None
+    name = options.get("benchmark") if isinstance(options, dict) else None
+    return _model(name if isinstance(name, str) and name in known() else None)
+
+
+@cache
+def _model(benchmark: str | None) -> type[Experiment]:
+    """The model of a workload's experiments; for no known workload, one that refuses `workload`, and only that."""
+    if benchmark is None:
+        refused = Annotated[Any, BeforeValidator(_no_such_workload)]
+        fields: dict[str, Any] = {"setups": (list[Any], ...), "workload": (refused, ...)}
+    else:
+        workload = find(benchmark)
+        presets = list(workload.presets)
+
+        def known_preset(name: str) -> str:
+            if name not in presets:
+                near = strict_yaml.suggestion(name, presets)
+                raise ValueError(f"unknown setup {name!r}{near}; or give one of your own as a mapping with its sizes")
+            return name
+
+        # Told apart by form, so that an error message describes the form that the user wrote.
+        setup: Any = workload.Setup
+        choice: Any = Annotated[Annotated[Name, AfterValidator(known_preset)] | setup, BY_FORM]
+        fields = {"setups": (Annotated[list[choice], Field(min_length=1)], ...), "workload": (workload.Options, ...)}
+    return create_model("Experiment", __base__=Experiment, **fields)
+
+
+def _no_such_workload(given: object) -> object:
+    name = given.get("benchmark") if isinstance(given, dict) else None
+    if name is None:
+        raise ValueError(f"`benchmark` says which workload it is: {', '.join(known())}")
+    raise ValueError(f"unknown benchmark {name!r:.80}{strict_yaml.suggestion(str(name), known())}")

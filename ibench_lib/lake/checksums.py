@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 _FILE_NAME = ".verified.json"
-# A file that changes again within the clock's grain keeps its times: what is that young is not remembered.
-_YOUNG_NS = 2_000_000_000
+YOUNG_NS = 2_000_000_000
+"""A file that changes again within the clock's grain keeps its times: what is that young is not remembered."""
 
 
 class Verified:
@@ -23,12 +23,19 @@ class Verified:
 
     def __init__(self, directory: Path | None) -> None:
         self._path = directory / _FILE_NAME if directory is not None else None
-        self._known: dict[str, list[object]] = {}
+        self._loaded: dict[str, list[object]] | None = None
         self._changed = False
-        if self._path is not None:
-            with contextlib.suppress(OSError, ValueError):
-                loaded = json.loads(self._path.read_text(encoding="utf-8"))
-                self._known = loaded if isinstance(loaded, dict) else {}
+
+    @property
+    def _known(self) -> dict[str, list[object]]:
+        """Read when it is first needed: where the index knows all runs, it is not."""
+        if self._loaded is None:
+            self._loaded = {}
+            # A cache that cannot be read, for whatever reason, is an empty one.
+            with contextlib.suppress(Exception):
+                loaded = json.loads(self._path.read_text(encoding="utf-8")) if self._path is not None else {}
+                self._loaded = loaded if isinstance(loaded, dict) else {}
+        return self._loaded
 
     def holds(self, path: Path, sha256: str) -> bool:
         """Whether the file's content has this checksum. Raises OSError where it cannot be read."""
@@ -47,7 +54,7 @@ class Verified:
         with open(path, "rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
                 return False
-        if time.time_ns() - status.st_ctime_ns > _YOUNG_NS:
+        if time.time_ns() - status.st_ctime_ns > YOUNG_NS:
             self._known[key] = stamp
             self._changed = True
         return True

@@ -1,20 +1,32 @@
-"""Which runs a lake has, and which of their files and rows count. What cannot be read is left out and named."""
+"""Which runs a lake has, and which of their files and rows count. What cannot be read is left out and named.
+
+Whatever goes wrong while one run is read is that run's problem: the others load.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+import os
+import time
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from pathlib import Path
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ibench_lib.errors import IbenchError, LakeError
-from ibench_lib.lake import lock
+from ibench_lib.lake import checksums, lock
 from ibench_lib.lake.checksums import Verified
+from ibench_lib.lake.index import INDEXED, Entry, Index
 from ibench_lib.lake.journal import FOLDER, read_journal
 from ibench_lib.lake.manifest import FILE_NAME, FileRecord, Manifest, read_manifest
+from ibench_lib.lake.manifest_tables import MANIFEST_TABLES, manifest_rows
 from ibench_lib.lake.open_steps import close_open_steps
 from ibench_lib.lake.recover import DIED
 from ibench_lib.lake.sealing import table_of, with_derived
@@ -22,65 +34,214 @@ from ibench_lib.paths import check_run_id
 from ibench_lib.schema import TABLES, Table
 
 _ATTEMPTS = 5
+# Reading a run takes milliseconds, writing the index a second: so many runs may wait until it is written.
+_MAY_WAIT, _SHARE_THAT_MAY_WAIT = 8, 1 / 100
+_BATCH = 50
+_SCHEMAS_REMEMBERED = 1000
 
 
 @dataclass
 class Sources:
     """Where the rows of one table come from: files of sealed runs, by path or address, rows of runs that are not."""
 
-    files: list[tuple[str, pa.Schema]] = field(default_factory=list)
+    files: list[tuple[str, str]] = field(default_factory=list)
     live: list[pa.Table] = field(default_factory=list)
 
-    def alike(self) -> list[tuple[set[str], list[str]]]:
-        """The files by what columns of what types they have: (names of the columns, files)."""
-        groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
-        for file, schema in self.files:
-            groups.setdefault(tuple((column.name, str(column.type)) for column in schema), []).append(file)
-        return [({name for name, _ in columns}, files) for columns, files in groups.items()]
+    def alike(self) -> list[tuple[str, list[str]]]:
+        """The files by what columns of what types they have: (columns as `columns_of` writes them, files)."""
+        groups: dict[str, list[str]] = {}
+        for file, columns in self.files:
+            groups.setdefault(columns, []).append(file)
+        return list(groups.items())
 
 
 @dataclass
 class Found:
-    """What a lake has. `problems` has the columns of the table of that name."""
+    """What a lake has. `problems` has the columns of the table of that name, `rows` those of the others from manifests.
 
-    manifests: list[Manifest] = field(default_factory=list)
+    Of runs that are in `index` and not in `not_indexed` only the index has rows and files; `folders` has the address
+    of each folder by the name that the index calls it.
+    """
+
+    rows: dict[str, list[pa.Table]] = field(
+        default_factory=lambda: {name: [] for name in MANIFEST_TABLES if name != "problems"}
+    )
     sources: dict[str, Sources] = field(default_factory=lambda: {name: Sources() for name in TABLES})
     problems: list[dict[str, str | None]] = field(default_factory=list)
+    index: Index | None = None
+    not_indexed: list[str] = field(default_factory=list)
+    folders: dict[str, str] = field(default_factory=dict)
+
+    def describe(self, manifest: Manifest) -> None:
+        """Add what the manifest of a run says. Raises whatever a manifest can cause that tables cannot hold."""
+        tables = {
+            name: pa.Table.from_pylist(rows, schema=MANIFEST_TABLES[name])
+            for name, rows in manifest_rows([manifest]).items()
+        }
+        for name, content in tables.items():
+            content.validate(full=True)
+            self.rows[name].append(content)
 
     def add(self, table: Table, file: str, schema: pa.Schema) -> None:
         """Add a file of a sealed run. Raises ValueError when a column is not of the declared type."""
         check_columns(schema, table)
-        self.sources[table.name].files.append((file, schema))
+        self.sources[table.name].files.append((file, columns_of(schema)))
 
     def problem(self, run_id: str, file: str | None, what: str) -> None:
-        self.problems.append({"run_id": run_id, "file": file, "problem": what})
+        self.problems.append(
+            {"run_id": _readable(run_id), "file": file and _readable(file), "problem": _readable(what)}
+        )
+
+    def take(self, other: Found) -> None:
+        """Add all that was found of another run."""
+        for name, tables in other.rows.items():
+            self.rows[name] += tables
+        for name, source in other.sources.items():
+            self.sources[name].files += source.files
+            self.sources[name].live += source.live
+        self.problems += other.problems
 
 
-def find_runs(folders: Sequence[Path], cache: Path | None) -> Found:
-    """Read all manifests below some folders, and check the files that they vouch for.
+@dataclass(frozen=True)
+class RunPlace:
+    """A run directory as a listing shows it. `stamp` is None where it may change without showing it."""
 
-    `cache` is where it is kept what has been compared with its checksum; None compares everything. Of a run that is in
-    two folders the first counts.
+    path: Path
+    is_open: bool
+    stamp: bytes | None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What the index calls it."""
+        return self.path.parent.name, self.path.name
+
+
+def find_runs(folders: Sequence[Path], cache: Path | None, index: Index | None = None) -> Found:
+    """Find the runs below some folders, and check the files that their manifests vouch for.
+
+    `cache` is where it is kept what has been compared with its checksum; None compares everything. What `index` knows
+    of runs that have not changed is not read again, and it is brought up to date. Of a run that is in two folders the
+    first counts.
     """
-    found = Found()
+    found = Found(index=index, folders={folder.name: str(folder) for folder in folders})
     verified = Verified(cache)
-    known: set[str] = set()
+    places: dict[str, RunPlace] = {}
     for run_dir in [run_dir for folder in folders for run_dir in run_dirs(folder, found)]:
-        if run_dir.name in known:
+        if run_dir.name in places:
             found.problem(run_dir.name, None, f"it is also in {run_dir.parent.name}/ and is counted once")
             continue
-        known.add(run_dir.name)
-        try:
-            manifest = checked_manifest(run_dir)
-            # A journal next to complete files is only waiting to be removed.
-            if lock.is_open(run_dir) and not _is_whole(manifest):
-                _add_open_run(found, run_dir)
-            else:
-                _add_sealed_run(found, run_dir, manifest, verified)
-        except IbenchError as error:
-            found.problem(run_dir.name, FILE_NAME, error.what)
+        places[run_dir.name] = _look_at(run_dir)
+    unknown = list(places.values())
+    if index is not None:
+        unknown = [place for place in unknown if not _is_known(place, index)]
+        sealed = [place for place in unknown if place.stamp is not None]
+        gone = len(index.stamps) - (len(places) - len(unknown))
+        if is_worth_writing(len(sealed) + gone, len(places)):
+            known = places.keys() - {place.path.name for place in unknown}
+            entries = (entry_of(place.key, place.stamp, _read(place, verified), Path) for place in sealed)
+            if index.update(known, batches(entries)):
+                unknown = [place for place in unknown if not _is_known(place, index)]
+        found.not_indexed = sorted(
+            {name for _, name in index.stamps} - (places.keys() - {p.path.name for p in unknown})
+        )
+    for place in unknown:
+        found.take(_read(place, verified))
     verified.save()
     return found
+
+
+def _is_known(place: RunPlace, index: Index) -> bool:
+    return place.stamp is not None and index.stamps.get(place.key) == place.stamp
+
+
+def _look_at(run_dir: Path) -> RunPlace:
+    """What a listing of a run directory shows: change times cannot be set back without privileges."""
+    numbers, latest = array("q"), 0
+    try:
+        with os.scandir(run_dir) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+        for entry in entries:
+            status = entry.stat(follow_symlinks=False)
+            numbers.extend((status.st_ino, status.st_size, status.st_mode, status.st_ctime_ns))
+            latest = max(latest, status.st_ctime_ns)
+    except OSError:
+        return RunPlace(run_dir, False, None)  # reading it will say why
+    if any(entry.name == FOLDER for entry in entries) or time.time_ns() - latest < checksums.YOUNG_NS:
+        return RunPlace(run_dir, lock.is_open(run_dir), None)
+    names = "\0".join([entry.name for entry in entries])
+    return RunPlace(run_dir, False, hashlib.blake2b(os.fsencode(names) + numbers.tobytes(), digest_size=16).digest())
+
+
+def is_worth_writing(changes: int, runs: int) -> bool:
+    """Whether the index has fallen behind by so much."""
+    return changes > max(_MAY_WAIT, _SHARE_THAT_MAY_WAIT * runs)
+
+
+def batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    waiting = iter(entries)
+    while batch := list(islice(waiting, _BATCH)):
+        yield batch
+
+
+def entry_of(key: tuple[str, str], stamp: bytes | None, found: Found, at: Callable[[str], Any]) -> Entry:
+    """What the index keeps of a sealed run. `at` makes what pyarrow can read of the address of a file."""
+    folder, run_id = key
+    entry = Entry(run_id, folder, stamp)
+    try:
+        for name in INDEXED:
+            for file, _ in found.sources[name].files:
+                entry.rows[name] = _rows_of(at(file), run_id, TABLES[name])
+            found.sources[name].files = []
+    except Exception as error:  # the file is what was written, and yet no table of ours
+        found = Found()
+        found.problem(run_id, None, f"it cannot be read: {_first_line(error)}")
+        entry.rows = {}
+    entry.problems = found.problems
+    entry.rows |= {name: tables[0] for name, tables in found.rows.items() if tables}
+    entry.files = [
+        (PurePosixPath(file).name, name, columns)
+        for name, source in found.sources.items()
+        for file, columns in source.files
+    ]
+    return entry
+
+
+def _rows_of(file: Any, run_id: str, table: Table) -> pa.Table:
+    """The rows of a file that are of its run, with all declared columns."""
+    schema = pa.schema([pa.field(column.name, column.type) for column in table.columns])
+    content = pq.read_table(file)
+    content = content.select([name for name in content.schema.names if name in schema.names])
+    content = pa.concat_tables([schema.empty_table(), content], promote_options="permissive")
+    content = content.select(schema.names).cast(schema)
+    return content.filter(pc.equal(content.column("run_id"), run_id))
+
+
+def _read(place: RunPlace, verified: Verified) -> Found:
+    """All of one run, or why it cannot be read."""
+    found, run_dir = Found(), place.path
+    try:
+        manifest = checked_manifest(run_dir)
+        # A journal next to complete files is only waiting to be removed.
+        if place.is_open and lock.is_open(run_dir) and not _is_whole(manifest):
+            _add_open_run(found, run_dir)
+        else:
+            _add_sealed_run(found, run_dir, _sealed_manifest(run_dir, manifest), verified)
+    except IbenchError as error:
+        found = Found()
+        found.problem(run_dir.name, FILE_NAME, error.what)
+    except Exception as error:  # one odd run must not take the others with it
+        found = Found()
+        found.problem(run_dir.name, FILE_NAME, f"it cannot be read: {type(error).__name__}: {_first_line(error)}")
+    return found
+
+
+def _sealed_manifest(run_dir: Path, manifest: Manifest) -> Manifest:
+    """The manifest of a run without a journal, which must have ended. Raises LakeError."""
+    if manifest.status == "running" and not lock.is_open(run_dir):
+        manifest = checked_manifest(run_dir)  # it may have been sealed since
+        if manifest.status == "running" and not lock.is_open(run_dir):
+            raise LakeError(f"run {run_dir.name}: {FILE_NAME} says that it is running, but it has no journal")
+    return manifest
 
 
 def checked_manifest(run_dir: Path) -> Manifest:
@@ -95,10 +256,6 @@ def checked_manifest(run_dir: Path) -> Manifest:
     manifest = read_manifest(run_dir)
     if manifest.run_id != run_dir.name:
         raise LakeError(f"run {run_dir.name}: its manifest is of run {manifest.run_id!r:.80}")
-    try:
-        datetime.fromisoformat(manifest.origin_wall).astimezone(UTC)
-    except ValueError as error:
-        raise LakeError(f"run {run_dir.name}: {FILE_NAME}: origin_wall: {error}") from None
     return manifest
 
 
@@ -118,7 +275,24 @@ def check_file(path: Path, record: FileRecord, verified: Verified) -> pa.Schema:
         raise ValueError(f"{size} bytes, but the manifest says {record.bytes}")
     if not verified.holds(path, record.sha256):
         raise ValueError("its content does not match the SHA-256 in the manifest")
-    return pq.read_schema(path)
+    return _schema_of(path, record.sha256)
+
+
+_schemas: dict[str, pa.Schema] = {}
+
+
+def _schema_of(path: Path, sha256: str) -> pa.Schema:
+    """The schema of a file with this content. Copies of one run are common, and so are tables without a row."""
+    if sha256 not in _schemas:
+        if len(_schemas) > _SCHEMAS_REMEMBERED:
+            _schemas.clear()
+        _schemas[sha256] = pq.read_schema(path)
+    return _schemas[sha256]
+
+
+def columns_of(schema: pa.Schema) -> str:
+    """The columns of a file as text: files of which it is the same can be read together."""
+    return json.dumps([[column.name, str(column.type)] for column in schema])
 
 
 def check_columns(found: pa.Schema, table: Table) -> None:
@@ -131,7 +305,12 @@ def check_columns(found: pa.Schema, table: Table) -> None:
 def run_dirs(runs: Path, found: Found) -> list[Path]:
     """Every run directory, sealed or not. What looks like one and cannot be is named in `found`."""
     directories = []
-    for entry in sorted(runs.iterdir()) if runs.is_dir() else []:
+    try:
+        with os.scandir(runs) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    for entry in entries:
         if entry.name.startswith("."):
             continue  # on its way in or out
         if entry.is_symlink():
@@ -149,7 +328,7 @@ def _is_whole(manifest: Manifest) -> bool:
 
 
 def _add_sealed_run(found: Found, run_dir: Path, manifest: Manifest, verified: Verified) -> None:
-    found.manifests.append(manifest)
+    found.describe(manifest)
     for file_name, record in manifest.files.items():
         if table_of(file_name) not in TABLES:
             continue  # of a later minor version
@@ -174,7 +353,7 @@ def _add_open_run(found: Found, run_dir: Path) -> None:
             return
     if manifest.status == "running" and not held:
         manifest.status, manifest.error = "failed", f"{DIED}; `ibench runs recover` seals what it left"
-    found.manifests.append(manifest)
+    found.describe(manifest)
     for file_name, problem in problems:
         found.problem(run_dir.name, file_name, problem)
     for name, data in with_derived(close_open_steps(tables, manifest.status)).items():
@@ -209,6 +388,11 @@ def _fits(found: pa.DataType, expected: pa.DataType) -> bool:
     if pa.types.is_integer(expected):
         return bool(pa.types.is_integer(found))
     return bool(found == expected)
+
+
+def _readable(text: str) -> str:
+    """The text with escapes for what is no text: a name on disk may be any bytes."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _first_line(error: Exception) -> str:

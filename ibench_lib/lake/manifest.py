@@ -1,29 +1,63 @@
 """manifest.json of a run directory: what was run, on what, and how it went.
 
 Written first when a run begins (status `running`) and last after every table it vouches for. A file that it does not
-list does not count.
+list does not count. Its own last line is the SHA-256 of everything before, so that a changed byte is noticed: it guards
+against damage, not against somebody who writes a new checksum. Manifests of minor versions before 3 have none.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
+import re
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from ibench_lib.base.collector_report import CollectorReport
 from ibench_lib.base.durable import write_atomically
 from ibench_lib.errors import LakeError
 from ibench_lib.schema import SCHEMA_MINOR, SCHEMA_VERSION
 
 FILE_NAME = "manifest.json"
 
+CHECKSUM_SINCE = 3
+"""The minor version from which on every manifest has a checksum."""
+
 Status = Literal["running", "complete", "failed", "interrupted"]
+
+_CHECKSUM = re.compile(rb',\n "manifest_sha256": "([0-9a-f]{64})"\n}\n\Z')
+_LIKE_A_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def _moment(text: str) -> str:
+    """A wall time that can be told in UTC."""
+    try:
+        datetime.fromisoformat(text).astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+def _file_name(name: str) -> str:
+    """The name of a file of the run directory, not a path to somewhere else."""
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}", name):
+        raise ValueError(f"{name!r:.80} is not the name of a file in the run directory")
+    return name
+
+
+Moment = Annotated[str, AfterValidator(_moment)]
+# What tables hold has 64 bits.
+Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class _Model(BaseModel):
     # A manifest of a later minor version may know more; what we do not know we keep out of our way.
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
 
 class Cell(_Model):
@@ -37,12 +71,12 @@ class Cell(_Model):
     config: str
     dbms: str
     setup: str
-    repeat: int
+    repeat: Whole
     fingerprint: str = Field(description="SHA-256 of everything that decides what the run does")
     build_label: str | None = None
     stands_for: str | None = None
-    position: int | None = None
-    rank: int | None = Field(default=None, description="place of the dbms in the experiment file")
+    position: Whole | None = None
+    rank: Whole | None = Field(default=None, description="place of the dbms in the experiment file")
     order: str | None = None
 
 
@@ -77,22 +111,32 @@ class ConfigRecord(_Model):
     dropped: list[str] = Field(default_factory=list, description="lines of a complete my.cnf that a sandbox decides")
 
 
-class FileRecord(_Model):
-    rows: int
-    bytes: int
-    sha256: str
-
-
-class CollectorRecord(_Model):
-    """What one collector did: samples made and missed, and why; CPU of its thread, wall time of its samples."""
+class OperationRecord(_Model):
+    """What clients count and time under one name; its rate is added to that of the others of its family."""
 
     name: str
-    every_s: int
-    samples: int
-    missed: int
-    cpu_s: float
-    busy_s: float
-    reason: str | None = None
+    family: str
+    counts: Literal["rows", "ops"] = Field(description="what a rate of it is of")
+    label: str = Field(description="the rate's name, such as inserts/s")
+    better: Literal["higher", "lower", "neither"] = "higher"
+
+
+class KindRecord(_Model):
+    """What steps of one kind are about: their throughput is the rate of the family `main`."""
+
+    name: str
+    main: str
+    equal_work: bool = Field(default=False, description="whether all clients of a step have the same work")
+    of_existing_rows: bool = Field(default=False, description="throughput is the rows that are there / T")
+    paced: list[str] = Field(
+        default_factory=list, description="families that a step's target is for; main where none is named"
+    )
+
+
+class FileRecord(_Model):
+    rows: Count
+    bytes: Count
+    sha256: str
 
 
 class SettleAction(_Model):
@@ -131,18 +175,21 @@ class SnapshotCopy(_Model):
 class Manifest(_Model):
     """The manifest. `origin_wall` is the wall time of the run clock's zero, stored once and never used for a rate."""
 
-    schema_version: int = SCHEMA_VERSION
-    schema_minor: int = 0
+    schema_version: int = Field(default=SCHEMA_VERSION, ge=1)
+    schema_minor: int = Field(default=0, ge=0)
     tool_version: str
     run_id: str
     status: Status
     error: str | None = None
     failed_step: str | None = None
-    origin_wall: str
-    ended_wall: str | None = None
+    origin_wall: Moment
+    ended_wall: Moment | None = None
     source: str | None = Field(default=None, description="where its figures were published, if not measured here")
     experiment: ExperimentRecord
     cell: Cell
+    benchmark: str | None = Field(default=None, description="name of the workload")
+    operations: list[OperationRecord] = Field(default_factory=list)
+    kinds: list[KindRecord] = Field(default_factory=list)
     workload: dict[str, Any] = Field(description="the resolved workload: clients, steps, rates, rows, seed")
     scale: float
     server: ServerRecord | None = None
@@ -159,8 +206,8 @@ class Manifest(_Model):
     )
     snapshot_copy: SnapshotCopy | None = None
     warnings: list[str] = Field(default_factory=list)
-    collectors: list[CollectorRecord] = Field(default_factory=list)
-    files: dict[str, FileRecord] = Field(default_factory=dict)
+    collectors: list[CollectorReport] = Field(default_factory=list)
+    files: dict[Annotated[str, AfterValidator(_file_name)], FileRecord] = Field(default_factory=dict)
     sealed_generation: int = Field(default=0, description="the journal's generations that `files` have the rows of")
 
     @property
@@ -172,7 +219,21 @@ class Manifest(_Model):
 def write_manifest(run_dir: Path, manifest: Manifest) -> None:
     """Replace run_dir/manifest.json: either the old or the new text survives a crash, never half of one."""
     manifest.schema_minor = SCHEMA_MINOR
-    write_atomically(run_dir / FILE_NAME, (manifest.model_dump_json(indent=1) + "\n").encode())
+    write_atomically(run_dir / FILE_NAME, with_checksum(manifest.model_dump_json(indent=1)))
+
+
+def with_checksum(text_or_content: str | dict[str, Any]) -> bytes:
+    """The text of a manifest, given its JSON (indented by one) or its content, with the checksum as its last line."""
+    if isinstance(text_or_content, dict):
+        content = {key: value for key, value in text_or_content.items() if key != "manifest_sha256"}
+        text_or_content = json.dumps(content, indent=1, ensure_ascii=False)
+    text = text_or_content.encode().removesuffix(b"\n}")
+    return text + f',\n "manifest_sha256": "{hashlib.sha256(text).hexdigest()}"\n}}\n'.encode()
+
+
+def has_checksum(text: bytes) -> bool:
+    """Whether the text of a manifest ends with a checksum, right or wrong."""
+    return _CHECKSUM.search(text) is not None
 
 
 def read_manifest(run_dir: Path) -> Manifest:
@@ -180,32 +241,68 @@ def read_manifest(run_dir: Path) -> Manifest:
 
     Raises
     ------
-    LakeError : missing, not JSON, not a manifest, or written by a later major version.
+    LakeError : missing, not JSON, not a manifest, not what its checksum says, or written by a later major version.
     """
+    return parse_manifest(run_dir.name, read_text(run_dir))
+
+
+def read_text(run_dir: Path) -> bytes:
+    """The manifest as it lies there. Raises LakeError where it cannot be read."""
     try:
-        text = (run_dir / FILE_NAME).read_bytes()
+        return (run_dir / FILE_NAME).read_bytes()
     except FileNotFoundError:
         raise LakeError(f"run {run_dir.name}: no {FILE_NAME}") from None
     except OSError as error:
         raise LakeError(f"run {run_dir.name}: {FILE_NAME} is unreadable: {error}") from error
-    return parse_manifest(run_dir.name, text)
 
 
 def parse_manifest(name: str, text: bytes) -> Manifest:
     """The manifest in a text; `name` is what messages call the run. Raises LakeError as `read_manifest` does."""
     try:
-        raw = json.loads(text)
-        version = int(raw["schema_version"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise LakeError(f"run {name}: {FILE_NAME} is unreadable: {error}") from error
+        raw = json.loads(text, parse_float=_finite, parse_constant=_finite)
+        if _LIKE_A_SURROGATE.search(text):
+            json.dumps(raw, ensure_ascii=False).encode()
+        version = raw["schema_version"]
+        if type(version) is not int or version < 1:
+            raise ValueError(f"schema_version is {version!r:.80}")
+    # Whatever a text can do to a parser (RecursionError, OverflowError) is that text's fault.
+    except Exception as error:
+        raise LakeError(f"run {name}: {FILE_NAME} is unreadable: {_reason(error)}") from error
     if version > SCHEMA_VERSION:
         raise LakeError(
             f"run {name} has format {version}, this ibench reads up to {SCHEMA_VERSION}",
-            hint=f"use ibench {raw.get('tool_version', 'of a later version')} or later",
+            hint=f"use ibench {raw.get('tool_version', 'of a later version')!s:.40} or later",
         )
+    _check_checksum(name, text, raw)
     try:
         return Manifest.model_validate(raw)
     except ValidationError as error:
-        first = error.errors()[0]
+        first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise LakeError(f"run {name}: {FILE_NAME}: {where}: {first['msg']}") from error
+        raise LakeError(f"run {name}: {FILE_NAME}: {where}: {first['msg'].removeprefix('Value error, ')}") from error
+    except Exception as error:
+        raise LakeError(f"run {name}: {FILE_NAME} is unreadable: {_reason(error)}") from error
+
+
+def _check_checksum(name: str, text: bytes, raw: dict[str, Any]) -> None:
+    found = _CHECKSUM.search(text)
+    if found is None:
+        minor = raw.get("schema_minor", 0)
+        if "manifest_sha256" in raw or type(minor) is not int or minor >= CHECKSUM_SINCE:
+            raise LakeError(f"run {name}: {FILE_NAME} has lost its checksum: it is not what was written")
+    elif hashlib.sha256(text[: found.start()]).hexdigest() != found[1].decode():
+        raise LakeError(f"run {name}: {FILE_NAME} is not what was written (SHA-256)")
+
+
+def _finite(text: str) -> float:
+    """A float, but neither infinite nor NaN: no other reader of JSON could take it."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is not a finite number")
+    return value
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
 
-from ibench_lib.lake.manifest import Manifest
+from ibench_lib.lake.manifest import KindRecord, Manifest, OperationRecord
+from ibench_lib.paths import WORKLOADS, found_workloads
 
+_UNDESCRIBED = "results/undescribed_runs.json"
 _TEXT = pa.string()
 _WALL = pa.timestamp("us")
 
@@ -63,9 +67,34 @@ MANIFEST_TABLES: dict[str, pa.Schema] = {
         my_cnf=_TEXT,
         snapshot_after=_TEXT,
         loaded_from=_TEXT,
+        benchmark=_TEXT,
     ),
     # One row per step that a run set out to do, or whose result it has from the run `loaded_from`.
     "planned_steps": _schema(run_id=_TEXT, step_id=pa.int64(), step=_TEXT, kind=_TEXT, loaded_from=_TEXT),
+    # One row per operation that the clients of a run count and time, in the workload's order: rates of one `family` are
+    # added up, `counts` (rows or ops) says what a rate is of, `label` what it is called. `role`, where it is not NULL,
+    # is that of the workers that send nothing but this family.
+    "operations": _schema(
+        run_id=_TEXT,
+        operation=_TEXT,
+        family=_TEXT,
+        counts=_TEXT,
+        label=_TEXT,
+        better=_TEXT,
+        position=pa.int64(),
+        role=_TEXT,
+    ),
+    # One row per kind of step of a run: throughput is the rate of the family `main`, of rows that are there if
+    # `of_existing_rows`; `equal_work`: all clients have the same. A step's target is one of the `paced` families, of
+    # `main` where that is empty.
+    "kinds": _schema(
+        run_id=_TEXT,
+        kind=_TEXT,
+        main=_TEXT,
+        equal_work=pa.bool_(),
+        of_existing_rows=pa.bool_(),
+        paced=pa.list_(_TEXT),
+    ),
     # One row per option of a run's my.cnf, in its order; `origin` is the fragment and line.
     "config_options": _schema(run_id=_TEXT, position=pa.int64(), name=_TEXT, value=_TEXT, origin=_TEXT),
     # One row per fragment of a run's configuration, base first: the file's name and text.
@@ -86,7 +115,10 @@ def manifest_rows(manifests: Iterable[Manifest]) -> dict[str, list[dict[str, Any
         for position, step in enumerate(_planned(manifest.workload)):
             loaded_from = _loaded_from(manifest) if step["step"] in manifest.steps_loaded else None
             rows["planned_steps"].append({**key, "step_id": position, **step, "loaded_from": loaded_from})
-        for position, option in enumerate(_options(manifest.config.my_cnf)):
+        for position, operation in enumerate(_described(manifest).operations):
+            rows["operations"].append({**key, **operation, "position": position})
+        rows["kinds"] += [{**key, **kind} for kind in _described(manifest).kinds]
+        for position, option in enumerate(_options(manifest)):
             rows["config_options"].append({**key, "position": position, **option})
         for position, (fragment, text) in enumerate(manifest.config.fragments.items()):
             rows["config_fragments"].append({**key, "position": position, "fragment": fragment, "text": text})
@@ -136,6 +168,7 @@ def _run(manifest: Manifest) -> dict[str, Any]:
         "my_cnf": manifest.config.my_cnf,
         "snapshot_after": next((s.after_step for s in (manifest.snapshot_made, manifest.loaded_from) if s), None),
         "loaded_from": _loaded_from(manifest),
+        "benchmark": _described(manifest).benchmark,
     }
 
 
@@ -155,13 +188,82 @@ def _planned(workload: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"step": str(s["name"]), "kind": s.get("kind")} for s in steps if isinstance(s, dict) and "name" in s]
 
 
-def _options(my_cnf: str) -> list[dict[str, Any]]:
-    """The options of a rendered my.cnf: `name=value   # fragment:line, note`."""
+@dataclass(frozen=True)
+class _Described:
+    """What a workload says of its operations and kinds of steps, as rows of the tables."""
+
+    benchmark: str | None
+    operations: list[dict[str, Any]]
+    kinds: list[dict[str, Any]]
+
+
+def _described(manifest: Manifest) -> _Described:
+    """What a run's operations and kinds are; where its manifest does not say it, what was true of all such runs."""
+    if not manifest.operations:
+        return _undescribed()
+    return _Described(
+        manifest.benchmark,
+        [_operation(operation) for operation in manifest.operations],
+        [_kind(kind) for kind in manifest.kinds],
+    )
+
+
+@cache
+def _undescribed() -> _Described:
+    """Operations and kinds of runs that were made before manifests had them: all are of one workload, whose folder
+    holds them as data, so that nothing here knows its words.
+    """
+    (benchmark,) = found_workloads(_UNDESCRIBED)
+    known = json.loads((WORKLOADS / benchmark / _UNDESCRIBED).read_text(encoding="utf-8"))
+    operations = [
+        {**_operation(OperationRecord.model_validate(row)), "role": row["role"]} for row in known["operations"]
+    ]
+    return _Described(benchmark, operations, [_kind(KindRecord.model_validate(row)) for row in known["kinds"]])
+
+
+def _operation(record: OperationRecord) -> dict[str, Any]:
+    row = record.model_dump()
+    return {"operation": row.pop("name"), **row, "role": None}
+
+
+def _kind(record: KindRecord) -> dict[str, Any]:
+    row = record.model_dump()
+    return {"kind": row.pop("name"), **row}
+
+
+def _options(manifest: Manifest) -> list[dict[str, Any]]:
+    """The options of a run's my.cnf. `origin` names the value at scale 1, too, where that is another one."""
+    if not manifest.config.options:
+        return _rendered_options(manifest.config.my_cnf)
+    return [
+        {
+            "name": option.key,
+            "value": option.value,
+            "origin": option.origin + (f", scaled from {option.full_value}" if option.full_value is not None else ""),
+        }
+        for option in manifest.config.options
+    ]
+
+
+def _rendered_options(my_cnf: str) -> list[dict[str, Any]]:
+    """The options of a rendered my.cnf: `name=value   # fragment:line, note`; a # within quotes begins no note."""
     options = []
     for line in my_cnf.splitlines():
-        setting, _, origin = line.partition(" # ")
+        setting, origin = _parted(line)
         name, equals, value = setting.strip().partition("=")
         if name and not name.startswith(("[", "#")):
             found = {"name": name.strip(), "value": value.strip() if equals else None, "origin": origin.strip() or None}
             options.append(found)
     return options
+
+
+def _parted(line: str) -> tuple[str, str]:
+    """What stands before and after the first ` #` outside of double quotes, in which a backslash escapes."""
+    quoted = escaped = False
+    for position, character in enumerate(line):
+        if character == '"' and not escaped:
+            quoted = not quoted
+        elif character == "#" and not quoted and line[:position].endswith(" "):
+            return line[:position], line[position + 1 :]
+        escaped = quoted and character == "\\" and not escaped
+    return line, ""

@@ -6,23 +6,39 @@ written, or whose writer died, is read as it was at one moment: its sealed steps
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 import os
 import re
+import tempfile
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 import duckdb
 import polars as pl
 import pyarrow as pa
 
 from ibench_lib.errors import QueryError
-from ibench_lib.lake.discovery import Sources, find_runs
-from ibench_lib.lake.manifest_tables import MANIFEST_TABLES, manifest_rows
-from ibench_lib.lake.store import find_stored_runs, open_store
-from ibench_lib.paths import SQL, Workspace, workspace
+from ibench_lib.lake.discovery import Found, find_runs
+from ibench_lib.lake.index import INDEXED, Index
+from ibench_lib.lake.manifest_tables import MANIFEST_TABLES
+from ibench_lib.lake.store import Store, find_stored_runs, open_store
+from ibench_lib.metrics import METRICS, SLA_SHARE, Metric, rates
+from ibench_lib.paths import PACKAGE, SQL, WORKLOADS, Workspace, found_workloads, workspace
 from ibench_lib.schema import TABLES, Table
 
+RATE_METRICS = "rate_metrics"
+"""Table: which metric is the rate of which families of operations."""
+
 ADDRESS_VARIABLE = "IBENCH_LAKE"
+
+# So many paths stand in the text of a view; a longer list is parsed too often, and a variable of the connection has it.
+_PATHS_IN_A_VIEW = 300
+_FETCHED = 1000
 
 _DECLARED = re.compile(r"\$([a-z_]+): \S")
 _USED = re.compile(r"\$([a-z_]+)")
@@ -37,33 +53,63 @@ def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
     Returns
     -------
     An in-memory DuckDB connection with one view per table of `ibench_lib.schema`, the tables `runs`,
-    `planned_steps`, `config_options` and `server_variables` from the manifests, `problems`, the views of
-    `ibench_lib/sql/views/`, and every question as a table macro in the schema `questions`, so that one can build on
-    another: `FROM questions.step_throughput($runs, $steps)`. Without any run every table is there and empty.
+    `planned_steps`, `operations`, `kinds`, `config_options` and `server_variables` from the manifests, `problems`, the
+    views of `ibench_lib/sql/views/`, and every question as a table macro in the schema `questions`, so that one can
+    build on another: `FROM questions.step_throughput($runs, $steps)`. Without any run every table is there and empty.
     """
     place = place or os.environ.get(ADDRESS_VARIABLE) or workspace()
-    connection = duckdb.connect(":memory:")
+    here = place if isinstance(place, Workspace) else workspace()
+    connection = _with_every_name(here.data)
     # Reading a lake must not depend on a network, nor reach for one.
     connection.execute("SET autoinstall_known_extensions = false")
-    if isinstance(place, Workspace):
-        found = find_runs([place.runs, place.sample], place.data)
-    else:
-        store = open_store(place)
-        found = find_stored_runs(store)
-        if not store.is_local:
-            connection.register_filesystem(store.files)
-    for name, table in TABLES.items():
-        _create_view(connection, table, found.sources[name])
-    rows = manifest_rows(found.manifests)
-    for name, schema in MANIFEST_TABLES.items():
-        content = found.problems if name == "problems" else rows[name]
-        _create_table(connection, name, pa.Table.from_pylist(content, schema=schema))
-    _create_sql_views(connection)
+    _fill(connection, find(place, connection), {*TABLES, *MANIFEST_TABLES})
+    connection.execute(f'DROP TABLE "{RATE_METRICS}"')
+    _create_table(connection, RATE_METRICS, _rate_metrics())
     return connection
 
 
+def tables_alone(names: Collection[str], place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
+    """A lake with some of its tables only, and no views or questions: for what must be quick."""
+    connection = duckdb.connect(":memory:")
+    connection.execute("SET autoinstall_known_extensions = false")
+    for name in names:
+        _create_table(connection, name, _tables()[name].empty_table())
+    _fill(connection, find(place or os.environ.get(ADDRESS_VARIABLE) or workspace(), connection), names)
+    return connection
+
+
+def _fill(connection: duckdb.DuckDBPyConnection, found: Found, names: Collection[str]) -> None:
+    """Let each of these tables, empty so far, be what was found."""
+    connection.execute("BEGIN")  # one transaction: each of its own would be written out
+    _create_table(connection, "not_indexed", pa.table({"run_id": pa.array(found.not_indexed, pa.string())}))
+    for name, table in TABLES.items():
+        if name in names:
+            _create_view(connection, table, found)
+    for name in MANIFEST_TABLES:
+        if name in names:
+            _create_manifest_table(connection, name, found)
+    connection.execute("COMMIT")
+
+
+def find(place: Workspace | str, connection: duckdb.DuckDBPyConnection) -> Found:
+    """What a place has. Its index is attached to the connection, and brought up to date."""
+    if isinstance(place, Workspace):
+        return find_runs([place.runs, place.sample], place.data, Index(place.data / ".index", connection))
+    store = open_store(place)
+    if not store.is_local:
+        connection.register_filesystem(store.files)
+    return find_stored_runs(store, index_of(store, workspace(), connection))
+
+
+def index_of(store: Store, here: Workspace, connection: duckdb.DuckDBPyConnection) -> Index:
+    """What a workspace remembers of a store."""
+    return Index(here.data / f".index-of-{hashlib.sha256(store.url.encode()).hexdigest()[:16]}", connection)
+
+
 def question(connection: duckdb.DuckDBPyConnection, name: str, **parameters: Any) -> pl.DataFrame:
-    """Ask the question in `ibench_lib/sql/<name>.sql`. Values are bound, never formatted into the text.
+    """Ask the question in `<name>.sql`, below `ibench_lib/sql/` or a workload's `results/sql/`.
+
+    Values are bound, never formatted into the text.
 
     Raises
     ------
@@ -89,21 +135,20 @@ def question_text(name: str) -> str:
 
 def building_blocks(text: str) -> dict[str, str]:
     """SQL of the project's views, macros and other questions that a text is made from, directly or not, by name."""
-    known = {path.stem: path for path in [*SQL.glob("views/*.sql"), *SQL.glob("macros/*.sql")]}
-    known |= {f"questions.{path.stem}": path for path in SQL.glob("*.sql")}
+    known = {piece.called: piece.text for piece in _pieces()}
     found: dict[str, str] = {}
     texts = [text]
     while texts:
         words = set(re.findall(r"(?:questions\.)?[a-z_]+", re.sub(r"--.*", "", texts.pop())))
         for name in sorted(words & known.keys() - found.keys()):
-            found[name] = known[name].read_text(encoding="utf-8")
+            found[name] = known[name]
             texts.append(found[name])
     return found
 
 
 def questions() -> dict[str, str]:
     """All questions: name -> documentation (the leading comment of its file)."""
-    return {path.stem: _comment(path.read_text(encoding="utf-8")) for path in sorted(SQL.glob("*.sql"))}
+    return {name: _comment(text) for name, text in sorted(_question_texts().items())}
 
 
 def sql(connection: duckdb.DuckDBPyConnection, text: str) -> pl.DataFrame:
@@ -116,30 +161,92 @@ def sql(connection: duckdb.DuckDBPyConnection, text: str) -> pl.DataFrame:
     return _run(connection, text, {}, "SQL")
 
 
-def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, source: Sources) -> None:
+@contextlib.contextmanager
+def rows(connection: duckdb.DuckDBPyConnection, text: str) -> Iterator[tuple[list[str], Iterator[tuple[Any, ...]]]]:
+    """Names and rows of an answer, which is fetched while it is read: it need not fit into memory.
+
+    Raises
+    ------
+    QueryError : one line of what DuckDB says, also while rows are read.
+    """
+
+    def fetched() -> Iterator[tuple[Any, ...]]:
+        while part := connection.fetchmany(_FETCHED):
+            yield from part
+
+    try:
+        connection.execute("SET memory_limit = '2GB'")
+        # What does not fit is sorted and joined on disk, and the folder goes with the connection.
+        connection.execute(f"SET temp_directory = {_quoted(f'{tempfile.gettempdir()}/ibench-sql-{os.getpid()}')}")
+        connection.execute("SET streaming_buffer_size = '16MB'")
+        relation = connection.execute(text)
+        yield [column[0] for column in relation.description or []], fetched()
+    except (duckdb.Error, OverflowError) as error:
+        raise QueryError(f"SQL: {_one_line(error)}") from error
+
+
+def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Found) -> None:
     """A view with exactly the declared columns and types, whatever the files have.
 
     Files with the same columns are read together: to unite columns by name DuckDB would open every file whenever the
     view is bound. That a row's run is the one whose directory holds it is true of every row; said in the view, it lets
     DuckDB leave out the files of other runs under `WHERE run_id = ...`, and a join skip their row groups.
     """
-    base = f"live_{table.name}"
+    base, source = f"live_{table.name}", found.sources[table.name]
     # Nullable throughout: a file of an older schema lacks columns.
     schema = pa.schema([pa.field(column.name, column.type) for column in table.columns])
     live = pa.concat_tables([schema.empty_table(), *source.live], promote_options="permissive").select(schema.names)
     _create_table(connection, base, live.cast(schema))
     parts = [f"SELECT * FROM {base}"]
-    for names, paths in source.alike():
-        columns = ", ".join(f'"{column.name}"' for column in table.columns if column.name in names)
-        listed = ", ".join(_quoted(_literal_path(path)) for path in paths)
+    alike = [(columns, f"[{_listed(paths)}]") for columns, paths in source.alike()]
+    if found.index is not None and found.index.is_attached:
+        if table.name in INDEXED:
+            parts.append(found.index.table(table.name, found.not_indexed))
+        for number, (columns, paths) in enumerate(_indexed_files(connection, table.name, found)):
+            if len(paths) > _PATHS_IN_A_VIEW:
+                variable = f"{table.name}_files_{number}"
+                connection.execute(f"SET VARIABLE {variable} = $1", [paths])
+                alike.append((columns, f"getvariable('{variable}')"))
+            else:
+                alike.append((columns, f"[{_listed(paths)}]"))
+    for columns, listed in alike:
+        names = {name for name, _ in json.loads(columns)}
+        known = ", ".join(f'"{column.name}"' for column in table.columns if column.name in names)
         parts.append(
-            f"SELECT {columns} FROM read_parquet([{listed}], filename = true)"
+            f"SELECT {known} FROM read_parquet({listed}, filename = true, hive_partitioning = false)"
             " WHERE run_id = split_part(filename, '/', -2)"
         )
     types = dict(connection.sql(f"SELECT column_name, column_type FROM (DESCRIBE {base})").fetchall())
     casts = ", ".join(f'"{name}"::{types[name]} AS "{name}"' for name in schema.names)
     text = " UNION ALL BY NAME ".join(parts)
+    connection.execute(f'DROP TABLE "{table.name}"')
     connection.execute(f'CREATE VIEW "{table.name}" AS SELECT {casts} FROM ({text})')
+
+
+def _indexed_files(connection: duckdb.DuckDBPyConnection, table: str, found: Found) -> list[tuple[str, list[str]]]:
+    """(columns, addresses) of the files of a table that the index knows."""
+    assert found.index is not None
+    return [
+        (columns, [_literal_path(f"{found.folders[folder]}/{run}/{file}") for folder, run, file in files])
+        for columns, files in found.index.files(table, found.not_indexed)
+    ]
+
+
+def _create_manifest_table(connection: duckdb.DuckDBPyConnection, name: str, found: Found) -> None:
+    """The rows of manifests that were read, and those of the index."""
+    schema = MANIFEST_TABLES[name]
+    read = (
+        pa.Table.from_pylist(found.problems, schema=schema)
+        if name == "problems"
+        else pa.concat_tables([schema.empty_table(), *found.rows[name]])
+    )
+    connection.execute(f'DROP TABLE "{name}"')
+    if found.index is None or not found.index.is_attached:
+        _create_table(connection, name, read)
+        return
+    _create_table(connection, f"read_{name}", read)
+    indexed = found.index.table(name, found.not_indexed)
+    connection.execute(f'CREATE VIEW "{name}" AS SELECT * FROM "read_{name}" UNION ALL {indexed}')
 
 
 def _create_table(connection: duckdb.DuckDBPyConnection, name: str, content: pa.Table) -> None:
@@ -153,49 +260,241 @@ def _literal_path(path: str) -> str:
     return re.sub(r"[\[*?]", lambda match: f"[{match[0]}]", path)
 
 
+def _listed(paths: list[str]) -> str:
+    return ", ".join(_quoted(_literal_path(path)) for path in paths)
+
+
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _create_sql_views(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create sql/views, sql/macros and the questions; they may build on each other, so go round until all stand."""
+def _with_every_name(cache: Path) -> duckdb.DuckDBPyConnection:
+    """A connection with every table, empty, and all views, macros and questions on them.
+
+    DuckDB binds each question when it is made, which takes longer than reading a lake. What came of it is kept in
+    `cache`, and copied as long as the SQL is the same.
+    """
+    tables, statements = _tables(), _statements()
+    made_of = f"{duckdb.__version__} {[str(schema) for schema in tables.values()]} {statements}"
+    kept = cache / f".views-{hashlib.sha256(made_of.encode()).hexdigest()}.duckdb"
+    for _ in range(2):
+        connection = duckdb.connect(":memory:")
+        with contextlib.suppress(duckdb.Error):
+            if not kept.is_file():
+                _keep_every_name(kept, tables, statements)
+            connection.execute(f"ATTACH {_quoted(str(kept))} AS kept (READ_ONLY)")
+            connection.execute("COPY FROM DATABASE kept TO memory (SCHEMA)")
+            connection.execute("DETACH kept")
+            return connection
+        connection.close()
+        with contextlib.suppress(OSError):
+            kept.unlink(missing_ok=True)  # damaged
+    connection = duckdb.connect(":memory:")
+    _create_every_name(connection, tables, statements)
+    return connection
+
+
+def _keep_every_name(path: Path, tables: dict[str, pa.Schema], statements: dict[str, str]) -> None:
+    """Make the database file that others copy. Raises duckdb.Error where it cannot be written."""
+    try:
+        with tempfile.TemporaryDirectory(prefix=".views-", dir=path.parent) as folder:
+            temporary = Path(folder) / path.name
+            with duckdb.connect(str(temporary)) as connection:
+                _create_every_name(connection, tables, statements)
+            for other in path.parent.glob(".views-*.duckdb"):
+                other.unlink(missing_ok=True)
+            os.replace(temporary, path)
+    except OSError as error:
+        raise duckdb.IOException(str(error)) from error
+
+
+def _create_every_name(
+    connection: duckdb.DuckDBPyConnection, tables: dict[str, pa.Schema], statements: dict[str, str]
+) -> None:
+    for name, schema in tables.items():
+        _create_table(connection, name, schema.empty_table())
+    _create_sql_views(connection, statements)
+
+
+def _tables() -> dict[str, pa.Schema]:
+    """Columns of every table, all nullable."""
+    of_runs = {n: pa.schema([pa.field(c.name, c.type) for c in table.columns]) for n, table in TABLES.items()}
+    return of_runs | MANIFEST_TABLES | {RATE_METRICS: _rate_metrics().schema}
+
+
+_PieceKind = Literal["functions", "views", "macros", "questions"]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """One SQL text and what it becomes: a view, a macro or a question. `place` is for messages."""
+
+    kind: _PieceKind
+    name: str
+    place: str
+    text: str
+
+    @property
+    def called(self) -> str:
+        """What another SQL text calls it."""
+        return f"questions.{self.name}" if self.kind == "questions" else self.name
+
+    @property
+    def statement(self) -> str:
+        if self.kind == "views":
+            return f'CREATE VIEW "{self.name}" AS {self.text}'
+        return _macro(f'{"questions" if self.kind == "questions" else "main"}."{self.name}"', self.text, self.kind)
+
+
+@cache
+def _pieces() -> tuple[_Piece, ...]:
+    """All SQL: the files of ibench_lib/sql/ and of each workload's results/sql/, and what is made of declarations."""
+    folders = [SQL, *(WORKLOADS / name / "results" / "sql" for name in found_workloads("results/sql"))]
+    found = [_read_piece(path, folder) for folder in folders for path in sorted(folder.rglob("*.sql"))]
+    found += _made_pieces({piece.name for piece in found})
+    names = [piece.called for piece in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        places = ", ".join(piece.place for piece in found if piece.called == twice[0])
+        raise QueryError(f"{twice[0]} is there twice: {places}", hint="rename one of the files")
+    order = get_args(_PieceKind)
+    return tuple(sorted(found, key=lambda piece: order.index(piece.kind)))
+
+
+def _read_piece(path: Path, folder: Path) -> _Piece:
+    """A file below views/, macros/ or functions/ is that; any other one is a question, in whatever folder it lies."""
+    kinds: dict[str, _PieceKind] = {"views": "views", "macros": "macros", "functions": "functions"}
+    kind = kinds.get(path.relative_to(folder).parts[0], "questions")
+    return _Piece(kind, path.stem, path.relative_to(PACKAGE).as_posix(), path.read_text(encoding="utf-8"))
+
+
+def _made_pieces(there: set[str]) -> list[_Piece]:
+    """The SQL that is made of what metrics.py declares, and of which workloads there are."""
+    own = [f"{workload}_metrics" for workload in found_workloads("results")]
+    metrics = [f"FROM {name}($ids, $names)" for name in own if name in there]
+    parameters = "--\n-- $ids: ids of runs\n-- $names: names of the steps; an empty list means all\n"
+    # Typed and empty, so that there is something to unite with when no workload has its own.
+    none = "SELECT NULL::VARCHAR AS run_id, NULL::BIGINT AS step_id, NULL::VARCHAR AS metric, NULL::DOUBLE AS value"
+    nothing = "WHERE len($ids::VARCHAR[]) + len($names::VARCHAR[]) < 0"
+    texts: list[tuple[_PieceKind, str, str]] = [
+        (
+            "macros",
+            "workload_metrics",
+            "-- The values of metrics that only one workload has: those of the macros <workload>_metrics.\n"
+            + parameters
+            + "\nUNION ALL BY NAME\n".join([f"{none} {nothing}", *metrics]),
+        ),
+        (
+            "functions",
+            "workload_rates",
+            "-- The rates that workloads have names for, by their metrics.py: NULL in runs of another workload.\n--\n"
+            "-- $benchmark: the workload of a run\n-- $rates: map of the rates of a step\n" + _rates_by_name(),
+        ),
+        (
+            "functions",
+            "has_rates",
+            "-- Whether a workload has names of its own for its rates.\n--\n-- $benchmark: the workload\n"
+            f"$benchmark IN ({', '.join(_quoted(name) for name in rates())})\n",
+        ),
+        (
+            "functions",
+            "metrics_of_step",
+            "-- The metrics of a step that every workload has, by ibench_lib/metrics.py.\n--\n-- $w: a row of a step\n"
+            + _structs([metric for metric in METRICS.values() if metric.of == "step"]),
+        ),
+        (
+            "functions",
+            "metrics_of_operation",
+            "-- The metrics of an operation's response times, by ibench_lib/metrics.py.\n--\n"
+            "-- $w: a row of response times; `fewest` is how many responses the complete run with the fewest has\n"
+            + _structs([metric for metric in METRICS.values() if metric.of == "operation"]),
+        ),
+        (
+            "functions",
+            "sla_share",
+            f"-- The share of a target rate below which it is missed, by ibench_lib/metrics.py.\n{SLA_SHARE}\n",
+        ),
+    ]
+    return [_Piece(kind, name, f"{name}, which is made of declarations", text) for kind, name, text in texts]
+
+
+def _structs(metrics: list[Metric]) -> str:
+    """A list of structs in SQL, one for each metric that has a value."""
+    lines = []
+    for metric in metrics:
+        if metric.value is None:
+            continue
+        applies = metric.applies if metric.least_responses == 1 else f"w.fewest >= {metric.least_responses}"
+        value = re.sub(r"\bw\.", "$w.", metric.value or f"w.{metric.name}")
+        applies = re.sub(r"\bw\.", "$w.", applies)
+        lines.append(f"    {{name: '{metric.name}', value: ({value})::DOUBLE, applies: {applies}}}")
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def _rates_by_name() -> str:
+    """A struct in SQL: the rate of the first of a metric's families that a step has, by the metric's name."""
+    fields = []
+    for benchmark, metrics in rates().items():
+        for metric in metrics:
+            values = ", ".join(f"$rates[{_quoted(family)}]" for family in metric.families)
+            of_mine = f"CASE WHEN $benchmark = {_quoted(benchmark)} THEN coalesce({values}) END"
+            fields.append(f"    {metric.name}: ({of_mine})::DOUBLE")
+    return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
+def _rate_metrics() -> pa.Table:
+    """Which metric is the rate of which families of operations, the first one foremost."""
+    rows = [
+        {"metric": metric.name, "family": family, "position": position}
+        for metric in METRICS.values()
+        for position, family in enumerate(metric.families)
+    ]
+    types = [("metric", pa.string()), ("family", pa.string()), ("position", pa.int64())]
+    return pa.Table.from_pylist(rows, schema=pa.schema(types))
+
+
+def _question_texts() -> dict[str, str]:
+    return {piece.name: piece.text for piece in _pieces() if piece.kind == "questions"}
+
+
+def _statements() -> dict[str, str]:
+    """The statement of each view, macro and question, by where it comes from."""
+    return {piece.place: piece.statement for piece in _pieces()}
+
+
+def _create_sql_views(connection: duckdb.DuckDBPyConnection, statements: dict[str, str]) -> None:
+    """Create all views, macros and questions; they may build on each other, so go round until all stand."""
     connection.execute("CREATE SCHEMA questions")
-    waiting: dict[str, str] = {}
-    for path in sorted(SQL.rglob("*.sql")):
-        name, text = path.relative_to(SQL).as_posix(), path.read_text(encoding="utf-8")
-        if name.startswith("views/"):
-            waiting[name] = f'CREATE VIEW "{path.stem}" AS {text}'
-        else:
-            schema = "main" if name.startswith("macros/") else "questions"
-            waiting[name] = _macro(f'{schema}."{path.stem}"', text)
+    waiting = dict(statements)
     while waiting:
         refused: dict[str, duckdb.Error] = {}
-        for name, text in waiting.items():
+        for place, text in waiting.items():
             try:
                 connection.execute(text)
             except duckdb.Error as error:
-                refused[name] = error
+                refused[place] = error
         if len(refused) == len(waiting):
-            name, first = next(iter(refused.items()))
-            raise QueryError(f"sql/{name}: {_one_line(first)}") from first
-        waiting = {name: waiting[name] for name in refused}
+            # Not the one that lacks another one, if there is any: the other one's error is the cause.
+            place, first = min(refused.items(), key=lambda item: "does not exist" in str(item[1]))
+            raise QueryError(f"{place}: {_one_line(first)}") from first
+        waiting = {place: waiting[place] for place in refused}
 
 
-def _macro(name: str, text: str) -> str:
-    """A table macro that takes what its comment declares, in that order."""
+def _macro(name: str, text: str, kind: _PieceKind) -> str:
+    """A macro that takes what its comment declares, in that order: a table, or of kind `functions` one value."""
     # Not by their own names: `runs` is a table as well.
     parameters = ", ".join(f"asked_{parameter}" for parameter in _DECLARED.findall(_comment(text)))
-    return f"CREATE MACRO {name}({parameters}) AS TABLE {_USED.sub(lambda used: f'asked_{used[1]}', text)}"
+    body = _USED.sub(lambda used: f"asked_{used[1]}", text)
+    return f"CREATE MACRO {name}({parameters}) AS " + (f"(\n{body})" if kind == "functions" else f"TABLE {body}")
 
 
 @cache
 def _load_question(name: str) -> tuple[str, frozenset[str]]:
     """Text and declared parameters of a question; what is declared must be what is used."""
-    path = SQL / f"{name}.sql"
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or not path.is_file():
-        known = ", ".join(sorted(p.stem for p in SQL.glob("*.sql")))
-        raise QueryError(f"no question {name!r:.80}", hint=f"there are: {known}")
-    text = path.read_text(encoding="utf-8")
+    known = _question_texts()
+    if name not in known:
+        raise QueryError(f"no question {name!r:.80}", hint=f"there are: {', '.join(sorted(known))}")
+    text = known[name]
     declared = frozenset(_DECLARED.findall(_comment(text)))
     used = frozenset(_USED.findall(re.sub(r"--.*", "", text)))
     if declared != used:
@@ -215,13 +514,29 @@ def _comment(text: str) -> str:
 def _run(connection: duckdb.DuckDBPyConnection, text: str, values: dict[str, Any], what: str) -> pl.DataFrame:
     try:
         relation = connection.sql(text, params=values) if values else connection.sql(text)
-        frame: pl.DataFrame = relation.pl() if relation is not None else pl.DataFrame()
+        if relation is None:
+            return pl.DataFrame()
+        # polars has no intervals of months, days and microseconds: as text they can be read, if not added up.
+        spans = [name for name, kind in zip(relation.columns, relation.types, strict=True) if _has_interval(kind)]
+        if spans:
+            casts = {name: f" REPLACE ({_name(name)}::VARCHAR AS {_name(name)})" for name in spans}
+            for cast in casts.values():
+                relation = relation.project(f"*{cast}")
+        frame: pl.DataFrame = relation.pl()
         return frame
-    except duckdb.Error as error:
+    except (duckdb.Error, pl.exceptions.PolarsError) as error:
         raise QueryError(f"{what}: {_one_line(error)}") from error
 
 
-def _one_line(error: duckdb.Error) -> str:
+def _has_interval(kind: Any) -> bool:
+    return "INTERVAL" in str(kind)
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _one_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     first = next((line for line in lines if not line.startswith("LINE ")), "refused")
     where = next((line for line in lines if line.startswith("LINE ")), "")

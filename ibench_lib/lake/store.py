@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -24,12 +25,24 @@ import pyarrow.parquet as pq
 
 from ibench_lib.base.durable import sync_directory
 from ibench_lib.errors import IbenchError, LakeError, NameRefused
-from ibench_lib.lake.discovery import Found, checked_manifest, find_runs
+from ibench_lib.lake.discovery import (
+    Found,
+    batches,
+    checked_manifest,
+    entry_of,
+    find_runs,
+    is_worth_writing,
+)
+from ibench_lib.lake.index import Index
 from ibench_lib.lake.manifest import FILE_NAME, Manifest, parse_manifest
 from ibench_lib.lake.sealing import table_of
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace, check_run_id
 from ibench_lib.schema import TABLES
+
+_FOLDER = "store"
+_PACKED = re.compile(r"\.index-[0-9a-f]{64}\.zip")
+_MARKS = ("ETag", "etag", "md5Hash", "content_md5", "LastModified", "last_modified", "mtime", "created")
 
 _BESIDE = ("my.cnf", "server.log")
 
@@ -65,6 +78,10 @@ class Store:
 
     def holds(self, run_id: str) -> bool:
         return bool(self.ask(lambda: self.files.exists(self.path(run_id, FILE_NAME))))
+
+    def opened(self, address: str) -> Any:
+        """A file of the store, for reading."""
+        return self.files.open(self.files._strip_protocol(address), "rb")
 
     def ask(self, question: Callable[[], Any]) -> Any:
         """What the store answers; whatever its library raises becomes a LakeError."""
@@ -179,28 +196,104 @@ def take_in(
     return True
 
 
-def find_stored_runs(store: Store) -> Found:
-    """All runs of a store. In an object store, files are compared by size only: `pull` compares checksums."""
+def find_stored_runs(store: Store, index: Index | None = None, *, at_once: bool = False) -> Found:
+    """All runs of a store. In an object store, files are compared by size only: `pull` compares checksums.
+
+    An object store is listed, a request for each thousand files; what `index` or the index that `push_index` left there
+    knows of runs that have not changed is not asked for again. `at_once` brings `index` up to date in any case.
+    """
     if store.is_local:
-        return find_runs([Path(store.root)], None)
-    found = Found()
-    for run_id in store.run_ids():
-        try:
-            manifest = store.manifest(check_run_id(run_id))
-        except NameRefused as error:
-            found.problem(run_id, None, error.what)
-            continue
-        except IbenchError as error:
-            found.problem(run_id, FILE_NAME, error.what)
-            continue
-        found.manifests.append(manifest)
-        _add_files(found, store, manifest)
+        return find_runs([Path(store.root)], None, index)
+    there, packed = _listing(store)
+    found = Found(index=index, folders={_FOLDER: store.files.unstrip_protocol(store.root)})
+    unknown = dict(there)
+    if index is not None:
+        unknown = _unknown(there, index)
+        if packed and is_worth_writing(len(unknown), len(there)):
+            content: bytes = store.ask(partial(store.files.cat_file, store.path(packed[0])))
+            if hashlib.sha256(content).hexdigest() in packed[0] and index.unpack(content):
+                unknown = _unknown(there, index)
+        gone = len(index.stamps) - (len(there) - len(unknown))
+        if is_worth_writing(len(unknown) + gone, len(there)) or (at_once and len(unknown) + gone > 0):
+            entries = (
+                entry_of((_FOLDER, run_id), _stamp(files), _read_stored(store, run_id, files), store.opened)
+                for run_id, files in unknown.items()
+            )
+            if index.update(there.keys() - unknown.keys(), batches(entries)):
+                unknown = _unknown(there, index)
+        found.not_indexed = sorted({name for _, name in index.stamps} - (there.keys() - unknown.keys()))
+    for run_id, files in unknown.items():
+        found.take(_read_stored(store, run_id, files))
     return found
 
 
-def _add_files(found: Found, store: Store, manifest: Manifest) -> None:
-    listed: Iterable[dict[str, Any]] = store.ask(lambda: store.files.ls(store.path(manifest.run_id), True))
-    sizes = {PurePosixPath(str(entry["name"])).name: entry["size"] for entry in listed}
+def push_index(store: Store, index: Index) -> None:
+    """Leave an index in an object store, so that others need not read every manifest there.
+
+    Raises
+    ------
+    LakeError : the store cannot be read or written.
+    """
+    if store.is_local:
+        return  # whoever reads a folder keeps an index of their own
+    find_stored_runs(store, index, at_once=True)
+    if not index.is_attached:
+        return
+    content = index.packed()
+    name = f".index-{hashlib.sha256(content).hexdigest()}.zip"
+    store.ask(partial(store.files.pipe_file, store.path(name), content))
+    for other in _listing(store)[1]:
+        if other != name:
+            store.ask(partial(store.files.rm_file, store.path(other)))
+
+
+def _listing(store: Store) -> tuple[dict[str, dict[str, dict[str, Any]]], list[str]]:
+    """(what is known of each file of each run that has a manifest, names of packed indexes)."""
+    everything: dict[str, dict[str, Any]] = store.ask(lambda: store.files.find(store.root, detail=True))
+    runs: dict[str, dict[str, dict[str, Any]]] = {}
+    packed = []
+    for path, known in everything.items():
+        parts = PurePosixPath(str(path)).relative_to(store.root).parts
+        if len(parts) == 2:
+            runs.setdefault(parts[0], {})[parts[1]] = known
+        elif len(parts) == 1 and _PACKED.fullmatch(parts[0]):
+            packed.append(parts[0])
+    return {run_id: runs[run_id] for run_id in sorted(runs) if FILE_NAME in runs[run_id]}, sorted(packed)
+
+
+def _unknown(there: dict[str, dict[str, dict[str, Any]]], index: Index) -> dict[str, dict[str, dict[str, Any]]]:
+    return {run_id: files for run_id, files in there.items() if index.stamps.get((_FOLDER, run_id)) != _stamp(files)}
+
+
+def _stamp(files: dict[str, dict[str, Any]]) -> bytes:
+    """What a listing shows of a run: sizes, and what the store says of each content (for S3: its MD5)."""
+    seen = [
+        (name, known.get("size"), str(next((known[key] for key in _MARKS if known.get(key) is not None), "")))
+        for name, known in sorted(files.items())
+    ]
+    return hashlib.blake2b(repr(seen).encode(errors="backslashreplace"), digest_size=16).digest()
+
+
+def _read_stored(store: Store, run_id: str, files: dict[str, dict[str, Any]]) -> Found:
+    """All of one run, or why it cannot be read."""
+    found = Found()
+    try:
+        manifest = store.manifest(check_run_id(run_id))
+        found.describe(manifest)
+        _add_files(found, store, manifest, {name: known.get("size") for name, known in files.items()})
+    except NameRefused as error:
+        found = Found()
+        found.problem(run_id, None, error.what)
+    except IbenchError as error:
+        found = Found()
+        found.problem(run_id, FILE_NAME, error.what)
+    except Exception as error:  # one odd run must not take the others with it
+        found = Found()
+        found.problem(run_id, FILE_NAME, f"it cannot be read: {type(error).__name__}: {str(error)[:200]}")
+    return found
+
+
+def _add_files(found: Found, store: Store, manifest: Manifest, sizes: dict[str, Any]) -> None:
     for name, record in manifest.files.items():
         table = TABLES.get(table_of(name))
         if table is None:

@@ -13,9 +13,11 @@ from ibench_lib.lake import lock
 from ibench_lib.lake.checksums import Verified
 from ibench_lib.lake.derive import response_times
 from ibench_lib.lake.discovery import check_columns, check_file, checked_manifest
-from ibench_lib.lake.manifest import FILE_NAME, FileRecord
+from ibench_lib.lake.manifest import FILE_NAME, FileRecord, has_checksum, read_text
 from ibench_lib.lake.sealing import table_of
 from ibench_lib.schema import TABLES, Table
+
+NO_CHECKSUM = "no checksum of its manifest: made by an older ibench"
 
 _OTHER_FILES = {FILE_NAME, "my.cnf", "server.log"}
 
@@ -32,6 +34,8 @@ def verify(run_dir: Path) -> list[str]:
         hint = "`ibench runs recover` seals a run whose runner died"
         raise LakeError(f"run {run_dir.name} is not sealed", hint=hint)
     problems: list[str] = []
+    if manifest.status == "running":
+        problems.append(f"{FILE_NAME}: it says that the run is running, but it has no journal")
     tables: dict[str, pa.Table] = {}
     for file_name, record in manifest.files.items():
         if table_of(file_name) in TABLES:
@@ -43,6 +47,11 @@ def verify(run_dir: Path) -> list[str]:
     extra = sorted(path.name for path in run_dir.iterdir() if path.name not in listed)
     problems += [f"{name}: not listed in the manifest" for name in extra]
     return problems + _disagreements(tables)
+
+
+def vouched_for(run_dir: Path) -> bool:
+    """Whether the manifest has a checksum; those of older versions have none. Raises LakeError."""
+    return has_checksum(read_text(run_dir))
 
 
 def _read(path: Path, record: FileRecord, problems: list[str]) -> pa.Table:

@@ -60,6 +60,7 @@ def check_post(path: Path, workspace: Workspace) -> CheckedPost:
         raise ParameterError(f"{path}: date: {error}") from None
     source = workspace.notebooks / f"{check_name(spec.notebook, 'notebook')}.ipynb"
     notebook = _read(source, path)
+    spec.parameters.update(_named_runs(spec, workspace, path))
     problems = _parameter_problems(spec, notebooks.parameters(notebook, source.name), path, source)
     _raise_all(problems or _note_problems(spec, notebooks.sections(notebook), path, source), path)
     return CheckedPost(path, spec, source, day)
@@ -113,6 +114,16 @@ def _read(source: Path, path: Path) -> Any:
         return notebooks.read_notebook(source)
     except Exception as error:
         raise ParameterError(f"{source.name} is not a notebook: {str(error).splitlines()[0]}") from error
+
+
+def _named_runs(spec: PostFile, workspace: Workspace, path: Path) -> dict[str, Any]:
+    """The ids of the runs that go by one name: `runs: sample` is those that came with the project."""
+    if spec.parameters.get("runs") != "sample":
+        return {}
+    runs = sorted(folder.name for folder in workspace.sample.glob("*/") if (folder / "manifest.json").is_file())
+    if not runs:
+        raise ParameterError(f"{path}: parameters: runs: there is no run in {workspace.sample}")
+    return {"runs": runs}
 
 
 def _parameter_problems(spec: PostFile, defaults: dict[str, Any], path: Path, source: Path) -> list[str]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from dataclasses import replace
 from typing import Any
 
+from ibench_lib.base.collector_report import CollectorReport
+from ibench_lib.base.scratch import scratch_directory
 from ibench_lib.capture.collector import Scene
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import Capture
-from ibench_lib.lake.manifest import CollectorRecord, Manifest
+from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.writer import RunWriter
-from ibench_lib.run.server import Server
-from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.servers.flavours.flavour import flavour_of
+from ibench_lib.servers.server import Server
+
+SCRATCH_PREFIX = "ibench-capture-"
 
 
 @contextmanager
@@ -35,19 +37,20 @@ def capturing(
 
     `incarnation` counts the starts of the server before the present one.
     """
-    sandbox = server if isinstance(server, Sandbox) else None
+    local = server.local
     assert manifest.server is not None
-    with TemporaryDirectory(prefix="ibench-capture-") as scratch:
+    with scratch_directory(SCRATCH_PREFIX) as scratch:
         scene = Scene(
             origin_ns=origin_ns,
             address=address,
-            server_pid=lambda: sandbox.process.pid if sandbox and sandbox.process and sandbox.alive() else None,
-            datadir=sandbox.datadir if sandbox else None,
-            tmpdir=sandbox.tmpdir if sandbox else None,
+            server_pid=local.pid if local else lambda: None,
+            datadir=local.datadir if local else None,
+            tmpdir=local.tmpdir if local else None,
             database=database,
             tables=tuple(tables),
             variables=manifest.server.variables,
-            scratch=Path(scratch),
+            places=flavour_of(server.build).places,
+            scratch=scratch,
             options=options,
             incarnation=incarnation,
         )
@@ -59,13 +62,12 @@ def capturing(
             manifest.null_reasons.update(capture.null_reasons())
             manifest.warnings += [warning for warning in capture.warnings() if warning not in manifest.warnings]
             before = {record.name: record for record in manifest.collectors}
-            records = [CollectorRecord(**asdict(report)) for report in capture.reports()]
-            manifest.collectors = [_both(before.get(record.name), record) for record in records]
+            manifest.collectors = [_both(before.get(report.name), report) for report in capture.reports()]
 
 
-def _both(first: CollectorRecord | None, second: CollectorRecord) -> CollectorRecord:
+def _both(first: CollectorReport | None, second: CollectorReport) -> CollectorReport:
     """One record of a collector that was at work before a restart of the server and after it."""
     if first is None:
         return second
     sums = {name: getattr(first, name) + getattr(second, name) for name in ("samples", "missed", "cpu_s", "busy_s")}
-    return second.model_copy(update={**sums, "reason": second.reason or first.reason})
+    return replace(second, **sums, reason=second.reason or first.reason)

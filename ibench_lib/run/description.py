@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from importlib.metadata import version
-from typing import Any
 
 from ibench_lib.capture.host_facts import host_facts
-from ibench_lib.configs.resolve import ServerConfig
-from ibench_lib.experiment.cells import Cell, LoadedExperiment
+from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.lake import manifest as records
 from ibench_lib.paths import Workspace, nearest_existing
-from ibench_lib.servers.build import Build
-from ibench_lib.servers.remote import Remote
+from ibench_lib.run.planned import Planned
 
 _LIBRARIES = ("duckdb", "numpy", "pyarrow", "pymysql")
 
@@ -24,18 +20,16 @@ def describe_run(
     run_id: str,
     workspace: Workspace,
     experiment: LoadedExperiment,
-    cell: Cell,
-    build: Build | Remote,
-    config: ServerConfig,
+    planned: Planned,
     *,
     skipped: list[str],
-    workload: Mapping[str, Any],
     origin_wall: datetime,
 ) -> records.Manifest:
     """The manifest of a run that is about to begin. `skipped` are lines of its my.cnf that the server does not know."""
+    cell, build, config = planned.cell, planned.build, planned.config
     warnings = [f"skipped, because this server does not know it: {line}" for line in skipped]
     warnings += [f"left out, because the sandbox sets it: {line}" for line in config.dropped]
-    if isinstance(build, Remote):
+    if build.local is None:
         warnings.append(
             f"the server, {build.basedir}, is remote: it keeps its own configuration, and the host facts are "
             f"those of the clients' host"
@@ -55,17 +49,20 @@ def describe_run(
             dbms=cell.dbms,
             setup=cell.setup.name,
             repeat=cell.repeat,
-            fingerprint=experiment.fingerprint(cell, build.version, config),
+            fingerprint=planned.fingerprint,
             build_label=cell.build_label,
             stands_for=stands_for,
             position=cell.position,
             rank=cell.rank,
             order=experiment.spec.order_text,
         ),
-        workload=dict(workload),
+        benchmark=experiment.workload.name,
+        operations=[records.OperationRecord(**asdict(operation)) for operation in experiment.workload.operations],
+        kinds=[records.KindRecord(**asdict(kind) | {"paced": list(kind.paced)}) for kind in experiment.workload.kinds],
+        workload=experiment.workload.describe(experiment.spec.workload, cell.setup, planned.steps),
         scale=experiment.spec.scale,
         config=records.ConfigRecord(
-            my_cnf=config.render(),
+            my_cnf=config.render(skipped),
             fragments=config.fragments,
             options=[records.OptionRecord(**asdict(option)) for option in config.options],
             skipped=skipped,

@@ -5,7 +5,10 @@ Every event has `at` (wall time, UTC) and `event`; each is there for other proce
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import stat
 import time
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -13,19 +16,20 @@ from pathlib import Path
 from typing import Any
 
 from ibench_lib.base.mask import mask_of_machine
-from ibench_lib.errors import IbenchError
+from ibench_lib.errors import IbenchError, UsageError
 from ibench_lib.experiment.cells import Cell
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace, check_name
-from ibench_lib.run.plan import Planned
+from ibench_lib.run.observer import Observer
+from ibench_lib.run.planned import Planned
 from ibench_lib.run.step import WorkerState
-from ibench_lib.workloads.insert_benchmark.workload import Step
+from ibench_lib.workloads.workload import Step
 
 PROGRESS_EVERY_S = 5.0
 
 
-class EventLog:
-    """A SweepObserver that writes the log of one experiment."""
+class EventLog(Observer):
+    """Writes the log of one experiment."""
 
     def __init__(self, workspace: Workspace, experiment: str) -> None:
         self._path = event_log(workspace, experiment)
@@ -82,8 +86,12 @@ class EventLog:
     def _write(self, event: str, **content: Any) -> None:
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        with open(self._path, "a", encoding="utf-8") as file:  # one write a line: a reader never sees half of one
-            file.write(json.dumps({"at": at, "event": event, **content}) + "\n")
+        line = json.dumps({"at": at, "event": event, **content}) + "\n"
+        descriptor = _open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        with open(descriptor, "rb+", buffering=0) as file:
+            # A line that a crash has cut must not take the next one with it.
+            cut = file.seek(0, os.SEEK_END) > 0 and os.pread(descriptor, 1, file.tell() - 1) != b"\n"
+            file.write(("\n" * cut + line).encode())  # one write a line: a reader never sees half of one
 
 
 def event_log(workspace: Workspace, experiment: str) -> Path:
@@ -91,32 +99,83 @@ def event_log(workspace: Workspace, experiment: str) -> Path:
     return workspace.events / f"{check_name(experiment, 'experiment')}.jsonl"
 
 
+def read_events(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """The events of a log in their order, and how many lines are none: cut by a crash or a full disk, or damaged.
+
+    Raises
+    ------
+    UsageError : the log is a symbolic link.
+    OSError : it cannot be read.
+    """
+    with open(_open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise UsageError(f"{path} is not a file", hint="remove it; the next run begins another")
+        lines = [line for line in file.read().split(b"\n") if line.strip()]
+    events = [event for event in map(_event, lines) if event is not None]
+    return events, len(lines) - len(events)
+
+
+def _event(line: bytes) -> dict[str, Any] | None:
+    """The event in a line; None where it is none that we have written."""
+    try:
+        event = json.loads(line)
+        at = datetime.fromisoformat(event["at"])
+        needed = next((types for start, types in _NEEDED.items() if event["event"].startswith(start)), {})
+        if at.tzinfo is None or not all(isinstance(event[name], kind) for name, kind in needed.items()):
+            return None
+        if not all(isinstance(event.get(name), int | float | None) for name in _NUMBERS):
+            return None
+        json.dumps(event, ensure_ascii=False).encode()
+    except Exception:  # whatever damage can do to a parser
+        return None
+    return dict(event)
+
+
+_CELL: dict[str, Any] = {"dbms": str, "setup": str, "repeat": int}
+# By how the name of an event begins, the longer first.
+_NEEDED: dict[str, dict[str, Any]] = {
+    "cell_begins": {**_CELL, "number": int, "of": int},
+    "cell_failed": {**_CELL, "error": str},
+    "cell_": _CELL,
+    "step_": {"step": str},
+    "experiment_ends": {"outcome": str},
+}
+_NUMBERS = ("share", "rows_in_per_s", "rows_out_per_s", "queries_per_s")
+
+
+def _open(path: Path, flags: int) -> int:
+    """A descriptor of the log itself: what a link leads to is not ours. Raises UsageError, OSError."""
+    try:
+        return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise UsageError(f"{path} is a symbolic link", hint="remove it: a log is a file of this workspace") from None
+
+
 @dataclass(frozen=True)
 class StepProgress:
-    """How far a step is: rows/s and queries/s of the last full second, and the share done, NULL where unknown."""
+    """How far a step is: the share done, None where unknown, and the rates of the last full second by their names."""
 
     share: float | None
-    rows_in_per_s: int | None
-    rows_out_per_s: int | None
-    queries_per_s: int | None
+    rates: dict[str, int]
 
 
 def step_progress(step: Step, workers: list[WorkerState]) -> StepProgress:
     """Worked out from what the clients have reported."""
-    heard = [(state.worker, state.latest) for state in workers if state.latest is not None]
-
-    def rate(role: str, column: str) -> int | None:
-        values = [latest[column] for worker, latest in heard if worker.role == role]
-        return sum(values) if values else None
-
+    rates: dict[str, int] = {}
+    for state in workers:
+        for name, row in state.latest.items():
+            operation = state.operations[name]
+            rates[operation.label] = rates.get(operation.label, 0) + row[operation.counts]
     share = None
-    inserters = [state for state in workers if state.worker.role == "inserter"]
+    leading = [state for state in workers if state.worker.leads]
     if step.seconds is not None:
-        latest = [found["second"] + 1 for _, found in heard]
+        latest = [row["second"] + 1 for state in workers for row in state.latest.values()]
         share = min(1.0, max(latest) / step.seconds) if latest else 0.0
-    elif step.rows is not None and inserters:
-        share = sum(state.counted["rows"] for state in inserters) / (step.rows * len(inserters))
-    return StepProgress(share, rate("inserter", "rows"), rate("deleter", "rows"), rate("querier", "ops"))
+    elif step.amount is not None and leading:
+        share = sum(state.done for state in leading) / (step.amount * len(leading))
+    return StepProgress(share, rates)
 
 
 def _names(cell: Cell, worker: str | None = None) -> dict[str, Any]:

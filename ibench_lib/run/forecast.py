@@ -6,7 +6,7 @@ cells on this host had such rates in steps of the same kind; nothing is known, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
@@ -18,20 +18,16 @@ from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.plan import manifests
-from ibench_lib.run.server import needed_bytes
+from ibench_lib.run.planned import Planned
 from ibench_lib.run.snapshot.use import snapshot_bytes, steps_loaded
-from ibench_lib.servers.build import Build
-from ibench_lib.servers.remote import Remote
-from ibench_lib.workloads.insert_benchmark import workload as insert_benchmark
-from ibench_lib.workloads.insert_benchmark.workload import Step
+from ibench_lib.run.space import needed_bytes
+from ibench_lib.workloads.workload import Step, Work
 
 Source = Literal["the same cell", "other cells here", "a guess"]
 
-# Rows/s of all clients: what two cores did with MariaDB 10.11. Only where the lake knows nothing of this host.
-_GUESSED_RATES = {"load": 200_000.0, "index": 400_000.0, "write": 40_000.0}
+# Seconds around the steps of a run (server start and stop), and around each step (processes, counts, sealing).
 _AROUND_S = 10.0
 _AROUND_STEP_S = 1.0
-"""Seconds around the steps of a run (server start and stop), and around each step (processes, counts, sealing)."""
 
 
 @dataclass(frozen=True)
@@ -50,27 +46,25 @@ class Forecaster:
 
     def __init__(self, workspace: Workspace) -> None:
         self._runs = [run for run in manifests(workspace) if run.status == "complete" and same_host(run.host)]
-        self._rates = _rates(workspace, {run.run_id for run in self._runs})
+        self._rates = _rates(workspace, self._runs)
 
-    def cell(self, experiment: LoadedExperiment, cell: Cell, build: Build | Remote) -> Forecast:
+    def cell(self, experiment: LoadedExperiment, planned: Planned) -> Forecast:
         """One cell, on its build."""
-        spec = experiment.spec
-        steps = insert_benchmark.plan(spec.workload, cell.setup, spec.scale)
-        config = experiment.server_config(cell, build.flavour, build.release)
+        workload, options, steps = experiment.workload, experiment.spec.workload, planned.steps
         before = steps_loaded(experiment, steps)
-        disk = needed_bytes(config, insert_benchmark.forecast_bytes(spec.workload, steps))
-        aside = snapshot_bytes(config, spec.workload, before)
-        loaded = sum(step.rows or 0 for step in steps if not step.deletes) * spec.workload.clients
-        workload = insert_benchmark.describe(spec.workload, cell.setup, steps)
-        same = [run for run in self._runs if _same_cell(run, cell, workload, spec.scale)]
-        took = [_took_s(run) for run in same if _comes_by_rows(run) == (bool(before), cell.from_snapshot)]
+        disk = needed_bytes(planned.build, planned.config, workload.disk_bytes(options, steps))
+        aside = snapshot_bytes(experiment, planned.build, planned.config, before)
+        loaded = workload.loaded_rows(options, steps)
+        described = workload.describe(options, planned.cell.setup, steps)
+        same = [run for run in self._runs if _same_cell(run, planned.cell, described, experiment.spec.scale)]
+        took = [_took_s(run) for run in same if _start_of(run) == (bool(before), planned.from_snapshot)]
         if took:
             return Forecast(median(took), disk, loaded, "the same cell", aside)
-        known = {kind: median(rates) for kind, rates in self._rates.items() if rates}
+        known = {kind: median(rates) for (name, kind), rates in self._rates.items() if name == workload.name}
         source: Source = "other cells here" if known else "a guess"
-        rates = {**_GUESSED_RATES, **known}
-        own = steps[len(before) :] if cell.from_snapshot else steps
-        seconds = _AROUND_S + sum(_step_s(step, spec.workload.clients, loaded, rates) for step in own)
+        to_do = list(zip(steps, workload.work(options, steps), strict=True))
+        own = to_do[len(before) :] if planned.from_snapshot else to_do
+        seconds = _AROUND_S + sum(_step_s(step, work, options.clients, known) for step, work in own)
         return Forecast(seconds, disk, loaded, source, aside)
 
 
@@ -79,37 +73,36 @@ def total_s(forecasts: Iterable[Forecast]) -> float:
     return sum(forecast.seconds for forecast in forecasts)
 
 
-def most_disk_bytes(forecasts: Sequence[tuple[Cell, Forecast]]) -> int:
+def most_disk_bytes(forecasts: Sequence[tuple[Planned, Forecast]]) -> int:
     """Of cells that run one after another in this order, with the snapshots that are kept for later ones."""
     most = 0
-    for cell, forecast in forecasts:
+    for planned, forecast in forecasts:
         kept = {
             other.sharing.settings.digest: its.snapshot_bytes
             for other, its in forecasts
-            if other.sharing and other.sharing.cells[0] <= cell.position <= other.sharing.cells[-1]
+            if other.sharing and other.sharing.cells[0] <= planned.cell.position <= other.sharing.cells[-1]
         }
         most = max(most, forecast.disk_bytes + sum(kept.values()))
     return most
 
 
-def _step_s(step: Step, clients: int, loaded: int, rates: dict[str, float]) -> float:
-    if step.seconds is not None:
-        return step.seconds + _AROUND_STEP_S
-    rows = loaded if step.kind == "index" else (step.rows or 0) * clients
-    rate = rates[step.kind]
-    if step.rate:
-        rate = min(rate, step.rate * clients)
-    return rows / rate + _AROUND_STEP_S
+def _step_s(step: Step, work: Work, clients: int, rates: Mapping[str, float]) -> float:
+    if step.seconds is not None or work.amount is None:
+        return (step.seconds or 0.0) + _AROUND_STEP_S
+    rate = rates.get(step.kind, work.guessed_per_s)
+    if step.target_per_s:
+        rate = min(rate, step.target_per_s * clients)
+    return work.amount / rate + _AROUND_STEP_S
 
 
 def _same_cell(run: Manifest, cell: Cell, workload: dict[str, Any], scale: float) -> bool:
-    return (run.cell.dbms, run.cell.setup, run.scale) == (cell.dbms, cell.setup.name, scale) and (
-        run.workload.get("resolved_steps") == workload["resolved_steps"]
-        and run.workload.get("clients") == workload["clients"]
+    decisive = ("benchmark", "resolved_steps", "clients")
+    return (run.cell.dbms, run.cell.setup, run.scale) == (cell.dbms, cell.setup.name, scale) and all(
+        run.workload.get(key) == workload[key] for key in decisive
     )
 
 
-def _comes_by_rows(run: Manifest) -> tuple[bool, bool]:
+def _start_of(run: Manifest) -> tuple[bool, bool]:
     """Whether a run went on with a copy of a snapshot, and whether it began with one."""
     return run.snapshot_copy is not None, run.loaded_from is not None
 
@@ -120,19 +113,17 @@ def _took_s(run: Manifest) -> float:
     return (datetime.fromisoformat(run.ended_wall) - datetime.fromisoformat(run.origin_wall)).total_seconds()
 
 
-def _rates(workspace: Workspace, run_ids: set[str]) -> dict[str, list[float]]:
-    """Rows/s of all clients together in complete steps of these runs, by kind of step."""
-    if not run_ids:
+def _rates(workspace: Workspace, runs: Sequence[Manifest]) -> dict[tuple[str, str], list[float]]:
+    """Throughput of complete steps that are ended by their work, not by time: (benchmark, kind of step) -> rates."""
+    benchmarks = {run.run_id: str(run.workload.get("benchmark")) for run in runs}
+    if not benchmarks:
         return {}
     query = """
-        SELECT s.kind, CASE s.kind WHEN 'index' THEN any_value(s.existing_rows)
-                       ELSE sum(w."rows") FILTER (w.role = 'inserter') END / any_value(s.duration_s) AS rate
-        FROM steps s JOIN workers w USING (run_id, step_id) SEMI JOIN (SELECT unnest($runs) AS run_id) USING (run_id)
-        WHERE s.status = 'complete' AND s.kind IN ('load', 'index', 'write') AND s.duration_s > 0
-        GROUP BY s.run_id, s.step_id, s.kind
+        SELECT s.run_id, s.kind, r.throughput
+        FROM steps s JOIN step_rates r USING (run_id, step_id) SEMI JOIN (SELECT unnest($runs) AS run_id) USING (run_id)
+        WHERE s.status = 'complete' AND r.throughput > 0
     """
-    found: dict[str, list[float]] = {}
-    for kind, rate in reader.lake(workspace).execute(query, {"runs": sorted(run_ids)}).fetchall():
-        if rate:
-            found.setdefault(kind, []).append(rate)
+    found: dict[tuple[str, str], list[float]] = {}
+    for run_id, kind, rate in reader.lake(workspace).execute(query, {"runs": sorted(benchmarks)}).fetchall():
+        found.setdefault((benchmarks[run_id], kind), []).append(rate)
     return found

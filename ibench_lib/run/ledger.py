@@ -6,6 +6,7 @@ One process at a time writes it: the one that runs an experiment holds its lock.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import sqlite3
@@ -156,7 +157,14 @@ def running_alone(workspace: Workspace) -> Iterator[None]:
     UsageError : somebody does already: two at once would measure each other.
     """
     workspace.data.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(workspace.ledger.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    path = workspace.ledger.with_suffix(".lock")
+    try:
+        # What a link leads to is not ours to write.
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise UsageError(f"{path} is a symbolic link", hint="remove it: a lock is a file of this workspace") from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from fnmatch import fnmatchcase
-from typing import Literal
 
 from ibench_lib.capture.host_facts import host_class
 from ibench_lib.errors import LakeError, UsageError
@@ -15,33 +14,16 @@ from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.ledger import Attempt, Ledger
+from ibench_lib.run.planned import Planned, What
 from ibench_lib.run.server import fit
 from ibench_lib.run.snapshot.kept import find as find_snapshot
-from ibench_lib.run.snapshot.key import load_settings
 from ibench_lib.run.snapshot.sharing import share
-from ibench_lib.run.snapshot.use import steps_loaded
+from ibench_lib.run.snapshot.use import planned_settings, steps_loaded
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
+from ibench_lib.servers.flavours.flavour import rules_of
 from ibench_lib.servers.remote import Remote
-from ibench_lib.workloads.insert_benchmark import workload
-
-What = Literal["done", "new", "changed", "again"]
-
-
-@dataclass(frozen=True)
-class Planned:
-    """A cell and what is to be done about it.
-
-    done: its complete run, `run_id`, is in the lake. new: never tried. again: its last attempt did not complete.
-    changed: it did, and was of something else. `note` says more, for people.
-    """
-
-    cell: Cell
-    build: Build | Remote
-    fingerprint: str
-    what: What
-    run_id: str | None
-    note: str
+from ibench_lib.servers.server import AnyBuild
 
 
 def plan_experiment(
@@ -73,12 +55,10 @@ def plan_experiment(
     tried = {attempt.cell: attempt for attempt in Ledger(workspace).attempts(experiment.name)}
     planned = []
     for cell in cells:
-        build = builds[cell.build_label]
-        config = experiment.server_config(cell, build.flavour, build.release)
+        entry = plan_cell(experiment, cell, builds[cell.build_label])
         if here:
-            fit(build, config, experiment.spec.workload)
-        fingerprint = experiment.fingerprint(cell, build.version, config)
-        last = tried.get(cell.key)
+            fit_cell(experiment, entry)
+        fingerprint, last = entry.fingerprint, tried.get(cell.key)
         what: What
         if fingerprint in done:
             what, note = "done", ""
@@ -91,13 +71,27 @@ def plan_experiment(
         else:
             since = "" if last.fingerprint == fingerprint else "; it has changed since"
             what, note = "again", _how_it_went(last, runs) + since
-        planned.append(Planned(cell, build, fingerprint, what, done.get(fingerprint), note))
+        planned.append(replace(entry, what=what, run_id=done.get(fingerprint), note=note))
     return planned if experiment.spec.snapshot_after is None else _sharing(experiment, workspace, planned)
+
+
+def plan_cell(experiment: LoadedExperiment, cell: Cell, build: AnyBuild) -> Planned:
+    """One cell on its build. Raises ConfigError where it has no configuration for that build."""
+    config = experiment.server_config(cell, rules_of(build))
+    fingerprint = experiment.fingerprint(cell, build.version, config)
+    return Planned(cell, build, config, tuple(experiment.steps(cell)), fingerprint)
+
+
+def fit_cell(experiment: LoadedExperiment, planned: Planned) -> list[str]:
+    """Refuse a cell whose build cannot run it. Returns the `loose_` lines that its server skips. Raises as `fit`."""
+    options = experiment.spec.workload
+    engine = experiment.workload.needs(options).engine
+    return fit(planned.build, planned.config, transport=options.transport, engine=engine)
 
 
 def wanted_snapshots(planned: Sequence[Planned]) -> set[str]:
     """Digests of the snapshots that cells to be run can use."""
-    return {entry.cell.sharing.settings.digest for entry in planned if entry.run_id is None and entry.cell.sharing}
+    return {entry.sharing.settings.digest for entry in planned if entry.run_id is None and entry.sharing}
 
 
 def mixed_with(
@@ -184,16 +178,16 @@ def _when(attempt: Attempt) -> str:
 
 def _sharing(experiment: LoadedExperiment, workspace: Workspace, planned: list[Planned]) -> list[Planned]:
     """The same cells, each with where its rows come from."""
-    spec, settings = experiment.spec, {}
-    for entry in planned:
-        config = experiment.server_config(entry.cell, entry.build.flavour, entry.build.release)
-        steps = workload.plan(spec.workload, entry.cell.setup, spec.scale)
-        loaded = steps_loaded(experiment, steps)
-        settings[entry.cell.position] = load_settings(entry.build, config, spec.workload, loaded)
+    settings = {
+        entry.cell.position: planned_settings(
+            experiment, entry.build, entry.config, steps_loaded(experiment, entry.steps)
+        )
+        for entry in planned
+    }
     there = {found.digest for found in settings.values() if find_snapshot(workspace, found)}
     to_run = {entry.cell.position for entry in planned if entry.run_id is None}
     sharing = share(settings, to_run, there)
-    return [replace(entry, cell=replace(entry.cell, sharing=sharing[entry.cell.position])) for entry in planned]
+    return [replace(entry, sharing=sharing[entry.cell.position]) for entry in planned]
 
 
 def _names(cell: Cell) -> tuple[str, str, str, str]:

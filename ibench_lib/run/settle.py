@@ -1,8 +1,8 @@
-"""Settle an InnoDB database between writes and queries: fresh statistics, no dirty pages left to flush.
+"""Settle a database between writes and queries: fresh statistics, no dirty pages left to flush.
 
-What the original does after its last write-only step: ANALYZE TABLE, then lower the dirty page limits so that the
-page cleaners flush at their full rate, wait, and restore. Binary logs of the load go, so that their disk space comes
-back. Every action is returned with its duration.
+What the original does after its last write-only step: have statistics made, then change settings so that the server
+flushes at its full rate, wait, and restore. Which statements these are, the server's flavour says. Binary logs of the
+load go, so that their disk space is free again. Every action is returned with its duration.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ from functools import partial
 
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import StatementError
+from ibench_lib.servers.flavours.flavour import Settling
 
-# In this order: a server refuses a low-water mark above the limit.
-_LIMITS = (("innodb_max_dirty_pages_pct_lwm", "1"), ("innodb_max_dirty_pages_pct", "1"))
-_IDLE_FLUSH = ("innodb_idle_flush_pct", "100")
 _POLL_S = 0.5
 
 
@@ -31,7 +29,11 @@ class Action:
 
 
 def settle(
-    connection: Connection, tables: list[str], timeout_s: float, reset_binary_log: str | None = None
+    connection: Connection,
+    settling: Settling,
+    tables: list[str],
+    timeout_s: float,
+    reset_binary_log: str | None = None,
 ) -> list[Action]:
     """Run the settle actions. The settings are back at their old values when this returns, also after an error.
 
@@ -43,25 +45,26 @@ def settle(
     """
     actions = [
         _timed(statement, partial(_run, connection, statement))
-        for statement in (f"ANALYZE TABLE {table}" for table in tables)
+        for statement in (settling.table.format(table=table) for table in tables)
     ]
     if reset_binary_log is not None:
         actions.append(_timed(reset_binary_log, partial(_run, connection, reset_binary_log)))
     before = {}
-    for name, value in (*_LIMITS, _IDLE_FLUSH):
+    for setting in settling.hastened:
         try:
-            old = connection.text(f"SELECT @@GLOBAL.{name}")
-            connection.query(f"SET GLOBAL {name} = {value}")
+            old = connection.text(setting.read)
+            connection.query(setting.write.format(value=setting.value))
         except StatementError as error:
-            if name == _IDLE_FLUSH[0] and error.code == 1193:  # unknown system variable: MariaDB has none
+            if setting.unknown is not None and error.code == setting.unknown:
                 continue
             raise
-        before[name] = old
+        before[setting] = old
     try:
-        actions.append(_timed("wait for dirty pages", partial(_wait_for_clean_pages, connection, timeout_s)))
+        wait = partial(_wait_for_clean_pages, connection, settling, timeout_s)
+        actions.append(_timed("wait for dirty pages", wait))
     finally:
-        for name, old in reversed(before.items()):
-            connection.query(f"SET GLOBAL {name} = {old}")
+        for setting, old in reversed(before.items()):
+            connection.query(setting.write.format(value=old))
     return actions
 
 
@@ -70,12 +73,12 @@ def _run(connection: Connection, statement: str) -> str:
     return "done"
 
 
-def _wait_for_clean_pages(connection: Connection, timeout_s: float) -> str:
+def _wait_for_clean_pages(connection: Connection, settling: Settling, timeout_s: float) -> str:
     """Until at most 1 % of the data pages are dirty, or until waiting brings nothing more."""
     deadline = time.monotonic() + timeout_s
     while True:
-        dirty = int(connection.text("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'", column=1))
-        data = int(connection.text("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_data'", column=1))
+        dirty = int(connection.text(settling.dirty, column=settling.column))
+        data = int(connection.text(settling.data, column=settling.column))
         if dirty <= data // 100:
             return f"{dirty} of {data} pages dirty"
         if time.monotonic() >= deadline:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 import selectors
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ibench_lib.client.coupling import Coupling, make_pair
 from ibench_lib.client.process import WorkerProcess
+from ibench_lib.client.spec import Spec
 from ibench_lib.errors import RunFailed, ServerLost, WorkerFailed
-from ibench_lib.workloads.insert_benchmark.workload import Options, Step, Worker, client_spec
+from ibench_lib.workloads.workload import Operation, Worker
 
 START_DELAY_NS = 50_000_000
 CONNECT_TIMEOUT_S = 60.0
@@ -26,13 +27,19 @@ COUNTS = ("ops", "rows", "errors", "retries", "unknown")
 
 @dataclass
 class WorkerState:
-    """A client process and what it has reported so far: `counted` are its sums, `latest` its last second."""
+    """A client process and what it has reported so far.
+
+    `counted` are its sums by operation, `latest` the rows of its last second by operation, `operations` those that the
+    workload has.
+    """
 
     number: int
     worker: Worker
+    spec: Spec
     process: WorkerProcess
-    counted: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
-    latest: dict[str, Any] | None = None
+    operations: Mapping[str, Operation]
+    counted: dict[str, dict[str, int]] = field(default_factory=dict)
+    latest: dict[str, dict[str, Any]] = field(default_factory=dict)
     probes: list[dict[str, Any]] = field(default_factory=list)
     totals: dict[str, Any] | None = None
     stage: str = "starting"
@@ -43,8 +50,15 @@ class WorkerState:
         return self.process.name
 
     def sums(self) -> dict[str, Any]:
-        """Totals of a worker that could not give its own: what it reported, and one operation nobody knows about."""
-        return {**self.counted, "unknown": self.counted["unknown"] + 1}
+        """Totals of a worker that could not give its own: what it reported, and what may have been in flight."""
+        found = {name: sum(counts[name] for counts in self.counted.values()) for name in COUNTS}
+        return {**found, "unknown": found["unknown"] + self.worker.connections}
+
+    @property
+    def done(self) -> int:
+        """How much of its amount it has done, as its first operation counts."""
+        operation = self.operations[self.worker.operations[0]]
+        return self.counted.get(operation.name, {}).get(operation.counts, 0)
 
 
 @dataclass(frozen=True)
@@ -58,10 +72,8 @@ class StepResult:
 
 def run_step(
     *,
-    step: Step,
-    step_id: int,
-    options: Options,
-    workers: list[Worker],
+    workers: Sequence[tuple[Worker, Spec]],
+    operations: Mapping[str, Operation],
     address: dict[str, Any],
     database: str,
     server_alive: Callable[[], bool],
@@ -71,17 +83,19 @@ def run_step(
 ) -> StepResult:
     """Run one step to its end, also to a bad one: the sums are in the result, the reason in `failure`.
 
+    `operations` are those of the workload, by name.
+
     `on_start` is told the common start (CLOCK_MONOTONIC) of the load, just before it; `on_second` gets each second of
     each worker, a row of `ops`; `on_progress` is called about four times a second with the workers and the start (None
     before). What these raise as a RunFailed ends the step.
     """
-    states = _start(step, step_id, options, workers, address, database)
+    states = _start(workers, operations, address, database)
     control = _Control(states, server_alive, on_second, on_progress)
     failure: BaseException | None = None
     try:
         control.wait_for("ready", CONNECT_TIMEOUT_S)
         control.tell({"go": "probe"})
-        control.wait_for("probed", options.statement_timeout_s + CONNECT_TIMEOUT_S)
+        control.wait_for("probed", max(spec.timeout_s for _, spec in workers) + CONNECT_TIMEOUT_S)
         control.start_ns = time.monotonic_ns() + START_DELAY_NS
         control.tell({"start_ns": control.start_ns})
         on_start(states, control.start_ns)
@@ -97,35 +111,36 @@ def run_step(
 
 
 def _start(
-    step: Step, step_id: int, options: Options, workers: list[Worker], address: dict[str, Any], database: str
+    workers: Sequence[tuple[Worker, Spec]],
+    operations: Mapping[str, Operation],
+    address: dict[str, Any],
+    database: str,
 ) -> list[WorkerState]:
     states: list[WorkerState] = []
-    pairs: dict[int, dict[str, Coupling]] = {}
+    ends = _pairs([worker for worker, _ in workers])
     try:
-        for number, worker in enumerate(workers):
-            coupling: Coupling | None = None
-            if step.deletes and worker.role in ("inserter", "deleter"):
-                if worker.client not in pairs:
-                    pairs[worker.client] = dict(zip(("inserter", "deleter"), make_pair(), strict=True))
-                coupling = pairs[worker.client][worker.role]
-            spec = {
-                **client_spec(options, step, worker),
-                "step_id": step_id,
-                "coupling": [coupling.take_fd, coupling.give_fd] if coupling else None,
-                "address": address,
-                "database": database,
-            }
-            process = WorkerProcess(worker.name, spec)
-            states.append(WorkerState(number, worker, process))
+        for number, (worker, spec) in enumerate(workers):
+            end = ends.get((worker.client, worker.role))
+            descriptors = (end.take_fd, end.give_fd) if end else None
+            process = WorkerProcess(worker.name, spec, address, database, descriptors)
+            states.append(WorkerState(number, worker, spec, process, operations))
     except BaseException:
         for state in states:
             state.process.kill()
         raise
     finally:
-        for pair in pairs.values():  # the workers have their own copies
-            os.close(pair["inserter"].take_fd)
-            os.close(pair["inserter"].give_fd)
+        for descriptor in {descriptor for end in ends.values() for descriptor in (end.take_fd, end.give_fd)}:
+            os.close(descriptor)  # the workers have their own copies
     return states
+
+
+def _pairs(workers: Sequence[Worker]) -> dict[tuple[int, str], Coupling]:
+    """The ends of the couplings between workers that keep step with each other, by client and role."""
+    ends: dict[tuple[int, str], Coupling] = {}
+    for worker in workers:
+        if worker.pair is not None:
+            ends[worker.client, worker.role], ends[worker.client, worker.pair] = make_pair()
+    return ends
 
 
 class _Control:
@@ -216,9 +231,11 @@ class _Control:
     def _take_in(self, state: WorkerState, message: dict[str, Any]) -> None:
         kind = message["kind"]
         if kind == "second":
-            row = state.latest = message["row"]
+            row = message["row"]
+            state.latest[row["operation"]] = row
+            counted = state.counted.setdefault(row["operation"], dict.fromkeys(COUNTS, 0))
             for name in COUNTS:
-                state.counted[name] += row[name]
+                counted[name] += row[name]
             self._on_second(state, row)
             return
         state.stage = kind

@@ -10,7 +10,7 @@ from typing import Any
 from ibench_lib.errors import RunFailed
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.run.step import COUNTS, StepResult, WorkerState
-from ibench_lib.workloads.insert_benchmark.workload import Step
+from ibench_lib.workloads.workload import Step
 
 CLIENT_BOUND_BUSY = 0.70
 CLIENT_BOUND_LAG = 0.10
@@ -41,7 +41,7 @@ class StepRecorder:
 
     def second(self, state: WorkerState, row: dict[str, Any]) -> None:
         """One second of one worker."""
-        self.writer.append("ops", **self._where(state), operation=state.worker.operation, **row)
+        self.writer.append("ops", **self._where(state), **row)
 
     def ended(self, result: StepResult, history_list_length: int | None) -> float:
         """The step's totals; returns T in seconds. A step that never started its load leaves only its probes."""
@@ -69,7 +69,7 @@ class StepRecorder:
             start_s,
             end_s,
             history_list_length=history_list_length,
-            client_bound=client_bound(self.step, result),
+            client_bound=client_bound(result),
         )
         return end_s - start_s
 
@@ -82,7 +82,7 @@ class StepRecorder:
             status=status,
             clients=self.clients,
             insert_rows_per_commit=step.rows_per_commit or None,
-            target_rows_per_s=step.rate,
+            target_rows_per_s=step.target_per_s,
             existing_rows=self.existing_rows,
             start_s=start_s,
             end_s=end_s,
@@ -105,20 +105,21 @@ class StepRecorder:
 
 
 def rows_added(result: StepResult) -> dict[str, int]:
-    """Rows that acknowledged inserts and deletes have added to each table."""
+    """By how many rows acknowledged operations have changed each table, by what the workers report at their end."""
     added: dict[str, int] = defaultdict(int)
     for state in result.workers:
-        sign = {"insert": 1, "delete": -1}.get(state.worker.operation, 0)
-        added[state.worker.table] += sign * state.counted["rows"]
+        for table, rows in ((state.totals or {}).get("rows_by_table") or {}).items():
+            added[table] += rows
     return dict(added)
 
 
-def client_bound(step: Step, result: StepResult) -> str | None:
+def client_bound(result: StepResult) -> str | None:
     """Why the clients, not the server, limit a step; None when they do not.
 
     A client that works 70 % of its time on one core has come to 70 % of what it could do with a server that costs
-    nothing. A paced one is late by its own doing when its p99 statement is sent more than 10 % of its interval after it
-    could have been; fewer than a hundred statements have no p99, only a worst one.
+    nothing. A paced one is late by its own doing when its p99 operation is sent more than 10 % of its interval after it
+    could have been; one that serves many connections, when it holds up its p99 operation for more than 10 % of the
+    median response. Fewer than a hundred operations have no p99, only a worst one.
     """
     reasons = []
     for state in result.workers:
@@ -128,11 +129,17 @@ def client_bound(step: Step, result: StepResult) -> str | None:
         busy = (state.totals["cpu_user_s"] + state.totals["cpu_system_s"]) / ((end_ns - result.start_ns) / 1e9)
         if busy >= CLIENT_BOUND_BUSY:
             reasons.append(f"{state.name} used {busy:.0%} of a core")
-        lag_us = state.totals["client_lag_p99_us"]
-        if lag_us is not None and step.rate and state.totals["ops"] >= CLIENT_BOUND_LEAST:
-            interval_us = step.rows_per_commit / step.rate * 1e6
+        lag_us, tick_ns = state.totals["client_lag_p99_us"], state.spec.tick_ns
+        if lag_us is None or state.totals["ops"] < CLIENT_BOUND_LEAST:
+            continue
+        if tick_ns is not None:
+            interval_us = tick_ns / 1e3 * state.spec.connections
             if lag_us > CLIENT_BOUND_LAG * interval_us:
                 reasons.append(f"{state.name} sent its p99 statement {lag_us:.0f} us late of {interval_us:.0f} us")
+        elif lag_us > CLIENT_BOUND_LAG * (median_us := state.totals["service_p50_us"]):
+            reasons.append(
+                f"{state.name} held its p99 operation up for {lag_us:.0f} us; the median took {median_us:.0f} us"
+            )
     return "; ".join(reasons) or None
 
 

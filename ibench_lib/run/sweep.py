@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
+from ibench_lib.base.scratch import sweep_scratch
 from ibench_lib.base.signals import Patience
 from ibench_lib.base.wording import count
 from ibench_lib.capture.host_facts import host_class_here
@@ -15,41 +15,16 @@ from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.recover import recover_all
 from ibench_lib.paths import Workspace
-from ibench_lib.run.cell import Observer, run_cell
+from ibench_lib.run.capturing import SCRATCH_PREFIX
+from ibench_lib.run.cell import run_cell
 from ibench_lib.run.ledger import Ledger, State, running_alone
-from ibench_lib.run.plan import Planned, manifests, mixed_with, plan_experiment, wanted_snapshots
+from ibench_lib.run.observer import Observer
+from ibench_lib.run.plan import manifests, mixed_with, plan_experiment, wanted_snapshots
+from ibench_lib.run.planned import Planned
 from ibench_lib.run.snapshot.kept import sweep as sweep_snapshots
-from ibench_lib.servers.build import Build
-from ibench_lib.servers.remote import Remote
-from ibench_lib.servers.sandbox import sweep as sweep_sandboxes
+from ibench_lib.servers.sandbox_directory import sweep as sweep_sandboxes
 
-RunCell = Callable[[LoadedExperiment, Cell, Build | Remote, Workspace, Observer, Patience | None], Manifest]
-
-
-class SweepObserver(Observer, Protocol):
-    """Receives the progress of an experiment. `worker` is the host that runs a cell, None for this one."""
-
-    def experiment_begins(self, name: str, planned: list[Planned]) -> None: ...
-
-    def cell_begins(self, number: int, of: int, cell: Cell, worker: str | None = None) -> None: ...
-
-    def cell_ends(self, cell: Cell, manifest: Manifest, worker: str | None = None) -> None: ...
-
-    def cell_failed(self, cell: Cell, error: IbenchError, worker: str | None = None) -> None: ...
-
-    def cell_lost(self, cell: Cell, worker: str) -> None: ...
-
-    def worker_refused(self, worker: str, reason: str) -> None: ...
-
-    def run_recovered(self, manifest: Manifest) -> None: ...
-
-    def cell_not_tried(self, number: int, of: int, cell: Cell, why: str) -> None: ...
-
-    def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None: ...
-
-    def stopping(self) -> None: ...
-
-    def experiment_ends(self, name: str, outcome: str) -> None: ...
+RunCell = Callable[[LoadedExperiment, Planned, Workspace, Observer, Patience | None], Manifest]
 
 
 @dataclass(frozen=True)
@@ -63,7 +38,7 @@ class SweepResult:
 class Tally:
     """What becomes of each cell, told alike to the ledger, to the observer, and to whoever asked for the cells."""
 
-    def __init__(self, name: str, planned: list[Planned], ledger: Ledger, observer: SweepObserver) -> None:
+    def __init__(self, name: str, planned: list[Planned], ledger: Ledger, observer: Observer) -> None:
         self.result = SweepResult()
         self.failures: list[tuple[Cell, IbenchError]] = []
         self._name, self._of, self._ledger, self._observer = name, len(planned), ledger, observer
@@ -132,7 +107,7 @@ class Tally:
 def run_experiment(
     experiment: LoadedExperiment,
     workspace: Workspace,
-    observer: SweepObserver,
+    observer: Observer,
     *,
     again: bool = False,
     only: Sequence[str] = (),
@@ -181,7 +156,7 @@ def run_experiment(
 def conduct(
     experiment: LoadedExperiment,
     workspace: Workspace,
-    observer: SweepObserver,
+    observer: Observer,
     plan: Callable[[], list[Planned]],
     work: Callable[[list[Planned], Tally], SweepResult],
 ) -> SweepResult:
@@ -195,6 +170,7 @@ def conduct(
         ledger = Ledger(workspace)
         ledger.close_abandoned()
         sweep_sandboxes(workspace.sandboxes)
+        sweep_scratch(SCRATCH_PREFIX)
         for recovered in recover_all(workspace.runs)[0]:
             observer.run_recovered(recovered)
         planned = plan()
@@ -217,7 +193,7 @@ def _run_all(
     experiment: LoadedExperiment,
     planned: list[Planned],
     workspace: Workspace,
-    observer: SweepObserver,
+    observer: Observer,
     tally: Tally,
     run: RunCell,
     *,
@@ -238,7 +214,7 @@ def _run_all(
             continue
         attempt = tally.begins(number, entry)
         try:
-            manifest = run(experiment, cell, entry.build, workspace, observer, patience)
+            manifest = run(experiment, entry, workspace, observer, patience)
         except Interrupted as error:
             tally.ended(attempt, "interrupted", error.what)
             raise

@@ -7,13 +7,18 @@ from collections.abc import Sequence
 
 from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.configs.resolve import ServerConfig
-from ibench_lib.errors import ConfigError
+from ibench_lib.configs.rules import Rules
+from ibench_lib.errors import BuildNotFound, ConfigError
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours.flavour import flavour_of, rules_of
 from ibench_lib.servers.variables import known_options, refusal
 
 
 def check(build: Build, config: ServerConfig, plugins: Sequence[str] = ()) -> list[str]:
     """Ask the server whether it knows every option and takes every value. Returns the `loose_` lines that it skips.
+
+    It knows an option that it lists under its full name. Servers also take abbreviations and several prefixes; what a
+    server would make of such a name is not asked: the line is left out of its option file (`ServerConfig.render`).
 
     `plugins` are those that it will be started with; they bring options of their own.
 
@@ -22,9 +27,13 @@ def check(build: Build, config: ServerConfig, plugins: Sequence[str] = ()) -> li
     ConfigError : it does not; `detail` has a line per option, with file:line.
     ServerStartError : the server does not answer.
     """
-    known = known_options(build, plugins)
-    unknown = [option for option in config.options if not _is_known(option.name, known)]
+    known, rules = known_options(build, plugins), rules_of(build)
+    unknown = [option for option in config.options if _full_name(option.name, known, rules) is None]
     refused = [option for option in unknown if not option.loose]
+    for option in config.options:
+        name = _full_name(option.name, known, rules)
+        if name in rules.code | rules.decided:
+            raise ConfigError(f"{option.place} sets {name}, which is the sandbox's to decide")
     server = f"{build.flavour} {build.version}"
     if refused:
         lines = []
@@ -37,16 +46,30 @@ def check(build: Build, config: ServerConfig, plugins: Sequence[str] = ()) -> li
             hint="to skip a line on servers that do not know it, begin it with loose_",
             detail="\n".join(lines),
         )
-    said = refusal(build, config.render(), plugins)
+    skipped = [option.place for option in unknown]
+    said = refusal(build, config.render(skipped), plugins)
     if said is not None:
         named = [option for option in config.options if option.name in said.replace("-", "_")]
         where = ", ".join(f"{option.origin} ({option.key})" for option in named) or ", ".join(config.fragments)
         raise ConfigError(f"build {build.label} ({server}) refuses its configuration: {said}", hint=f"see {where}")
-    return [f"{option.origin}: {option.key}" for option in unknown]
+    return skipped
 
 
-def _is_known(name: str, known: KnownOptions) -> bool:
+def require_plugins(build: Build, engine: str) -> list[str]:
+    """The libraries that a storage engine needs. Raises BuildNotFound where the build lacks any."""
+    flavour = flavour_of(build)
+    plugins = flavour.plugins(engine)
+    for plugin in plugins:
+        if flavour.plugin_path(build, plugin) is None:
+            raise BuildNotFound(
+                f"build {build.label} has no plugin {plugin}.so, which `engine: {engine}` needs",
+                hint="`ibench servers list` shows the builds that come with it",
+            )
+    return plugins
+
+
+def _full_name(name: str, known: KnownOptions, rules: Rules) -> str | None:
+    """The option that a name sets, by the server's own list: log_bin of skip_log_bin. None where it is not in it."""
     if name in known.names:
-        return True
-    prefixes = ("skip_", "disable_", "enable_", "maximum_")
-    return any(name.removeprefix(prefix) in known.names for prefix in prefixes if name.startswith(prefix))
+        return name
+    return next((rest for prefix in rules.prefixes if (rest := name.removeprefix(prefix)) in known.names), None)

@@ -11,8 +11,7 @@ from ibench_lib.base import debian
 from ibench_lib.errors import BuildNotFound
 from ibench_lib.paths import Workspace, check_name
 from ibench_lib.servers import registry, sources
-from ibench_lib.servers.build import Build
-from ibench_lib.servers.offer import Offer
+from ibench_lib.servers.build import Build, Offer
 from ibench_lib.servers.sources import apt
 
 

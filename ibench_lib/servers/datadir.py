@@ -14,29 +14,16 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from ibench_lib.base.tether import tethered
 from ibench_lib.errors import ServerStartDisturbed, ServerStartError
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours.flavour import flavour_of
 
 VERSION_FILE = "version"
 _DATADIR = "datadir"
-_INITIAL_OPTIONS = frozenset(
-    [
-        "character_set_server",
-        "collation_server",
-        "default_time_zone",
-        "innodb_checksum_algorithm",
-        "innodb_data_file_path",
-        "innodb_page_size",
-        "innodb_undo_tablespaces",
-        "lower_case_table_names",
-    ]
-)
-# A server's identity and its keys are its own: it makes new ones when it starts without.
-_PERSONAL = ("auto.cnf", "*.pem")
 
 Initialise = Callable[[Path, Path], None]
 """Creates an initialised data directory: called with a my.cnf and the directory, which does not exist yet."""
@@ -52,7 +39,7 @@ def fresh_datadir(build: Build, my_cnf: Path, datadir: Path, templates: Path | N
     ServerStartError : initialising or copying fails, or the template is of another version of the server.
     """
     if build.template is not None:
-        copy_datadir(build.template, datadir)
+        copy_datadir(build.template, datadir, flavour_of(build).personal_files)
     elif templates is None:
         initialise(my_cnf, datadir)
     else:
@@ -63,7 +50,7 @@ def fresh_datadir(build: Build, my_cnf: Path, datadir: Path, templates: Path | N
                 f"the data directory in {template} was made by {made_by}, but build {build.label} is {build.version}",
                 hint="delete it; it is only a template and will be made again",
             )
-        copy_datadir(template / _DATADIR, datadir)
+        copy_datadir(template / _DATADIR, datadir, flavour_of(build).personal_files)
 
 
 def forget_templates(label: str, templates: Path) -> None:
@@ -73,7 +60,8 @@ def forget_templates(label: str, templates: Path) -> None:
 
 
 def _template(build: Build, my_cnf: Path, templates: Path, initialise: Initialise) -> Path:
-    lines = _initial_lines(my_cnf)
+    flavour = flavour_of(build)
+    lines = _initial_lines(my_cnf, flavour.initial_options)
     binary = os.stat(build.command[-1])
     decisive = [build.command, build.version, binary.st_size, binary.st_mtime_ns, build.options, lines]
     key = hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:16]
@@ -85,9 +73,9 @@ def _template(build: Build, my_cnf: Path, templates: Path, initialise: Initialis
         making = Path(name) / "template"
         making.mkdir(mode=0o700)
         cnf = making / "my.cnf"
-        cnf.write_text("\n".join(["[mysqld]", *lines]) + "\n", encoding="utf-8")
+        cnf.write_text("\n".join([f"[{flavour.rules(build.release).group}]", *lines]) + "\n", encoding="utf-8")
         initialise(cnf, making / _DATADIR)
-        depersonalise(making / _DATADIR)
+        depersonalise(making / _DATADIR, flavour.personal_files)
         (making / VERSION_FILE).write_text(build.version + "\n", encoding="utf-8")
         try:
             making.rename(template)
@@ -97,18 +85,18 @@ def _template(build: Build, my_cnf: Path, templates: Path, initialise: Initialis
     return template
 
 
-def _initial_lines(my_cnf: Path) -> list[str]:
+def _initial_lines(my_cnf: Path, initial: Collection[str]) -> list[str]:
     lines = {}
     for line in my_cnf.read_text(encoding="utf-8").splitlines():
         match = re.match(r"\s*([A-Za-z][\w-]*)\s*=", line)
         key = match[1].replace("-", "_").lower() if match else ""
-        if key in _INITIAL_OPTIONS:
+        if key in initial:
             lines[key] = line.partition(" #")[0].strip()
     return [lines[key] for key in sorted(lines)]
 
 
-def copy_datadir(source: Path, datadir: Path) -> None:
-    """Copy the data directory of a server that has ended; its identity and keys stay behind.
+def copy_datadir(source: Path, datadir: Path, personal: Collection[str]) -> None:
+    """Copy the data directory of a server that has ended; its identity and keys, files like `personal`, stay behind.
 
     Raises
     ------
@@ -124,7 +112,7 @@ def copy_datadir(source: Path, datadir: Path) -> None:
     if result.returncode != 0:
         raise ServerStartDisturbed(f"copying the data directory {source} failed", detail=result.stderr.strip() or None)
     datadir.chmod(0o700)
-    depersonalise(datadir)
+    depersonalise(datadir, personal)
 
 
 def write_through(datadir: Path) -> None:
@@ -140,8 +128,8 @@ def write_through(datadir: Path) -> None:
                 os.close(descriptor)
 
 
-def depersonalise(datadir: Path) -> None:
-    """Delete what makes a server that server: its identity, its keys."""
-    for pattern in _PERSONAL:
+def depersonalise(datadir: Path, personal: Collection[str]) -> None:
+    """Delete what makes a server that server: its identity, its keys. `personal` are patterns of such files."""
+    for pattern in personal:
         for path in datadir.glob(pattern):
             path.unlink()

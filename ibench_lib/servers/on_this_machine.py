@@ -9,13 +9,14 @@ from pathlib import Path
 from ibench_lib.errors import BuildNotFound
 from ibench_lib.paths import Workspace, check_name
 from ibench_lib.servers import registry
-from ibench_lib.servers.build import Build, identify
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours import flavour
+from ibench_lib.servers.identify import identify
 
 LABEL = registry.SYSTEM
 SOURCE = "path"
 VARIABLE = "IBENCH_BASEDIR"
 
-_BINARIES = ("mariadbd", "mysqld")
 _FOLDERS = ("bin", "sbin", "libexec")
 # Where distributions keep servers; a plain user's PATH often has none of them.
 _SYSTEM_FOLDERS = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec")
@@ -47,7 +48,7 @@ def packaged_build() -> Build:
     """
     for binary in _on_path(""):
         return identify(LABEL, _basedir_of(binary), (str(binary),), source=SOURCE)
-    raise BuildNotFound(f"no {' or '.join(_BINARIES)} in {', '.join(_SYSTEM_FOLDERS)} after the installation")
+    raise BuildNotFound(f"no {' or '.join(_binaries())} in {', '.join(_SYSTEM_FOLDERS)} after the installation")
 
 
 def _from_basedir(basedir: Path) -> Build:
@@ -56,10 +57,10 @@ def _from_basedir(basedir: Path) -> Build:
     binary = server_binary(basedir)
     if binary is None:
         raise BuildNotFound(
-            f"{VARIABLE}={basedir} has no {' or '.join(_BINARIES)} in {', '.join(_FOLDERS)}",
+            f"{VARIABLE}={basedir} has no {' or '.join(_binaries())} in {', '.join(_FOLDERS)}",
             hint=f"set {VARIABLE} to the folder that holds bin/mysqld, or unset it",
         )
-    return identify(LABEL, basedir, (str(binary),), source=VARIABLE, options=tuple(messages_option(basedir)))
+    return identify(LABEL, basedir, (str(binary),), source=VARIABLE, options=tuple(moved_options(basedir)))
 
 
 def register(label: str, basedir: Path, workspace: Workspace) -> Build:
@@ -75,12 +76,12 @@ def register(label: str, basedir: Path, workspace: Workspace) -> Build:
     binary = server_binary(basedir)
     if binary is None:
         raise BuildNotFound(
-            f"{basedir} has no {' or '.join(_BINARIES)} in {', '.join(_FOLDERS)}",
+            f"{basedir} has no {' or '.join(_binaries())} in {', '.join(_FOLDERS)}",
             hint="name the folder that holds bin/mysqld or sbin/mariadbd",
         )
     registry.require_free(label, workspace)
     with registry.arriving(workspace) as root:
-        options = messages_option(basedir)
+        options = moved_options(basedir)
         registry.describe(root, basedir=str(basedir), command=[str(binary)], source=SOURCE, options=options)
         registry.read(root, label)
         return registry.adopt(root, label, workspace)
@@ -88,23 +89,27 @@ def register(label: str, basedir: Path, workspace: Workspace) -> Build:
 
 def server_binary(basedir: Path) -> Path | None:
     """The server in a basedir, None where there is none."""
-    candidates = (basedir / folder / name for folder in (*_FOLDERS, ".") for name in _BINARIES)
+    candidates = (basedir / folder / name for folder in (*_FOLDERS, ".") for name in _binaries())
     return next((binary for binary in candidates if _is_program(binary)), None)
 
 
-def messages_option(basedir: Path) -> list[str]:
-    """Where the server finds its error messages: a basedir that has been moved differs from what was compiled in."""
-    for folder in ("share", "share/mysql", "share/mariadb"):
-        if (basedir / folder / "english" / "errmsg.sys").is_file():
-            return [f"--lc-messages-dir={basedir / folder}"]
-    return []
+def moved_options(basedir: Path) -> list[str]:
+    """Options for the server in a basedir that may have been moved from where it was built for."""
+    binary = server_binary(basedir)
+    flavours = [one for one in flavour.every() if binary is not None and binary.name in one.binaries]
+    return flavours[0].moved_options(basedir) if flavours else []
+
+
+def _binaries() -> list[str]:
+    """Names that server binaries have."""
+    return list(dict.fromkeys(name for one in flavour.every() for name in one.binaries))
 
 
 def _on_path(path: str) -> Iterator[Path]:
     for folder in (*path.split(os.pathsep), *_SYSTEM_FOLDERS):
         if not os.path.isabs(folder):  # an empty or relative entry of PATH means the current directory
             continue
-        for name in _BINARIES:
+        for name in _binaries():
             binary = Path(folder) / name
             if _is_program(binary):
                 yield binary.resolve()

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from ibench_lib.errors import BuildNotFound
 from ibench_lib.paths import Workspace, check_name
-from ibench_lib.servers.build import Build, identify
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.identify import identify
 
 DESCRIPTION = "build.json"
 SYSTEM = "system"

@@ -9,6 +9,7 @@ import configparser
 import contextlib
 import json
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -16,11 +17,15 @@ from typing import Any, Literal
 
 import pymysql
 
+from ibench_lib.base.mask import SERVER, USER
+from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.errors import ServerStartError, UsageError
 from ibench_lib.paths import Workspace, check_name
 from ibench_lib.servers import registry
 from ibench_lib.servers.address import Address
-from ibench_lib.servers.build import Flavour, flavour_in, release_of
+from ibench_lib.servers.build import Build, release_of
+from ibench_lib.servers.flavours.flavour import recognise
+from ibench_lib.servers.server import Server
 
 SOURCE = "remote"
 _KEY = "remote"
@@ -77,7 +82,7 @@ class Remote:
     """A remote server under a label, as it answered. `flavour` and `version` mean what they mean of a `Build`."""
 
     label: str
-    flavour: Flavour
+    flavour: str
     version: str
     access: Access
     source: Literal["remote"] = "remote"
@@ -88,20 +93,49 @@ class Remote:
         return f"{self.access.host}:{self.access.port}"
 
     @property
-    def release(self) -> tuple[int, int, int]:
+    def release(self) -> tuple[int, ...]:
         """(10, 11, 19) of 10.11.19-MariaDB."""
         return release_of(self.version)
 
+    @property
+    def local(self) -> None:
+        """Its files are on another host."""
+        return None
+
+    @property
+    def transport(self) -> str:
+        """TLS where there is a CA to trust, else TCP in the clear."""
+        return "tls" if self.access.certificate else "tcp"
+
+    @property
+    def names_to_hide(self) -> Mapping[str, str]:
+        """Its host and our user there."""
+        return {self.access.host: SERVER, self.access.user: USER}
+
+    def server(self, start: Callable[[Build], Server]) -> Server:
+        """The server that is running already."""
+        return RemoteServer(self)
+
 
 class RemoteServer:
-    """Context manager with the interface of a `Sandbox`. Databases in `owned` are dropped when it closes."""
+    """The `Server` that somebody else runs. Databases in `owned` are dropped when it closes."""
 
     def __init__(self, remote: Remote) -> None:
         self.build = remote
         self.owned: list[str] = []
 
-    def __enter__(self) -> Address:
+    @property
+    def address(self) -> Address:
+        """With the password, read now."""
         return self.build.access.address()
+
+    @property
+    def local(self) -> None:
+        """Nothing of it is on this host."""
+        return None
+
+    def __enter__(self) -> Address:
+        return self.address
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -121,6 +155,14 @@ class RemoteServer:
     def log_tail(self) -> str:
         """Its error log is not ours to read."""
         return ""
+
+    def disk_is_full(self) -> bool:
+        """Its disk is not ours to look at."""
+        return False
+
+    def known_options(self) -> KnownOptions | None:
+        """Its binary is not ours to ask."""
+        return None
 
 
 def register(label: str, access: Access, workspace: Workspace) -> Remote:
@@ -164,7 +206,10 @@ def _ask(label: str, access: Access) -> Remote:
             f"build {label}: {access.user}@{access.host}:{access.port} refuses the connection: {error}",
             hint="check the host, the port, the user, and the place of the password",
         ) from error
-    return Remote(label, flavour_in(f"{version} {comment}"), version, access)
+    found = recognise(f"Ver {version} {comment}")
+    if found is None:
+        raise ServerStartError(f"build {label}: {version!r:.80} is the version of no server that is known here")
+    return Remote(label, found[0], version, access)
 
 
 def _connect(address: Address) -> Any:

@@ -15,6 +15,8 @@ from ibench_lib.show.wording import count
 _KINDS = {"scatter": "line", "bar": "bar", "heatmap": "heat map", "histogram": "bar", "box": "box"}
 _TYPES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "f4": "f", "f8": "d"}
 MOST_LINES = 12
+PLOTLY_MIME = "application/vnd.plotly.v1+json"
+"""What a chart is among the forms of an output."""
 ASIDE = "aside"
 """`meta` of a trace that only frames others, such as a band: it is not put into words."""
 UNIT = "unit"

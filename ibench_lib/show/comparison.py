@@ -16,16 +16,19 @@ from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, ratio
 
 Verdict = Literal["better", "worse", "more", "less", "same", "unclear", "noise unknown"]
 _UNITS = ("s", "ms", "us", "%", "GiB", "KB")
-_OPERATIONS = (None, "insert", "delete")
 DIFFERENT: tuple[Verdict, ...] = ("better", "worse", "more", "less")
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One metric of a step; of one operation and timing if it is of responses. A run is a row of `metric_values`."""
+    """One metric of a step; of one operation, with its place, and timing if it is of responses.
+
+    A run is a row of `metric_values`.
+    """
 
     metric: Metric
     operation: str | None
+    position: int | None
     timing: str | None
     a_rows: list[dict[str, Any]]
     b_rows: list[dict[str, Any]]
@@ -100,14 +103,14 @@ class Compared:
 def compared(frame: pl.DataFrame, a: str, b: str) -> list[Compared]:
     """The metrics of one setup and step (`metric_values`), as declared in `metrics.py`, responses by operation."""
     found = []
-    groups = frame.group_by("operation", "timing", "metric", maintain_order=True)
-    for (operation, timing, metric), rows in groups:
+    groups = frame.group_by("operation", "operation_position", "timing", "metric", maintain_order=True)
+    for (operation, position, timing, metric), rows in groups:
         sides = [rows.filter(pl.col("dbms") == name).to_dicts() for name in (a, b)]
-        found.append(Compared(METRICS[str(metric)], _text(operation), _text(timing), *sides))
+        found.append(Compared(METRICS[str(metric)], _text(operation), _number(position), _text(timing), *sides))
     order = list(METRICS)
 
     def place(one: Compared) -> tuple[int, str, bool, int]:
-        first = _OPERATIONS.index(one.operation) if one.operation in _OPERATIONS else len(_OPERATIONS)
+        first = -1 if one.position is None else one.position
         return first, one.operation or "", one.timing == "intended", order.index(one.metric.name)
 
     return sorted(found, key=place)
@@ -123,8 +126,7 @@ def reservations(frame: pl.DataFrame, a: str, b: str) -> list[str]:
         if missed and name in (a, b):
             side = "A" if name == a else "B"
             notes.append(
-                f"{side}, {step}: {missed} of {len(found)} {'run' if len(found) == 1 else 'runs'} missed the target "
-                f"rate of inserts or deletes."
+                f"{side}, {step}: {missed} of {len(found)} {'run' if len(found) == 1 else 'runs'} missed a target rate."
             )
     return [*sorted(notes), *mark_notes(frame)]
 
@@ -145,6 +147,10 @@ def ratio_text(value: float) -> str:
 
 def _measured(rows: list[dict[str, Any]]) -> list[float]:
     return [row["value"] for row in rows if row["value"] is not None and row["step_status"] == "complete"]
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 def _text(value: object) -> str | None:

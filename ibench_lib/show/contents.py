@@ -19,10 +19,11 @@ def contents(palette: str = "default") -> Shown:
     }
     for name in ibench_lib.__all__:
         function = reader.lake if name == "lake" else getattr(ibench_lib, name)
-        folder = function.__module__.split(".")[2]
+        folders = function.__module__.split(".")
         what = (inspect.getdoc(function) or "").partition("\n")[0]
         takes = ", ".join(inspect.signature(function).parameters)
-        kinds[folder if folder in kinds else "functions"].rows.append((f"ib.{name}", [Cell(takes), Cell(what)]))
+        folder = next((folder for folder in folders if folder in kinds), "functions")
+        kinds[folder].rows.append((f"ib.{name}", [Cell(takes), Cell(what)]))
     for name, text in reader.questions().items():
         first = re.split(r"(?<=\.)\s", " ".join(text.partition("\n\n")[0].split()))[0]
         takes = ", ".join(sorted(reader.parameters_of(name)))

@@ -9,7 +9,6 @@ import html
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any, Protocol, TypeAlias
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
@@ -18,10 +17,9 @@ from great_tables import GT
 from IPython.display import display
 
 from ibench_lib.ask.provenance import ANSWER, names_of
+from ibench_lib.show.chart_text import PLOTLY_MIME
 from ibench_lib.show.html_ids import html_id
-from ibench_lib.show.statements.common import ATTENTION
-
-PLOTLY_MIME = "application/vnd.plotly.v1+json"
+from ibench_lib.show.statements.common import Statement
 
 
 @dataclass(frozen=True)
@@ -62,6 +60,17 @@ class Shown:
                 display(drawn, raw=True, metadata=made_from)  # type: ignore[no-untyped-call]
             else:
                 display(item, metadata=made_from)  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True)
+class Section:
+    """What one call shows, each part with the answers that it was made from."""
+
+    parts: tuple[Shown | Html, ...]
+
+    def _ipython_display_(self) -> None:
+        for part in self.parts:
+            display(part)  # type: ignore[no-untyped-call]
 
 
 def each(
@@ -118,17 +127,17 @@ def warnings(runs: pl.DataFrame) -> Html:
 
 
 def say(post: Asker, *subjects: Callable[..., list[str]]) -> Html:
-    """A list of the sentences of `ibench_lib/statements/` functions, each with a link to the query that supports it.
+    """A list of the sentences of functions of statements, each with a link to the query that supports it.
 
-    A function's parameters name the questions whose answers it takes; `base` is the selection's.
+    Each is marked with the questions whose answers it takes (`ibench_lib.show.statements.common.asks`).
     """
     lines = []
     for subject in subjects:
-        wanted = list(signature(subject).parameters)
-        answers = {name: post.base if name == "base" else post.ask(name) for name in wanted}
-        links = sources(*(name for name in wanted if name != "base"))
-        for text in subject(**answers):
-            loud = ' class="loud"' if text.startswith(ATTENTION) else ""
+        questions: tuple[str, ...] = subject.asks  # type: ignore[attr-defined]
+        base = {"base": post.base} if subject.takes_base else {}  # type: ignore[attr-defined]
+        links = sources(*questions)
+        for text in subject(*map(post.ask, questions), **base):
+            loud = ' class="loud"' if isinstance(text, Statement) and text.loud else ""
             lines.append(f"<li{loud}>{html.escape(text)}{links}</li>")
     return Html(f'<ul class="statements">{"".join(lines)}</ul>' if lines else "")
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import polars as pl
 
+from ibench_lib.metrics import METRICS
+
 SHORT_S = 1.0
 """Steps shorter than that say little of a configuration: start-up and a single hiccup are much of them."""
 
@@ -33,9 +35,10 @@ def measured(
     return [row[column] for row in rows if row[column] is not None and (any_status or row["step_status"] == "complete")]
 
 
-def main_metric(frame: pl.DataFrame, step: str) -> str:
-    """ips for steps that write, qps for steps that query."""
-    return str(frame.filter(pl.col("step") == step)["main_metric"][0])
+def rate_label(frame: pl.DataFrame, step: str) -> str:
+    """What the rate of the step's main operations is called, such as inserts/s; throughput where nothing is known."""
+    labels = frame.filter(pl.col("step") == step)["rate_label"].drop_nulls()
+    return str(labels[0]) if len(labels) else METRICS["throughput"].label
 
 
 def short_steps(frame: pl.DataFrame) -> pl.DataFrame:

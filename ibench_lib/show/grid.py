@@ -58,8 +58,11 @@ class Grid:
             .cols_label(**labels)
             .cols_align("left" if self.left else "right", columns=ids)
         )
-        for text, positions in self.spanners:
-            table = table.tab_spanner(_text(text), columns=[ids[p] for p in positions])
+        for number, (text, positions) in enumerate(self.spanners):
+            # Two spanners may have one text, but not one id.
+            again = text in [earlier for earlier, _ in self.spanners[:number]]
+            name = f"{text}, {number}" if again else None
+            table = table.tab_spanner(_text(text), columns=[ids[p] for p in positions], id=name)
         for position, column in enumerate(ids):
             for mark in MARKS:
                 marked = [row for row, (_, cells) in enumerate(self.rows) if cells[position].mark == mark]

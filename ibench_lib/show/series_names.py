@@ -8,7 +8,7 @@ _MB = 2.0**-20
 
 
 @dataclass(frozen=True)
-class Shown:
+class SeriesText:
     """A series for readers: its name, the unit it is shown in ('' for counts), and the factor from what is stored."""
 
     name: str
@@ -16,7 +16,7 @@ class Shown:
     factor: float
 
 
-def shown(source: str, series: str) -> Shown:
+def shown(source: str, series: str) -> SeriesText:
     """The series of a source (server, process, host, device or clients); MB are of 1024 KB."""
     for ending, name, unit, factor in (
         ("_bytes_per_s", " bytes", "MB/s", _MB),
@@ -25,17 +25,17 @@ def shown(source: str, series: str) -> Shown:
         ("_ms", " time", "ms", 1.0),
     ):
         if series.endswith(ending):
-            return Shown(_words(source, series.removesuffix(ending) + name), unit, factor)
+            return SeriesText(_words(source, series.removesuffix(ending) + name), unit, factor)
     if series.startswith("cpu_") or series == "clients_cpu":
-        return Shown(_words(source, series.removesuffix("_per_s").removesuffix("_s")), "CPUs", 1.0)
+        return SeriesText(_words(source, series.removesuffix("_per_s").removesuffix("_s")), "CPUs", 1.0)
     if series == "busy_s_per_s":
-        return Shown(_words(source, "busy"), "%", 100.0)
+        return SeriesText(_words(source, "busy"), "%", 100.0)
     if series.endswith("_s_per_s"):
         # Seconds of requests in a second are how many there were at a time.
-        return Shown(_words(source, series.removesuffix("_s_per_s") + " requests in flight"), "", 1.0)
+        return SeriesText(_words(source, series.removesuffix("_s_per_s") + " requests in flight"), "", 1.0)
     if series.endswith("_per_s"):
-        return Shown(_words(source, series.removesuffix("_per_s")), "/s", 1.0)
-    return Shown(_words(source, series), "", 1.0)
+        return SeriesText(_words(source, series.removesuffix("_per_s")), "/s", 1.0)
+    return SeriesText(_words(source, series), "", 1.0)
 
 
 def _words(source: str, name: str) -> str:

@@ -13,10 +13,8 @@ from ibench_lib.ask.provenance import derived, names_of
 from ibench_lib.show import theme
 from ibench_lib.show.display import Html, sentence, sources
 from ibench_lib.show.frames import repeats
-from ibench_lib.show.step_panels import PANELS
+from ibench_lib.show.step_panels import panels_of
 from ibench_lib.show.wording import count
-
-_RATES = {"insert": "inserts/s", "query": "queries/s"}
 
 
 @dataclass(frozen=True)
@@ -33,6 +31,7 @@ class StepDetail:
     stalls: pl.DataFrame
     stall_company: pl.DataFrame
     uncaptured: pl.DataFrame
+    step_families: pl.DataFrame
 
 
 def step_detail(ask: Callable[[str], pl.DataFrame]) -> StepDetail:
@@ -41,7 +40,8 @@ def step_detail(ask: Callable[[str], pl.DataFrame]) -> StepDetail:
     percentiles, shares = ask("response_percentiles_over_time"), ask("response_shares_over_time")
     steadiness, stalls = ask("steadiness"), ask("stalls")
     together = derived(pl.concat(series), *series, percentiles, shares, steadiness, stalls)
-    return StepDetail(together, percentiles, shares, steadiness, stalls, ask("stall_company"), ask("uncaptured"))
+    company, missing, families = (ask(name) for name in ("stall_company", "uncaptured", "step_families"))
+    return StepDetail(together, percentiles, shares, steadiness, stalls, company, missing, families)
 
 
 def steadiness_facts(frame: pl.DataFrame) -> Html:
@@ -78,7 +78,7 @@ def _how_steady(row: dict[str, Any]) -> str:
         return f"{row['step']} is one statement per index and client, so it has no rate per second and no stalls."
     if not row["rated_seconds"]:
         return "no full second, so there is no rate and there are no stalls."
-    unit = _RATES[row["main_operation"]]
+    unit = row["rate_label"]
     worst = f" Worst response {theme.seconds(row['max_response_s'])}." if row["max_response_s"] is not None else ""
     median = f"median of {row['median_rate']:,.0f} {unit}"
     if not row["median_rate"]:
@@ -88,7 +88,7 @@ def _how_steady(row: dict[str, Any]) -> str:
             f"no stall in {row['rated_seconds']:,} full seconds; "
             f"the slowest had {row['min_rate']:,.0f} of a {median}.{worst}"
         )
-    number = f"{count(row['stalls'], 'stall')}"
+    number = count(row["stalls"], "stall")
     return (
         f"{number}, {row['stalled_seconds']:,} of {row['rated_seconds']:,} full seconds, below half of a {median}; "
         f"the longest {row['longest_s']:,} s from second {row['longest_from_s']:,}.{worst}"
@@ -102,7 +102,7 @@ def not_captured(detail: StepDetail) -> Html:
     frame = detail.uncaptured
     several = repeats(detail.steadiness) > 1
     missing: dict[tuple[str, str], list[str]] = {}
-    for panel in PANELS:
+    for panel in panels_of(detail.step_families):
         mine: dict[tuple[str, str], list[str]] = {}
         for row in frame.to_dicts():
             labels = [

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+import polars as pl
 
 from ibench_lib.show.series_names import shown
+from ibench_lib.show.wording import joined
 
 Dash = Literal["solid", "dash", "dot"]
 
@@ -44,20 +47,7 @@ def _lines(source: str, **labels: str) -> tuple[Line, ...]:
 RESPONSES = Panel("Response times", _lines("clients", p50_s="p50", p99_s="p99", p999_s="p99.9"), "ms", log=True)
 """Drawn from the responses of the main operation, not from series."""
 
-PANELS: tuple[Panel, ...] = (
-    Panel("Queries", _lines("clients", queries_per_s="queries"), "queries/s"),
-    Panel(
-        "Inserts and deletes",
-        # Mostly as many of the one as of the other: both are to be seen.
-        (Line("clients", "inserts_per_s", "inserts"), Line("clients", "deletes_per_s", "deletes", "dot")),
-        "rows/s",
-    ),
-    Panel(
-        "Worst response",
-        _lines("clients", insert_max_s="insert", delete_max_s="delete", query_max_s="query"),
-        log=True,
-        value="high",
-    ),
+_OF_ALL: tuple[Panel, ...] = (
     RESPONSES,
     Panel("History list length", _lines("server", history_list_length="undo logs")),
     Panel(
@@ -118,3 +108,31 @@ PANELS: tuple[Panel, ...] = (
         ),
     ),
 )
+
+
+def panels_of(families: pl.DataFrame) -> tuple[Panel, ...]:
+    """The panels of a step whose clients had answers of these families of operations (`step_families`)."""
+    found = families.to_dicts()
+    rates = [_rates([row for row in found if row["counts"] == counts]) for counts in ("ops", "rows")]
+    worst = tuple(Line("clients", row["worst_series"], row["family"]) for row in found)
+    responses = [Panel("Worst response", worst, log=True, value="high")] if worst else []
+    return (*(panel for panel in rates if panel), *responses, *_OF_ALL)
+
+
+def _rates(families: list[dict[str, Any]]) -> Panel | None:
+    """The panel of the rates of families that count the same: rows or operations."""
+    if not families:
+        return None
+    rows = families[0]["counts"] == "rows"
+    # There are mostly as many rows of the one as of the other: both are to be seen.
+    lines = tuple(
+        Line("clients", row["rate_series"], _plural(row), "dot" if rows and position else "solid")
+        for position, row in enumerate(families)
+    )
+    title = joined([_plural(row) for row in families])
+    several = "rows/s" if rows else "operations/s"
+    return Panel(title[:1].upper() + title[1:], lines, several if rows or len(families) > 1 else families[0]["label"])
+
+
+def _plural(family: dict[str, Any]) -> str:
+    return str(family["label"]).removesuffix("/s")

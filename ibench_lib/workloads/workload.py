@@ -1,15 +1,27 @@
-"""What a workload is: one folder of `ibench_lib/workloads/`, found by its name, and named by nothing else.
+"""What a workload is: one folder of `ibench_lib/workloads/`, found by its name and named by nothing else.
 
-A workload's folder holds `workload.py` with an object `WORKLOAD` that has everything below, the module that its client
-processes import, and `results/`: what is asked and said of its runs only.
+The folder's `workload.py` holds an object `WORKLOAD` that satisfies the protocol below. Client processes import the
+module that it names as `client_module`, and nothing else of the folder. `results/`, the reading half, holds what is
+asked and said of the workload's runs only.
 """
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Any, Literal, Protocol, cast
 
+from pydantic import BaseModel, ConfigDict, Field
+
+from ibench_lib import workloads
+from ibench_lib.client.spec import Spec
 from ibench_lib.metrics import Better
+from ibench_lib.paths import NAME_RULE
+
+Name = Annotated[str, Field(pattern=f"^{NAME_RULE}$")]
+Seconds = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True)
@@ -33,10 +45,192 @@ class StepKind:
 
     `equal_work`: each client has the same work, so that the times at which they end tell how fair the server is.
     `of_existing_rows`: the work is done on the rows that are there, as when an index is made: throughput is these rows
-    divided by T.
+    divided by T. `paced`: the families whose rate a step's target is of, `main` where none is named. Where `main` is
+    not one of them they are its background, and every step of the kind has a target.
     """
 
     name: str
     main: str
     equal_work: bool = False
     of_existing_rows: bool = False
+    paced: tuple[str, ...] = ()
+
+
+class Strict(BaseModel):
+    """A part of an experiment file: unknown keys and values of another type are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class CommonSetup(Strict):
+    """A size of the data. A workload adds its own keys; they belong to a cell's identity."""
+
+    name: Name
+
+
+class CommonOptions(Strict):
+    """The keys of `workload:` that every workload has. A workload adds its own; all belong to a cell's identity."""
+
+    benchmark: str
+    clients: Annotated[int, Field(ge=1, le=1024)]
+    seed: Annotated[int, Field(ge=0, lt=1 << 32)] = 1
+    transport: Literal["socket", "tcp", "tls"] = "socket"
+    statement_timeout_s: Seconds = 600.0
+    count_rows: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One step of a run, as far as runner, plan, forecast and page need to know it. A workload may add fields.
+
+    `name` is what results call it, `form` what it is made of, `kind` one of the workload's kinds. It ends after
+    `seconds`, or after each leading worker has done `amount` (rows or operations, as its first operation counts).
+    `target_per_s` is the rate of each paced worker, in the same unit; None where the load is not paced.
+    `rows_per_commit` is None where no worker writes in statements of one size. `churns`: rows are deleted or updated,
+    so that purge and flushing decide what is on disk after it. `settle_before`: the server settles first.
+    `background`: a transaction is held open beside the load.
+    """
+
+    name: str
+    form: str
+    kind: str
+    seconds: float | None = None
+    amount: int | None = None
+    target_per_s: float | None = None
+    rows_per_commit: int | None = None
+    churns: bool = False
+    settle_before: bool = False
+    background: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worker:
+    """One client process of a step. A workload may add fields.
+
+    `client` is the client that it works for, from 1; `number` tells workers of one client and role apart, from 0.
+    `operations` are those that it may send, the one that counts towards its amount first. `leads`: the step ends when
+    all leading workers have done their amount. `pair` is the role of the worker of the same client that it keeps step
+    with: it stays a few operations ahead of that one. `connections` are those that its process serves.
+    """
+
+    client: int
+    role: str
+    operations: tuple[str, ...]
+    number: int = 0
+    leads: bool = True
+    pair: str | None = None
+    connections: int = 1
+
+    @property
+    def name(self) -> str:
+        """Its name in messages."""
+        return f"client {self.client} {self.role}" + (f" {self.number + 1}" if self.number else "")
+
+
+@dataclass(frozen=True)
+class Check:
+    """A statement whose single number must be `expected` after a step. `proves` says what it means where it is not.
+
+    `table` is the table that it counts, None for another kind of check.
+    """
+
+    statement: str
+    expected: int
+    proves: str
+    table: str | None = None
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a step is expected to do, for the forecast: `amount` of the step's main family by all clients together.
+
+    None where seconds end it. `guessed_per_s` is a rate to assume where no run of this host says more.
+    """
+
+    amount: int | None
+    guessed_per_s: float
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a workload needs of a server. `engine` is the storage engine of its tables.
+
+    `not_copied` says why its data directory cannot be set aside after a step; None where it can be.
+    """
+
+    engine: str = "innodb"
+    not_copied: str | None = None
+
+
+class Workload(Protocol):
+    """One benchmark. `Options` and `Setup` type the experiment's `workload:` and `setups:`."""
+
+    name: str
+    title: str
+    Options: type[CommonOptions]
+    Setup: type[CommonSetup]
+    presets: Mapping[str, CommonSetup]
+    operations: tuple[Operation, ...]
+    kinds: tuple[StepKind, ...]
+
+    def steps(self, options: Any, setup: Any, scale: float) -> Sequence[Step]:
+        """The steps of a run, in order."""
+
+    def step_names(self, options: Any) -> list[str]:
+        """What results call the steps, in order; the setup does not change them."""
+
+    def kind_of(self, step: str) -> str | None:
+        """The kind of a step by its name, for results of other programs; None for no step of this workload."""
+
+    def needs(self, options: Any) -> Needs:
+        """What a server must have."""
+
+    def tables(self, options: Any) -> list[str]:
+        """Names of the tables that it fills."""
+
+    def prepare(self, options: Any) -> list[str]:
+        """Statements that make the empty tables."""
+
+    def workers(self, options: Any, step: Any) -> Sequence[Worker]:
+        """The client processes of a step."""
+
+    def spec(self, options: Any, step: Any, worker: Any, step_id: int) -> Spec:
+        """What a client process of a step is started with."""
+
+    def checks(self, options: Any, step: Any, rows: Mapping[str, int]) -> list[Check]:
+        """What must hold after a step. `rows` are those of each table by what the server has acknowledged."""
+
+    def background(self, options: Any, step: Any) -> list[str]:
+        """Statements after which the transaction that is held open beside the load sees what it should see."""
+
+    def work(self, options: Any, steps: Sequence[Any]) -> list[Work]:
+        """The work of each step."""
+
+    def disk_bytes(self, options: Any, steps: Sequence[Any]) -> int:
+        """About how large the tables get on disk by the end of these steps."""
+
+    def loaded_rows(self, options: Any, steps: Sequence[Any]) -> int:
+        """Rows in all tables once they are loaded."""
+
+    def load_key(self, options: Any, steps: Sequence[Any]) -> dict[str, str]:
+        """All of the workload that decides what is on disk after these steps."""
+
+    def describe(self, options: Any, setup: Any, steps: Sequence[Any]) -> dict[str, Any]:
+        """The resolved workload for the manifest, as plain data; `resolved_steps` has a mapping for each step."""
+
+
+def known() -> list[str]:
+    """Names of all workloads that there are."""
+    return sorted(module.name for module in pkgutil.iter_modules(workloads.__path__) if module.ispkg)
+
+
+def find(name: str) -> Workload:
+    """The workload of that name. Raises KeyError where there is none."""
+    if name not in known():
+        raise KeyError(name)
+    return cast(Workload, importlib.import_module(f"{workloads.__name__}.{name}.workload").WORKLOAD)
+
+
+def kind_of(step: str) -> str | None:
+    """The kind of a step by its name, by the first workload that has such a step; None where no workload has."""
+    return next((kind for name in known() if (kind := find(name).kind_of(step)) is not None), None)

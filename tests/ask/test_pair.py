@@ -17,6 +17,7 @@ import ibench_lib as ib
 from ibench_lib.ask.pair import Pair
 from ibench_lib.errors import ParameterError, PostFailed
 from ibench_lib.lake import reader
+from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
@@ -112,7 +113,7 @@ def test_without_two_dbms_there_is_a_sentence(workspace: Workspace) -> None:
 
 def metric(name: str, a: list[float], b: list[float]) -> Compared:
     rows = [[{"value": value, "step_status": "complete"} for value in side] for side in (a, b)]
-    return Compared(METRICS[name], None, None, *rows)
+    return Compared(METRICS[name], None, None, None, *rows)
 
 
 @pytest.mark.parametrize(
@@ -326,7 +327,7 @@ def test_a_server_that_did_not_start_has_unknown_variables(workspace: Workspace)
     failed = Run("x", minute=1, status="failed", steps=())
     write_runs(workspace, Run(), failed)
     path = workspace.run_dir(failed.run_id) / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "server": None}))
+    path.write_bytes(with_checksum({**json.loads(path.read_text()), "server": None}))
     pair = ib.pair(ib.choose(reader.lake(workspace), "demo"))
     expected = "system.x, cached, run 1: no variables are known, because its server did not start."
     assert said(ib.left_out(pair))[0] == expected

@@ -16,17 +16,17 @@ from ibench_lib.errors import BuildNotFound, ConfigError
 from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.paths import Workspace
 from ibench_lib.paths import workspace as project
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.sweep import run_experiment
 from ibench_lib.servers import catalogue
 from ibench_lib.servers.accepts import check
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
+from ibench_lib.servers.flavours.flavour import rules_of
 from ibench_lib.servers.inspection import inspect
-from ibench_lib.servers.plugins import MYROCKS
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.servers.variables import known_options
 from tests.run.test_cell import rows
-from tests.silent import Silent
 from tests.workloads.insert_benchmark.test_run import add_up
 
 pytestmark = pytest.mark.registries
@@ -72,7 +72,7 @@ def distribution() -> str:
 def run_on(label: str, lake: Workspace, tmp_path: Path, fragments: str = "cy10a", more: str = "") -> Path:
     path = tmp_path / "build.yaml"
     path.write_text(EXPERIMENT % {"label": label, "fragments": fragments, "more": more})
-    (manifest,) = run_experiment(load_experiment(path), lake, Silent()).made
+    (manifest,) = run_experiment(load_experiment(path), lake, Observer()).made
     assert manifest.status == "complete"
     run_dir = lake.run_dir(manifest.run_id)
     add_up(run_dir)
@@ -116,8 +116,8 @@ def test_myrocks_end_to_end(more: str, lake: Workspace, tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.mkdir()
     (own / "rocks.cnf").write_text("[mysqld]\nrocksdb_block_cache_size=64M\n")
-    config = resolve(["cy10a", "rocks"], build.flavour, build.release, 0.005, own)
-    assert check(build, config, [MYROCKS]) == []
+    config = resolve(["cy10a", "rocks"], rules_of(build), 0.005, own)
+    assert check(build, config, ["ha_rocksdb"]) == []
     with pytest.raises(ConfigError, match="does not know rocksdb_block_cache_size"):
         check(build, config)  # an option of a plugin that would not be loaded
     run_on(label, lake, tmp_path, more=f", engine: rocksdb{more}")
@@ -133,7 +133,7 @@ def test_a_build_without_myrocks_is_refused_before_anything_runs(lake: Workspace
 def in_force(build: Build, names: list[str], tmp_path: Path) -> tuple[ServerConfig, dict[str, str], list[str]]:
     """Boot a build with a configuration: what was asked, the server's variables, and what it has changed."""
     # At this scale the buffer pool has 2G, so that it has as many instances as are asked for.
-    config = resolve(names, build.flavour, build.release, 0.02)
+    config = resolve(names, rules_of(build), 0.02)
     check(build, config)
     return config, *booted(build, config, tmp_path)
 
@@ -176,7 +176,7 @@ def test_the_base_is_in_force_everywhere(label: str, tmp_path: Path) -> None:
 def test_a_value_that_the_server_rounds_is_told(tmp_path: Path) -> None:
     build = installed("mysql-9.7")
     (tmp_path / "odd.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=200M\ninnodb_io_capacity=10\n")
-    config = resolve(["odd"], build.flavour, build.release, 1.0, tmp_path)
+    config = resolve(["odd"], rules_of(build), 1.0, tmp_path)
     assert booted(build, config, tmp_path)[1] == [
         "innodb_buffer_pool_size: asked 200M (odd.cnf:2), the server uses 268435456",
         "innodb_io_capacity: asked 10 (odd.cnf:3), the server uses 100",

@@ -11,6 +11,7 @@ from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.schema import TABLES
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours.innodb_places import PLACES
 from ibench_lib.servers.sandbox import Sandbox
 
 NOBODY = {"unix_socket": "/nonexistent/socket", "user": "root", "password": ""}
@@ -51,6 +52,7 @@ def scene(
         "database": "d",
         "tables": ("pi1",),
         "variables": {},
+        "places": PLACES,
         "scratch": scratch,
         "options": options or CaptureOptions(),
     }

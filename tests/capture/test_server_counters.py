@@ -12,6 +12,7 @@ from ibench_lib.capture.connection import connect, name_and_value, raw_rows, row
 from ibench_lib.capture.server_counters import ServerCounters, history_list_length
 from ibench_lib.capture.session import Capture
 from ibench_lib.server_figures import FIGURES, Counter
+from ibench_lib.servers.flavours.innodb_places import PLACES
 from tests.capture.scenes import NOBODY, Booted, Sink, clock, scene, until, until_sampled
 
 
@@ -39,12 +40,12 @@ def test_history_list_sees_purge_held_back_by_an_open_read_view(booted: Booted, 
         write.execute("CREATE DATABASE d")
         write.execute("CREATE TABLE d.t (a INT PRIMARY KEY, b INT) ENGINE=InnoDB")
         write.execute("INSERT INTO d.t VALUES (1, 0)")
-        before, no_reason = history_list_length(address)
+        before, no_reason = history_list_length(address, PLACES)
         assert no_reason is None
         read.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
         for number in range(500):
             write.execute("UPDATE d.t SET b = %s", (number,))
-        after, _ = history_list_length(address)
+        after, _ = history_list_length(address, PLACES)
         for _ in range(2):
             until_sampled(lambda: sink["server_samples"], watched)
     assert before is not None and after is not None
@@ -68,7 +69,7 @@ def test_a_server_that_is_gone_gives_rows_of_nulls_with_a_reason(tmp_path: Path)
     reasons = capture.null_reasons()
     assert {f"server_samples.{figure.column}" for figure in FIGURES} <= set(reasons)
     assert "connect to MySQL server" in reasons["server_samples.uptime_s"]
-    value, reason = history_list_length(NOBODY)
+    value, reason = history_list_length(NOBODY, PLACES)
     assert value is None and "connect to MySQL server" in str(reason)
 
 
@@ -218,7 +219,7 @@ def test_without_privileges_it_is_null_with_a_reason(grants: str, booted: Booted
     assert any("columns of server_samples are NULL: access denied" in warning for warning in capture.warnings())
     (report,) = capture.reports()
     assert report.reason is None and report.samples >= 1
-    value, reason_of_one = history_list_length(address)
+    value, reason_of_one = history_list_length(address, PLACES)
     assert (value is None) == (row["history_list_length"] is None)
     assert reason_of_one is None or "denied" in reason_of_one
 

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import pytest
 
+from ibench_lib.base.collector_report import CollectorReport
 from ibench_lib.capture.collector import Collector, Unavailable
 from ibench_lib.capture.options import CaptureOptions, Profile
-from ibench_lib.capture.session import Capture, Report, _wanted, collectors
+from ibench_lib.capture.session import Capture, _wanted, collectors
 from ibench_lib.schema import TABLES
 from tests.capture.scenes import Sink, scene, until
 
@@ -75,7 +76,7 @@ class Works(Good):
             pass
 
 
-def watched(tmp_path: Path, *kinds: tuple[type[Collector], int]) -> tuple[dict[str, Report], Capture, Sink]:
+def watched(tmp_path: Path, *kinds: tuple[type[Collector], int]) -> tuple[dict[str, CollectorReport], Capture, Sink]:
     """Until each kind has made so many samples, missed ones included."""
     sink = Sink()
     capture = Capture(scene(tmp_path), sink, [kind for kind, _ in kinds])
@@ -86,7 +87,7 @@ def watched(tmp_path: Path, *kinds: tuple[type[Collector], int]) -> tuple[dict[s
     return {report.name: report for report in capture.reports()}, capture, sink
 
 
-def _tried(report: Report) -> int:
+def _tried(report: CollectorReport) -> int:
     return report.samples + report.missed
 
 

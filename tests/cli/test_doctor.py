@@ -8,7 +8,7 @@ from ibench_lib.cli import doctor
 from ibench_lib.paths import Workspace
 from ibench_lib.paths import workspace as the_workspace
 from ibench_lib.servers.build import Build
-from ibench_lib.servers.sandbox import MARKER
+from ibench_lib.servers.sandbox_directory import MARKER
 
 
 def finding(name: str, workspace: Workspace) -> doctor.Finding:

@@ -17,6 +17,7 @@ from ibench_lib.configs.resolve import resolve
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours.flavour import find
 from tests.places import ROOT
 
 EXPERIMENT = """\
@@ -161,7 +162,7 @@ def test_a_server_that_does_not_start_shows_its_error_log(workspace: Workspace, 
         esac
         """
     )
-    known = " ".join(option.key for option in resolve(["cy10a"], "mysql", (8, 0, 99), 1.0).options)
+    known = " ".join(option.key for option in resolve(["cy10a"], find("mysql").rules((8, 0, 99)), 1.0).options)
     binary.write_text(binary.read_text().replace("OPTIONS", f"{known} log_bin"))
     binary.chmod(0o755)
     result = ibench(workspace, "run", str(write(workspace)), IBENCH_BASEDIR=str(basedir))

@@ -11,22 +11,21 @@ from ibench_lib.cli.progress import ExperimentProgress, duration_text
 from ibench_lib.errors import RunFailed
 from ibench_lib.experiment.cells import Cell
 from ibench_lib.experiment.file import Config
-from ibench_lib.run.plan import Planned
-from ibench_lib.workloads.insert_benchmark.workload import PRESET_SETUPS, Step
-
-
-class Worker:
-    def __init__(self, role: str) -> None:
-        self.role = role
+from ibench_lib.run.planned import Planned
+from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS
+from ibench_lib.workloads.insert_benchmark.steps import Step
+from ibench_lib.workloads.insert_benchmark.workers import OPERATIONS
+from ibench_lib.workloads.workload import Worker
 
 
 class State:
     """What a worker has reported."""
 
-    def __init__(self, role: str, second: int, rows: int, ops: int, counted: int) -> None:
-        self.worker = Worker(role)
-        self.latest = {"second": second, "rows": rows, "ops": ops}
-        self.counted = {"rows": counted}
+    def __init__(self, operation: str, second: int, rows: int, ops: int, done: int, leads: bool) -> None:
+        self.worker = Worker(client=1, role="any", operations=(operation,), leads=leads)
+        self.operations = {operation.name: operation for operation in OPERATIONS}
+        self.latest = {operation: {"second": second, "rows": rows, "ops": ops}}
+        self.done = done
 
 
 def planned(*configs: str) -> list[Planned]:
@@ -34,7 +33,7 @@ def planned(*configs: str) -> list[Planned]:
         Cell("system", Config(name=name, fragments=["cy10a"]), PRESET_SETUPS["cached"], 1, "system", position)
         for position, name in enumerate(configs, start=1)
     ]
-    return [Planned(cell, None, "f", "new", None, "") for cell in cells]  # type: ignore[arg-type]
+    return [Planned(cell, None, None, (), "f") for cell in cells]  # type: ignore[arg-type]
 
 
 def test_the_beginning_says_what_has_changed_and_what_had_failed() -> None:
@@ -64,8 +63,11 @@ def test_a_line_every_ten_seconds_with_rates_and_what_is_left(clock: list[float]
     text = io.StringIO()
     console = Console(file=text, width=200)
     entries = planned("a", "b", "c")
-    step = Step("l.i1", "l.i1", "write", 50, 100_000, None, None, deletes=True, query=None)
-    states: Any = [State("inserter", 19, 1500, 30, 50_000), State("deleter", 19, 1400, 28, 49_000)]
+    step = Step(name="l.i1", form="l.i1", kind="write", rows_per_commit=50, amount=100_000, churns=True)
+    states: Any = [
+        State("insert", 19, 1500, 30, 50_000, leads=True),
+        State("delete", 19, 1400, 28, 49_000, leads=False),
+    ]
     with ExperimentProgress(console, lambda _entry: 100.0) as progress:
         progress.experiment_begins("e", entries)
         progress.cell_begins(1, 3, entries[0].cell)
@@ -78,10 +80,10 @@ def test_a_line_every_ten_seconds_with_rates_and_what_is_left(clock: list[float]
         progress.stopping()
     lines = [line.rstrip() for line in text.getvalue().splitlines()]
     assert lines[0] == "e: 3 cells, 0 already done, about 5 min to go"
-    told = [line.strip() for line in lines if "rows/s" in line]
+    told = [line.strip() for line in lines if "inserts/s" in line]
     assert told == [
-        "1/3 l.i1 50% after 10 s: 1,500 rows/s in, 1,400 rows/s out, step ETA 10 s, all 5 min",
-        "1/3 l.i1 50% after 20 s: 1,500 rows/s in, 1,400 rows/s out, step ETA 20 s, all 5 min",
+        "1/3 l.i1 50% after 10 s: 1,500 inserts/s, 1,400 deletes/s, step ETA 10 s, all 5 min",
+        "1/3 l.i1 50% after 20 s: 1,500 inserts/s, 1,400 deletes/s, step ETA 20 s, all 5 min",
     ]
     assert any("failed: [bold]the disk[/] is full" in line for line in lines), "text of others is never markup"
     assert lines[-1] == "stopping after this cell; press Ctrl-C again to stop now"

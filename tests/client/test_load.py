@@ -3,9 +3,10 @@ from typing import Any
 
 import pytest
 
-from ibench_lib.client.load import MAX_RETRIES, Load, Role
+from ibench_lib.client.load import Load
 from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
 from ibench_lib.client.recorder import SecondRecorder
+from ibench_lib.client.role import Role
 
 
 class ScriptedConnection:
@@ -41,7 +42,7 @@ def run(
     load = Load(
         role=Statement(),
         connection=connection,  # type: ignore[arg-type]
-        recorder=SecondRecorder(start_ns, paced=tick_s is not None, emit=rows.append),
+        recorder=SecondRecorder(start_ns, paced=tick_s is not None, emit=rows.append, operations=("query",)),
         start_ns=start_ns,
         statements=statements,
         end_ns=None if seconds is None else start_ns + round(seconds * 1e9),
@@ -88,10 +89,10 @@ def test_deadlocks_are_repeated_and_counted() -> None:
 
 
 def test_repeats_are_bounded() -> None:
-    connection = ScriptedConnection(*[StatementError(1213, "deadlock")] * (MAX_RETRIES + 1))
+    connection = ScriptedConnection(*[StatementError(1213, "deadlock")] * (Role.max_retries + 1))
     totals, _ = run(connection, statements=3)
     assert totals["status"] == "failed" and "1213" in totals["error"]
-    assert (totals["ops"], totals["errors"], totals["retries"]) == (0, 1, MAX_RETRIES)
+    assert (totals["ops"], totals["errors"], totals["retries"]) == (0, 1, Role.max_retries)
 
 
 def test_another_error_ends_the_load_and_is_counted_in_its_second() -> None:

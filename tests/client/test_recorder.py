@@ -5,12 +5,12 @@ from ibench_lib.client.recorder import SECOND_NS, SecondRecorder
 
 def recorder(paced: bool = False, start_ns: int = 1_000) -> tuple[SecondRecorder, list[dict[str, Any]]]:
     rows: list[dict[str, Any]] = []
-    return SecondRecorder(start_ns, paced=paced, emit=rows.append), rows
+    return SecondRecorder(start_ns, paced=paced, emit=rows.append, operations=("insert",)), rows
 
 
 def test_an_operation_counts_in_the_second_in_which_it_ended() -> None:
     recording, rows = recorder()
-    recording.record(0, 0, 1_000 + SECOND_NS - 10, 1_000 + SECOND_NS + 5, rows=100)
+    recording.first.record(0, 0, 1_000 + SECOND_NS - 10, 1_000 + SECOND_NS + 5, rows=100)
     recording.finish(1_000 + SECOND_NS + 6)
     assert [(row["second"], row["ops"], row["rows"]) for row in rows] == [(0, 0, 0), (1, 1, 100)]
     assert rows[0]["service_max_us"] is None
@@ -19,8 +19,8 @@ def test_an_operation_counts_in_the_second_in_which_it_ended() -> None:
 
 def test_a_stall_of_three_seconds_is_three_rows_of_zeros_not_a_gap() -> None:
     recording, rows = recorder(start_ns=0)
-    recording.record(0, 0, 0, 1_000_000, 1)
-    recording.record(0, 0, 1_000_000, 4 * SECOND_NS + 1, 1)
+    recording.first.record(0, 0, 0, 1_000_000, 1)
+    recording.first.record(0, 0, 1_000_000, 4 * SECOND_NS + 1, 1)
     recording.finish(4 * SECOND_NS + 2)
     assert [(row["second"], row["ops"]) for row in rows] == [(0, 1), (1, 0), (2, 0), (3, 0), (4, 1)]
     assert rows[4]["service_max_us"] > 3_990_000
@@ -28,7 +28,7 @@ def test_a_stall_of_three_seconds_is_three_rows_of_zeros_not_a_gap() -> None:
 
 def test_unpaced_operations_have_no_intended_latency() -> None:
     recording, rows = recorder(start_ns=0)
-    recording.record(123, 0, 0, 1_000_000, 1)
+    recording.first.record(123, 0, 0, 1_000_000, 1)
     recording.finish(2_000_000)
     assert rows[0]["intended_max_us"] is None
     assert rows[0]["intended_bins"] is None and rows[0]["intended_counts"] is None
@@ -36,7 +36,7 @@ def test_unpaced_operations_have_no_intended_latency() -> None:
 
 def test_paced_operations_have_service_and_intended_latency() -> None:
     recording, rows = recorder(paced=True, start_ns=0)
-    recording.record(1_000_000, 0, 3_000_000, 4_000_000, 1)
+    recording.first.record(1_000_000, 0, 3_000_000, 4_000_000, 1)
     recording.finish(5_000_000)
     assert rows[0]["service_max_us"] == 1_000
     assert rows[0]["intended_max_us"] == 3_000
@@ -46,20 +46,14 @@ def test_paced_operations_have_service_and_intended_latency() -> None:
 def test_totals_are_the_sums_of_the_seconds() -> None:
     recording, rows = recorder(start_ns=0)
     for number in range(2_500):
-        recording.record(0, 0, number * 1_000_000, number * 1_000_000 + 500_000, rows=50)
+        recording.first.record(0, 0, number * 1_000_000, number * 1_000_000 + 500_000, rows=50)
         if number % 2:
-            recording.record_retry(number * 1_000_000 + 500_000)
-    recording.record_error(2_600_000_000)
-    recording.record_unknown(3_100_000_000)
+            recording.first.record_retry(number * 1_000_000 + 500_000)
+    recording.first.record_error(2_600_000_000)
+    recording.first.record_unknown(3_100_000_000)
     recording.finish(3_200_000_000)
-    for total, column in (
-        (recording.total_ops, "ops"),
-        (recording.total_rows, "rows"),
-        (recording.total_errors, "errors"),
-        (recording.total_retries, "retries"),
-        (recording.total_unknown, "unknown"),
-    ):
-        assert total == sum(row[column] for row in rows)
+    names = ("ops", "rows", "errors", "retries", "unknown")
+    assert recording.totals() == {name: sum(row[name] for row in rows) for name in names}
     assert [row["ops"] for row in rows] == [1000, 1000, 500, 0]
     assert [row["errors"] for row in rows] == [0, 0, 1, 0]
     assert [row["unknown"] for row in rows] == [0, 0, 0, 1]
@@ -68,6 +62,6 @@ def test_totals_are_the_sums_of_the_seconds() -> None:
 
 def test_an_end_on_the_edge_of_a_second_adds_no_empty_row() -> None:
     recording, rows = recorder(start_ns=0)
-    recording.record(0, 0, 0, SECOND_NS // 2, 1)
+    recording.first.record(0, 0, 0, SECOND_NS // 2, 1)
     recording.finish(SECOND_NS)
     assert [row["second"] for row in rows] == [0]

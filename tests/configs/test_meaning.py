@@ -9,12 +9,13 @@ from ibench_lib.configs.resolve import ServerConfig, complete, resolve
 from ibench_lib.errors import ConfigError
 from ibench_lib.servers.accepts import check
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours.flavour import rules_of
 from ibench_lib.servers.variables import known_options
 
 
 def config(folder: Path, build: Build, *lines: str, name: str = "f") -> ServerConfig:
     (folder / f"{name}.cnf").write_text("\n".join(["[mysqld]", *lines]) + "\n")
-    return resolve([name], build.flavour, build.release, 1.0, folder)
+    return resolve([name], rules_of(build), 1.0, folder)
 
 
 @pytest.mark.parametrize(
@@ -115,10 +116,7 @@ def test_a_diff_goes_by_meaning_and_knows_the_defaults(build: Build, tmp_path: P
     assert (found.first_origin, found.second_origin) == (None, "b.cnf:3")
     path = tmp_path / "prod.cnf"
     path.write_text("[server]\ninnodb_io_capacity=500\n")
-    assert (
-        differences(second, complete(path, build.flavour, build.release, 1.0), known_options(build))[0].first
-        == "1073741824"
-    )
+    assert differences(second, complete(path, rules_of(build), 1.0), known_options(build))[0].first == "1073741824"
 
 
 @pytest.mark.parametrize(
@@ -135,9 +133,9 @@ def test_deltas_that_a_newer_mariadb_cannot_have_name_exactly_what_is_gone(
     if build.flavour != "mariadb" or build.release < (10, 6, 0):
         pytest.skip("about MariaDB 10.6 and later; tests/builds/ has the others")
     with pytest.raises(ConfigError, match="does not know " + ", ".join(gone) + "$"):
-        check(build, resolve(["cy10a", delta], build.flavour, build.release, 0.002))
+        check(build, resolve(["cy10a", delta], rules_of(build), 0.002))
 
 
 @pytest.mark.parametrize("delta", ["a2", "a7", "a12", "a13", "a17", "a19", "a20", "a21", "p1", "p2", "lag"])
 def test_the_other_deltas_are_taken_by_this_machines_server(build: Build, delta: str) -> None:
-    assert check(build, resolve(["cy10a", delta], build.flavour, build.release, 0.002)) == []
+    assert check(build, resolve(["cy10a", delta], rules_of(build), 0.002)) == []

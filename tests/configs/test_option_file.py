@@ -1,14 +1,16 @@
 """Option files are read as the servers read them: the same files through their own my_print_defaults."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from ibench_lib.configs.option_file import Line, parse, render, server_groups
+from ibench_lib.configs.option_file import Line, parse, render, with_included
 from ibench_lib.errors import ConfigError
 from ibench_lib.paths import FRAGMENTS
+from ibench_lib.servers.flavours.flavour import find
 
 HARD = r"""
 # a comment
@@ -126,9 +128,9 @@ def test_what_cannot_be_read_is_named_with_file_and_line(tmp_path: Path, text: s
 
 
 def test_the_groups_of_each_server() -> None:
-    assert server_groups("mysql", (8, 0, 33)) == {"mysqld", "server", "mysqld-8.0"}
-    assert "mariadb-10.11" in server_groups("mariadb", (10, 11, 19))
-    assert "client" not in server_groups("mariadb", (10, 11, 19))
+    assert find("mysql").rules((8, 0, 33)).groups == {"mysqld", "server", "mysqld-8.0"}
+    assert "mariadb-10.11" in find("mariadb").rules((10, 11, 19)).groups
+    assert "client" not in find("mariadb").rules((10, 11, 19)).groups
 
 
 def test_the_configurations_of_this_library_survive_a_round_trip() -> None:
@@ -140,3 +142,30 @@ def test_the_configurations_of_this_library_survive_a_round_trip() -> None:
         text = "".join(f"[{line.group}]\n{render(line.key, line.value)}\n" for line in lines)
         again = parse(text, path.name)
         assert [(line.group, line.key, line.value) for line in again] == [(x.group, x.key, x.value) for x in lines]
+
+
+@pytest.mark.parametrize("argument", ["a\0b", "x" * 5000])
+@pytest.mark.parametrize("directive", ["!include", "!includedir"])
+def test_an_include_that_no_file_can_have_is_one_line(tmp_path: Path, directive: str, argument: str) -> None:
+    line = f"{directive} {argument}"
+    with pytest.raises(ConfigError, match=r"^f\.cnf:1: ") as caught:
+        parse(f"{line}\n", "f.cnf", tmp_path)
+    assert "\n" not in caught.value.what
+    (tmp_path / "f.cnf").write_text(f"{line}\n")
+    assert with_included(tmp_path / "f.cnf")[0] == tmp_path / "f.cnf"
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.cnf")
+    with pytest.raises(ConfigError, match=r"pipe\.cnf is no file that can be read"):
+        parse("!include pipe.cnf\n", "f.cnf", tmp_path)
+    with pytest.raises(ConfigError, match=r"pipe\.cnf is no file that can be read"):
+        parse(f"!includedir {tmp_path}\n", "f.cnf", tmp_path)
+
+
+def test_files_that_multiply_by_including_each_other_end(tmp_path: Path) -> None:
+    for level in range(8):
+        (tmp_path / f"l{level}.cnf").write_text(f"!include l{level + 1}.cnf\n" * 10)
+    (tmp_path / "l8.cnf").write_text("[mysqld]\na=1\n")
+    with pytest.raises(ConfigError, match="over 100 files are included"):
+        parse("!include l0.cnf\n", "f.cnf", tmp_path)

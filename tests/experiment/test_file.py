@@ -4,6 +4,7 @@ import pytest
 
 from ibench_lib.errors import ExperimentError, UsageError
 from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
+from ibench_lib.servers.flavours.flavour import find
 from tests.places import ROOT
 
 TEXT = """\
@@ -43,7 +44,7 @@ def test_the_fingerprint_covers_what_decides_a_run_and_nothing_else(tmp_path: Pa
     def fingerprint(text: str, version: str = "10.11.19") -> str:
         loaded = load(tmp_path, text)
         cell = loaded.cells()[0]
-        return loaded.fingerprint(cell, version, loaded.server_config(cell, "mariadb", (10, 11, 19)))
+        return loaded.fingerprint(cell, version, loaded.server_config(cell, find("mariadb").rules((10, 11, 19))))
 
     first = fingerprint(TEXT)
     assert fingerprint("# a comment\n" + TEXT.replace("two by two", "another title")) == first
@@ -55,7 +56,7 @@ def test_the_fingerprint_covers_what_decides_a_run_and_nothing_else(tmp_path: Pa
     assert fingerprint(TEXT, "10.11.20") != first
     loaded = load(tmp_path)
     by_cell = {
-        loaded.fingerprint(cell, "1.0.0", loaded.server_config(cell, "mariadb", (10, 11, 19)))
+        loaded.fingerprint(cell, "1.0.0", loaded.server_config(cell, find("mariadb").rules((10, 11, 19))))
         for cell in loaded.cells()
     }
     assert len(by_cell) == 16
@@ -108,7 +109,7 @@ def test_the_experiments_of_this_repository_load() -> None:
         loaded = load_experiment(path)
         for cell in loaded.cells():
             for flavour, release in (("mariadb", (10, 11, 19)), ("mysql", (8, 0, 33))):
-                assert loaded.server_config(cell, flavour, release).options
+                assert loaded.server_config(cell, find(flavour).rules(release)).options
 
 
 def test_a_config_is_made_of_fragments_or_is_a_complete_my_cnf(tmp_path: Path) -> None:
@@ -120,7 +121,7 @@ def test_a_config_is_made_of_fragments_or_is_a_complete_my_cnf(tmp_path: Path) -
     text = head + configs + rest[rest.index("setups:") :]
     loaded = load(tmp_path, text)
     found = {
-        cell.config.name: loaded.server_config(cell, "mysql", (8, 0, 33)).value("max_connections")
+        cell.config.name: loaded.server_config(cell, find("mysql").rules((8, 0, 33))).value("max_connections")
         for cell in loaded.cells()
     }
     assert found == {"a": "7", "b": "8"}

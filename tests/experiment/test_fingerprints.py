@@ -17,8 +17,9 @@ from ibench_lib.errors import ConfigError
 from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.run.snapshot.key import load_settings
 from ibench_lib.servers.build import Build
-from ibench_lib.workloads.insert_benchmark import workload
-from ibench_lib.workloads.insert_benchmark.workload import Options, Setup
+from ibench_lib.servers.flavours.flavour import find
+from ibench_lib.workloads.insert_benchmark.options import Options, Setup
+from ibench_lib.workloads.insert_benchmark.workload import WORKLOAD
 from tests.places import GOLDEN, ROOT
 
 IDENTITIES = GOLDEN / "identities.json"
@@ -44,7 +45,7 @@ def fingerprints(file: Path) -> dict[str, str]:
         digest = hashlib.sha256()
         for cell in experiment.cells():
             try:
-                config = experiment.server_config(cell, flavour, release)
+                config = experiment.server_config(cell, find(flavour).rules(release))
             except ConfigError:
                 digest.update(b"no such configuration\n")
                 continue
@@ -59,10 +60,13 @@ def snapshot_digests() -> dict[str, str]:
     setup = Setup(name="tiny", l_i0_rows=1000, l_i1_rows=500, l_i2_rows=50, query_seconds=2.0)
     config = ServerConfig((Option("innodb_page_size", "8K", "x:1"), Option("innodb_io_capacity", "400", "x:2")))
     build = Build("b", "mariadb", "10.11.19-MariaDB", Path("/b"), ("/b/mariadbd",), "test")
-    steps = workload.plan(options, setup, 1.0)
+    steps = WORKLOAD.steps(options, setup, 1.0)
     found = {}
     for count in (2, 3):
-        values = {**load_settings(build, config, options, steps[:count]).values, "ibench": "any"}
+        loaded = steps[:count]
+        key = WORKLOAD.load_key(options, loaded)
+        settings = load_settings(build, config, key, churned=any(step.churns for step in loaded))
+        values = {**settings.values, "ibench": "any"}
         found[f"after {steps[count - 1].name}"] = hashlib.sha256(
             json.dumps(values, sort_keys=True).encode()
         ).hexdigest()

@@ -12,10 +12,11 @@ from typing import Any
 from ibench_lib.base.signals import signals_as_interrupts
 from ibench_lib.capture import host_facts
 from ibench_lib.errors import Interrupted
-from ibench_lib.experiment.cells import Cell, LoadedExperiment
+from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.hosts import cell_process
+from ibench_lib.run.planned import Planned
 from ibench_lib.servers.build import Build
 from tests.fakes.sweep import fake_build, fake_run
 
@@ -27,21 +28,21 @@ def build(label: str, workspace: Workspace) -> Build:
     return replace(found, version=os.environ.get("FAKE_VERSION", found.version))
 
 
-def slow_run(experiment: LoadedExperiment, cell: Cell, build: Any, workspace: Workspace, observer: Any) -> Manifest:
+def slow_run(experiment: LoadedExperiment, planned: Planned, workspace: Workspace, observer: Any) -> Manifest:
     mark = workspace.root / "measuring"
     with signals_as_interrupts():
         try:
             mark.write_text(str(os.getpid()))
             time.sleep(float(os.environ.get("FAKE_CELL_S", "0")))
         except KeyboardInterrupt:
-            raise Interrupted(f"{cell} interrupted") from None
+            raise Interrupted(f"{planned.cell} interrupted") from None
     mark.unlink()
-    return fake_run(experiment, cell, build, workspace, observer)
+    return fake_run(experiment, planned, workspace, observer)
 
 
 def main() -> None:
     patches: Any = cell_process  # these names are its own, whatever else imports them
-    patches.run_cell, patches.find_build, patches.fit = slow_run, build, lambda *_: []
+    patches.run_cell, patches.find_build, patches.fit_cell = slow_run, build, lambda *_, **__: []
     if CPU is not None:
         facts: Any = host_facts
         of_the_host = facts._cpuinfo

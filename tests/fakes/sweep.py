@@ -17,14 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from ibench_lib.errors import IbenchError, ServerStartDisturbed, ServerStartError, WorkerFailed
-from ibench_lib.experiment.cells import Cell, LoadedExperiment, load_experiment
+from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
 from ibench_lib.run import plan, sweep
 from ibench_lib.run.description import describe_run
+from ibench_lib.run.observer import Observer
+from ibench_lib.run.planned import Planned
 from ibench_lib.servers.build import Build
-from tests.silent import Silent
 
 KILLS = 20
 FAILURES: dict[str, type[IbenchError]] = {"refused": ServerStartError, "disturbed": ServerStartDisturbed}
@@ -37,23 +38,22 @@ def fake_build(label: str, _workspace: Workspace) -> Build:
 def use_fake_builds(patch: Any = setattr) -> None:
     """No server is looked for, and none is asked whether it knows its options."""
     patch(plan, "find_build", fake_build)
-    patch(plan, "fit", lambda *_: [])
+    patch(plan, "fit", lambda *_, **__: [])
 
 
 def fake_run(
-    experiment: LoadedExperiment, cell: Cell, build: Any, workspace: Workspace, observer: Any, patience: Any = None
+    experiment: LoadedExperiment, planned: Planned, workspace: Workspace, observer: Any, patience: Any = None
 ) -> Manifest:
     """A sealed run without rows of load. A cell whose configuration is called `broken`, or as in FAILURES, fails."""
     from datetime import UTC, datetime
 
+    cell = planned.cell
     if cell.config.name in FAILURES:
         raise FAILURES[cell.config.name]("it does not start")
     now = datetime.now(UTC)
-    config = experiment.server_config(cell, build.flavour, build.release)
     writer = RunWriter(workspace.run_dir(f"{now:%Y%m%dT%H%M%S%f}-{cell.dbms}-{cell.setup.name}-r{cell.repeat}"))
-    manifest = describe_run(
-        writer.run_dir.name, workspace, experiment, cell, build, config, skipped=[], workload={}, origin_wall=now
-    )  # fmt: skip
+    manifest = describe_run(writer.run_dir.name, workspace, experiment, planned, skipped=[], origin_wall=now)
+    manifest.workload = {}
     writer.write_manifest(manifest)
     writer.append("server_samples", t_s=1.0)
     time.sleep(0.005)
@@ -75,7 +75,7 @@ def main() -> None:
     for kill in range(KILLS + 1):
         child = os.fork()
         if child == 0:
-            sweep.run_experiment(loaded, place, Silent(), run=fake_run)
+            sweep.run_experiment(loaded, place, Observer(), run=fake_run)
             os._exit(0)
         if kill < KILLS:
             time.sleep(draw.uniform(0.0, 0.25))

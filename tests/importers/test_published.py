@@ -13,12 +13,13 @@ import pytest
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
 from ibench_lib.errors import LakeError, UsageError
-from ibench_lib.importers.published import import_published
+from ibench_lib.importers.intake import import_file
 from ibench_lib.lake import reader, sealing
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
 from ibench_lib.show.display import say
+from ibench_lib.workloads.workload import kind_of
 from tests.cli.test_main import ibench, refused
 from tests.show.test_tables import GOLDEN, Parsed, golden
 from tests.synthetic import Run, answer, three_configurations, write_runs
@@ -31,14 +32,15 @@ def bring(workspace: Workspace, text: str, experiment: str = NAME) -> list[str]:
     workspace.root.mkdir(parents=True, exist_ok=True)
     path = workspace.root / "published.csv"
     path.write_text(text)
-    return import_published(path, experiment, "a report", "", workspace)
+    return import_file(path, experiment, "a report", workspace, kind_of=kind_of, importer="published").run_ids
 
 
 @pytest.fixture(scope="module", name="report")
 def _report(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """The get_min values of the August 2023 report."""
     workspace = Workspace(tmp_path_factory.mktemp("report"))
-    assert len(import_published(GET_MIN, NAME, "report of August 2023", "InnoDB", workspace)) == 30
+    taken = import_file(GET_MIN, NAME, "report of August 2023", workspace, kind_of=kind_of, title="InnoDB")
+    assert (taken.importer, len(taken.run_ids), taken.warnings) == ("published", 30, [])
     return workspace
 
 
@@ -164,6 +166,10 @@ def test_all_of_a_file_comes_in_or_none_of_it(workspace: Workspace, monkeypatch:
         ("setup,dbms,step,ips\nc,a.x,l.i1,many\n", ":2: ips is 'many', not a number of at least 0"),
         ("setup,dbms,step,ips\nc,a.x,l.i1,nan\n", ":2: ips is 'nan'"),
         ("setup,dbms,step,ips\nc,a.x,l.i1,-1\n", ":2: ips is '-1'"),
+        ("setup,dbms,step,ips\nc,a.x,l.i1,1_000\n", ":2: ips is '1_000'"),
+        ("setup,dbms,step,get_min_s\nc,a.x,l.i1,1e308\n", ":2: get_min_s is '1e308'"),
+        ("setup,dbms,step,ips\nc,ab,l.i1,1\n", ":2: dbms 'ab' is not <build>.<config>"),
+        ("setup,dbms,step,ips\nc,a.x,l.i1,1\nc,a.x,qfoo,1\n", ":3: unknown step 'qfoo'"),
         ("setup,dbms,step,ips\nc,a.x,load,1\n", ":2: unknown step 'load'"),
         ("setup,dbms,step,ips\n../c,a.x,l.i1,1\n", ":2: setup '../c' is not a usable name"),
         ("setup,dbms,step,ips\nc,a.x,l.i1\n", ":2: 3 columns, but the header has 4"),

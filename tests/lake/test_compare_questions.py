@@ -9,12 +9,16 @@ import polars as pl
 import pytest
 
 from ibench_lib.lake import reader
+from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
 from tests.lake.test_resources import GIB, lake_with, samples, step
 from tests.synthetic import Run, answer, begin_run, end_run, three_configurations, write_runs
 
-NO_VALUE_OF_A_STEP = {"duration_s": "a step of given rows takes T as its rate says, one of given seconds always that"}
+NO_VALUE_OF_A_STEP = {
+    "duration_s": "a step of given rows takes T as its rate says, one of given seconds always that",
+    "throughput": "the Insert Benchmark has names for its rates",
+}
 """Declared metrics that `metric_values` leaves out, each with the reason."""
 
 
@@ -38,7 +42,7 @@ def change_manifest(workspace: Workspace, run: Run, **changes: dict[str, Any]) -
     for what, facts in changes.items():
         place = manifest["server"] if what == "variables" else manifest
         place[what] = {**place[what], **facts}
-    path.write_text(json.dumps(manifest))
+    path.write_bytes(with_checksum(manifest))
 
 
 def test_every_declared_metric_is_in_the_answer_or_left_out_for_a_reason(workspace: Workspace) -> None:
@@ -189,7 +193,7 @@ def test_a_server_that_did_not_start_has_no_variables_to_differ(workspace: Works
     a, b = Run(), Run("b", minute=1, status="failed", steps=())
     write_runs(workspace, a, b)
     path = workspace.run_dir(b.run_id) / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "server": None}))
+    path.write_bytes(with_checksum({**json.loads(path.read_text()), "server": None}))
     assert answer(reader.lake(workspace), "fact_diff").is_empty()
 
 

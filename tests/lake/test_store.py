@@ -15,6 +15,7 @@ from moto.server import ThreadedMotoServer
 import ibench_lib
 from ibench_lib.errors import LakeError
 from ibench_lib.lake import reader
+from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.lake.store import open_store, pull, push
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
@@ -125,7 +126,7 @@ def test_another_run_of_the_same_name_is_never_overwritten(workspace: Workspace,
     path = store.path(run_dir.name, "manifest.json")
     other = json.loads(store.files.cat_file(path))
     other["files"].popitem()
-    store.files.pipe_file(path, json.dumps(other).encode())
+    store.files.pipe_file(path, with_checksum(other))
     with pytest.raises(LakeError, match="has another run"):
         push(run_dir, store)
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ibench_lib.client.histogram import quantile_us
 from ibench_lib.run.step import StepResult, WorkerState, run_step
 from ibench_lib.run.step_rows import client_bound
-from ibench_lib.workloads.insert_benchmark import workload
-from ibench_lib.workloads.insert_benchmark.workload import Options, Step, Worker
+from ibench_lib.workloads.insert_benchmark.options import Options
+from ibench_lib.workloads.insert_benchmark.steps import Step
+from ibench_lib.workloads.insert_benchmark.workers import OPERATIONS, Worker, spec
 
 CANNOT_CONNECT_S = 5.0
 
@@ -27,8 +27,16 @@ def step(
     query: bool = False,
 ) -> Step:
     """A step of single-row statements; paced when it has a rate."""
-    kind: workload.Kind = "query" if query else "write"
-    return Step(name, name, kind, 1, statements, seconds, rate, False, "range" if query else None)
+    return Step(
+        name=name,
+        form=name,
+        kind="query" if query else "write",
+        rows_per_commit=1,
+        amount=statements,
+        seconds=seconds,
+        target_per_s=rate,
+        query="range" if query else None,
+    )
 
 
 def plain(burn_ms: float = 0.0) -> dict[str, Any]:
@@ -71,20 +79,18 @@ def run(
 ) -> Observed:
     """One step with the roles of any module."""
     wanted = {"benchmark": "insert_benchmark", "clients": len(clients), "steps": ["l.i0"]}
+    options = Options.model_validate({**wanted, "statement_timeout_s": timeout_s})
     seconds: list[list[dict[str, Any]]] = [[] for _ in clients]
-    with _client_module(module):
-        result = run_step(
-            step=what,
-            step_id=0,
-            options=Options.model_validate({**wanted, "statement_timeout_s": timeout_s}),
-            workers=clients,
-            address=address,
-            database="t",
-            server_alive=lambda: True,
-            on_start=lambda _states, _start_ns: None,
-            on_second=lambda state, row: seconds[state.number].append(row),
-            on_progress=on_progress,
-        )
+    result = run_step(
+        workers=[(worker, replace(spec(options, what, worker, 0), module=module)) for worker in clients],
+        operations={operation.name: operation for operation in OPERATIONS},
+        address=address,
+        database="t",
+        server_alive=lambda: True,
+        on_start=lambda _states, _start_ns: None,
+        on_second=lambda state, row: seconds[state.number].append(row),
+        on_progress=on_progress,
+    )
     return Observed(result.start_ns, result.workers, result.failure, seconds)
 
 
@@ -92,7 +98,7 @@ def workers(what: Step, *roles: dict[str, Any]) -> list[Worker]:
     """One client for each role."""
     role, operation = ("querier", "range_query") if what.query else ("inserter", "insert")
     return [
-        Worker(number, role, operation, json.dumps(options), probes=False)  # type: ignore[arg-type]
+        Worker(client=number, role=role, operations=(operation,), table=json.dumps(options))
         for number, options in enumerate(roles, start=1)
     ]
 
@@ -102,15 +108,6 @@ class Observed(StepResult):
     """What a step measured, with the rows of `ops` of each worker."""
 
     seconds: list[list[dict[str, Any]]]
-
-
-@contextmanager
-def _client_module(name: str) -> Iterator[None]:
-    before, workload.CLIENT_MODULE = workload.CLIENT_MODULE, name
-    try:
-        yield
-    finally:
-        workload.CLIENT_MODULE = before
 
 
 @dataclass(frozen=True)
@@ -124,13 +121,13 @@ class Measured:
     failure: str | None
 
     @classmethod
-    def of(cls, what: Step, result: Observed) -> Measured:
+    def of(cls, result: Observed) -> Measured:
         assert result.start_ns is not None, result.failure
         return cls(
             result.start_ns,
             result.seconds,
             [state.totals or {} for state in result.workers],
-            client_bound(what, result),
+            client_bound(result),
             None if result.failure is None else str(result.failure),
         )
 

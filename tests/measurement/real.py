@@ -16,11 +16,13 @@ from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.cell import run_cell
+from ibench_lib.run.observer import Observer
+from ibench_lib.run.plan import plan_cell
 from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.workloads.insert_benchmark.workload import Step
+from ibench_lib.workloads.workload import Step
 
 EXPERIMENT = """
 title: measured with a hand on the server
@@ -32,8 +34,8 @@ workload: {benchmark: insert_benchmark, clients: 2, steps: [%(steps)s], statemen
 NO_LIMIT = 1_000_000_000
 
 
-class HandOn:
-    """A run's observer that acts once in the middle of a step, and knows the run's server.
+class HandOn(Observer):
+    """Observes a run, acts once in the middle of a step, and knows the run's server.
 
     Parameters
     ----------
@@ -52,8 +54,6 @@ class HandOn:
         self.step, self.after_s, self.act, self.at_end = step, after_s, act, at_end
         self.sandbox: Sandbox | None = None
         self.address: Address | None = None
-
-    def step_begins(self, step: Step) -> None: ...
 
     def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
         if step.name == self.step and elapsed_s >= self.after_s and self.act is not None:
@@ -120,11 +120,11 @@ def run(
     monkeypatch.setattr("ibench_lib.configs.resolve.FRAGMENTS", configs)
     monkeypatch.setattr("ibench_lib.run.server.Sandbox", Seen)
     # Steps that something else ends are given more rows than any disk has room for.
-    monkeypatch.setattr("ibench_lib.run.server.require_space", lambda *_: None)
+    monkeypatch.setattr("ibench_lib.run.space.require_space", lambda *_: None)
     path = workspace.root / "hand.yaml"
     path.write_text(EXPERIMENT % {"steps": steps, "rows": rows, "seconds": seconds, "timeout_s": timeout_s})
     experiment = load_experiment(path)
-    return run_cell(experiment, experiment.cells()[0], build, workspace, hand)
+    return run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, hand)
 
 
 def table(workspace: Workspace, name: str, step: str | None = None) -> list[dict[str, Any]]:

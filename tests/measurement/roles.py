@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from ibench_lib.client import load
-from ibench_lib.client.load import Probe, Role
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import COM_QUERY, Wire
+from ibench_lib.client.role import Probe, Role
+from ibench_lib.client.spec import Spec
 from tests.fakes import protocol
 from tests.fakes.priority import come_first
 from tests.fakes.server import Script
@@ -85,22 +86,22 @@ class ZeroCostSocket:
         return self._answer
 
 
-def make_role(spec: dict[str, Any], connection: Connection) -> Role:
+def make_role(spec: Spec, connection: Connection) -> Role:
     """The role that the worker's table describes."""
-    wanted = json.loads(spec["table"])
+    wanted = json.loads(spec.details["table"])
     if wanted["kind"] != "virtual":  # which waits for nobody, and nobody waits for it
         come_first()
-    sql = b"INSERT INTO t VALUES (1)" if spec["role"] == "inserter" else b"SELECT v FROM t"
+    sql = b"INSERT INTO t VALUES (1)" if spec.role == "inserter" else b"SELECT v FROM t"
     statement = COM_QUERY + sql
     if wanted["kind"] == "zero_cost":
-        wire = Wire(ZeroCostSocket(wanted["busy"]), deprecate_eof=False, timeout_s=spec["timeout_s"])  # type: ignore[arg-type]
+        wire = Wire(ZeroCostSocket(wanted["busy"]), deprecate_eof=False, timeout_s=spec.timeout_s)  # type: ignore[arg-type]
         connection.execute = wire.execute
     elif wanted["kind"] == "virtual":
         clock = VirtualTime(real_now_ns())
         vars(load)["time"] = clock
         stall = tuple(wanted["stall_s"]) if wanted["stall_s"] else None
         counter = Script(service_ms=wanted["service_ms"], stall_s=stall).counter()
-        extra = _spread(spec["client"]) if wanted["spread"] else None
+        extra = _spread(spec.client) if wanted["spread"] else None
         connection.execute = VirtualServer(clock, counter, extra_ns=extra).execute  # type: ignore[assignment]
         if wanted["spread"]:
             return TellsMemory(statement)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from ibench_lib.client.load import MAX_RETRIES
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import ConnectionLost
+from ibench_lib.client.role import Role
 from ibench_lib.errors import WorkerFailed
-from ibench_lib.workloads.insert_benchmark.workload import CLIENT_MODULE, Worker
+from ibench_lib.workloads.insert_benchmark.workers import CLIENT_MODULE, Worker
 from tests.fakes.server import FakeServer, Script
 from tests.measurement.harness import Observed, measure, plain, run, step, workers
 
@@ -25,7 +25,7 @@ def counts(result: Observed, worker: int = 0) -> dict[str, int]:
     assert state.totals is not None
     totals = {name: state.totals[name] for name in COUNTS}
     assert totals == {name: sum(row[name] for row in result.seconds[worker]) for name in COUNTS}
-    assert totals == state.counted
+    assert totals == {name: sum(counted[name] for counted in state.counted.values()) for name in COUNTS}
     assert sum(sum(row["service_counts"]) for row in result.seconds[worker]) == totals["ops"]
     return totals
 
@@ -45,7 +45,7 @@ def test_f9_a_connection_that_breaks_in_mid_statement_is_unknown_and_nothing_is_
 
 def test_f9_the_real_inserter_sends_each_of_its_statements_once() -> None:
     what = step("l.i0", statements=50)
-    client = Worker(1, "inserter", "insert", "pi1", probes=True)
+    client = Worker(client=1, role="inserter", operations=("insert",), table="pi1", probes=True)
     with FakeServer(Script(faults={21: "reset"}, tcp=True)) as server:
         result = run(server.address, what, [client], CLIENT_MODULE, timeout_s=10)
         texts = server.report()["texts"]
@@ -151,9 +151,9 @@ def test_f12_a_repeat_that_is_lost_is_unknown() -> None:
 
 def test_f12_repeats_are_bounded_and_then_the_step_fails() -> None:
     what = step("l.i0", statements=100)
-    faults = dict.fromkeys(range(31, 31 + MAX_RETRIES + 5), "error 1213")
+    faults = dict.fromkeys(range(31, 31 + Role.max_retries + 5), "error 1213")
     with FakeServer(Script(faults=faults)) as server:
         result = measure(server.address, what, plain())
-        assert server.report()["statements"] == 31 + MAX_RETRIES
-    assert counts(result) == {"ops": 30, "rows": 30, "errors": 1, "retries": MAX_RETRIES, "unknown": 0}
+        assert server.report()["statements"] == 31 + Role.max_retries
+    assert counts(result) == {"ops": 30, "rows": 30, "errors": 1, "retries": Role.max_retries, "unknown": 0}
     assert "client 1 inserter: server answered (1213)" in str(result.failure)

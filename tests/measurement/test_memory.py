@@ -50,7 +50,7 @@ def test_what_python_has_allocated_does_not_grow_either(monkeypatch: pytest.Monk
     load = Load(
         role=Plain(b"\x03SELECT 1"),
         connection=server,  # type: ignore[arg-type]
-        recorder=SecondRecorder(0, paced=True, emit=emit),
+        recorder=SecondRecorder(0, paced=True, emit=emit, operations=("query",)),
         start_ns=0,
         statements=None,
         end_ns=EIGHT_HOURS_S * 1_000_000_000,

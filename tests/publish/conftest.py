@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
 from tests.publish.browsing import Opened, open_post
@@ -71,7 +72,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         manifest["host"] = {"cpu_model": HOSTILE, "os": HOSTILE, "kernel": HOSTILE}
         manifest["versions"] = manifest["null_reasons"] = {HOSTILE: HOSTILE}
         manifest["tool_version"] = HOSTILE
-        path.write_text(json.dumps(manifest))
+        path.write_bytes(with_checksum(manifest))
     text = {"title": HOSTILE, "author": HOSTILE, "tldr": [HOSTILE], "notes": {"builds": HOSTILE}}
     return build_post(params_file(workspace, **text), workspace)
 

@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,15 @@ from ibench_lib.lake.recover import recover
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
+from ibench_lib.run import one_run
 from ibench_lib.run.cell import run_cell
+from ibench_lib.run.observer import Observer
+from ibench_lib.run.plan import plan_cell
+from ibench_lib.run.settle import Action
 from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.build import Build
-from ibench_lib.workloads.insert_benchmark.workload import Step
+from ibench_lib.workloads.insert_benchmark import steps as steps_of
+from ibench_lib.workloads.workload import Step
 from tests.publish.posting import VALUES, params_file, unpacked, with_notebook
 from tests.synthetic import answer
 
@@ -45,15 +51,13 @@ workload: {benchmark: insert_benchmark, clients: 2, steps: [%(steps)s]}
 """
 
 
-class Watcher:
+class Watcher(Observer):
     """An observer that can do something in mid-step."""
 
     def __init__(self, step: str | None = None, after_s: float = 0.0, act: Any = None) -> None:
         self.step, self.after_s, self.act = step, after_s, act
         self.ended: list[str] = []
         self.last_progress = 0.0
-
-    def step_begins(self, step: Step) -> None: ...
 
     def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
         self.last_progress = time.monotonic()
@@ -89,7 +93,7 @@ def rows(run_dir: Path, table: str) -> list[dict[str, Any]]:
 
 
 def run(loaded: LoadedExperiment, build: Build, workspace: Workspace, watcher: Watcher) -> Manifest:
-    return run_cell(loaded, loaded.cells()[0], build, workspace, watcher)
+    return run_cell(loaded, plan_cell(loaded, loaded.cells()[0], build), workspace, watcher)
 
 
 def the_run(workspace: Workspace) -> tuple[Path, Manifest]:
@@ -390,7 +394,23 @@ def test_f32_a_second_run_with_the_same_id_is_refused_at_once(
     monkeypatch.setattr("ibench_lib.run.cell.make_run_id", lambda *_: "20261121T000000Z-the-same")
     first = run(loaded, build, workspace, Watcher())
     before = {path: path.read_bytes() for path in workspace.run_dir(first.run_id).iterdir()}
-    with pytest.raises(LakeError, match="exists already"):
+    with pytest.raises(LakeError, match="already exists"):
         run(loaded, build, workspace, Watcher())
     assert {path: path.read_bytes() for path in workspace.run_dir(first.run_id).iterdir()} == before
     assert nothing_left(workspace)
+
+
+def test_every_settled_step_is_on_record(
+    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = steps_of.plan
+    monkeypatch.setattr(
+        steps_of, "plan", lambda *given: [replace(step, settle_before=step.form != "l.i0") for step in plan(*given)]
+    )
+    monkeypatch.setattr(one_run, "settle", lambda *_: [Action("ANALYZE TABLE pi1", 0.1, "OK")])
+    manifest = run(experiment(tmp_path, monkeypatch, steps="l.i0, l.x, l.i1"), build, workspace, Watcher())
+    assert [(action.before_step, action.action) for action in manifest.settle] == [
+        ("l.x", "ANALYZE TABLE pi1"),
+        ("l.i1", "ANALYZE TABLE pi1"),
+    ]
+    assert the_run(workspace)[1].settle == manifest.settle

@@ -12,9 +12,9 @@ from ibench_lib.experiment.cells import Cell, LoadedExperiment, load_experiment
 from ibench_lib.lake.manifest import read_manifest, write_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.forecast import Forecast, Forecaster, most_disk_bytes
+from ibench_lib.run.plan import plan_cell
 from ibench_lib.run.snapshot.sharing import LoadSettings, share
 from ibench_lib.servers.build import Build
-from ibench_lib.workloads.insert_benchmark import workload
 from tests.synthetic import Run, write_runs
 
 BUILD = Build("system", "mariadb", "10.11.19-MariaDB", Path("/nowhere"), ("/nowhere/mariadbd",), "path")
@@ -37,7 +37,7 @@ def load(workspace: Workspace) -> tuple[LoadedExperiment, Cell]:
 
 def forecast(workspace: Workspace) -> Forecast:
     loaded, cell = load(workspace)
-    return Forecaster(workspace).cell(loaded, cell, BUILD)
+    return Forecaster(workspace).cell(loaded, plan_cell(loaded, cell, BUILD))
 
 
 def store(workspace: Workspace, run: Run, took_s: float, host: dict[str, Any], *, same: bool = False) -> None:
@@ -47,10 +47,10 @@ def store(workspace: Workspace, run: Run, took_s: float, host: dict[str, Any], *
     begun = datetime(2026, 11, 1, tzinfo=UTC)
     manifest.origin_wall, manifest.ended_wall = begun.isoformat(), (begun + timedelta(seconds=took_s)).isoformat()
     manifest.host = host
+    manifest.workload["benchmark"] = "insert_benchmark"
     if same:
         loaded, cell = load(workspace)
-        steps = workload.plan(loaded.spec.workload, cell.setup, 1.0)
-        manifest.workload = workload.describe(loaded.spec.workload, cell.setup, steps)
+        manifest.workload = loaded.workload.describe(loaded.spec.workload, cell.setup, loaded.steps(cell))
         manifest.cell.setup = "mine"
     write_manifest(workspace.run_dir(run.run_id), manifest)
 
@@ -102,8 +102,8 @@ def test_a_cell_that_begins_with_a_snapshot_is_spared_what_it_has_not_to_load(
         path.write_text(TEXT + "repeats: 2\nsnapshot_after: l.x\n")
         loaded = load_experiment(path)
         shared = share(dict.fromkeys((1, 2), LoadSettings({"server": "one"})), to_run=(1, 2))
-        cells = [replace(cell, sharing=shared[cell.position]) for cell in loaded.cells()]
-        return [Forecaster(workspace).cell(loaded, cell, BUILD) for cell in cells]
+        planned = [replace(plan_cell(loaded, cell, BUILD), sharing=shared[cell.position]) for cell in loaded.cells()]
+        return [Forecaster(workspace).cell(loaded, entry) for entry in planned]
 
     loads, begins = forecasts()
     assert loads.seconds == pytest.approx(0.1 + 0.05 + 1.25 + 30 + 4 * 1 + 10)
@@ -123,11 +123,12 @@ def test_snapshots_lie_beside_each_other_as_long_as_cells_to_come_need_them(work
     def most(order: str) -> int:
         path.write_text(TEXT.replace("fragments: [cy10a]}", "fragments: [cy10a]}, {name: p1, fragments: [cy10a, p1]}")
                         + f"repeats: 2\norder: {order}\nsnapshot_after: l.x\n")  # fmt: skip
-        cells = load_experiment(path).cells()
+        loaded = load_experiment(path)
+        cells = loaded.cells()
         settings = {cell.position: LoadSettings({"config": cell.config.name}) for cell in cells}
         shared = share(settings, to_run=settings)
-        cells = [replace(cell, sharing=shared[cell.position]) for cell in cells]
-        return most_disk_bytes([(cell, Forecast(1.0, 1000, 1, "a guess", 10)) for cell in cells])
+        planned = [replace(plan_cell(loaded, cell, BUILD), sharing=shared[cell.position]) for cell in cells]
+        return most_disk_bytes([(entry, Forecast(1.0, 1000, 1, "a guess", 10)) for entry in planned])
 
     assert most("interleaved") == 1000 + 2 * 10, "A B A B: both are there when the second A runs"
     assert most("grouped") == 1000 + 10

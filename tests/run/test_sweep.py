@@ -15,18 +15,17 @@ import pytest
 
 from ibench_lib.capture import host_facts
 from ibench_lib.cli.experiment import status
-from ibench_lib.cli.progress import Both
 from ibench_lib.errors import CellsFailed, IbenchError, Interrupted, UsageError, WorkerFailed
 from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.events import EventLog, event_log
 from ibench_lib.run.ledger import Ledger, is_running, running_alone
+from ibench_lib.run.observer import Both, Observer
 from ibench_lib.run.plan import manifests, plan_experiment
 from ibench_lib.run.sweep import run_experiment
 from tests.fakes.sweep import fake_run, use_fake_builds
 from tests.places import ROOT
-from tests.silent import Silent
 
 TEXT = """\
 title: many cells
@@ -65,7 +64,7 @@ def load(workspace: Workspace, text: str = TEXT) -> LoadedExperiment:
 
 def sweep(workspace: Workspace, text: str = TEXT, **options: Any) -> list[str]:
     """Names of the cells that were run."""
-    result = run_experiment(load(workspace, text), workspace, Silent(), run=fake_run, **options)
+    result = run_experiment(load(workspace, text), workspace, Observer(), run=fake_run, **options)
     return [f"{manifest.cell.dbms}-r{manifest.cell.repeat}" for manifest in result.made]
 
 
@@ -161,7 +160,7 @@ def test_a_failed_cell_does_not_keep_the_others_from_being_run(workspace: Worksp
 def test_what_a_repeat_cannot_mend_is_not_tried_again_and_what_may_be_chance_is(workspace: Workspace) -> None:
     text = TEXT.replace("name: p1,", "name: refused,").replace("name: only_a,", "name: disturbed,")
     text = text.replace("repeats: 2", "repeats: 3")
-    observer: Any = Both([Silent(), EventLog(workspace, "many")])
+    observer = Both([Observer(), EventLog(workspace, "many")])
     with pytest.raises(CellsFailed, match=r"5 of 15 cells failed, 4 were not tried again; 6 runs made") as caught:
         run_experiment(load(workspace, text), workspace, observer, run=fake_run)
     assert caught.value.exit_code == 1
@@ -225,7 +224,7 @@ def test_the_first_ctrl_c_lets_the_cell_end_and_the_second_does_not(workspace: W
     made: list[str] = []
 
     def run_with(signals: int) -> Any:
-        def run(experiment: Any, cell: Any, build: Any, place: Any, observer: Any, patience: Any) -> Any:
+        def run(experiment: Any, planned: Any, place: Any, observer: Any, patience: Any) -> Any:
             from ibench_lib.base.signals import signals_as_interrupts
 
             try:
@@ -233,15 +232,15 @@ def test_the_first_ctrl_c_lets_the_cell_end_and_the_second_does_not(workspace: W
                     for _ in range(signals):
                         os.kill(os.getpid(), signal.SIGINT)
             except KeyboardInterrupt:
-                raise Interrupted(f"{cell} interrupted") from None
-            made.append(str(cell))
-            return fake_run(experiment, cell, build, place, observer)
+                raise Interrupted(f"{planned.cell} interrupted") from None
+            made.append(str(planned.cell))
+            return fake_run(experiment, planned, place, observer)
 
         return run
 
     told: list[str] = []
 
-    class Told(Silent):
+    class Told(Observer):
         def stopping(self) -> None:
             told.append("stopping after this cell")
 
@@ -258,7 +257,7 @@ def test_status_says_when_and_in_which_step_a_cell_failed_and_how_many_were_not_
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = TEXT.replace("name: p1,", "name: broken,").replace("name: only_a,", "name: refused,")
-    observer: Any = Both([Silent(), EventLog(workspace, "many")])
+    observer = Both([Observer(), EventLog(workspace, "many")])
     with pytest.raises(CellsFailed):
         run_experiment(load(workspace, text), workspace, observer, run=fake_run)
     monkeypatch.setenv("IBENCH_HOME", str(workspace.root))
@@ -288,7 +287,7 @@ def test_two_at_once_are_refused(workspace: Workspace) -> None:
 
 
 def test_every_event_is_a_line_of_json(workspace: Workspace) -> None:
-    observer: Any = Both([Silent(), EventLog(workspace, "many")])
+    observer = Both([Observer(), EventLog(workspace, "many")])
     with pytest.raises(CellsFailed):
         run_experiment(load(workspace, BROKEN), workspace, observer, run=fake_run)
     events = [json.loads(line) for line in event_log(workspace, "many").read_text().splitlines()]
@@ -305,7 +304,7 @@ def test_every_event_is_a_line_of_json(workspace: Workspace) -> None:
 
 
 def test_an_experiment_whose_only_cell_failed_has_failed(workspace: Workspace) -> None:
-    observer: Any = Both([Silent(), EventLog(workspace, "many")])
+    observer = Both([Observer(), EventLog(workspace, "many")])
     with pytest.raises(WorkerFailed, match="it is broken"):
         run_experiment(load(workspace, BROKEN), workspace, observer, run=fake_run, only=["a.broken"])
     last = json.loads(event_log(workspace, "many").read_text().splitlines()[-1])

@@ -12,6 +12,7 @@ from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.cell import DATABASE
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.sweep import run_experiment
 from ibench_lib.servers import registry, remote
 from ibench_lib.servers.address import Address
@@ -20,7 +21,6 @@ from ibench_lib.servers.find import find_build
 from ibench_lib.servers.inspection import inspect
 from ibench_lib.servers.remote import Access
 from ibench_lib.servers.sandbox import Sandbox
-from tests.silent import Silent
 
 EXPERIMENT = """
 title: Remote
@@ -93,11 +93,11 @@ def test_a_run_leaves_nothing_behind_and_touches_no_database_of_others(
     remote.register("lab1", access(lab), workspace)
     (tmp_path / "remote.yaml").write_text(EXPERIMENT % "socket")
     with pytest.raises(ExperimentError, match=r"lab1 is remote and uses transport tcp"):
-        run_experiment(load_experiment(tmp_path / "remote.yaml"), workspace, Silent())
+        run_experiment(load_experiment(tmp_path / "remote.yaml"), workspace, Observer())
     (tmp_path / "remote.yaml").write_text(EXPERIMENT % "tcp")
     experiment = load_experiment(tmp_path / "remote.yaml")
     before = databases(lab)
-    (manifest,) = run_experiment(experiment, workspace, Silent()).made
+    (manifest,) = run_experiment(experiment, workspace, Observer()).made
     assert manifest.status == "complete"
     assert any("is remote" in warning for warning in manifest.warnings)
     assert databases(lab) == before
@@ -107,7 +107,7 @@ def test_a_run_leaves_nothing_behind_and_touches_no_database_of_others(
         cursor.execute(f"CREATE DATABASE {DATABASE}")
         cursor.execute(f"CREATE TABLE {DATABASE}.precious (a INT)")
         with pytest.raises(RunFailed, match="has a database ibench already"):
-            run_experiment(experiment, workspace, Silent(), again=True)
+            run_experiment(experiment, workspace, Observer(), again=True)
         cursor.execute(f"SELECT COUNT(*) FROM {DATABASE}.precious")
         cursor.execute(f"DROP DATABASE {DATABASE}")
     (failed,) = [m for d in workspace.runs.iterdir() if (m := read_manifest(d)).status == "failed"]

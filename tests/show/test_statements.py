@@ -15,6 +15,7 @@ import pytest
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
 from ibench_lib.lake import reader
+from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
 from ibench_lib.show import theme
@@ -52,8 +53,10 @@ def figures(draw: random.Random, step: str) -> dict[str, Any]:
     found = {
         "duration_s": draw.choice([None, 0.25, 0.75, 30.0, 30.0, 30.0]),
         "throughput": positive,
-        "ips": draw.choice([None, 0.0, positive]),
-        "dps": draw.choice([None, positive / 2]),
+        "rates": [draw.choice([None, 0.0, positive]), draw.choice([None, positive / 2])],
+        "labels": ["inserts/s", "deletes/s"],
+        "counts": ["rows", "rows"],
+        "rated": True,
         "target_per_s": target,
         "sla_failed": target is not None and draw.random() < 0.3,
         "diff_s": positive / 10,
@@ -88,7 +91,7 @@ def random_frame(draw: random.Random) -> pl.DataFrame:
                         "setup": setup, "dbms": name, "dbms_position": position, "repeat": repeat, "step_id": step_id,
                         "step": step, "kind": KINDS[step], "step_status": status,
                         "run_status": draw.choice(["complete", "complete", "failed"]),
-                        "main_metric": "qps" if KINDS[step] == "query" else "ips", **figures(draw, step),
+                        "rate_label": "queries/s" if KINDS[step] == "query" else "inserts/s", **figures(draw, step),
                     }
                 )  # fmt: skip
     return pl.DataFrame(records, infer_schema_length=None, schema_overrides={"client_bound": pl.String})
@@ -239,7 +242,8 @@ def frame_of(column: str, step: str = "l.i1", **runs: list[float | None]) -> pl.
         {
             "setup": "cached", "dbms": name, "dbms_position": position, "repeat": repeat, "step_id": 2, "step": step,
             "kind": KINDS[step], "step_status": "complete", "run_status": "complete",
-            "main_metric": "qps" if KINDS[step] == "query" else "ips", "client_bound": None, "duration_s": 30.0,
+            "rate_label": "queries/s" if KINDS[step] == "query" else "inserts/s", "client_bound": None,
+            "duration_s": 30.0,
             column: value,
         }
         for position, (name, values) in enumerate(runs.items(), start=1)
@@ -381,7 +385,11 @@ def test_a_purge_lag_against_none_has_no_ratio() -> None:
 
 def test_an_sla_failure_names_its_rates_and_runs() -> None:
     frame = frame_of("ips", "qr", good=[8000, 8000], bad=[8000, 5123]).with_columns(
-        dps=pl.col("ips") - 3, target_per_s=8000.0, sla_failed=pl.col("ips") < 7600
+        rates=pl.concat_list("ips", pl.col("ips") - 3),
+        labels=pl.lit(["inserts/s", "deletes/s"]),
+        counts=pl.lit(["rows", "rows"]),
+        target_per_s=8000.0,
+        sla_failed=pl.col("ips") < 7600,
     )
     assert ib.sla_statements(frame) == [
         "cached, qr: less than 0.95 of the target of 8,000 rows/s: bad (5,123 inserts/s, 5,120 deletes/s, in 1 of 2 "
@@ -394,7 +402,7 @@ def test_an_sla_failure_names_its_rates_and_runs() -> None:
 
 def test_a_worst_response_far_from_the_others_is_an_outlier() -> None:
     frame = frame_of("max_s", a=[0.447], b=[18.493], c=[2.0]).with_columns(
-        timing=pl.lit("service"), operation=pl.lit("insert")
+        timing=pl.lit("service"), operation=pl.lit("insert"), rated=pl.lit(True)
     )
     assert ib.response_statements(frame) == [
         "cached, l.i1: the worst response of insert is over 10 times the 447.0 ms of a, the best of 3: b (18.493 s).",
@@ -470,7 +478,7 @@ def made_of(workspace: Workspace, *runs: Run, change: Callable[[dict[str, Any]],
         manifest = json.loads(path.read_text())
         if change:
             change(manifest)
-        path.write_text(json.dumps(manifest))
+        path.write_bytes(with_checksum(manifest))
 
 
 FULL: dict[str, Any] = {
@@ -501,7 +509,7 @@ def test_the_benchmark_is_told_as_it_was_run(workspace: Workspace) -> None:
         }
 
     made_of(workspace, Run(), Run("b", minute=1), Run(setup="io_bound", minute=2), change=cached)
-    assert spoken(workspace, ib.workload_statements, ib.step_statements) == [
+    assert spoken(workspace, ib.insert_benchmark_statements, ib.step_statements) == [
         "2 clients, each with its own table (InnoDB, 10 to 20 bytes in column data, prepared "
         "statements over a Unix socket); each client has its own processes and connections. After each step, the "
         "server&#x27;s COUNT(*) is compared with the rows that the clients&#x27; statements leave.",
@@ -520,7 +528,7 @@ def test_the_benchmark_is_told_as_it_was_run(workspace: Workspace) -> None:
 
 def test_a_workload_of_which_little_is_known_is_told_in_few_words(workspace: Workspace) -> None:
     write_runs(workspace, Run())
-    assert spoken(workspace, ib.workload_statements) == [
+    assert spoken(workspace, ib.insert_benchmark_statements) == [
         "2 clients; each client has its own processes and connections."
     ]
     assert len(spoken(workspace, ib.step_statements)) == 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import html
+import json
 import re
 import shutil
 from dataclasses import replace
@@ -24,14 +25,16 @@ from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.base.histogram_bins import lower_edge_us
 from ibench_lib.client.histogram import bin_latencies
 from ibench_lib.lake import reader
+from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
 from ibench_lib.schema import TABLES
 from ibench_lib.server_figures import FIGURES
-from ibench_lib.show.series_names import Shown, shown
+from ibench_lib.show import step_panels
+from ibench_lib.show.series_names import SeriesText, shown
 from ibench_lib.show.step_detail import StepDetail
-from ibench_lib.show.step_panels import PANELS, RESPONSES
+from ibench_lib.show.step_panels import RESPONSES
 from tests.places import ROOT
 from tests.publish.browsing import open_post, table_rows
 from tests.synthetic import Run, begin_run, die, manifest_of, write_runs
@@ -337,7 +340,8 @@ def test_runs_have_the_same_panels_and_axes_and_their_own_stalls(detail: StepDet
     titles = [figure.layout.meta["title"] for figure in figures]
     assert titles == [f"l.i1, cached: system.{name}" for name in ("cy10a", "slow", "x (l.i1: failed)")]
     assert axes_of(figures[0]) == axes_of(figures[1]) == axes_of(figures[2])
-    wanted = [panel.title for panel in PANELS if panel.title != "Queries"]
+    wanted = [panel.title for panel in step_panels.panels_of(detail.step_families)]
+    assert wanted[:2] == ["Inserts and deletes", "Worst response"]
     for figure in figures:
         assert [text.split(" (")[0] for text in panels_of(figure)] == wanted
         assert {trace.type for trace in figure.data} <= {"scatter", "heatmap"}
@@ -349,19 +353,34 @@ def test_runs_have_the_same_panels_and_axes_and_their_own_stalls(detail: StepDet
 
 
 def test_the_lines_of_a_panel_share_its_unit() -> None:
-    for panel in PANELS:
+    rates = [(family, f"{family}s/s", counts) for family, counts in (("w", "rows"), ("x", "ops"), ("y", "ops"))]
+    families = [
+        {
+            "family": name,
+            "label": label,
+            "counts": counts,
+            "rate_series": f"{name}s_per_s",
+            "worst_series": f"{name}_max_s",
+        }
+        for name, label, counts in rates
+    ]
+    panels = step_panels.panels_of(pl.DataFrame(families))
+    assert [(panel.title, panel.unit) for panel in panels[:3]] == [
+        ("Xs and ys", "operations/s"), ("Ws", "rows/s"), ("Worst response", ""),
+    ]  # fmt: skip
+    for panel in panels:
         if panel is not RESPONSES:
             assert len({replace(shown(line.source, line.series), name="") for line in panel.lines}) == 1, panel.title
-    assert shown("device", "read_bytes_per_s") == Shown("device read bytes", "MB/s", 2.0**-20)
-    assert shown("device", "busy_s_per_s") == Shown("device busy", "%", 100.0)
-    assert shown("host", "cpu_iowait_s_per_s") == Shown("host cpu iowait", "CPUs", 1.0)
+    assert shown("device", "read_bytes_per_s") == SeriesText("device read bytes", "MB/s", 2.0**-20)
+    assert shown("device", "busy_s_per_s") == SeriesText("device busy", "%", 100.0)
+    assert shown("host", "cpu_iowait_s_per_s") == SeriesText("host cpu iowait", "CPUs", 1.0)
 
 
 def test_what_was_not_captured_is_said_with_its_reason(workspace: Workspace) -> None:
     (writer,) = write_runs(workspace, Run())
     manifest = writer.run_dir / "manifest.json"
     reason = '"null_reasons": {"server_samples.redo_waits": "this server has no status Innodb_log_waits"}'
-    manifest.write_text(re.sub(r'"null_reasons": \{\}', reason, manifest.read_text()))
+    manifest.write_bytes(with_checksum(json.loads(re.sub(r'"null_reasons": \{\}', reason, manifest.read_text()))))
     said = re.findall(r"<li>(.*?)</li>", unlinked(ib.not_captured(ib.step_detail(l_i1(workspace).ask))))
     assert "Waits: log buffer (this server has no status Innodb_log_waits): system.cy10a" in said
     assert "Device, busy (no sample in the step): system.cy10a" in said
@@ -378,7 +397,7 @@ def test_a_device_without_a_request_has_no_time_of_one(workspace: Workspace) -> 
     manifest = writer.run_dir / "manifest.json"
     kernel = "this kernel, before 5.5, does not count flushes"
     reasons = f'"null_reasons": {{"device_samples.flushes": "{kernel}", "device_samples.flush_s": "{kernel}"}}'
-    manifest.write_text(re.sub(r'"null_reasons": \{\}', reasons, manifest.read_text()))
+    manifest.write_bytes(with_checksum(json.loads(re.sub(r'"null_reasons": \{\}', reasons, manifest.read_text()))))
     detail = ib.step_detail(l_i1(workspace).ask)
     writes = one(detail.series.filter(pl.col("middle").is_not_null()), source="device", series="writes_per_s")
     assert writes["middle"] == 0
@@ -566,7 +585,7 @@ def test_every_panel_of_the_page_is_drawn(opened: Page) -> None:
     )
     titles = ["l.i1, cached: system.cy10a", "l.i1, cached: system.slow", "l.i1, cached: system.x (l.i1: failed)"]
     assert [chart["title"] for chart in charts] == titles
-    assert all(len(chart["panels"]) == len(PANELS) - 1 for chart in charts), charts
+    assert all(len(chart["panels"]) == 15 for chart in charts), charts
     assert all(charts[0]["panels"]), charts[0]
     assert [chart["bands"] for chart in charts] == [0, 1, 1]
     assert all(chart["images"] == 1 for chart in charts)

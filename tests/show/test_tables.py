@@ -18,7 +18,7 @@ from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
 from ibench_lib.show import theme
 from ibench_lib.show.grid import Cell, Grid
-from ibench_lib.show.tables.responses import _BUCKETS, share
+from ibench_lib.show.tables.responses import _BUCKETS, _share
 from ibench_lib.show.verdicts import grade_column, ratio
 from tests.places import GOLDEN
 from tests.synthetic import Run, answer, manifest_of, three_configurations, write_runs
@@ -95,7 +95,7 @@ def test_the_published_table_is_drawn_with_the_published_classes() -> None:
             {
                 "setup": "20m", "dbms": row["dbms"], "dbms_position": names.index(row["dbms"]), "repeat": 1,
                 "run_status": "complete", "step_id": steps.index(row["step"]), "step": row["step"],
-                "step_status": "complete", "main_metric": "qps" if row["step"].startswith("q") else "ips",
+                "step_status": "complete", "rate_label": "queries/s" if row["step"].startswith("q") else "inserts/s",
                 "throughput": float(row["value"]), "sla_failed": (row["dbms"], row["step"]) in failed,
                 "duration_s": None,
             }
@@ -416,7 +416,7 @@ def test_get_min_of_a_step_that_failed_later_is_still_shown(workspace: Workspace
     ("percent", "text"), [(0.0, ""), (0.0001, "nonzero"), (0.0005001, "0.001"), (99.9999, "100.000"), (5.875, "5.875")]
 )
 def test_a_share_that_is_not_zero_never_prints_as_zero(percent: float, text: str) -> None:
-    assert share(percent) == text
+    assert _share(percent) == text
 
 
 def test_response_time_table(workspace: Workspace) -> None:

@@ -44,6 +44,10 @@ class Connection:
         connected: socket.socket = cast(Any, connection)._sock  # it has no public name
         self._wire = Wire(connected, deprecate_eof=self._deprecate_eof, timeout_s=timeout_s)
         self.execute = self._wire.execute
+        self.fetch = self._wire.fetch
+        self.begin = self._wire.begin
+        self.arrived = self._wire.arrived
+        self.fileno = self._wire.fileno
 
     def query(self, statement: str) -> int:
         """Run one SQL text. Returns the rows it changed or returned.

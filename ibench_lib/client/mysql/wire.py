@@ -27,6 +27,7 @@ LARGEST_PACKET: Final = 0xFFFFFF
 _header = struct.Struct("<I").unpack_from  # three bytes of length, one of sequence
 _READ_SIZE = 1 << 14
 _OK, _LOCAL_INFILE, _LENGTH_OF_TWO, _EOF, _ERROR = 0x00, 0xFB, 0xFC, 0xFE, 0xFF
+_NULL = 0xFB  # in a row
 _SHORT_EOF = 9
 _HEAD_KEY = slice(4, 60)  # column count and most of the first definition: schema, table, column
 _MOST_HEADS = 64
@@ -156,6 +157,10 @@ class Answer:
         else:
             self.rows += 1
             self._continues = length == LARGEST_PACKET
+            self._row(body)
+
+    def _row(self, body: memoryview) -> None:
+        """One row of the result, which nobody reads here."""
 
     def _first(self, body: memoryview, kind: int) -> None:
         if len(body) == 0:
@@ -184,6 +189,34 @@ class Answer:
             raise ProtocolError("more than one result; only single statements can be sent")
         self.status = status
         self._whole = True
+
+
+class Rows(Answer):
+    """The same, and keeps the rows of a text result.
+
+    `fetched` has a tuple for each row: values as they were sent, None for NULL.
+    """
+
+    def __init__(self, *, deprecate_eof: bool) -> None:
+        super().__init__(deprecate_eof=deprecate_eof)
+        self.fetched: list[tuple[bytes | None, ...]] = []
+
+    def _row(self, body: memoryview) -> None:
+        if len(body) == LARGEST_PACKET:
+            raise ProtocolError("a row of 16 MB and more is not read")
+        values: list[bytes | None] = []
+        position = 0
+        while position < len(body):
+            if body[position] == _NULL:
+                values.append(None)
+                position += 1
+                continue
+            length, position = _length_encoded(body, position)
+            if position + length > len(body):
+                raise ProtocolError("a value is torn")
+            values.append(bytes(body[position : position + length]))
+            position += length
+        self.fetched.append(tuple(values))
 
 
 class _Layout(NamedTuple):
@@ -240,6 +273,8 @@ class Wire:
         self._deprecate_eof = deprecate_eof
         self._timeout_s = timeout_s
         self._heads: dict[bytes, _Head] = {}
+        self._answer: Answer | None = None
+        self._begun = False
         self._send, self._receive = connected.sendall, connected.recv
         self.take_over()
 
@@ -269,24 +304,95 @@ class Wire:
             size = len(command)
             self._send(size.to_bytes(4, "little") + command if size < LARGEST_PACKET else packets(command))
             data = self._receive(_READ_SIZE)
-            head = self._heads.get(data[_HEAD_KEY])
-            if head is not None and data.startswith(head.text):
-                if head.layouts:
-                    layout = head.layouts.get(len(data))
-                    if layout is not None and layout.headers(data) == layout.expected:
-                        return layout.rows
-                count = _packets(data, head.size, head.packets)
-                if count >= 0:
-                    if head.learns:
-                        head.learn(data, count - head.packets - 1)
-                    return count - head.packets - 1
-            rows = _rows_changed(data)
+            rows = self._recognised(data)
             return rows if rows >= 0 else self._scan(data)
         except OSError as error:
             raise self._lost(error) from error
 
-    def _scan(self, data: bytes) -> int:
-        answer, first = Answer(deprecate_eof=self._deprecate_eof), data
+    def begin(self, command: bytes, *, fetch: bool) -> None:
+        """Send one command and do not wait; `arrived` gives its answer. With `fetch` that is the rows of a text query.
+
+        Raises
+        ------
+        ConnectionLost : broken.
+        """
+        self._answer = Rows(deprecate_eof=self._deprecate_eof) if fetch else None
+        self._begun = True
+        try:
+            self._send(packets(command))
+        except OSError as error:
+            raise self._lost(error) from error
+
+    def arrived(self) -> int | list[tuple[bytes | None, ...]] | None:
+        """Take in what has arrived of the answer. None where it is not whole yet. Raises as `execute` does."""
+        while True:
+            data = self._there()
+            if data is None:
+                return None
+            if not data or not self._begun:
+                raise ConnectionLost("the server closed the connection")
+            if self._answer is None:
+                rows = self._recognised(data)
+                if rows >= 0:
+                    self._begun = False
+                    return rows
+                self._answer = Answer(deprecate_eof=self._deprecate_eof)
+            try:
+                whole = self._answer.feed(data)
+            except StatementError:
+                self._begun = False
+                raise
+            if whole:
+                self._begun = False
+                return self._answer.fetched if isinstance(self._answer, Rows) else self._answer.rows
+
+    def fileno(self) -> int:
+        """The socket's descriptor, to wait on for `arrived`."""
+        return self._socket.fileno()
+
+    def _there(self) -> bytes | None:
+        """Bytes that have arrived; none at the end of the connection, None where nothing has arrived."""
+        try:
+            if not isinstance(self._socket, ssl.SSLSocket):
+                return self._socket.recv(_READ_SIZE, socket.MSG_DONTWAIT)
+            self._socket.settimeout(0.0)
+            try:
+                return self._socket.recv(_READ_SIZE)
+            finally:
+                self._socket.settimeout(self._timeout_s)
+        except (BlockingIOError, ssl.SSLWantReadError):
+            return None
+        except OSError as error:
+            raise self._lost(error) from error
+
+    def _recognised(self, data: bytes) -> int:
+        """Rows of an answer that is whole, and an OK packet or one that starts as one before it; else -1."""
+        head = self._heads.get(data[_HEAD_KEY])
+        if head is not None and data.startswith(head.text):
+            if head.layouts:
+                layout = head.layouts.get(len(data))
+                if layout is not None and layout.headers(data) == layout.expected:
+                    return layout.rows
+            count = _packets(data, head.size, head.packets)
+            if count >= 0:
+                if head.learns:
+                    head.learn(data, count - head.packets - 1)
+                return count - head.packets - 1
+        return _rows_changed(data)
+
+    def fetch(self, command: bytes) -> list[tuple[bytes | None, ...]]:
+        """Send one text query and return its rows, values as text and None for NULL. Raises as `execute` does."""
+        try:
+            self._send(packets(command))
+            answer = Rows(deprecate_eof=self._deprecate_eof)
+            self._scan(self._receive(_READ_SIZE), answer)
+            return answer.fetched
+        except OSError as error:
+            raise self._lost(error) from error
+
+    def _scan(self, data: bytes, answer: Answer | None = None) -> int:
+        learns, first = answer is None, data
+        answer = answer or Answer(deprecate_eof=self._deprecate_eof)
         deadline = time.monotonic() + self._timeout_s
         while True:
             if not data:
@@ -296,7 +402,7 @@ class Wire:
             if time.monotonic() > deadline:  # one that sends a byte now and then does not hold us for ever
                 raise ConnectionLost(f"no whole answer within {self._timeout_s:g} s")
             data = self._receive(_READ_SIZE)
-        if data is first and data[4] not in (_OK, _LENGTH_OF_TWO) and len(self._heads) < _MOST_HEADS:
+        if learns and data is first and data[4] not in (_OK, _LENGTH_OF_TWO) and len(self._heads) < _MOST_HEADS:
             self._remember(data)
         return answer.rows
 

@@ -24,21 +24,10 @@ from ibench_lib.paths import Workspace, workspace
 from ibench_lib.run.cell import run_cell
 from ibench_lib.run.hosts.shipment import code_identity, unpack
 from ibench_lib.run.ledger import is_running, running_alone
-from ibench_lib.run.server import fit
-from ibench_lib.run.step import WorkerState
+from ibench_lib.run.observer import Observer
+from ibench_lib.run.plan import fit_cell, plan_cell
 from ibench_lib.servers.find import find_build
-from ibench_lib.servers.sandbox import sweep
-from ibench_lib.workloads.insert_benchmark.workload import Step
-
-
-class _Nobody:
-    """Watches no progress: what a cell does is told when it is over."""
-
-    def step_begins(self, step: Step) -> None: ...
-
-    def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None: ...
-
-    def step_ends(self, step: Step, duration_s: float) -> None: ...
+from ibench_lib.servers.sandbox_directory import sweep
 
 
 def describe(experiment: LoadedExperiment, positions: list[int], place: Workspace) -> dict[str, Any]:
@@ -57,8 +46,7 @@ def describe(experiment: LoadedExperiment, positions: list[int], place: Workspac
     cells = [cell for cell in experiment.cells() if cell.position in positions]
     builds = {label: find_build(label, place) for label in dict.fromkeys(cell.build_label for cell in cells)}
     for cell in cells:
-        build = builds[cell.build_label]
-        fit(build, experiment.server_config(cell, build.flavour, build.release), experiment.spec.workload)
+        fit_cell(experiment, plan_cell(experiment, cell, builds[cell.build_label]))
     return {
         "host_class": host_class_here(place.sandboxes),
         "builds": {
@@ -79,14 +67,14 @@ def run(
     with running_alone(place):
         sweep(place.sandboxes)
         recover_all(place.runs)
-        build = find_build(cell.build_label, place)
-        config = experiment.server_config(cell, build.flavour, build.release)
-        if experiment.fingerprint(cell, build.version, config) != fingerprint:
+        planned = plan_cell(experiment, cell, find_build(cell.build_label, place))
+        if planned.fingerprint != fingerprint:
+            build = planned.build
             raise UsageError(f"{cell}: build {build.label} has changed; it is now {build.version}")
         before = _run_folders(place)
         answer: dict[str, Any] = {}
         try:
-            run_cell(experiment, cell, build, place, _Nobody())
+            run_cell(experiment, planned, place, Observer())
         except IbenchError as error:
             answer["error"] = _told(error)
         for folder in _run_folders(place) - before:

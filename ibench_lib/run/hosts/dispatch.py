@@ -21,8 +21,9 @@ from ibench_lib.lake.manifest import Manifest
 from ibench_lib.run.hosts.crew import ANSWER_S, Crew, Worker
 from ibench_lib.run.hosts.worker import require_distributed
 from ibench_lib.run.ledger import State
-from ibench_lib.run.plan import Planned
-from ibench_lib.run.sweep import SweepObserver, SweepResult, Tally
+from ibench_lib.run.observer import Observer
+from ibench_lib.run.planned import Planned
+from ibench_lib.run.sweep import SweepResult, Tally
 
 Receive = Callable[[Planned, Worker, Mapping[str, Any]], Manifest]
 
@@ -48,7 +49,7 @@ class Dispatch:
     """
 
     def __init__(
-        self, planned: list[Planned], crew: Crew, tally: Tally, observer: SweepObserver, receive: Receive, wait_s: float
+        self, planned: list[Planned], crew: Crew, tally: Tally, observer: Observer, receive: Receive, wait_s: float
     ) -> None:
         self._planned, self._crew, self._tally = planned, crew, tally
         self._observer, self._receive, self._wait_s = observer, receive, wait_s

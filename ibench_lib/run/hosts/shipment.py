@@ -18,7 +18,7 @@ from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.lake.manifest import FILE_NAME, Manifest, parse_manifest
 from ibench_lib.lake.store import Store, take_in
 from ibench_lib.paths import PACKAGE, Workspace, check_name
-from ibench_lib.run.plan import Planned
+from ibench_lib.run.planned import Planned
 
 _FRAGMENTS, _COMPLETE = "fragments", "my_cnf"
 _CODE = ("*.py", "*.cnf", "*.sql")

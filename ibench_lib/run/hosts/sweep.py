@@ -14,8 +14,10 @@ from ibench_lib.paths import Workspace
 from ibench_lib.run.hosts.crew import Crew, Worker, connected
 from ibench_lib.run.hosts.dispatch import Dispatch
 from ibench_lib.run.hosts.shipment import code_identity, pack, receive
-from ibench_lib.run.plan import Planned, choose, manifests, mixed_with, plan_experiment
-from ibench_lib.run.sweep import SweepObserver, SweepResult, Tally, conduct
+from ibench_lib.run.observer import Observer
+from ibench_lib.run.plan import choose, manifests, mixed_with, plan_experiment
+from ibench_lib.run.planned import Planned
+from ibench_lib.run.sweep import SweepResult, Tally, conduct
 from ibench_lib.servers.build import Build
 
 CELL_PROCESS = "ibench_lib.run.hosts.cell_process"
@@ -26,7 +28,7 @@ _WAIT_S = 120.0
 def run_on_workers(
     experiment: LoadedExperiment,
     workspace: Workspace,
-    observer: SweepObserver,
+    observer: Observer,
     scheduler: str,
     *,
     again: bool = False,
@@ -102,5 +104,4 @@ def _stored(store: Store) -> list[Manifest]:
 
 def _build(label: str, found: Mapping[str, str]) -> Build:
     """A build that another host has, as far as it matters here: nothing of it is started."""
-    flavour: Any = found["flavour"]
-    return Build(label, flavour, found["version"], Path(found["basedir"]), (), "worker")
+    return Build(label, found["flavour"], found["version"], Path(found["basedir"]), (), "worker")

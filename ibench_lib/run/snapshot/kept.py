@@ -56,8 +56,16 @@ def find(workspace: Workspace, settings: LoadSettings) -> Snapshot | None:
     return Snapshot(home / _DATADIR, stored.record) if whole else None
 
 
-def take(workspace: Workspace, datadir: Path, record: SnapshotRecord, to_empty: Collection[str] = ()) -> Snapshot:
-    """Move the data directory of a server that has ended into a new snapshot. Of its files `to_empty` get empty.
+def take(
+    workspace: Workspace,
+    datadir: Path,
+    record: SnapshotRecord,
+    to_empty: Collection[str] = (),
+    personal: Collection[str] = (),
+) -> Snapshot:
+    """Move the data directory of a server that has ended into a new snapshot.
+
+    Of its files `to_empty` get empty, and those that a pattern of `personal` fits go: they make a server that server.
 
     `record.bytes` is filled in. Parts of an earlier one with the same settings go.
 
@@ -71,8 +79,8 @@ def take(workspace: Workspace, datadir: Path, record: SnapshotRecord, to_empty: 
         workspace.snapshots.mkdir(mode=0o700, parents=True, exist_ok=True)
         home.mkdir(mode=0o700)
         (home / MARKER).touch()
-        _move(datadir, home / _DATADIR)
-        depersonalise(home / _DATADIR)
+        _move(datadir, home / _DATADIR, personal)
+        depersonalise(home / _DATADIR, personal)
         for path in (home / _DATADIR / name for name in to_empty):
             if path.is_file():
                 os.truncate(path, 0)
@@ -106,13 +114,13 @@ def _remove(home: Path) -> bool:
     return not home.exists()
 
 
-def _move(datadir: Path, target: Path) -> None:
+def _move(datadir: Path, target: Path, personal: Collection[str]) -> None:
     try:
         datadir.rename(target)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        copy_datadir(datadir, target)
+        copy_datadir(datadir, target, personal)
         shutil.rmtree(datadir)
 
 

@@ -6,6 +6,7 @@ cache, so that what follows is the same for the cell that loaded and for those t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,69 +15,61 @@ from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import RunFailed
-from ibench_lib.experiment.cells import Cell, LoadedExperiment
+from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.lake.manifest import Manifest, SnapshotCopy, SnapshotRecord
 from ibench_lib.paths import Workspace
-from ibench_lib.run import server as run_server
+from ibench_lib.run.planned import Planned
 from ibench_lib.run.snapshot import kept
 from ibench_lib.run.snapshot.kept import Snapshot
 from ibench_lib.run.snapshot.key import load_settings
+from ibench_lib.run.snapshot.sharing import LoadSettings
+from ibench_lib.run.space import needed_bytes
 from ibench_lib.servers.address import Address
-from ibench_lib.servers.build import Build
-from ibench_lib.servers.remote import Remote
-from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.workloads.insert_benchmark import workload
-from ibench_lib.workloads.insert_benchmark.workload import Options, Step
+from ibench_lib.servers.flavours.flavour import Flavour, flavour_of
+from ibench_lib.servers.server import AnyBuild, LocalServer
+from ibench_lib.workloads.workload import Step
 
 _CACHES = (
     "the buffer pool starts empty (its list of pages to load was emptied), and the kernel was asked to cache no page"
 )
-# The pages that were in the buffer pool, which servers load at their next start; and the variable that names the file.
-_POOL_LIST, _POOL_LIST_NAMED = "ib_buffer_pool", "innodb_buffer_pool_filename"
 
 
 class RunSnapshot:
     """The snapshot of one run. `loaded` are its steps up to it; `found` is the snapshot where there is one already."""
 
-    def __init__(
-        self,
-        experiment: LoadedExperiment,
-        cell: Cell,
-        build: Build | Remote,
-        config: ServerConfig,
-        workspace: Workspace,
-        steps: list[Step],
-    ) -> None:
-        self.loaded = steps_loaded(experiment, steps)
-        self.settings = load_settings(build, config, experiment.spec.workload, self.loaded)
+    def __init__(self, experiment: LoadedExperiment, planned: Planned, workspace: Workspace) -> None:
+        self.loaded = steps_loaded(experiment, planned.steps)
+        self.settings = planned_settings(experiment, planned.build, planned.config, self.loaded)
         self.found: Snapshot | None = kept.find(workspace, self.settings)
         self._workspace = workspace
-        self._options = experiment.spec.workload
-        self._apart = cell.sharing.apart if cell.sharing else None
+        self._timeout_s = experiment.spec.workload.statement_timeout_s
+        self._apart = planned.sharing.apart if planned.sharing else None
 
     @property
     def origin(self) -> Path | None:
         """The data directory that the run's server begins with a copy of."""
         return self.found.datadir if self.found else None
 
-    def begin(self, server: Sandbox, manifest: Manifest) -> dict[str, int]:
+    def begin(self, server: LocalServer, manifest: Manifest) -> dict[str, int]:
         """The server runs on a copy of what was found: record it. Returns the rows of each table."""
         assert self.found is not None
         manifest.loaded_from = self.found.record
         self._record_copy(server, manifest)
         return dict(self.found.record.rows)
 
-    def make(self, server: Sandbox, address: dict[str, Any], manifest: Manifest, rows: dict[str, int]) -> Address:
+    def make(self, server: LocalServer, address: dict[str, Any], manifest: Manifest, rows: dict[str, int]) -> Address:
         """Shut the server down in full, set its data directory aside, and start it on a copy. Returns where it is now.
 
-        Raises ------ RunFailed, ServerStartError : it does not shut down cleanly or in time, there is no space, or it
-        does not start again.
+        Raises
+        ------
+        RunFailed, ServerStartError : it does not shut down cleanly and in time, lacks room, or does not start.
         """
         assert manifest.server is not None
+        flavour = flavour_of(server.build)
         last = self.loaded[-1].name
         where = f"run {manifest.run_id}, snapshot after step {last}"
-        timeout_s = self._options.statement_timeout_s
-        _ask_for_full_shutdown(address, where)
+        timeout_s = self._timeout_s
+        _ask_for_full_shutdown(flavour, address, where)
         try:
             shutdown_s = server.stop(timeout_s)
         except RunFailed as error:
@@ -98,35 +91,45 @@ class RunSnapshot:
             made_wall=datetime.now(UTC).isoformat(),
             shutdown_s=shutdown_s,
         )
-        pool_list = manifest.server.variables.get(_POOL_LIST_NAMED, _POOL_LIST)
-        snapshot = kept.take(self._workspace, server.datadir, record, [pool_list])
+        caches = flavour.caches_in(manifest.server.variables)
+        snapshot = kept.take(self._workspace, server.datadir, record, caches, flavour.personal_files)
         again = server.start_again(snapshot.datadir)
         manifest.snapshot_made = snapshot.record
         self._record_copy(server, manifest)
         return again
 
-    def _record_copy(self, server: Sandbox, manifest: Manifest) -> None:
+    def _record_copy(self, server: LocalServer, manifest: Manifest) -> None:
         assert server.copy_s is not None
         manifest.snapshot_copy = SnapshotCopy(seconds=server.copy_s, caches=_CACHES, apart=self._apart)
 
 
-def steps_loaded(experiment: LoadedExperiment, steps: list[Step]) -> list[Step]:
+def steps_loaded(experiment: LoadedExperiment, steps: Sequence[Step]) -> list[Step]:
     """The steps up to the snapshot's and with it."""
     names = [step.name for step in steps]
-    return steps[: names.index(experiment.spec.snapshot_after) + 1] if experiment.spec.snapshot_after else []
+    return list(steps[: names.index(experiment.spec.snapshot_after) + 1]) if experiment.spec.snapshot_after else []
 
 
-def snapshot_bytes(config: ServerConfig, options: Options, loaded: list[Step]) -> int:
+def planned_settings(
+    experiment: LoadedExperiment, build: AnyBuild, config: ServerConfig, loaded: Sequence[Step]
+) -> LoadSettings:
+    """The load settings of a cell whose first steps are `loaded`, the last of them the snapshot's."""
+    key = experiment.workload.load_key(experiment.spec.workload, loaded)
+    return load_settings(build, config, key, churned=any(step.churns for step in loaded))
+
+
+def snapshot_bytes(experiment: LoadedExperiment, build: AnyBuild, config: ServerConfig, loaded: Sequence[Step]) -> int:
     """About how much disk the snapshot after these steps takes."""
-    return run_server.needed_bytes(config, workload.forecast_bytes(options, loaded)) if loaded else 0
+    tables_bytes = experiment.workload.disk_bytes(experiment.spec.workload, loaded)
+    return needed_bytes(build, config, tables_bytes) if loaded else 0
 
 
-def _ask_for_full_shutdown(address: dict[str, Any], where: str) -> None:
+def _ask_for_full_shutdown(flavour: Flavour, address: dict[str, Any], where: str) -> None:
     """No purge debt, no buffered changes, no redo to apply: a server with other settings can take the files up."""
     try:
         connection = Connection(address, None, timeout_s=60)
         try:
-            connection.query("SET GLOBAL innodb_fast_shutdown = 0")
+            for statement in flavour.clean_stop:
+                connection.query(statement)
         finally:
             connection.close()
     except (ConnectionLost, StatementError) as error:

@@ -1,36 +1,280 @@
-"""What differs between the server families, behind one interface: one module per flavour, named like it.
+"""What a flavour of server is: one module of this folder, found by its name, and named by nothing else.
 
-Adding a flavour is adding a module `servers/<flavour>.py` with these functions.
+A flavour's module has an object `FLAVOUR` with everything below. What a flavour shares with others of its family is in
+modules without that name, such as `mysql_family.py`. What crosses to other folders are values: `Rules` for the option
+file, `FigurePlaces` for capture, statements for whoever has a connection.
 """
 
 from __future__ import annotations
 
 import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from ibench_lib.servers.build import Build
+from ibench_lib.configs.meaning import KnownOptions
+from ibench_lib.configs.resolve import Option, ServerConfig
+from ibench_lib.configs.rules import Rules
+from ibench_lib.errors import BuildNotFound
+from ibench_lib.server_figures import Counter, FigurePlaces
+from ibench_lib.servers import flavours
+
+if TYPE_CHECKING:
+    from ibench_lib.servers.address import Address
+    from ibench_lib.servers.build import Build
+
+Release = tuple[int, ...]
+"""(10, 11, 19) of 10.11.19-MariaDB, (16, 4) of 16.4."""
 
 
-class Flavour(Protocol):
-    """The functions of a flavour module."""
+@dataclass(frozen=True)
+class StartPlace:
+    """Where a server is to live, and how it is to be reached. Without `port` it listens on its socket alone.
 
-    def initialise_command(self, build: Build, my_cnf: Path, datadir: Path, user: list[str]) -> list[str]:
+    `init_file` holds the statements of `Program.accounts`. `certificate` is a PEM file with its key next to it
+    (`.key`); with it TLS is spoken. `plugins` are libraries to load, `user` is an option that names the system's user.
+    """
+
+    option_file: Path
+    datadir: Path
+    tmpdir: Path
+    socket: Path
+    pid_file: Path
+    error_log: Path
+    init_file: Path
+    host: str
+    port: int | None
+    certificate: Path | None
+    plugins: tuple[str, ...]
+    user: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting that has another value while something is waited for.
+
+    `read` is the query for the value in force, `write` the statement that sets one (`{value}`). A server that answers
+    with the error `unknown` does not have it; None where every server has.
+    """
+
+    read: str
+    write: str
+    value: str
+    unknown: int | None = None
+
+
+@dataclass(frozen=True)
+class Settling:
+    """How a database is settled between writes and queries.
+
+    `table` is the statement for each table (`{table}`). While `dirty` is over a hundredth of `data`, both queries
+    whose answer is in their column `column`, the server flushes with `hastened` in force.
+    """
+
+    table: str
+    hastened: tuple[Setting, ...]
+    dirty: str
+    data: str
+    column: int
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a booted build said of itself.
+
+    `engines` maps a storage engine to its support (DEFAULT, YES, NO ...); `innodb` is such as `InnoDB 10.11.19` or
+    `XtraDB 5.6.35-80.0`; `metrics` counts the InnoDB metrics.
+    """
+
+    version: str
+    version_comment: str
+    innodb: str
+    engines: dict[str, str]
+    metrics: int
+    metrics_on: int
+    counters: dict[str, Counter | None]
+
+
+class Program(Protocol):
+    """Its binary: how it is known, initialised, started and ended."""
+
+    name: str
+    """The module's name, which builds and results have as their flavour."""
+    mark: str | None
+    """What only this flavour says with its version, in lower case; None where it says nothing special."""
+    binaries: tuple[str, ...]
+    """Names of the server binary, the usual one first."""
+    version_arguments: tuple[str, ...]
+    """What makes the binary print its version and nothing else."""
+    initial_options: frozenset[str]
+    """Options that initialising decides for good."""
+    personal_files: tuple[str, ...]
+    """Patterns of files that make a server that server: its identity, its keys. It makes new ones."""
+    stop_signal: int
+    """Makes it shut down cleanly."""
+
+    def version_in(self, words: str) -> str | None:
+        """The version in what the binary prints, None where it is no server of this flavour."""
+
+    def moved_options(self, basedir: Path) -> list[str]:
+        """Options for a basedir that is elsewhere than where it was built for."""
+
+    def initialise_command(self, build: Build, my_cnf: Path, datadir: Path, user: Sequence[str]) -> list[str]:
         """Command line that creates an initialised data directory at `datadir`."""
 
-    def start_options(self, build: Build) -> list[str]:
-        """Options this flavour needs beside the common ones, to keep a sandbox private."""
-
-    def set_root_password(self, build: Build, password: str, host: str | None) -> str:
-        """SQL for the init file: root's password for the socket, and for TCP from `host` where that is given.
+    def accounts(self, build: Build, password: str, host: str | None) -> str:
+        """Statements of the init file: the superuser's password for the socket, and for TCP from `host` where given.
 
         One statement per line. No account without a password may be left.
         """
 
-    def reset_binary_log(self, build: Build) -> str:
-        """The statement that deletes all binary logs."""
+    def start_command(self, build: Build, place: StartPlace) -> list[str]:
+        """Command line that starts a server, private to its place."""
+
+    def answers(self, address: Address) -> bool:
+        """Whether a server can be reached and lets us in."""
+
+    small: tuple[Option, ...]
+    """Options of a server that is only to be looked at."""
+
+    def plugins(self, engine: str) -> list[str]:
+        """Libraries that a storage engine needs to be loaded."""
+
+    def all_plugins(self) -> list[str]:
+        """Libraries of all storage engines that need any."""
+
+    def plugin_path(self, build: Build, plugin: str) -> Path | None:
+        """Such a library in a build, None where it has none."""
 
 
-def flavour_of(build: Build) -> Flavour:
-    """The flavour module of a build."""
-    return cast(Flavour, importlib.import_module(f"ibench_lib.servers.flavours.{build.flavour}"))
+class OptionFile(Protocol):
+    """Its option file, and what the options in it do."""
+
+    def rules(self, release: Release) -> Rules:
+        """How it reads option files, and what a configuration may say."""
+
+    def known_options(self, build: Build, plugins: Sequence[str]) -> KnownOptions:
+        """The options that a build has with these plugins, asked from the binary. Raises ServerStartError."""
+
+    def refusal(self, build: Build, text: str, plugins: Sequence[str]) -> str | None:
+        """The server's own words where it refuses an option file, None where it takes it. Touches no data."""
+
+    def memory_bytes(self, config: ServerConfig) -> int:
+        """Size of the cache of pages that a configuration asks for, 0 where it leaves that to the server."""
+
+    def log_bytes(self, config: ServerConfig) -> int:
+        """Size of the redo log that a configuration asks for, 0 where it leaves that to the server."""
+
+
+class Disk(Protocol):
+    """What is in its data directory: who may share a loaded one (`run/snapshot/key.py`)."""
+
+    def reads_files_of(self, build: Build) -> str:
+        """Builds with the same answer read each other's files."""
+
+    def leaves_nothing(self, name: str, build: Build) -> bool:
+        """Whether an option has no trace on disk after a full shutdown. What nobody has thought of has one."""
+
+    def decides_layout(self, name: str) -> bool:
+        """Whether an option decides the layout of files: compared also where nobody sets it."""
+
+    def places_files(self, name: str) -> bool:
+        """Whether an option may put files of the data elsewhere than into the data directory."""
+
+    def is_path(self, name: str) -> bool:
+        """Whether an option's value is a path."""
+
+    def caches_in(self, variables: Mapping[str, str]) -> list[str]:
+        """Files of the data directory that list cached pages, by which a server would fill its cache at the start."""
+
+
+class Voice(Protocol):
+    """What a running server says and is asked."""
+
+    clean_stop: tuple[str, ...]
+    """Statements after which its next shutdown leaves nothing to be purged, merged, flushed or recovered."""
+    settling: Settling
+    places: FigurePlaces
+    database_exists: int
+    """Its error code for a database that is there already."""
+
+    def variables(self, address: Mapping[str, Any]) -> dict[str, str]:
+        """Its settings in force. Raises RunFailed where it does not say."""
+
+    def inspect(self, address: Mapping[str, Any]) -> Inspection:
+        """What it is and counts. Raises pymysql's errors or ServerStartError."""
+
+    def reset_binary_log(self, build: Build, variables: Mapping[str, str]) -> str | None:
+        """The statement that deletes the binary logs, None where none are written."""
+
+
+class Flavour(Program, OptionFile, Disk, Voice, Protocol):
+    """All of it."""
+
+
+def names() -> list[str]:
+    """The flavours that there are."""
+    return [flavour.name for flavour in every()]
+
+
+def every() -> list[Flavour]:
+    """All flavours, by name."""
+    found = []
+    for module in sorted(pkgutil.iter_modules(flavours.__path__), key=lambda module: module.name):
+        flavour = getattr(importlib.import_module(f"{flavours.__name__}.{module.name}"), "FLAVOUR", None)
+        if flavour is not None:
+            found.append(cast(Flavour, flavour))
+    return found
+
+
+def find(name: str) -> Flavour:
+    """The flavour of that name.
+
+    Raises
+    ------
+    BuildNotFound : there is no such flavour.
+    """
+    for flavour in every():
+        if flavour.name == name:
+            return flavour
+    raise BuildNotFound(
+        f"there is no server flavour {name!r:.80}; there is {', '.join(names())}",
+        hint="a build that another version of ibench has registered has to be installed again",
+    )
+
+
+class Flavoured(Protocol):
+    """A build, wherever its server is."""
+
+    @property
+    def flavour(self) -> str: ...
+
+    @property
+    def release(self) -> Release: ...
+
+
+def flavour_of(build: Flavoured) -> Flavour:
+    """The flavour of a build. Raises BuildNotFound where there is none of that name."""
+    return find(build.flavour)
+
+
+def rules_of(build: Flavoured) -> Rules:
+    """How a build reads option files, and what a configuration for it may say."""
+    return flavour_of(build).rules(build.release)
+
+
+def recognise(words: str) -> tuple[str, str] | None:
+    """Flavour and version that a server's own words tell; None where no flavour knows them.
+
+    A flavour whose mark is among the words goes before those that have no mark.
+    """
+    said = words.lower()
+    claiming = [flavour for flavour in every() if flavour.mark is not None and flavour.mark in said]
+    claiming.sort(key=lambda flavour: -len(flavour.mark or ""))
+    for flavour in (*claiming, *(flavour for flavour in every() if flavour.mark is None)):
+        version = flavour.version_in(words)
+        if version is not None:
+            return flavour.name, version
+    return None

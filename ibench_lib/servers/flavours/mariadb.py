@@ -1,65 +1,78 @@
-"""MariaDB: initialise with its install script, which drives `mariadbd --bootstrap`."""
+"""MariaDB: initialised with its install script, which drives `mariadbd --bootstrap`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ibench_lib.configs.rules import Rules
 from ibench_lib.errors import ServerStartError
-from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours.flavour import Flavour, Release
+from ibench_lib.servers.flavours.mysql_family import MySQLFamily
+from ibench_lib.servers.flavours.mysql_options import pinned_options
+
+if TYPE_CHECKING:
+    from ibench_lib.servers.build import Build
 
 _SCRIPTS = ("mariadb-install-db", "mysql_install_db")
 
 
-def initialise_command(build: Build, my_cnf: Path, datadir: Path, user: list[str]) -> list[str]:
-    """`mariadb-install-db` (before 10.4 `mysql_install_db`) of the build's own basedir."""
-    for name in _SCRIPTS:
-        for folder in ("bin", "scripts"):
-            script = build.basedir / folder / name
-            if script.is_file():
-                return [
-                    str(script),
-                    f"--defaults-file={my_cnf}",
-                    f"--basedir={build.basedir}",
-                    f"--datadir={datadir}",
-                    "--force",  # without looking up the host's name, which not every machine can
-                    *(
-                        ["--auth-root-authentication-method=normal", "--skip-test-db"]
-                        if _has_global_priv(build)
-                        else []
-                    ),
-                    *build.options,
-                    *user,
-                ]
-    raise ServerStartError(
-        f"build {build.label}: no {_SCRIPTS[0]} in {build.basedir}/bin or /scripts",
-        hint="`ibench doctor` shows which package contains it",
-    )
+class MariaDB(MySQLFamily):
+    """Says its name wherever it says its version."""
 
+    name = "mariadb"
+    families = ("mariadb",)
+    mark: str | None = "mariadb"
+    binaries: tuple[str, ...] = ("mariadbd", "mysqld")
+    remakes_redo = (10, 0, 0)
 
-def start_options(build: Build) -> list[str]:
-    """Nothing beyond the common options."""
-    return []
+    def rules(self, release: Release) -> Rules:
+        rules = super().rules(release)
+        series = ".".join(map(str, release[:2]))
+        return replace(rules, groups=rules.groups | {"mariadb", f"mariadb-{series}", "mariadbd", f"mariadbd-{series}"})
 
+    def initialise_command(self, build: Build, my_cnf: Path, datadir: Path, user: Sequence[str]) -> list[str]:
+        """`mariadb-install-db` (before 10.4 `mysql_install_db`) of the build's own basedir."""
+        no_socket_login = ["--auth-root-authentication-method=normal", "--skip-test-db"]
+        for name in _SCRIPTS:
+            for folder in ("bin", "scripts"):
+                script = build.basedir / folder / name
+                if script.is_file():
+                    return [
+                        str(script),
+                        f"--defaults-file={my_cnf}",
+                        f"--basedir={build.basedir}",
+                        f"--datadir={datadir}",
+                        "--force",  # without looking up the host's name, which not every machine can
+                        *(no_socket_login if _has_global_priv(build) else []),
+                        *pinned_options(build),
+                        *build.options,
+                        *user,
+                    ]
+        raise ServerStartError(
+            f"build {build.label}: no {_SCRIPTS[0]} in {build.basedir}/bin or /scripts",
+            hint="`ibench doctor` says which package has it",
+        )
 
-def set_root_password(build: Build, password: str, host: str | None) -> str:
-    """root@localhost, and for TCP one more. The install script leaves accounts without password: they go."""
-    who = "WHERE User = '' OR (User = 'root' AND Host <> 'localhost')"
-    if _has_global_priv(build):
-        accounts, set_password = "mysql.global_priv", f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';"
-    else:
-        accounts, set_password = "mysql.user", f"SET PASSWORD FOR 'root'@'localhost' = PASSWORD('{password}');"
-    statements = [f"DELETE FROM {accounts} {who};", "FLUSH PRIVILEGES;", set_password]
-    if host is not None:
-        statements.append(f"CREATE USER 'root'@'{host}' IDENTIFIED BY '{password}';")
-        statements.append(f"GRANT ALL PRIVILEGES ON *.* TO 'root'@'{host}' WITH GRANT OPTION;")
-    return "\n".join(statements) + "\n"
-
-
-def reset_binary_log(build: Build) -> str:
-    """The statement that deletes all binary logs."""
-    return "RESET MASTER"
+    def accounts(self, build: Build, password: str, host: str | None) -> str:
+        """root@localhost, and for TCP another one. The install script leaves accounts without password: they go."""
+        who = "WHERE User = '' OR (User = 'root' AND Host <> 'localhost')"
+        if _has_global_priv(build):
+            accounts, set_password = "mysql.global_priv", f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';"
+        else:
+            accounts, set_password = "mysql.user", f"SET PASSWORD FOR 'root'@'localhost' = PASSWORD('{password}');"
+        statements = [f"DELETE FROM {accounts} {who};", "FLUSH PRIVILEGES;", set_password]
+        if host is not None:
+            statements.append(f"CREATE USER 'root'@'{host}' IDENTIFIED BY '{password}';")
+            statements.append(f"GRANT ALL PRIVILEGES ON *.* TO 'root'@'{host}' WITH GRANT OPTION;")
+        return "\n".join(statements) + "\n"
 
 
 def _has_global_priv(build: Build) -> bool:
-    """From 10.4 on accounts are in mysql.global_priv, and root logs in by its socket unless told otherwise."""
+    """From 10.4 on accounts are in mysql.global_priv, and root logs in by its socket if nothing else is said."""
     return build.release >= (10, 4, 0)
+
+
+FLAVOUR: Flavour = MariaDB()

@@ -2,54 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ibench_lib.errors import ServerStartError
-from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours.flavour import Flavour
+from ibench_lib.servers.flavours.mysql_family import MySQLFamily
+from ibench_lib.servers.flavours.mysql_options import pinned_options
+
+if TYPE_CHECKING:
+    from ibench_lib.servers.build import Build
 
 _OWN_INITIALISE = (5, 7, 6)
 _X_PLUGIN = (8, 0, 11)
+_RESET_RENAMED = (8, 2, 0)
+# From 8.0 on a server brings the data dictionary to its own version when it starts, and refuses a later one's.
+_OWN_DICTIONARY = (8, 0, 0)
 
 
-def initialise_command(build: Build, my_cnf: Path, datadir: Path, user: list[str]) -> list[str]:
-    """`mysqld --initialize-insecure`, before 5.7.6 `mysql_install_db`: root has no password until the first start."""
-    if build.release >= _OWN_INITIALISE:
-        head = [*build.command, f"--defaults-file={my_cnf}", "--initialize-insecure"]
-        return [*head, f"--basedir={build.basedir}", f"--datadir={datadir}", *build.options, *user]
-    for folder in ("scripts", "bin"):
-        script = build.basedir / folder / "mysql_install_db"
-        if script.is_file():
+class MySQL(MySQLFamily):
+    """Has no mark of its own: its distributors' builds say nothing but a version."""
+
+    name = "mysql"
+    families: tuple[str, ...] = ("mysql",)
+    remakes_redo = (5, 6, 8)
+
+    def initialise_command(self, build: Build, my_cnf: Path, datadir: Path, user: Sequence[str]) -> list[str]:
+        """`mysqld --initialize-insecure`, before 5.7.6 `mysql_install_db`: root has no password yet."""
+        if build.release >= _OWN_INITIALISE:
+            head = [*build.command, f"--defaults-file={my_cnf}", "--initialize-insecure"]
             where = [f"--basedir={build.basedir}", f"--datadir={datadir}"]
-            return [str(script), f"--defaults-file={my_cnf}", *where, "--force", *user]
-    raise ServerStartError(
-        f"build {build.label}: no mysql_install_db in {build.basedir}/scripts or /bin",
-        hint=f"MySQL {build.version} needs it; use the complete binary package of the release as basedir",
-    )
+            return [*head, *where, *pinned_options(build), *build.options, *user]
+        for folder in ("scripts", "bin"):
+            script = build.basedir / folder / "mysql_install_db"
+            if script.is_file():
+                where = [f"--basedir={build.basedir}", f"--datadir={datadir}"]
+                return [str(script), f"--defaults-file={my_cnf}", *where, "--force", *user]
+        raise ServerStartError(
+            f"build {build.label}: no mysql_install_db in {build.basedir}/scripts or /bin",
+            hint=f"MySQL {build.version} needs it; use the complete binary package of the release as basedir",
+        )
+
+    def start_options(self, build: Build) -> list[str]:
+        """The X plugin listens on TCP port 33060 and a socket of its own unless it is turned off."""
+        return ["--mysqlx=OFF"] if build.release >= _X_PLUGIN else []
+
+    def accounts(self, build: Build, password: str, host: str | None) -> str:
+        """root@localhost, and for TCP another one. Before 5.7.6 there are other accounts without password: they go."""
+        if build.release >= _OWN_INITIALISE:
+            statements = [f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';"]
+            if host is not None:  # a loaded data directory has it
+                statements.append(f"DROP USER IF EXISTS 'root'@'{host}';")
+        else:
+            statements = [
+                "DELETE FROM mysql.user WHERE User = '' OR (User = 'root' AND Host <> 'localhost');",
+                "FLUSH PRIVILEGES;",
+                f"SET PASSWORD FOR 'root'@'localhost' = PASSWORD('{password}');",
+            ]
+        if host is not None:
+            statements.append(f"CREATE USER 'root'@'{host}' IDENTIFIED BY '{password}';")
+            statements.append(f"GRANT ALL PRIVILEGES ON *.* TO 'root'@'{host}' WITH GRANT OPTION;")
+        return "\n".join(statements) + "\n"
+
+    def reads_files_of(self, build: Build) -> str:
+        return build.version if build.release >= _OWN_DICTIONARY else super().reads_files_of(build)
+
+    def reset_statement(self, build: Build) -> str:
+        """It was renamed in 8.2, and the old name went in 8.4."""
+        return "RESET BINARY LOGS AND GTIDS" if build.release >= _RESET_RENAMED else super().reset_statement(build)
 
 
-def start_options(build: Build) -> list[str]:
-    """The X plugin listens on TCP port 33060 and a socket of its own unless told not to."""
-    return ["--mysqlx=OFF"] if build.release >= _X_PLUGIN else []
-
-
-def set_root_password(build: Build, password: str, host: str | None) -> str:
-    """root@localhost, and for TCP one more. Before 5.7.6 there are other accounts without password: they go."""
-    if build.release >= _OWN_INITIALISE:
-        statements = [f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';"]
-        if host is not None:  # a loaded data directory has it
-            statements.append(f"DROP USER IF EXISTS 'root'@'{host}';")
-    else:
-        statements = [
-            "DELETE FROM mysql.user WHERE User = '' OR (User = 'root' AND Host <> 'localhost');",
-            "FLUSH PRIVILEGES;",
-            f"SET PASSWORD FOR 'root'@'localhost' = PASSWORD('{password}');",
-        ]
-    if host is not None:
-        statements.append(f"CREATE USER 'root'@'{host}' IDENTIFIED BY '{password}';")
-        statements.append(f"GRANT ALL PRIVILEGES ON *.* TO 'root'@'{host}' WITH GRANT OPTION;")
-    return "\n".join(statements) + "\n"
-
-
-def reset_binary_log(build: Build) -> str:
-    """The statement that deletes all binary logs. It was renamed in 8.2, and the old name went in 8.4."""
-    return "RESET BINARY LOGS AND GTIDS" if build.release >= (8, 2, 0) else "RESET MASTER"
+FLAVOUR: Flavour = MySQL()

@@ -1,5 +1,17 @@
-"""Percona Server: initialised, started and reset like the MySQL that it is made from."""
+"""Percona Server: initialised, started, configured and asked like the MySQL that it is made from."""
 
-from ibench_lib.servers.flavours.mysql import initialise_command, reset_binary_log, set_root_password, start_options
+from __future__ import annotations
 
-__all__ = ["initialise_command", "reset_binary_log", "set_root_password", "start_options"]
+from ibench_lib.servers.flavours.flavour import Flavour
+from ibench_lib.servers.flavours.mysql import MySQL
+
+
+class Percona(MySQL):
+    """Takes MySQL's configurations where it has none of its own."""
+
+    name = "percona"
+    families = ("percona", "mysql")
+    mark: str | None = "percona"
+
+
+FLAVOUR: Flavour = Percona()

@@ -6,8 +6,7 @@ from ibench_lib.base import debian
 from ibench_lib.errors import BuildNotFound
 from ibench_lib.paths import Workspace
 from ibench_lib.servers import on_this_machine, registry
-from ibench_lib.servers.build import Build
-from ibench_lib.servers.offer import Offer
+from ibench_lib.servers.build import Build, Offer
 from ibench_lib.servers.registry import ROOT
 
 PACKAGES = ("mariadb-server-core", "mariadb-client-core")

@@ -6,8 +6,7 @@ import zipfile
 
 from ibench_lib.paths import Workspace
 from ibench_lib.servers import on_this_machine, registry
-from ibench_lib.servers.build import Build
-from ibench_lib.servers.offer import Offer
+from ibench_lib.servers.build import Build, Offer
 from ibench_lib.servers.registry import ROOT
 from ibench_lib.servers.sources.fetch import check_sha256, run_client
 
@@ -69,7 +68,7 @@ def install(offer: Offer, workspace: Workspace) -> Build:
             command=[f"{ROOT}/{binary.relative_to(root)}"],
             source="Maven",
             environment={"LD_LIBRARY_PATH": f"{ROOT}/server/libs"},
-            options=[option.replace(str(root), ROOT) for option in on_this_machine.messages_option(basedir)],
+            options=[option.replace(str(root), ROOT) for option in on_this_machine.moved_options(basedir)],
             files={f"{_ARTIFACT}:{version}": _SHA256[version]},
         )
         return registry.adopt(root, offer.label, workspace)

@@ -6,8 +6,7 @@ import tarfile
 
 from ibench_lib.paths import Workspace
 from ibench_lib.servers import registry
-from ibench_lib.servers.build import Build
-from ibench_lib.servers.offer import Offer
+from ibench_lib.servers.build import Build, Offer
 from ibench_lib.servers.registry import ROOT
 from ibench_lib.servers.sources.fetch import check_sha256, run_client
 

@@ -21,7 +21,7 @@ _SYMBOLS = {
 
 
 def ratio_chart(frame: pl.DataFrame, a: str, b: str, palette: str = "default") -> go.Figure:
-    """B / A of every metric of one step with its interval (`metric_values`), log scale; the band is 0.95 to 1.05."""
+    """B / A of every metric of one step with its interval (`metric_values`), log scale."""
     known = [one for one in compared(frame, a, b) if one.verdict is not None]
     drawn = [one for one in known if _value(one) > 0]
     labels = [_label(one) for one in drawn]

@@ -18,8 +18,7 @@ _CLIENT_INK = "rgba(91, 104, 117, 0.45)"
 
 def rate_chart(frame: pl.DataFrame) -> go.Figure:
     """Rate of one operation in every second of one step (`one_second`): a panel per dbms, one shared y axis."""
-    unit = {"insert": "inserts/s", "delete": "deletes/s", "query": "queries/s"}[frame["operation"][0]]
-    return _panels(frame, unit, ("rate_min", "rate_mean", "rate_max"), 1)
+    return _panels(frame, str(frame["rate_label"][0]), ("rate_min", "rate_mean", "rate_max"), 1)
 
 
 def max_response_chart(frame: pl.DataFrame) -> go.Figure:

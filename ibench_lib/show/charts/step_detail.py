@@ -17,7 +17,7 @@ from ibench_lib.show import theme
 from ibench_lib.show.charts.drawing import add_band, finish, line_mode, numbers, runs_of
 from ibench_lib.show.series_names import shown
 from ibench_lib.show.step_detail import StepDetail
-from ibench_lib.show.step_panels import PANELS, RESPONSES, Line, Panel
+from ibench_lib.show.step_panels import RESPONSES, Line, Panel, panels_of
 from ibench_lib.show.theme import inert
 
 _PANEL_PX, _GAP_PX, _TOP_PX, _BOTTOM_PX = 84, 44, 28, 44
@@ -56,13 +56,14 @@ def step_detail_chart(frame: pl.DataFrame, *, detail: StepDetail, palette: str =
     runs = {rows["run_id"][0]: label for label, _, rows in runs_of(detail.steadiness.filter(**alike))}
     several = detail.series.filter(**alike)["run_id"].n_unique() > 1
     places = list(_places(detail, alike))
+    main = _main_series(detail, one)
     figure = go.Figure()
     for place in places:
         rows = frame
         if place.panel is RESPONSES:
             _add_shares(figure, place, detail.response_shares_over_time.filter(**one))
             rows = _percentiles(detail).filter(**one)
-        _add_lines(figure, place, rows, detail.steadiness.filter(**one))
+        _add_lines(figure, place, rows, detail.steadiness.filter(**one), main)
     if not places:
         figure.add_annotation(text="no value in the step", x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
     title = f"{alike['step']}, {alike['setup']}: {runs[one['run_id']]}"
@@ -82,7 +83,7 @@ def _places(detail: StepDetail, alike: dict[str, Any]) -> Iterator[_Place]:
     """The panels that any run of this setup and step has values for."""
     number = 0
     frames = {True: _percentiles(detail).filter(**alike), False: detail.series.filter(**alike)}
-    for panel in PANELS:
+    for panel in panels_of(detail.step_families):
         found = _values(frames[panel is RESPONSES], panel)
         if panel is RESPONSES:
             edges = detail.response_shares_over_time.filter(**alike)["from_s"] * 1e3
@@ -125,7 +126,7 @@ def _percentiles(detail: StepDetail) -> pl.DataFrame:
     )
 
 
-def _add_lines(figure: go.Figure, place: _Place, frame: pl.DataFrame, steadiness: pl.DataFrame) -> None:
+def _add_lines(figure: go.Figure, place: _Place, frame: pl.DataFrame, steadiness: pl.DataFrame, main: str) -> None:
     """The lines of a panel, the first on top of the others but for dotted ones, and a heading that tells them apart."""
     panel = place.panel
     legend: dict[int, tuple[str, str, str]] = {}
@@ -158,7 +159,7 @@ def _add_lines(figure: go.Figure, place: _Place, frame: pl.DataFrame, steadiness
             text="not captured", x=0.5, xref="paper", y=0.5, yref=f"{place.axis} domain", showarrow=False
         )
     median = steadiness["median_rate"].drop_nulls()
-    if len(median) and panel.lines[0].series == _MAIN.get(steadiness["main_operation"][0]):
+    if len(median) and main in [line.series for line in panel.lines]:
         figure.add_scatter(
             x=[0, steadiness["duration_s"][0]],
             y=[median[0] / 2] * 2,
@@ -171,7 +172,13 @@ def _add_lines(figure: go.Figure, place: _Place, frame: pl.DataFrame, steadiness
     _add_heading(figure, place, [legend[position] for position in sorted(legend)])
 
 
-_MAIN = {"insert": "inserts_per_s", "query": "queries_per_s"}
+def _main_series(detail: StepDetail, one: dict[str, Any]) -> str:
+    """The series of the rate of a step's main operation; empty where it has none."""
+    main = detail.steadiness.filter(**one)["main_operation"]
+    found = detail.step_families.filter(pl.col("family").is_in(main.to_list()))["rate_series"].to_list()
+    return str(found[0]) if found else ""
+
+
 _STROKES = {"solid": "━━", "dash": "╍╍", "dot": "▪▪"}
 
 
@@ -192,7 +199,7 @@ def _colour(panel: Panel, line: Line, position: int) -> str:
         return theme.QUIET
     if panel is RESPONSES:
         return (theme.INK, theme.SERIES[1], theme.SERIES[3])[position]
-    return theme.SERIES[position]
+    return theme.SERIES[position % len(theme.SERIES)]
 
 
 def _add_shares(figure: go.Figure, place: _Place, shares: pl.DataFrame) -> None:

@@ -2,24 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
+from typing import Any, TypeVar
 
 import polars as pl
 
-from ibench_lib.show.frames import SHORT_S, by_position, rows_of, short_steps, steps_of
-from ibench_lib.show.verdicts import Ratio
+from ibench_lib.show.frames import SHORT_S, by_position, measured, rows_of, short_steps, steps_of
+from ibench_lib.show.verdicts import BETTER, FAR, WORSE, Ratio, ratio
 from ibench_lib.show.wording import count, joined, shortened, times
 
 NOISE_UNKNOWN = "There is one run of each, so the noise is unknown."
 ONE_RUN = (
     "One run, noise unknown: values without an interval come from a single run. They are listed if they lie outside "
-    "0.95 to 1.05 of the base's, and may be noise."
+    f"{WORSE} to {BETTER} of the base's, and may be noise."
 )
 NOT_TO_DO = ("loaded from a snapshot", "not published")
 """`step_status` of steps that have no figure, and are neither missing nor failed."""
-ATTENTION = "Attention: "
-"""Begins a sentence that nobody should overlook; pages show it so."""
+
+
+class Statement(str):
+    """A sentence of a post. `loud`: nobody should overlook it, and pages show it so."""
+
+    loud: bool
+
+    def __new__(cls, text: str, *, loud: bool = False) -> Statement:
+        made = super().__new__(cls, text)
+        made.loud = loud
+        return made
+
+
+def attention(text: str) -> Statement:
+    """A sentence that nobody should overlook, which says so."""
+    return Statement(f"Attention: {text}", loud=True)
+
+
+Subject = TypeVar("Subject", bound=Callable[..., Sequence[str]])
+
+
+def asks(*questions: str, base: bool = False) -> Callable[[Subject], Subject]:
+    """Mark a function of statements with the questions whose answers it takes, in the order of its parameters.
+
+    With `base` it also takes the dbms to compare with, as the parameter of that name.
+    """
+
+    def mark(subject: Subject) -> Subject:
+        subject.asks, subject.takes_base = questions, base  # type: ignore[attr-defined]
+        return subject
+
+    return mark
 
 
 def columns_of(frame: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:
@@ -85,7 +116,7 @@ def caveats(rows: Sequence[dict[str, Any]]) -> list[str]:
     if any(row.get("client_bound") for row in done):
         said.append("limited by the clients")
     if any(row.get("sla_failed") for row in done):
-        said.append("missed the target rate of its writes")
+        said.append("missed a target rate")
     return said
 
 
@@ -99,3 +130,55 @@ def ratio_text(found: Ratio) -> str:
     """1.42 times [1.38, 1.45], or without an interval: 1.42 times, one run."""
     interval = ", one run" if found.low is None or found.high is None else f" [{times(found.low)}, {times(found.high)}]"
     return f"{times(found.value)} times{interval}"
+
+
+def over_ten_times(
+    frame: pl.DataFrame, column: str, least: float, text: Callable[[float], str], what: str
+) -> list[str]:
+    """Steps in which a figure of which less is better is over ten times the best of its column, and over `least`.
+
+    `text` puts a value into words, and `what` says what has it.
+    """
+    said = []
+    compared = 0
+    most = 0
+    for setup, step, rows in columns_of(complete(frame)):
+        runs = {name: found for name in by_position(rows) if (found := measured(rows, name, step, column))}
+        if len(runs) < 2:
+            continue
+        compared += 1
+        most = max(most, *map(len, runs.values()))
+        best = min(runs, key=lambda name: median(runs[name]))
+        limit = max(FAR * median(runs[best]), least)
+        over = sorted((name for name in runs if max(runs[name]) > limit), key=lambda name: -median(runs[name]))
+        if over:
+            mine = {name: [row for row in rows_of(rows, name, step) if row[column] is not None] for name in runs}
+            items = [
+                f"{name} ({', '.join([_far_item(runs[name], runs[best], limit, text), *caveats(mine[name])])})"
+                for name in over
+            ]
+            said.append(
+                f"{setup}, {step}: {what} is over {FAR:.0f} times the best, {text(median(runs[best]))} with "
+                f"{caveated(best, mine[best])}: "
+                f"{shortened(items, ', ')}."
+            )
+    if compared and not said:
+        said.append(
+            f"In every step, {what} is less than {FAR:.0f} times the best of the step, or less than {text(least)} "
+            f"({count(compared, 'step')} compared)."
+        )
+    return [*([NOISE_UNKNOWN] if said and most == 1 else []), *said, *unfinished(frame)]
+
+
+def _far_item(values: list[float], best: list[float], limit: float, text: Callable[[float], str]) -> str:
+    """A value, with the range of its runs, and whether it is over the limit in all of them."""
+    if len(values) == 1:
+        return text(values[0])
+    said = f"median {text(median(values))}, {text(min(values))} to {text(max(values))} in {len(values)} runs"
+    over = sum(value > limit for value in values)
+    found = ratio(values, best)
+    if over < len(values):
+        return f"{said}, over the limit in {over} of them"
+    # Above the limit in every run, but the best itself varies.
+    noisy = found is not None and found.low is not None and found.low <= FAR
+    return f"{said}, not clear of the noise" if noisy else said

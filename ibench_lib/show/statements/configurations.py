@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import polars as pl
 
-from ibench_lib.show.statements.common import ATTENTION
+from ibench_lib.show.statements.common import asks, attention
 from ibench_lib.show.wording import comment, shortened
 
 _CAUTION = "# Caution:"
 
 
+@asks("fragments")
 def caution_statements(fragments: pl.DataFrame) -> list[str]:
     """Every comment line `# Caution: ...` of a configuration's fragments, with the results that it is about."""
     return [
-        f"{ATTENTION}{row['fragment']} ({shortened(row['dbms'], ', ')}): {line.removeprefix(_CAUTION).strip()}"
+        attention(f"{row['fragment']} ({shortened(row['dbms'], ', ')}): {line.removeprefix(_CAUTION).strip()}")
         for row in fragments.to_dicts()
         for line in row["text"].splitlines()
         if line.startswith(_CAUTION)
     ]
 
 
+@asks("fragments")
 def shared_statements(fragments: pl.DataFrame) -> list[str]:
     """What all configurations have beside the base file, and so cannot differ in: each such fragment, in its words."""
     results = {name for names in fragments["dbms"] for name in names}

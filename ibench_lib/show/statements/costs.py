@@ -8,7 +8,7 @@ import polars as pl
 
 from ibench_lib.metrics import METRICS, Metric
 from ibench_lib.show.frames import by_position, measured, rows_of
-from ibench_lib.show.statements.common import ONE_RUN, caveated, columns_of, ratio_text, unfinished, without_short
+from ibench_lib.show.statements.common import ONE_RUN, asks, caveated, columns_of, ratio_text, unfinished, without_short
 from ibench_lib.show.verdicts import Ratio, ratio
 from ibench_lib.show.wording import count, shortened
 
@@ -17,6 +17,7 @@ _DIGITS = 20
 """Values below so many times the last digit that tables show differ by their rounding."""
 
 
+@asks("step_metrics", base=True)
 def cost_statements(step_metrics: pl.DataFrame, base: str) -> list[str]:
     """For each step, the costs of an operation that differ most from the base's beyond noise."""
     said = []

@@ -8,13 +8,14 @@ import polars as pl
 
 from ibench_lib.metrics import METRICS
 from ibench_lib.show.frames import by_position, measured, rows_of
-from ibench_lib.show.statements.common import caveated, columns_of, complete, extent, unfinished
+from ibench_lib.show.statements.common import asks, caveated, columns_of, complete, extent, unfinished
 from ibench_lib.show.wording import shortened
 
 _PCT, _SECONDS = 5.0, 1.0
 """Clients that finish further apart than this, in per cent of the fastest and in seconds, stand out."""
 
 
+@asks("fairness")
 def fairness_statements(fairness: pl.DataFrame) -> list[str]:
     """Where the clients finished far apart; or the largest difference, where they did not."""
     judged = complete(fairness).filter(pl.col("diff_s").is_not_null() & pl.col("pct").is_not_null())

@@ -8,10 +8,11 @@ from typing import Any
 import polars as pl
 
 from ibench_lib.show.frames import repeats
-from ibench_lib.show.statements.common import ATTENTION, NOISE_UNKNOWN
+from ibench_lib.show.statements.common import NOISE_UNKNOWN, asks, attention
 from ibench_lib.show.wording import comment, count, joined, listed, shortened
 
 
+@asks("selected_runs")
 def run_statements(selected_runs: pl.DataFrame) -> list[str]:
     """How many runs of what, when and with which tool; what stands for what; what did not complete."""
     runs = selected_runs
@@ -44,10 +45,11 @@ def run_statements(selected_runs: pl.DataFrame) -> list[str]:
     said += _snapshots(runs)
     for name in listed(runs["experiment"]):
         if runs.filter(pl.col("experiment") == name)["experiment_sha256"].n_unique() > 1:
-            said.append(f"{ATTENTION}The file of experiment {name} changed between these runs.")
+            said.append(attention(f"The file of experiment {name} changed between these runs."))
     return said
 
 
+@asks("experiments")
 def experiment_statements(experiments: pl.DataFrame) -> list[str]:
     """What the experiment files say of themselves: the comment that each begins with."""
     said = []
@@ -58,6 +60,7 @@ def experiment_statements(experiments: pl.DataFrame) -> list[str]:
     return list(dict.fromkeys(said))
 
 
+@asks("hosts")
 def host_statements(hosts: pl.DataFrame) -> list[str]:
     """The host, or that there are several, which nobody should overlook."""
     found = hosts.to_dicts()
@@ -65,8 +68,10 @@ def host_statements(hosts: pl.DataFrame) -> list[str]:
         return [f"All runs were made on one kind of host: {_host(host)}." for host in found]
     items = [f"{count(host['runs'], 'run')} ({shortened(host['dbms'], ', ')}) on {_host(host)}" for host in found]
     return [
-        f"{ATTENTION}These runs were made on {len(found)} different hosts, or on one host that was changed. What looks "
-        f"like a difference between configurations may be a difference between hosts. {'; '.join(items)}."
+        attention(
+            f"These runs were made on {len(found)} different hosts, or on one host that was changed. What looks "
+            f"like a difference between configurations may be a difference between hosts. {'; '.join(items)}."
+        )
     ]
 
 
@@ -92,14 +97,16 @@ def _experiment(name: str, runs: pl.DataFrame) -> str:
 
 def _published(runs: pl.DataFrame, of: int) -> list[str]:
     """What was not measured here, loudly."""
-    said = []
+    said: list[str] = []
     for (experiment, source), found in runs.group_by("experiment", "source", maintain_order=True):
         results, setups = (
             count(found[name].n_unique(), what) for name, what in (("dbms", "result"), ("setup", "setup"))
         )
         said.append(
-            f"{ATTENTION}{len(found)} of {count(of, 'run')} ({experiment}: {results}, {setups}) are published figures, "
-            f"not measured here. Source: {source}"
+            attention(
+                f"{len(found)} of {count(of, 'run')} ({experiment}: {results}, {setups}) are published figures, "
+                f"not measured here. Source: {source}"
+            )
         )
     return said
 

@@ -6,17 +6,18 @@ import polars as pl
 
 from ibench_lib.show import theme
 from ibench_lib.show.frames import by_position, rows_of
-from ibench_lib.show.statements.common import caveated, caveats, columns_of, complete, unfinished
+from ibench_lib.show.statements.common import asks, caveated, caveats, columns_of, complete, unfinished
 from ibench_lib.show.wording import count, shortened
 
 _TIMES, _SECONDS = 10.0, 0.1
 """A worst response stands out above this many times the best configuration's, and above this many seconds."""
 
 
+@asks("response_time_histogram")
 def response_statements(response_time_histogram: pl.DataFrame) -> list[str]:
     """Outliers of each step and operation among the worst responses, and the longest response of all."""
     sent = response_time_histogram.filter(
-        (pl.col("timing") == "service") & pl.col("max_s").is_not_null() & (pl.col("operation") != "create_index")
+        (pl.col("timing") == "service") & pl.col("max_s").is_not_null() & pl.col("rated")
     )
     judged = complete(sent)
     if judged.is_empty():

@@ -1,4 +1,4 @@
-"""Which configurations missed the target rate of their background writes."""
+"""Which configurations missed the target rate of their operations."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.metrics import METRICS
+from ibench_lib.metrics import METRICS, SLA_SHARE
 from ibench_lib.show.frames import by_position, rows_of
-from ibench_lib.show.statements.common import caveats, columns_of, complete, extent, unfinished
+from ibench_lib.show.statements.common import asks, caveats, columns_of, complete, extent, unfinished
 from ibench_lib.show.wording import shortened
 
 
+@asks("sla")
 def sla_statements(sla: pl.DataFrame) -> list[str]:
-    """Each step whose target was missed, and by whom; or that none was."""
+    """Each step whose target was missed, and the configurations that missed it; or a sentence that says nobody did."""
     judged = complete(sla).filter(pl.col("sla_failed").is_not_null())
     said = []
     for setup, step, rows in columns_of(judged):
@@ -28,18 +29,24 @@ def sla_statements(sla: pl.DataFrame) -> list[str]:
         if missed:
             targets = rows["target_per_s"].unique().sort()
             target = " or ".join(f"{value:,.0f}" for value in targets)
-            said.append(f"{setup}, {step}: less than 0.95 of the target of {target} rows/s: {shortened(missed, ', ')}.")
+            rule = f"less than {SLA_SHARE} of the target of {target} {_unit(rows)}"
+            said.append(f"{setup}, {step}: {rule}: {shortened(missed, ', ')}.")
     if not said and len(judged):
         said.append(f"No target rate was missed ({extent(judged)}).")
     return [*said, *unfinished(sla)]
 
 
+def _unit(rows: pl.DataFrame) -> str:
+    """The unit of a target: rows/s if all families with a target count rows."""
+    return "rows/s" if set(rows["counts"].explode()) == {"rows"} else "operations/s"
+
+
 def _rates(failed: list[dict[str, Any]]) -> str:
-    """The rates of the run that inserted and deleted least."""
-    rates_of = {row["repeat"]: sorted((row["ips"] or 0.0, row["dps"] or 0.0)) for row in failed}
+    """The rates of the slowest run."""
+    rates_of = {row["repeat"]: sorted(rate or 0.0 for rate in row["rates"]) for row in failed}
     worst = min(failed, key=lambda row: (rates_of[row["repeat"]], row["repeat"]))
-    rates = ((worst[metric] or 0.0, METRICS[metric]) for metric in ("ips", "dps"))
-    return ", ".join(f"{format(value, metric.format)} {metric.label}" for value, metric in rates)
+    rates = zip(worst["rates"], worst["labels"], strict=True)
+    return ", ".join(f"{format(rate or 0.0, METRICS['throughput'].format)} {label}" for rate, label in rates)
 
 
 def _of_runs(some: int, every: int) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import polars as pl
 
 from ibench_lib.show.frames import by_position, rows_of
-from ibench_lib.show.statements.common import caveats, columns_of, complete, extent, unfinished
+from ibench_lib.show.statements.common import asks, caveats, columns_of, complete, extent, unfinished
 from ibench_lib.show.wording import shortened
 
 _SHARE = 0.01
 _ENOUGH_SECONDS = 10
 
 
+@asks("rate_stability")
 def stability_statements(rate_stability: pl.DataFrame) -> list[str]:
     """Steps in which throughput fell under half of its median for some of the time; or that there are none."""
     judged = complete(rate_stability).filter(pl.col("seconds_at_work") >= _ENOUGH_SECONDS)

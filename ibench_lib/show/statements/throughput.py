@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from ibench_lib.metrics import METRICS
-from ibench_lib.show.frames import by_position, main_metric, measured, rows_of
+from ibench_lib.show.frames import by_position, measured, rate_label, rows_of
 from ibench_lib.show.statements.common import (
     ONE_RUN,
+    asks,
     caveats,
     columns_of,
     complete,
@@ -15,10 +15,11 @@ from ibench_lib.show.statements.common import (
     unfinished,
     without_short,
 )
-from ibench_lib.show.verdicts import Ratio, ratio
+from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, ratio
 from ibench_lib.show.wording import count, joined, shortened
 
 
+@asks("step_throughput", base=True)
 def throughput_statements(step_throughput: pl.DataFrame, base: str) -> list[str]:
     """For each step, what has more and what has less throughput than the base beyond noise; then where nothing does."""
     said: list[str] = []
@@ -55,11 +56,11 @@ def throughput_statements(step_throughput: pl.DataFrame, base: str) -> list[str]
 def _apart(of_one_run: set[bool]) -> str:
     """The verb phrase for 'no difference': depends on whether all, none or some of the ratios have an interval."""
     if of_one_run == {True}:
-        return "lies outside 0.95 to 1.05 times that of {base}"
+        return f"lies outside {WORSE} to {BETTER} times that of {{base}}"
     noise = "differs beyond noise from that of {base}"
     if of_one_run == {False}:
         return noise
-    return f"{noise}, and where there is only one run, all lie within 0.95 to 1.05 times that of {{base}}"
+    return f"{noise}, and where there is only one run, all lie within {WORSE} to {BETTER} times that of {{base}}"
 
 
 def _client_bound(frame: pl.DataFrame) -> list[str]:
@@ -75,7 +76,7 @@ def _step_sentence(setup: str, step: str, rows: pl.DataFrame, ratios: dict[str, 
     worse = sorted((n for n, r in ratios.items() if r.verdict == "worse"), key=lambda n: ratios[n].value)
     if not better and not worse:
         return None
-    unit = "rows indexed/s" if rows["kind"][0] == "index" else METRICS[main_metric(rows, step)].label
+    unit = rate_label(rows, step)
     parts = []
     for more, names in (("more", better), ("fewer", worse)):
         if names:

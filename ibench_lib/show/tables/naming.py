@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 import polars as pl
 
-from ibench_lib.metrics import METRICS
-from ibench_lib.show.frames import main_metric, steps_of
+from ibench_lib.show.frames import rate_label, steps_of
 from ibench_lib.show.grid import Grid
 
 
@@ -18,11 +19,9 @@ def grid_name(text: str, frame: pl.DataFrame) -> str:
 
 
 def step_grid(frame: pl.DataFrame, name: str, title: str) -> tuple[list[str], Grid]:
-    """The steps of a frame and an empty grid of dbms x steps, each step under its metric."""
+    """The steps of a frame and an empty grid of dbms x steps, each step under the name of its rate."""
     steps = steps_of(frame)
-    spanners = []
-    for metric in ("ips", "qps"):
-        positions = [position for position, step in enumerate(steps) if main_metric(frame, step) == metric]
-        if positions:
-            spanners.append((METRICS[metric].label, positions))
+    labels = enumerate(rate_label(frame, step) for step in steps)
+    alike = groupby(labels, key=lambda item: item[1])
+    spanners = [(label, [position for position, _ in items]) for label, items in alike]
     return steps, Grid(grid_name(name, frame), grid_title(title, frame), "dbms", steps, spanners=spanners)

@@ -7,6 +7,7 @@ from typing import Any, cast
 import polars as pl
 from great_tables import GT
 
+from ibench_lib.metrics import METRICS
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import about_runs, mark_notes
 from ibench_lib.show.tables.naming import grid_name, grid_title
@@ -25,8 +26,7 @@ _BUCKETS = {
 }
 
 
-# Below so many responses a percentile is the largest of them.
-_LEAST_RESPONSES = {"p50": 2, "p90": 10, "p99": 100, "p999": 1000}
+_PERCENTILES = ("p50", "p90", "p99", "p999")
 
 
 def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
@@ -51,8 +51,8 @@ def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     most_runs, too_few = 1, False
     for (timing, dbms, alone), runs in groups:
         label = str(dbms) if alone is None else f"{dbms} r{alone} ({runs['step_status'][0]})"
-        percentiles = [_percentile(runs, name) for name in _LEAST_RESPONSES]
-        cells = [Cell(share(_pooled(runs, name))) for name in used]
+        percentiles = [_percentile(runs, name) for name in _PERCENTILES]
+        cells = [Cell(_share(_pooled(runs, name))) for name in used]
         cells += [Cell("-" if value is None else _milliseconds(value)) for value in percentiles]
         cells.append(Cell(_milliseconds(runs["max_s"].max())))
         head = f"{label}, {timing}" if timings > 1 else label
@@ -65,7 +65,7 @@ def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
             f"and the largest max."
         )
     if too_few:
-        grid.notes.append("-: too few responses. p90 needs 10 per run, p99 100, p99.9 1,000.")
+        grid.notes.append(f"-: too few responses. {_needed()}.")
     if timings > 1:
         grid.notes += [
             "service: sent to answered. intended: due to answered, so a stall counts for every statement "
@@ -83,15 +83,24 @@ def _pooled(runs: pl.DataFrame, bucket: str) -> float:
 
 def _percentile(runs: pl.DataFrame, name: str) -> float | None:
     """Median over the runs, in seconds; None where one has too few responses for it."""
-    enough = (runs["responses"] >= _LEAST_RESPONSES[name]).all()
+    enough = (runs["responses"] >= METRICS[f"response_{name}_ms"].least_responses).all()
     return cast(float, runs[f"{name}_s"].median()) if enough else None
+
+
+def _needed() -> str:
+    """How many responses each percentile but the median needs: p90 needs 10 of a run, p99 100 ..."""
+    metrics = [METRICS[f"response_{name}_ms"] for name in _PERCENTILES[1:]]
+    return ", ".join(
+        f"{metric.label}{'' if number else ' needs'} {metric.least_responses:,}{'' if number else ' of a run'}"
+        for number, metric in enumerate(metrics)
+    )
 
 
 def _milliseconds(seconds: Any) -> str:
     return format(1e3 * seconds, ",.3f")
 
 
-def share(percent: float) -> str:
+def _share(percent: float) -> str:
     """A share in per cent to three decimals; one that is not zero but rounds to it is `nonzero`."""
     text = format(percent, ".3f")
     return "nonzero" if percent > 0 and text == "0.000" else ("" if percent == 0 else text)

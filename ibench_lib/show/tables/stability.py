@@ -8,7 +8,7 @@ import polars as pl
 from great_tables import GT
 
 from ibench_lib.metrics import METRICS
-from ibench_lib.show.frames import by_position, main_metric, rows_of
+from ibench_lib.show.frames import by_position, rate_label, rows_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import about_runs, mark_notes, repeat_notes, status_cell
 from ibench_lib.show.tables.naming import grid_name, grid_title
@@ -19,10 +19,10 @@ _TENTHS = 10
 def rate_by_tenth_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Throughput in each tenth of one step (`rate_by_tenth`), and what is under half of the row's median tenth."""
     step = frame["step"][0]
-    metric = METRICS[main_metric(frame, step)]
+    spec = METRICS["throughput"].format
     grid = Grid(
         grid_name(f"tenths.{step}", frame),
-        grid_title(f"{metric.label} in each tenth of {step}", frame),
+        grid_title(f"{rate_label(frame, step)} in each tenth of {step}", frame),
         "dbms",
         [str(tenth) for tenth in range(1, _TENTHS + 1)],
     )
@@ -35,7 +35,7 @@ def rate_by_tenth_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         else:
             rates = [median(run[tenth] for run in runs) for tenth in range(_TENTHS)]
             low = median(rates) / 2
-            cells = [Cell(format(rate, metric.format), "bad" if rate < low else None) for rate in rates]
+            cells = [Cell(format(rate, spec), "bad" if rate < low else None) for rate in rates]
         # All ten are of the same runs: what there is to say of these stands once, at the name.
         grid.rows.append((name if cells[0].mark == "status" else name + about_runs(rows, "rates"), cells))
     grid.notes = [

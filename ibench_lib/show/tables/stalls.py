@@ -27,7 +27,7 @@ _RULE = (
 def stalls_table(frame: pl.DataFrame, *, detail: StepDetail, palette: str = "default") -> GT:
     """The stalls of one setup and step (rows of `stalls`), the longest when there are many, in the order of time."""
     step = frame["step"][0]
-    unit = "queries/s" if frame["main_operation"][0] == "query" else "inserts/s"
+    unit = str(frame["rate_label"][0])
     columns = ["seconds", unit, "% of median", "worst (ms)", "clients", "what moved"]
     grid = Grid(grid_name(f"stalls.{step}", frame), grid_title(f"Stalls of {step}", frame), "dbms", columns, left=True)
     longest = frame.sort("seconds", descending=True, maintain_order=True).head(MOST_STALLS)

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.metrics import METRICS
+from ibench_lib.metrics import METRICS, rates
 from ibench_lib.show.frames import by_position, rows_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import mark_notes, repeat_notes, status_cell, value_text
 from ibench_lib.show.tables.naming import grid_name, grid_title
 
-_RATES = ("duration_s", "ips", "dps", "qps", "rate_p50", "rate_p99", "maxop", "hll")
+_WORK = ("duration_s", "rate_p50", "rate_p99", "maxop", "hll")
 _STORAGE = ("rps", "wps", "rmbps", "wmbps", "rpq", "rkbpq", "wpi", "wkbpi")
 _CPU = ("csps", "cpups", "cspq", "cpupq", "ccpupq", "scpupq", "rss", "dbgb1", "dbgb2")
 # As iostat heads them.
@@ -25,7 +25,7 @@ _DEVICE = {
 _SIZES = ("table_data", "table_index", "dbgb1", "system", "undo", "redo", "temporary", "binary_log", "dbgb2")
 
 # Experts know most by their names.
-_HEADS = {name: name for name in (*_RATES, *_STORAGE, *_CPU)} | {
+_HEADS = {name: name for name in (*_WORK, *_STORAGE, *_CPU)} | {
     "duration_s": "T (s)",
     "rate_p50": "rate p50",
     "rate_p99": "rate p99",
@@ -39,8 +39,9 @@ _COLUMNS = {"maxop": "maxop_s", "hll": "history_list_length", "ccpupq": "ccpupq_
 
 def step_metrics_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """Work of one step (`step_metrics`): T, rates, how even they were, worst response, history list."""
-    shown = [name for name in _RATES if name not in ("ips", "dps", "qps") or frame[name].is_not_null().any()]
-    return _table(frame, "metrics", "Metrics of", {name: _HEADS[name] for name in shown}, palette)
+    shown = [_WORK[0], *_rates(frame), *_WORK[1:]]
+    heads = _HEADS | {name: name for name in shown if name not in _HEADS}
+    return _table(frame, "metrics", "Metrics of", {name: heads[name] for name in shown}, palette)
 
 
 def step_storage_table(frame: pl.DataFrame, palette: str = "default") -> GT:
@@ -79,12 +80,20 @@ def sizes_table(frame: pl.DataFrame, palette: str = "default") -> GT:
 def metrics_legend(palette: str = "default") -> GT:
     """What the names of the metrics mean, and whether more of one is better."""
     grid = Grid("metrics-legend", "What the columns are", "metric", ["is", "unit", "better"], left=True)
-    for heads in (_HEADS, _DEVICE, _SIZE_HEADS):
+    named = {metric.name: metric.name for metrics in rates().values() for metric in metrics}
+    first = {_WORK[0]: _HEADS[_WORK[0]]}
+    for heads in (first | named | _HEADS, _DEVICE, _SIZE_HEADS):
         for name, head in heads.items():
             metric = METRICS[name]
             better = "" if metric.better == "neither" else metric.better
             grid.rows.append((head, [Cell(metric.doc), Cell(metric.unit), Cell(better)]))
     return grid.draw(palette)
+
+
+def _rates(frame: pl.DataFrame) -> list[str]:
+    """The rates that the workload has names for, as far as the step has them; its throughput where it has none."""
+    named = [metric.name for metrics in rates().values() for metric in metrics]
+    return [name for name in named if name in frame.columns and frame[name].is_not_null().any()] or ["throughput"]
 
 
 def _table(

@@ -8,7 +8,7 @@ import polars as pl
 from great_tables import GT
 
 from ibench_lib.metrics import METRICS
-from ibench_lib.show.frames import SHORT_S, by_position, main_metric, measured, rows_of, short_steps
+from ibench_lib.show.frames import SHORT_S, by_position, measured, rows_of, short_steps
 from ibench_lib.show.grid import Cell
 from ibench_lib.show.table_cells import (
     LOADED,
@@ -22,14 +22,14 @@ from ibench_lib.show.table_cells import (
 )
 from ibench_lib.show.tables.naming import step_grid
 from ibench_lib.show.theme import Mark
-from ibench_lib.show.verdicts import Grade, grade_column, ratio
+from ibench_lib.show.verdicts import BETTER, WORSE, Grade, grade_column, ratio
 from ibench_lib.show.wording import joined
 
 _GRADE_MARKS: dict[Grade, Mark] = {"top": "good", "bottom": "bad", "sla_failed": "sla_failed"}
 
 
 def absolute_throughput(frame: pl.DataFrame, palette: str = "default") -> GT:
-    """Throughput of each dbms and step (`step_throughput`): inserts/s in write steps, queries/s in query steps."""
+    """Throughput of each dbms and step (`step_throughput`), each step in its own unit."""
     steps, grid = step_grid(frame, "throughput-absolute", "Average throughput")
     grades: dict[str, dict[str, Grade]] = {}
     short = set(short_steps(frame)["step"])
@@ -47,14 +47,13 @@ def absolute_throughput(frame: pl.DataFrame, palette: str = "default") -> GT:
         for step in steps:
             rows = rows_of(frame, name, step)
             grade = grades[step].get(name)
-            text = value_text(rows, "throughput", METRICS[main_metric(frame, step)].format)
+            text = value_text(rows, "throughput", METRICS["throughput"].format)
             cells.append(status_cell(rows) or Cell(text, _GRADE_MARKS.get(grade) if grade else None))
         grid.rows.append((name, cells))
     grid.notes = [
         *repeat_notes(frame),
         "▲ within a quarter of the column's range of its best, ▼ within a quarter of its worst (unless the worst "
-        "reaches 80 % of the best), ✕ {'run' if len(found) == 1 else 'runs'} missed the target rate of "
-        "inserts or deletes.",
+        "reaches 80 % of the best), ✕ missed a target rate.",
         *_short_notes(steps, short),
         *mark_notes(frame),
     ]
@@ -76,7 +75,7 @@ def relative_throughput(frame: pl.DataFrame, base: str, palette: str = "default"
         grid.rows.append((f"{name} (base)" if name == base else name, cells))
     grid.notes = [
         *interval_notes(frame),
-        "▲ above 1.05, ▼ below 0.95 of the base.",
+        f"▲ above {BETTER}, ▼ below {WORSE} of the base.",
         *_short_notes(steps, short),
         *mark_notes(frame),
     ]

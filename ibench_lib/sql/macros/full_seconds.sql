@@ -5,8 +5,10 @@
 -- $names: names of the steps; an empty list means all
 WITH first_done AS (
     SELECT run_id, step_id, min(w.end_s - w.start_s) AS first_done_s
-    FROM workers w JOIN selected_steps($ids, $names) USING (run_id, step_id)
-    WHERE w.role = CASE kind WHEN 'query' THEN 'querier' ELSE 'inserter' END
+    FROM workers w
+    JOIN selected_steps($ids, $names) s USING (run_id, step_id)
+    JOIN worker_families f USING (run_id, step_id, worker)
+    WHERE f.family = s.main
     GROUP BY run_id, step_id
 )
 SELECT r.run_id, r.step_id, r.second, r.rate, r.stall, r.second + 1 <= f.first_done_s AS all_at_work

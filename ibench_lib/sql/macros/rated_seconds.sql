@@ -1,7 +1,7 @@
--- Every full second of chosen steps with the rate of the step's main operation, all clients together: queries/s in
--- query steps, else rows inserted/s. An index step has no rows. `clients_seen`: clients that were at work in the
--- second. `median_rate`: of the full seconds of the step. `stall` numbers the stalls of a step from 1: consecutive
--- seconds with less than half of the median; NULL in other seconds.
+-- Every full second of the selected steps with the rate of the step's main operation (`timed_steps`), all clients
+-- together. A step without such an operation has no seconds here. `clients_seen`: clients that were running in the
+-- second. `median_rate`: median over the full seconds of the step. `stall` numbers the stalls of a step from 1:
+-- consecutive seconds with less than half of the median; NULL in other seconds.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
@@ -10,11 +10,12 @@ WITH chosen AS (
 ), rated AS (
     SELECT
         c.run_id, c.step_id, o.second,
-        sum(CASE c.main_operation WHEN 'query' THEN o.ops ELSE o."rows" END)::DOUBLE AS rate,
+        sum(CASE c.counts WHEN 'rows' THEN o."rows" ELSE o.ops END)::DOUBLE AS rate,
         count(DISTINCT o.client) AS clients_seen
-    FROM ops o JOIN chosen c USING (run_id, step_id)
-    WHERE o.second < c.full_seconds AND c.main_operation
-        = CASE WHEN o.operation IN ('range_query', 'point_query') THEN 'query' ELSE o.operation END
+    FROM ops o
+    JOIN chosen c USING (run_id, step_id)
+    JOIN operations x ON x.run_id = o.run_id AND x.operation = o.operation
+    WHERE o.second < c.full_seconds AND x.family = c.main_operation
     GROUP BY ALL
 ), judged AS (
     SELECT *, median(rate) OVER (PARTITION BY run_id, step_id) AS median_rate, rate < median_rate / 2 AS stalled

@@ -1,11 +1,11 @@
 -- The resources that each selected step used: means from the first to the last sample inside the step, per operation
--- where the name says so. Operations are rows inserted (in an index step existing rows), or queries in query steps.
--- rps, wps, rmbps, wmbps: reads, writes and MB (of 1024 KB) a second of the device that holds the data, of several the
--- one with the longest name (a partition, not its disk). csps: context switches a second; cpups: user and system CPU of
--- the host in %, 100 is all of it. rpq, rkbpq, cspq: reads, KB read and context switches per operation; cpupq, scpupq:
--- CPU microseconds of the host and of the server's process per operation. wpi, wkbpi: writes and KB written per
--- inserted row. rss: GiB, the server's peak resident size. dbgb1, dbgb2: GiB of the benchmark's database and of the
--- whole data directory at the step's end. NULL: not captured.
+-- where the name says so. Operations are those of the step's throughput (`step_rates`). rps, wps, rmbps, wmbps: reads,
+-- writes and MB (of 1024 KB) a second of the device that holds the data, of several the one with the longest name (a
+-- partition, not its disk). csps: context switches a second; cpups: user and system CPU of the host in %, 100 is all of
+-- it. rpq, rkbpq, cspq: reads, KB read and context switches per operation; cpupq, scpupq: CPU microseconds of the host
+-- and of the server's process per operation. wpi, wkbpi: writes and KB written per row of `row_rate`. rss: GiB, the
+-- server's peak resident size. dbgb1, dbgb2: GiB of the benchmark's database and of the whole data directory at the
+-- step's end. NULL: not captured.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
@@ -55,7 +55,7 @@ SELECT
     s.run_id, s.step_id,
     d.rps, d.wps, d.rkbps / 1024 AS rmbps, d.wkbps / 1024 AS wmbps, h.csps, 100 * h.busy_s / nullif(h.all_s, 0) AS cpups,
     d.rps / nullif(r.throughput, 0) AS rpq, d.rkbps / nullif(r.throughput, 0) AS rkbpq,
-    d.wps / nullif(r.ips, 0) AS wpi, d.wkbps / nullif(r.ips, 0) AS wkbpi,
+    d.wps / nullif(r.row_rate, 0) AS wpi, d.wkbps / nullif(r.row_rate, 0) AS wkbpi,
     h.csps / nullif(r.throughput, 0) AS cspq,
     1e6 * h.busy_s / nullif(h.seconds, 0) / nullif(r.throughput, 0) AS cpupq,
     1e6 * v.cpus / nullif(r.throughput, 0) AS scpupq,

@@ -1,7 +1,7 @@
--- The steps of chosen runs (`selected_steps`), with what their seconds are measured by. `main_operation`: query in
--- query steps, insert in those that write, NULL in an index step. `full_seconds`: how many seconds from the start are
--- whole, and known of every client: a step that goes on, or did not complete, ends here where its first client does, or
--- where the last report came of one that died.
+-- The steps of chosen runs (`selected_steps`), with what their seconds are measured by. `main_operation`: the family of
+-- the step's main operations, NULL in a step whose work is done on existing rows. `full_seconds`: how many seconds from
+-- the start are whole, and known of every client: a step that goes on, or did not complete, ends here where its first
+-- client does, or where the last report came of one that died.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
@@ -15,7 +15,7 @@ WITH chosen AS (
     FROM workers w LEFT JOIN reported r USING (run_id, step_id, worker) WHERE w.status <> 'complete' GROUP BY ALL
 )
 SELECT
-    c.*, CASE kind WHEN 'query' THEN 'query' WHEN 'index' THEN NULL ELSE 'insert' END AS main_operation,
+    c.*, CASE WHEN NOT of_existing_rows THEN main END AS main_operation,
     -- Sums and differences of seconds are not exact: 13 may be a little less than 13.
     floor(least(c.duration_s, CASE WHEN c.step_status <> 'complete' THEN b.known_s END) + 1e-6)::BIGINT AS full_seconds
 FROM chosen c LEFT JOIN broken b USING (run_id, step_id)

@@ -11,5 +11,5 @@ WITH expanded AS (
     SELECT run_id, step_id, operation, timing, max(max_us) AS max_us
     FROM response_histograms GROUP BY ALL
 )
-SELECT merged.*, pow(2, bin // 64) * (1 + (bin % 64 + 0.5) / 64) AS mid_us, largest.max_us
+SELECT merged.*, bin_mid_us(bin) AS mid_us, largest.max_us
 FROM merged JOIN largest USING (run_id, step_id, operation, timing)

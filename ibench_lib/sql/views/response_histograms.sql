@@ -5,12 +5,16 @@ WITH unrolled AS (
     (SELECT run_id, step_id FROM steps UNION SELECT run_id, step_id FROM workers)
     EXCEPT SELECT run_id, step_id FROM response_times
 )
-SELECT run_id, step_id, operation, timing, max_us, bins, counts
+SELECT run_id, step_id, worker, operation, timing, max_us, seconds_of_us(max_us) AS max_s, bins, counts
 FROM response_times
 UNION ALL
-SELECT run_id, step_id, operation, 'service', service_max_us, service_bins, service_counts
+SELECT
+    run_id, step_id, worker, operation, 'service', service_max_us, seconds_of_us(service_max_us), service_bins,
+    service_counts
 FROM ops JOIN unrolled USING (run_id, step_id)
 UNION ALL
-SELECT run_id, step_id, operation, 'intended', intended_max_us, intended_bins, intended_counts
+SELECT
+    run_id, step_id, worker, operation, 'intended', intended_max_us, seconds_of_us(intended_max_us), intended_bins,
+    intended_counts
 FROM ops JOIN unrolled USING (run_id, step_id)
 WHERE intended_bins IS NOT NULL

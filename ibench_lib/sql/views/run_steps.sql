@@ -1,6 +1,8 @@
--- One row per run and step that it did or set out to do. `step_status` is complete, failed, interrupted, running,
+-- One row per run and step that it did or planned. `step_status` is complete, failed, interrupted, running,
 -- 'loaded from a snapshot' for a step that the run `loaded_from` did for this one too, or 'not run' for one never
--- started. A step of a published run is complete, or 'not published'.
+-- started. A step of a published run is complete, or 'not published'. The columns of its kind follow: `main` is the
+-- family of its main operations, `counts` the unit of their rate and `rate_label` its name; the others are those of the
+-- table `kinds`.
 WITH listed AS (
     SELECT run_id, step_id, step, kind FROM planned_steps
     UNION
@@ -21,9 +23,13 @@ SELECT
     ) AS step_status,
     p.loaded_from,
     s.clients, s.insert_rows_per_commit, s.target_rows_per_s, s.existing_rows,
-    s.start_s, s.end_s, s.duration_s, coalesce(s.history_list_length, f.hll) AS history_list_length, s.client_bound
+    s.start_s, s.end_s, s.duration_s, coalesce(s.history_list_length, f.hll) AS history_list_length, s.client_bound,
+    r.benchmark, k.main, m.counts, m.label AS rate_label, k.equal_work, k.of_existing_rows,
+    CASE WHEN len(k.paced) > 0 THEN k.paced ELSE [k.main] END AS paced
 FROM runs r
 JOIN listed l USING (run_id)
 LEFT JOIN planned_steps p ON p.run_id = l.run_id AND p.step_id = l.step_id
 LEFT JOIN steps s ON s.run_id = l.run_id AND s.step_id = l.step_id
 LEFT JOIN published_metrics f ON f.run_id = l.run_id AND f.step_id = l.step_id
+LEFT JOIN kinds k ON k.run_id = l.run_id AND k.kind = l.kind
+LEFT JOIN families m ON m.run_id = k.run_id AND m.family = k.main

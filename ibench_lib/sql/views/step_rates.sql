@@ -1,25 +1,33 @@
 -- Work and rates of each step, as acknowledged by the server. T is the time from the common start of all clients to the
--- last client's end. ips: rows inserted / T, in an index step existing rows / T; dps: rows deleted / T; qps: queries /
--- T; NULL where a step has no such operation. `throughput` is qps in query steps, else ips. Rates of published runs are
--- as published.
+-- last client's end. `throughput`: the rate of the main family of the step's kind (`family_rates`); in a step that
+-- works on existing rows, these rows / T. `row_rate`: the rate of the first family that counts rows, or existing rows
+-- / T; NULL if a step has no such family. `rates`: a map of the rates of all families. Rates of published runs are as
+-- published.
 WITH totals AS (
     SELECT
         run_id, step_id,
-        sum("rows") FILTER (role = 'inserter') AS inserted,
-        sum("rows") FILTER (role = 'deleter') AS deleted,
-        sum(ops) FILTER (role = 'querier') AS queries,
         sum(errors)::BIGINT AS errors, sum(retries)::BIGINT AS retries, sum(unknown)::BIGINT AS unknown,
         CASE WHEN count(*) = count(cpu_user_s + cpu_system_s) THEN sum(cpu_user_s + cpu_system_s) END AS cpu_s
     FROM workers GROUP BY run_id, step_id
+), known AS (
+    SELECT run_id, step_id, kind, duration_s FROM steps
+    UNION ALL
+    SELECT run_id, step_id, kind, NULL FROM planned_steps SEMI JOIN published USING (run_id, step_id)
+), rates AS (
+    SELECT
+        n.run_id, n.step_id,
+        any_value(r.rate) FILTER (r.family = k.main) AS throughput,
+        arg_min(r.rate, f.position)
+            FILTER (f.counts = 'rows' OR (k.of_existing_rows AND r.family = k.main)) AS row_rate,
+        map_from_entries(list((r.family, r.rate)) FILTER (r.family IS NOT NULL)) AS rates
+    FROM known n
+    LEFT JOIN kinds k USING (run_id, kind)
+    LEFT JOIN family_rates r ON r.run_id = n.run_id AND r.step_id = n.step_id
+    LEFT JOIN families f ON f.run_id = r.run_id AND f.family = r.family
+    GROUP BY n.run_id, n.step_id
 )
 SELECT
-    s.run_id, s.step_id,
-    CASE s.kind WHEN 'index' THEN s.existing_rows ELSE t.inserted END / nullif(s.duration_s, 0) AS ips,
-    t.deleted / nullif(s.duration_s, 0) AS dps,
-    t.queries / nullif(s.duration_s, 0) AS qps,
-    CASE s.kind WHEN 'query' THEN qps ELSE ips END AS throughput,
-    t.cpu_s * 1e6 / nullif(throughput * s.duration_s, 0) AS ccpupq_us,
+    n.run_id, n.step_id, r.throughput, r.row_rate, r.rates,
+    t.cpu_s * 1e6 / nullif(r.throughput * n.duration_s, 0) AS ccpupq_us,
     t.errors, t.retries, t.unknown
-FROM steps s LEFT JOIN totals t USING (run_id, step_id)
-UNION ALL
-SELECT run_id, step_id, ips, dps, qps, coalesce(qps, ips), NULL, NULL, NULL, NULL FROM published_metrics
+FROM known n JOIN rates r USING (run_id, step_id) LEFT JOIN totals t USING (run_id, step_id)

@@ -2,18 +2,20 @@
 
 A statement is a whole command of the protocol, its first byte included (`client/wire.py`). The same seed gives each
 client the same rows and the same queries. A role is a source of statements for the load loop (`client/load.py`), made
-outside the timed part.
+outside of the timed part.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ibench_lib.client.load import Probe, Role
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import COM_QUERY
+from ibench_lib.client.role import Probe, Role
+from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.insert_benchmark.rows import (
     CASH_REGISTERS,
     PRICES,
@@ -43,10 +45,10 @@ _LONG, _LONGLONG = b"\x03\x00", b"\x08\x00"
 class _TableRole(Role):
     """A role with a table and a connection; its probe is the client's get_min."""
 
-    def __init__(self, spec: dict[str, Any], connection: Connection) -> None:
+    def __init__(self, spec: Spec, connection: Connection) -> None:
         self._connection = connection
-        self._table: str = spec["table"]
-        if spec["engine"] == "rocksdb" and spec["role"] in ("inserter", "deleter"):
+        self._table: str = spec.details["table"]
+        if spec.details["engine"] == "rocksdb" and spec.role in ("inserter", "deleter"):
             connection.query("SET SESSION unique_checks = 0")
 
     def probe(self) -> list[Probe]:
@@ -56,16 +58,16 @@ class _TableRole(Role):
 class Inserter(_TableRole):
     """Multi-row INSERTs."""
 
-    def __init__(self, spec: dict[str, Any], connection: Connection) -> None:
+    def __init__(self, spec: Spec, connection: Connection) -> None:
         super().__init__(spec, connection)
-        rows, length = spec["rows_per_commit"], (spec["data_length"][0], spec["data_length"][1])
+        rows, length = spec.details["rows_per_commit"], (spec.details["data_length"][0], spec.details["data_length"][1])
         self._inserts: Statements
-        if spec["protocol"] == "prepared":
+        if spec.details["protocol"] == "prepared":
             statement_id = connection.prepare(PreparedInserts.sql(self._table, rows))
             self._inserts = PreparedInserts(statement_id, rows, length, _seed(spec))
         else:
             self._inserts = TextInserts(self._table, rows, length, _seed(spec))
-        self._bulk_load = spec["bulk_load"]
+        self._bulk_load = spec.details["bulk_load"]
         if self._bulk_load:
             connection.query("SET SESSION rocksdb_bulk_load = 1")
 
@@ -76,17 +78,20 @@ class Inserter(_TableRole):
         if self._bulk_load:  # what has been collected becomes visible here, which is part of the load
             self._connection.query("SET SESSION rocksdb_bulk_load = 0")
 
+    def rows_by_table(self, rows: Mapping[str, int]) -> dict[str, int]:
+        return {self._table: rows["insert"]}
+
 
 class Deleter(_TableRole):
     """Deletes from the tail: LOW rises by `rows_per_commit` and is re-read every 1,000 statements."""
 
-    def __init__(self, spec: dict[str, Any], connection: Connection) -> None:
+    def __init__(self, spec: Spec, connection: Connection) -> None:
         super().__init__(spec, connection)
-        self._rows_per_commit = spec["rows_per_commit"]
+        self._rows_per_commit = spec.details["rows_per_commit"]
         self._low = 0
         self._statements = 0
         self._head: bytes | None = None
-        if spec["protocol"] == "prepared":
+        if spec.details["protocol"] == "prepared":
             self._head = execute_head(connection.prepare(self._sql("?"))) + b"\x00\x01" + _LONGLONG
 
     def probe(self) -> list[Probe]:
@@ -108,6 +113,9 @@ class Deleter(_TableRole):
             f"ORDER BY transactionid ASC LIMIT {self._rows_per_commit}"
         )
 
+    def rows_by_table(self, rows: Mapping[str, int]) -> dict[str, int]:
+        return {self._table: -rows["delete"]}
+
     def _read_min(self, name: str) -> Probe:
         probe = Probe.of(self._connection, name, f"SELECT min(transactionid) FROM {self._table}")
         self._low = probe.result or 0
@@ -117,9 +125,9 @@ class Deleter(_TableRole):
 class RangeQuerier(_TableRole):
     """One of three covering range queries at random, each with its index forced and a LIMIT."""
 
-    def __init__(self, spec: dict[str, Any], connection: Connection) -> None:
+    def __init__(self, spec: Spec, connection: Connection) -> None:
         super().__init__(spec, connection)
-        table, limit = self._table, spec["query_rows"]
+        table, limit = self._table, spec.details["query_rows"]
         # `>`: the last cash register would find nothing, so it is never asked for.
         shapes = (
             ("productid,customerid,price", "productid >=", "productid,customerid,price", PRODUCTS),
@@ -132,7 +140,7 @@ class RangeQuerier(_TableRole):
             ("price,dateandtime,customerid", "price >=", "price,dateandtime,customerid", PRICES),
         )
         self._parts = []
-        self._prepared = spec["protocol"] == "prepared"
+        self._prepared = spec.details["protocol"] == "prepared"
         for (columns, condition, order, _), (index, _) in zip(shapes, INDEXES, strict=True):
             start = f"SELECT {columns} FROM {table} FORCE INDEX ({table}_{index}) WHERE {condition} "
             end = f" ORDER BY {order} LIMIT {limit}"
@@ -163,11 +171,11 @@ class RangeQuerier(_TableRole):
 class PointQuerier(_TableRole):
     """Ten random keys in [min, max); both are read before the load and re-read every 100 queries: the rows move."""
 
-    def __init__(self, spec: dict[str, Any], connection: Connection) -> None:
+    def __init__(self, spec: Spec, connection: Connection) -> None:
         super().__init__(spec, connection)
         self._random = np.random.Generator(np.random.PCG64(_seed(spec)))
         self._head: bytes | None = None
-        if spec["protocol"] == "prepared":
+        if spec.details["protocol"] == "prepared":
             statement_id = connection.prepare(self._sql(",".join("?" * POINT_IDS)))
             self._head = execute_head(statement_id) + bytes((POINT_IDS + 7) // 8) + b"\x01" + _LONGLONG * POINT_IDS
         self._pending: list[Any] = []
@@ -193,27 +201,28 @@ class PointQuerier(_TableRole):
 class Indexer(_TableRole):
     """The secondary indexes of one table: all in one ALTER on InnoDB, one ALTER each on MyRocks."""
 
-    def __init__(self, spec: dict[str, Any], connection: Connection) -> None:
+    def __init__(self, spec: Spec, connection: Connection) -> None:
         super().__init__(spec, connection)
         wanted = [
-            f"ADD INDEX {self._table}_{name} ({columns})" for name, columns in INDEXES[: spec["secondary_indexes"]]
+            f"ADD INDEX {self._table}_{name} ({columns})"
+            for name, columns in INDEXES[: spec.details["secondary_indexes"]]
         ]
-        groups = [[clause] for clause in wanted] if spec["engine"] == "rocksdb" else [wanted]
+        groups = [[clause] for clause in wanted] if spec.details["engine"] == "rocksdb" else [wanted]
         self._pending = [f"ALTER TABLE {self._table} {', '.join(group)}" for group in groups]
 
     def next_statement(self) -> bytes:
         return COM_QUERY + self._pending.pop(0).encode()
 
 
-def make_role(spec: dict[str, Any], connection: Connection) -> Role:
-    """The role that `spec` (see `insert_benchmark.client_spec`) asks for."""
-    role = spec["role"]
+def make_role(spec: Spec, connection: Connection) -> Role:
+    """The role that `spec` (see `workers.spec`) asks for."""
+    role = spec.role
     if role == "querier":
-        return RangeQuerier(spec, connection) if spec["query"] == "range" else PointQuerier(spec, connection)
+        return RangeQuerier(spec, connection) if spec.details["query"] == "range" else PointQuerier(spec, connection)
     return {"inserter": Inserter, "deleter": Deleter, "indexer": Indexer}[role](spec, connection)
 
 
-def _seed(spec: dict[str, Any]) -> np.random.SeedSequence:
+def _seed(spec: Spec) -> np.random.SeedSequence:
     return np.random.SeedSequence(
-        [spec["seed"], spec["step_id"], spec["client"], _ROLES.index(spec["role"]), spec["number"]]
+        [spec.seed, spec.details["step_id"], spec.client, _ROLES.index(spec.role), spec.number]
     )

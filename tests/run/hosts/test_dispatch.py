@@ -16,10 +16,10 @@ from ibench_lib.paths import Workspace
 from ibench_lib.run.hosts import dispatch as remote_cells
 from ibench_lib.run.hosts.crew import Worker
 from ibench_lib.run.ledger import Attempt, Ledger
-from ibench_lib.run.plan import Planned
+from ibench_lib.run.observer import Observer
+from ibench_lib.run.planned import Planned
 from ibench_lib.run.sweep import SweepResult, Tally
-from ibench_lib.workloads.insert_benchmark.workload import PRESET_SETUPS
-from tests.silent import Silent
+from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS
 
 DONE = {"run_id": "r"}
 INTERRUPTED = {"error": {"kind": "Interrupted", "what": "told to end"}, "run_id": "r"}
@@ -80,7 +80,7 @@ class Crew:
         self.stopped += [worker.name for worker in workers]
 
 
-class Told(Silent):
+class Told(Observer):
     def __init__(self) -> None:
         self.lost: list[tuple[int, str]] = []
         self.failed: list[int] = []
@@ -111,10 +111,9 @@ def dispatch(
         Planned(
             cell(position),
             None,  # type: ignore[arg-type]
+            None,  # type: ignore[arg-type]
+            (),
             f"fingerprint {position}",
-            "new",
-            None,
-            "",
         )
         for position in range(1, cells + 1)
     ]

@@ -20,7 +20,6 @@ import pytest
 
 from ibench_lib.base.tether import tethered
 from ibench_lib.capture.host_facts import host_class, host_class_here
-from ibench_lib.cli.progress import Both
 from ibench_lib.errors import CellsFailed, IbenchError, Interrupted, LakeError, UsageError
 from ibench_lib.experiment.cells import Cell, load_experiment
 from ibench_lib.lake.manifest import FILE_NAME, read_manifest
@@ -33,10 +32,11 @@ from ibench_lib.run.hosts import worker as remote_worker
 from ibench_lib.run.hosts.shipment import code_files, pack, unpack
 from ibench_lib.run.hosts.sweep import run_on_workers
 from ibench_lib.run.ledger import Ledger
+from ibench_lib.run.observer import Both, Observer
 from ibench_lib.run.plan import manifests
 from ibench_lib.run.sweep import SweepResult
+from ibench_lib.servers.flavours.flavour import find
 from tests.places import ROOT
-from tests.silent import Silent
 from tests.synthetic import Run, write_runs
 
 FAKE = "tests.fakes.cell_process"
@@ -154,10 +154,10 @@ def sweep(
 ) -> SweepResult:
     loaded = load_experiment(write(workspace, text))
     options = {"wait_s": 60, **options}
-    return run_on_workers(loaded, workspace, observer or Silent(), lab.address, cell_process=cell_process, **options)
+    return run_on_workers(loaded, workspace, observer or Observer(), lab.address, cell_process=cell_process, **options)
 
 
-class Telling(Silent):
+class Telling(Observer):
     """Keeps what it is told; does `act` when a worker gets its first cell."""
 
     def __init__(self, worker: str | None = None, act: Any = None) -> None:
@@ -189,7 +189,7 @@ def test_a_worker_killed_in_mid_cell_costs_no_cell_and_none_is_run_twice(lab: La
         victim.kill()
 
     watcher = Telling("two", kill)
-    observer: Any = Both([watcher, EventLog(workspace, "many")])
+    observer = Both([watcher, EventLog(workspace, "many")])
     result = sweep(lab, workspace, observer, TWICE)
     assert len(result.made) == 4 and killed
     complete = Counter(run.cell.fingerprint for run in manifests(workspace) if run.status == "complete")
@@ -365,7 +365,7 @@ def test_without_a_worker_or_a_scheduler_it_says_so(
     monkeypatch.setattr(crew, "_CONNECT_S", 1.0)
     loaded = load_experiment(write(workspace))
     with pytest.raises(UsageError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1: "):
-        run_on_workers(loaded, workspace, Silent(), "tcp://127.0.0.1:1")
+        run_on_workers(loaded, workspace, Observer(), "tcp://127.0.0.1:1")
     with pytest.raises(UsageError, match=r"no worker of tcp://127\.0\.0\.1:"):
         sweep(lab, workspace, wait_s=1)
 
@@ -382,8 +382,8 @@ def test_what_a_killed_command_left_on_a_worker_does_not_come_twice(lab: Lab, wo
         f"load_experiment(Path({str(write(workspace))!r}))",
         f"Workspace(Path({str(workspace.root)!r}))",
     )
-    call = f"run_on_workers({loaded}, {place}, Silent(), {lab.address!r}, cell_process=FAKE)"
-    code = f"from tests.test_remote_sweep import *; {call}"
+    call = f"run_on_workers({loaded}, {place}, Observer(), {lab.address!r}, cell_process=FAKE)"
+    code = f"from tests.run.hosts.test_sweep import *; {call}"
     command = subprocess.Popen(tethered([sys.executable, "-c", code]), cwd=ROOT)
     lab.measuring("one")
     command.kill()
@@ -412,7 +412,7 @@ def test_a_cell_process_ended_from_outside_has_not_failed(tmp_path: Path, monkey
 def test_without_dask_one_line_says_what_to_install(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UsageError, match="Dask is not installed") as caught:
-        run_on_workers(load_experiment(write(workspace)), workspace, Silent(), "tcp://127.0.0.1:1")
+        run_on_workers(load_experiment(write(workspace)), workspace, Observer(), "tcp://127.0.0.1:1")
     assert "pip install 'ibench[dask]'" in (caught.value.hint or "")
 
 
@@ -435,8 +435,8 @@ def test_an_experiment_travels_with_the_files_that_it_names(workspace: Workspace
     (tmp_path / "there").mkdir()
     there = unpack(pack(here), tmp_path / "there")
     for mine, theirs in zip(here.cells(), there.cells(), strict=True):
-        config = here.server_config(mine, "mariadb", (10, 11, 19))
-        assert config.render() == there.server_config(theirs, "mariadb", (10, 11, 19)).render()
+        config = here.server_config(mine, find("mariadb").rules((10, 11, 19)))
+        assert config.render() == there.server_config(theirs, find("mariadb").rules((10, 11, 19))).render()
         assert here.fingerprint(mine, "x", config) == there.fingerprint(theirs, "x", config)
 
 

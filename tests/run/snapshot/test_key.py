@@ -12,8 +12,8 @@ from ibench_lib.run.snapshot.key import load_settings
 from ibench_lib.run.snapshot.sharing import LoadSettings, share
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.remote import Access, Remote
-from ibench_lib.workloads.insert_benchmark import workload
-from ibench_lib.workloads.insert_benchmark.workload import Options, Setup
+from ibench_lib.workloads.insert_benchmark.options import Options, Setup
+from ibench_lib.workloads.insert_benchmark.workload import WORKLOAD
 
 BUILD = Build("b", "mariadb", "10.11.19-MariaDB", Path("/b"), ("/b/mariadbd",), "test")
 OPTIONS = Options(benchmark="insert_benchmark", clients=2, steps=["l.i0", "l.x", "l.i1", "qr100"])
@@ -46,7 +46,9 @@ def config(text: str) -> ServerConfig:
 def settings(
     text: str = "", build: Build | Remote = BUILD, setup: Setup = SETUP, options: Options = OPTIONS, loaded: int = 2
 ) -> LoadSettings:
-    return load_settings(build, config(text), options, workload.plan(options, setup, 1.0)[:loaded])
+    steps = WORKLOAD.steps(options, setup, 1.0)[:loaded]
+    key = WORKLOAD.load_key(options, steps)
+    return load_settings(build, config(text), key, churned=any(step.churns for step in steps))
 
 
 BASE = "innodb_buffer_pool_size=1G innodb_log_file_size=8G"

@@ -20,19 +20,18 @@ from ibench_lib.lake.manifest import Manifest, SnapshotRecord, read_manifest
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.run.hosts.sweep import run_on_workers
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.plan import plan_experiment
-from ibench_lib.run.server import require_space
 from ibench_lib.run.snapshot import kept
 from ibench_lib.run.snapshot.sharing import LoadSettings
 from ibench_lib.run.snapshot.use import RunSnapshot
+from ibench_lib.run.space import require_space
 from ibench_lib.run.sweep import run_experiment
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.workloads.insert_benchmark import workload
-from ibench_lib.workloads.insert_benchmark.workload import Step
+from ibench_lib.workloads.workload import Step
 from tests.fakes.sweep import fake_run, use_fake_builds
 from tests.run.test_sweep import TEXT as MANY
-from tests.silent import Silent
 from tests.synthetic import Run, manifest_of
 
 SETTINGS = LoadSettings({"server": "mariadb 10.11", "innodb_page_size": "16384"})
@@ -55,7 +54,7 @@ def a_record(settings: LoadSettings = SETTINGS, run_id: str = "r1") -> SnapshotR
 
 def test_a_snapshot_is_private_has_no_identity_and_an_empty_list_of_pages(workspace: Workspace, tmp_path: Path) -> None:
     datadir = a_datadir(tmp_path / "sandbox")
-    taken = kept.take(workspace, datadir, a_record(), ["ib_buffer_pool", "no_such_file"])
+    taken = kept.take(workspace, datadir, a_record(), ["ib_buffer_pool", "no_such_file"], ["auto.cnf", "*.pem"])
     home = workspace.snapshot_dir(SETTINGS.digest)
     assert not datadir.exists() and taken.datadir == home / "datadir"
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
@@ -118,7 +117,7 @@ def test_a_data_directory_on_another_disk_is_copied(workspace: Workspace, small_
 # Many cells on a fake backend: when a snapshot is there.
 
 
-class Seen(Silent):
+class Seen(Observer):
     """Who looks which snapshots are there when a cell begins."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -144,14 +143,14 @@ def fake_builds(monkeypatch: pytest.MonkeyPatch) -> None:
 def snapshotting(stop_at: str = "") -> Any:
     """A fake run that leaves a snapshot where there is none, and is interrupted at a cell."""
 
-    def run(experiment: Any, cell: Any, build: Any, workspace: Workspace, observer: Any, _patience: Any) -> Manifest:
-        settings = cell.sharing.settings
+    def run(experiment: Any, planned: Any, workspace: Workspace, observer: Any, _patience: Any) -> Manifest:
+        cell, settings = planned.cell, planned.sharing.settings
         if kept.find(workspace, settings) is None:
             sandbox = workspace.root / f"sandbox-{cell.position}"
             kept.take(workspace, a_datadir(sandbox), a_record(settings, f"run-{cell.position}"))
         if f"{cell.dbms}-r{cell.repeat}" == stop_at:
             raise Interrupted("interrupted", hint="run the experiment again")
-        return fake_run(experiment, cell, build, workspace, observer)
+        return fake_run(experiment, planned, workspace, observer)
 
     return run
 
@@ -194,16 +193,16 @@ def test_interrupted_it_waits_for_the_same_experiment_and_for_no_edited_one(work
     loaded = two_groups(workspace)
     for _ in range(2):
         with pytest.raises(Interrupted) as caught:
-            run_experiment(loaded, workspace, Silent(), run=snapshotting("a.base-r2"))
+            run_experiment(loaded, workspace, Observer(), run=snapshotting("a.base-r2"))
         assert f"the loaded data is kept for it in {workspace.snapshots}" in (caught.value.hint or "")
         assert len(left(workspace)) == 2
     planned = plan_experiment(loaded, workspace)
-    assert [(entry.what, entry.cell.from_snapshot) for entry in planned] == [("done", True)] * 2 + [
+    assert [(entry.what, entry.from_snapshot) for entry in planned] == [("done", True)] * 2 + [
         ("again", True),
         ("new", True),
     ]
     edited = two_groups(workspace, TWO_GROUPS.replace("l_i0_rows: 1000", "l_i0_rows: 2000"))
-    assert [entry.cell.from_snapshot for entry in plan_experiment(edited, workspace)] == [False, False, True, True]
+    assert [entry.from_snapshot for entry in plan_experiment(edited, workspace)] == [False, False, True, True]
     seen = Seen(workspace)
     run_experiment(edited, workspace, seen, run=snapshotting())
     assert seen.there[0] == ("a.base-r1", 0), "what the other one had left is gone"
@@ -214,7 +213,7 @@ def test_interrupted_it_waits_for_the_same_experiment_and_for_no_edited_one(work
 def test_run_again_means_load_again(workspace: Workspace) -> None:
     loaded = two_groups(workspace)
     with pytest.raises(Interrupted):
-        run_experiment(loaded, workspace, Silent(), run=snapshotting("a.p8-r2"))
+        run_experiment(loaded, workspace, Observer(), run=snapshotting("a.p8-r2"))
     assert len(left(workspace)) == 1
     seen = Seen(workspace)
     run_experiment(loaded, workspace, seen, run=snapshotting(), again=True)
@@ -224,11 +223,11 @@ def test_run_again_means_load_again(workspace: Workspace) -> None:
 @pytest.mark.usefixtures("fake_builds")
 def test_another_experiment_sweeps_up_what_one_has_left(workspace: Workspace) -> None:
     with pytest.raises(Interrupted):
-        run_experiment(two_groups(workspace), workspace, Silent(), run=snapshotting("a.p8-r1"))
+        run_experiment(two_groups(workspace), workspace, Observer(), run=snapshotting("a.p8-r1"))
     assert len(left(workspace)) == 2
     path = workspace.root / "many.yaml"
     path.write_text(MANY)
-    run_experiment(load_experiment(path), workspace, Silent(), run=fake_run)
+    run_experiment(load_experiment(path), workspace, Observer(), run=fake_run)
     assert left(workspace) == []
 
 
@@ -236,11 +235,9 @@ def test_another_experiment_sweeps_up_what_one_has_left(workspace: Workspace) ->
 def test_a_run_records_what_it_began_with_and_why_others_are_no_use_to_it(workspace: Workspace, tmp_path: Path) -> None:
     loaded = two_groups(workspace)
     entry = plan_experiment(loaded, workspace)[1]
-    assert entry.cell.sharing is not None and isinstance(entry.build, Build)
-    kept.take(workspace, a_datadir(tmp_path / "sandbox"), a_record(entry.cell.sharing.settings))
-    config = loaded.server_config(entry.cell, "mariadb", entry.build.release)
-    steps = workload.plan(loaded.spec.workload, entry.cell.setup, 1.0)
-    mine = RunSnapshot(loaded, entry.cell, entry.build, config, workspace, steps)
+    assert entry.sharing is not None and isinstance(entry.build, Build)
+    kept.take(workspace, a_datadir(tmp_path / "sandbox"), a_record(entry.sharing.settings))
+    mine = RunSnapshot(loaded, entry, workspace)
     manifest = manifest_of(Run())
     box = Sandbox(entry.build, tmp_path / "box", tmp_path / "my.cnf", tmp_path / "log", origin=mine.origin)
     box.copy_s = 1.5
@@ -252,14 +249,14 @@ def test_a_run_records_what_it_began_with_and_why_others_are_no_use_to_it(worksp
 
 @pytest.mark.usefixtures("fake_builds")
 def test_a_run_with_a_snapshot_is_another_run_than_one_without(workspace: Workspace) -> None:
-    run_experiment(two_groups(workspace), workspace, Silent(), run=snapshotting())
+    run_experiment(two_groups(workspace), workspace, Observer(), run=snapshotting())
     without = two_groups(workspace, TWO_GROUPS.replace("snapshot_after: l.x\n", ""))
     assert {entry.what for entry in plan_experiment(without, workspace)} == {"changed"}
 
 
 def test_workers_on_other_hosts_are_refused(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match="snapshot_after shares a data directory on one host"):
-        run_on_workers(two_groups(workspace), workspace, Silent(), "tcp://127.0.0.1:1")
+        run_on_workers(two_groups(workspace), workspace, Observer(), "tcp://127.0.0.1:1")
 
 
 # Real servers.
@@ -300,7 +297,7 @@ def the_server(workspace: Workspace) -> Iterator[pymysql.cursors.Cursor]:
         yield cursor
 
 
-class Looking(Silent):
+class Looking(Observer):
     """Who asks the servers what they have: pages read when l.i1 begins, and every row when it has ended."""
 
     def __init__(self, workspace: Workspace, interrupt_cell: int = 0) -> None:
@@ -348,9 +345,9 @@ def test_a_cell_from_a_snapshot_goes_on_as_if_it_had_loaded(workspace: Workspace
     """Two cells, the second interrupted and made again, and for comparison one without snapshots."""
     loaded = real(workspace)
     planned = plan_experiment(loaded, workspace)
-    assert [entry.cell.from_snapshot for entry in planned] == [False, True, False]
-    assert planned[2].cell.sharing is not None
-    apart = planned[2].cell.sharing.apart
+    assert [entry.from_snapshot for entry in planned] == [False, True, False]
+    assert planned[2].sharing is not None
+    apart = planned[2].sharing.apart
     assert apart == "not from the snapshot of cell 1: innodb_page_size is 8192, there 16384"
     first = Looking(workspace, interrupt_cell=2)
     with pytest.raises(Interrupted):

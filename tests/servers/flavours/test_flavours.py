@@ -1,16 +1,15 @@
 """What differs between server families: commands and statements, by release."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ibench_lib.errors import ServerStartError
-from ibench_lib.servers.build import Build, Flavour
-from ibench_lib.servers.flavours.flavour import flavour_of
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours.flavour import StartPlace, flavour_of
 
 
-def build(flavour: Flavour, version: str, basedir: Path = Path("/opt/db")) -> Build:
+def build(flavour: str, version: str, basedir: Path = Path("/opt/db")) -> Build:
     return Build("b", flavour, version, basedir, (f"{basedir}/bin/mysqld",), "test", options=("--secure-file-priv=",))
 
 
@@ -25,13 +24,14 @@ def build(flavour: Flavour, version: str, basedir: Path = Path("/opt/db")) -> Bu
         ("mariadb", "11.4.5-MariaDB", "RESET MASTER"),
     ],
 )
-def test_how_binary_logs_are_deleted(flavour: Flavour, version: str, statement: str) -> None:
+def test_how_binary_logs_are_deleted(flavour: str, version: str, statement: str) -> None:
     found = build(flavour, version)
-    assert flavour_of(found).reset_binary_log(found) == statement
+    assert flavour_of(found).reset_binary_log(found, {"log_bin": "ON"}) == statement
+    assert flavour_of(found).reset_binary_log(found, {"log_bin": "OFF"}) is None
 
 
 @pytest.mark.parametrize(("flavour", "version"), [("mysql", "5.7.44"), ("mysql", "9.7.4"), ("percona", "8.0.33-25")])
-def test_mysql_initialises_itself_with_the_builds_own_options(flavour: Flavour, version: str) -> None:
+def test_mysql_initialises_itself_with_the_builds_own_options(flavour: str, version: str) -> None:
     found = build(flavour, version)
     command = flavour_of(found).initialise_command(found, Path("/x/my.cnf"), Path("/x/datadir"), ["--user=root"])
     assert command[:3] == ["/opt/db/bin/mysqld", "--defaults-file=/x/my.cnf", "--initialize-insecure"]
@@ -48,15 +48,43 @@ def test_older_mysql_has_a_script_and_says_when_it_is_missing(tmp_path: Path) ->
     assert flavour_of(found).initialise_command(found, tmp_path / "my.cnf", tmp_path / "d", [])[0] == str(script)
 
 
-def test_only_new_mysql_has_an_x_plugin_to_turn_off() -> None:
-    for flavour, version, options in (
-        ("mysql", "5.7.44", []),
-        ("mysql", "8.0.36", ["--mysqlx=OFF"]),
-        ("percona", "8.0.33-25", ["--mysqlx=OFF"]),
-        ("mariadb", "10.11.19", []),
-    ):
-        found = replace(build("mysql", version), flavour=flavour)  # type: ignore[arg-type]
-        assert flavour_of(found).start_options(found) == options
+def place(port: int | None = None, certificate: Path | None = None) -> StartPlace:
+    box = Path("/box")
+    return StartPlace(
+        option_file=box / "my.cnf",
+        datadir=box / "datadir",
+        tmpdir=box / "tmp",
+        socket=box / "s",
+        pid_file=box / "pid",
+        error_log=box / "log",
+        init_file=box / "init.sql",
+        host="127.0.0.1",
+        port=port,
+        certificate=certificate,
+        plugins=("ha_rocksdb",),
+        user=("--user=root",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("flavour", "version", "x_plugin"),
+    [
+        ("mysql", "5.7.44", False),
+        ("mysql", "8.0.36", True),
+        ("percona", "8.0.33-25", True),
+        ("mariadb", "10.11.19-MariaDB", False),
+    ],
+)
+def test_a_server_starts_in_its_place_and_nowhere_else(flavour: str, version: str, x_plugin: bool) -> None:
+    found = build(flavour, version)
+    command = flavour_of(found).start_command(found, place())
+    assert command[:2] == ["/opt/db/bin/mysqld", "--defaults-file=/box/my.cnf"], "no other option file is read"
+    assert {"--datadir=/box/datadir", "--tmpdir=/box/tmp", "--socket=/box/s", "--skip-networking"} <= set(command)
+    assert {"--init-file=/box/init.sql", "--plugin-load-add=ha_rocksdb", "--user=root"} <= set(command)
+    assert ("--mysqlx=OFF" in command) is x_plugin, "the X plugin would listen on a port and a socket of its own"
+    by_tls = flavour_of(found).start_command(found, place(3310, Path("/box/server.pem")))
+    assert {"--bind-address=127.0.0.1", "--port=3310", "--ssl-key=/box/server.key"} <= set(by_tls)
+    assert "--skip-networking" not in by_tls
 
 
 @pytest.mark.parametrize(
@@ -68,11 +96,11 @@ def test_only_new_mysql_has_an_x_plugin_to_turn_off() -> None:
         ("mariadb", "10.11.19", ["DELETE FROM mysql.global_priv", "ALTER USER"]),
     ],
 )
-def test_root_gets_a_password_and_accounts_without_one_go(flavour: Flavour, version: str, words: list[str]) -> None:
+def test_root_gets_a_password_and_accounts_without_one_go(flavour: str, version: str, words: list[str]) -> None:
     found = build(flavour, version)
-    sql = flavour_of(found).set_root_password(found, "pw123", None)
+    sql = flavour_of(found).accounts(found, "pw123", None)
     assert all(word in sql for word in words)
     assert all(line.endswith(";") for line in sql.splitlines()), "an init file has one statement per line"
     assert "127.0.0.1" not in sql
-    with_tcp = flavour_of(found).set_root_password(found, "pw123", "127.0.0.1")
+    with_tcp = flavour_of(found).accounts(found, "pw123", "127.0.0.1")
     assert "CREATE USER 'root'@'127.0.0.1' IDENTIFIED BY 'pw123';" in with_tcp

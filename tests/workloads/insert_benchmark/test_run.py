@@ -14,9 +14,11 @@ from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.workloads.insert_benchmark import workload
 from ibench_lib.workloads.insert_benchmark.client import make_role
-from ibench_lib.workloads.insert_benchmark.workload import Options
+from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS, Options
+from ibench_lib.workloads.insert_benchmark.steps import Step, plan
+from ibench_lib.workloads.insert_benchmark.workers import create_table, workers
+from ibench_lib.workloads.insert_benchmark.workers import spec as spec_of
 from tests.run.test_cell import Watcher, rows, run
 
 TEN = "l.i0, l.x, l.i1, l.i2, qr100, qp100, qr500, qp500, qr1000, qp1000"
@@ -194,16 +196,15 @@ def test_both_protocols_make_the_same_rows_and_queries_use_their_forced_indexes(
         sums: dict[str, list[int]] = {}
         for protocol in ("text", "prepared"):
             chosen = options(protocol=protocol)
-            steps = workload.plan(chosen, workload.PRESET_SETUPS["cached"], 0.0005)
+            steps = plan(chosen, PRESET_SETUPS["cached"], 0.0005)
             connection = Connection(where.arguments(), None, 30)
             connection.query(f"CREATE DATABASE {protocol}")
             connection.query(f"USE {protocol}")
-            connection.query(workload.create_table("pi1", chosen))
+            connection.query(create_table("pi1", chosen))
             sums[protocol] = []
             for step_id, step in enumerate(steps):
-                for worker in workload.workers(chosen, step):
-                    spec = {**workload.client_spec(chosen, step, worker), "step_id": step_id}
-                    role = make_role(spec, connection)
+                for worker in workers(chosen, step):
+                    role = make_role(spec_of(chosen, step, worker, step_id), connection)
                     role.probe()
                     count = {"l.i0": 100, "l.x": 1}.get(step.name, 40)
                     sums[protocol].append(sum(connection.execute(role.next_statement()) for _ in range(count)))
@@ -218,18 +219,17 @@ def test_both_protocols_make_the_same_rows_and_queries_use_their_forced_indexes(
         assert len(found["text"]) == 10_000
 
 
-def explained(cursor: Any, chosen: Options, step: workload.Step) -> None:
+def explained(cursor: Any, chosen: Options, step: Step) -> None:
     """EXPLAIN of each range query names its forced index, and covers the query with it."""
-    querier = workload.workers(chosen, step)[2]
-    spec = {**workload.client_spec(chosen, step, querier), "step_id": 3}
-    role = make_role(spec, None)  # type: ignore[arg-type]
+    querier = workers(chosen, step)[2]
+    role = make_role(spec_of(chosen, step, querier, 3), None)  # type: ignore[arg-type]
     seen = set()
     for _ in range(60):
         query = role.next_statement()[1:].decode()
         cursor.execute(f"EXPLAIN {query}")
-        plan = dict(zip([column[0] for column in cursor.description], cursor.fetchone(), strict=True))
-        assert plan["key"] in query
-        assert "Using index" in plan["Extra"]
-        assert "filesort" not in plan["Extra"]
-        seen.add(plan["key"])
+        shown = dict(zip([column[0] for column in cursor.description], cursor.fetchone(), strict=True))
+        assert shown["key"] in query
+        assert "Using index" in shown["Extra"]
+        assert "filesort" not in shown["Extra"]
+        seen.add(shown["key"])
     assert seen == {"pi1_marketsegment", "pi1_registersegment", "pi1_pdc"}

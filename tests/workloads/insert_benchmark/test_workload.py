@@ -1,31 +1,32 @@
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from ibench_lib.workloads.insert_benchmark import workload as ib
+from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.insert_benchmark.client import RangeQuerier, _seed, make_role
+from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS, Options, Setup
 from ibench_lib.workloads.insert_benchmark.rows import TextInserts
+from ibench_lib.workloads.insert_benchmark.steps import plan
+from ibench_lib.workloads.insert_benchmark.workers import create_table, tables, workers
+from ibench_lib.workloads.insert_benchmark.workers import spec as spec_of
 
 ROW = re.compile(r"\('([0-9: -]{19})',(\d{3}),(\d{5}),(\d{4}),(\d{3}),'([A-Za-z0-9+/]*)' *\)")
 
 
-def options(**changes: Any) -> ib.Options:
+def options(**changes: Any) -> Options:
     values = {"benchmark": "insert_benchmark", "clients": 2, "steps": ["l.i0", "l.x", "l.i1", "qr100"], **changes}
-    return ib.Options.model_validate(values)
+    return Options.model_validate(values)
 
 
-def spec(**changes: Any) -> dict[str, Any]:
-    return {
-        "role": "inserter",
+def spec(role: str = "inserter", client: int = 1, seed: int = 1, **changes: Any) -> Spec:
+    details = {
         "table": "pi1",
         "rows_per_commit": 50,
-        "seed": 1,
         "step_id": 0,
-        "client": 1,
         "query": None,
-        "number": 0,
         "engine": "innodb",
         "protocol": "text",
         "query_rows": 10,
@@ -34,6 +35,19 @@ def spec(**changes: Any) -> dict[str, Any]:
         "bulk_load": False,
         **changes,
     }
+    return Spec(
+        module="",
+        role=role,
+        client=client,
+        number=0,
+        operations=("insert",),
+        statements=None,
+        seconds=None,
+        tick_ns=None,
+        timeout_s=1.0,
+        seed=seed,
+        details=details,
+    )
 
 
 def rows_of(statement: bytes) -> list[tuple[str, ...]]:
@@ -94,26 +108,26 @@ def test_range_queries_are_the_three_forms_with_their_indexes() -> None:
 
 
 def test_plan_scales_rows_and_seconds_in_whole_statements() -> None:
-    steps = ib.plan(options(steps=["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp500"]), ib.PRESET_SETUPS["cached"], 0.001)
+    steps = plan(options(steps=["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp500"]), PRESET_SETUPS["cached"], 0.001)
     by_name = {step.name: step for step in steps}
-    assert (by_name["l.i0"].rows, by_name["l.i0"].rows_per_commit, by_name["l.i0"].deletes) == (20_000, 100, False)
-    assert (by_name["l.i1"].rows, by_name["l.i1"].rows_per_commit, by_name["l.i1"].deletes) == (200_000, 50, True)
-    assert (by_name["l.i2"].rows, by_name["l.i2"].rows_per_commit) == (20_000, 5)
-    assert (by_name["qr100"].seconds, by_name["qr100"].rate, by_name["qr100"].query) == (7.0, 100.0, "range")
-    assert (by_name["qp500"].rate, by_name["qp500"].query) == (500.0, "point")
+    assert (by_name["l.i0"].amount, by_name["l.i0"].rows_per_commit, by_name["l.i0"].deletes) == (20_000, 100, False)
+    assert (by_name["l.i1"].amount, by_name["l.i1"].rows_per_commit, by_name["l.i1"].deletes) == (200_000, 50, True)
+    assert (by_name["l.i2"].amount, by_name["l.i2"].rows_per_commit) == (20_000, 5)
+    assert (by_name["qr100"].seconds, by_name["qr100"].target_per_s, by_name["qr100"].query) == (7.0, 100.0, "range")
+    assert (by_name["qp500"].target_per_s, by_name["qp500"].query) == (500.0, "point")
     assert by_name["l.x"].kind == "index"
 
 
 def test_a_tiny_scale_still_does_one_statement() -> None:
-    steps = ib.plan(options(), ib.PRESET_SETUPS["cached"], 1e-9)
-    assert [step.rows for step in steps] == [100, None, 50, None]
+    steps = plan(options(), PRESET_SETUPS["cached"], 1e-9)
+    assert [step.amount for step in steps] == [100, None, 50, None]
     assert steps[3].seconds == 1.0
 
 
 def test_workers_of_each_kind_of_step() -> None:
     chosen = options()
-    steps = ib.plan(chosen, ib.PRESET_SETUPS["cached"], 0.001)
-    roles = {step.name: [worker.role for worker in ib.workers(chosen, step)] for step in steps}
+    steps = plan(chosen, PRESET_SETUPS["cached"], 0.001)
+    roles = {step.name: [worker.role for worker in workers(chosen, step)] for step in steps}
     assert roles == {
         "l.i0": ["inserter"] * 2,
         "l.x": ["indexer"] * 2,
@@ -121,7 +135,7 @@ def test_workers_of_each_kind_of_step() -> None:
         "qr100": ["inserter", "deleter", "querier"] * 2,
     }
     for step in steps:
-        probing = [worker.client for worker in ib.workers(chosen, step) if worker.probes]
+        probing = [worker.client for worker in workers(chosen, step) if worker.probes]
         assert probing == [1, 2], "each client does its get_min exactly once"
 
 
@@ -143,55 +157,61 @@ def test_steps_that_cannot_be_run_are_refused(steps: list[str], words: str) -> N
 
 
 def test_presets_are_the_lists_of_the_reports() -> None:
-    names = {year: [step.name for step in ib.plan(options(steps=year), SETUP, 1.0)] for year in ("2023", "2025", 2023)}
+    names = {year: [step.name for step in plan(options(steps=year), SETUP, 1.0)] for year in ("2023", "2025", 2023)}
     assert names["2023"] == names[2023] == ["l.i0", "l.x", "l.i1", "qr100", "qr500", "qr1000"]
     assert names["2025"][:4] == ["l.i0", "l.x", "l.i1", "l.i2"]
     assert names["2025"][4:] == ["qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"]
 
 
-SETUP = ib.Setup(name="s", l_i0_rows=1000, l_i1_rows=1000, l_i2_rows=100, query_seconds=10)
+SETUP = Setup(name="s", l_i0_rows=1000, l_i1_rows=1000, l_i2_rows=100, query_seconds=10)
 
 
 def test_steps_written_out_change_what_they_name() -> None:
     steps = ["l.i0", "l.x", {"step": "l.i1", "name": "slow", "rows": 3000, "rate": 200, "rows_per_commit": 20}]
     chosen = options(steps=[*steps, "l.i1", {"step": "qp700", "seconds": 4}], queriers=3, clients=1)
-    slow, plain, points = ib.plan(chosen, SETUP, 0.5)[2:]
-    assert (slow.name, slow.form, slow.rows, slow.rows_per_commit, slow.rate) == ("slow", "l.i1", 1500, 20, 200.0)
-    assert (plain.name, plain.rows, plain.rate) == ("l.i1", 500, None)
-    assert (points.seconds, points.rate) == (2.0, 700.0)
-    specs = [ib.client_spec(chosen, slow, worker) for worker in ib.workers(chosen, slow)]
-    assert [(item["statements"], item["tick_ns"]) for item in specs] == [(75, 100_000_000)] * 2
-    names = [worker.name for worker in ib.workers(chosen, points)]
+    slow, plain, points = plan(chosen, SETUP, 0.5)[2:]
+    assert (slow.name, slow.form, slow.amount, slow.rows_per_commit, slow.target_per_s) == (
+        "slow",
+        "l.i1",
+        1500,
+        20,
+        200.0,
+    )
+    assert (plain.name, plain.amount, plain.target_per_s) == ("l.i1", 500, None)
+    assert (points.seconds, points.target_per_s) == (2.0, 700.0)
+    specs = [spec_of(chosen, slow, worker, 2) for worker in workers(chosen, slow)]
+    assert [(item.statements, item.tick_ns) for item in specs] == [(75, 100_000_000)] * 2
+    names = [worker.name for worker in workers(chosen, points)]
     assert names == ["client 1 inserter", "client 1 deleter", *[f"client 1 querier{n}" for n in ("", " 2", " 3")]]
 
 
 def test_one_table_has_one_indexer_and_all_writers() -> None:
     chosen = options(tables="one", clients=3)
-    steps = {step.name: step for step in ib.plan(chosen, SETUP, 1.0)}
-    assert ib.tables(chosen) == ["pi1"]
-    assert [worker.role for worker in ib.workers(chosen, steps["l.x"])] == ["indexer"]
-    assert {worker.table for worker in ib.workers(chosen, steps["l.i1"])} == {"pi1"}
-    assert len(ib.workers(chosen, steps["l.i1"])) == 6
+    steps = {step.name: step for step in plan(chosen, SETUP, 1.0)}
+    assert tables(chosen) == ["pi1"]
+    assert [worker.role for worker in workers(chosen, steps["l.x"])] == ["indexer"]
+    assert {worker.table for worker in workers(chosen, steps["l.i1"])} == {"pi1"}
+    assert len(workers(chosen, steps["l.i1"])) == 6
 
 
 def test_settling_comes_once_between_writes_and_queries() -> None:
     chosen = options(steps="2025", settle="flush")
-    assert [step.name for step in ib.plan(chosen, SETUP, 1.0) if step.settle_before] == ["qr100"]
+    assert [step.name for step in plan(chosen, SETUP, 1.0) if step.settle_before] == ["qr100"]
     only_writes = options(steps=["l.i0", "l.x", "l.i1"], settle="flush")
-    assert not [step for step in ib.plan(only_writes, SETUP, 1.0) if step.settle_before]
+    assert not [step for step in plan(only_writes, SETUP, 1.0) if step.settle_before]
 
 
 def test_rocksdb_has_its_own_engine_and_one_alter_per_index() -> None:
     chosen = options(engine="rocksdb", rocksdb_bulk_load=True, clients=1)
-    load, index = ib.plan(chosen, SETUP, 1.0)[:2]
-    assert ib.create_table("pi1", chosen).endswith("ENGINE=ROCKSDB")
-    loading = ib.client_spec(chosen, load, ib.workers(chosen, load)[0])
-    indexing = ib.client_spec(chosen, index, ib.workers(chosen, index)[0])
-    assert (loading["bulk_load"], indexing["bulk_load"], indexing["statements"]) == (True, False, 3)
-    role = make_role({**indexing, "step_id": 1}, connection=None)  # type: ignore[arg-type]
+    load, index = plan(chosen, SETUP, 1.0)[:2]
+    assert create_table("pi1", chosen).endswith("ENGINE=ROCKSDB")
+    loading = spec_of(chosen, load, workers(chosen, load)[0], 0)
+    indexing = spec_of(chosen, index, workers(chosen, index)[0], 1)
+    assert (loading.details["bulk_load"], indexing.details["bulk_load"], indexing.statements) == (True, False, 3)
+    role = make_role(indexing, connection=None)  # type: ignore[arg-type]
     statements = [role.next_statement()[1:].decode() for _ in range(3)]
     assert [statement.count("ADD INDEX") for statement in statements] == [1, 1, 1]
-    on_innodb = {**indexing, "step_id": 1, "engine": "innodb"}
+    on_innodb = replace(indexing, details={**indexing.details, "engine": "innodb"})
     assert make_role(on_innodb, connection=None).next_statement().count(b"ADD INDEX") == 3  # type: ignore[arg-type]
 
 

@@ -1,0 +1,62 @@
+"""Temporary directories that do not outlive their process for long: the next process removes those of dead ones.
+
+Each has a marker file that its maker keeps locked while it lives. Only a directory of ours with such a marker is ever
+removed, and only when nobody holds the lock.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+MARKER = ".ibench-scratch"
+# Between making a directory and locking its marker somebody else could take it for a dead one's.
+_YOUNG_S = 60.0
+
+
+@contextmanager
+def scratch_directory(prefix: str) -> Iterator[Path]:
+    """A private directory below $TMPDIR, removed when this ends."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    try:
+        with open(folder / MARKER, "x", encoding="utf-8") as marker:
+            fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep_scratch(prefix: str) -> list[Path]:
+    """Remove directories of that prefix whose process is dead; returns what was removed."""
+    removed = []
+    for folder in sorted(Path(tempfile.gettempdir()).glob(f"{prefix}*")):
+        try:
+            if _is_dead(folder):
+                shutil.rmtree(folder)
+                removed.append(folder)
+        except OSError:
+            continue  # somebody else's, or just gone
+    return removed
+
+
+def _is_dead(folder: Path) -> bool:
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        return False
+    descriptor = os.open(folder / MARKER, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if time.time() - os.fstat(descriptor).st_ctime < _YOUNG_S:
+            return False
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True

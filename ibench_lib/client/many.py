@@ -1,0 +1,219 @@
+"""The load loop of a client process that serves many connections: terminals, requesters.
+
+One thread waits for all sockets at once. An answer is taken up in the order in which the process noticed it, so that
+connections are served fairly. What an operation waits for this process, because it was busy with other connections,
+counts in its response time like everything between sent and answered, and is recorded as client lag as well: it tells
+whether the clients were the limit.
+"""
+
+from __future__ import annotations
+
+import resource
+import select
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from ibench_lib.client.load import ROLLBACK, Stopped, totals
+from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
+from ibench_lib.client.recorder import OperationRecorder, SecondRecorder
+from ibench_lib.client.role import Answer, Query, Role, Steps, Transaction, next_operation
+
+_LOOK_EVERY_S = 0.25  # for a request to stop, and for a server that has gone silent
+_NEVER = 1 << 63
+
+
+@dataclass(eq=False)
+class Terminal:
+    """One connection with its role, and the operation that it is at."""
+
+    role: Role
+    connection: Connection
+    next: bytes | Transaction | None = None
+    steps: Steps | None = None
+    operation: bytes | Transaction = b""
+    recorder: OperationRecorder = field(init=False)
+    retries: int = 0
+    free_ns: int = 0
+    due_ns: int = 0
+    begun_ns: int = 0
+    sent_ns: int = 0
+    lag_ns: int = 0
+
+
+@dataclass
+class ManyLoad:
+    """One worker's part of a step, over all its connections.
+
+    `statements` ends it by count of all its operations, `end_ns` by time: nothing is sent then, and what is in flight
+    is waited for. `tick_ns` is the interval of a paced worker's operations; the one that is due goes to the connection
+    that has been free for longest. `must_not_stop` is for signal handlers, as in `Load`.
+    """
+
+    terminals: list[Terminal]
+    recorder: SecondRecorder
+    start_ns: int
+    statements: int | None
+    end_ns: int | None
+    tick_ns: int | None
+    timeout_s: float
+    must_not_stop: bool = field(default=True, init=False)
+    stop_requested: bool = field(default=False, init=False)
+    _begun: int = field(default=0, init=False)
+    _over: bool = field(default=False, init=False)
+    _free: deque[Terminal] = field(default_factory=deque, init=False)
+    _in_flight: dict[int, Terminal] = field(default_factory=dict, init=False)
+
+    def run(self) -> dict[str, Any]:
+        """Run to the end. Returns the totals of table `workers`, with status and error. As `Load.run`."""
+        before = resource.getrusage(resource.RUSAGE_SELF)
+        self.recorder.begin()
+        status, error = "complete", None
+        try:
+            self._loop()
+            for terminal in self.terminals:
+                terminal.role.finish()
+        except Stopped:
+            status = "interrupted"
+        except ConnectionLost as lost:
+            for terminal in self._in_flight.values():
+                terminal.recorder.record_unknown(time.monotonic_ns())
+            status, error = "failed", f"connection lost: {lost}"
+        except StatementError as refused:
+            status, error = "failed", f"server answered {refused}"
+        roles = [terminal.role for terminal in self.terminals]
+        return totals(self.recorder, roles, before, time.monotonic_ns(), status, error)
+
+    def _loop(self) -> None:
+        with select.epoll() as epoll:
+            by_descriptor = {}
+            for terminal in self.terminals:
+                terminal.free_ns = self.start_ns
+                by_descriptor[terminal.connection.fileno()] = terminal
+                # Edge-triggered: noticed once, when it arrives, and not again while it waits to be taken up.
+                epoll.register(terminal.connection.fileno(), select.EPOLLIN | select.EPOLLET)
+                self._free.append(terminal)
+            while (wait_ns := self.start_ns - time.monotonic_ns()) > 0:
+                time.sleep(wait_ns / 1e9)
+            noticed: deque[tuple[Terminal, int]] = deque()
+            while True:
+                self._begin_what_is_due()
+                if not self._in_flight and (self._over or self.stop_requested):
+                    break
+                for descriptor, _ in epoll.poll(0 if noticed else self._wait_s()):
+                    noticed.append((by_descriptor[descriptor], time.monotonic_ns()))
+                if noticed:
+                    self._take_up(*noticed.popleft())
+                else:
+                    self._look_for_silence()
+        if self.stop_requested:
+            raise Stopped
+
+    def _wait_s(self) -> float:
+        """How long there is nothing to do but for an answer to arrive."""
+        if self._over or self.tick_ns is None or not self._free:
+            return _LOOK_EVERY_S
+        due_ns = self.start_ns + self._begun * self.tick_ns
+        return min(_LOOK_EVERY_S, max(0.0, (due_ns - time.monotonic_ns()) / 1e9))
+
+    def _begin_what_is_due(self) -> None:
+        """Give operations to free connections, as far as they are due."""
+        end_ns = _NEVER if self.end_ns is None else self.end_ns
+        while self._free and not self._over and not self.stop_requested:
+            if self._begun == self.statements:
+                self._over = True
+                return
+            now_ns = time.monotonic_ns()
+            due_ns = now_ns if self.tick_ns is None else self.start_ns + self._begun * self.tick_ns
+            if max(due_ns, now_ns) >= end_ns:
+                self._over = now_ns >= end_ns or due_ns >= end_ns
+                return
+            if due_ns > now_ns:
+                return
+            self._begin(self._free.popleft(), due_ns)
+
+    def _begin(self, terminal: Terminal, due_ns: int) -> None:
+        operation = next_operation(terminal.role) if terminal.next is None else terminal.next
+        terminal.next = None
+        terminal.operation, terminal.steps = operation, _steps_of(operation)
+        name = None if isinstance(operation, bytes) else operation.operation
+        terminal.recorder = self.recorder.first if name is None else self.recorder.of(name)
+        terminal.retries = 0
+        terminal.begun_ns = time.monotonic_ns()
+        terminal.due_ns = due_ns if self.tick_ns is not None else terminal.begun_ns
+        could_ns = terminal.free_ns if self.tick_ns is None else max(due_ns, terminal.free_ns)
+        terminal.lag_ns = terminal.begun_ns - could_ns
+        self._begun += 1
+        self._in_flight[terminal.connection.fileno()] = terminal
+        self._advance(terminal, None)
+
+    def _take_up(self, terminal: Terminal, noticed_ns: int) -> None:
+        """An answer, or a part of one, has arrived at a connection."""
+        if terminal.steps is None:  # nothing is in flight there: the server ends the connection
+            terminal.connection.arrived()
+            return
+        try:
+            answer = terminal.connection.arrived()
+        except StatementError as error:
+            self._again(terminal, error)
+            return
+        if answer is None:
+            return
+        terminal.lag_ns += time.monotonic_ns() - noticed_ns
+        self._advance(terminal, answer)
+
+    def _advance(self, terminal: Terminal, answer: Answer) -> None:
+        """Send the next command of the operation under way; record the operation where there is none."""
+        assert terminal.steps is not None
+        try:
+            command = terminal.steps.send(answer)
+        except StopIteration as end:
+            now_ns = time.monotonic_ns()
+            terminal.steps, terminal.free_ns = None, now_ns
+            del self._in_flight[terminal.connection.fileno()]
+            self._free.append(terminal)
+            ready_ns = terminal.begun_ns - terminal.lag_ns
+            terminal.recorder.record(terminal.due_ns, ready_ns, terminal.begun_ns, now_ns, int(end.value or 0))
+            if self.tick_ns is None:
+                terminal.recorder.record_lag(terminal.lag_ns)
+            return
+        if isinstance(command, Query):
+            terminal.connection.begin(command.command, fetch=True)
+        else:
+            terminal.connection.begin(command, fetch=False)
+        terminal.sent_ns = time.monotonic_ns()
+
+    def _again(self, terminal: Terminal, error: StatementError) -> None:
+        """Repeat, within bounds, what a deadlock or a lock wait timeout has rolled back."""
+        now_ns = time.monotonic_ns()
+        terminal.retries += 1
+        if not error.retryable or terminal.retries > terminal.role.max_retries:
+            terminal.recorder.record_error(now_ns)
+            raise error
+        terminal.recorder.record_retry(now_ns)
+        terminal.steps = _steps_again(terminal.operation)
+        self._advance(terminal, None)
+
+    def _look_for_silence(self) -> None:
+        now_ns = time.monotonic_ns()
+        for terminal in self._in_flight.values():
+            if now_ns - terminal.sent_ns > self.timeout_s * 1e9:
+                raise ConnectionLost(f"no answer within {self.timeout_s:g} s")
+
+
+def _steps_of(operation: bytes | Transaction) -> Steps:
+    return _statement(operation) if isinstance(operation, bytes) else operation.steps()
+
+
+def _steps_again(operation: bytes | Transaction) -> Steps:
+    if not isinstance(operation, bytes):  # a lock wait timeout rolls back a statement, and leaves its transaction open
+        yield ROLLBACK
+    return (yield from _steps_of(operation))
+
+
+def _statement(command: bytes) -> Steps:
+    answer = yield command
+    assert isinstance(answer, int)
+    return answer

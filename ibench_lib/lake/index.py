@@ -1,0 +1,241 @@
+"""The index of a lake: what the manifests of its sealed runs say, in one file, so that opening need not read them all.
+
+It is a cache. An entry counts while its run directory is as it was: the names, inodes, sizes and change times of all
+that lies in it. Without the file, or where it is damaged or made by other code, everything is read and it is made
+again. The file is a DuckDB database; its name has the SHA-256 of its content, and it is never changed, only replaced: a
+connection that has it open keeps what it has.
+
+It holds the tables that come from manifests, the rows of `steps` (which almost every question asks for), the problems
+of a run, and which files a run has, with their columns.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import re
+import tempfile
+import zipfile
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ibench_lib.lake.manifest_tables import MANIFEST_TABLES
+from ibench_lib.paths import PACKAGE
+from ibench_lib.schema import STEPS, TABLES
+
+CATALOG = "ibench_index"
+
+INDEXED = ("steps",)
+"""Tables of TABLES whose rows are in the index."""
+
+_VERSION = 1
+_TEXT = pa.string()
+_ENTRIES = pa.schema([("run_id", _TEXT), ("folder", _TEXT), ("stamp", pa.binary())])
+_FILES = pa.schema([("run_id", _TEXT), ("folder", _TEXT), ("file", _TEXT), ("in_table", _TEXT), ("columns", _TEXT)])
+_TABLES: dict[str, pa.Schema] = {
+    "entries": _ENTRIES,
+    "files": _FILES,
+    **MANIFEST_TABLES,
+    **{name: pa.schema([pa.field(c.name, c.type) for c in TABLES[name].columns]) for name in INDEXED},
+}
+# Everything that decides what is read out of a run directory.
+_CODE = ("schema.py", "lake/discovery.py", "lake/index.py", "lake/manifest.py", "lake/manifest_tables.py")
+
+
+@dataclass
+class Entry:
+    """What the index says of one run. `files` are (file, table, columns as `Sources` groups by them)."""
+
+    run_id: str
+    folder: str
+    stamp: bytes | None
+    rows: dict[str, pa.Table] = field(default_factory=dict)
+    files: list[tuple[str, str, str]] = field(default_factory=list)
+    problems: list[dict[str, str | None]] = field(default_factory=list)
+
+
+class Index:
+    """The index file of one lake, attached to `connection` as `ibench_index` where there is a good one.
+
+    `path` is its name without the checksum, such as data/.index. `stamps` are those of its entries by (folder, run).
+    """
+
+    def __init__(self, path: Path, connection: duckdb.DuckDBPyConnection) -> None:
+        self.path = path
+        self._connection = connection
+        self.stamps: dict[tuple[str, str], bytes] = {}
+        self._attach()
+
+    @property
+    def is_attached(self) -> bool:
+        return bool(self.stamps)
+
+    def update(self, keep: Collection[str], batches: Iterable[list[Entry]]) -> bool:
+        """Replace the index by one with the entries of the runs in `keep` and these. False where it cannot be."""
+        return self._replace(keep, map(_contents, batches))
+
+    def _replace(self, keep: Collection[str], contents: Iterable[dict[str, pa.Table]]) -> bool:
+        temporary = None
+        try:
+            descriptor, name = tempfile.mkstemp(prefix=f"{self.path.name}-", suffix=".new", dir=self.path.parent)
+            os.close(descriptor)
+            temporary = Path(name)
+            temporary.unlink()  # an empty file is no database
+            self._write(temporary, keep, contents)
+            with open(temporary, "rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            self._detach()
+            os.replace(temporary, self.path.with_name(f"{self.path.name}-{digest}.duckdb"))
+            for other in _files(self.path):
+                if digest not in other.name:
+                    other.unlink(missing_ok=True)
+        except (OSError, duckdb.Error):
+            return False  # such as a read-only disk: the lake is read without
+        finally:
+            if temporary is not None:
+                for left in (temporary, temporary.with_name(f"{temporary.name}.wal")):
+                    with contextlib.suppress(OSError):
+                        left.unlink(missing_ok=True)
+        self._attach()
+        return True
+
+    def table(self, name: str, without: Collection[str]) -> str:
+        """SQL of the rows of a table, without those of some runs."""
+        text = f'SELECT * FROM {CATALOG}."{name}"'
+        return f"{text} WHERE run_id NOT IN (SELECT run_id FROM not_indexed)" if without else text
+
+    def files(self, table: str, without: Collection[str]) -> list[tuple[str, list[tuple[str, str, str]]]]:
+        """(columns, [(folder, run, file) in order]) of every kind of file of a table, of the runs that count."""
+        found: dict[str, list[tuple[str, str, str]]] = {}
+        rows = self._connection.execute(
+            f"SELECT columns, folder, run_id, file FROM ({self.table('files', without)}) WHERE in_table = $1"
+            " ORDER BY run_id, file",
+            [table],
+        )
+        for columns, *file in rows.fetchall():
+            found.setdefault(columns, []).append((file[0], file[1], file[2]))
+        return list(found.items())
+
+    def packed(self) -> bytes:
+        """All of it for other machines: a ZIP file of Parquet, which needs less trust than a database file."""
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w") as archive:
+            archive.writestr("made_by", _code())
+            for name, schema in _TABLES.items():
+                rows: pa.Table = self._connection.execute(f'SELECT * FROM {CATALOG}."{name}"').to_arrow_table()
+                file = io.BytesIO()
+                pq.write_table(rows.cast(schema), file, compression="zstd")
+                archive.writestr(f"{name}.parquet", file.getvalue())
+        return content.getvalue()
+
+    def unpack(self, content: bytes) -> bool:
+        """Become what was packed. False where it was made by other code, or cannot be read or kept."""
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                if archive.read("made_by").decode() != _code():
+                    return False
+                tables = {
+                    name: pq.read_table(io.BytesIO(archive.read(f"{name}.parquet"))).cast(schema)
+                    for name, schema in _TABLES.items()
+                }
+        except Exception:  # whatever a damaged file can do to those who read it
+            return False
+        return self._replace((), [tables])
+
+    def _attach(self) -> None:
+        for path in _files(self.path):
+            try:
+                with open(path, "rb") as file:
+                    if hashlib.file_digest(file, "sha256").hexdigest() not in path.name:
+                        continue
+                self._connection.execute(f"ATTACH {_quoted(str(path))} AS {CATALOG} (READ_ONLY)")
+                (made_by,) = self._connection.execute(f"SELECT made_by FROM {CATALOG}.index").fetchone() or ("",)
+                if made_by == _code():
+                    found = self._connection.execute(f"SELECT folder, run_id, stamp FROM {CATALOG}.entries").fetchall()
+                    self.stamps = {(folder, run_id): stamp for folder, run_id, stamp in found}
+                    return
+                self._detach()
+            except (OSError, duckdb.Error):
+                self._detach()
+
+    def _detach(self) -> None:
+        self.stamps = {}
+        self._connection.execute(f"DETACH DATABASE IF EXISTS {CATALOG}")
+
+    def _write(self, path: Path, keep: Collection[str], contents: Iterable[dict[str, pa.Table]]) -> None:
+        connection = self._connection
+        connection.execute(f"ATTACH {_quoted(str(path))} AS new_index")
+        try:
+            connection.execute("CREATE TABLE new_index.index AS SELECT $1 AS made_by", [_code()])
+            with _registered(connection, "kept", pa.table({"run_id": pa.array(sorted(keep), _TEXT)})):
+                for name, schema in _TABLES.items():
+                    with _registered(connection, "incoming", schema.empty_table()):
+                        connection.execute(f'CREATE TABLE new_index."{name}" AS SELECT * FROM incoming')
+                    if keep:
+                        wanted = f'SELECT * FROM {CATALOG}."{name}" SEMI JOIN kept USING (run_id)'
+                        connection.execute(f'INSERT INTO new_index."{name}" {wanted}')
+            for tables in contents:
+                for name, content in tables.items():
+                    with _registered(connection, "incoming", content):
+                        connection.execute(f'INSERT INTO new_index."{name}" BY NAME SELECT * FROM incoming')
+        finally:
+            connection.execute("DETACH DATABASE IF EXISTS new_index")
+
+
+def _contents(entries: list[Entry]) -> dict[str, pa.Table]:
+    """The rows of each table of the index."""
+    keys = [{"run_id": entry.run_id, "folder": entry.folder} for entry in entries]
+    found = {
+        "entries": [{**key, "stamp": entry.stamp} for key, entry in zip(keys, entries, strict=True)],
+        "files": [
+            {**key, "file": file, "in_table": table, "columns": columns}
+            for key, entry in zip(keys, entries, strict=True)
+            for file, table, columns in entry.files
+        ],
+        "problems": [problem for entry in entries for problem in entry.problems],
+    }
+    contents = {name: pa.Table.from_pylist(rows, schema=_TABLES[name]) for name, rows in found.items()}
+    for name, schema in _TABLES.items():
+        if name not in contents:
+            pieces = [entry.rows[name] for entry in entries if name in entry.rows]
+            contents[name] = pa.concat_tables([schema.empty_table(), *pieces])
+    return contents
+
+
+@contextlib.contextmanager
+def _registered(connection: duckdb.DuckDBPyConnection, name: str, content: pa.Table) -> Iterator[None]:
+    connection.register(name, content)
+    try:
+        yield
+    finally:
+        connection.unregister(name)
+
+
+def _files(path: Path) -> list[Path]:
+    """Index files of that name, latest first."""
+    name = re.compile(re.escape(path.name) + r"-[0-9a-f]{64}\.duckdb")
+    found = []
+    with contextlib.suppress(OSError):
+        found = [each for each in path.parent.iterdir() if name.fullmatch(each.name) and not each.is_symlink()]
+    return sorted(found, key=lambda each: each.name)
+
+
+@cache
+def _code() -> str:
+    """What made an index: another version of ours or of DuckDB may read other things out of a manifest."""
+    digest = hashlib.sha256(f"{_VERSION} {duckdb.__version__} {STEPS.name}".encode())
+    for name in _CODE:
+        digest.update((PACKAGE / name).read_bytes())
+    return digest.hexdigest()
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,45 @@
+"""How much disk a run takes, and whether there is as much."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from ibench_lib.configs.resolve import ServerConfig
+from ibench_lib.errors import HostUnfit
+from ibench_lib.paths import Workspace, nearest_existing
+from ibench_lib.servers.flavours.flavour import flavour_of
+from ibench_lib.servers.server import AnyBuild
+
+_EMPTY_SERVER_BYTES, _CAPTURE_BYTES = 300 << 20, 64 << 20
+
+
+def require_space(
+    build: AnyBuild, config: ServerConfig, tables_bytes: int, workspace: Workspace, snapshot_bytes: int = 0
+) -> None:
+    """Refuse a run whose files would fill a disk, before any is made. `snapshot_bytes` are of one that it will make.
+
+    Raises
+    ------
+    HostUnfit : with the bytes needed and free.
+    """
+    needs: list[tuple[Path, int, str]] = [(workspace.runs, _CAPTURE_BYTES, "the captured data")]
+    if build.local is not None:
+        needs.append((workspace.sandboxes, needed_bytes(build, config, tables_bytes), "the server's data"))
+    if snapshot_bytes:
+        needs.append((workspace.snapshots, snapshot_bytes, "the snapshot"))
+    for disk in {nearest_existing(folder).stat().st_dev for folder, *_ in needs}:
+        here = [need for need in needs if nearest_existing(need[0]).stat().st_dev == disk]
+        place = nearest_existing(here[-1][0])
+        needed, free = sum(wanted for _, wanted, _ in here), shutil.disk_usage(place).free
+        if free < needed:
+            what = " and ".join(what for *_, what in here)
+            raise HostUnfit(
+                f"not enough space in {place} for {what}: about {needed:,} bytes needed, {free:,} free",
+                hint="free space there, lower `scale` or the setup's rows, or put data/ on a larger disk (IBENCH_HOME)",
+            )
+
+
+def needed_bytes(build: AnyBuild, config: ServerConfig, tables_bytes: int) -> int:
+    """About how much disk a sandbox takes whose tables take so much."""
+    return tables_bytes + flavour_of(build).log_bytes(config) + _EMPTY_SERVER_BYTES

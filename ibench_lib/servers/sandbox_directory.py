@@ -1,0 +1,108 @@
+"""The private directory of a sandbox: claimed under a lock, marked as ours, and swept up after a dead runner.
+
+The directory is created 0700 and carries a marker file that this module alone writes and keeps locked while the sandbox
+lives. Only a directory with that marker is ever deleted, and only when nobody holds its lock.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from ibench_lib.errors import ServerStartDisturbed
+
+MARKER = ".ibench-sandbox"
+_SOCKET_PREFIX = "ibench-"
+_LONG = 80
+
+
+class Claim:
+    """A directory that is ours until `release`, and a folder for the socket.
+
+    Raises
+    ------
+    ServerStartDisturbed : the directory already exists.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            directory.mkdir(mode=0o700)
+        except FileExistsError:
+            raise ServerStartDisturbed(
+                f"sandbox directory {directory} already exists{_holder(directory)}",
+                hint="wait for the run that holds it, or remove a directory that does not belong to ibench",
+            ) from None
+        # A short path of its own: a socket's path may have at most 107 bytes, a project may lie deep.
+        own = tempfile.gettempdir()
+        self.socket_dir = Path(tempfile.mkdtemp(prefix=_SOCKET_PREFIX, dir=own if len(own) < _LONG else "/tmp"))
+        self._lock = _write_marker(directory, self.socket_dir)
+
+    def release(self) -> None:
+        """Delete both, then let go of the lock."""
+        shutil.rmtree(self.socket_dir, ignore_errors=True)
+        shutil.rmtree(self.directory, ignore_errors=True)
+        self._lock.close()
+
+
+def sweep(sandboxes: Path) -> list[Path]:
+    """Remove sandboxes whose runner is dead; returns what was removed. A directory without our marker is left alone."""
+    removed = []
+    for directory in sorted(sandboxes.iterdir()) if sandboxes.is_dir() else []:
+        marker = directory / MARKER
+        if directory.is_symlink() or marker.is_symlink() or not marker.is_file():
+            continue
+        with open(marker, "r+", encoding="utf-8") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            _remove_socket_dir(lock.read())
+            shutil.rmtree(directory, ignore_errors=True)
+            removed.append(directory)
+    return removed
+
+
+def write_private(path: Path, text: str) -> None:
+    """A new file that only we can read."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _holder(directory: Path) -> str:
+    """Who has a sandbox directory, for a message."""
+    try:
+        with open(directory / MARKER, "r+", encoding="utf-8") as marker:
+            try:
+                fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return f", held by process {json.load(marker)['pid']}"
+    except (OSError, ValueError, KeyError):
+        return " and does not belong to ibench"
+    return ", left behind by a process that was killed"
+
+
+def _remove_socket_dir(marker_text: str) -> None:
+    try:
+        path = Path(json.loads(marker_text)["socket_dir"])
+        status = path.lstat()
+    except (ValueError, KeyError, TypeError, OSError):
+        return
+    ours = path.name.startswith(_SOCKET_PREFIX) and status.st_uid == os.getuid() and not path.is_symlink()
+    if ours and {entry.name for entry in path.iterdir()} <= {"s", "s.lock"}:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _write_marker(directory: Path, socket_dir: Path) -> IO[str]:
+    marker = open(directory / MARKER, "x", encoding="utf-8")  # noqa: SIM115  (kept open: it holds the lock)
+    fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    json.dump({"socket_dir": str(socket_dir), "pid": os.getpid()}, marker)
+    marker.flush()
+    return marker

@@ -1,0 +1,132 @@
+"""A build and its server, wherever they are: what a run needs to know of either.
+
+What only a server on this host has is behind `local`, which is None for a remote one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol
+
+from ibench_lib.configs.meaning import KnownOptions
+from ibench_lib.servers.address import Address
+
+if TYPE_CHECKING:
+    from ibench_lib.servers.build import Build
+
+
+class AnyBuild(Protocol):
+    """What an experiment's label stands for: a build on this host, or a server that runs elsewhere."""
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def flavour(self) -> str: ...
+
+    @property
+    def version(self) -> str: ...
+
+    @property
+    def release(self) -> tuple[int, ...]: ...
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def basedir(self) -> Path | str:
+        """Where it is; of a remote server host:port."""
+
+    @property
+    def local(self) -> Build | None:
+        """The build whose files are on this host; None for a remote server."""
+
+    @property
+    def transport(self) -> str | None:
+        """The only way in which it is reached, `tcp` or `tls`; None where a run may choose."""
+
+    @property
+    def names_to_hide(self) -> Mapping[str, str]:
+        """Names that files of a run must not have, and what stands there instead."""
+
+    def server(self, start: Callable[[Build], Server]) -> Server:
+        """The context manager that a run's server lives in; `start` makes that of a build on this host."""
+
+
+class LocalServer(Protocol):
+    """What only a server on this host has."""
+
+    @property
+    def build(self) -> Build: ...
+
+    @property
+    def directory(self) -> Path:
+        """Its private directory; gone when it closes."""
+
+    @property
+    def datadir(self) -> Path: ...
+
+    @property
+    def tmpdir(self) -> Path: ...
+
+    @property
+    def copy_s(self) -> float | None:
+        """How long the copy of the data directory took that it began with; None where it began with an empty one."""
+
+    def pid(self) -> int | None:
+        """Its process; None while there is none."""
+
+    def stop(self, timeout_s: float) -> float:
+        """Shut it down cleanly and keep its files, for `start_again`. Returns how many seconds it took.
+
+        Raises
+        ------
+        RunFailed : it took longer, or did not shut down cleanly; then it is dead.
+        """
+
+    def start_again(self, origin: Path) -> Address:
+        """After `stop`: start on a copy of a data directory, in the place of the one before. The address is a new one.
+
+        Raises
+        ------
+        ServerStartError : the copy fails, or the server does not come up.
+        """
+
+
+class Server(Protocol):
+    """Context manager that gives the address of a server that answers.
+
+    `owned` are databases that were created for this run: none of them is left when it closes.
+    """
+
+    owned: list[str]
+
+    @property
+    def build(self) -> AnyBuild: ...
+
+    @property
+    def address(self) -> Address:
+        """Where it is now. Only while it is open."""
+
+    @property
+    def local(self) -> LocalServer | None: ...
+
+    def __enter__(self) -> Address: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def alive(self) -> bool:
+        """Whether its process is there, as far as anybody here can tell."""
+
+    def log_tail(self) -> str:
+        """The last lines of its error log, for a message; empty where nobody here can read it."""
+
+    def disk_is_full(self) -> bool:
+        """Whether it failed because the disk of its data is full, as far as anybody here can tell."""
+
+    def known_options(self) -> KnownOptions | None:
+        """The options that it has; None where its binary cannot be asked."""

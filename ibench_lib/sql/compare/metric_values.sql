@@ -1,0 +1,52 @@
+-- Every metric of every chosen run and step, one row each, by the names of ibench_lib/metrics.py and in their units. A
+-- step has rows for what applies to it, such as fairness only where clients have equal work. Response times are per
+-- operation, with `timing` service (sent to answered) or intended (due to answered; only rate-limited operations); both
+-- are NULL for metrics of the whole step. A percentile is left out where a complete run has no response beyond it (p99
+-- needs 100 responses): it would be the largest once more. `value` NULL: not captured, or the step did not get there;
+-- figures of a step whose status is not complete cover what was done.
+--
+-- $runs: ids of the runs
+-- $steps: names of the steps to show; an empty list means all
+WITH sized AS (
+    SELECT run_id, step_id, table_data, table_index, system, undo, redo, temporary, binary_log
+    FROM questions.sizes_at_step_end($runs, $steps)
+), device AS (
+    -- Of several that hold the data, the one that rps and wps are of.
+    SELECT
+        run_id, step_id, read_wait_ms, read_kb, write_wait_ms, write_kb, flushes_per_s, flush_wait_ms, queue, busy_pct
+    FROM questions.device_averages($runs, $steps)
+    QUALIFY row_number() OVER (PARTITION BY run_id, step_id ORDER BY length(device) DESC, device) = 1
+), step_row AS (
+    SELECT t.*, r.* EXCLUDE (setup, dbms, dbms_position, repeat, run_status, step, kind, step_status),
+           k.benchmark, k.counts, k.equal_work, k.of_existing_rows, has_rates(k.benchmark) AS has_rates,
+           f.diff_s, f.pct, q.rate_p50, q.rate_p99, z.* EXCLUDE (run_id, step_id), d.* EXCLUDE (run_id, step_id)
+    FROM questions.step_throughput($runs, $steps) t
+    JOIN run_steps k USING (run_id, step_id)
+    LEFT JOIN questions.step_resources($runs, $steps) r USING (run_id, step_id)
+    LEFT JOIN questions.fairness($runs, $steps) f USING (run_id, step_id)
+    LEFT JOIN questions.rate_stability($runs, $steps) q USING (run_id, step_id)
+    LEFT JOIN sized z USING (run_id, step_id)
+    LEFT JOIN device d USING (run_id, step_id)
+), of_steps AS (
+    -- What is in the lists is declared in ibench_lib/metrics.py.
+    SELECT run_id, step_id, unnest(metrics_of_step(step_row)) AS metric FROM step_row
+), operation_row AS (
+    SELECT *, min(responses) FILTER (step_status = 'complete')
+                  OVER (PARTITION BY setup, step_id, operation, timing) AS fewest
+    FROM questions.response_time_histogram($runs, $steps)
+), of_responses AS (
+    SELECT run_id, step_id, operation, timing, operation_position, unnest(metrics_of_operation(operation_row)) AS metric
+    FROM operation_row
+), known AS (
+    SELECT run_id, step_id, metric.name AS metric, metric.value AS value FROM of_steps WHERE metric.applies
+    UNION ALL BY NAME
+    SELECT run_id, step_id, operation, timing, operation_position, metric.name AS metric, metric.value AS value
+    FROM of_responses WHERE metric.applies
+    UNION ALL BY NAME
+    FROM workload_metrics($runs, $steps)
+)
+SELECT
+    s.setup, s.dbms, s.dbms_position, s.repeat, s.run_id, s.run_status, s.step_id, s.step, s.kind, s.step_status,
+    s.client_bound, s.sla_failed, k.operation, k.timing, k.metric, k.value, k.operation_position
+FROM known k JOIN step_row s USING (run_id, step_id)
+ORDER BY s.step_id, s.setup, k.operation NULLS FIRST, k.timing DESC, k.metric, s.dbms_position, s.repeat

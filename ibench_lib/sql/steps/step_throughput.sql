@@ -1,0 +1,21 @@
+-- Throughput of each run and step. T is the time from the common start of all clients to the last client's end.
+-- throughput: the rate of the step's main operations over T; in a step that works on existing rows, these rows / T.
+-- rate_label: its name. The rates that workloads have names for follow; they are NULL if a step has no such operation.
+-- `rates_by_family` has the rates of all families of operations. row_rate: see `step_rates`. maxop_s: worst response of
+-- the step's main operation. ccpupq_us: client CPU microseconds per operation of the throughput. sla_failed: in a
+-- rate-limited step, whether the rate of a family that has the target is below `sla_share` of clients x target.
+-- client_bound: why the clients limited the step; NULL if they did not. Figures of a step whose status is not complete
+-- cover what was done.
+--
+-- $runs: ids of the runs
+-- $steps: names of the steps to show; an empty list means all
+SELECT
+    s.setup, s.dbms, s.dbms_position, s.repeat, s.run_id, s.run_status, s.step_id, s.step, s.kind, s.step_status,
+    s.clients, s.duration_s, unnest(workload_rates(s.benchmark, r.rates)), s.rate_label, r.throughput, r.row_rate,
+    w.maxop_s, r.ccpupq_us, s.history_list_length, s.clients * s.target_rows_per_s AS target_per_s,
+    list_bool_or(missed_rates(s.paced, r.rates, target_per_s)) AS sla_failed, s.client_bound, r.errors, r.retries,
+    r.unknown
+FROM selected_steps($runs, $steps) s
+LEFT JOIN step_rates r USING (run_id, step_id)
+LEFT JOIN worst_response($runs, $steps) w USING (run_id, step_id)
+ORDER BY s.setup, s.dbms_position, s.repeat, s.step_id

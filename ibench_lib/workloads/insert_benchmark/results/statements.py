@@ -1,0 +1,197 @@
+"""Sentences for the Insert Benchmark only: what was run, and how long the query for the smallest key takes.
+
+What was run: clients, tables, and the work of each step, for each setup. The query, get_min: which configurations take
+over ten times as long as the fastest, how their times compare with the base, and how much history purge had left.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from ibench_lib.metrics import METRICS
+from ibench_lib.show import theme
+from ibench_lib.show.frames import by_position, measured, rows_of
+from ibench_lib.show.statements.common import asks, caveats, columns_of, complete, over_ten_times
+from ibench_lib.show.verdicts import FAR, Ratio, ratio
+from ibench_lib.show.wording import count, joined, shortened, times
+
+SLOW_S = 0.1
+"""Seconds up to which no get_min is called slow."""
+
+_PROTOCOLS = {"text": "statements as text", "prepared": "prepared statements"}
+_TRANSPORTS = {"socket": "a Unix socket", "tcp": "TCP", "tls": "TCP with TLS"}
+
+
+@asks("workload")
+def insert_benchmark_statements(workload: pl.DataFrame) -> list[str]:
+    """Clients, tables and the way of the statements; whose they are where runs differ."""
+    rows = workload.drop("runs", "dbms_count", "repeats").to_dicts()
+    said: dict[str, list[str]] = {}
+    for row in rows:
+        experiment = f"{row['experiment']}, " if workload["experiment"].n_unique() > 1 else ""
+        said.setdefault(_workload(row), []).append(f"{experiment}{row['setup']}")
+    if len(said) == 1:
+        return list(said)
+    return [f"{joined(list(dict.fromkeys(places)))}: {sentence}" for sentence, places in said.items()]
+
+
+@asks("planned_work")
+def step_statements(planned_work: pl.DataFrame) -> list[str]:
+    """What each step does and how long it goes on; steps that differ in their rate alone are told of together."""
+    alike: dict[str, list[dict[str, Any]]] = {}
+    for row in planned_work.to_dicts():
+        alike.setdefault(_step(row, "some" if row["rate"] else ""), []).append(row)
+    said = []
+    for rows in alike.values():
+        steps = list(dict.fromkeys(row["step"] for row in rows))
+        rates = list(dict.fromkeys(row["rate"] for row in rows if row["rate"]))
+        sizes = _sizes(rows)
+        text = f"{', '.join(steps)}: {_step(rows[0], ', '.join(f'{rate:,g}' for rate in rates))}"
+        said.append(f"{text}{f'; {sizes}' if sizes else ''}.")
+    settled = [row["step"] for row in planned_work.to_dicts() if row["settle_before"]]
+    if settled:
+        said.append(
+            f"Before {joined(list(dict.fromkeys(settled)))} the database is settled: statistics are updated and "
+            "dirty pages are flushed."
+        )
+    held = [row["step"] for row in planned_work.to_dicts() if row["long_transaction"]]
+    if held:
+        said.append(f"During {joined(list(dict.fromkeys(held)))}, a transaction with a read view stays open.")
+    return said
+
+
+def _workload(row: dict[str, Any]) -> str:
+    clients, tables = row["clients"], row["tables"]
+    said = count(clients, "client")
+    if tables:
+        said += ", each with its own table" if tables == clients > 1 else f" on {count(tables, 'table')}"
+    engine = {"innodb": "InnoDB", "rocksdb": "MyRocks"}.get(row["engine"])
+    facts = [engine] if engine else []
+    if row["data_length"]:
+        facts.append(f"{row['data_length'][0]} to {row['data_length'][1]} bytes in column data")
+    if row["protocol"] in _PROTOCOLS and row["transport"] in _TRANSPORTS:
+        facts.append(f"{_PROTOCOLS[row['protocol']]} over {_TRANSPORTS[row['transport']]}")
+    if row["bulk_load"]:
+        facts.append("bulk load in l.i0")
+    said += f" ({', '.join(facts)})" if facts else ""
+    said += "; each client has its own processes and connections."
+    if row["settle"] == "none":
+        said += " The database is not settled between the steps."
+    if row["count_rows"] is not None:
+        counted = "is not checked"
+        if row["count_rows"]:
+            counted = "is compared with the rows that the clients' statements leave"
+        said += f" After each step, the server's COUNT(*) {counted}."
+    return said
+
+
+def _step(row: dict[str, Any], rates: str) -> str:
+    """What a step does, at these rates, and without its sizes."""
+    commit = f", {row['rows_per_commit']} per statement" if row["rows_per_commit"] else ""
+    if row["kind"] == "load":
+        return f"inserts rows in primary key order, without secondary indexes{commit}{_limit(rates)}"
+    if row["kind"] == "index":
+        indexes = row["secondary_indexes"]
+        return f"creates {'the' if indexes is None else indexes} secondary indexes of each table"
+    if row["kind"] == "write":
+        deletes = " and deletes the same number at its tail" if row["deletes"] else ""
+        return f"inserts rows at the head of each table{deletes}, with all indexes{commit}{_limit(rates)}"
+    if row["kind"] == "query":
+        what = {"range": f"range queries of up to {row['query_rows']} rows", "point": "point queries of ten keys"}
+        queriers = f" from {count(row['queriers'], 'process', 'processes')} per client" if row["queriers"] else ""
+        said = f"{what.get(row['query'], 'queries')} as fast as possible{queriers}"
+        return said + (f", during {rates} inserts/s and as many deletes/s per client{commit}" if rates else "")
+    return "a step of a kind that this version of ibench does not know"
+
+
+def _limit(rates: str) -> str:
+    return f", at most {rates} rows/s per client" if rates else ""
+
+
+def _sizes(rows: list[dict[str, Any]]) -> str:
+    """How many rows or seconds, setup by setup where they differ."""
+    found = [
+        (row["setup"], row["step"], f"{row['rows']:,} rows per client" if row["rows"] else f"{row['seconds']:,g} s")
+        for row in rows
+        if row["rows"] or row["seconds"]
+    ]
+    of_setup: dict[str, set[str]] = {}
+    for setup, _, size in found:
+        of_setup.setdefault(setup, set()).add(size)
+    places: dict[str, list[str]] = {}
+    for setup, step, size in found:
+        places.setdefault(size, []).append(setup if len(of_setup[setup]) == 1 else f"{step} of {setup}")
+    if len(places) == 1:
+        return next(iter(places))
+    return ", ".join(f"{size} in {joined(list(dict.fromkeys(where)))}" for size, where in places.items())
+
+
+@asks("get_min")
+def get_min_statements(get_min: pl.DataFrame) -> list[str]:
+    """Steps whose first get_min took some over ten times as long as the fastest, and over 0.1 s."""
+    return over_ten_times(get_min, "get_min_s", SLOW_S, theme.seconds, "the get_min query")
+
+
+@asks("get_min", "purge_lag_at_step_end", base=True)
+def mvcc_gc_statements(get_min: pl.DataFrame, purge_lag_at_step_end: pl.DataFrame, base: str) -> list[str]:
+    """For each step, whose get_min is over ten times faster or slower than the base's, beyond noise, and over 0.1 s.
+
+    Beside the seconds stands the history list at the end of the step before, which the query had to step over.
+    """
+    said = []
+    for setup, step, rows in columns_of(_with_history(complete(get_min), purge_lag_at_step_end)):
+        of_base = measured(rows, base, step, "get_min_s")
+        faster: list[tuple[float, str]] = []
+        slower: list[tuple[float, str]] = []
+        for name in by_position(rows):
+            values = measured(rows, name, step, "get_min_s")
+            if name == base or not values or not of_base:
+                continue
+            less, more = ratio(of_base, values), ratio(values, of_base)
+            left = _history(rows, name, step)
+            facts = [theme.seconds(median(values)), *([f"history list {left}"] if left else [])]
+            about = f"{name} ({', '.join([*facts, *caveats(rows_of(rows, name, step))])})"
+            if less and _far(less) and median(of_base) > SLOW_S:
+                faster.append((less.value, f"{_times(less)} as long as with {about}"))
+            elif more and _far(more) and median(values) > SLOW_S:
+                slower.append((more.value, f"{_times(more)} as long with {about}"))
+        if faster or slower:
+            runs = f"median of {len(of_base)} runs" if len(of_base) > 1 else "one run"
+            left = _history(rows, base, step)
+            facts = [runs, *([f"history list {left} at the end of {_before(rows, base)}"] if left else [])]
+            facts += caveats(rows_of(rows, base, step))
+            text = f"{setup}, {step}: get_min took {theme.seconds(median(of_base))} with {base} ({', '.join(facts)})."
+            for begin, found in (("That is", faster), ("It took", slower)):
+                if found:
+                    text += f" {begin} {shortened([item for _, item in sorted(found, reverse=True)])}."
+            said.append(text)
+    return said
+
+
+def _with_history(get_min: pl.DataFrame, lag: pl.DataFrame) -> pl.DataFrame:
+    """Each row with the step before it and the history list at that step's end, NULL where it did not complete."""
+    before = complete(lag).select(
+        "setup", "dbms", "repeat", pl.col("step_id") + 1, before="step", left="history_list_length"
+    )
+    return get_min.join(before, on=["setup", "dbms", "repeat", "step_id"], how="left", maintain_order="left")
+
+
+def _history(rows: pl.DataFrame, name: str, step: str) -> str:
+    left = measured(rows, name, step, "left")
+    return format(median(left), METRICS["hll"].format) if left else ""
+
+
+def _before(rows: pl.DataFrame, name: str) -> str:
+    return str(rows.filter(pl.col("dbms") == name, pl.col("left").is_not_null())["before"][0])
+
+
+def _far(found: Ratio) -> bool:
+    return (found.value if found.low is None else found.low) > FAR
+
+
+def _times(found: Ratio) -> str:
+    interval = "" if found.low is None or found.high is None else f" [{times(found.low)}, {times(found.high)}]"
+    return f"{times(found.value)} times{interval}"

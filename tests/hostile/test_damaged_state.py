@@ -1,0 +1,198 @@
+"""Files of a workspace that are damaged, not to be written, or set as a trap: one line, no traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from ibench_lib.base import scratch
+from ibench_lib.base.scratch import MARKER, scratch_directory, sweep_scratch
+from ibench_lib.cli.main import main
+from ibench_lib.errors import UsageError
+from ibench_lib.paths import Workspace
+from ibench_lib.run.events import EventLog, read_events
+from ibench_lib.run.ledger import running_alone
+from tests.synthetic import Run, write_runs
+
+
+def ibench(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], root: Path, *words: str
+) -> tuple[int, str]:
+    """(exit code, all that it printed) of the command, in this process."""
+    monkeypatch.setenv("IBENCH_HOME", str(root))
+    monkeypatch.setattr(sys, "argv", ["ibench", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    printed = capfd.readouterr()
+    return int(ended.value.code or 0), printed.out + printed.err
+
+
+def begin(place: Workspace) -> Path:
+    log = EventLog(place, "demo")
+    log.experiment_begins("demo", [])
+    return place.events / "demo.jsonl"
+
+
+@pytest.mark.parametrize("damage", ["garbage\n", "[1,2", "5\n", '{"event": 3, "at": 4}\n', "[" * 100_000, "\0\xff\n",
+                                    '{"at": "2026-11-21T10:00:00+00:00", "event": "cell_begins"}\n'])  # fmt: skip
+def test_status_skips_lines_that_are_no_events(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], damage: str
+) -> None:
+    path = begin(workspace)
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(damage)
+    EventLog(workspace, "demo").experiment_ends("demo", "complete")
+    code, said = ibench(monkeypatch, capfd, workspace.root, "status", "demo")
+    assert code == 0 and "demo: complete" in said and "1 damaged line of" in said
+    path.write_text(damage)
+    code, said = ibench(monkeypatch, capfd, workspace.root, "status", "demo")
+    assert code == 1 and "has no event that can be read" in said
+
+
+def test_a_cut_line_does_not_take_the_next_one_with_it(workspace: Workspace) -> None:
+    path = begin(workspace)
+    with open(path, "a", encoding="utf-8") as file:
+        file.write('{"at": "2026')
+    EventLog(workspace, "demo").experiment_ends("demo", "complete")
+    events, damaged = read_events(path)
+    assert [event["event"] for event in events] == ["experiment_begins", "experiment_ends"] and damaged == 1
+
+
+def test_an_event_log_that_is_a_link_or_a_pipe_is_refused(workspace: Workspace, tmp_path: Path) -> None:
+    path = begin(workspace)
+    victim = tmp_path / "victim"
+    path.rename(victim)
+    before = victim.read_bytes()
+    path.symlink_to(victim)
+    with pytest.raises(UsageError, match="is a symbolic link"):
+        EventLog(workspace, "demo").experiment_ends("demo", "complete")
+    with pytest.raises(UsageError, match="is a symbolic link"):
+        read_events(path)
+    assert victim.read_bytes() == before
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(UsageError, match="is not a file"):
+        read_events(path)
+
+
+def test_a_lock_that_is_a_link_is_refused(workspace: Workspace, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    workspace.data.mkdir()
+    workspace.ledger.with_suffix(".lock").symlink_to(victim)
+    with pytest.raises(UsageError, match="is a symbolic link"), running_alone(workspace):
+        pass
+    assert victim.read_text() == "precious"
+
+
+@pytest.mark.parametrize("words", [["runs"], ["sql", "SELECT 1"], ["runs", "recover"], ["runs", "verify"]])
+@pytest.mark.parametrize("root", ["/etc/passwd", "/proc"])
+def test_a_workspace_that_is_none(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], root: str, words: list[str]
+) -> None:
+    code, said = ibench(monkeypatch, capfd, Path(root), *words)
+    assert code in (0, 1) and "Traceback" not in said
+
+
+@pytest.mark.parametrize("as_directory", [True, False])
+def test_a_damaged_ledger(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], as_directory: bool
+) -> None:
+    workspace.data.mkdir()
+    if as_directory:
+        workspace.ledger.mkdir()
+    else:
+        workspace.ledger.write_bytes(b"no database" * 1000)
+    monkeypatch.setattr(
+        "ibench_lib.cli.experiment.load_experiment", lambda path: (_ for _ in ()).throw(_damage(workspace))
+    )
+    code, said = ibench(monkeypatch, capfd, workspace.root, "experiment", "plan", "x.yaml")
+    assert code == 1 and str(workspace.ledger) in said and "Traceback" not in said
+
+
+def _damage(workspace: Workspace) -> Exception:
+    """What opening the ledger raises."""
+    from ibench_lib.run.ledger import Ledger
+
+    with pytest.raises(Exception) as caught:
+        Ledger(workspace)
+    return caught.value
+
+
+def test_a_disk_that_cannot_be_written(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write_runs(workspace, Run())
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system", str(workspace.runs))
+
+    monkeypatch.setattr("ibench_lib.lake.remove.os.rename", refused)
+    code, said = ibench(monkeypatch, capfd, workspace.root, "runs", "rm", "--yes", Run().run_id)
+    assert code == 1 and f"{workspace.runs}: Read-only file system" in said.replace("\n", "")
+
+
+def test_control_characters_are_shown_as_such(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    evil = "\x1b[31mred\x1b]0;t\x07\u202e"
+    write_runs(workspace, Run(title=evil, status="failed", failed_step="l.i1", error=evil))
+    for words in (["runs"], ["sql", "SELECT title, error FROM runs"]):
+        code, said = ibench(monkeypatch, capfd, workspace.root, *words)
+        assert code == 0 and "\\x1b[31mred" in said
+        assert not {"\x1b", "\x07", "\u202e"} & set(said)
+
+
+@pytest.mark.parametrize("source", ["\x1b[31mred", "a\nb", "a\udcffb", "x" * 2000, "\u202egnp"])
+def test_a_source_is_one_plain_line(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], source: str
+) -> None:
+    path = workspace.root / "f.csv"
+    path.write_text("setup,dbms,step,ips\ncached,a.b,l.i0,1\n")
+    words = ["runs", "import", str(path), "-e", "x", "--source", source]
+    code, said = ibench(monkeypatch, capfd, workspace.root, *words)
+    assert code == 2 and "the source has" in said and "\x1b" not in said
+    assert not workspace.runs.exists()
+
+
+def test_intervals_and_long_answers(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    query = "SELECT INTERVAL 90 SECOND AS took, range AS n FROM range(2500)"
+    for form in ("csv", "json", "table"):
+        code, said = ibench(monkeypatch, capfd, workspace.root, "sql", "-f", form, query)
+        assert code == 0 and "0:01:30" in said and said.count("0:01:30") == 2500
+        if form == "json":
+            assert len(json.loads(said)) == 2500
+    code, said = ibench(monkeypatch, capfd, workspace.root, "sql", "-f", "json", "SELECT 1 AS x WHERE false")
+    assert json.loads(said) == []
+
+
+def test_only_directories_of_dead_processes_are_swept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(scratch, "_YOUNG_S", 0.0)
+    prefix = "ibench-capture-"
+    dead, foreign = tmp_path / f"{prefix}dead", tmp_path / f"{prefix}foreign"
+    for folder in (dead, foreign):
+        folder.mkdir()
+    (dead / MARKER).touch()
+    (dead / "perf.data").write_text("x")
+    (foreign / "thesis.txt").write_text("years of work")
+    (tmp_path / f"{prefix}link").symlink_to(foreign)
+    with scratch_directory(prefix) as alive:
+        assert sweep_scratch(prefix) == [dead]
+        assert alive.is_dir() and foreign.is_dir() and not dead.exists()
+    assert not alive.exists()
+
+
+def test_a_young_directory_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    young = tmp_path / "ibench-capture-young"
+    young.mkdir()
+    (young / MARKER).touch()
+    assert sweep_scratch("ibench-capture-") == []

@@ -1,0 +1,345 @@
+"""An importer is one file that nothing else names; whatever it does, the lake gets nothing made up and nothing half."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ibench_lib import importers as folder
+from ibench_lib.errors import LakeError, NameRefused, UsageError
+from ibench_lib.importers import intake
+from ibench_lib.importers.importer import ImportedRun, ImportedStep, Told
+from ibench_lib.importers.intake import MOST_STEPS, MOST_TEXT, Taken, find_importer, import_file, importers
+from ibench_lib.lake import reader
+from ibench_lib.lake.manifest import read_manifest
+from ibench_lib.lake.verify import verify
+from ibench_lib.paths import Workspace
+from ibench_lib.schema import TABLES
+from ibench_lib.workloads.workload import kind_of
+from tests.cli.test_main import ibench, refused
+
+ADDED = Path(__file__).parent / "added"
+TABLE = "setup,dbms,step,qps\nc,a.x,q100,250\n"
+LOG = """\
+tool 1.0, 4 threads
+test q100
+[ 10s ] qps: 248
+WARNING: restarted
+[ 20s ] qps: 252
+
+average: 250.5 queries/s
+"""
+
+
+@pytest.fixture
+def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A folder with one more importer: as if the file had been put into ours."""
+    monkeypatch.setattr(folder, "__path__", [*folder.__path__, str(ADDED)])
+    yield
+    sys.modules.pop(f"{folder.__name__}.tool_log", None)
+    vars(folder).pop("tool_log", None)
+
+
+def write(workspace: Workspace, text: str, name: str = "others.txt") -> Path:
+    path = workspace.root / name
+    path.write_text(text)
+    return path
+
+
+def take(workspace: Workspace, text: str, **options: Any) -> Taken:
+    given = {"experiment": "others", "source": "a report", "kind_of": kind_of, **options}
+    return import_file(write(workspace, text), workspace=workspace, **given)
+
+
+def test_an_importer_is_one_file(added: None, workspace: Workspace) -> None:
+    assert list(importers()) == ["published", "tool-log"]
+    taken = take(workspace, LOG, setup="small", dbms="mysql-9.7.base")
+    assert taken.importer == "tool-log"
+    rows = reader.sql(
+        reader.lake(workspace),
+        "SELECT setup, build, config, step, metric, value FROM published JOIN runs USING (run_id)",
+    )
+    assert rows.rows() == [("small", "mysql-9.7", "base", "q100", "qps", 250.5)]
+    (run_dir,) = workspace.runs.iterdir()
+    manifest = read_manifest(run_dir)
+    assert (manifest.source, manifest.experiment.text) == ("a report", LOG)
+    assert manifest.workload == {"resolved_steps": [{"name": "q100", "kind": "query"}]}
+    assert verify(run_dir) == []
+
+
+def test_the_importers_here_need_nothing_heavy_before_they_read() -> None:
+    """They are all imported to ask which of them takes a file."""
+    for path in Path(folder.__path__[0]).glob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            for name in names:
+                top = name.split(".")[0]
+                assert top in {"ibench_lib", *sys.stdlib_module_names}, f"{path.name} imports {name}"
+
+
+# Which importer.
+
+
+def test_content_decides_and_the_ending_of_the_name_does_not(added: None, workspace: Workspace) -> None:
+    assert find_importer(write(workspace, TABLE, "figures.log")).name == "published"
+    assert find_importer(write(workspace, LOG, "log.csv")).name == "tool-log"
+    assert find_importer(write(workspace, "\ufeff" + TABLE)).name == "published"
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\x01", b"\xff\xfe\x00", b"hello\n", "12 é".encode("latin-1")])
+def test_what_no_importer_takes_is_refused_with_what_each_expects(added: None, tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "report.csv"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match="is of no kind that can be imported") as caught:
+        find_importer(path)
+    expected = (caught.value.detail or "").splitlines()
+    assert expected[0].startswith("published: CSV with a header: setup, dbms, step")
+    assert expected[1] == "tool-log: a log that begins with 'tool 1.0'"
+
+
+def test_a_name_overrules_content(added: None, workspace: Workspace) -> None:
+    with pytest.raises(UsageError, match=r"others\.txt:1: no column 'setup'"):
+        take(workspace, LOG, importer="published")
+    with pytest.raises(UsageError, match="unknown importer 'publisched'; did you mean 'published'"):
+        take(workspace, TABLE, importer="publisched")
+
+
+def test_two_that_take_it_are_named(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake, "importers", lambda: {"one": Stub("one"), "two": Stub("two")})
+    with pytest.raises(UsageError, match="can be read as one and two") as caught:
+        take(workspace, LOG)
+    assert "--as" in (caught.value.hint or "")
+
+
+def test_a_file_that_is_not_there_or_too_large_is_refused(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in (workspace.root / "none.csv", workspace.root):
+        with pytest.raises(UsageError, match="cannot be read"):
+            import_file(path, "others", "a report", workspace, kind_of=kind_of)
+    monkeypatch.setattr(intake, "_MOST_BYTES", 20)
+    with pytest.raises(UsageError, match="has over 0 MB"):
+        take(workspace, TABLE)
+
+
+def test_setup_and_dbms_are_for_files_that_do_not_name_them(added: None, workspace: Workspace) -> None:
+    with pytest.raises(UsageError, match="does not say what it is of"):
+        take(workspace, LOG)
+    with pytest.raises(UsageError, match="name their setup and dbms themselves"):
+        take(workspace, TABLE, setup="small")
+
+
+# The three laws.
+
+
+@dataclass
+class Stub:
+    """An importer that hands over what it is made with."""
+
+    name: str = "stub"
+    run: ImportedRun | None = None
+    expects: str = "anything"
+
+    def takes(self, path: Path) -> bool:
+        return True
+
+    def runs(self, path: Path, told: Told) -> Iterator[ImportedRun]:
+        if self.run is not None:
+            told.lines.used(1, 1000)
+            yield self.run
+
+
+def second(**columns: Any) -> dict[str, Any]:
+    row = {"step": "q100", "client": 1, "worker": 0, "operation": "range_query", "second": 0, "ops": 10, "rows": 100}
+    nothing = {"errors": 0, "retries": 0, "unknown": 0, "service_sum_us": 0.0, "service_bins": [], "service_counts": []}
+    return {**row, **nothing, **columns}
+
+
+def run_with(table: str, *rows: dict[str, Any], **said: Any) -> ImportedRun:
+    return ImportedRun("c", "a.x", 7, [ImportedStep("q100", 7)], {table: list(rows)}, **said)
+
+
+def hand_over(workspace: Workspace, monkeypatch: pytest.MonkeyPatch, run: ImportedRun) -> Path:
+    monkeypatch.setattr(intake, "importers", lambda: {"stub": Stub(run=run)})
+    take(workspace, "a log\n")
+    (run_dir,) = workspace.runs.iterdir()
+    return run_dir
+
+
+def test_no_second_is_invented(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    for table in intake._OF_A_SECOND:
+        for resolution_s in (None, 0.1, 2.0, 10.0):
+            with pytest.raises(UsageError, match=rf"others\.txt:7: a row of {table} stands for one second"):
+                hand_over(workspace, monkeypatch, run_with(table, second(), resolution_s=resolution_s))
+    assert not workspace.runs.exists()
+
+
+def test_seconds_of_a_tool_that_reports_each_are_taken(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_dir = hand_over(workspace, monkeypatch, run_with("ops", second(), second(second=1), resolution_s=1.0))
+    assert read_manifest(run_dir).files["ops.parquet"].rows == 2
+
+
+def test_every_table_of_seconds_is_known() -> None:
+    """A new table with a row per second falls under the law."""
+    with_intervals = {"waits", "profile_stacks"}  # each row says how long its interval is
+    texts = {"innodb_status", "processlist"}  # what was seen at a moment
+    of_times = {name for name, table in TABLES.items() if {"second", "tick"} & {c.name for c in table.columns}}
+    assert of_times - with_intervals - texts == intake._OF_A_SECOND
+
+
+def test_no_bin_is_invented(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    p95 = second(service_bins=[600], service_counts=[10])
+    with pytest.raises(UsageError, match=r"others.txt:7: service_counts has bins, and the tool recorded none"):
+        hand_over(workspace, monkeypatch, run_with("ops", p95, resolution_s=1.0))
+    assert list(workspace.runs.iterdir()) == []
+    with pytest.raises(UsageError, match=r"others\.txt:7: service_counts has 9 of 10 answers"):
+        wrong = second(service_bins=[600], service_counts=[9])
+        hand_over(workspace, monkeypatch, run_with("ops", wrong, resolution_s=1.0, histograms=True))
+    assert list(workspace.runs.iterdir()) == []
+    hand_over(workspace, monkeypatch, run_with("ops", p95, resolution_s=1.0, histograms=True))
+
+
+def test_what_is_worked_out_from_other_tables_is_not_imported(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UsageError, match="response_times is worked out"):
+        hand_over(workspace, monkeypatch, run_with("response_times"))
+
+
+def test_no_line_is_lost_silently(added: None, workspace: Workspace) -> None:
+    taken = take(workspace, LOG, setup="small", dbms="a.x")
+    assert taken.warnings == ["1 line was not understood and left out: others.txt:4"]
+    (run_dir,) = workspace.runs.iterdir()
+    assert read_manifest(run_dir).warnings == taken.warnings
+    many = LOG.replace("WARNING: restarted\n", "noise\n" * 7)
+    more = take(workspace, many, setup="small", dbms="a.x", experiment="more")
+    lines = ", ".join(f"others.txt:{number}" for number in range(4, 9))
+    assert more.warnings == [f"7 lines were not understood and left out: {lines} ..."]
+
+
+def test_a_warning_names_no_folder_of_this_machine(added: None, workspace: Workspace) -> None:
+    take(workspace, LOG, setup="small", dbms="a.x")
+    private = str(workspace.root).encode()
+    assert not [path for path in workspace.runs.rglob("*") if path.is_file() and private in path.read_bytes()]
+
+
+# What every importer's runs have to be.
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"setup": "../c"}, ":7: setup '../c' is not a usable name"),
+        ({"dbms": "a b.c"}, ":7: dbms 'a b.c' is not a usable name"),
+        ({"dbms": "ab"}, ":7: dbms 'ab' is not <build>.<config>"),
+        ({"dbms": "a."}, ":7: dbms 'a.' is not <build>.<config>"),
+        ({"steps": [ImportedStep("l.i0x", 9)]}, ":9: unknown step 'l.i0x'"),
+        ({"steps": [ImportedStep("qfoo", 9)]}, ":9: unknown step 'qfoo'"),
+        ({"steps": [ImportedStep("l i0", 9)]}, ":9: step 'l i0' is not a usable name"),
+        (
+            {"steps": [ImportedStep(f"q{n}", n) for n in range(1, 40_001)]},
+            f":1001: setup c has over {MOST_STEPS:,} steps",
+        ),
+    ],
+)
+def test_names_are_checked(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], said: str
+) -> None:
+    run = replace(run_with("published"), **changes)
+    with pytest.raises(UsageError) as caught:
+        hand_over(workspace, monkeypatch, run)
+    assert caught.value.what.endswith(f"others.txt{said}")
+    assert not workspace.runs.exists()
+
+
+def test_forty_thousand_steps_of_a_table_are_refused(workspace: Workspace) -> None:
+    rows = "".join(f"c,a.x,q{number},1\n" for number in range(1, 40_001))
+    with pytest.raises(UsageError, match=r"others\.txt:1002: setup c has over 1,000 steps"):
+        take(workspace, f"setup,dbms,step,qps\n{rows}")
+
+
+def test_a_name_that_is_too_long_all_together_leaves_nothing(workspace: Workspace) -> None:
+    long = "b" * 60
+    with pytest.raises(NameRefused):
+        take(workspace, f"setup,dbms,step,qps\n{long},a.x,q1,1\n{long},{long}.x,q1,1\n", experiment="e" * 64)
+    assert not workspace.runs.exists()
+
+
+def test_a_run_comes_once(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_with("published")
+
+    class Twice(Stub):
+        def runs(self, path: Path, told: Told) -> Iterator[ImportedRun]:
+            yield from (run, replace(run, line=8))
+
+    monkeypatch.setattr(intake, "importers", lambda: {"stub": Twice()})
+    with pytest.raises(UsageError, match=r"others.txt:8: c, a\.x, repeat 1 occurs twice"):
+        take(workspace, "a log\n")
+
+
+def test_what_the_tool_says_of_time_host_and_gaps_is_kept(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: dict[str, Any] = {
+        "origin_wall": datetime(2023, 8, 1, 12, tzinfo=UTC),
+        "settings": "[mysqld]\n",
+        "host": {"cpu": "8 cores"},
+        "missing": {"steps.client_bound": "not judged"},
+        "repeat": 3,
+    }
+    manifest = read_manifest(hand_over(workspace, monkeypatch, run_with("published", **said)))
+    assert manifest.run_id == "20230801T120000Z-others-c-a.x-r3"
+    assert (manifest.origin_wall, manifest.cell.repeat) == ("2023-08-01T12:00:00+00:00", 3)
+    assert (manifest.config.my_cnf, manifest.host) == ("[mysqld]\n", {"cpu": "8 cores"})
+    assert manifest.null_reasons == {"steps.client_bound": "not judged"}
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (" ", "imported figures need a source"),
+        ("x" * (MOST_TEXT + 1), "the source has 501 characters"),
+        ("a\nb", "the source has the control character U+000A"),
+        ("a\x1b[31mb", "U+001B"),
+        ("a\u202eb", "U+202E"),
+        ("a\udcffb", "U+DCFF"),
+    ],
+)
+def test_a_source_is_a_line_of_text(workspace: Workspace, source: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said.replace("+", r"\+")):
+        take(workspace, TABLE, source=source)
+    if source.strip():
+        with pytest.raises(UsageError, match="the title has"):
+            take(workspace, TABLE, title=source)
+    assert not workspace.runs.exists()
+
+
+def test_a_source_may_be_written_in_any_script(workspace: Workspace) -> None:
+    source = "Bericht für August 2023, 八月, https://example.org/a?b=1&c=2"
+    take(workspace, TABLE, source=source)
+    (run_dir,) = workspace.runs.iterdir()
+    assert read_manifest(run_dir).source == source
+
+
+def test_measured_and_imported_runs_share_no_name(workspace: Workspace) -> None:
+    take(workspace, TABLE)
+    with pytest.raises(LakeError, match="experiment others already has runs"):
+        take(workspace, TABLE)
+    assert len(list(workspace.runs.iterdir())) == 1
+
+
+def test_the_command(workspace: Workspace) -> None:
+    arguments = ("runs", "import", str(write(workspace, TABLE)), "--experiment", "others", "--source", "a report")
+    assert "1 published run of others" in ibench(workspace, *arguments).stdout
+    refused(ibench(workspace, *arguments[:3], "-e", "b", "-s", "a", "--as", "sysbench"), "unknown importer 'sysbench'")
+    unknown = ibench(workspace, "runs", "import", str(write(workspace, "hello\n")), "-e", "b", "-s", "a")
+    refused(unknown, "is of no kind that can be imported")
+    assert "published: CSV with a header" in unknown.stderr

@@ -1,0 +1,104 @@
+"""The seam of workloads: a workload is one folder that nothing else names."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ibench_lib import workloads
+from ibench_lib.errors import ExperimentError
+from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
+from ibench_lib.lake import reader
+from ibench_lib.lake.manifest import Manifest
+from ibench_lib.paths import Workspace
+from ibench_lib.run.cell import run_cell
+from ibench_lib.run.observer import Observer
+from ibench_lib.run.plan import plan_cell
+from ibench_lib.servers.build import Build
+from ibench_lib.workloads.workload import find, known
+from tests.places import ROOT
+
+TEXT = """\
+title: counters
+builds: [system]
+configs: [{name: base, fragments: [tiny]}]
+configs_folder: own
+setups: [small]
+workload: {benchmark: counter, clients: 2, %s}
+"""
+
+
+@pytest.fixture
+def counter(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The folder of the counter, among those of the library."""
+    monkeypatch.setattr(workloads, "__path__", [*workloads.__path__, str(ROOT / "tests" / "workloads")])
+    yield
+
+
+def loaded(folder: Path, more: str = "connections: 1") -> LoadedExperiment:
+    (folder / "own").mkdir(exist_ok=True)
+    (folder / "own" / "tiny.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\n")
+    path = folder / "counters.yaml"
+    path.write_text(TEXT % more)
+    return load_experiment(path)
+
+
+def made(folder: Path, build: Build, workspace: Workspace, more: str = "connections: 1") -> Manifest:
+    experiment = loaded(folder, more)
+    return run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Observer())
+
+
+def test_every_workload_of_the_library_is_found_and_says_what_it_counts() -> None:
+    assert "insert_benchmark" in known()
+    for name in known():
+        workload = find(name)
+        families = {operation.family for operation in workload.operations}
+        assert workload.name == name and workload.presets
+        assert {kind.main for kind in workload.kinds} <= families
+        assert len({operation.name for operation in workload.operations}) == len(workload.operations)
+
+
+@pytest.mark.usefixtures("counter")
+def test_an_experiment_is_typed_by_its_workload(tmp_path: Path) -> None:
+    assert known() == ["counter", "insert_benchmark"]
+    experiment = loaded(tmp_path)
+    assert [step.name for step in experiment.steps(experiment.cells()[0])] == ["fill", "play"]
+    for more, words in (
+        ("queriers: 2", "unknown key 'workload.queriers'"),
+        ("connections: many", "workload.connections: should be a valid integer"),
+    ):
+        with pytest.raises(ExperimentError, match=words):
+            loaded(tmp_path, more)
+
+
+def test_an_unknown_benchmark_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
+    with pytest.raises(ExperimentError, match=r"counters\.yaml:6: workload: unknown benchmark 'counter'; known are"):
+        loaded(tmp_path)
+    (tmp_path / "none.yaml").write_text("title: t\nbuilds: [a]\nconfigs: []\nsetups: []\nworkload: {clients: 1}\n")
+    with pytest.raises(ExperimentError, match=r"none\.yaml: 2 problems") as caught:
+        load_experiment(tmp_path / "none.yaml")
+    assert "workload: `benchmark` says which workload it is: insert_benchmark" in (caught.value.detail or "")
+
+
+@pytest.mark.usefixtures("counter")
+@pytest.mark.parametrize("more", ["connections: 1", "connections: 8", "connections: 8, rate: 200"])
+def test_a_counter_runs_end_to_end(tmp_path: Path, build: Build, workspace: Workspace, more: str) -> None:
+    """One process a client, with one connection or with many: counts are exact, and the server's sums are right."""
+    manifest = made(tmp_path, build, workspace, more)
+    assert manifest.status == "complete"
+    lake = reader.lake(workspace)
+    by_step = reader.sql(lake, 'SELECT step, sum(ops) AS ops, sum("rows") AS "rows" FROM workers GROUP BY step')
+    per_second = reader.sql(lake, "SELECT step, operation, sum(ops) AS ops FROM ops GROUP BY ALL ORDER BY ALL")
+    assert by_step.filter(step="fill").rows() == [("fill", 200, 200)]
+    play = per_second.filter(step="play")
+    assert play["operation"].to_list() == ["bump", "move"] and play["ops"].min() > 0
+    assert play["ops"].sum() == by_step.filter(step="play")["ops"].item()
+    if "rate" in more:
+        assert play["ops"].sum() == 2 * 200 * 2, "200/s of each of two clients for two seconds"
+        timings = reader.sql(lake, "SELECT DISTINCT timing FROM response_times WHERE step = 'play'")
+        assert set(timings["timing"]) == {"service", "intended"}
+    counted = reader.sql(lake, "SELECT step, table_name, row_count FROM table_counts ORDER BY ALL")
+    assert counted["row_count"].to_list() == [100] * 4
+    bounds = reader.sql(lake, "SELECT status FROM workers").select(pl.col("status").unique())
+    assert bounds["status"].to_list() == ["complete"]
