@@ -19,7 +19,7 @@ from ibench_lib.show.verdicts import FAR, Ratio, ratio
 from ibench_lib.show.wording import count, joined, shortened, times
 
 SLOW_S = 0.1
-"""Seconds up to which no get_min is called slow."""
+"""A get_min of at most so many seconds is never called slow."""
 
 _PROTOCOLS = {"text": "statements as text", "prepared": "prepared statements"}
 _TRANSPORTS = {"socket": "a Unix socket", "tcp": "TCP", "tls": "TCP with TLS"}
@@ -27,7 +27,7 @@ _TRANSPORTS = {"socket": "a Unix socket", "tcp": "TCP", "tls": "TCP with TLS"}
 
 @asks("workload")
 def insert_benchmark_statements(workload: pl.DataFrame) -> list[str]:
-    """Clients, tables and the way of the statements; whose they are where runs differ."""
+    """Clients, tables and how statements are sent; if runs differ, the sentences name the setups."""
     rows = workload.drop("runs", "dbms_count", "repeats").to_dicts()
     said: dict[str, list[str]] = {}
     for row in rows:
@@ -40,7 +40,7 @@ def insert_benchmark_statements(workload: pl.DataFrame) -> list[str]:
 
 @asks("planned_work")
 def step_statements(planned_work: pl.DataFrame) -> list[str]:
-    """What each step does and how long it goes on; steps that differ in their rate alone are told of together."""
+    """What each step does and how long it takes; steps that differ only in their rate share a sentence."""
     alike: dict[str, list[dict[str, Any]]] = {}
     for row in planned_work.to_dicts():
         alike.setdefault(_step(row, "some" if row["rate"] else ""), []).append(row)
@@ -89,7 +89,7 @@ def _workload(row: dict[str, Any]) -> str:
 
 
 def _step(row: dict[str, Any], rates: str) -> str:
-    """What a step does, at these rates, and without its sizes."""
+    """What a step does at these rates, without its sizes."""
     commit = f", {row['rows_per_commit']} per statement" if row["rows_per_commit"] else ""
     if row["kind"] == "load":
         return f"inserts rows in primary key order, without secondary indexes{commit}{_limit(rates)}"
@@ -112,7 +112,7 @@ def _limit(rates: str) -> str:
 
 
 def _sizes(rows: list[dict[str, Any]]) -> str:
-    """How many rows or seconds, setup by setup where they differ."""
+    """How many rows or seconds, by setup if they differ."""
     found = [
         (row["setup"], row["step"], f"{row['rows']:,} rows per client" if row["rows"] else f"{row['seconds']:,g} s")
         for row in rows
@@ -131,7 +131,7 @@ def _sizes(rows: list[dict[str, Any]]) -> str:
 
 @asks("get_min")
 def get_min_statements(get_min: pl.DataFrame) -> list[str]:
-    """Steps whose first get_min took some over ten times as long as the fastest, and over 0.1 s."""
+    """Steps whose first get_min took over ten times as long as the fastest with some dbms, and over 0.1 s."""
     return over_ten_times(get_min, "get_min_s", SLOW_S, theme.seconds, "the get_min query")
 
 
@@ -139,7 +139,7 @@ def get_min_statements(get_min: pl.DataFrame) -> list[str]:
 def mvcc_gc_statements(get_min: pl.DataFrame, purge_lag_at_step_end: pl.DataFrame, base: str) -> list[str]:
     """For each step, whose get_min is over ten times faster or slower than the base's, beyond noise, and over 0.1 s.
 
-    Beside the seconds stands the history list at the end of the step before, which the query had to step over.
+    The sentence also gives the history list at the end of the previous step, which the query had to step over.
     """
     said = []
     for setup, step, rows in columns_of(_with_history(complete(get_min), purge_lag_at_step_end)):

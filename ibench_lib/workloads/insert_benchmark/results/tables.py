@@ -1,4 +1,4 @@
-"""Seconds of the query that steps over what is not yet purged."""
+"""The time of the query that steps over rows that are not yet purged."""
 
 from __future__ import annotations
 
