@@ -73,7 +73,7 @@ class Found:
     folders: dict[str, str] = field(default_factory=dict)
 
     def describe(self, manifest: Manifest) -> None:
-        """Add what the manifest of a run says. Raises whatever a manifest can cause that tables cannot hold."""
+        """Add the content of a run's manifest. Raises any error for a manifest that the tables cannot hold."""
         tables = {
             name: pa.Table.from_pylist(rows, schema=MANIFEST_TABLES[name])
             for name, rows in manifest_rows([manifest]).items()
@@ -93,7 +93,7 @@ class Found:
         )
 
     def take(self, other: Found) -> None:
-        """Add all that was found of another run."""
+        """Add everything that was found of another run."""
         for name, tables in other.rows.items():
             self.rows[name] += tables
         for name, source in other.sources.items():
@@ -112,7 +112,7 @@ class RunPlace:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What the index calls it."""
+        """Its name in the index."""
         return self.path.parent.name, self.path.name
 
 
@@ -165,7 +165,7 @@ def _look_at(run_dir: Path) -> RunPlace:
             numbers.extend((status.st_ino, status.st_size, status.st_mode, status.st_ctime_ns))
             latest = max(latest, status.st_ctime_ns)
     except OSError:
-        return RunPlace(run_dir, False, None)  # reading it will say why
+        return RunPlace(run_dir, False, None)  # reading it will report the reason
     if any(entry.name == FOLDER for entry in entries) or time.time_ns() - latest < checksums.YOUNG_NS:
         return RunPlace(run_dir, lock.is_open(run_dir), None)
     names = "\0".join([entry.name for entry in entries])
@@ -192,7 +192,7 @@ def entry_of(key: tuple[str, str], stamp: bytes | None, found: Found, at: Callab
             for file, _ in found.sources[name].files:
                 entry.rows[name] = _rows_of(at(file), run_id, TABLES[name])
             found.sources[name].files = []
-    except Exception as error:  # the file is what was written, and yet no table of ours
+    except Exception as error:  # the file is what was written, but not one of our tables
         found = Found()
         found.problem(run_id, None, f"it cannot be read: {_first_line(error)}")
         entry.rows = {}
@@ -217,7 +217,7 @@ def _rows_of(file: Any, run_id: str, table: Table) -> pa.Table:
 
 
 def _read(place: RunPlace, verified: Verified) -> Found:
-    """All of one run, or why it cannot be read."""
+    """Everything of one run, or the reason why it cannot be read."""
     found, run_dir = Found(), place.path
     try:
         manifest = checked_manifest(run_dir)
@@ -229,7 +229,7 @@ def _read(place: RunPlace, verified: Verified) -> Found:
     except IbenchError as error:
         found = Found()
         found.problem(run_dir.name, FILE_NAME, error.what)
-    except Exception as error:  # one odd run must not take the others with it
+    except Exception as error:  # an error in one run must not affect the others
         found = Found()
         found.problem(run_dir.name, FILE_NAME, f"it cannot be read: {type(error).__name__}: {_first_line(error)}")
     return found

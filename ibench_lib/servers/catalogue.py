@@ -19,7 +19,7 @@ class Source(Protocol):
     """The functions of a module in `sources` that offers builds."""
 
     def offers(self) -> list[Offer]:
-        """What can be had on this machine."""
+        """What can be installed on this machine."""
 
     def install(self, offer: Offer, workspace: Workspace) -> Build:
         """Install one of `offers`."""

@@ -59,5 +59,5 @@ def labels(workspace: Workspace) -> list[str]:
     try:
         has_own = on_this_machine.system_build() is not None
     except IbenchError:
-        has_own = True  # broken: whoever asks for it is told
+        has_own = True  # broken: an error is raised when an experiment asks for it
     return [*([on_this_machine.LABEL] if has_own else []), *registry.labels(workspace)]

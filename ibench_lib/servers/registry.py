@@ -29,7 +29,7 @@ ROOT = "{root}"
 
 @contextlib.contextmanager
 def arriving(workspace: Workspace) -> Iterator[Path]:
-    """An empty directory beside the builds to unpack into; gone at the end unless `adopt` gave it a name."""
+    """An empty directory next to the builds to unpack into; removed at the end unless `adopt` gave it a name."""
     workspace.builds.mkdir(parents=True, exist_ok=True)
     # The leading dot keeps it outside the name rule: it can never be taken for a build.
     directory = Path(tempfile.mkdtemp(prefix=".arriving-", dir=workspace.builds))

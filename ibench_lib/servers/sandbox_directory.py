@@ -1,4 +1,4 @@
-"""The private directory of a sandbox: claimed under a lock, marked as ours, and swept up after a dead runner.
+"""The private directory of a sandbox: claimed under a lock, marked as ours, and removed after a runner was killed.
 
 The directory is created 0700 and carries a marker file that this module alone writes and keeps locked while the sandbox
 lives. Only a directory with that marker is ever deleted, and only when nobody holds its lock.
@@ -52,7 +52,7 @@ class Claim:
 
 
 def sweep(sandboxes: Path) -> list[Path]:
-    """Remove sandboxes whose runner is dead; returns what was removed. A directory without our marker is left alone."""
+    """Remove sandboxes whose runner is dead; returns their names. A directory without our marker is left alone."""
     removed = []
     for directory in sorted(sandboxes.iterdir()) if sandboxes.is_dir() else []:
         marker = directory / MARKER
@@ -77,7 +77,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def _holder(directory: Path) -> str:
-    """Who has a sandbox directory, for a message."""
+    """Who holds a sandbox directory, for a message."""
     try:
         with open(directory / MARKER, "r+", encoding="utf-8") as marker:
             try:

@@ -22,12 +22,12 @@ def made_from(
     complete: str = _COMPLETE,
     palette: str = "default",
 ) -> Section:
-    """What a post is made from: its runs and hosts in words, every run, what is missing or left out, warnings.
+    """What a post is made from: sentences on runs and hosts, a table of all runs, missing and skipped data, warnings.
 
     Parameters
     ----------
-    experiments, workload : whether to add what the experiment files say of themselves, and what was to be done.
-    complete : the sentence for runs of which nothing is missing.
+    experiments, workload : whether to add sentences on the experiment files and on the workload.
+    complete : the sentence to show if nothing is missing.
     """
     subjects = [run_statements, host_statements]
     subjects += [experiment_statements] if experiments else []
@@ -47,6 +47,6 @@ def made_from(
 
 
 def _of_workloads() -> list[Any]:
-    """What each workload says of its runs: its function <workload>_statements, where there is one."""
+    """The sentences of each workload on its runs, from its function <workload>_statements if it has one."""
     names = [f"{workload}_statements" for workload in found_workloads("results/statements.py")]
     return [getattr(ibench_lib, name) for name in names if name in ibench_lib.__all__]

@@ -54,12 +54,12 @@ def known_options(build: Build, plugins: Sequence[str] = ()) -> KnownOptions:
 
 
 def refusal(build: Build, my_cnf: str, plugins: Sequence[str] = ()) -> str | None:
-    """The server's own words where it refuses a my.cnf, None where it takes it. No data directory is touched."""
+    """The server's own message if it refuses a my.cnf; None if it accepts it. No data directory is touched."""
     options = (*pinned_options(build), *build.options, *load_options(plugins))
     return _refused(build.command, build.basedir, options, tuple(build.environment.items()), my_cnf)
 
 
-@cache  # repeats of a cell ask the same, before the first one and each for itself
+@cache  # all repeats of a cell ask the same question
 def _refused(
     command: tuple[str, ...],
     basedir: Path,
