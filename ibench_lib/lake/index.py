@@ -2,8 +2,8 @@
 
 It is a cache. An entry is valid as long as its run directory has not changed: the names, inodes, sizes and change times
 of all its files are the same. If the file is missing, damaged or made by other code, everything is read and the index
-is recreated. The file is a DuckDB database whose name has the SHA-256 of its content. It is never changed, only replaced,
-so a connection that has it open keeps its content.
+is recreated. The file is a DuckDB database whose name has the SHA-256 of its content. It is never changed, only
+replaced, so a connection that has it open keeps its content.
 
 It holds the tables that come from manifests, the rows of `steps` (which almost every question asks for), the problems
 of a run, and which files a run has, with their columns.
