@@ -1,4 +1,4 @@
-# Two commands to know: `make demo` and `make test`. Both bring what they need; what is done is not done again.
+# The two main commands are `make demo` and `make test`. Both install what they need and skip what is already done.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -24,7 +24,7 @@ test-quick: env ## run the tests that need no server and no browser, in a minute
 test-rest: server chromium axe ## run the tests that test-quick leaves out of test
 	@$(BIN)/python tools/run_tests.py rest
 
-test-builds: server ## fetch every server build from its registry and run on it; profile one with perf
+test-builds: server ## install every server build from its registry and run on it; profile one with perf
 	@$(BIN)/python tools/run_tests.py builds
 
 check: env ## lint, format, types, docs, import rules; changes nothing
@@ -35,7 +35,7 @@ check: env ## lint, format, types, docs, import rules; changes nothing
 	@$(BIN)/python tools/write_docs.py --check
 	@$(BIN)/python -m pytest -q tests/test_repository.py tests/test_imports.py
 
-fix: env ## mend what `make check` finds and a tool can mend
+fix: env ## fix the problems of `make check` that a tool can fix
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 	@$(BIN)/python tools/notebooks.py
@@ -51,16 +51,16 @@ clean: ## remove caches and built posts; never a measurement in data/runs
 env: ## make the Python environment in .venv
 	@$(PYTHON) tools/environment.py
 
-server: env ## get a database server when there is none
+server: env ## install a database server if there is none
 	@$(BIN)/python tools/provide.py server
 
-chromium: env ## get headless Chromium, which the tests need, when there is none
+chromium: env ## install headless Chromium for the tests if there is none
 	@$(BIN)/python tools/provide.py chromium
 
-axe: env ## get axe-core, which the tests hold pages against, when it is not there (npm)
+axe: env ## install axe-core, which checks pages in the tests, if it is missing (npm)
 	@$(BIN)/python tools/provide.py axe
 
-lock: ## resolve requirements.lock and environment.yml anew from pyproject.toml (needs uv)
+lock: ## update requirements.lock and environment.yml from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --fork-strategy fewest \
 		--generate-hashes --no-header --no-annotate -o requirements.lock
 	@$(PYTHON) tools/conda.py

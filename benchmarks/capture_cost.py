@@ -187,12 +187,16 @@ def report(
     lines = [
         "# What capture costs",
         "",
-        f"Made by `python -m benchmarks.{NAME}`: one {server}, {facts['usable_cpus']} cores ({facts['cpu_model']}), "
+        f"Measured with `python -m benchmarks.{NAME}`: one {server}, {facts['usable_cpus']} cores "
+        f"({facts['cpu_model']}), "
         f"{CLIENTS} clients.",
-        f"All default collectors sample in some blocks of {BLOCK_S} s of a step and hold still in their neighbours.",
-        "Loss is 1 - with / without, within a pair of neighbours; its noise is how far pairs differ from each other.",
+        f"Each step is divided into blocks of {BLOCK_S} s. The default collectors run in one block of each "
+        f"pair of neighbours "
+        "and pause",
+        "in the other. The loss of a pair is 1 - with / without; the spread between the pairs is the noise.",
         "",
-        "| step | pairs | without, /s | with, /s | median loss | 95 % interval | pairs: quartiles | goal | reached |",
+        "| step | pairs | without, /s | with, /s | median loss | 95 % interval | quartiles of the pairs | "
+        "goal | reached |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for name, pairs in measured.items():
@@ -205,7 +209,7 @@ def report(
             f"| {name} | {len(pairs)} | {off:,.0f} | {on:,.0f} | {median:.1%} | {low:.1%} to {high:.1%} | "
             f"{quartiles[0]:.1%} to {quartiles[2]:.1%} | < {GOAL:.0%} | {'yes' if median < GOAL else 'no'} |"
         )
-    lines += ["", "| collector | every | CPU of a core | a sample takes, ms |", "|---|---|---|---|"]
+    lines += ["", "| collector | interval | CPU of a core | time per sample, ms |", "|---|---|---|---|"]
     for name in sorted({found.name for found in reports}):
         mine = [found for found in reports if found.name == name]
         samples = sum(found.samples for found in mine) / 2  # the other half held still
@@ -216,8 +220,9 @@ def report(
         lines.append(f"| {name} | {every_s} s | {cpu / every_s:.2%} | {busy * 1e3:.1f} |")
     lines += [
         "",
-        "What a sample takes is the server's work on the answer, and waiting for a core that the load has. The InnoDB",
-        "metrics that capture switches on count all the time, in both kinds of blocks.",
+        "The time per sample includes the server's work on the answer, and waiting for a core that is busy "
+        "with the load. The",
+        "InnoDB metrics that capture switches on are counting all the time, in both kinds of blocks.",
     ]
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""What a client costs: ours against a PyMySQL cursor and, where it is installed, a mysqlclient cursor.
+"""The cost of our client, compared with a PyMySQL cursor and, where it is installed, a mysqlclient cursor.
 
     python -m benchmarks.client_cost            measure and write docs/performance.md
     python -m benchmarks.client_cost --quick    short rounds, print only
@@ -118,23 +118,25 @@ OPERATIONS = (
 LIMITS = """
 ## What limits it
 
-- **Two system calls and a sleep are most of a range query.** On a quiet machine 6 to 7 of about 10 microseconds are the
-  kernel's: one write, one read, falling asleep and waking between them. Every client pays them. Making a statement,
-  pacing and recording together cost 0.5 to 0.6; the rest is Python around the two calls and the walk over the answer.
-- **Text costs more than prepared** because the lengths of its rows vary, so that each packet's header must be looked at
-  (0.1 microseconds a row). The rows of a prepared statement have one width: all headers of an answer are unpacked and
-  compared at once. To trust only the sequence number of the last packet would be cheaper still, but a malformed answer
-  could then be counted.
-- **Tried without a gain that could be measured:** `os.write` and `os.read` or `recv_into` in place of the socket's own
-  methods, smaller reads, and no kernel timeout (which would have let a silent server hang a client).
-- **An insert's cost is the server's.** Two connections keep both cores busy, the server needs ten times the CPU of the
-  client, so that rows/s cannot rise by more than what the row-by-row client wastes. Rows are made in blocks of 2,000 at
-  0.05 microseconds each as text; the rest is sending 7 KB.
-- **Being woken is the cost of pacing.** A process that does nothing but sleep until each of 1,000 moments a second is
-  measured beside ours; in a virtual machine arming a timer and taking its interrupt leaves the guest several times. A
-  query that follows a sleep also finds caches and core cold and costs more than one in a tight loop. Tried without
-  gain: select() in place of clock_nanosleep(), and timer slacks from 1 nanosecond to half a millisecond.
-- Neighbours on a shared machine change all figures by a factor of up to two for minutes. Believe the ratios.
+- **Most of a range query is two system calls and a sleep.** On a quiet machine, the kernel takes 6 to 7 of about 10
+  microseconds: one write, one read, and falling asleep and waking between them. Every client pays this. Building the
+  statement, pacing and recording together take 0.5 to 0.6 microseconds. The rest is the Python code around the two
+  calls, and walking through the answer.
+- **Text costs more than prepared statements**, because its rows vary in length, so the client must look at each
+  packet's header (0.1 microseconds per row). Rows of a prepared statement all have the same width, so the client
+  unpacks and checks all headers of an answer at once. Checking only the sequence number of the last packet would be
+  cheaper still, but could count a malformed answer.
+- **Other attempts gained nothing measurable:** `os.write` with `os.read` or `recv_into` instead of the socket's own
+  methods, smaller reads, and no kernel timeout (without it, a silent server could hang a client).
+- **Most of an insert's cost is in the server.** Two connections keep both cores busy, and the server needs ten times
+  the CPU of the client. So rows/s can only rise by what the row-by-row client wastes. Rows are made in blocks of 2,000,
+  at 0.05 microseconds each as text; the rest is sending 7 KB.
+- **The cost of pacing is waking up.** The table compares our client with a process that only sleeps until each of 1,000
+  moments a second. In a virtual machine, arming a timer and taking its interrupt leave the guest several times. Also,
+  a query after a sleep finds cold caches and a slow core, and costs more than a query in a tight loop. Two attempts
+  gained nothing: select() instead of clock_nanosleep(), and timer slacks from 1 nanosecond to half a millisecond.
+- Other work on a shared machine changes all figures by a factor of up to two, for minutes. The ratios are more
+  reliable.
 """
 CLIENTS = ("ours, text", "ours, prepared", "PyMySQL cursor", "mysqlclient cursor")
 
@@ -409,10 +411,10 @@ def report(
     lines = [
         "# What a client costs",
         "",
-        f"Made by `python -m benchmarks.client_cost`: {rounds} interleaved rounds of {for_s:g} s, "
+        f"Measured with `python -m benchmarks.client_cost`: {rounds} interleaved rounds of {for_s:g} s, "
         f"{CONNECTIONS} connections over",
         f"a Unix socket, {server}, {facts['usable_cpus']} cores ({facts['cpu_model']}).",
-        "CPU microseconds are per statement: median (min to max) of the rounds.",
+        "CPU times are microseconds per statement. Figures are the median (min to max) of the rounds.",
         "",
         "| operation | client | statements/s | client CPU us | server CPU us |",
         "|---|---|---|---|---|",
@@ -428,7 +430,7 @@ def report(
         "",
         "## Targets",
         "",
-        "Ratios are taken within each round.",
+        "Ratios are computed within each round.",
         "",
         "| what | target | measured | reached |",
         "|---|---|---|---|",
@@ -477,7 +479,7 @@ def report(
         for (share, *_), unpaced in zip(paced_rounds, results[query, "ours, text"], strict=True)
     ]
     what = f"{PACED_RATE} paced queries/s"
-    target(f"{what}: % of a core beyond the queries", "<= 3", spread(beyond), statistics.median(beyond) <= 3)
+    target(f"{what}: % of a core in addition to the queries", "<= 3", spread(beyond), statistics.median(beyond) <= 3)
     lines.append(f"| {PACED_RATE} bare sleeps/s: % of a core | - | {spread([bare for *_, bare in paced_rounds])} | - |")
     lags = [lag_us for _, lag_us, _ in paced_rounds]
     target(f"{what}: client lag p99, us", "<= 1000", spread(lags, 0), statistics.median(lags) <= 1000)

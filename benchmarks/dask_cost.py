@@ -102,10 +102,13 @@ def report(
     lines = [
         "# What a Dask worker costs while a cell measures",
         "",
-        f"Made by `python -m benchmarks.{NAME}`: one {server}, {facts['usable_cpus']} cores ({facts['cpu_model']}), "
+        f"Measured with `python -m benchmarks.{NAME}`: one {server}, {facts['usable_cpus']} cores "
+        f"({facts['cpu_model']}), "
         f"{CLIENTS} clients.",
-        f"The worker lives in some blocks of {BLOCK_S} s of a step and is stopped in their neighbours; its",
-        "thread waits all the time, as it does for a cell. Loss is 1 - with / without, within a pair of neighbours.",
+        f"Each step is divided into blocks of {BLOCK_S} s. The worker process runs in one block of each "
+        f"pair of neighbours "
+        "and is stopped",
+        "in the other; its thread waits, as it does while a cell runs. The loss of a pair is 1 - with / without.",
         "",
         "| step | pairs | without, /s | with, /s | median loss | 95 % interval | goal | reached |",
         "|---|---|---|---|---|---|---|---|",
@@ -123,8 +126,9 @@ def report(
     lines += [f"| `{name}` | {share:.2%} |" for name, share in shares.items()]
     lines += [
         "",
-        "Where it cannot be told, neighbours differ from each other by more than the goal, as they do on a machine",
-        "that has other work. What the worker takes of the CPU is seen all the same.",
+        '"Cannot tell" means that neighbours differ from each other by more than the goal, as they do on a '
+        "machine that has",
+        "other work. The CPU time of the worker is measured all the same.",
     ]
     return "\n".join(lines)
 

@@ -426,12 +426,14 @@ def report(
     lines = [
         "# The lake at scale",
         "",
-        f"Made by `python -m benchmarks.lake_scale`: {size.dbms} dbms, {size.clients} clients, "
+        f"Measured with `python -m benchmarks.lake_scale`: {size.dbms} dbms, {size.clients} clients, "
         f"{size.rows:,} rows of `ops` with",
-        f"histograms, {psutil.cpu_count()} shared cores. Median (min to max) of {len(rounds[1])} rounds that alternate "
-        "with those of a lake",
-        "with a tenth of the seconds; each question on a connection of its own, files in the page cache. Ratios are",
-        "taken within a round.",
+        f"histograms, {psutil.cpu_count()} shared cores. Figures are the median (min to max) of "
+        f"{len(rounds[1])} rounds, "
+        "which alternate with rounds on a lake",
+        "with a tenth of the seconds. Each question has its own connection; the files are in the page "
+        "cache. Ratios are",
+        "computed within a round.",
         "",
         "| question | target, s | s | a tenth of the rows, s | ratio | pandas on CSV, s |",
         "|---|---|---|---|---|---|",
@@ -455,16 +457,17 @@ def report(
         "",
         "| what | target | measured |",
         "|---|---|---|",
-        f"| peak memory of a process that opens the lake and asks all | 2 GB | {memory / 1024:.2f} GiB |",
-        f"| time for ten times the rows | <= 11 times | {worst:.1f} times, of the one-second series |",
-        f"| bytes a row of `ops` | <= 48 | {ops_bytes / ops_rows:.1f}, of which no code could do without "
-        f"{floor_bytes(size):.1f} |",
+        f"| peak memory of a process that opens the lake and asks all questions | 2 GB | {memory / 1024:.2f} GiB |",
+        f"| time for ten times the rows | <= 11 times | {worst:.1f} times (the one-second series) |",
+        f"| bytes per row of `ops` | <= 48 | {ops_bytes / ops_rows:.1f} "
+        f"(the theoretical minimum is {floor_bytes(size):.1f}) |",
         "",
-        f"pandas was given a tenth of the rows, {csv_bytes / 2**30:.1f} GiB of CSV; its times are ten times",
-        f"what it took. It needed up to {pandas_gib:.1f} GiB for that tenth, reading only the columns that",
-        "a question needs.",
+        f"pandas read a tenth of the rows, {csv_bytes / 2**30:.1f} GiB of CSV; the table shows ten times "
+        f"the time that it",
+        f"took. It needed up to {pandas_gib:.1f} GiB for that tenth, although it read only the columns that",
+        "each question needs.",
         "",
-        "| table | rows | bytes a row | MB |",
+        "| table | rows | bytes per row | MB |",
         "|---|---|---|---|",
     ]
     for name in TABLES:
@@ -481,7 +484,7 @@ def report(
         "",
         *BYTES.strip().splitlines(),
         "",
-        "| queries/s of a client | bins a second | bytes a row | entropy of the histograms, bytes a row |",
+        "| queries/s per client | bins per second | bytes per row | entropy of the histograms, bytes per row |",
         "|---|---|---|---|",
     ]
     for rate, bins, amount_per_row, floor in bytes_by_rate((4500, 2000, 1000, 500, 250, 100)):
@@ -489,33 +492,33 @@ def report(
     write_s, roll_up_s = sealing_cost()
     lines += [
         "",
-        f"Writing a million such rows takes {write_s:.1f} s and rolling them up {roll_up_s:.1f} s; a step of 8 clients "
-        "and 5,400",
-        "seconds has 130,000.",
+        f"Writing a million such rows takes {write_s:.1f} s, and summing up their response times {roll_up_s:.1f} s. "
+        "A step of 8 clients and 5,400",
+        "seconds has 130,000 rows.",
     ]
     return "\n".join(lines) + "\n"
 
 
 FILES = """
-`WHERE run_id = ...` opens the files of that run alone: 1 of 200, held by `tests/lake/test_scale.py`. A join with
-`run_steps` opens all of them, but reads only the row groups of its runs and steps: only short steps share a row
-group. Histograms and worst responses are asked of `response_times`, and of `ops` only for steps without such rows.
+`WHERE run_id = ...` opens only the files of that run, 1 of 200; `tests/lake/test_scale.py` tests this. A join with
+`run_steps` opens all files, but reads only the row groups of its runs and steps; only short steps share a row group.
+Histograms and worst responses come from `response_times`, and from `ops` only for steps without such rows.
 """
 
 BYTES = """
-Assumed, for each client of the base: 500 insert statements a second in l.i0 and 350 in l.i1 (200 million rows a client
-in 11,500 s, by the published fairness table), 2, 10 and 20 paced statements of 50 rows, and 4,500 queries a second.
-Response times are as wide as in real runs: 7,400 queries a second fill about 300 bins, 150 insert statements about 100.
-The slowest and the fastest dbms differ twofold.
+Assumptions for each client of the base: 500 insert statements a second in l.i0 and 350 in l.i1 (200 million rows per
+client in 11,500 s, from the published fairness table); 2, 10 and 20 paced statements of 50 rows; and 4,500 queries a
+second. Response times are spread as widely as in real runs: 7,400 queries a second fill about 300 bins, 150 insert
+statements about 100. The slowest and the fastest dbms differ by a factor of two.
 
-A histogram of n answers is n draws from a distribution. Even a code that knew the distribution of each second exactly
-would need the entropy of the draws, and that alone is more than the target where a client asks thousands of queries a
-second. What we need beyond it goes mostly into which bins are used, as each list of bins starts anew, and into intended
-times. Before encodings were chosen by type a row took 162 bytes.
+A histogram of n answers is n draws from a distribution. Even an encoding that knew the exact distribution of each
+second would need the entropy of the draws. At thousands of queries a second, this alone is more than the target. Most
+of what we need beyond it describes which bins are used, because each list of bins starts from scratch, and intended
+times. Before encodings were chosen by type, a row took 162 bytes.
 
-Tried: dictionaries (140 bytes for the counts of a second of 4,500 queries, bytes apart 122), differences (139), zstd at
-level 19 (116, at fifty times the time), brotli (112, 5 bytes less a row of all), and bins without a count between two
-with one listed as zeros (2 to 3 % less).
+We also tried dictionaries (140 bytes for the counts of a second of 4,500 queries; 122 if stored byte by byte),
+differences (139), zstd at level 19 (116, at fifty times the time), brotli (112; 5 bytes less for a whole row), and
+storing a zero for a single empty bin between two others (2 to 3 % less).
 """
 
 

@@ -155,9 +155,10 @@ def report(
     lines = [
         "# What a post costs",
         "",
-        f"Made by `python -m benchmarks.post_speed`: {ROUNDS} rounds on {psutil.cpu_count()} shared cores, "
-        "each command from its start to its end;",
-        "median (min to max). MB are 10^6 bytes; plotly.js, packed, is 1.9 MB of a page with charts.",
+        f"Measured with `python -m benchmarks.post_speed`: {ROUNDS} rounds on {psutil.cpu_count()} shared cores, "
+        "each command from its start to its end.",
+        "Figures are the median (min to max). MB means 10^6 bytes; compressed plotly.js is 1.9 MB of a "
+        "page with charts.",
         "",
         "| post | s | target, s | page, MB | kernel, GB | builder, GB | reached |",
         "|---|---|---|---|---|---|---|",
@@ -178,10 +179,11 @@ def report(
         f"| all {len(one)} of `papermill_params/` with `ibench posts` | {spread(together)} | {TARGET_ALL_S} "
         f"| - | - | - | {reached((statistics.median(together), TARGET_ALL_S))} |",
         "",
-        f"Reached is also at most {TARGET_BYTES / 1e6:.0f} MB a page, and {TARGET_MEMORY / 1e9:.0f} GB of memory; "
-        f"lines of charts have up to {points:,} points.",
+        f"The targets also include at most {TARGET_BYTES / 1e6:.0f} MB per page and "
+        f"{TARGET_MEMORY / 1e9:.0f} GB of memory. "
+        f"Lines of charts have up to {points:,} points.",
         "",
-        "Where the time of the largest goes (last round):",
+        "Time per cell of the largest post (last round):",
         "",
         "| cell | s |",
         "|---|---|",
@@ -193,7 +195,7 @@ def report(
     rest = last.seconds - sum(seconds for seconds, _ in cells)
     lines += [
         f"| the other {len(cells) - SLOWEST} cells | {others:.1f} |",
-        f"| starting Python and the kernel, making the page | {rest:.1f} |",
+        f"| starting Python and the kernel, writing the page | {rest:.1f} |",
     ]
     return "\n".join(lines) + "\n"
 

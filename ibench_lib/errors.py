@@ -41,7 +41,7 @@ class IbenchError(Exception):
 
     exit_code = 1
     lasting = False
-    """Whether the same again must fail the same way, so that there is no sense in repeating it."""
+    """Whether a repetition would fail in the same way, so that repeating makes no sense."""
 
     def __init__(self, what: str, *, hint: str | None = None, detail: str | None = None) -> None:
         super().__init__(what)

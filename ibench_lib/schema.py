@@ -4,19 +4,19 @@ The writer, the validator, the empty views and `docs/schema.md` derive from this
 
 Clocks. `start_s`, `end_s` and `t_s` are seconds on the run's clock: CLOCK_MONOTONIC minus the run's origin, one clock
 for all processes. `second` is a whole second of a step, counted from the common start of its clients. `tick` is a whole
-second of the run's clock at which a collector was due; `t_s` beside it is when it read.
+second of the run's clock at which a collector was due; `t_s` next to it is when it read.
 
-Counters. A column that counts since the host's boot or the server's start is stored as it was read; its document says
-"cumulative". Rates come from differences of two samples, never from the first. A server that was restarted begins a new
-`incarnation`: nothing is subtracted across it.
+Counters. A column that counts since the host's boot or the server's start is stored as it was read; its description
+says "cumulative". A rate is the difference of two samples; the first sample has none. A restarted server begins a new
+`incarnation`; differences are never taken across it.
 
 Latency histograms. Response times are counted in log-linear bins: each power of two of microseconds has 64 bins of
-equal width, so a bin is at most 1/64 of its value wide and its midpoint within 0.8 % of any value in it. The lower edge
-of bin b is 2^(b // 64) * (1 + (b % 64) / 64) microseconds. 256 us, 1, 4, 16, 64 and 256 ms are edges exactly; the edge
-next to 1 s is 0.999424 s. Bins and counts are two lists of equal length, only bins with a count.
+equal width. So a bin is at most 1/64 of its value wide, and its midpoint is within 0.8 % of any value in it. The lower
+edge of bin b is 2^(b // 64) * (1 + (b % 64) / 64) microseconds. 256 us, 1, 4, 16, 64 and 256 ms are exact edges; the
+edge next to 1 s is 0.999424 s. Bins and counts are two lists of equal length; bins without a count are left out.
 
-Resolution. A sealed run keeps response times beside a histogram in whole microseconds, and CPU seconds of one second
-in steps of 2^-14 s: finer digits are noise that cannot be compressed.
+Resolution. A sealed run keeps the sums and maxima next to a histogram in whole microseconds, and the CPU time of each
+second in steps of 2^-14 s. Finer digits are noise that cannot be compressed.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
 
 SCHEMA_MINOR = 3
-"""Minor version: it grows with every new table or nullable column, which older runs load without (as NULL)."""
+"""Minor version: it grows with every new table or nullable column. Older runs load with NULL in their place."""
 
 WHOLE_US = 1.0
-"""Resolution of the response times beside a histogram: the microsecond."""
+"""Resolution of the response times next to a histogram: the microsecond."""
 
 CPU_S = 2.0**-14
 """Resolution of CPU seconds within one second: 61 us, a power of two so that a double holds it in few bits."""
@@ -45,9 +45,9 @@ CPU_S = 2.0**-14
 class Column:
     """One column: Arrow type, unit ('' for counts and names), one sentence, and whether it may be NULL.
 
-    `since` is the minor version that brought it; runs of an older one have NULL there. A sealed file keeps multiples of
-    `resolution`, where there is one. In `free_text`, which comes from a server or a host as it is, paths and names of
-    the machine are masked.
+    `since` is the minor version that introduced it; it is NULL in older runs. A sealed file keeps multiples of
+    `resolution`, if there is one. `free_text` comes from a server or a host as it is, so paths and names of the
+    machine are masked in it.
     """
 
     name: str
@@ -64,9 +64,9 @@ class Column:
 class Table:
     """One Parquet file of a run directory. `key` columns identify a row, and rows are stored in their order.
 
-    In a table with `replaces`, a row that comes later takes the place of one with the same key: it is written when
-    something begins and again when it has ended. A table that is `derived` is worked out when a run is sealed; one that
-    is `collected` comes from a collector, whose mistakes never end a run. `since` is the minor version that brought it.
+    In a table with `replaces`, a later row replaces an earlier row with the same key: the row is written when something
+    begins and again when it has ended. A `derived` table is computed when a run is sealed. A `collected` table comes
+    from a collector, whose failures never end a run. `since` is the minor version that introduced the table.
     """
 
     name: str
@@ -86,7 +86,8 @@ class Table:
     def arrow_schema(self) -> pa.Schema:
         """The Arrow schema, with the unit as field metadata and the version as schema metadata.
 
-        What a column means is in docs/schema.md: in every file it would be larger than most tables of a short run.
+        The meaning of the columns is in docs/schema.md; stored in every file, it would outweigh most tables of a short
+        run.
         """
         fields = [pa.field(c.name, c.type, nullable=c.nullable, metadata={"unit": c.unit}) for c in self.columns]
         version = f"{SCHEMA_VERSION}.{SCHEMA_MINOR}"
@@ -112,7 +113,7 @@ _OPERATION = Column("operation", pa.string(), "", "insert, delete, range_query, 
 _STATUS = Column("status", pa.string(), "", "complete, failed, interrupted, or running in a run not yet sealed")
 _OPS = Column("ops", pa.int64(), "", "acknowledged operations")
 _ROWS = Column("rows", pa.int64(), "", "rows inserted, deleted or returned by them")
-_ERRORS = Column("errors", pa.int64(), "", "operations answered with an error")
+_ERRORS = Column("errors", pa.int64(), "", "operations that ended in an error")
 _UNKNOWN = Column("unknown", pa.int64(), "", "operations in flight when the connection was lost")
 
 _OF_STEP = (_RUN_ID, _STEP_ID, _STEP)
@@ -120,7 +121,7 @@ _OF_WORKER = (*_OF_STEP, _CLIENT, _WORKER)
 
 STEPS = Table(
     "steps",
-    "One row per step of the run that was started.",
+    "One row per step that the run has started.",
     ("run_id", "step_id"),
     (
         *_OF_STEP,
@@ -132,19 +133,25 @@ STEPS = Table(
             "target_rows_per_s",
             pa.float64(),
             "rows/s",
-            "target of inserts, and of deletes, per client; NULL unpaced",
+            "target of inserts, and of deletes, per client; NULL if not paced",
             True,
         ),
         Column("existing_rows", pa.int64(), "", "rows in all tables when the step began", True),
         Column("start_s", pa.float64(), "s", "common start of all clients on the run's clock"),
         Column(
-            "end_s", pa.float64(), "s", "end of the last client on the run's clock; of what is known, while running"
+            "end_s", pa.float64(), "s", "end of the last client on the run's clock; the latest known time while running"
         ),
-        Column("duration_s", pa.float64(), "s", "T of every rate: end_s - start_s"),
+        Column("duration_s", pa.float64(), "s", "T, by which every rate is divided: end_s - start_s"),
         Column(
             "history_list_length", pa.int64(), "", "InnoDB history list length right after the last client's end", True
         ),
-        Column("client_bound", pa.string(), "", "why the clients limit the step, not the server; else NULL", True),
+        Column(
+            "client_bound",
+            pa.string(),
+            "",
+            "why the clients, not the server, limit the step; NULL if they do not",
+            True,
+        ),
     ),
     replaces=True,
 )
@@ -170,7 +177,13 @@ WORKERS = Table(
         Column(
             "cpu_system_s", pa.float64(), "s", "system CPU of the process during the step's load; NULL if it died", True
         ),
-        Column("client_lag_p99_us", pa.float64(), "us", "p99 of sent minus when it could be sent; NULL unpaced", True),
+        Column(
+            "client_lag_p99_us",
+            pa.float64(),
+            "us",
+            "p99 of the delay between when a statement could be sent and when it was; NULL if not paced",
+            True,
+        ),
     ),
     replaces=True,
 )
@@ -180,7 +193,7 @@ _COUNTS = pa.list_(pa.field("element", pa.uint32(), nullable=False))
 
 OPS = Table(
     "ops",
-    "One row per second, worker and operation while the worker was at work; a second without an answer has zeros.",
+    "One row per second, worker and operation while the worker was running; a second without an answer has zeros.",
     ("run_id", "step_id", "worker", "operation", "second"),
     (
         *_OF_WORKER,
@@ -189,7 +202,7 @@ OPS = Table(
         _OPS,
         _ROWS,
         _ERRORS,
-        Column("retries", pa.int64(), "", "repeats after 1213 or 1205"),
+        Column("retries", pa.int64(), "", "repeats after a deadlock (1213) or a lock wait timeout (1205)"),
         _UNKNOWN,
         Column("service_sum_us", pa.float64(), "us", "sum of service times (sent to answered)", resolution=WHOLE_US),
         Column(
@@ -201,17 +214,17 @@ OPS = Table(
             resolution=WHOLE_US,
         ),
         Column("service_bins", _BINS, "", "bins of the service time histogram"),
-        Column("service_counts", _COUNTS, "", "answers in each of them"),
+        Column("service_counts", _COUNTS, "", "answers in each bin"),
         Column(
             "intended_max_us",
             pa.float64(),
             "us",
-            "largest intended time (due to answered); NULL unpaced",
+            "largest intended time (due to answered); NULL if not paced",
             True,
             resolution=WHOLE_US,
         ),
-        Column("intended_bins", _BINS, "", "bins of the intended time histogram; NULL unpaced", True),
-        Column("intended_counts", _COUNTS, "", "answers in each of them; NULL unpaced", True),
+        Column("intended_bins", _BINS, "", "bins of the intended time histogram; NULL if not paced", True),
+        Column("intended_counts", _COUNTS, "", "answers in each bin; NULL if not paced", True),
         Column("cpu_user_s", pa.float64(), "s", "user CPU of the worker's process in this second", True, 1, CPU_S),
         Column("cpu_system_s", pa.float64(), "s", "system CPU of the worker's process in this second", True, 1, CPU_S),
     ),
@@ -219,18 +232,20 @@ OPS = Table(
 
 RESPONSE_TIMES = Table(
     "response_times",
-    "One row per worker, operation and timing of a step: its response times, all seconds of `ops` together.",
+    "One row per worker, operation and timing of a step: its response times over all seconds of `ops`.",
     ("run_id", "step_id", "worker", "operation", "timing"),
     (
         *_OF_WORKER,
         _OPERATION,
-        Column("timing", pa.string(), "", "service (sent to answered) or intended (due to answered, paced only)"),
+        Column(
+            "timing", pa.string(), "", "service (sent to answered) or intended (due to answered; paced operations only)"
+        ),
         Column("responses", pa.int64(), "", "answers in the histogram"),
         Column(
             "max_us", pa.float64(), "us", "largest response time; NULL when nothing was answered", True, 0, WHOLE_US
         ),
         Column("bins", _BINS, "", "bins of the histogram"),
-        Column("counts", pa.list_(pa.field("element", pa.uint64(), nullable=False)), "", "answers in each of them"),
+        Column("counts", pa.list_(pa.field("element", pa.uint64(), nullable=False)), "", "answers in each bin"),
     ),
     derived=True,
     since=1,
@@ -238,7 +253,8 @@ RESPONSE_TIMES = Table(
 
 PROBES = Table(
     "probes",
-    "One row per timed single query: each client's get_min probe before each step's load, the deleters' re-reads.",
+    "One row per query that is timed by itself: each client's get_min probe before each step, and the "
+    "deleters' re-reads.",
     ("run_id", "step_id", "client", "probe", "start_s"),
     (
         *_OF_STEP,
@@ -247,9 +263,9 @@ PROBES = Table(
             "probe",
             pa.string(),
             "",
-            "get_min: the first SELECT min(transactionid) of the step; min_reread: the same while it runs",
+            "get_min: the first SELECT min(transactionid) of the step; min_reread: the same query during the step",
         ),
-        Column("start_s", pa.float64(), "s", "sent, on the run's clock"),
+        Column("start_s", pa.float64(), "s", "when it was sent, on the run's clock"),
         Column("seconds", pa.float64(), "s", "sent to answered"),
         Column("result", pa.int64(), "", "the value; NULL for an empty table", True),
     ),
@@ -260,14 +276,21 @@ _T_S = Column("t_s", pa.float64(), "s", "when it was read, on the run's clock")
 
 SERVER_SAMPLES = Table(
     "server_samples",
-    "One row per second of the run: what the server said of itself, in columns that mean the same for every flavour;"
-    " NULL where it could not say (the manifest tells why).",
+    "One row per second of the run: the server's own figures, in columns that mean the same for every flavour."
+    " A figure that the server could not report is NULL; the manifest says why.",
     ("run_id", "t_s"),
     (
         _RUN_ID,
-        Column("t_s", pa.float64(), "s", "when the answer came, on the run's clock; the tick itself where none came"),
+        Column("t_s", pa.float64(), "s", "when the answer came, on the run's clock; the tick itself if no answer came"),
         replace(_TICK, nullable=True, since=1),
-        Column("incarnation", pa.int16(), "", "0 for the server that the run started, 1 after a restart ...", True, 1),
+        Column(
+            "incarnation",
+            pa.int16(),
+            "",
+            "0 for the server that the run started, 1 after its first restart, and so on",
+            True,
+            1,
+        ),
         *(Column(figure.column, pa.int64(), figure.unit, figure.doc, True, figure.since) for figure in FIGURES),
     ),
     collected=True,
@@ -275,8 +298,9 @@ SERVER_SAMPLES = Table(
 
 SERVER_COUNTERS = Table(
     "server_counters",
-    "SHOW GLOBAL STATUS and the enabled INNODB_METRICS, once a second, numbers only; a row where a value changed. A"
-    " tick of `server_samples` without a row here has the value of the row before it.",
+    "SHOW GLOBAL STATUS and the enabled INNODB_METRICS, once a second, numbers only. A row is stored "
+    "only when its value"
+    " changed: at a tick of `server_samples` without a row here, the value is that of the previous row.",
     ("run_id", "source", "name", "tick"),
     (
         _RUN_ID,
@@ -284,8 +308,10 @@ SERVER_COUNTERS = Table(
         Column("name", pa.string(), "", "as the server spells it"),
         _TICK,
         Column("incarnation", pa.int16(), "", "as in server_samples"),
-        Column("value", pa.int64(), "", "a whole number; NULL for another one", True),
-        Column("real_value", pa.float64(), "", "a number that is not whole, or beyond 63 bits; else NULL", True),
+        Column("value", pa.int64(), "", "the value if it is a whole number; else NULL", True),
+        Column(
+            "real_value", pa.float64(), "", "the value if it is not a whole number, or exceeds 63 bits; else NULL", True
+        ),
     ),
     collected=True,
     since=1,
@@ -304,7 +330,7 @@ def _cumulative(name: str, doc: str = "", *, nullable: bool = False) -> Column:
 
 HOST_SAMPLES = Table(
     "host_samples",
-    "One row per second of the run: the host of the clients, from /proc; a sandbox's server runs on it, too.",
+    "One row per second of the run: the host of the clients, from /proc. A sandboxed server runs on the same host.",
     ("run_id", "tick"),
     (
         _RUN_ID,
@@ -317,13 +343,13 @@ HOST_SAMPLES = Table(
         _cumulative("cpu_idle_s", "CPU idle without I/O outstanding; all CPUs"),
         _cumulative("context_switches"),
         _cumulative("interrupts"),
-        Column("runnable", pa.int32(), "", "run queue: tasks that run or could, now"),
+        Column("runnable", pa.int32(), "", "run queue: tasks that are running or ready to run, now"),
         Column("blocked", pa.int32(), "", "tasks that wait for I/O, now"),
-        Column("memory_available_bytes", pa.int64(), "bytes", "what can be had without swapping (MemAvailable)", True),
+        Column("memory_available_bytes", pa.int64(), "bytes", "memory available without swapping (MemAvailable)", True),
         Column("memory_free_bytes", pa.int64(), "bytes", "MemFree"),
         Column("page_cache_bytes", pa.int64(), "bytes", "Cached and Buffers"),
-        Column("dirty_bytes", pa.int64(), "bytes", "page cache that waits to be written"),
-        Column("writeback_bytes", pa.int64(), "bytes", "page cache that is being written"),
+        Column("dirty_bytes", pa.int64(), "bytes", "page cache waiting to be written"),
+        Column("writeback_bytes", pa.int64(), "bytes", "page cache being written"),
         Column("swap_used_bytes", pa.int64(), "bytes", "SwapTotal minus SwapFree"),
         _cumulative("swapped_in_pages"),
         _cumulative("swapped_out_pages"),
@@ -335,14 +361,14 @@ HOST_SAMPLES = Table(
 
 DEVICE_SAMPLES = Table(
     "device_samples",
-    "One row per second and block device, from /proc/diskstats: whole devices, and the one below the data directory.",
+    "One row per second and block device, from /proc/diskstats: whole devices, and the device of the data directory.",
     ("run_id", "device", "tick"),
     (
         _RUN_ID,
         Column("device", pa.string(), "", "kernel name, such as nvme0n1"),
         _TICK,
         _T_S,
-        Column("holds_data", pa.bool_(), "", "whether the server's data directory lies on it"),
+        Column("holds_data", pa.bool_(), "", "whether it holds the server's data directory"),
         _cumulative("reads", "reads completed"),
         _cumulative("read_bytes"),
         _cumulative("read_s", "sum of the reads' times"),
@@ -381,13 +407,13 @@ NETWORK_SAMPLES = Table(
 
 PROCESS_SAMPLES = Table(
     "process_samples",
-    "One row per second: the server's process, from /proc/<pid>. None for a remote server.",
+    "One row per second: the server's process, from /proc/<pid>. A remote server has no rows.",
     ("run_id", "tick"),
     (
         _RUN_ID,
         _TICK,
         _T_S,
-        Column("pid", pa.int32(), "", "another pid is another process: nothing is subtracted across it"),
+        Column("pid", pa.int32(), "", "a different pid is a different process: differences are never taken across it"),
         _cumulative("cpu_user_s"),
         _cumulative("cpu_system_s"),
         Column("resident_bytes", pa.int64(), "bytes", "resident size now"),
@@ -395,8 +421,8 @@ PROCESS_SAMPLES = Table(
         Column("threads", pa.int32(), "", "now"),
         Column("read_bytes", pa.int64(), "bytes", "read from storage, cumulative; NULL where /proc denies it", True),
         Column("written_bytes", pa.int64(), "bytes", "sent to storage, cumulative; NULL where /proc denies it", True),
-        _cumulative("voluntary_switches", "context switches of all threads seen", nullable=True),
-        _cumulative("involuntary_switches", "context switches of all threads seen", nullable=True),
+        _cumulative("voluntary_switches", "context switches of all observed threads", nullable=True),
+        _cumulative("involuntary_switches", "context switches of all observed threads", nullable=True),
     ),
     collected=True,
     since=1,
@@ -406,24 +432,24 @@ INNODB_STATUS = Table(
     "innodb_status",
     "SHOW ENGINE INNODB STATUS, every 30 seconds.",
     ("run_id", "tick"),
-    (_RUN_ID, _TICK, _T_S, Column("text", pa.string(), "", "as the server gave it", free_text=True)),
+    (_RUN_ID, _TICK, _T_S, Column("text", pa.string(), "", "the text from the server", free_text=True)),
     collected=True,
     since=1,
 )
 
 PROCESSLIST = Table(
     "processlist",
-    "SHOW FULL PROCESSLIST, every 20 seconds, without the connection that asks.",
+    "SHOW FULL PROCESSLIST, every 20 seconds, without the collector's own connection.",
     ("run_id", "tick", "id"),
     (
         _RUN_ID,
         _TICK,
         _T_S,
         Column("id", pa.int64(), "", "connection id"),
-        Column("user", pa.string(), "", "user name, or what the server calls its own thread", True, free_text=True),
+        Column("user", pa.string(), "", "user name, or the server's name for its own thread", True, free_text=True),
         Column("command", pa.string(), "", "Query, Sleep, Execute ...", True),
         Column("seconds", pa.float64(), "s", "time in its state", True),
-        Column("state", pa.string(), "", "what it does", True, free_text=True),
+        Column("state", pa.string(), "", "what the thread is doing", True, free_text=True),
         Column("info", pa.string(), "", "the statement, its first 1000 characters", True, free_text=True),
     ),
     collected=True,
@@ -432,7 +458,8 @@ PROCESSLIST = Table(
 
 WAITS = Table(
     "waits",
-    "Waits inside the server over about 10 seconds, where the experiment asks; an event without a wait has no row.",
+    "Waits inside the server per interval of about 10 seconds, if the experiment asks for them; events "
+    "without a wait have no row.",
     ("run_id", "tick", "source", "event"),
     (
         _RUN_ID,
@@ -442,7 +469,9 @@ WAITS = Table(
         Column("source", pa.string(), "", "performance_schema or innodb_mutex (SHOW ENGINE INNODB MUTEX)"),
         Column("event", pa.string(), "", "mutex, rwlock or file, as the server names it"),
         Column("waits", pa.int64(), "", "waits in the interval"),
-        Column("wait_s", pa.float64(), "s", "time waited in the interval; NULL where only counted", True),
+        Column(
+            "wait_s", pa.float64(), "s", "time waited in the interval; NULL if the server only counts the waits", True
+        ),
     ),
     collected=True,
     since=1,
@@ -450,19 +479,19 @@ WAITS = Table(
 
 PROFILE_STACKS = Table(
     "profile_stacks",
-    "Folded stacks of the server's process, sampled by perf for some seconds at intervals, where the experiment asks.",
+    "Folded stacks of the server's process, sampled by perf at intervals, if the experiment asks for them.",
     ("run_id", "tick", "stack"),
     (
         _RUN_ID,
         _TICK,
         _T_S,
         Column("seconds", pa.float64(), "s", "how long perf sampled"),
-        Column("event", pa.string(), "", "cycles, or cpu-clock where the machine has no counter for them"),
+        Column("event", pa.string(), "", "cycles, or cpu-clock on a machine without a counter for cycles"),
         Column(
             "stack",
             pa.string(),
             "",
-            "thread name and functions from the outermost in, joined by ';'",
+            "thread name and functions, outermost first, joined by ';'",
             free_text=True,
         ),
         Column("samples", pa.int64(), "", "samples with this stack"),
@@ -481,12 +510,14 @@ SIZES = Table(
             "what",
             pa.string(),
             "",
-            "table_data and table_index (by the server's own statistics, which MariaDB"
-            " brings up to date some 10 s after a change), database (files of the benchmark's database),"
-            " datadir (all of it), system, undo, redo, temporary, binary_log",
+            "table_data and table_index (from the server's own statistics, which MariaDB"
+            " updates about 10 s after a change), database (files of the benchmark's database),"
+            " datadir (all files), system, undo, redo, temporary, binary_log",
         ),
-        Column("name", pa.string(), "", "the table; empty for a sum"),
-        Column("bytes", pa.int64(), "bytes", "blocks allocated on disk, or what the server says; NULL unknown", True),
+        Column("name", pa.string(), "", "name of the table; empty for a total"),
+        Column(
+            "bytes", pa.int64(), "bytes", "blocks allocated on disk, or the server's own figure; NULL if unknown", True
+        ),
     ),
     collected=True,
     since=1,
@@ -506,7 +537,7 @@ TABLE_COUNTS = Table(
 
 PUBLISHED = Table(
     "published",
-    "Figures of a run that others made and published (`runs.source` says where); nothing of it was measured here.",
+    "Figures that others have published (`runs.source` says where). Nothing in these runs was measured here.",
     ("run_id", "step_id", "metric"),
     (
         *_OF_STEP,

@@ -83,7 +83,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         "checkpoint_age_async_bytes",
         "bytes",
-        "age of the oldest change in the buffer pool from which flushing is forced beside the load",
+        "age of the oldest change in the buffer pool from which flushing is forced while the load runs",
     ),
     Figure(
         "checkpoint_age_sync_bytes",
@@ -118,7 +118,7 @@ FIGURES: tuple[Figure, ...] = (
         "pages_flushed_background",
         "",
         "pages flushed in background batches, cumulative: by an idle server; from MariaDB 10.5 on also those forced"
-        " beside the load by their age",
+        " by their age while the load runs",
     ),
     Figure("pages_flushed_lru", "", "pages flushed from the end of the LRU list in batches, cumulative"),
     Figure("pages_evicted_lru", "", "clean pages evicted from the end of the LRU list in batches, cumulative"),

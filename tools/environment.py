@@ -80,7 +80,7 @@ def make_with_pip():
         # Without pip: Debian's python3 cannot make one with pip unless python3-venv is installed.
         run([python, "-m", "venv", "--without-pip", VENV], "python3 has no venv module: apt-get install python3-venv")
     else:
-        say("bringing .venv up to date with pip")
+        say("updating .venv with pip")
     bring_pip()
     pip = [VENV_PYTHON, "-m", "pip", "install", "-q", "--no-input", "--disable-pip-version-check", "--no-deps"]
     unreachable = "pip's words are above; the usual cause is a package index out of reach"
@@ -96,7 +96,7 @@ def find_python():
             return candidate
     needed, have = ".".join(map(str, OLDEST)), ".".join(map(str, sys.version_info[:2]))
     sys.exit(
-        f"python3 is {have}, ibench needs {needed} or later: install one (or uv, which brings its own), then again"
+        f"python3 is {have}, ibench needs {needed} or later: install one (or uv, which includes Python), then try again"
     )
 
 

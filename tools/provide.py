@@ -27,7 +27,7 @@ def server() -> None:
     try:
         find_system(workspace())
     except BuildNotFound as error:
-        if "IBENCH_BASEDIR" in error.what:  # the user has named a server: bringing another would hide the mistake
+        if "IBENCH_BASEDIR" in error.what:  # the user has named a server: installing another one would hide the mistake
             raise
         print("ibench: no server here; getting MariaDB with apt", flush=True)
         build = install_mariadb(workspace())
@@ -69,7 +69,7 @@ def axe() -> None:
     if folder.is_dir():
         return
     if shutil.which("npm") is None and (as_root := debian.privilege()) is not None and debian.has_apt():
-        print("ibench: axe-core comes by npm, which is not here; getting it with apt", flush=True)
+        print("ibench: axe-core needs npm, which is missing; installing npm with apt", flush=True)
         debian.install(["npm"], as_root)
     print("ibench: getting axe-core with npm", flush=True)
     with registry.arriving(workspace()) as root:

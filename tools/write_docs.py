@@ -1,7 +1,8 @@
-"""Write the documents that are derived from code; with --check, only name those that have drifted."""
+"""Write the documents that are derived from code; with --check, only name those that are out of date."""
 
 import ast
 import sys
+import textwrap
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,14 +22,23 @@ def schema_document() -> str:
         "<!-- Written by tools/write_docs.py from ibench_lib/schema.py: change that, then `make fix`. -->",
         "# Tables of a run",
         "",
-        f"Format version {schema.SCHEMA_VERSION}. A run is one directory, `data/runs/<run_id>/`, with a manifest.json",
-        "and one Parquet file per table below. `ibench sql` shows each table of all runs as a view of the same name.",
+        f"Format version {schema.SCHEMA_VERSION}. A run is a directory, `data/runs/<run_id>/`, with a "
+        f"manifest.json and one",
+        "Parquet file per table below. In `ibench sql`, each table is a view of the same name over all runs.",
         "",
         *_introduction(),
     ]
     for table in schema.TABLES.values():
-        lines += ["", f"## {table.name}", "", table.doc, "", f"Key: {', '.join(f'`{name}`' for name in table.key)}", ""]
-        lines += ["| column | type | unit | NULL | |", "|---|---|---|---|---|"]
+        lines += [
+            "",
+            f"## {table.name}",
+            "",
+            textwrap.fill(table.doc, 120),
+            "",
+            f"Key: {', '.join(f'`{name}`' for name in table.key)}",
+            "",
+        ]
+        lines += ["| column | type | unit | NULL | meaning |", "|---|---|---|---|---|"]
         for column in table.columns:
             null = "may be" if column.nullable else "never"
             lines.append(f"| `{column.name}` | {_type(column)} | {column.unit or '-'} | {null} | {column.doc} |")
@@ -89,7 +99,7 @@ def main() -> None:
     found = drifted()
     if "--check" in sys.argv:
         for name in found:
-            print(f"{name}: differs from the code; `make fix` writes it anew")
+            print(f"{name}: differs from the code; `make fix` rewrites it")
         sys.exit(bool(found))
     for name in found:
         (ROOT / name).parent.mkdir(exist_ok=True)

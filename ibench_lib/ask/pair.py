@@ -55,7 +55,7 @@ class Pair(Selection):
         if not self.other:
             return f"There is only one dbms here, {self.base}, so there is nothing to compare it with."
         setups = [set(self.runs.filter(pl.col("dbms") == name)["setup"]) for name in (self.base, self.other)]
-        return said if setups[0] & setups[1] else "The two have no setup in common, so there is nothing to compare."
+        return said if setups[0] & setups[1] else "The two dbms have no common setup, so there is nothing to compare."
 
 
 def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
@@ -69,7 +69,9 @@ def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
     names = runs["dbms"].unique(maintain_order=True).to_list()
     for what, name in (("a", a), ("b", b)):
         if name and names and name not in names:
-            raise ParameterError(f"{what} {name!r:.80} is in no chosen run{strict_yaml.suggestion(name, names)}")
+            raise ParameterError(
+                f"{what} {name!r:.80} is in none of the selected runs{strict_yaml.suggestion(name, names)}"
+            )
     if a and a == b:
         raise ParameterError(f"a and b are both {a!r:.80}", hint="name two dbms")
     # Without runs there is no base either, whatever was asked for.

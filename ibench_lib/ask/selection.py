@@ -46,7 +46,7 @@ class Selection:
         return self.ask("selected_runs")
 
     def nothing(self, said: str) -> str:
-        """The sentence for an empty answer: `said`, unless there is no run that it could be said of."""
+        """The sentence for an empty answer: `said`, unless there is no run at all."""
         return said if self.run_ids else "There is no run yet."
 
     def ask(self, name: str, **others: Any) -> pl.DataFrame:
@@ -108,7 +108,7 @@ def choose(
     found = known.filter(of_experiment | known["run_id"].is_in(list(runs)))
     if found.is_empty():
         return Selection(lake, [], list(steps), base, points)
-    what = experiment if experiment and not runs else "what was chosen"
+    what = experiment if experiment and not runs else "the selection"
     _check(
         "dbms",
         [glob for glob in dbms if not _fits(found["dbms"], [glob]).any()],

@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema, core_schema
 class _ByForm:
     """Chooses the member of a union by the form of the value, so that an error describes the form the user wrote.
 
-    Without it pydantic tries every member and reports what each has against the value.
+    Without it pydantic tries every member and reports the errors of each.
     """
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:

@@ -41,9 +41,9 @@ def install_chromium(workspace: Workspace) -> Path:
     ------
     IbenchError : there is no apt, or it has no Chromium to give.
     """
-    by_hand = f"get Chromium or Chrome in another way and set {VARIABLE} to its program"
+    by_hand = f"install Chromium or Chrome yourself and set {VARIABLE} to its program"
     if not debian.has_apt():
-        raise IbenchError("no apt-get on this machine, so Chromium cannot be got from here", hint=by_hand)
+        raise IbenchError("no apt-get on this machine, so Chromium cannot be installed from packages", hint=by_hand)
     as_root = debian.privilege()
     try:
         if as_root is None:
@@ -54,7 +54,7 @@ def install_chromium(workspace: Workspace) -> Path:
         raise IbenchError(f"Chromium: {error.what}", hint=by_hand, detail=error.detail) from error
     found = find_chromium(workspace)
     if found is None:
-        raise IbenchError("apt's package chromium brings no browser here (Ubuntu's is a stub)", hint=by_hand)
+        raise IbenchError("apt's package chromium contains no browser here (Ubuntu's is a stub)", hint=by_hand)
     return found
 
 

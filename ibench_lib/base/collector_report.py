@@ -1,4 +1,4 @@
-"""What a collector of a run did and cost: reported by the capture, kept in the manifest."""
+"""What a collector did in a run and what it cost, for the manifest."""
 
 from __future__ import annotations
 

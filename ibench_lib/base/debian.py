@@ -116,7 +116,7 @@ def _suite_sources(suite: str, scratch: Path) -> Path:
     archive = _debian_archive()
     if archive is None:
         raise IbenchError(
-            f"apt's sources on this machine name no Debian archive, so nothing can be had from Debian {suite}",
+            f"apt's sources on this machine name no Debian archive, so nothing can be installed from Debian {suite}",
             hint="this works on Debian; elsewhere register a server of your own: `ibench servers add LABEL PATH`",
         )
     signed_by = f"[signed-by={_DEBIAN_KEYS}] " if _DEBIAN_KEYS.is_file() else ""
@@ -175,6 +175,7 @@ def _refused(what: str, *results: subprocess.CompletedProcess[str]) -> IbenchErr
     said = "\n".join(result.stdout.strip() for result in results if result.returncode != 0)
     return IbenchError(
         f"{what} failed (exit {results[-1].returncode})",
-        hint="apt's words are above; the usual causes are no network and a package list without this package",
+        hint="see apt's output above; usually the network is unreachable or the package list does not "
+        "have this package",
         detail="\n".join(said.splitlines()[-15:]) or None,
     )

@@ -33,5 +33,5 @@ def run(name: str, command: Sequence[str], folder: Path | None = None) -> subpro
         )
     except subprocess.TimeoutExpired as error:
         raise IbenchError(
-            f"{name} did not finish within {_TIMEOUT_S} s", hint="look at the network, then again"
+            f"{name} did not finish within {_TIMEOUT_S} s", hint="check the network, then try again"
         ) from error

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 MARKER = ".ibench-scratch"
-# Between making a directory and locking its marker somebody else could take it for a dead one's.
+# Without this lock, another process could remove a new directory before its marker is locked.
 _YOUNG_S = 60.0
 
 

@@ -25,6 +25,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, MappingStartEvent, ScalarEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from ibench_lib.base.wording import count
 from ibench_lib.errors import UsageError
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -81,7 +82,7 @@ def load(
             ]
     first, *rest = problems
     if rest:
-        raise error(f"{path}: {len(problems)} problems", detail="\n".join(problems))
+        raise error(f"{path}: {count(len(problems), 'problem')}", detail="\n".join(problems))
     raise error(first)
 
 
@@ -184,7 +185,7 @@ def _refused(node: Node) -> Iterator[tuple[int, str]]:
     if isinstance(node, ScalarNode):
         plain = node.style is None
         if plain and _AMBIGUOUS_NUMBER.fullmatch(node.value):
-            yield line, f"{node.value:.40} is ambiguous: quote it, or leave out the leading zero"
+            yield line, f"{node.value:.40} is ambiguous: put it in quotes, or remove the leading zero"
         elif problem := _unusable(node.value, plain):
             yield line, problem
     elif isinstance(node, SequenceNode):

@@ -1,4 +1,4 @@
-"""The `ibench config` commands: what a configuration is made of, and how two of them differ."""
+"""The `ibench config` commands: list fragments, show a configuration, compare two of them."""
 
 from __future__ import annotations
 
@@ -23,15 +23,18 @@ from ibench_lib.servers.variables import known_options
 
 app = typer.Typer(no_args_is_help=True)
 
-Scale = Annotated[float, typer.Option("--scale", min=1e-9, max=1, help="Shrink sizes as an experiment's scale does.")]
+Scale = Annotated[
+    float, typer.Option("--scale", min=1e-9, max=1, help="Shrink sizes as the scale of an experiment does.")
+]
 Folder = Annotated[
-    Path | None, typer.Option("--folder", help="A folder of your own fragments, looked in before the built-in ones.")
+    Path | None,
+    typer.Option("--folder", help="A folder with your own fragments; they take precedence over the built-in ones."),
 ]
 
 
 @app.callback()
 def config_main() -> None:
-    """Configurations: which there are, what a run would have, how two differ.
+    """List configurations, show one as a my.cnf, or compare two.
 
     [bold]Example:[/] ibench config show system cy10a+a13
     """
@@ -39,7 +42,7 @@ def config_main() -> None:
 
 @app.command("list")
 def config_list(folder: Folder = None) -> None:
-    """List the fragments that configurations can be made of.
+    """List the fragments that configurations are made of.
 
     [bold]Example:[/] ibench config list
     """
@@ -54,14 +57,14 @@ def config_list(folder: Folder = None) -> None:
 
 @app.command("show")
 def config_show(
-    label: Annotated[str, typer.Argument(metavar="BUILD", help="The build that it is for.")],
+    label: Annotated[str, typer.Argument(metavar="BUILD", help="The build to show it for.")],
     config: Annotated[str, typer.Argument(help="Fragments joined by +, base first, or the path of a my.cnf.")],
     scale: Scale = 1.0,
     folder: Folder = None,
 ) -> None:
-    """Print the my.cnf that a run would have, each line with the file and line that it comes from.
+    """Print the my.cnf that a run would use, with the origin of each line.
 
-    The server itself is asked whether it takes it; what it would skip is said on stderr.
+    The server checks the options. Options that it would skip are listed on stderr.
 
     [bold]Example:[/] ibench config show system cy10a+a13 --scale 0.01
     """
@@ -70,7 +73,7 @@ def config_show(
     skipped = check(build, resolved)
     out.print(escape(resolved.render(skipped).rstrip("\n")), soft_wrap=True, highlight=False)
     for line in resolved.dropped:
-        err.print(f"[yellow]left out[/] {escape(line)}: the sandbox decides it", soft_wrap=True)
+        err.print(f"[yellow]left out[/] {escape(line)}: the sandbox sets it", soft_wrap=True)
     for line in skipped:
         err.print(f"[yellow]skipped[/] {escape(line)}: {escape(build.version)} does not know it", soft_wrap=True)
 
@@ -78,12 +81,14 @@ def config_show(
 @app.command("diff")
 def config_diff(
     first: Annotated[str, typer.Argument(help="Fragments joined by +, base first, or the path of a my.cnf.")],
-    second: Annotated[str, typer.Argument(help="The other one.")],
-    label: Annotated[str, typer.Option("--build", help="The build whose defaults count.")] = on_this_machine.LABEL,
+    second: Annotated[str, typer.Argument(help="The configuration to compare with it, in the same form.")],
+    label: Annotated[str, typer.Option("--build", help="The build whose defaults apply.")] = on_this_machine.LABEL,
     scale: Scale = 1.0,
     folder: Folder = None,
 ) -> None:
-    """Show what two configurations mean differently: 1G is 1073741824, ON is 1, an option at its default is not set.
+    """Show which settings of two configurations have different effects.
+
+    Different spellings of a value are equal: 1G is 1073741824, ON is 1, and an option at its default is not set.
 
     [bold]Example:[/] ibench config diff cy10a cy10a+a13
     """
@@ -97,13 +102,17 @@ def config_diff(
         origins = ", ".join(origin for origin in (difference.first_origin, difference.second_origin) if origin)
         fields = (difference.name, *sides, "none" if difference.default is None else difference.default, origins)
         table.add_row(*(escape(field) for field in fields))
-    out.print(table if found else f"{escape(first)} and {escape(second)} mean the same to {escape(build.version)}")
+    out.print(
+        table if found else f"{escape(first)} and {escape(second)} have the same effect on {escape(build.version)}"
+    )
 
 
 def _build(label: str) -> Build:
     build = find.find_build(label, workspace())
     if build.local is None:
-        raise UsageError(f"{label} is a remote server, whose options cannot be asked", hint="name a build that is here")
+        raise UsageError(
+            f"{label} is a remote server; its options cannot be listed", hint="name a build on this machine"
+        )
     return build.local
 
 

@@ -1,4 +1,4 @@
-"""What this machine has of what the workbench needs, and the command that brings what is missing."""
+"""Which requirements of the workbench this machine meets, and the command that installs what is missing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LOCKED = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)\s*(;?)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at. `fix` is the command or the step that mends it; None when nothing needs mending."""
+    """The result of one check. `fix` is the command or action that fixes it; None when nothing needs fixing."""
 
     name: str
     status: Status
@@ -41,7 +41,7 @@ class Finding:
 
 
 def examine(workspace: Workspace) -> list[Finding]:
-    """Look at everything; changes nothing. `missing` stops work, `warning` does not."""
+    """Make all checks, without changing anything. `missing` prevents work, `warning` does not."""
     looks: list[Callable[[Workspace], Finding]] = [
         _python,
         _environment,
@@ -67,7 +67,7 @@ def _python(workspace: Workspace) -> Finding:
 def _environment(workspace: Workspace) -> Finding:
     lock = SOURCE_ROOT / "requirements.lock"
     if not lock.is_file():
-        return Finding("environment", "warning", "not a checkout: there is no lock file to compare with")
+        return Finding("environment", "warning", "this is not a checkout, so there is no lock file to compare with")
     locked: dict[str, set[str]] = {}
     conditional: set[str] = set()
     for name, version, marker in _LOCKED.findall(lock.read_text(encoding="utf-8")):
@@ -83,9 +83,9 @@ def _environment(workspace: Workspace) -> Finding:
                 wrong.append(f"{name} is not installed")
         else:
             if installed not in versions:
-                wrong.append(f"{name} is {installed}, locked {' or '.join(sorted(versions))}")
+                wrong.append(f"{name} is {installed}, the lock file has {' or '.join(sorted(versions))}")
     if not wrong:
-        return Finding("environment", "ok", f"as locked, {len(locked)} packages")
+        return Finding("environment", "ok", f"{len(locked)} packages, as in the lock file")
     more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
     return Finding("environment", "warning", "; ".join(wrong[:3]) + more, "make env")
 
@@ -99,7 +99,7 @@ def _server(workspace: Workspace) -> Finding:
 
 
 def _initialiser(workspace: Workspace) -> Finding:
-    """MySQL initialises its data directory itself, MariaDB by a script that some packages leave out."""
+    """MySQL initialises its data directory itself; MariaDB needs a script that some packages leave out."""
     name = "server initialiser"
     try:
         build = find_system(workspace)
@@ -112,7 +112,7 @@ def _initialiser(workspace: Workspace) -> Finding:
 def _chromium(workspace: Workspace) -> Finding:
     program = find_chromium(workspace)
     if program is None:
-        return Finding("chromium", "warning", "none; only the tests need it", "make chromium")
+        return Finding("chromium", "warning", "not found; only the tests need it", "make chromium")
     version = _first_line([str(program), "--version"])
     if version is None:
         return Finding("chromium", "warning", f"{program} does not run", "make chromium")
@@ -123,7 +123,7 @@ def _perf(workspace: Workspace) -> Finding:
     program = shutil.which("perf")
     if program is None:
         return Finding(
-            "perf", "warning", "none; it is optional", "apt-get install linux-perf (Ubuntu: linux-tools-generic)"
+            "perf", "warning", "not found; it is optional", "apt-get install linux-perf (Ubuntu: linux-tools-generic)"
         )
     version = _first_line([program, "--version"])
     if version is None:
@@ -133,7 +133,7 @@ def _perf(workspace: Workspace) -> Finding:
 
 def _apt(workspace: Workspace) -> Finding:
     if not debian.has_apt():
-        return Finding("apt", "warning", "none: servers and Chromium come from elsewhere", "set IBENCH_BASEDIR")
+        return Finding("apt", "warning", "not found; install servers and Chromium from elsewhere", "set IBENCH_BASEDIR")
     way = "packages are unpacked inside the project" if debian.privilege() is None else "packages can be installed"
     return Finding("apt", "ok", way)
 
@@ -163,8 +163,8 @@ def _sandboxes(workspace: Workspace) -> Finding:
         return Finding(
             "sandboxes",
             "warning",
-            f"not ours: {', '.join(foreign)}",
-            f"look into {workspace.sandboxes}, then remove them",
+            f"unknown folders: {', '.join(foreign)}",
+            f"check them in {workspace.sandboxes}, then remove them",
         )
     if left:
         return Finding("sandboxes", "warning", f"left behind: {', '.join(left)}", "the next `ibench run` removes them")

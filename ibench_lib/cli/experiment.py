@@ -1,4 +1,4 @@
-"""`ibench experiment`: look at an experiment before it runs. `ibench status`: how far one is."""
+"""`ibench experiment`: check an experiment before it runs. `ibench status`: show its progress."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from ibench_lib.base.wording import count
 from ibench_lib.cli.output import done_elsewhere, err, out, safe
 from ibench_lib.cli.progress import duration_text
 from ibench_lib.errors import LakeError, UsageError
@@ -22,7 +23,7 @@ from ibench_lib.run.planned import Planned
 from ibench_lib.run.preflight import examine
 
 app = typer.Typer(
-    help="""Look at an experiment before it runs.
+    help="""Check an experiment before it runs.
 
     [bold]Example:[/] ibench experiment check experiments/demo.yaml
     """,
@@ -32,23 +33,21 @@ app = typer.Typer(
 File = Annotated[Path, typer.Argument(help="The experiment: a YAML file, such as experiments/demo.yaml.")]
 Only = Annotated[
     list[str] | None,
-    typer.Option("--only", help="Only cells whose build, config, setup or dbms fits this pattern (* and ?)."),
+    typer.Option("--only", help="Only cells whose build, config, setup or dbms matches this pattern (* and ?)."),
 ]
-Except = Annotated[list[str] | None, typer.Option("--except", help="No cells that fit this pattern.")]
+Except = Annotated[list[str] | None, typer.Option("--except", help="Leave out cells that match this pattern.")]
 
 
 @app.command("check")
 def experiment_check(experiment: File, only: Only = None, without: Except = None) -> None:
-    """Expand an experiment: its cells, with the rows, disk and time that each will take. Servers check the options.
+    """List the cells of an experiment with their rows, disk space and time, and let the servers check the options.
 
     [bold]Example:[/] ibench experiment check experiments/demo.yaml
     """
     loaded, place = load_experiment(experiment), workspace()
     planned = plan_experiment(loaded, place, only=only or (), without=without or ())
     forecaster = Forecaster(place)
-    table = Table(
-        "#", "cell", "server", "rows loaded", "disk", "time", "time known from", box=None, header_style="bold"
-    )
+    table = Table("#", "cell", "server", "rows loaded", "disk", "time", "time based on", box=None, header_style="bold")
     forecasts = []
     for entry in planned:
         forecast = forecaster.cell(loaded, entry)
@@ -65,13 +64,13 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
     out.print(table)
     for choice in loaded.spec.build_choices:
         if choice.stands_for:
-            out.print(f"{safe(choice.name)} is {safe(choice.build)}, standing for {safe(choice.stands_for)}")
+            out.print(f"{safe(choice.name)} is {safe(choice.build)}, in place of {safe(choice.stands_for)}")
     for line in _snapshots(planned):
         out.print(safe(line), highlight=False, soft_wrap=True)
     most = most_disk_bytes(list(zip(planned, forecasts, strict=True)))
     out.print(
-        f"{len(planned)} cells, about {duration_text(total_s(forecasts))} one after another; "
-        f"disk at most: about {most / 1e9:.1f} GB"
+        f"{count(len(planned), 'cell')}, about {duration_text(total_s(forecasts))} in total; "
+        f"at most about {most / 1e9:.1f} GB of disk"
     )
     for warning in examine(place, most):
         out.print(f"[yellow]warning:[/] {safe(warning)}", soft_wrap=True)
@@ -79,7 +78,7 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
 
 @app.command("plan")
 def experiment_plan(experiment: File, only: Only = None, without: Except = None) -> None:
-    """Say which cells will run, which are done already, and which have changed since they were run.
+    """Show which cells will run, which are already done, and which have changed since they ran.
 
     [bold]Example:[/] ibench experiment plan experiments/demo.yaml
     """
@@ -97,13 +96,13 @@ def experiment_plan(experiment: File, only: Only = None, without: Except = None)
     if said := done_elsewhere([e.run_id for e in planned if e.run_id is not None], loaded.name, workspace()):
         out.print(safe(said), soft_wrap=True)
     left = [forecaster.cell(loaded, entry) for entry in planned if entry.run_id is None]
-    out.print(f"{len(left)} of {len(planned)} cells to run, about {duration_text(total_s(left))}")
+    out.print(f"{len(left)} of {count(len(planned), 'cell')} to run, about {duration_text(total_s(left))}")
 
 
 def status(
-    experiment: Annotated[str | None, typer.Argument(help="Its name; the latest one when there is none.")] = None,
+    experiment: Annotated[str | None, typer.Argument(help="Its name; by default the latest experiment.")] = None,
 ) -> None:
-    """Say how far an experiment is, from any terminal.
+    """Show the progress of an experiment, from any terminal.
 
     [bold]Example:[/] ibench status
     """
@@ -111,9 +110,9 @@ def status(
     logs = sorted(place.events.glob("*.jsonl"), key=lambda path: path.stat().st_mtime) if place.events.is_dir() else []
     path = event_log(place, experiment) if experiment else (logs[-1] if logs else None)
     if path is None or not path.is_file():
-        known = ", ".join(log.stem for log in logs) or "none has been run"
+        known = ", ".join(log.stem for log in logs) or "no experiment yet"
         which = f"experiment {experiment!r:.80}" if experiment else "experiment"
-        raise UsageError(f"no {which} has been run here", hint=f"known: {known}")
+        raise UsageError(f"no {which} has been run here", hint=f"experiments: {known}")
     events, damaged = read_events(path)
     if damaged:
         err.print(
@@ -124,12 +123,15 @@ def status(
         raise LakeError(f"{path} has no event that can be read", hint="the runs are whole: `ibench runs` lists them")
     alive = is_running(place) and events[-1]["event"] != "experiment_ends"
     begun, last = events[0], events[-1]
-    out.print(f"{safe(path.stem)}: {_state(last, alive)}, begun {safe(begun['at'][:16])} UTC")
+    out.print(f"{safe(path.stem)}: {_state(last, alive)}, started {safe(begun['at'][:16])} UTC")
     ended = [event for event in events if event["event"] in _ENDS]
     failed = [event for event in ended if event["event"] == "cell_failed"]
     not_tried = sum(event["event"] == "cell_not_tried" for event in ended)
     again = f", {not_tried} not tried again" if not_tried else ""
-    out.print(f"{len(ended)} of {begun.get('cells', '?')} cells ended, {len(failed)} failed{again}")
+    out.print(
+        f"{len(ended)} of {count(begun['cells'], 'cell') if 'cells' in begun else '? cells'} ended, "
+        f"{len(failed)} failed{again}"
+    )
     for event in failed:
         when = f"{datetime.fromisoformat(event['at']):%Y-%m-%d %H:%M} UTC"
         out.print(f"    failed {when}: {safe(_cell_text(event))}: {safe(event['error'])}", soft_wrap=True)
@@ -144,14 +146,14 @@ def status(
 
 
 def _snapshots(planned: list[Planned]) -> list[str]:
-    """A line for each snapshot: whose rows it has, which cells use it, and why they use no other."""
+    """A line for each snapshot: the cells that use it, and why they cannot use another one."""
     lines = []
     for entry in planned:
         sharing = entry.sharing
         if sharing and entry.cell.position == sharing.cells[0]:
             used = ", ".join(map(str, sharing.cells))
             apart = f", {sharing.apart}" if sharing.apart else ""
-            lines.append(f"snapshot for cell{'' if len(sharing.cells) == 1 else 's'} {used}{apart}")
+            lines.append(f"snapshot for {'cell' if len(sharing.cells) == 1 else 'cells'} {used}{apart}")
     return lines
 
 
@@ -161,7 +163,7 @@ def _since_last_begin(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _under_way(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Beginnings of cells that have not ended; there are several where other hosts run them."""
+    """The begin events of cells that have not ended; several if other hosts run cells."""
     found: dict[str, dict[str, Any]] = {}
     for event in events:
         if event["event"] == "cell_begins":
@@ -178,7 +180,7 @@ def _cell_text(event: dict[str, Any]) -> str:
 def _state(last: dict[str, Any], alive: bool) -> str:
     if alive:
         return "running"
-    return str(last["outcome"]) if last["event"] == "experiment_ends" else "its runner died"
+    return str(last["outcome"]) if last["event"] == "experiment_ends" else "its runner was killed"
 
 
 def _step_text(step: dict[str, Any]) -> str:

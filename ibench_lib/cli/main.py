@@ -1,4 +1,4 @@
-"""The `ibench` command. Thin: it turns arguments into calls, and errors into one line and an exit code."""
+"""The `ibench` command. It turns arguments into calls, and errors into one line and an exit code."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import duckdb
 import typer
 from rich.table import Table
 
+from ibench_lib.base.wording import count
 from ibench_lib.cli import config, doctor, posts, runs, servers
 from ibench_lib.cli import experiment as cli_experiment
 from ibench_lib.cli.output import done_elsewhere, err, out, print_problems, safe
@@ -35,7 +36,7 @@ from ibench_lib.run.planned import Planned
 from ibench_lib.run.sweep import run_experiment
 
 app = typer.Typer(
-    help="Run database benchmarks, keep every second in Parquet, publish the comparison.",
+    help="Run database benchmarks, record every second in Parquet, and publish the comparison.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -61,31 +62,33 @@ class Format(StrEnum):
 @app.command()
 def run(
     experiment: Annotated[Path, typer.Argument(help="The experiment: a YAML file, such as experiments/demo.yaml.")],
-    again: Annotated[bool, typer.Option("--again", help="Run also the cells whose complete run is there.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Also run cells that are already done.")] = False,
     only: cli_experiment.Only = None,
     without: cli_experiment.Except = None,
     fail_fast: Annotated[
-        bool, typer.Option("--fail-fast/--keep-going", help="Stop at the first cell that fails, or go on.")
+        bool, typer.Option("--fail-fast/--keep-going", help="Stop at the first cell that fails, or continue.")
     ] = False,
     scheduler: Annotated[
-        str | None, typer.Option(help="A Dask scheduler, such as tcp://lab1:8786: its workers run the cells.")
+        str | None, typer.Option(help="A Dask scheduler, such as tcp://lab1:8786, whose workers run the cells.")
     ] = None,
     store: Annotated[
-        str | None, typer.Option(help="With --scheduler: where workers push their runs, instead of sending them here.")
+        str | None,
+        typer.Option(
+            help="With --scheduler: the store to which workers push their runs, instead of sending them here."
+        ),
     ] = None,
-    any_host: Annotated[
-        bool, typer.Option("--any-host", help="Let hosts of different classes share the experiment.")
-    ] = False,
+    any_host: Annotated[bool, typer.Option("--any-host", help="Allow runs on hosts of different classes.")] = False,
 ) -> None:
     """Run every cell of an experiment that is not done yet.
 
-    A cell is one build with one configuration in one setup. Each gets a fresh server in a private sandbox and leaves
-    one directory in data/runs/. Ctrl-C stops after the cell under way, a second one at once; what was captured is kept.
+    A cell is one build with one configuration in one setup. Each cell gets a fresh server in a private sandbox and
+    leaves one directory in data/runs/. Ctrl-C stops after the current cell; a second Ctrl-C stops at once. Captured
+    data is kept.
 
     [bold]Example:[/] ibench run experiments/demo.yaml
     """
     if scheduler is None and store is not None:
-        raise UsageError("--store is about workers", hint="name their --scheduler")
+        raise UsageError("--store applies to workers only", hint="add --scheduler")
     loaded, place = load_experiment(experiment), workspace()
     choice: dict[str, Any] = {
         "again": again,
@@ -94,14 +97,14 @@ def run(
         "fail_fast": fail_fast,
         "any_host": any_host,
     }
-    # What this lake knows of this host says nothing of others.
+    # The forecasts of this lake apply to this host only.
     with ExperimentProgress(out, _forecasts(loaded, place) if scheduler is None else None) as progress:
         observer = Both([progress, EventLog(place, loaded.name)])
         if scheduler is None:
             result = run_experiment(loaded, place, observer, **choice)
         else:
             result = run_on_workers(loaded, place, observer, scheduler, store=store, **choice)
-    out.print(f"{loaded.name}: {len(result.made)} runs made, {len(result.skipped)} done already")
+    out.print(f"{loaded.name}: {count(len(result.made), 'run')} made, {len(result.skipped)} already done")
     if said := done_elsewhere(result.skipped, loaded.name, place):
         out.print(safe(said), soft_wrap=True)
 
@@ -110,10 +113,11 @@ def run(
 def worker_command(
     scheduler: Annotated[str, typer.Argument(help="The Dask scheduler, such as tcp://lab1:8786.")],
     name: Annotated[
-        str | None, typer.Option(help="What ledger and messages call this machine; its host name by default.")
+        str | None,
+        typer.Option(help="The name of this machine in messages and in the ledger; by default its host name."),
     ] = None,
 ) -> None:
-    """Run cells for whoever uses this scheduler, one at a time, with the builds of this machine. Ctrl-C ends it.
+    """Run cells for the users of this scheduler, one at a time, with the builds of this machine. Ctrl-C stops it.
 
     [bold]Example:[/] ibench worker tcp://lab1:8786
     """
@@ -128,7 +132,7 @@ def sql(
     query: Annotated[str, typer.Argument(help="One SQL statement for DuckDB.")],
     output: Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")] = Format.table,
 ) -> None:
-    """Ask the lake anything: one view per table of docs/schema.md, and `runs`.
+    """Run SQL on the lake: every table of docs/schema.md is a view, and so is `runs`.
 
     The statement has your own power: DuckDB can read and write your files. Do not run SQL that you do not trust.
 
@@ -172,7 +176,7 @@ app.command("site")(posts.site)
 
 @app.command("doctor")
 def doctor_command() -> None:
-    """Say what is installed, found and missing, with the command that fixes it. Exit code 1 when something is missing.
+    """Show what is installed and what is missing, with the command that fixes it. Exit code 1 if something is missing.
 
     [bold]Example:[/] ibench doctor
     """

@@ -1,4 +1,4 @@
-"""Where commands print: results to stdout, everything about them to stderr."""
+"""The consoles of the commands: results go to stdout, messages to stderr."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
 
-# A pipe has no width: nothing is cut or wrapped there.
+# A pipe has no width: do not cut or wrap lines there.
 out = Console(width=None if sys.stdout.isatty() else 1000)
 err = Console(stderr=True)
 
@@ -52,14 +52,14 @@ def check_line(text: str, what: str, most: int = 1000) -> None:
 
 
 def print_problems(lake: duckdb.DuckDBPyConnection) -> None:
-    """Name the runs and files that a lake had to leave out."""
+    """List the runs and files that a lake had to leave out."""
     for run_id, file, problem in reader.sql(lake, "SELECT run_id, file, problem FROM problems").iter_rows():
         err.print(f"[yellow]skipped[/] {safe(run_id)} {safe(file or '')}: {safe(problem)}", soft_wrap=True)
 
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """A spinner with a word of what is done; nothing where nobody looks."""
+    """A spinner with a short text, in a terminal only."""
     if err.is_terminal:
         with err.status(what):
             yield

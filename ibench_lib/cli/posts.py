@@ -1,4 +1,4 @@
-"""`ibench post`, `ibench posts`, `ibench site`: from the lake to pages, and the list of them."""
+"""`ibench post`, `ibench posts`, `ibench site`: build pages from the lake, and list them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
+from ibench_lib.base.wording import count
 from ibench_lib.cli.output import err, out, safe
 from ibench_lib.errors import IbenchError, PostsFailed
 from ibench_lib.paths import workspace
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 def post(
     params: Annotated[Path, typer.Argument(help="The post: a YAML file in papermill_params/.")],
 ) -> None:
-    """Build one post: execute its notebook on the lake, export one HTML file that needs no network.
+    """Build one post: execute its notebook on the lake and export an HTML file that works without a network.
 
     [bold]Example:[/] ibench post papermill_params/insert_benchmark/demo.yml
     """
-    with lean_imports():  # here, so that other commands need not wait for them
+    with lean_imports():  # imported here, so that other commands do not wait for it
         from ibench_lib.publish.post_file import check_post
     place = workspace()
     checked = check_post(params, place)
@@ -40,17 +41,20 @@ def post(
 
 
 def posts(
-    params: Annotated[list[Path], typer.Argument(help="Posts: YAML files, and folders with such files.")],
+    params: Annotated[list[Path], typer.Argument(help="Posts: YAML files, or folders with YAML files.")],
     jobs: Annotated[
         int | None,
         typer.Option(
-            "--jobs", "-j", min=1, help="How many at a time; up to 4, where there is a CPU and 3 GB of memory for each."
+            "--jobs",
+            "-j",
+            min=1,
+            help="How many at a time; by default up to 4, if there is a CPU and 3 GB of memory for each.",
         ),
     ] = None,
 ) -> None:
-    """Build several posts at once. All files are checked before the first notebook runs; one that fails stops no other.
+    """Build several posts at once. All files are checked first; a post that fails does not stop the others.
 
-    A post is skipped while the lake has no run of what it shows.
+    A post is skipped if the lake has none of the runs that it shows.
 
     [bold]Example:[/] ibench posts papermill_params/
     """
@@ -67,8 +71,8 @@ def posts(
     failed = [result for result in results.values() if isinstance(result, IbenchError)]
     if failed:
         raise PostsFailed(
-            f"{len(failed)} of {len(results)} posts failed",
-            hint="each is named above, with its notebook",
+            f"{len(failed)} of {count(len(results), 'post')} failed",
+            hint="each failed post is listed above with its notebook",
             detail="\n".join(f"{error.what}\n        {error.hint or ''}".rstrip() for error in failed),
         )
 
@@ -79,11 +83,11 @@ def site(
         typer.Option(
             "--url",
             envvar="IBENCH_SITE_URL",
-            help="Where data/posts will be found, such as https://example.org/bench/.",
+            help="The address at which data/posts will be published, such as https://example.org/bench/.",
         ),
     ] = None,
 ) -> None:
-    """List the posts in data/posts/index.html, and announce them in data/posts/feed.xml.
+    """Write the list of posts, data/posts/index.html, and an Atom feed, data/posts/feed.xml.
 
     [bold]Example:[/] ibench site --url https://example.org/bench/
     """
@@ -92,11 +96,11 @@ def site(
     built = build_site(workspace(), url)
     for problem in built.problems:
         err.print(f"[yellow]not listed:[/] {safe(problem)}", highlight=False, soft_wrap=True)
-    out.print(f"site: {safe(str(built.index))} ({len(built.posts)} posts)", highlight=False, soft_wrap=True)
+    out.print(f"site: {safe(str(built.index))} ({count(len(built.posts), 'post')})", highlight=False, soft_wrap=True)
 
 
 def _console() -> Console:
-    """Where progress is drawn: what we print in between must go by the same console, or it would break the lines."""
+    """The console for progress. Other output must use the same console, or it would break the live lines."""
     return out if out.is_terminal else err
 
 
@@ -105,9 +109,9 @@ def _line(page: Path) -> str:
 
 
 class PostsProgress:
-    """A PostsObserver: a live line a post for a person, elsewhere a plain line when one begins and ends.
+    """A PostsObserver: a live line per post in a terminal, elsewhere a plain line when a post begins and ends.
 
-    With `quiet` only the live line: the command says the rest.
+    With `quiet` there is only the live line; the command prints the rest.
     """
 
     def __init__(self, console: Console, *, quiet: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""How a person sees an experiment run: a live line at a terminal, elsewhere a plain line every ten seconds."""
+"""The progress of an experiment: a live line in a terminal, elsewhere a plain line every ten seconds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from ibench_lib.base.wording import count
 from ibench_lib.cli.output import safe
 from ibench_lib.errors import IbenchError
 from ibench_lib.experiment.cells import Cell
@@ -25,7 +26,7 @@ PLAIN_EVERY_S = 10.0
 class ExperimentProgress(Observer):
     """Draws with rich.
 
-    `forecast_s` gives the expected duration of a cell in seconds; without it, as when other hosts run the cells, no
+    `forecast_s` gives the expected duration of a cell in seconds. Without it (when other hosts run the cells) no
     remaining time is shown.
     """
 
@@ -71,11 +72,11 @@ class ExperimentProgress(Observer):
             left = f", about {duration_text(sum(self._expected_s.values()))} to go"
         for entry in planned:
             if entry.what == "changed":
-                self._console.print(f"changed since it was run: {safe(str(entry.cell))}", soft_wrap=True)
+                self._console.print(f"changed since it ran: {safe(str(entry.cell))}", soft_wrap=True)
             elif entry.what == "again" and entry.note:
-                self._console.print(f"again: {safe(f'{entry.cell}: {entry.note}')}", soft_wrap=True)
+                self._console.print(f"runs again: {safe(f'{entry.cell}: {entry.note}')}", soft_wrap=True)
         done = len(planned) - len(to_run)
-        self._console.print(f"{safe(name)}: {len(planned)} cells, {done} done already{left}")
+        self._console.print(f"{safe(name)}: {count(len(planned), 'cell')}, {done} already done{left}")
 
     def cell_begins(self, number: int, of: int, cell: Cell, worker: str | None = None) -> None:
         self._where, self._position = f"{number}/{of}", cell.position
@@ -85,21 +86,21 @@ class ExperimentProgress(Observer):
             self._console.print(f"    {safe(rows_from)}", highlight=False, soft_wrap=True)
 
     def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None:
-        self._console.print(f"[bold]{number}/{of}[/] {safe(str(cell))}: done already, {safe(run_id)}")
+        self._console.print(f"[bold]{number}/{of}[/] {safe(str(cell))}: already done, {safe(run_id)}")
 
     def cell_not_tried(self, number: int, of: int, cell: Cell, why: str) -> None:
         self._expected_s.pop(cell.position, None)
         self._console.print(f"[bold]{number}/{of}[/] {safe(f'{cell}: skipped: {why}')}")
 
     def run_recovered(self, manifest: Manifest) -> None:
-        self._console.print(f"recovered {safe(manifest.run_id)}: its runner had died")
+        self._console.print(f"recovered {safe(manifest.run_id)}: its runner had been killed")
 
     def cell_ends(self, cell: Cell, manifest: Manifest, worker: str | None = None) -> None:
         self._expected_s.pop(cell.position, None)
         self._console.print(f"    {manifest.status}: {safe(manifest.run_id)}{_on(worker)}")
 
     def cell_lost(self, cell: Cell, worker: str) -> None:
-        self._console.print(f"    [yellow]lost:[/] {safe(str(cell))}: {safe(worker)} is gone", soft_wrap=True)
+        self._console.print(f"    [yellow]lost:[/] {safe(str(cell))}: {safe(worker)} has disappeared", soft_wrap=True)
 
     def worker_refused(self, worker: str, reason: str) -> None:
         self._console.print(f"[yellow]gets no cells:[/] {safe(worker)}: {safe(reason)}", soft_wrap=True)
@@ -112,7 +113,7 @@ class ExperimentProgress(Observer):
         self._console.print(f"    [red]failed:[/] {safe(error.what)}", highlight=False, soft_wrap=True)
 
     def stopping(self) -> None:
-        self._console.print("stopping after this cell; Ctrl-C once more stops now")
+        self._console.print("stopping after this cell; press Ctrl-C again to stop now")
 
     def step_begins(self, step: Step) -> None:
         self._told_s = time.monotonic()
@@ -148,7 +149,7 @@ class ExperimentProgress(Observer):
             self._task = None
 
     def _left_s(self) -> float:
-        """Of the whole experiment: what cells not begun are expected to take, and what is left of this one."""
+        """Remaining seconds of the experiment: those of this cell, and of the cells that have not begun."""
         this = self._expected_s.get(self._position, 0.0) - (time.monotonic() - self._cell_begun_s)
         others = sum(seconds for position, seconds in self._expected_s.items() if position != self._position)
         return max(0.0, this) + others
@@ -168,4 +169,4 @@ def _on(worker: str | None) -> str:
 
 def _rates(found: StepProgress) -> str:
     """Such as `46,100 inserts/s, 9,800 queries/s`."""
-    return ", ".join(f"{rate:,} {label}" for label, rate in found.rates.items()) or "no second yet"
+    return ", ".join(f"{rate:,} {label}" for label, rate in found.rates.items()) or "nothing reported yet"

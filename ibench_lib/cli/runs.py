@@ -1,4 +1,4 @@
-"""`ibench runs`: the runs of this lake, and looking after them."""
+"""`ibench runs`: list and maintain the runs of this lake."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 from rich.table import Table
 
 from ibench_lib.base.scratch import sweep_scratch
+from ibench_lib.base.wording import count
 from ibench_lib.cli.output import check_line, err, out, print_plain, print_problems, safe, working
 from ibench_lib.errors import LakeError
 from ibench_lib.importers.intake import import_file
@@ -27,7 +28,7 @@ from ibench_lib.servers import sandbox_directory
 from ibench_lib.workloads.workload import kind_of
 
 app = typer.Typer(
-    help="""List the runs of this lake; recover, verify, remove and copy them.
+    help="""List the runs of this lake; recover, verify, delete, copy and import runs.
 
     [bold]Example:[/] ibench runs
     """,
@@ -36,11 +37,9 @@ app = typer.Typer(
 
 _MANY = 200
 
-RunIds = Annotated[list[str], typer.Argument(help="Run ids, as `ibench runs` lists them.")]
-Place = Annotated[
-    str, typer.Argument(help="Where: a folder, or an address that fsspec knows, such as s3://bucket/lake.")
-]
-SomeRuns = Annotated[list[str] | None, typer.Argument(help="Run ids; all when there are none.")]
+RunIds = Annotated[list[str], typer.Argument(help="Run ids, as listed by `ibench runs`.")]
+Place = Annotated[str, typer.Argument(help="A folder, or an address that fsspec knows, such as s3://bucket/lake.")]
+SomeRuns = Annotated[list[str] | None, typer.Argument(help="Run ids; by default all runs.")]
 
 
 @app.callback()
@@ -66,13 +65,13 @@ def runs(context: typer.Context) -> None:
             table.add_row(*map(safe, row))
         out.print(table)
     else:
-        out.print("no runs yet; `ibench run experiments/demo.yaml` makes some")
+        out.print("no runs yet; make some with `ibench run experiments/demo.yaml`")
     print_problems(lake)
 
 
 @app.command("recover")
 def runs_recover(run_ids: SomeRuns = None) -> None:
-    """Seal runs whose runner died, from their journals. Running an experiment does it as well.
+    """Seal the runs whose runner was killed, from their journals. `ibench run` does this too.
 
     [bold]Example:[/] ibench runs recover
     """
@@ -95,7 +94,8 @@ def runs_recover(run_ids: SomeRuns = None) -> None:
         err.print(f"[red]not recovered:[/] {safe(error.what)}", soft_wrap=True)
     if errors:
         raise LakeError(
-            f"{len(errors)} runs could not be recovered", hint="look at them; `ibench runs rm` deletes one for good"
+            f"{count(len(errors), 'run')} could not be recovered",
+            hint="see above; `ibench runs rm` deletes a run for good",
         )
     if not recovered:
         out.print("nothing to recover")
@@ -103,7 +103,7 @@ def runs_recover(run_ids: SomeRuns = None) -> None:
 
 @app.command("verify")
 def runs_verify(run_ids: SomeRuns = None) -> None:
-    """Read runs completely: every file, count and checksum, and whether the tables agree. Exit code 1 when not.
+    """Read runs completely and check every file, count and checksum. Exit code 1 if a run is damaged.
 
     [bold]Example:[/] ibench runs verify
     """
@@ -122,22 +122,22 @@ def runs_verify(run_ids: SomeRuns = None) -> None:
             out.print(f"    {safe(problem)}", soft_wrap=True)
         bad += bool(problems)
     if bad:
-        raise LakeError(f"{bad} of {len(chosen)} runs are not what they should be", hint="what is wrong is named above")
-    out.print(f"{len(chosen)} runs verified")
+        raise LakeError(f"{bad} of {count(len(chosen), 'run')} damaged", hint="the problems are listed above")
+    out.print(f"{count(len(chosen), 'run')} verified")
 
 
 @app.command("rm")
 def runs_rm(
     run_ids: RunIds,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Delete runs for good. A run that is being written is refused.
+    """Delete runs for good. A run in progress is refused.
 
     [bold]Example:[/] ibench runs rm 20261121T070508Z-demo-small-system.cy10a-r1
     """
     place = workspace()
     if not yes:
-        typer.confirm(f"Delete {len(run_ids)} measurements for good?", abort=True, err=True)
+        typer.confirm(f"Delete {count(len(run_ids), 'measurement')} for good?", abort=True, err=True)
     for run_id in run_ids:
         remove_run(run_id, place)
         err.print(f"removed {safe(run_id)}", soft_wrap=True)
@@ -145,7 +145,7 @@ def runs_rm(
 
 @app.command("push")
 def runs_push(place: Place, run_ids: SomeRuns = None) -> None:
-    """Copy sealed runs to a folder or an object store, Parquet and manifest as they are. IBENCH_LAKE=PLACE reads them.
+    """Copy sealed runs, unchanged, to a folder or an object store. With IBENCH_LAKE=PLACE, ibench reads them there.
 
     [bold]Example:[/] ibench runs push s3://bucket/lake
     """
@@ -158,7 +158,7 @@ def runs_push(place: Place, run_ids: SomeRuns = None) -> None:
 
 @app.command("pull")
 def runs_pull(place: Place, run_ids: SomeRuns = None) -> None:
-    """Copy runs from a folder or an object store into this lake. Every file is compared with its checksum.
+    """Copy runs from a folder or an object store into this lake. Every file is verified by its checksum.
 
     [bold]Example:[/] ibench runs pull s3://bucket/lake
     """
@@ -171,9 +171,9 @@ def runs_import(
     file: Annotated[
         Path, typer.Argument(help="What others have measured; its content decides which importer reads it.")
     ],
-    experiment: Annotated[str, typer.Option("--experiment", "-e", help="Name that the runs go by.")],
+    experiment: Annotated[str, typer.Option("--experiment", "-e", help="The name of their experiment.")],
     source: Annotated[str, typer.Option("--source", "-s", help="Where the figures were published.")],
-    title: Annotated[str, typer.Option("--title", help="One line for people; the source without it.")] = "",
+    title: Annotated[str, typer.Option("--title", help="One line for people; by default the source.")] = "",
     importer: Annotated[str | None, typer.Option("--as", help="Name of the importer, whatever the content.")] = None,
     setup: Annotated[
         str | None, typer.Option("--setup", help="Setup of the runs, if the file does not name it.")
@@ -201,8 +201,8 @@ def runs_import(
     )
     for warning in taken.warnings:
         err.print(f"[yellow]warning:[/] {safe(warning)}", soft_wrap=True)
-    runs = f"{taken.importer} run{'' if len(taken.run_ids) == 1 else 's'}"
-    out.print(f"{len(taken.run_ids)} {safe(runs)} of {safe(experiment)}", soft_wrap=True)
+    runs = count(len(taken.run_ids), f"{taken.importer} run")
+    out.print(f"{safe(runs)} of {safe(experiment)}", soft_wrap=True)
 
 
 def _copy(done: str, copies: list[tuple[str, Callable[[], bool]]]) -> None:
@@ -210,6 +210,6 @@ def _copy(done: str, copies: list[tuple[str, Callable[[], bool]]]) -> None:
     for run_id, copy in copies:
         with working(run_id):
             copied = copy()
-        out.print(f"{safe(run_id)}: {done if copied else 'there already'}", soft_wrap=True)
+        out.print(f"{safe(run_id)}: {done if copied else 'already there'}", soft_wrap=True)
         made += copied
-    out.print(f"{made} of {len(copies)} runs {done}")
+    out.print(f"{made} of {count(len(copies), 'run')} {done}")

@@ -1,4 +1,4 @@
-"""The `ibench servers` commands: which builds there are, how to get one, whether it runs."""
+"""The `ibench servers` commands: list, install, register, check and remove server builds."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ibench_lib.servers.remote import Remote
 
 app = typer.Typer(invoke_without_command=True)
 
-Label = Annotated[str, typer.Argument(help="The build's label, as `ibench servers list` shows it.")]
+Label = Annotated[str, typer.Argument(help="The build's label, as shown by `ibench servers list`.")]
 
 
 @app.callback()
 def servers_main(context: typer.Context) -> None:
-    """Server builds: which there are, how to get one, whether it runs.
+    """List, install, register, check and remove server builds.
 
     [bold]Example:[/] ibench servers
     """
@@ -36,7 +36,7 @@ def servers_main(context: typer.Context) -> None:
 
 @app.command("list")
 def servers_list() -> None:
-    """List the builds that experiments can name, and those that can be installed. Exit code 1 when one does not run.
+    """List the installed builds and those that you can install. Exit code 1 if a build does not run.
 
     [bold]Example:[/] ibench servers list
     """
@@ -53,13 +53,13 @@ def servers_list() -> None:
         innodb = noted_innodb(build, here) or "not checked"
         fields = (build.label, build.flavour, build.version, innodb, build.source, str(build.basedir))
         table.add_row(*(escape(field) for field in fields))
-    out.print(table if labels else "no server build found; `ibench servers install` brings MariaDB")
+    out.print(table if labels else "no server build found; `ibench servers install` installs MariaDB")
     offered = [offer for offer, _ in catalogue.offers().values() if offer.label not in labels]
     if offered:
         table = Table("label", "server", "from", box=None, header_style="bold")
         for offer in offered:
             table.add_row(escape(offer.label), escape(offer.what), escape(offer.origin))
-        out.print("\nto be had with `ibench servers install LABEL`:")
+        out.print("\navailable with `ibench servers install LABEL`:")
         out.print(table)
     for problem in broken:
         err.print(f"[red]broken[/] {escape(problem.what)}", soft_wrap=True)
@@ -69,55 +69,55 @@ def servers_list() -> None:
 
 @app.command("install")
 def servers_install(
-    label: Annotated[str, typer.Argument(help="Which build to bring; without it the distribution's MariaDB.")] = "",
+    label: Annotated[str, typer.Argument(help="The build to install; by default the distribution's MariaDB.")] = "",
 ) -> None:
-    """Bring a build, and boot it once. What is there already stays as it is.
+    """Install a build and start it once as a test. An installed build stays as it is.
 
-    The distribution's MariaDB is installed by apt as root or with sudo; everything else, and that too for other users,
-    is unpacked inside the project.
+    If you are root or have sudo, the distribution's MariaDB is installed by apt. Otherwise, and for all other builds,
+    the files are unpacked inside the project.
 
     [bold]Example:[/] ibench servers install mariadb-11.4.5
     """
-    with working("bringing the build"):
+    with working("installing the build"):
         build = catalogue.install(label or catalogue.default_label(), workspace())
     _report(build, _inspected(build))
 
 
 @app.command("add")
 def servers_add(
-    label: Annotated[str, typer.Argument(help="What experiments and results shall call it.")],
+    label: Annotated[str, typer.Argument(help="Its name in experiments and results.")],
     basedir: Annotated[Path | None, typer.Argument(help="The folder that holds bin/mysqld or sbin/mariadbd.")] = None,
-    host: Annotated[str, typer.Option("--remote", help="HOST or HOST:PORT of a server that runs elsewhere.")] = "",
-    user: Annotated[str, typer.Option("--user", help="Its user.")] = "root",
+    host: Annotated[str, typer.Option("--remote", help="HOST or HOST:PORT of a server on another machine.")] = "",
+    user: Annotated[str, typer.Option("--user", help="The user to connect as.")] = "root",
     password_variable: Annotated[
-        str | None, typer.Option("--password-variable", help="Environment variable that has its password.")
+        str | None, typer.Option("--password-variable", help="The environment variable that holds the password.")
     ] = None,
     option_file: Annotated[
-        str | None, typer.Option("--option-file", help="A my.cnf whose [client] group has its password.")
+        str | None, typer.Option("--option-file", help="A my.cnf whose [client] group holds the password.")
     ] = None,
-    tls_ca: Annotated[str | None, typer.Option("--tls-ca", help="CA file; with it, TLS is spoken.")] = None,
+    tls_ca: Annotated[str | None, typer.Option("--tls-ca", help="A CA file; connections then use TLS.")] = None,
 ) -> None:
-    """Register a server of your own: Percona Server, one you compiled, or one that runs elsewhere.
+    """Register a server of your own: Percona Server, a server that you compiled, or one on another machine.
 
-    A basedir is booted once, and nothing is copied. Of a remote server's password only the place is stored; it needs
-    a user that may create databases, and keeps its own configuration.
+    A server in a basedir is started once as a test; nothing is copied. A remote server keeps its own configuration and
+    needs a user that may create databases. ibench stores where its password is, never the password.
 
     [bold]Example:[/] ibench servers add ps-8.0.33 ~/Percona-Server-8.0.33
     [bold]Example:[/] ibench servers add lab1 --remote lab1:3306 --user ibench --password-variable LAB1_PASSWORD
     """
     if bool(basedir) == bool(host):
-        raise UsageError("name either a basedir or, with --remote, a host", hint="ibench servers add --help")
+        raise UsageError("name either a basedir, or a host with --remote", hint="ibench servers add --help")
     if basedir is not None:
         build: Build | Remote = on_this_machine.register(label, basedir, workspace())
     else:
         if bool(password_variable) == bool(option_file):
             raise UsageError(
                 "a remote server needs either --password-variable or --option-file",
-                hint="the password itself is never given on the command line, nor stored",
+                hint="the password is never given on the command line and never stored",
             )
         name, _, port = host.partition(":")
         if port and not port.isdigit():
-            raise UsageError(f"--remote {host}: {port!r} is no port", hint="HOST:PORT, such as lab1:3306")
+            raise UsageError(f"--remote {host}: {port!r} is not a port", hint="use HOST:PORT, such as lab1:3306")
         access = remote.Access(name, int(port or 3306), user, password_variable, option_file, tls_ca)
         build = remote.register(label, access, workspace())
     try:
@@ -130,7 +130,7 @@ def servers_add(
 
 @app.command("check")
 def servers_check(label: Label = on_this_machine.LABEL) -> None:
-    """Boot a build in a throw-away sandbox, print its version, engines and counters, and stop it.
+    """Start a build in a temporary sandbox and report its version, engines and counters.
 
     [bold]Example:[/] ibench servers check mariadb-10.1.23
     """
@@ -139,7 +139,7 @@ def servers_check(label: Label = on_this_machine.LABEL) -> None:
     _report(build, found)
     out.print(f"version comment: {escape(found.version_comment)}")
     out.print("engines: " + escape(", ".join(f"{name} ({support})" for name, support in found.engines.items())))
-    out.print(f"InnoDB metrics: {found.metrics}, of which {found.metrics_on} are on")
+    out.print(f"InnoDB metrics: {found.metrics}, {found.metrics_on} of them on")
     table = Table("figure", "read from", box=None, header_style="bold")
     for what, counter in found.counters.items():
         table.add_row(escape(what), "[yellow]not available[/]" if counter is None else escape(str(counter)))
@@ -148,7 +148,7 @@ def servers_check(label: Label = on_this_machine.LABEL) -> None:
 
 @app.command("remove")
 def servers_remove(label: Label) -> None:
-    """Forget a build, and delete what the project has unpacked of it. A server of your own stays as it is.
+    """Unregister a build and delete the files that ibench installed for it. A basedir of your own stays as it is.
 
     [bold]Example:[/] ibench servers remove mariadb-11.4.5
     """
@@ -158,7 +158,7 @@ def servers_remove(label: Label) -> None:
 
 
 def _inspected(build: Build | Remote) -> Inspection:
-    with working(f"booting {build.label}"):
+    with working(f"starting {build.label}"):
         return inspect(build, workspace())
 
 

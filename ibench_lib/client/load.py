@@ -1,9 +1,9 @@
 """The load loop of a client process: pace, send, check, record.
 
-Rate-limited operations have absolute deadlines, start + n * tick, never re-synchronised: time lost to a stall is
-caught up, not forgiven. Service time is sent to answered, intended time due to answered. Client lag is the part of a
-late start that is the client's own: from when it could have sent (due, the last answer there, its partner ready) to
-sent.
+Rate-limited operations have absolute deadlines, start + n * tick, which are never moved: after a stall, the client
+catches up. Service time is sent to answered, intended time due to answered. Client lag is the part of a delay that the
+client causes: from the time when it could have sent (it was due, the last answer had arrived, its partner was ready) to
+the time when it sent.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Stopped(Exception):
 class Load:
     """One worker's part of a step.
 
-    `statements` ends it by count, `end_ns` by time; `tick_ns` is the interval of a paced worker, None unpaced. `first`
-    is the role's first operation where it was made before the start, so that warming up is no lag.
+    `statements` ends it by count, `end_ns` by time. `tick_ns` is the interval of a paced worker; None if not paced.
+    `first` is the role's first operation if it was made before the start, so that warming up does not count as lag.
     A signal handler may raise Stopped anywhere while `must_not_stop` is False, and sets `stop_requested` otherwise.
     """
 
@@ -70,7 +70,7 @@ class Load:
         except Stopped:
             status = "interrupted"
         except ConnectionLost as lost:
-            if self.must_not_stop:  # lost with an operation in flight, not between two
+            if self.must_not_stop:  # lost while an operation was in flight
                 self._under_way.record_unknown(time.monotonic_ns())
             status, error = "failed", f"connection lost: {lost}"
         except StatementError as refused:
@@ -140,7 +140,7 @@ class Load:
         self._under_way.record(due_ns, ready_ns, sent_ns, answered_ns, rows)
 
     def _again(self, run: Callable[[Any], int], operation: bytes | Transaction, error: StatementError) -> int:
-        """Repeat, within bounds, what a deadlock or lock wait timeout has rolled back. Returns its rows."""
+        """Repeat an operation after a deadlock or lock wait timeout, up to a limit. Returns its rows."""
         for _ in range(self.role.max_retries):
             if not error.retryable:
                 break

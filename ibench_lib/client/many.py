@@ -1,9 +1,9 @@
-"""The load loop of a client process that serves many connections: terminals, requesters.
+"""The load loop of a client process that serves many connections, such as terminals or requesters.
 
-One thread waits for all sockets at once. An answer is taken up in the order in which the process noticed it, so that
-connections are served fairly. What an operation waits for this process, because it was busy with other connections,
-counts in its response time like everything between sent and answered, and is recorded as client lag as well: it tells
-whether the clients were the limit.
+One thread waits for all sockets at once. It handles answers in the order in which it noticed them, so that connections
+are served fairly. The time that an operation waits for this process, because it is busy with other connections, is part
+of the response time, as is everything between sent and answered. It is also recorded as client lag, which shows whether
+the clients were the limit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NEVER = 1 << 63
 
 @dataclass(eq=False)
 class Terminal:
-    """One connection with its role, and the operation that it is at."""
+    """One connection with its role and its current operation."""
 
     role: Role
     connection: Connection
@@ -47,9 +47,9 @@ class Terminal:
 class ManyLoad:
     """One worker's part of a step, over all its connections.
 
-    `statements` ends it by count of all its operations, `end_ns` by time: nothing is sent then, and what is in flight
-    is waited for. `tick_ns` is the interval of a paced worker's operations; the one that is due goes to the connection
-    that has been free for longest. `must_not_stop` is for signal handlers, as in `Load`.
+    `statements` ends it after that many operations, `end_ns` at that time: nothing more is sent, and the loop waits for
+    operations in flight. `tick_ns` is the interval of a paced worker's operations; the operation that is due goes to
+    the connection that has been free for longest. `must_not_stop` is for signal handlers, as in `Load`.
     """
 
     terminals: list[Terminal]
@@ -67,7 +67,7 @@ class ManyLoad:
     _in_flight: dict[int, Terminal] = field(default_factory=dict, init=False)
 
     def run(self) -> dict[str, Any]:
-        """Run to the end. Returns the totals of table `workers`, with status and error. As `Load.run`."""
+        """Run to the end, as `Load.run` does. Returns the totals of table `workers`, with status and error."""
         before = resource.getrusage(resource.RUSAGE_SELF)
         self.recorder.begin()
         status, error = "complete", None
@@ -92,7 +92,7 @@ class ManyLoad:
             for terminal in self.terminals:
                 terminal.free_ns = self.start_ns
                 by_descriptor[terminal.connection.fileno()] = terminal
-                # Edge-triggered: noticed once, when it arrives, and not again while it waits to be taken up.
+                # Edge-triggered: an answer is noticed once, when it arrives, not again while it waits to be handled.
                 epoll.register(terminal.connection.fileno(), select.EPOLLIN | select.EPOLLET)
                 self._free.append(terminal)
             while (wait_ns := self.start_ns - time.monotonic_ns()) > 0:
@@ -112,14 +112,14 @@ class ManyLoad:
             raise Stopped
 
     def _wait_s(self) -> float:
-        """How long there is nothing to do but for an answer to arrive."""
+        """How long the loop has nothing to do except wait for an answer."""
         if self._over or self.tick_ns is None or not self._free:
             return _LOOK_EVERY_S
         due_ns = self.start_ns + self._begun * self.tick_ns
         return min(_LOOK_EVERY_S, max(0.0, (due_ns - time.monotonic_ns()) / 1e9))
 
     def _begin_what_is_due(self) -> None:
-        """Give operations to free connections, as far as they are due."""
+        """Give the operations that are due to free connections."""
         end_ns = _NEVER if self.end_ns is None else self.end_ns
         while self._free and not self._over and not self.stop_requested:
             if self._begun == self.statements:
@@ -165,7 +165,7 @@ class ManyLoad:
         self._advance(terminal, answer)
 
     def _advance(self, terminal: Terminal, answer: Answer) -> None:
-        """Send the next command of the operation under way; record the operation where there is none."""
+        """Send the next command of the current operation, or record the operation if there is none left."""
         assert terminal.steps is not None
         try:
             command = terminal.steps.send(answer)
@@ -186,7 +186,7 @@ class ManyLoad:
         terminal.sent_ns = time.monotonic_ns()
 
     def _again(self, terminal: Terminal, error: StatementError) -> None:
-        """Repeat, within bounds, what a deadlock or a lock wait timeout has rolled back."""
+        """Repeat an operation after a deadlock or lock wait timeout, up to a limit."""
         now_ns = time.monotonic_ns()
         terminal.retries += 1
         if not error.retryable or terminal.retries > terminal.role.max_retries:

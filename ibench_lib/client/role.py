@@ -1,4 +1,4 @@
-"""What a client sends: statements one by one, or transactions of several. A workload's client module makes roles."""
+"""What a client sends: single statements, or transactions of several. A workload's client module makes roles."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ Row: TypeAlias = tuple[bytes | None, ...]
 
 
 class Query(NamedTuple):
-    """A command whose rows the transaction reads. Any other command is plain bytes, and its rows are counted."""
+    """A command whose rows the transaction reads. Other commands are plain bytes; their rows are only counted."""
 
     command: bytes
 
 
 Answer: TypeAlias = "int | Sequence[Row] | None"
-"""What a transaction gets for a command: rows changed or returned, or for a Query the rows themselves, as text."""
+"""The answer to a command: the number of rows changed or returned or, for a Query, the rows themselves as text."""
 
 Steps: TypeAlias = "Generator[bytes | Query, Answer, int]"
 
 
 class Transaction(Protocol):
-    """One operation of several statements, counted and timed as one under its name.
+    """One operation of several statements, counted and timed as one operation under its name.
 
-    `steps` yields the commands in turn, COMMIT or ROLLBACK included, gets the answer to each, and returns the rows that
-    the operation counts. After a deadlock, a lock wait timeout or a serialisation failure the client sends ROLLBACK
-    and begins again with a new call of `steps`: what it draws at random is drawn before, so that the input stays.
+    `steps` yields the commands one after another, including COMMIT or ROLLBACK, receives the answer to each, and
+    returns the number of rows that the operation counts. After a deadlock, a lock wait timeout or a serialisation
+    failure, the client sends ROLLBACK and calls `steps` again. Draw random input before `steps`, so that a repeat has
+    the same input.
     """
 
     operation: str
@@ -49,16 +50,16 @@ class Probe:
 
     @classmethod
     def of(cls, connection: Connection, name: str, query: str) -> Probe:
-        """Run `query` and time it, sent to answered."""
+        """Run `query` and measure the time from sent to answered."""
         sent = time.monotonic_ns()
         result = connection.scalar(query)
         return cls(name, sent, (time.monotonic_ns() - sent) / 1e9, result)
 
 
 class Role:
-    """What one connection sends. Subclasses give statements, or transactions; the load loop does the rest.
+    """What one connection sends. Subclasses provide statements or transactions; the load loop does the rest.
 
-    `late_probes` are handed over when the load has ended. `max_retries` bounds the repeats of one operation.
+    `late_probes` are reported when the load has ended. `max_retries` limits the repeats of one operation.
     """
 
     late_probes: list[Probe]
@@ -79,10 +80,10 @@ class Role:
         raise NotImplementedError
 
     def finish(self) -> None:
-        """What belongs to the load after its last statement."""
+        """The work that belongs to the load but comes after its last statement."""
 
     def rows_by_table(self, rows: Mapping[str, int]) -> dict[str, int]:
-        """By how many rows its acknowledged operations have changed each table; `rows` are those of each operation."""
+        """The change in rows of each table by its acknowledged operations; `rows` has the rows of each operation."""
         return {}
 
 
@@ -107,5 +108,5 @@ class TransactionRole(Role):
 
 
 def next_operation(role: Role) -> bytes | Transaction:
-    """What a role sends next, of either kind."""
+    """The next operation of a role of either kind."""
     return role.next_transaction() if isinstance(role, TransactionRole) else role.next_statement()

@@ -1,4 +1,4 @@
-"""What a client process is started with: the one interface between the runner and its clients, as plain data."""
+"""The specification of a client process: the only interface between the runner and its clients, as plain data."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 class Spec:
     """One client process. It ends after `statements` operations or after `seconds`; one of the two is None.
 
-    `module` has `make_role`, and `operations` are the names under which its roles count. `tick_ns` is the interval of
-    a paced worker's operations, all its connections together; None where it is not paced. `probes`: its role times
-    single queries before the load. `connections` are those that the process serves, each with a role of its own, told
-    apart by `terminal` from 0. `details` are for the workload's own module, and plain data as well.
+    `module` has `make_role`; `operations` are the names under which its roles count. `tick_ns` is the interval of a
+    paced worker's operations over all its connections; None if it is not paced. `probes`: its role times single
+    queries before the load. `connections` is the number of connections that the process serves. Each has its own role
+    and is numbered by `terminal` from 0. `details` are for the workload's own module; they are plain data too.
     """
 
     module: str
@@ -34,5 +34,5 @@ class Spec:
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Spec:
-        """The specification that came as JSON."""
+        """The specification from its JSON text."""
         return cls(**{**plain, "operations": tuple(plain["operations"])})

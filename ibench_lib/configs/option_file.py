@@ -121,7 +121,7 @@ def _included(line: str, origin: str, folder: Path | None, read: list[Path], dep
         path = (folder / argument).resolve()
         if not path.is_relative_to(folder.resolve()):
             raise ConfigError(
-                f"{origin}: {argument:.200} lies outside of {folder}", hint="copy it beside the file that includes it"
+                f"{origin}: {argument:.200} is outside of {folder}", hint="copy it next to the file that includes it"
             )
         if directive == "!includedir" and not path.is_dir():
             raise ConfigError(f"{origin}: there is no folder {path}")

@@ -198,7 +198,7 @@ def _name(line: Line) -> str:
 
 def _merge(options: list[Option], line: Line, rules: Rules) -> None:
     if line.value is not None and any(character in line.value for character in "\n\r\0"):
-        raise ConfigError(f"{line.origin}: the value of {line.key} has a line break in it")
+        raise ConfigError(f"{line.origin}: the value of {line.key} contains a line break")
     name = _name(line)
     if rules.outside(line.value):
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""What a flavour of server makes of option files. Flavours give these values; this folder knows no server."""
+"""How a server flavour reads option files. Flavours provide these values; this folder knows no server."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Rules:
 
     Parameters
     ----------
-    flavour, release : the server that the rules are of, such as `mysql` and (8, 0, 36).
-    families : flavours whose fragments it takes, the most specific one first.
+    flavour, release : the server that the rules are for, such as `mysql` and (8, 0, 36).
+    families : flavours whose fragments it uses, most specific first.
     group : the group that fragments write their options in, and that the rendered file has.
     groups : all groups of a complete option file that the server reads.
-    decided : options that a sandbox decides; a complete file may have them, they are left out.
+    decided : options that a sandbox sets; they are left out of a complete file.
     code : options that run or load code; they are refused everywhere.
-    prefixes : what a server takes off an option's name to find the option: skip_x sets x.
-    accumulating : options of which each occurrence counts, not the last alone.
+    prefixes : prefixes that a server removes from an option's name: skip_x sets x.
+    accumulating : options of which every occurrence counts, not only the last.
     scaled : options that shrink with an experiment's scale.
     """
 

@@ -1,6 +1,6 @@
-"""What an importer is: one file of this folder that reads one kind of file, found by content and named nowhere else.
+"""What an importer is: a module of this folder that reads one kind of file, chosen by the content of the file.
 
-A module here that has an object `IMPORTER` is an importer. Three laws hold for all of them, and `intake` enforces them:
+A module with an object `IMPORTER` is an importer; no other code names it. Three rules hold, and `intake` enforces them:
 
 1. It never invents a second. Samples of 10 s are not ten samples of 1 s: rows that stand for one second are taken only
    from a tool that reports every second (`ImportedRun.resolution_s`).
@@ -44,11 +44,11 @@ class Lines:
             yield number, line.removesuffix("\r")
 
     def used(self, first: int, last: int | None = None) -> None:
-        """The importer has understood this line, or all of these, and nothing of it is lost."""
+        """Mark a line, or a range of lines, as understood: nothing in it is lost."""
         self._used.update(range(first, (last or first) + 1))
 
     def not_understood(self) -> list[int]:
-        """Numbers of the lines that nothing was made of."""
+        """Numbers of the lines that the importer did not use."""
         return [number for number, line in self if line.strip() and number not in self._used]
 
     def refusal(self, number: int, what: str, hint: str | None = None) -> UsageError:
@@ -56,7 +56,7 @@ class Lines:
         return UsageError(f"{self.path}:{number}: {what}", hint=hint)
 
     def decimal(self, text: str, number: int, name: str) -> float:
-        """A plain decimal number from 0 on, such as 12648 or 0.002; in seconds if `name` ends in `_s`.
+        """A plain decimal number of at least 0, such as 12648 or 0.002; in seconds if `name` ends in `_s`.
 
         Raises
         ------
@@ -78,9 +78,9 @@ class Lines:
 
 @dataclass(frozen=True)
 class Told:
-    """What an importer gets beside the path: the file's lines, and what the user says because the file does not.
+    """The input of an importer besides the path: the file's lines, and what the user says because the file does not.
 
-    An importer whose files name the setup or the dbms refuses the user's.
+    If its files name the setup and the dbms, the importer refuses those of the user.
     """
 
     lines: Lines
@@ -90,7 +90,7 @@ class Told:
 
 @dataclass(frozen=True)
 class ImportedStep:
-    """A step of a run, and the line that named it first."""
+    """A step of a run, and the first line that names it."""
 
     name: str
     line: int
@@ -98,19 +98,19 @@ class ImportedStep:
 
 @dataclass(frozen=True)
 class ImportedRun:
-    """One run that a file tells of.
+    """One run that a file describes.
 
     Parameters
     ----------
-    setup, dbms, repeat : which result it is; a dbms is `<build>.<config>`.
+    setup, dbms, repeat : they identify the result; a dbms is `<build>.<config>`.
     line : where the file names it.
-    steps : in their order, those included that others of the same setup have.
-    rows : rows by table (schema.TABLES), only of tables that the tool truly has. `run_id` and `step_id` are filled in.
-    resolution_s : interval of its samples in seconds; None where it has no samples.
+    steps : in order, including steps that only other runs of the same setup have.
+    rows : rows by table (schema.TABLES), only for tables that the tool has. `run_id` and `step_id` are filled in.
+    resolution_s : interval of its samples in seconds; None if it has no samples.
     histograms : whether the tool recorded a histogram, or every response time, so that bins are its own.
-    origin_wall : wall time of the run clock's zero; None where it is not known.
-    settings : the server's option file, as far as the file has it.
-    host : facts of the host, as far as the file has them.
+    origin_wall : wall time of the run clock's zero; None if unknown.
+    settings : the server's option file, as far as the file contains it.
+    host : facts of the host, as far as the file contains them.
     missing : `table.column` -> why it is NULL.
     """
 
@@ -137,10 +137,10 @@ class Importer(Protocol):
 
     @property
     def expects(self) -> str:
-        """What its files look like, in a line for people."""
+        """What its files look like, in one line for people."""
 
     def takes(self, path: Path) -> bool:
-        """Whether a file is of its kind, by its content. The ending of its name says nothing."""
+        """Whether a file is of its kind, judged by its content. The ending of its name does not matter."""
 
     def runs(self, path: Path, told: Told) -> Iterator[ImportedRun]:
         """The runs in a file.
@@ -152,7 +152,7 @@ class Importer(Protocol):
 
 
 def beginning(path: Path, most_bytes: int = 65_536) -> str:
-    """The first lines of a file, for `takes`; empty where it is not text. A byte order mark is left out."""
+    """The first lines of a file, for `takes`; empty if it is not text. A byte order mark is left out."""
     with open(path, "rb") as file:
         content = file.read(most_bytes)
     if b"\0" in content:

@@ -1,7 +1,7 @@
-"""Takes what others have measured into this lake: finds the importer of a file, checks what it says, writes the runs.
+"""Imports what others have measured: finds the importer of a file, checks what it returns, and writes the runs.
 
-What every importer needs is done here once: names are checked, an experiment never has both measured and imported runs,
-all runs of a file come in or none, each says where it is from and keeps the file's text, and refusals name the line.
+This module does what every importer needs. It checks names. An experiment never has both measured and imported runs.
+Either all runs of a file are imported or none. Each run keeps its source and the file's text. Errors name the line.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ibench_lib.paths import Workspace, check_name, make_run_id
 from ibench_lib.schema import TABLES
 
 KindOf = Callable[[str], str | None]
-"""The kind of a step by its name, None for a name that no workload knows."""
+"""The kind of a step by its name; None for a name that no workload knows."""
 
 MOST_STEPS = 1000
 MOST_TEXT = 500
@@ -46,7 +46,7 @@ _A_SECOND = (0.9, 1.1)
 
 @dataclass(frozen=True)
 class Taken:
-    """What came of a file: the importer that read it, the ids of its runs, and a warning for each thing left out."""
+    """The result of an import: the importer, the ids of the runs, and a warning for everything that was left out."""
 
     importer: str
     run_ids: list[str]
@@ -83,10 +83,12 @@ def find_importer(path: Path, name: str | None = None) -> Importer:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
     if not taking:
-        raise UsageError(f"{path} is of no kind that can be imported", hint="these can be", detail=expected)
+        raise UsageError(
+            f"{path} is not a file that ibench can import", hint="the kinds below can be imported", detail=expected
+        )
     if len(taking) > 1:
         names = " and ".join(importer.name for importer in taking)
-        raise UsageError(f"{path} can be read as {names}", hint="say which one is meant with --as", detail=expected)
+        raise UsageError(f"{path} can be read as {names}", hint="choose one with --as", detail=expected)
     return taking[0]
 
 
@@ -102,15 +104,15 @@ def import_file(
     setup: str | None = None,
     dbms: str | None = None,
 ) -> Taken:
-    """Import the runs of a file into the lake: all of them or none.
+    """Import the runs of a file into the lake, either all of them or none.
 
     Parameters
     ----------
     path : what others have measured, in a form that an importer knows.
-    experiment : name that the runs go by; no run may have it yet.
-    source, title : where the file is from, and a line for people; at most `MOST_TEXT` characters.
+    experiment : name of the experiment that the runs get; no run may have it yet.
+    source, title : the origin of the file, and one line for people; at most `MOST_TEXT` characters.
     kind_of : which names of steps are known.
-    importer : name of the importer, where the content is not to decide.
+    importer : name of the importer; by default the content decides.
     setup, dbms : for files that do not name them.
 
     Raises
@@ -162,7 +164,7 @@ def _read(path: Path) -> str:
         with open(path, "rb") as file:
             content = file.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
-            raise UsageError(f"{path} has over {_MOST_BYTES // 1_000_000} MB, and its text is kept with each run")
+            raise UsageError(f"{path} is larger than {_MOST_BYTES // 1_000_000} MB; its text is stored with each run")
         return content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
@@ -179,7 +181,7 @@ def _check_text(name: str, text: str) -> None:
 
 
 def _check(runs: list[ImportedRun], lines: Lines, kind_of: KindOf) -> None:
-    """Refuse what no importer may hand over, whichever it is."""
+    """Refuse what no importer may return."""
     seen: set[tuple[str, str, int]] = set()
     for run in runs:
         build, config = _parts(run.dbms)
@@ -213,10 +215,10 @@ def _check_name(text: str, what: str, lines: Lines, line: int) -> None:
 
 
 def _check_tables(run: ImportedRun, lines: Lines) -> None:
-    """The laws on seconds and bins."""
+    """The rules for seconds and bins."""
     for table in run.rows:
         if TABLES[table].derived:
-            raise lines.refusal(run.line, f"{table} is worked out from other tables, and is never imported")
+            raise lines.refusal(run.line, f"{table} is derived from other tables and is never imported")
         if table in _OF_A_SECOND and not _A_SECOND[0] <= (run.resolution_s or 0.0) <= _A_SECOND[1]:
             interval = "without samples" if run.resolution_s is None else f"with a sample every {run.resolution_s:g} s"
             raise lines.refusal(run.line, f"a row of {table} stands for one second, and this is a run {interval}")
@@ -243,7 +245,7 @@ def _check_bins(run: ImportedRun, lines: Lines, row: Row) -> None:
 
 
 def _lost(lines: Lines) -> list[str]:
-    """A warning with the lines that nothing was made of. The folder of the file is this machine's affair."""
+    """A warning with the lines that were not used. It leaves out the folder of the file, which is private."""
     lost = lines.not_understood()
     if not lost:
         return []
@@ -253,7 +255,7 @@ def _lost(lines: Lines) -> list[str]:
 
 
 def _parts(dbms: str) -> tuple[str, str]:
-    """Build and configuration. The last dot parts them: a build may be called mysql-9.7."""
+    """Build and configuration. The last dot separates them, because a build may be called mysql-9.7."""
     build, _, config = dbms.rpartition(".")
     return build, config
 

@@ -1,8 +1,8 @@
-"""Figures that others have published, from a table in CSV: to stand next to what is measured, never to pass for it.
+"""Imports figures that others have published, from a table in CSV, clearly marked as not measured here.
 
 The header names the columns: setup, dbms, step, and one for each metric of `metrics.publishable()` that was published.
 An empty cell was not published. A dbms is `<build>.<config>`. The steps of a setup are in the order of the file. Such a
-run has its figures (table `published`) and where they are from: no seconds, no durations, no configuration and no host.
+run has its figures (table `published`) and their source, but no seconds, durations, configuration or host.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KEYS = ("setup", "dbms", "step")
 
 @dataclass
 class _Result:
-    """What was published of one setup and dbms: figures by step and metric, and the line that names it first."""
+    """The published figures of one setup and dbms, by step and metric, and the first line that names it."""
 
     setup: str
     dbms: str
@@ -38,12 +38,12 @@ class Published:
     expects = f"CSV with a header: {', '.join(_KEYS)}, and a column for each metric, of {', '.join(publishable())}"
 
     def takes(self, path: Path) -> bool:
-        """Whether the first line has most of the columns that every such table has."""
+        """Whether the first line has most of the columns that these tables share."""
         header = beginning(path).split("\n", 1)[0].strip().split(",")
         return len({name.strip('"') for name in header} & {*_KEYS}) >= 2
 
     def runs(self, path: Path, told: Told) -> Iterator[ImportedRun]:
-        """A run for each setup and dbms."""
+        """One run for each setup and dbms."""
         if told.setup or told.dbms:
             raise UsageError(
                 "published figures name their setup and dbms themselves", hint="leave --setup and --dbms out"

@@ -1,7 +1,7 @@
-"""Which files have been compared with their checksum, so that it is not done again while nothing has touched them.
+"""Which files have been compared with their checksum, so that unchanged files are not compared again.
 
 A file counts as untouched while device, inode, size, modification and change time are the same: the change time
-cannot be set back without privileges. The list is a cache: without it everything is compared anew.
+cannot be set back without privileges. The list is a cache: without it everything is compared again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 _FILE_NAME = ".verified.json"
 YOUNG_NS = 2_000_000_000
-"""A file that changes again within the clock's grain keeps its times: what is that young is not remembered."""
+"""A file that changes again within the clock's resolution keeps its times, so younger files are not remembered."""
 
 
 class Verified:
@@ -31,7 +31,7 @@ class Verified:
         """Read when it is first needed: where the index knows all runs, it is not."""
         if self._loaded is None:
             self._loaded = {}
-            # A cache that cannot be read, for whatever reason, is an empty one.
+            # A cache that cannot be read counts as empty.
             with contextlib.suppress(Exception):
                 loaded = json.loads(self._path.read_text(encoding="utf-8")) if self._path is not None else {}
                 self._loaded = loaded if isinstance(loaded, dict) else {}
@@ -60,7 +60,7 @@ class Verified:
         return True
 
     def save(self) -> None:
-        """Keep what was compared for the next time, where it can be kept."""
+        """Store what was compared for the next time, if possible."""
         if self._path is None or not self._changed:
             return
         temporary = self._path.with_name(f"{_FILE_NAME}.{os.getpid()}")

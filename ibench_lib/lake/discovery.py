@@ -73,7 +73,7 @@ class Found:
     folders: dict[str, str] = field(default_factory=dict)
 
     def describe(self, manifest: Manifest) -> None:
-        """Add what the manifest of a run says. Raises whatever a manifest can cause that tables cannot hold."""
+        """Add the content of a run's manifest. Raises any error for a manifest that the tables cannot hold."""
         tables = {
             name: pa.Table.from_pylist(rows, schema=MANIFEST_TABLES[name])
             for name, rows in manifest_rows([manifest]).items()
@@ -93,7 +93,7 @@ class Found:
         )
 
     def take(self, other: Found) -> None:
-        """Add all that was found of another run."""
+        """Add everything that was found of another run."""
         for name, tables in other.rows.items():
             self.rows[name] += tables
         for name, source in other.sources.items():
@@ -112,7 +112,7 @@ class RunPlace:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What the index calls it."""
+        """Its name in the index."""
         return self.path.parent.name, self.path.name
 
 
@@ -128,7 +128,7 @@ def find_runs(folders: Sequence[Path], cache: Path | None, index: Index | None =
     places: dict[str, RunPlace] = {}
     for run_dir in [run_dir for folder in folders for run_dir in run_dirs(folder, found)]:
         if run_dir.name in places:
-            found.problem(run_dir.name, None, f"it is also in {run_dir.parent.name}/, and counted once")
+            found.problem(run_dir.name, None, f"it is also in {run_dir.parent.name}/ and is counted once")
             continue
         places[run_dir.name] = _look_at(run_dir)
     unknown = list(places.values())
@@ -165,7 +165,7 @@ def _look_at(run_dir: Path) -> RunPlace:
             numbers.extend((status.st_ino, status.st_size, status.st_mode, status.st_ctime_ns))
             latest = max(latest, status.st_ctime_ns)
     except OSError:
-        return RunPlace(run_dir, False, None)  # reading it will say why
+        return RunPlace(run_dir, False, None)  # reading it will report the reason
     if any(entry.name == FOLDER for entry in entries) or time.time_ns() - latest < checksums.YOUNG_NS:
         return RunPlace(run_dir, lock.is_open(run_dir), None)
     names = "\0".join([entry.name for entry in entries])
@@ -192,7 +192,7 @@ def entry_of(key: tuple[str, str], stamp: bytes | None, found: Found, at: Callab
             for file, _ in found.sources[name].files:
                 entry.rows[name] = _rows_of(at(file), run_id, TABLES[name])
             found.sources[name].files = []
-    except Exception as error:  # the file is what was written, and yet no table of ours
+    except Exception as error:  # the file is what was written, but not one of our tables
         found = Found()
         found.problem(run_id, None, f"it cannot be read: {_first_line(error)}")
         entry.rows = {}
@@ -217,11 +217,11 @@ def _rows_of(file: Any, run_id: str, table: Table) -> pa.Table:
 
 
 def _read(place: RunPlace, verified: Verified) -> Found:
-    """All of one run, or why it cannot be read."""
+    """Everything of one run, or the reason why it cannot be read."""
     found, run_dir = Found(), place.path
     try:
         manifest = checked_manifest(run_dir)
-        # A journal beside whole files is only waiting to be removed.
+        # A journal next to complete files is only waiting to be removed.
         if place.is_open and lock.is_open(run_dir) and not _is_whole(manifest):
             _add_open_run(found, run_dir)
         else:
@@ -229,7 +229,7 @@ def _read(place: RunPlace, verified: Verified) -> Found:
     except IbenchError as error:
         found = Found()
         found.problem(run_dir.name, FILE_NAME, error.what)
-    except Exception as error:  # one odd run must not take the others with it
+    except Exception as error:  # an error in one run must not affect the others
         found = Found()
         found.problem(run_dir.name, FILE_NAME, f"it cannot be read: {type(error).__name__}: {_first_line(error)}")
     return found
@@ -267,14 +267,14 @@ def check_file(path: Path, record: FileRecord, verified: Verified) -> pa.Schema:
     ValueError, OSError, pa.ArrowException : it is not, and why.
     """
     if path.is_symlink():
-        raise ValueError("a symbolic link is not followed")
+        raise ValueError("symbolic links are not followed")
     if not path.exists():
         raise ValueError("missing, though the manifest lists it")
     size = path.stat().st_size
     if size != record.bytes:
         raise ValueError(f"{size} bytes, but the manifest says {record.bytes}")
     if not verified.holds(path, record.sha256):
-        raise ValueError("its content is not what the manifest vouches for (SHA-256)")
+        raise ValueError("its content does not match the SHA-256 in the manifest")
     return _schema_of(path, record.sha256)
 
 

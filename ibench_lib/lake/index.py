@@ -1,9 +1,9 @@
-"""The index of a lake: what the manifests of its sealed runs say, in one file, so that opening need not read them all.
+"""The index of a lake: the content of the manifests of its sealed runs in one file, so that opening a lake is fast.
 
-It is a cache. An entry counts while its run directory is as it was: the names, inodes, sizes and change times of all
-that lies in it. Without the file, or where it is damaged or made by other code, everything is read and it is made
-again. The file is a DuckDB database; its name has the SHA-256 of its content, and it is never changed, only replaced: a
-connection that has it open keeps what it has.
+It is a cache. An entry is valid as long as its run directory has not changed: the names, inodes, sizes and change times
+of all its files are the same. If the file is missing, damaged or made by other code, everything is read and the index
+is recreated. The file is a DuckDB database whose name has the SHA-256 of its content. It is never changed, only
+replaced, so a connection that has it open keeps its content.
 
 It holds the tables that come from manifests, the rows of `steps` (which almost every question asks for), the problems
 of a run, and which files a run has, with their columns.
@@ -54,7 +54,7 @@ _CODE = ("schema.py", "lake/discovery.py", "lake/index.py", "lake/manifest.py", 
 
 @dataclass
 class Entry:
-    """What the index says of one run. `files` are (file, table, columns as `Sources` groups by them)."""
+    """The entry of one run. `files` are (file, table, columns as `Sources` groups by them)."""
 
     run_id: str
     folder: str
@@ -65,7 +65,7 @@ class Entry:
 
 
 class Index:
-    """The index file of one lake, attached to `connection` as `ibench_index` where there is a good one.
+    """The index file of one lake, attached to `connection` as `ibench_index` if it is usable.
 
     `path` is its name without the checksum, such as data/.index. `stamps` are those of its entries by (folder, run).
     """
@@ -81,7 +81,7 @@ class Index:
         return bool(self.stamps)
 
     def update(self, keep: Collection[str], batches: Iterable[list[Entry]]) -> bool:
-        """Replace the index by one with the entries of the runs in `keep` and these. False where it cannot be."""
+        """Replace the index by one with the entries of the runs in `keep` and these. False if that is not possible."""
         return self._replace(keep, map(_contents, batches))
 
     def _replace(self, keep: Collection[str], contents: Iterable[dict[str, pa.Table]]) -> bool:
@@ -90,7 +90,7 @@ class Index:
             descriptor, name = tempfile.mkstemp(prefix=f"{self.path.name}-", suffix=".new", dir=self.path.parent)
             os.close(descriptor)
             temporary = Path(name)
-            temporary.unlink()  # an empty file is no database
+            temporary.unlink()  # an empty file is not a database
             self._write(temporary, keep, contents)
             with open(temporary, "rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -101,7 +101,7 @@ class Index:
                     other.unlink(missing_ok=True)
             _remove_unfinished(self.path)
         except (OSError, duckdb.Error):
-            return False  # such as a read-only disk: the lake is read without
+            return False  # such as a read-only disk: the lake is read without an index
         finally:
             if temporary is not None:
                 for left in (temporary, temporary.with_name(f"{temporary.name}.wal")):
@@ -140,7 +140,7 @@ class Index:
         return content.getvalue()
 
     def unpack(self, content: bytes) -> bool:
-        """Become what was packed. False where it was made by other code, or cannot be read or kept."""
+        """Replace the index by a packed one. False if other code made it, or if it cannot be read or stored."""
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
                 if archive.read("made_by").decode() != _code():
@@ -149,7 +149,7 @@ class Index:
                     name: pq.read_table(io.BytesIO(archive.read(f"{name}.parquet"))).cast(schema)
                     for name, schema in _TABLES.items()
                 }
-        except Exception:  # whatever a damaged file can do to those who read it
+        except Exception:  # a damaged file can raise any error
             return False
         return self._replace((), [tables])
 

@@ -1,4 +1,4 @@
-"""Who writes a run: whoever holds the lock of its journal. It ends with the process that holds it."""
+"""The lock of a run's journal: its holder writes the run. The lock ends with the process that holds it."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def masked(manifest: Manifest, mask: Mask) -> Manifest:
 
 
 def mask_texts(run_dir: Path, mask: Mask) -> None:
-    """Mask what lies beside manifest and tables: my.cnf, from which the server was started, and the server's log.
+    """Mask the files next to the manifest and tables: the server's my.cnf and its log.
 
     Raises
     ------
@@ -64,7 +64,8 @@ def mask_texts(run_dir: Path, mask: Mask) -> None:
 
 
 def keep_mask(run_dir: Path, mask: Mask) -> None:
-    """Note a mask in the journal, for whoever seals the run when its runner is dead. It goes with the journal."""
+    """Note a mask in the journal, for the process that seals the run if its runner is killed. It is deleted with the
+    journal."""
     descriptor = os.open(run_dir / FOLDER / _RECORD, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with open(descriptor, "w", encoding="utf-8") as file:
         json.dump(mask.as_json(), file)

@@ -14,7 +14,7 @@ _COUNTS = ("ops", "rows", "errors", "retries", "unknown")
 
 
 def close_open_steps(tables: Mapping[str, pa.Table], status: str) -> dict[str, pa.Table]:
-    """The tables with each row of `steps` and `workers` that says running brought up to its last captured second.
+    """The tables with each row of `steps` and `workers` that says running updated to its last captured second.
 
     `status` is what such a step and its workers become. With any status but running, the operation that each worker
     had in flight counts as unknown.

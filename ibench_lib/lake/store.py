@@ -87,7 +87,7 @@ class Store:
         """What the store answers; whatever its library raises becomes a LakeError."""
         try:
             return question()
-        except Exception as error:  # every store's library has errors of its own
+        except Exception as error:  # every store's library has its own errors
             raise LakeError(
                 f"{self.url}: {type(error).__name__}: {(str(error).splitlines() or ['no answer'])[0]}",
                 hint="check the address, the credentials in your environment, and that the store can be reached",
@@ -104,7 +104,7 @@ def open_store(url: str) -> Store:
     if "@" in urlsplit(url).netloc:
         where = urlsplit(url)
         raise LakeError(
-            f"{where.scheme}://…@{where.hostname}{where.path}: credentials do not belong into an address",
+            f"{where.scheme}://…@{where.hostname}{where.path}: an address must not contain credentials",
             hint="put them where the store's library looks for them, such as AWS_ACCESS_KEY_ID or ~/.aws",
         )
     try:
@@ -124,7 +124,9 @@ def push(run_dir: Path, store: Store) -> bool:
     """
     problems = verify(run_dir)
     if problems:
-        raise LakeError(f"run {run_dir.name} is not good: {problems[0]}", hint="`ibench runs verify` tells all")
+        raise LakeError(
+            f"run {run_dir.name} is not good: {problems[0]}", hint="`ibench runs verify` lists all problems"
+        )
     manifest = checked_manifest(run_dir)
     if store.holds(manifest.run_id):
         if store.manifest(manifest.run_id).files == manifest.files:
@@ -273,7 +275,7 @@ def _stamp(files: dict[str, dict[str, Any]]) -> bytes:
 
 
 def _read_stored(store: Store, run_id: str, files: dict[str, dict[str, Any]]) -> Found:
-    """All of one run, or why it cannot be read."""
+    """Everything of one run, or the reason why it cannot be read."""
     found = Found()
     try:
         manifest = store.manifest(check_run_id(run_id))
@@ -285,7 +287,7 @@ def _read_stored(store: Store, run_id: str, files: dict[str, dict[str, Any]]) ->
     except IbenchError as error:
         found = Found()
         found.problem(run_id, FILE_NAME, error.what)
-    except Exception as error:  # one odd run must not take the others with it
+    except Exception as error:  # an error in one run must not affect the others
         found = Found()
         found.problem(run_id, FILE_NAME, f"it cannot be read: {type(error).__name__}: {str(error)[:200]}")
     return found

@@ -51,7 +51,7 @@ class RunWriter:
         try:
             run_dir.mkdir()
         except FileExistsError:
-            raise LakeError(f"run {run_dir.name} exists already", hint="a run is never overwritten") from None
+            raise LakeError(f"run {run_dir.name} already exists", hint="a run is never overwritten") from None
         self._journal_dir.mkdir()
         self._lock = lock.hold(run_dir)
         if mask:

@@ -69,7 +69,7 @@ class Blocks:
 
     def _output(self, output: NotebookNode) -> str:
         if output.output_type == "stream":
-            # What the kernel warns about is for whoever builds the post, not for its readers.
+            # Warnings of the kernel are for the author of the post, not for its readers.
             return f"<pre>{html.escape(output.text)}</pre>" if output.name == "stdout" else ""
         data = output.get("data", {})
         if PLOTLY_MIME in data:

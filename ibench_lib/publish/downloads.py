@@ -66,7 +66,7 @@ class Download:
         """What the link says, and what stands in its place where there is none."""
         what = f"{self.name}.csv, {count(self.rows, 'row')}, {_size(self.csv_bytes)}"
         if self.packed is None:
-            return f"{what}: left out, it would be too large in a page. The SQL and the runs above give it again."
+            return f"{what}: left out because the page would be too large. The SQL and the runs above reproduce it."
         return f"{what}, packed {_size(len(self.packed))}" if self.is_packed else what
 
     @property

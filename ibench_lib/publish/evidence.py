@@ -132,7 +132,7 @@ def _experiments(runs: list[Row]) -> str:
     blocks = []
     for (name, text, source), those in files.items():
         what = f"experiments/{name}.yaml" if source is None else f"{name}, published figures ({source})"
-        said = f"{what}, as it was for {count(len(those), 'run')}"
+        said = f"{what}, as it was in {count(len(those), 'run')}"
         blocks.append(f"<p>{_text(said)}</p>{_pre(text)}")
     return _folded("evidence-experiment", f"Experiment ({count(len(files), 'file')})", "".join(blocks)) if runs else ""
 
@@ -147,16 +147,16 @@ def _configurations(runs: list[Row], base: str) -> str:
     for setup, dbms, text in files:
         diff = ""
         if not text:
-            against = "no my.cnf is known"
+            against = "the my.cnf is not known"
         elif dbms == base:
             against = "the base"
         elif setup not in bases:
-            against = f"no my.cnf of the base {base} is known in this setup"
+            against = f"the my.cnf of the base {base} is not known in this setup"
         else:
             diff = _diff(bases[setup], text)
             changed = {line[1:].partition("=")[0].strip() for line in diff.splitlines()}
-            against = f"{count(len(changed), 'option')} other than {base}" if changed else f"options as {base}"
-        shown = f"<p>Options against {_text(base)}:</p>{_pre(diff)}" if diff else ""
+            against = f"{count(len(changed), 'option')} different from {base}" if changed else f"same options as {base}"
+        shown = f"<p>Options compared with {_text(base)}:</p>{_pre(diff)}" if diff else ""
         shown += f"<p>my.cnf:</p>{_pre(text)}" if text else ""
         blocks.append(f"<details><summary>{_text(f'{dbms}, {setup}: {against}')}</summary>{shown}</details>")
     return _folded("evidence-configurations", f"Configurations ({len(files)})", "".join(blocks)) if runs else ""
@@ -230,7 +230,7 @@ def _questions(selection: Selection) -> str:
     for one in asked:
         used |= reader.building_blocks(reader.question_text(one.question))
     blocks += [
-        f'<details id="evidence.sql.{name}"><summary>What they build on: {name}</summary>{_pre(text)}</details>'
+        f'<details id="evidence.sql.{name}"><summary>Shared SQL: {name}</summary>{_pre(text)}</details>'
         for name, text in sorted(used.items())
     ]
     return _folded("evidence-questions", f"Questions, SQL and data ({len(asked)})", "".join(blocks))

@@ -20,7 +20,7 @@ from ibench_lib.paths import SOURCE_ROOT
 from ibench_lib.publish.notebook import read_notebook, text_cell, write_notebook
 
 Progress = Callable[[int, int], None]
-"""Told of each cell that begins: (its number from 1, how many there are)."""
+"""Called for each cell that begins: (its number from 1, the number of cells)."""
 
 _ENGINE = "ibench"
 
@@ -91,16 +91,16 @@ def run_notebook(
 def note_failure(executed: Path, what: str) -> None:
     """Say at the top of a notebook, as plain text, what went wrong after it had run."""
     notebook = read_notebook(executed)
-    notebook.cells.insert(0, text_cell(f"**No post was made of this notebook.**\n\n```\n{what}\n```"))
+    notebook.cells.insert(0, text_cell(f"**This notebook did not become a post.**\n\n```\n{what}\n```"))
     write_notebook(notebook, executed)
 
 
 def _link_to_cell(notebook: NotebookNode, number: int, what: str) -> None:
     """As papermill does where a cell raised: an anchor before the cell, and a link to it at the top."""
     if number:
-        notebook.cells.insert(number - 1, text_cell('<span id="papermill-error-cell">It stopped here:</span>'))
-    link = "\n\n[Where it stopped](#papermill-error-cell)" if number else ""
-    notebook.cells.insert(0, text_cell(f"**This notebook did not run to its end.**\n\n```\n{what}\n```{link}"))
+        notebook.cells.insert(number - 1, text_cell('<span id="papermill-error-cell">It failed here:</span>'))
+    link = "\n\n[Go to the cell that failed](#papermill-error-cell)" if number else ""
+    notebook.cells.insert(0, text_cell(f"**This notebook failed.**\n\n```\n{what}\n```{link}"))
 
 
 class _KeepsTheNotebook(NBClientEngine):  # type: ignore[misc]

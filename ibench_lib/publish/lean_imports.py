@@ -1,4 +1,4 @@
-"""Imports that leave out what nobody here asks for and what takes seconds to import."""
+"""Hide slow optional dependencies from libraries that would import them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SLOW = ("rfc3987", "rfc3987_syntax")
 
 @contextmanager
 def lean_imports() -> Iterator[None]:
-    """While this lasts, libraries find some optional ones of theirs not installed."""
+    """Within this context the modules in `_SLOW` look as if they were not installed."""
     hidden = [name for name in _SLOW if name not in sys.modules]
     for name in hidden:
         sys.modules[name] = None  # type: ignore[assignment]

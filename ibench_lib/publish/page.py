@@ -89,7 +89,7 @@ def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES)
 
 def fill_template(name: str, values: dict[str, Any], file: str = "index.html.j2") -> str:
     """A file of `templates/<name>/` with `values` as its `resources.<name>`."""
-    # Not HTMLExporter: that one parses the finished page and writes it anew.
+    # Not HTMLExporter, which parses the finished page and writes it again.
     exporter = TemplateExporter(  # type: ignore[no-untyped-call]
         extra_template_basedirs=[str(TEMPLATES)], template_name=name, template_file=file
     )
@@ -154,7 +154,7 @@ def _fitted(page: str, most_bytes: int) -> bytes:
         if not links:
             break
         longest = max(links, key=lambda link: link.end() - link.start())
-        left_out = f"{longest[1]}: left out, the page would be too large with it."
+        left_out = f"{longest[1]}: left out because it would make the page too large."
         page = f'{page[: longest.start()]}<span class="said">{left_out}</span>{page[longest.end() :]}'
         content = page.encode()
     return content

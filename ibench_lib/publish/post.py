@@ -46,7 +46,7 @@ def build_post(params_file: Path, workspace: Workspace, progress: Progress | Non
 
     Returns
     -------
-    data/posts/<slug>/index.html; beside it post.ipynb, the notebook as it ran, and post.json (`PostRecord`).
+    data/posts/<slug>/index.html; next to it post.ipynb, the executed notebook, and post.json (`PostRecord`).
 
     Raises
     ------
@@ -161,7 +161,7 @@ def _forget_paths(notebook: NotebookNode, mask: Mask) -> None:
 def _named(error: Exception, slug: str, failed: str | None, *, previous: bool) -> PostFailed:
     """Any failure as one line that names the post and, where there is one, the cell."""
     hints = [error.hint] if isinstance(error, PostFailed) else []
-    hints.append(f"{failed} shows how far it got, with what went wrong at its top" if failed else None)
+    hints.append(f"{failed} shows how far it got, with the error at the top" if failed else None)
     hints.append("the previous post is kept" if previous else None)
     hint = "; ".join(filter(None, hints)) or None
     if isinstance(error, NotebookStopped):

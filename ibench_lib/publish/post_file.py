@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from ibench_lib.base import strict_yaml
+from ibench_lib.base.wording import count
 from ibench_lib.errors import ParameterError, UsageError
 from ibench_lib.paths import NAME_RULE, Workspace, check_name, check_slug
 from ibench_lib.publish import notebook as notebooks
@@ -84,7 +85,7 @@ def check_posts(paths: Sequence[Path], workspace: Workspace) -> list[CheckedPost
     for post in checked:
         by_slug.setdefault(post.spec.slug, []).append(post)
     problems += [
-        f"{' and '.join(str(post.path) for post in same)} have one slug: {slug}"
+        f"{' and '.join(str(post.path) for post in same)} have the same slug: {slug}"
         for slug, same in by_slug.items()
         if len(same) > 1
     ]
@@ -100,7 +101,7 @@ def check_posts(paths: Sequence[Path], workspace: Workspace) -> list[CheckedPost
 def _in_folder(folder: Path) -> list[Path]:
     found = sorted(path for path in folder.rglob("*") if path.suffix in (".yml", ".yaml") and path.is_file())
     if not found:
-        raise ParameterError(f"{folder}: no post in it", hint="a post is a .yml file; see papermill_params/")
+        raise ParameterError(f"{folder}: it contains no post", hint="a post is a .yml file; see papermill_params/")
     return found
 
 
@@ -127,7 +128,7 @@ def _named_runs(spec: PostFile, workspace: Workspace, path: Path) -> dict[str, A
 
 def _parameter_problems(spec: PostFile, defaults: dict[str, Any], path: Path, source: Path) -> list[str]:
     problems = [
-        f"{path}: parameters: {name!r:.80} is no parameter of {source.name}"
+        f"{path}: parameters: {name!r:.80} is not a parameter of {source.name}"
         + strict_yaml.suggestion(name, list(defaults))
         for name in spec.parameters
         if name not in defaults
@@ -144,7 +145,7 @@ def _parameter_problems(spec: PostFile, defaults: dict[str, Any], path: Path, so
 
 def _note_problems(spec: PostFile, known: list[str], path: Path, source: Path) -> list[str]:
     return [
-        f"{path}: notes: {name!r:.80} is no section of {source.name}{strict_yaml.suggestion(name, known)}"
+        f"{path}: notes: {name!r:.80} is not a section of {source.name}{strict_yaml.suggestion(name, known)}"
         for name in spec.notes
         if name not in known
     ]
@@ -154,4 +155,4 @@ def _raise_all(problems: list[str], path: Path) -> None:
     if len(problems) == 1:
         raise ParameterError(problems[0])
     if problems:
-        raise ParameterError(f"{path}: {len(problems)} problems", detail="\n".join(problems))
+        raise ParameterError(f"{path}: {count(len(problems), 'problem')}", detail="\n".join(problems))

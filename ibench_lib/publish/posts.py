@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 MOST_JOBS = 4
 POST_BYTES = 3_000_000_000
-"""Memory that building one post may take: docs/performance.md tells what the longest takes."""
+"""Memory that building one post may take: docs/performance.md shows what the largest post takes."""
 
 _LOOK_S = 0.2
 """Ctrl-C is noticed this often: once polars is imported, a signal no longer interrupts waiting for a thread."""
 
 _END_S = 20.0
-"""How long a builder may take to clear up when it is told to end."""
+"""How long a builder may take to clean up when it is told to stop."""
 
 
 class PostsObserver(Protocol):
-    """Is told what happens, one call at a time."""
+    """Receives every event, one call at a time."""
 
     def post_begins(self, post: CheckedPost) -> None: ...
 
@@ -94,7 +94,9 @@ def build_posts(
         with lock:
             builders.running.discard(process)
             if result is None:
-                result = PostFailed(f"post {post.spec.slug}: its process ended with exit code {code} and said nothing")
+                result = PostFailed(
+                    f"post {post.spec.slug}: its process ended with exit code {code} and without a message"
+                )
             results[post.spec.slug] = result
             if not builders.stopped:
                 observer.post_ends(post, result)
@@ -112,7 +114,7 @@ def build_posts(
                 running = list(builders.running)
             _end(running)
             if isinstance(error, KeyboardInterrupt):
-                raise Interrupted("interrupted", hint="posts that were finished stand, others are as before") from None
+                raise Interrupted("interrupted", hint="finished posts are kept; the others are unchanged") from None
             raise
     return {post.spec.slug: results[post.spec.slug] for post in posts}
 

@@ -70,5 +70,5 @@ def read_record(directory: Path) -> PostRecord:
     if record.slug != directory.name:
         raise PostUnreadable(f"{directory.name}: its {RECORD_NAME} is of post {record.slug!r:.80}", hint=again)
     if hashlib.sha256(page).hexdigest() != record.sha256:
-        raise PostUnreadable(f"{directory.name}: its {RECORD_NAME} speaks of another {PAGE_NAME}", hint=again)
+        raise PostUnreadable(f"{directory.name}: its {RECORD_NAME} describes another {PAGE_NAME}", hint=again)
     return record

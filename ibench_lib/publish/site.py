@@ -1,6 +1,6 @@
 """The posts of data/posts as a site: index.html lists and filters them, feed.xml (Atom) announces them.
 
-Both are made from the records that lie beside the pages, and each is replaced in one step.
+Both are made from the records next to the pages, and each is replaced in one step.
 """
 
 from __future__ import annotations
@@ -177,5 +177,5 @@ def _checked(url: str | None) -> str | None:
         return None
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
-        raise UsageError(f"--url {url!r:.80} is no address of a site", hint="such as https://example.org/bench/")
+        raise UsageError(f"--url {url!r:.80} is not the address of a site", hint="such as https://example.org/bench/")
     return url if url.endswith("/") else f"{url}/"

@@ -14,7 +14,7 @@ from ibench_lib.publish.post_file import CheckedPost
 def without_run(posts: Sequence[CheckedPost], workspace: Workspace) -> dict[str, str]:
     """The posts that name an experiment or runs of which the lake has none: slug -> why, in words.
 
-    The lake is the one that their notebooks open. A post whose notebook asks for neither is none of them.
+    The lake is the one that their notebooks open. Posts that name neither an experiment nor runs are never reported.
     """
     asking = {
         post.spec.slug: (experiment, runs)
@@ -35,9 +35,9 @@ def without_run(posts: Sequence[CheckedPost], workspace: Workspace) -> dict[str,
 
 def _why(experiment: str, workspace: Workspace) -> str:
     if not experiment:
-        return "none of the runs that it names is in the lake"
-    why = f"no run of experiment {experiment} in the lake yet"
+        return "the lake has none of the runs that it names"
+    why = f"the lake has no run of experiment {experiment} yet"
     if experiment == "demo":
-        return f"{why} (make demo makes some)"
+        return f"{why} (make some with: make demo)"
     file = workspace.root / "experiments" / f"{experiment}.yaml"
-    return f"{why} (ibench run experiments/{file.name} makes some)" if file.is_file() else why
+    return f"{why} (make some with: ibench run experiments/{file.name})" if file.is_file() else why

@@ -1,7 +1,7 @@
 """One cell of an experiment: a fresh server, the workload's steps, everything captured into one run directory.
 
-However a run ends, its server is stopped and reaped, and what was captured until then is sealed with the manifest
-saying complete, failed (and at which step and why) or interrupted.
+However a run ends, its server is stopped and reaped, and the data captured until then is sealed. The manifest says
+complete, failed (with the step and the reason) or interrupted.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def run_cell(
     observer: Observer,
     patience: Patience | None = None,
 ) -> records.Manifest:
-    """Make one run. Returns its manifest. With `patience` a first Ctrl-C does not end it.
+    """Make one run. Returns its manifest. With `patience`, the first Ctrl-C does not end it.
 
     Raises
     ------
-    ServerStartError : the server does not come up.
+    ServerStartError : the server does not start.
     RunFailed : a step failed; the run is kept as failed.
     Interrupted : Ctrl-C or SIGTERM; the run is kept as interrupted.
     """
@@ -74,7 +74,7 @@ def run_cell(
             manifest.status, manifest.error = "interrupted", "interrupted by the user"
             raise Interrupted(
                 f"run {run_id} interrupted",
-                hint="what was captured is kept; run the experiment again to repeat the cell",
+                hint="captured data is kept; run the experiment again to repeat the cell",
             ) from None
         except IbenchError as error:
             manifest.status, manifest.error = "failed", error.what
@@ -96,7 +96,7 @@ def run_cell(
 
 
 def _seal(writer: RunWriter, manifest: records.Manifest) -> None:
-    """Seal a run. Where that fails after something else has, the first failure is the one to tell."""
+    """Seal a run. If that fails after another failure, the first failure is reported."""
     complete = manifest.status == "complete"
     try:
         writer.seal(manifest)
@@ -108,7 +108,7 @@ def _seal(writer: RunWriter, manifest: records.Manifest) -> None:
 def _fit_host(
     experiment: LoadedExperiment, planned: Planned, workspace: Workspace, snapshot: RunSnapshot | None
 ) -> list[str]:
-    """Refuse a host without room, and with `strict` one that is not fit to measure. Returns what speaks against it."""
+    """Refuse a host without enough space and, with `strict`, a host not fit to measure. Returns the findings."""
     tables_bytes = experiment.workload.disk_bytes(experiment.spec.workload, planned.steps)
     aside_bytes = 0
     if snapshot is not None and not snapshot.found:
@@ -118,8 +118,8 @@ def _fit_host(
     findings = examine(workspace, disk_bytes, flavour_of(planned.build).memory_bytes(planned.config))
     if findings and experiment.spec.strict:
         raise HostUnfit(
-            f"{planned.cell}: strict, and this host is not fit to measure: {findings[0]}",
-            hint="fix it, or remove `strict` to get a warning of the run instead",
+            f"{planned.cell}: `strict` is set, and this host is not fit to measure: {findings[0]}",
+            hint="fix it, or remove `strict` to get a warning instead",
             detail="\n".join(findings),
         )
     return findings

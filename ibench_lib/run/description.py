@@ -27,11 +27,12 @@ def describe_run(
 ) -> records.Manifest:
     """The manifest of a run that is about to begin. `skipped` are lines of its my.cnf that the server does not know."""
     cell, build, config = planned.cell, planned.build, planned.config
-    warnings = [f"skipped, since this server does not know it: {line}" for line in skipped]
-    warnings += [f"left out, since a sandbox decides it: {line}" for line in config.dropped]
+    warnings = [f"skipped, because this server does not know it: {line}" for line in skipped]
+    warnings += [f"left out, because the sandbox sets it: {line}" for line in config.dropped]
     if build.local is None:
         warnings.append(
-            f"the server, {build.basedir}, is remote: it has its own configuration; host facts are the clients'"
+            f"the server, {build.basedir}, is remote: it keeps its own configuration, and the host facts are "
+            f"those of the clients' host"
         )
     stands_for = next(b.stands_for for b in experiment.spec.build_choices if b.name == cell.build)
     if stands_for:

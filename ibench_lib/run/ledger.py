@@ -1,7 +1,7 @@
 """The ledger: every attempt at a cell, in data/ledger.sqlite. What is done is decided by the lake; this says what was
 tried, in which order, how it ended, and what an edited experiment was before.
 
-One process at a time writes it: whoever runs an experiment holds its lock.
+One process at a time writes it: the one that runs an experiment holds its lock.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Ledger:
         """Attempts that say running while nobody runs anything: their runner died. They become lost. Returns them."""
         abandoned = [attempt for attempt in self.attempts() if attempt.state == "running"]
         for attempt in abandoned:
-            self.end(attempt.attempt, "lost", error="its runner died")
+            self.end(attempt.attempt, "lost", error="its runner was killed")
         return abandoned
 
 
@@ -150,7 +150,7 @@ def _bring_up_to_date(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def running_alone(workspace: Workspace) -> Iterator[None]:
-    """Hold the lock of whoever runs experiments in a workspace.
+    """Hold the lock that only one process per workspace can have while it runs experiments.
 
     Raises
     ------
@@ -171,8 +171,8 @@ def running_alone(workspace: Workspace) -> Iterator[None]:
         except BlockingIOError:
             holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
             raise UsageError(
-                f"an experiment is running already{f', process {holder}' if holder else ''}",
-                hint="two at once would measure each other; `ibench status` shows how far it is",
+                f"an experiment is already running{f', process {holder}' if holder else ''}",
+                hint="two at once would disturb each other; `ibench status` shows its progress",
             ) from None
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)

@@ -1,4 +1,4 @@
-"""Who watches an experiment run: a progress display, the event log, or nobody."""
+"""Observers of an experiment that runs: a progress display, the event log, or nothing."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from ibench_lib.workloads.workload import Step
 
 
 class Observer:
-    """Is called when something happens, and ignores it: an observer overrides the methods that it needs.
+    """Is called when something happens, and ignores it. An observer overrides the methods that it needs.
 
-    The runner calls it in its own thread and waits for it. `number` of `of` is the cell's place among those planned;
-    `worker` is the name of the host that runs the cell, None for this host.
+    The runner calls it in its own thread and waits for it. `number` of `of` is the cell's position among the planned
+    cells; `worker` is the name of the host that runs the cell, None for this host.
     """
 
     def experiment_begins(self, name: str, planned: list[Planned]) -> None:
-        """It is known which cells are to be run and which are done."""
+        """The cells that will run, and those that are already done, are known."""
 
     def experiment_ends(self, name: str, outcome: str) -> None:
-        """No further cell is run. `outcome` is complete, failed or interrupted."""
+        """No further cell will run. `outcome` is complete, failed or interrupted."""
 
     def run_recovered(self, manifest: Manifest) -> None:
-        """A run whose runner had died has been sealed."""
+        """A run whose runner was killed has been sealed."""
 
     def worker_refused(self, worker: str, reason: str) -> None:
         """A worker gets no cells."""
 
     def stopping(self) -> None:
-        """Ctrl-C was pressed once: the cell under way is the last."""
+        """Ctrl-C was pressed once: the current cell is the last."""
 
     def cell_begins(self, number: int, of: int, cell: Cell, worker: str | None = None) -> None:
         """A cell is about to run."""
@@ -45,10 +45,10 @@ class Observer:
         """A cell has failed for good."""
 
     def cell_lost(self, cell: Cell, worker: str) -> None:
-        """The worker that ran a cell is gone."""
+        """The worker that ran a cell has disappeared."""
 
     def cell_not_tried(self, number: int, of: int, cell: Cell, why: str) -> None:
-        """A cell is left out, because another repeat of it has failed for a reason that has not changed."""
+        """A cell is left out, because another repeat of it failed and the reason still holds."""
 
     def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None:
         """A cell already has a complete run."""
@@ -57,7 +57,7 @@ class Observer:
         """A step of the cell begins."""
 
     def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
-        """What the clients have reported since the load began, `elapsed_s` seconds ago. Several calls a second."""
+        """What clients have reported since the load began `elapsed_s` seconds ago. Called several times a second."""
 
     def step_ends(self, step: Step, duration_s: float) -> None:
         """A step has completed after `duration_s` seconds."""
@@ -68,7 +68,7 @@ EVENTS = tuple(name for name in vars(Observer) if not name.startswith("_"))
 
 
 class Both(Observer):
-    """Several observers; each event goes to one after another."""
+    """Passes every event to several observers, one after another."""
 
     def __init__(self, observers: Sequence[Observer]) -> None:
         self._observers = observers

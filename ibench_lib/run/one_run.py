@@ -1,4 +1,4 @@
-"""The steps of one run on its server: what is sent, captured, checked and stored, in turn."""
+"""The steps of one run on its server: send the load, capture, check and store, step by step."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DATABASE = "ibench"
 
 
 class OneRun:
-    """The state of one run while it is made. `current_step` is the name of the step that it has come to."""
+    """The state of one run in progress. `current_step` is the name of the step that it has reached."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class OneRun:
         self._rows_by_table: dict[str, int] = {}
 
     def execute(self) -> None:
-        """Start the server, and make all steps. Raises what ends the run early, the step named."""
+        """Start the server and run all steps. Raises the error that ends the run early; its message names the step."""
         numbered = list(enumerate(self.planned.steps))
         with self.server as where:
             self._ask(where)
@@ -86,7 +86,7 @@ class OneRun:
             self._steps(numbered[loaded:], where)
 
     def _ask(self, where: Address) -> None:
-        """What the server says of itself after a start."""
+        """Record what the server reports about itself after a start."""
         before = self.manifest.server
         self.manifest.server = run_server.ask(self.server, where.arguments())
         if before is not None:
@@ -96,7 +96,7 @@ class OneRun:
         self.writer.write_manifest(self.manifest)
 
     def _steps(self, steps: list[tuple[int, Step]], where: Address) -> None:
-        """Some of the steps, each with its place among all, on one start of the server."""
+        """Run some of the steps, each with its position among all steps, on one start of the server."""
         assert self.manifest.server is not None
         server, address = self.manifest.server, where.arguments()
         with capturing(
@@ -157,7 +157,7 @@ class OneRun:
                 on_second=recorder.second,
                 on_progress=progress,
             )
-            with signals_held_back():  # between measured and stored there is no place to stop
+            with signals_held_back():  # a step that was measured is always stored
                 length = self._history_list_length(address) if result.failure is None else None
                 duration_s = recorder.ended(result, length)
                 for table, rows in rows_added(result).items():
@@ -171,12 +171,12 @@ class OneRun:
         self.observer.step_ends(step, duration_s)
 
     def _check_time(self, step_s: float) -> None:
-        """End a step, or the cell, that takes longer than the experiment allows."""
+        """End a step or cell that takes longer than the experiment allows."""
         limits, cell_s = self.time_limits, (time.monotonic_ns() - self.origin_ns) / 1e9
         if limits.step_s is not None and step_s > limits.step_s:
-            raise RunFailed(f"over the time limit of a step, {limits.step_s:g} s")
+            raise RunFailed(f"it exceeded the time limit of a step, {limits.step_s:g} s")
         if limits.cell_s is not None and cell_s > limits.cell_s:
-            raise RunFailed(f"over the time limit of a cell, {limits.cell_s:g} s")
+            raise RunFailed(f"it exceeded the time limit of a cell, {limits.cell_s:g} s")
 
     def _seal_step(self, step: Step) -> None:
         try:
@@ -211,17 +211,17 @@ class OneRun:
         if self.server.disk_is_full():
             return ServerLost(
                 f"{where}: disk full: the server cannot write its data; {failure.what}",
-                hint="make room on the disk of data/sandboxes; what was captured is kept",
+                hint="free space on the disk of data/sandboxes; captured data is kept",
                 detail=self.server.log_tail(),
             )
         return type(failure)(
             f"{where}: {failure.what}",
-            hint=f"what was captured is kept in {self.writer.run_dir.name}; its server.log may say more",
+            hint=f"captured data is kept in {self.writer.run_dir.name}; its server.log may say more",
             detail=self.server.log_tail() if isinstance(failure, ServerLost) else None,
         )
 
     def _check(self, step_id: int, step: Step, address: dict[str, Any]) -> None:
-        """Ask the server what the workload wants checked, and refuse to go on with figures that do not add up."""
+        """Make the checks of the workload, and fail the run if the server's figures do not match."""
         checks = self.workload.checks(self.options, step, self._rows_by_table)
         if not checks:
             return
@@ -258,7 +258,7 @@ class OneRun:
 
     @contextmanager
     def _open_transaction(self, step: Step, address: dict[str, Any]) -> Iterator[None]:
-        """A transaction with a read view, held open beside the load: what it could still see, purge must keep."""
+        """A transaction with a read view, held open during the load: purge must keep what it could still see."""
         connection = Connection(address, DATABASE, self.options.statement_timeout_s)
         try:
             connection.query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")

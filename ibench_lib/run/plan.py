@@ -44,7 +44,7 @@ def plan_experiment(
     Raises
     ------
     BuildNotFound, ConfigError, ExperimentError : a cell that could not be run.
-    UsageError : a pattern that fits no cell.
+    UsageError : a pattern that matches no cell.
     """
     cells = choose(experiment.cells(), only, without)
     here = builds is None
@@ -65,7 +65,7 @@ def plan_experiment(
         elif last is None:
             what, note = "new", ""
         elif last.state == "complete" and last.fingerprint != fingerprint:
-            what, note = "changed", f"what completed {_when(last)} was something else"
+            what, note = "changed", f"what completed {_when(last)} was run with other settings"
         elif last.state == "complete":
             what, note = "again", "" if again else f"its run, complete {_when(last)}, is not in the lake"
         else:
@@ -121,12 +121,14 @@ def choose(cells: list[Cell], only: Sequence[str], without: Sequence[str]) -> li
 
     Raises
     ------
-    UsageError : a pattern that fits no cell.
+    UsageError : a pattern that matches no cell.
     """
     for pattern in (*only, *without):
         if not any(_fits(cell, pattern) for cell in cells):
             known = ", ".join(sorted({name for cell in cells for name in _names(cell)}))
-            raise UsageError(f"{pattern!r:.80} fits no cell of this experiment", hint=f"its names are: {known}")
+            raise UsageError(
+                f"{pattern!r:.80} matches no cell of this experiment", hint=f"the cells are named: {known}"
+            )
     return [
         cell
         for cell in cells
@@ -141,7 +143,7 @@ def complete_runs(workspace: Workspace) -> dict[str, str]:
 
 
 def manifests(workspace: Workspace) -> list[Manifest]:
-    """Of every run of a lake that can be read, oldest first; the reader of the lake names the others."""
+    """Manifests of all readable runs, oldest first. Unreadable runs are skipped here; `lake.reader` reports them."""
     found = []
     for run_dir in run_dirs(workspace.runs, Found()):
         try:

@@ -1,4 +1,4 @@
-"""A cell with all that is settled before it runs, worked out once."""
+"""A cell with everything that is decided before it runs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ What = Literal["done", "new", "changed", "again"]
 
 @dataclass(frozen=True)
 class Planned:
-    """A cell on its build, with its configuration and its steps, and what is to be done about it.
+    """A cell with its build, configuration and steps, and whether it has to run.
 
     done: its complete run, `run_id`, is in the lake. new: never tried. again: its last attempt did not complete.
-    changed: it did, and was of something else. `note` says more, for people. `sharing` is where its rows come from,
-    where the experiment has `snapshot_after`.
+    changed: it did, but something has changed since. `note` has details for people. `sharing` says where its rows
+    come from, if the experiment has `snapshot_after`.
     """
 
     cell: Cell
@@ -35,10 +35,10 @@ class Planned:
 
     @property
     def from_snapshot(self) -> bool:
-        """Whether it is planned to begin with a snapshot that another cell has loaded."""
+        """Whether it is planned to start from a snapshot that another cell has loaded."""
         return self.sharing is not None and self.sharing.from_snapshot(self.cell.position)
 
     @property
     def rows_from(self) -> str:
-        """Where its rows come from, in words; empty where it loads for itself alone, as without `snapshot_after`."""
+        """Where its rows come from, in words; empty if it loads only for itself, as without `snapshot_after`."""
         return self.sharing.note(self.cell.position) if self.sharing else ""

@@ -48,11 +48,13 @@ def _room(workspace: Workspace, disk_bytes: int, memory_bytes: int) -> list[str]
     found = []
     free = shutil.disk_usage(place).free
     if free < 1.5 * disk_bytes:
-        found.append(f"{free / 1e9:.1f} GB of disk are free, about {disk_bytes / 1e9:.1f} GB are needed")
+        found.append(f"{free / 1e9:.1f} GB of disk space are free, but about {disk_bytes / 1e9:.1f} GB are needed")
     available = psutil.virtual_memory().available
     if available < memory_bytes:
         needed = memory_bytes / 1e9
-        found.append(f"{available / 1e9:.1f} GB of memory are available, the buffer pool alone takes {needed:.1f} GB")
+        found.append(
+            f"{available / 1e9:.1f} GB of memory are available, but the buffer pool alone needs {needed:.1f} GB"
+        )
     return found
 
 
@@ -75,9 +77,9 @@ def _others() -> list[str]:
         if percent is None:
             continue
         if percent >= 100 * _BUSY_SHARE:
-            found.append(f"process {name} ({process.pid}) takes {percent:.0f} % of a core")
+            found.append(f"process {name} ({process.pid}) uses {percent:.0f} % of a core")
         elif name.startswith(_SERVERS):
-            found.append(f"another database server is here: {name} ({process.pid})")
+            found.append(f"another database server is running: {name} ({process.pid})")
     return found
 
 
@@ -90,7 +92,7 @@ def _percent(process: psutil.Process) -> float | None:
 
 def _swap() -> list[str]:
     used = psutil.swap_memory().used
-    return [f"{used / 1e6:.0f} MB of swap are in use"] if used > 100e6 else []
+    return [f"{used / 1e6:.0f} MB of swap space are in use"] if used > 100e6 else []
 
 
 def _text(path: Path) -> str | None:

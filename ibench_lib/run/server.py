@@ -36,7 +36,7 @@ def fit(build: AnyBuild, config: ServerConfig, *, transport: str, engine: str) -
     """
     if build.transport is not None and transport != build.transport:
         raise ExperimentError(
-            f"build {build.label} is remote and reached by {build.transport}, not by the workload's {transport}",
+            f"build {build.label} is remote and uses transport {build.transport}, not the workload's {transport}",
             hint=f"write `transport: {build.transport}` into the workload",
         )
     if build.local is None:
@@ -122,8 +122,8 @@ def create_database(server: Server, connection: Connection, name: str) -> None:
         if error.code != flavour_of(server.build).database_exists:
             raise
         raise RunFailed(
-            f"{server.build.label} has a database {name} already",
-            hint="another run may be using it; what is in it is not touched, so drop it by hand if nobody needs it",
+            f"{server.build.label} already has a database {name}",
+            hint="another run may be using it; ibench does not touch it, so drop it yourself if nobody needs it",
         ) from error
     server.owned.append(name)
 

@@ -1,4 +1,4 @@
-"""How much disk a run takes, and whether there is as much."""
+"""How much disk space a run needs, and whether it is available."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _EMPTY_SERVER_BYTES, _CAPTURE_BYTES = 300 << 20, 64 << 20
 def require_space(
     build: AnyBuild, config: ServerConfig, tables_bytes: int, workspace: Workspace, snapshot_bytes: int = 0
 ) -> None:
-    """Refuse a run whose files would fill a disk, before any is made. `snapshot_bytes` are of one that it will make.
+    """Refuse a run whose files would fill a disk, before it writes any. `snapshot_bytes`: size of a snapshot to make.
 
     Raises
     ------
-    HostUnfit : with the bytes needed and free.
+    HostUnfit : the message has the bytes needed and free.
     """
-    needs: list[tuple[Path, int, str]] = [(workspace.runs, _CAPTURE_BYTES, "what is captured")]
+    needs: list[tuple[Path, int, str]] = [(workspace.runs, _CAPTURE_BYTES, "the captured data")]
     if build.local is not None:
         needs.append((workspace.sandboxes, needed_bytes(build, config, tables_bytes), "the server's data"))
     if snapshot_bytes:
@@ -35,11 +35,11 @@ def require_space(
         if free < needed:
             what = " and ".join(what for *_, what in here)
             raise HostUnfit(
-                f"too little space in {place} for {what}: about {needed:,} bytes needed, {free:,} free",
-                hint="make room there, lower `scale` or the setup's rows, or put data/ on a larger disk (IBENCH_HOME)",
+                f"not enough space in {place} for {what}: about {needed:,} bytes needed, {free:,} free",
+                hint="free space there, lower `scale` or the setup's rows, or put data/ on a larger disk (IBENCH_HOME)",
             )
 
 
 def needed_bytes(build: AnyBuild, config: ServerConfig, tables_bytes: int) -> int:
-    """About how much disk a sandbox takes whose tables take so much."""
+    """About how much disk space a sandbox needs, given the size of its tables."""
     return tables_bytes + flavour_of(build).log_bytes(config) + _EMPTY_SERVER_BYTES

@@ -32,7 +32,7 @@ class StepRecorder:
     existing_rows: int
 
     def started(self, states: list[WorkerState], start_ns: int) -> None:
-        """The load begins: rows that say running, for whoever looks before the step has ended."""
+        """The load begins: write rows with the status running, for readers before the step has ended."""
         start_s = self._run_clock(start_ns)
         self._append_step("running", start_s, start_s)
         for state in states:

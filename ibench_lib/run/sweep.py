@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ibench_lib.base.scratch import sweep_scratch
 from ibench_lib.base.signals import Patience
+from ibench_lib.base.wording import count
 from ibench_lib.capture.host_facts import host_class_here
 from ibench_lib.errors import CellNotTried, CellsFailed, IbenchError, Interrupted, UsageError
 from ibench_lib.experiment.cells import Cell, LoadedExperiment
@@ -93,11 +94,11 @@ class Tally:
             raise self.failures[0][1]
         if self.failures:
             not_tried = sum(isinstance(error, CellNotTried) for _, error in self.failures)
-            skipped = f", {not_tried} were not tried again" if not_tried else ""
+            skipped = f", {not_tried} {'was' if not_tried == 1 else 'were'} not tried again" if not_tried else ""
             raise CellsFailed(
-                f"{self._name}: {len(self.failures) - not_tried} of {self._of} cells failed{skipped};"
-                f" {len(self.result.made)} runs made",
-                hint="what they had captured is in the lake; run the experiment again to repeat them",
+                f"{self._name}: {len(self.failures) - not_tried} of {count(self._of, 'cell')} failed{skipped};"
+                f" {count(len(self.result.made), 'run')} made",
+                hint="their captured data is in the lake; run the experiment again to repeat them",
                 detail="\n".join(f"{cell}: {error.what}" for cell, error in self.failures),
             )
         return self.result
@@ -119,7 +120,7 @@ def run_experiment(
 
     Runs that a dead runner has left in the lake are sealed first. Builds and configurations of all cells are resolved
     before the first one runs. A cell that fails does not keep the others from being run, unless `fail_fast`; but after
-    a failure that the same again cannot mend (`IbenchError.lasting`), further repeats of that cell are not tried.
+    a failure that would only repeat itself (`IbenchError.lasting`), further repeats of that cell are not tried.
 
     Raises
     ------
@@ -136,8 +137,8 @@ def run_experiment(
         here = None if any_host else host_class_here(workspace.sandboxes)
         if here and (reason := mixed_with(experiment, planned, manifests(workspace), here)):
             raise UsageError(
-                f"this host will not do: {reason}",
-                hint="run all cells here with --again, or mix figures of different hosts with --any-host",
+                f"this host does not match the existing runs: {reason}",
+                hint="run all cells here with --again, or use --any-host to mix figures of different hosts",
             )
         return planned
 
@@ -146,7 +147,7 @@ def run_experiment(
             return _run_all(experiment, planned, workspace, observer, tally, run, fail_fast=fail_fast)
         except Interrupted as error:
             if workspace.snapshots.is_dir() and any(workspace.snapshots.iterdir()):
-                error.hint = f"{error.hint}; what is loaded is kept for that in {workspace.snapshots}"
+                error.hint = f"{error.hint}; the loaded data is kept for it in {workspace.snapshots}"
             raise
 
     return conduct(experiment, workspace, observer, plan, work)
@@ -207,7 +208,7 @@ def _run_all(
             continue
         if patience.asked_to_stop:
             raise Interrupted(
-                f"stopped before {cell}, cell {number} of {len(planned)}", hint="run the experiment again to go on"
+                f"stopped before {cell}, cell {number} of {len(planned)}", hint="run the experiment again to continue"
             )
         if tally.not_tried(number, entry):
             continue

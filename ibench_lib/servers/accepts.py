@@ -1,4 +1,4 @@
-"""Whether a server takes a configuration: it is asked before any data is touched."""
+"""Whether a server accepts a configuration. The server is asked before any data is touched."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ibench_lib.servers.variables import known_options, refusal
 
 
 def check(build: Build, config: ServerConfig, plugins: Sequence[str] = ()) -> list[str]:
-    """Ask the server whether it knows every option and takes every value. Returns the `loose_` lines that it skips.
+    """Ask the server whether it knows every option and accepts every value. Returns the `loose_` lines that it skips.
 
-    It knows an option that it lists under its full name. Servers also take abbreviations and several prefixes; what a
-    server would make of such a name is not asked: the line is left out of its option file (`ServerConfig.render`).
+    It knows an option if it lists the full name. Servers also accept abbreviations and several prefixes. ibench does
+    not use such a name: the line is left out of the option file (`ServerConfig.render`).
 
-    `plugins` are those that it will be started with; they bring options of their own.
+    `plugins` are those that it will be started with; they have their own options.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def check(build: Build, config: ServerConfig, plugins: Sequence[str] = ()) -> li
             lines.append(f"{option.origin}: {option.key} is unknown to {server}{meant}")
         raise ConfigError(
             f"build {build.label} ({server}) does not know {', '.join(option.key for option in refused)}",
-            hint="a line that shall be skipped where it is unknown begins with loose_",
+            hint="to skip a line on servers that do not know it, begin it with loose_",
             detail="\n".join(lines),
         )
     skipped = [option.place for option in unknown]
@@ -51,19 +51,19 @@ def check(build: Build, config: ServerConfig, plugins: Sequence[str] = ()) -> li
     if said is not None:
         named = [option for option in config.options if option.name in said.replace("-", "_")]
         where = ", ".join(f"{option.origin} ({option.key})" for option in named) or ", ".join(config.fragments)
-        raise ConfigError(f"build {build.label} ({server}) refuses its configuration: {said}", hint=f"look at {where}")
+        raise ConfigError(f"build {build.label} ({server}) refuses its configuration: {said}", hint=f"see {where}")
     return skipped
 
 
 def require_plugins(build: Build, engine: str) -> list[str]:
-    """The libraries that a storage engine needs. Raises BuildNotFound where the build lacks any."""
+    """The libraries that a storage engine needs. Raises BuildNotFound if the build lacks one."""
     flavour = flavour_of(build)
     plugins = flavour.plugins(engine)
     for plugin in plugins:
         if flavour.plugin_path(build, plugin) is None:
             raise BuildNotFound(
                 f"build {build.label} has no plugin {plugin}.so, which `engine: {engine}` needs",
-                hint="`ibench servers list` shows the builds that come with it",
+                hint="`ibench servers list` shows the builds that have it",
             )
     return plugins
 

@@ -1,4 +1,4 @@
-"""All builds that can be brought, whatever their source."""
+"""All builds that can be installed, whatever their source."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Source(Protocol):
     """The functions of a module in `sources` that offers builds."""
 
     def offers(self) -> list[Offer]:
-        """What can be had on this machine."""
+        """What can be installed on this machine."""
 
     def install(self, offer: Offer, workspace: Workspace) -> Build:
-        """Bring one of `offers`."""
+        """Install one of `offers`."""
 
 
 def offers() -> dict[str, tuple[Offer, Source]]:
@@ -45,15 +45,15 @@ def default_label() -> str:
     offered = apt.offers()
     if not offered:
         raise BuildNotFound(
-            "this machine's apt knows no MariaDB" if debian.has_apt() else "no apt-get on this machine",
-            hint="`apt-get update` may help; or install a server in your own way, and register it: "
+            "apt on this machine has no MariaDB package" if debian.has_apt() else "no apt-get on this machine",
+            hint="`apt-get update` may help; or install a server yourself and register it: "
             "`ibench servers add LABEL PATH`",
         )
     return offered[0].label
 
 
 def install(label: str, workspace: Workspace) -> Build:
-    """Bring the build of that label; one that is there already stays as it is.
+    """Install the build of that label; an installed build stays as it is.
 
     Raises
     ------
@@ -68,9 +68,9 @@ def install(label: str, workspace: Workspace) -> Build:
     if label not in offered:
         near = difflib.get_close_matches(label, offered, n=1)
         raise BuildNotFound(
-            f"no source offers {label}; there is {', '.join(offered)}",
+            f"no source offers {label}; available are {', '.join(offered)}",
             hint=(f"did you mean {near[0]}? " if near else "")
-            + "a server of your own comes in by `ibench servers add LABEL PATH`",
+            + "register a server of your own with `ibench servers add LABEL PATH`",
         )
     offer, source = offered[label]
     return source.install(offer, workspace)

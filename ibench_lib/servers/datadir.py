@@ -32,7 +32,7 @@ Initialise = Callable[[Path, Path], None]
 def fresh_datadir(build: Build, my_cnf: Path, datadir: Path, templates: Path | None, initialise: Initialise) -> None:
     """Put an initialised data directory at `datadir`, by a copy where there is something to copy.
 
-    `templates` is the folder of templates; without it the directory is made anew.
+    `templates` is the folder of templates; without it the directory is initialised.
 
     Raises
     ------
@@ -47,8 +47,8 @@ def fresh_datadir(build: Build, my_cnf: Path, datadir: Path, templates: Path | N
         made_by = (template / VERSION_FILE).read_text(encoding="utf-8").strip()
         if made_by != build.version:
             raise ServerStartError(
-                f"the data directory in {template} was made by {made_by}, and build {build.label} is {build.version}",
-                hint="delete it; it is a template only, and is made again",
+                f"the data directory in {template} was made by {made_by}, but build {build.label} is {build.version}",
+                hint="delete it; it is only a template and will be made again",
             )
         copy_datadir(template / _DATADIR, datadir, flavour_of(build).personal_files)
 
@@ -116,7 +116,7 @@ def copy_datadir(source: Path, datadir: Path, personal: Collection[str]) -> None
 
 
 def write_through(datadir: Path) -> None:
-    """Bring every file to the disk, and ask the kernel to keep nothing of it in the page cache."""
+    """Write every file to the disk, and ask the kernel to drop it from the page cache."""
     for folder, _, names in os.walk(datadir):
         for path in (folder, *(os.path.join(folder, name) for name in names)):
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

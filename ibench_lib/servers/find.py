@@ -32,13 +32,13 @@ def find_build(label: str, workspace: Workspace) -> Build | Remote:
         return find_system(workspace)
     if label in known:
         return remote.load(label, workspace) or registry.load(label, workspace)
-    what = f"no server build is called {label}; there is {', '.join([on_this_machine.LABEL, *known])}"
+    what = f"no server build is called {label}; available are {', '.join([on_this_machine.LABEL, *known])}"
     if label in catalogue.offers():
-        raise BuildNotFound(what, hint=f"it can be had: ibench servers install {label}")
+        raise BuildNotFound(what, hint=f"install it: ibench servers install {label}")
     near = difflib.get_close_matches(label, [on_this_machine.LABEL, *known], n=1)
     meant = f"did you mean {near[0]}? " if near else ""
     raise BuildNotFound(
-        what, hint=f"{meant}`ibench servers list` names the builds, and those that `ibench servers install` can bring"
+        what, hint=f"{meant}`ibench servers list` shows the installed builds and those that you can install"
     )
 
 
@@ -47,8 +47,9 @@ def find_system(workspace: Workspace) -> Build:
     build = on_this_machine.system_build() or apt.unpacked_build(workspace)
     if build is None:
         raise BuildNotFound(
-            "no mariadbd or mysqld on PATH, in the system's folders or unpacked from the distribution",
-            hint=f"`ibench servers install` brings MariaDB; or set {on_this_machine.VARIABLE} to a server's basedir",
+            "no mariadbd or mysqld on PATH, in the system's folders, or unpacked from the distribution",
+            hint=f"install MariaDB with `ibench servers install`, or set {on_this_machine.VARIABLE} to a "
+            f"server's basedir",
         )
     return replace(build, label=on_this_machine.LABEL)
 
@@ -58,5 +59,5 @@ def labels(workspace: Workspace) -> list[str]:
     try:
         has_own = on_this_machine.system_build() is not None
     except IbenchError:
-        has_own = True  # broken: whoever asks for it is told
+        has_own = True  # broken: an error is raised when an experiment asks for it
     return [*([on_this_machine.LABEL] if has_own else []), *registry.labels(workspace)]

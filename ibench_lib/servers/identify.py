@@ -40,10 +40,10 @@ def identify(
         said = said or (answer.stderr or answer.stdout).strip()[-2000:]
         status = answer.returncode
     library = re.search(r"(\S+\.so[.\d]*): cannot open shared object file", said)
-    lacks = f" lacks {library[1]}" if library else f" --version gives no server version (exit {status})"
+    lacks = f" lacks {library[1]}" if library else f" --version prints no server version (exit {status})"
     raise ServerStartError(
         f"build {label}: {command[-1]}{lacks}",
-        hint="install the package that has this library" if library else "`ibench doctor` says what is missing",
+        hint="install the package that contains this library" if library else "`ibench doctor` shows what is missing",
         detail=said or None,
     )
 
@@ -68,5 +68,5 @@ def _ask(label: str, command: tuple[str, ...], environment: dict[str, str]) -> s
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ServerStartError(
             f"build {label}: {command[0]} cannot be executed: {error}",
-            hint="`ibench doctor` says what is missing",
+            hint="`ibench doctor` shows what is missing",
         ) from error

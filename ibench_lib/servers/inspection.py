@@ -33,7 +33,7 @@ def inspect(build: AnyBuild, workspace: Workspace) -> Inspection:
         try:
             found = flavour_of(build).inspect(address.arguments())
         except pymysql.err.MySQLError as error:
-            raise ServerStartError(f"build {build.label} boots, and then does not answer: {error}") from error
+            raise ServerStartError(f"build {build.label} starts, but does not answer: {error}") from error
     note = _note(build, workspace)
     note.parent.mkdir(parents=True, exist_ok=True)
     # The version of the binary, which is what `noted_innodb` can compare without booting it.

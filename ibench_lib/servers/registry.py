@@ -29,7 +29,7 @@ ROOT = "{root}"
 
 @contextlib.contextmanager
 def arriving(workspace: Workspace) -> Iterator[Path]:
-    """An empty directory beside the builds to unpack into; gone at the end unless `adopt` gave it a name."""
+    """An empty directory next to the builds to unpack into; removed at the end unless `adopt` gave it a name."""
     workspace.builds.mkdir(parents=True, exist_ok=True)
     # The leading dot keeps it outside the name rule: it can never be taken for a build.
     directory = Path(tempfile.mkdtemp(prefix=".arriving-", dir=workspace.builds))
@@ -71,7 +71,8 @@ def require_free(label: str, workspace: Workspace) -> None:
     check_name(label, "build label")
     if label == SYSTEM or label in labels(workspace):
         raise BuildNotFound(
-            f"a build called {label} is there already", hint=f"another label, or `ibench servers remove {label}` first"
+            f"a build called {label} already exists",
+            hint=f"choose another label, or run `ibench servers remove {label}` first",
         )
 
 
@@ -149,7 +150,7 @@ def remove(label: str, workspace: Workspace) -> None:
     """
     directory = workspace.build_dir(label)
     if label not in labels(workspace):
-        raise BuildNotFound(f"no build {label} in {workspace.builds}", hint="`ibench servers list` names the builds")
+        raise BuildNotFound(f"no build {label} in {workspace.builds}", hint="`ibench servers list` shows the builds")
     # Out of the way in one step: a removal that is cut short leaves nothing that looks like a build.
     with arriving(workspace) as leaving:
         os.rename(directory, leaving / "build")

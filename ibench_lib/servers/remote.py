@@ -60,7 +60,7 @@ class Access:
             password = os.environ.get(self.password_variable)
             if password is None:
                 raise UsageError(
-                    f"the environment variable {self.password_variable}, which has the password for "
+                    f"the environment variable {self.password_variable}, which should hold the password for "
                     f"{self.user}@{self.host}, is not set",
                     hint=f"export {self.password_variable}=... in the shell that runs ibench",
                 )
@@ -73,7 +73,7 @@ class Access:
         except (OSError, UnicodeDecodeError, configparser.Error) as error:
             raise UsageError(
                 f"{file} has no password for {self.user}@{self.host}: {error.__class__.__name__}",
-                hint="it needs a group [client] with a line password=...",
+                hint="add a group [client] with a line password=...",
             ) from error
 
 
@@ -203,8 +203,8 @@ def _ask(label: str, access: Access) -> Remote:
             version, comment = (str(value) for value in cursor.fetchone())
     except (pymysql.err.MySQLError, OSError) as error:
         raise ServerStartError(
-            f"build {label}: {access.user}@{access.host}:{access.port} does not let us in: {error}",
-            hint="check host, port, user, and that the password is where the build says",
+            f"build {label}: {access.user}@{access.host}:{access.port} refuses the connection: {error}",
+            hint="check the host, the port, the user, and the place of the password",
         ) from error
     found = recognise(f"Ver {version} {comment}")
     if found is None:

@@ -327,5 +327,5 @@ def _stop(process: subprocess.Popen[bytes], clean: int, timeout_s: float) -> int
         return process.wait(10)
     except subprocess.TimeoutExpired as error:
         raise IbenchError(
-            f"server process {process.pid} does not die", hint="look at it with ps; it is ours"
+            f"server process {process.pid} does not die", hint="find it with ps; it belongs to ibench"
         ) from error

@@ -1,4 +1,4 @@
-"""The private directory of a sandbox: claimed under a lock, marked as ours, and swept up after a dead runner.
+"""The private directory of a sandbox: claimed under a lock, marked as ours, and removed after a runner was killed.
 
 The directory is created 0700 and carries a marker file that this module alone writes and keeps locked while the sandbox
 lives. Only a directory with that marker is ever deleted, and only when nobody holds its lock.
@@ -26,7 +26,7 @@ class Claim:
 
     Raises
     ------
-    ServerStartDisturbed : the directory exists already.
+    ServerStartDisturbed : the directory already exists.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -36,8 +36,8 @@ class Claim:
             directory.mkdir(mode=0o700)
         except FileExistsError:
             raise ServerStartDisturbed(
-                f"sandbox directory {directory} exists already{_holder(directory)}",
-                hint="wait for the run that holds it; a directory that is not ours is for you to remove",
+                f"sandbox directory {directory} already exists{_holder(directory)}",
+                hint="wait for the run that holds it, or remove a directory that does not belong to ibench",
             ) from None
         # A short path of its own: a socket's path may have at most 107 bytes, a project may lie deep.
         own = tempfile.gettempdir()
@@ -52,7 +52,7 @@ class Claim:
 
 
 def sweep(sandboxes: Path) -> list[Path]:
-    """Remove sandboxes whose runner is dead; returns what was removed. A directory without our marker is left alone."""
+    """Remove sandboxes whose runner is dead; returns their names. A directory without our marker is left alone."""
     removed = []
     for directory in sorted(sandboxes.iterdir()) if sandboxes.is_dir() else []:
         marker = directory / MARKER
@@ -77,7 +77,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def _holder(directory: Path) -> str:
-    """Who has a sandbox directory, for a message."""
+    """Who holds a sandbox directory, for a message."""
     try:
         with open(directory / MARKER, "r+", encoding="utf-8") as marker:
             try:
@@ -85,8 +85,8 @@ def _holder(directory: Path) -> str:
             except BlockingIOError:
                 return f", held by process {json.load(marker)['pid']}"
     except (OSError, ValueError, KeyError):
-        return " and is not ours"
-    return ", left behind by a process that is dead"
+        return " and does not belong to ibench"
+    return ", left behind by a process that was killed"
 
 
 def _remove_socket_dir(marker_text: str) -> None:

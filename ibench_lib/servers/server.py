@@ -1,6 +1,6 @@
-"""A build and its server, wherever they are: what a run needs to know of either.
+"""A build and its server, on this host or remote: what a run needs of either.
 
-What only a server on this host has is behind `local`, which is None for a remote one.
+What only a server on this host has is in `local`, which is None for a remote server.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class AnyBuild(Protocol):
 
     @property
     def basedir(self) -> Path | str:
-        """Where it is; of a remote server host:port."""
+        """Where it is; for a remote server host:port."""
 
     @property
     def local(self) -> Build | None:
@@ -45,11 +45,11 @@ class AnyBuild(Protocol):
 
     @property
     def transport(self) -> str | None:
-        """The only way in which it is reached, `tcp` or `tls`; None where a run may choose."""
+        """The only transport to it, `tcp` or `tls`; None if a run may choose."""
 
     @property
     def names_to_hide(self) -> Mapping[str, str]:
-        """Names that files of a run must not have, and what stands there instead."""
+        """Names that the files of a run must not contain, and their replacements."""
 
     def server(self, start: Callable[[Build], Server]) -> Server:
         """The context manager that a run's server lives in; `start` makes that of a build on this host."""
@@ -63,7 +63,7 @@ class LocalServer(Protocol):
 
     @property
     def directory(self) -> Path:
-        """Its private directory; gone when it closes."""
+        """Its private directory, which is deleted when it closes."""
 
     @property
     def datadir(self) -> Path: ...
@@ -73,7 +73,7 @@ class LocalServer(Protocol):
 
     @property
     def copy_s(self) -> float | None:
-        """How long the copy of the data directory took that it began with; None where it began with an empty one."""
+        """How long it took to copy the data directory at the start; None if it started with an empty one."""
 
     def pid(self) -> int | None:
         """Its process; None while there is none."""
@@ -98,7 +98,7 @@ class LocalServer(Protocol):
 class Server(Protocol):
     """Context manager that gives the address of a server that answers.
 
-    `owned` are databases that were created for this run: none of them is left when it closes.
+    `owned` are databases that were created for this run; they are dropped when it closes.
     """
 
     owned: list[str]
@@ -120,13 +120,13 @@ class Server(Protocol):
     ) -> None: ...
 
     def alive(self) -> bool:
-        """Whether its process is there, as far as anybody here can tell."""
+        """Whether its process is alive, as far as this host can tell."""
 
     def log_tail(self) -> str:
-        """The last lines of its error log, for a message; empty where nobody here can read it."""
+        """The last lines of its error log, for a message; empty if this host cannot read it."""
 
     def disk_is_full(self) -> bool:
-        """Whether it failed because the disk of its data is full, as far as anybody here can tell."""
+        """Whether it failed because the disk of its data is full, as far as this host can tell."""
 
     def known_options(self) -> KnownOptions | None:
-        """The options that it has; None where its binary cannot be asked."""
+        """The options that it knows; None if its binary is not on this host."""

@@ -63,7 +63,7 @@ def _lines(trace: dict[str, Any]) -> Iterable[str]:
         labels = map(_plain, _values(trace.get("y")))
         return [_line(f"{name}, {label}", row, meta[UNIT]) for label, row in zip(labels, rows, strict=True)]
     # What a colour stands for is not known: its number is the scale's, not the reader's.
-    rows = f"{len(trace.get('z') or [])} rows, told by colour alone"
+    rows = f"{len(trace.get('z') or [])} rows, shown by colour only"
     return [f"{name}: {rows}." if name else f"{rows}."]
 
 

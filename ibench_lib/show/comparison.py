@@ -1,4 +1,4 @@
-"""Every metric of a step for two dbms, A and B: values over repeats, the ratio B / A, and what may be said of it."""
+"""Every metric of a step for two dbms, A and B: values over repeats, the ratio B / A, and the verdict."""
 
 from __future__ import annotations
 
@@ -125,12 +125,14 @@ def reservations(frame: pl.DataFrame, a: str, b: str) -> list[str]:
         missed = int(found["sla_failed"].sum())
         if missed and name in (a, b):
             side = "A" if name == a else "B"
-            notes.append(f"{side}, {step}: {missed} of {len(found)} missed a target rate.")
+            notes.append(
+                f"{side}, {step}: {missed} of {len(found)} {'run' if len(found) == 1 else 'runs'} missed a target rate."
+            )
     return [*sorted(notes), *mark_notes(frame)]
 
 
 def chance(a: int, b: int) -> float | None:
-    """How often chance alone would part the runs of two equal dbms, 2 or 3 on a side, so that an interval clears 1.
+    """How often chance alone makes two equal dbms with 2 or 3 runs each differ, so that the interval excludes 1.
 
     With so few, an interval reaches from the lowest ratio to the highest, and clears 1 when all runs of one side are
     above all of the other. None for other numbers of runs.

@@ -12,6 +12,7 @@ from ibench_lib.ask.pair import ONLY_A, ONLY_B, Pair
 from ibench_lib.show.comparison import DIFFERENT, Compared, chance, compared, ratio_text, reservations
 from ibench_lib.show.display import Html, sentence, sources
 from ibench_lib.show.verdicts import BETTER, WORSE
+from ibench_lib.show.wording import count
 
 MOST_SAID = 15
 """Differences that the list names; the tables have all."""
@@ -32,8 +33,8 @@ def differences(chosen: Pair) -> Html:
         beyond = [(place, one) for place, one in judged if one.verdict in DIFFERENT]
         said.append(
             _paragraph(
-                f"{len(beyond)} of {len(judged)} comparisons differ beyond noise: the whole interval of B / A is under "
-                f"{WORSE} or over {BETTER}.{_by_chance(judged)}",
+                f"{len(beyond)} of {len(judged)} comparisons differ beyond noise: the whole interval of B / A is below "
+                f"{WORSE} or above {BETTER}.{_by_chance(judged)}",
                 "metric_values",
             )
         )
@@ -42,15 +43,15 @@ def differences(chosen: Pair) -> Html:
         outside = [(place, one) for place, one in single if _is_outside(one)]
         said.append(
             _paragraph(
-                f"In {len(single)} of {len(judged) + len(single)} comparisons a side has one run only: the noise is "
-                "unknown, and nothing there can be called a difference.",
+                f"In {len(single)} of {len(judged) + len(single)} comparisons, a side has only one run: the noise is "
+                "unknown, and nothing there counts as a difference.",
                 "metric_values",
             )
         )
         said.append(_list(outside, "The ratios furthest from 1, which may be noise:"))
     said += [_paragraph(line, "metric_values") for line in (*_reservations(chosen), *_not_compared(chosen))]
     if chosen.beside:  # of what was chosen before the pair was, and so of no question of the pair's
-        said.append(_paragraph(f"Beside these two, and not compared: {', '.join(chosen.beside)}."))
+        said.append(_paragraph(f"Also selected, but not compared: {', '.join(chosen.beside)}."))
     return Html("".join(said))
 
 
@@ -60,7 +61,8 @@ def left_out(chosen: Pair) -> Html:
         return Html("")
     lines = [
         _paragraph(
-            f"{row['dbms']}, {row['setup']}, run {row['repeat']}: no variables are known, its server did not start.",
+            f"{row['dbms']}, {row['setup']}, run {row['repeat']}: no variables are known, because its "
+            f"server did not start.",
             "selected_runs",
         )
         for row in chosen.runs.filter(pl.col("server_version").is_null()).to_dicts()
@@ -69,9 +71,11 @@ def left_out(chosen: Pair) -> Html:
     if len(noise):
         reasons = noise.unique(["fact", "noise"]).sort("noise", "fact").group_by("noise", maintain_order=True)
         listed = "; ".join(f"{', '.join(rows['fact'])} ({why[0]})" for why, rows in reasons)
-        text = f"Left out, though they differ, because they tell nothing about how a server works: {listed}."
+        text = f"These differ, but are left out because they say nothing about how a server works: {listed}."
         lines.append(_paragraph(text, "fact_diff"))
-    lines.append(_paragraph("Of a path below a run's own folders only the rest is compared.", "fact_diff"))
+    lines.append(
+        _paragraph("For paths inside a run's own folders, only the part below the folder is compared.", "fact_diff")
+    )
     return Html(_of_one(chosen) + "".join(lines))
 
 
@@ -82,7 +86,7 @@ def _of_one(chosen: Pair) -> str:
         found = chosen.variables_of_one(only).unique("fact").sort("fact").select("fact", values).rows()
         if found:
             known = ", ".join(f"{fact}={' | '.join(value or '' for value in of_runs)}" for fact, of_runs in found)
-            what = f"Only {name} has: {len(found)} variable{'' if len(found) == 1 else 's'}"
+            what = f"Only {name} has: {count(len(found), 'variable')}"
             folded.append(f"<details><summary>{html.escape(what)}</summary>{_paragraph(known, 'fact_diff')}</details>")
     return "".join(folded)
 
@@ -129,7 +133,8 @@ def _by_chance(judged: list[Place]) -> str:
     if not known:
         return ""
     return (
-        f" With so few runs, chance alone would part two equal dbms in up to one of {1 / max(known):.0f} comparisons: "
+        f" With so few runs, chance alone makes two equal dbms differ in up to one of "
+        f"{1 / max(known):.0f} comparisons: "
         f"expect up to {math.ceil(sum(known))} of the {len(judged)} to be chance."
     )
 
@@ -164,6 +169,6 @@ def _reservations(chosen: Pair) -> list[str]:
 def _named(chosen: Pair, name: str) -> str:
     """Such as: system.a (3 runs, 1 failed)."""
     statuses = chosen.runs.filter(pl.col("dbms") == name)["status"]
-    counted = [f"{count} {status}" for status, count in statuses.value_counts().sort("status").rows()]
+    counted = [f"{number} {status}" for status, number in statuses.value_counts().sort("status").rows()]
     stand = "".join(f", {text}" for text in counted if not text.endswith(" complete"))
-    return f"{name} ({len(statuses)} run{'' if len(statuses) == 1 else 's'}{stand})"
+    return f"{name} ({count(len(statuses), 'run')}{stand})"

@@ -11,7 +11,7 @@ from ibench_lib.show.display import Section, each, say, warnings
 from ibench_lib.show.statements.made_from import experiment_statements, host_statements, run_statements
 from ibench_lib.show.tables.made_from import gaps_table, runs_table, skipped_table
 
-_COMPLETE = "Of what was measured here, every step completed and no second is missing."
+_COMPLETE = "Every step that was measured here completed, and no second is missing."
 
 
 def made_from(
@@ -22,12 +22,12 @@ def made_from(
     complete: str = _COMPLETE,
     palette: str = "default",
 ) -> Section:
-    """What a post is made from: its runs and hosts in words, every run, what is missing or left out, warnings.
+    """What a post is made from: sentences on runs and hosts, a table of all runs, missing and skipped data, warnings.
 
     Parameters
     ----------
-    experiments, workload : whether to add what the experiment files say of themselves, and what was to be done.
-    complete : the sentence for runs of which nothing is missing.
+    experiments, workload : whether to add sentences on the experiment files and on the workload.
+    complete : the sentence to show if nothing is missing.
     """
     subjects = [run_statements, host_statements]
     subjects += [experiment_statements] if experiments else []
@@ -35,7 +35,7 @@ def made_from(
     return Section(
         (
             say(post, *subjects),
-            each(post.runs, runs_table, by="experiment", nothing="No run, no build.", palette=palette),
+            each(post.runs, runs_table, by="experiment", nothing="There is no run.", palette=palette),
             each(post.ask("gaps"), gaps_table, by=[], nothing=post.nothing(complete), palette=palette),
             each(
                 post.ask("skipped"), skipped_table, by=[], nothing="Every file of the runs could be read.",
@@ -47,6 +47,6 @@ def made_from(
 
 
 def _of_workloads() -> list[Any]:
-    """What each workload says of its runs: its function <workload>_statements, where there is one."""
+    """The sentences of each workload on its runs, from its function <workload>_statements if it has one."""
     names = [f"{workload}_statements" for workload in found_workloads("results/statements.py")]
     return [getattr(ibench_lib, name) for name in names if name in ibench_lib.__all__]

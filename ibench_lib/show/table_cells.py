@@ -121,8 +121,8 @@ def interval_notes(frame: pl.DataFrame) -> list[str]:
         return repeat_notes(frame)
     return [
         *repeat_notes(frame),
-        "[low, high]: 95 % bootstrap interval of the ratio of medians; a ratio is marked only where all of it clears "
-        "the threshold. Without an interval: one run, noise unknown.",
+        "[low, high]: 95 % bootstrap interval of the ratio of medians. A ratio is marked only if the whole interval is "
+        "beyond the threshold. A ratio without an interval comes from one run; its noise is unknown.",
     ]
 
 

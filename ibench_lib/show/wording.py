@@ -7,8 +7,10 @@ from typing import Any
 
 import polars as pl
 
+from ibench_lib.base.wording import count as count
+
 MOST_NAMED = 3
-"""Results that a sentence names; the table below it has them all."""
+"""The most results that a sentence names; the table below it has all of them."""
 
 
 def times(value: float) -> str:
@@ -19,7 +21,7 @@ def times(value: float) -> str:
 
 
 def shortened(items: Sequence[str], separator: str = "; ") -> str:
-    """The first few items, and how many there are beside them."""
+    """The first few items, and how many more there are."""
     more = len(items) - MOST_NAMED
     return separator.join(items[:MOST_NAMED]) + (f"{separator}and {more} more" if more > 0 else "")
 
@@ -29,18 +31,13 @@ def joined(items: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
 
 
-def count(number: int, what: str, several: str | None = None) -> str:
-    """1 step, 3 steps; 1 index, 3 indexes."""
-    return f"{number:,} {what if number == 1 else several or what + 's'}"
-
-
 def listed(values: pl.Series) -> list[Any]:
-    """What occurs, each once, in the order of its first row; NULLs are left out."""
+    """The distinct values in the order of their first rows, without NULLs."""
     return values.drop_nulls().unique(maintain_order=True).to_list()
 
 
 def comment(text: str) -> str:
-    """The words of the comment that a file begins with, without the lines that name its source."""
+    """The text of the comment at the head of a file, without the lines that name its source."""
     words = []
     for line in text.splitlines():
         if not line.startswith("#"):

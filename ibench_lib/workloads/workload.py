@@ -1,8 +1,8 @@
-"""What a workload is: one folder of `ibench_lib/workloads/`, found by its name and named by nothing else.
+"""What a workload is: one folder of `ibench_lib/workloads/`, found by its name; no other code names it.
 
 The folder's `workload.py` holds an object `WORKLOAD` that satisfies the protocol below. Client processes import the
-module that it names as `client_module`, and nothing else of the folder. `results/`, the reading half, holds what is
-asked and said of the workload's runs only.
+module that it names as `client_module`, and nothing else of the folder. `results/`, the reading half, holds the
+questions, tables, charts and sentences that are only for the workload's runs.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Seconds = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
 
 @dataclass(frozen=True)
 class Operation:
-    """What clients count and time under one name.
+    """An operation: what clients count and time under one name.
 
-    Operations of one `family` are added up in rates and charts: range_query and point_query are both a query.
-    `counts` says what a rate of it is of: rows that it affects, or operations. `label` is the rate's name in posts.
+    Rates and charts add up the operations of one `family`: range_query and point_query are both a query. `counts` is
+    the unit of its rate: the rows that it affects, or operations. `label` is the rate's name in posts.
     """
 
     name: str
@@ -41,12 +41,12 @@ class Operation:
 
 @dataclass(frozen=True)
 class StepKind:
-    """What steps of one kind are about. Their throughput is the rate of the family `main`.
+    """A kind of step. The throughput of such a step is the rate of the family `main`.
 
-    `equal_work`: each client has the same work, so that the times at which they end tell how fair the server is.
-    `of_existing_rows`: the work is done on the rows that are there, as when an index is made: throughput is these rows
-    divided by T. `paced`: the families whose rate a step's target is of, `main` where none is named. Where `main` is
-    not one of them they are its background, and every step of the kind has a target.
+    `equal_work`: each client has the same work, so the times at which they end show how fair the server is.
+    `of_existing_rows`: the step works on existing rows, as when it creates an index; throughput is these rows divided
+    by T. `paced`: the families to which a step's target applies; `main` if none is named. If `main` is not among them,
+    they are its background, and every step of the kind has a target.
     """
 
     name: str
@@ -57,13 +57,13 @@ class StepKind:
 
 
 class Strict(BaseModel):
-    """A part of an experiment file: unknown keys and values of another type are refused."""
+    """A part of an experiment file. Unknown keys and values of a wrong type are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class CommonSetup(Strict):
-    """A size of the data. A workload adds its own keys; they belong to a cell's identity."""
+    """A size of the data. A workload adds its own keys, which belong to a cell's identity."""
 
     name: Name
 
@@ -81,14 +81,14 @@ class CommonOptions(Strict):
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One step of a run, as far as runner, plan, forecast and page need to know it. A workload may add fields.
+    """One step of a run, with the fields that runner, plan, forecast and page need. A workload may add fields.
 
-    `name` is what results call it, `form` what it is made of, `kind` one of the workload's kinds. It ends after
-    `seconds`, or after each leading worker has done `amount` (rows or operations, as its first operation counts).
-    `target_per_s` is the rate of each paced worker, in the same unit; None where the load is not paced.
-    `rows_per_commit` is None where no worker writes in statements of one size. `churns`: rows are deleted or updated,
-    so that purge and flushing decide what is on disk after it. `settle_before`: the server settles first.
-    `background`: a transaction is held open beside the load.
+    `name` is its name in results, `form` the form that it was made from, `kind` one of the workload's kinds. It ends
+    after `seconds`, or after each leading worker has done `amount` (rows or operations, as its first operation counts).
+    `target_per_s` is the rate of each paced worker, in the same unit; None if the load is not paced.
+    `rows_per_commit` is None if no worker writes in statements of one size. `churns`: rows are deleted or updated, so
+    purge and flushing decide what is on disk after it. `settle_before`: the server settles first. `background`: a
+    transaction is held open during the load.
     """
 
     name: str
@@ -107,10 +107,10 @@ class Step:
 class Worker:
     """One client process of a step. A workload may add fields.
 
-    `client` is the client that it works for, from 1; `number` tells workers of one client and role apart, from 0.
-    `operations` are those that it may send, the one that counts towards its amount first. `leads`: the step ends when
-    all leading workers have done their amount. `pair` is the role of the worker of the same client that it keeps step
-    with: it stays a few operations ahead of that one. `connections` are those that its process serves.
+    `client` is the client that it works for, from 1; `number` distinguishes workers of one client and role, from 0.
+    `operations` are those that it may send; the first counts towards its amount. `leads`: the step ends when all
+    leading workers have done their amount. `pair` is the role of another worker of the same client: this worker stays
+    a few operations ahead of that worker. `connections` is the number of connections that its process serves.
     """
 
     client: int
@@ -129,9 +129,9 @@ class Worker:
 
 @dataclass(frozen=True)
 class Check:
-    """A statement whose single number must be `expected` after a step. `proves` says what it means where it is not.
+    """A statement whose single number must be `expected` after a step. `proves` is the text for the error if it is not.
 
-    `table` is the table that it counts, None for another kind of check.
+    `table` is the table that it counts; None for another kind of check.
     """
 
     statement: str
@@ -142,9 +142,9 @@ class Check:
 
 @dataclass(frozen=True)
 class Work:
-    """What a step is expected to do, for the forecast: `amount` of the step's main family by all clients together.
+    """The expected work of a step, for the forecast: `amount` of the step's main family by all clients together.
 
-    None where seconds end it. `guessed_per_s` is a rate to assume where no run of this host says more.
+    None if seconds end it. `guessed_per_s` is the assumed rate if no run of this host gives a better one.
     """
 
     amount: int | None
@@ -155,7 +155,7 @@ class Work:
 class Needs:
     """What a workload needs of a server. `engine` is the storage engine of its tables.
 
-    `not_copied` says why its data directory cannot be set aside after a step; None where it can be.
+    `not_copied` says why its data directory cannot be copied after a step; None if it can.
     """
 
     engine: str = "innodb"
@@ -177,13 +177,13 @@ class Workload(Protocol):
         """The steps of a run, in order."""
 
     def step_names(self, options: Any) -> list[str]:
-        """What results call the steps, in order; the setup does not change them."""
+        """The names of the steps in results, in order; they do not depend on the setup."""
 
     def kind_of(self, step: str) -> str | None:
-        """The kind of a step by its name, for results of other programs; None for no step of this workload."""
+        """The kind of a step by its name, for results of other programs; None if the workload has no such step."""
 
     def needs(self, options: Any) -> Needs:
-        """What a server must have."""
+        """What it needs of a server."""
 
     def tables(self, options: Any) -> list[str]:
         """Names of the tables that it fills."""
@@ -195,42 +195,42 @@ class Workload(Protocol):
         """The client processes of a step."""
 
     def spec(self, options: Any, step: Any, worker: Any, step_id: int) -> Spec:
-        """What a client process of a step is started with."""
+        """The specification of a client process of a step."""
 
     def checks(self, options: Any, step: Any, rows: Mapping[str, int]) -> list[Check]:
-        """What must hold after a step. `rows` are those of each table by what the server has acknowledged."""
+        """The checks after a step. `rows` are the rows of each table according to what the server has acknowledged."""
 
     def background(self, options: Any, step: Any) -> list[str]:
-        """Statements after which the transaction that is held open beside the load sees what it should see."""
+        """Statements that fix what the transaction that is held open during the load can see."""
 
     def work(self, options: Any, steps: Sequence[Any]) -> list[Work]:
         """The work of each step."""
 
     def disk_bytes(self, options: Any, steps: Sequence[Any]) -> int:
-        """About how large the tables get on disk by the end of these steps."""
+        """About how large the tables are on disk at the end of these steps."""
 
     def loaded_rows(self, options: Any, steps: Sequence[Any]) -> int:
         """Rows in all tables once they are loaded."""
 
     def load_key(self, options: Any, steps: Sequence[Any]) -> dict[str, str]:
-        """All of the workload that decides what is on disk after these steps."""
+        """Everything in the workload that determines what is on disk after these steps."""
 
     def describe(self, options: Any, setup: Any, steps: Sequence[Any]) -> dict[str, Any]:
         """The resolved workload for the manifest, as plain data; `resolved_steps` has a mapping for each step."""
 
 
 def known() -> list[str]:
-    """Names of all workloads that there are."""
+    """Names of all workloads."""
     return sorted(module.name for module in pkgutil.iter_modules(workloads.__path__) if module.ispkg)
 
 
 def find(name: str) -> Workload:
-    """The workload of that name. Raises KeyError where there is none."""
+    """The workload of that name. Raises KeyError if there is none."""
     if name not in known():
         raise KeyError(name)
     return cast(Workload, importlib.import_module(f"{workloads.__name__}.{name}.workload").WORKLOAD)
 
 
 def kind_of(step: str) -> str | None:
-    """The kind of a step by its name, by the first workload that has such a step; None where no workload has."""
+    """The kind of a step by its name, from the first workload that has such a step; None if no workload does."""
     return next((kind for name in known() if (kind := find(name).kind_of(step)) is not None), None)

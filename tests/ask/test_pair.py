@@ -63,7 +63,7 @@ def test_the_first_two_are_compared_or_those_that_are_named(workspace: Workspace
     assert [(two.base, two.other) for two in (ib.pair(chosen), ib.pair(chosen, b="system.cy10ap1lag"))] == [
         ("system.cy10ap1lag", "system.cy10a"), ("system.cy10a", "system.cy10ap1lag"),
     ]  # fmt: skip
-    for a, b, wrong in (("system.cy10", "", "a 'system.cy10' is in no chosen run; did you mean"),
+    for a, b, wrong in (("system.cy10", "", "a 'system.cy10' is in none of the selected runs; did you mean"),
                         ("system.cy10a", "system.cy10a", "a and b are both 'system.cy10a'")):  # fmt: skip
         with pytest.raises(ParameterError) as caught:
             ib.pair(ib.choose(lake, "demo"), a, b)
@@ -91,7 +91,7 @@ def test_without_two_dbms_there_is_a_sentence(workspace: Workspace) -> None:
     assert said(ib.differences(pair)) == [only] == [pair.nothing("No option differs.")]
     assert pair.metrics().is_empty() and pair.responses().is_empty()
     pair = pair_of(workspace, Run("io", minute=1, setup="io_bound"))
-    assert pair.nothing("Nothing differs.") == "The two have no setup in common, so there is nothing to compare."
+    assert pair.nothing("Nothing differs.") == "The two dbms have no common setup, so there is nothing to compare."
     assert pair_of(workspace, Run("b", minute=2), b="system.b").nothing("Nothing differs.") == "Nothing differs."
 
 
@@ -152,7 +152,7 @@ def test_a_step_that_a_side_did_not_complete_is_a_word_in_the_table_and_a_senten
     lines = said(ib.differences(pair))
     assert "cached, l.i1: not compared (A: failed; B: running)." in lines
     first_two = ib.pair(ib.choose(reader.lake(workspace), "demo"))
-    assert said(ib.differences(first_two))[-1] == "Beside these two, and not compared: system.live (running)."
+    assert said(ib.differences(first_two))[-1] == "Also selected, but not compared: system.live (running)."
     end_run(writer, live)
 
 
@@ -161,11 +161,11 @@ def test_a_missed_target_and_a_limit_of_the_clients_stand_below_the_table(worksp
     pair = pair_of(workspace, Run(), slow)
     table = Parsed(ib.metrics_side_by_side(pair.metrics().filter(step="qr100"), pair.base, pair.other))
     notes = " ".join(row[0] for row in table.rows)
-    assert "B, qr100: 1 of 1 missed the target rate of inserts or deletes." in notes and "A, qr100" not in notes
+    assert "B, qr100: 1 of 1 run missed the target rate of inserts or deletes." in notes and "A, qr100" not in notes
     assert "limited by the clients: a querier used 97 % of a core" in notes
     assert table.of("queries/s")[1] == "1,000 ‡"
     lines = said(ib.differences(pair))
-    assert "B, qr100: 1 of 1 missed the target rate of inserts or deletes." in lines
+    assert "B, qr100: 1 of 1 run missed the target rate of inserts or deletes." in lines
     assert "‡ system.b, qr100: limited by the clients: a querier used 97 % of a core." in lines
 
 
@@ -216,7 +216,7 @@ def test_what_differs_beside_is_said_with_its_origin_and_noise_is_named(workspac
     only = f"<summary>Only {pair.base} has: 2 variables</summary><p>old=&lt;b&gt;, old_mode= <a"
     assert only in ib.left_out(pair).markup and f"Only {pair.other}" not in ib.left_out(pair).markup
     assert said(ib.left_out(pair))[1] == (
-        "Left out, though they differ, because they tell nothing about how a server works: "
+        "These differ, but are left out because they say nothing about how a server works: "
         "socket (where it listens); server_uuid (who the server is)."
     )
 
@@ -227,7 +227,8 @@ def test_a_server_that_did_not_start_has_unknown_variables(workspace: Workspace)
     path = workspace.run_dir(failed.run_id) / "manifest.json"
     path.write_bytes(with_checksum({**json.loads(path.read_text()), "server": None}))
     pair = ib.pair(ib.choose(reader.lake(workspace), "demo"))
-    assert said(ib.left_out(pair))[0] == "system.x, cached, run 1: no variables are known, its server did not start."
+    expected = "system.x, cached, run 1: no variables are known, because its server did not start."
+    assert said(ib.left_out(pair))[0] == expected
 
 
 def test_no_public_name_is_hidden_by_a_module_of_the_same_name(workspace: Workspace) -> None:
@@ -256,7 +257,7 @@ def test_the_page_compares_in_its_order_and_only_two(page: Page) -> None:
     wanted = ["differences", "compared", "configurations", "variables", "hosts", "metrics", "response-times"]
     assert [name for name in order if name in wanted] == wanted
     text = page.locator("main").inner_text()
-    assert "Beside these two, and not compared: system.z." in text and text.count("system.z") == 1
+    assert "Also selected, but not compared: system.z." in text and text.count("system.z") == 1
     assert table_rows(page, "Metrics of l.i1, cached")["inserts/s"] == [
         "5,000", "2,500", "0.50", "0.50 to 0.50", "worse ▼",
     ]  # fmt: skip
@@ -288,14 +289,14 @@ def test_each_sentence_of_the_page_leads_to_the_question_it_rests_on(page: Page)
     sources = {tuple(links) for _, links in found}
     assert sources == {(), ("selected_runs",), ("metric_values",), ("fact_diff",)}
     without = [text for text, links in found if not links]
-    assert without == ["The largest differences:", "Beside these two, and not compared: system.z."]
+    assert without == ["The largest differences:", "Also selected, but not compared: system.z."]
 
 
 def test_the_page_s_charts_have_points_and_names_stay_text(page: Page) -> None:
     charts = page.evaluate(
         """[...document.querySelectorAll('figure.chart')].map(chart => [
             chart.querySelector('figcaption').textContent, chart.querySelectorAll('.points path').length,
-            chart.textContent.includes('nothing to divide')])"""
+            chart.textContent.includes('no ratio: ')])"""
     )
     empty = {title for title, points, _ in charts if not points}
     assert empty == {
@@ -329,5 +330,5 @@ def test_an_empty_lake_and_a_wrong_name_are_sentences(tmp_path: Path) -> None:
     assert 'class="gt_table' not in text and "<figure" not in text
     write_runs(workspace, Run())
     wrong = {**PARAMETERS, "a": "system.cy10"}
-    with pytest.raises(PostFailed, match=r"ParameterError: a 'system.cy10' is in no chosen run; did you mean"):
+    with pytest.raises(PostFailed, match=r"ParameterError: a 'system.cy10' is in none of the selected runs"):
         build_post(params_file(workspace, notebook="compare", notes={}, parameters=wrong), workspace)

@@ -70,7 +70,7 @@ def test_every_problem_is_named_with_its_line(tmp_path: Path) -> None:
     ("text", "expected"),
     [
         (GOOD + "title: again\n", "5: key 'title' is given twice (first in line 1)"),
-        (GOOD.replace("size: 2", "size: 0777"), "3: 0777 is ambiguous: quote it, or leave out the leading zero"),
+        (GOOD.replace("size: 2", "size: 0777"), "3: 0777 is ambiguous: put it in quotes, or remove the leading zero"),
         (GOOD.replace("[a]", "!!python/name:os.system []"), "4: tag tag:yaml.org,2002:python/name:os.system is not"),
         (GOOD.replace("title: t", "title: !secret t"), "1: tag !secret is not allowed"),
         (GOOD.replace("size: 2", 'size: "2"'), "3: inner.size: should be a valid integer, not '2'"),

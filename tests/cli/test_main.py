@@ -44,15 +44,15 @@ def test_an_experiment_is_checked_planned_run_and_followed_and_sql_counts_what_t
 ) -> None:
     path = write(workspace, steps="l.i0, l.x, l.i1, qr100")
     checked = ibench(workspace, "experiment", "check", str(path)).stdout
-    assert "a guess" in checked and "1 cells, about" in checked
-    assert "1 of 1 cells to run" in ibench(workspace, "experiment", "plan", str(path)).stdout
+    assert "a guess" in checked and "1 cell, about" in checked
+    assert "1 of 1 cell to run" in ibench(workspace, "experiment", "plan", str(path)).stdout
     refused(ibench(workspace, "status"), "no experiment has been run here")
-    refused(ibench(workspace, "run", str(path), "--only", "nothing*"), "'nothing*' fits no cell")
+    refused(ibench(workspace, "run", str(path), "--only", "nothing*"), "'nothing*' matches no cell")
     assert not workspace.runs.exists()
     first = ibench(workspace, "run", str(path))
     assert first.returncode == 0, first.stderr
-    assert "1 cells, 0 done already, about" in first.stdout
-    assert "complete" in first.stdout and "1 runs made, 0 done already" in first.stdout
+    assert "1 cell, 0 already done, about" in first.stdout
+    assert "complete" in first.stdout and "1 run made, 0 already done" in first.stdout
     counted = ibench(
         workspace,
         "sql",
@@ -65,12 +65,12 @@ def test_an_experiment_is_checked_planned_run_and_followed_and_sql_counts_what_t
     assert header == "by_ops,by_server"
     by_ops, by_server = map(float, values.split(","))
     assert by_ops == by_server == 20_000
-    assert "0 runs made, 1 done already" in ibench(workspace, "run", str(path)).stdout
+    assert "0 runs made, 1 already done" in ibench(workspace, "run", str(path)).stdout
     assert "complete" in ibench(workspace, "runs").stdout
     followed = ibench(workspace, "status").stdout
-    assert f"{path.stem}: complete" in followed and "1 of 1 cells ended, 0 failed" in followed
+    assert f"{path.stem}: complete" in followed and "1 of 1 cell ended, 0 failed" in followed
     assert "the same cell" in ibench(workspace, "experiment", "check", str(path)).stdout
-    assert "0 of 1 cells to run" in ibench(workspace, "experiment", "plan", str(path)).stdout
+    assert "0 of 1 cell to run" in ibench(workspace, "experiment", "plan", str(path)).stdout
     path.write_text(path.read_text().replace("clients: 2", "clients: 1"))
     assert "run: changed" in ibench(workspace, "experiment", "plan", str(path)).stdout
 
@@ -162,7 +162,7 @@ def test_a_binary_that_is_no_server(workspace: Workspace, tmp_path: Path) -> Non
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "mysqld").symlink_to("/bin/false")
     result = ibench(workspace, "run", str(write(workspace)), IBENCH_BASEDIR=str(tmp_path))
-    refused(result, "gives no server version")
+    refused(result, "prints no server version")
 
 
 def test_a_parameter_that_the_notebook_does_not_have(workspace: Workspace) -> None:

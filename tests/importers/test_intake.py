@@ -98,7 +98,7 @@ def test_content_decides_and_the_ending_of_the_name_does_not(added: None, worksp
 def test_what_no_importer_takes_is_refused_with_what_each_expects(added: None, tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "report.csv"
     path.write_bytes(content)
-    with pytest.raises(UsageError, match="is of no kind that can be imported") as caught:
+    with pytest.raises(UsageError, match="is not a file that ibench can import") as caught:
         find_importer(path)
     expected = (caught.value.detail or "").splitlines()
     assert expected[0].startswith("published: CSV with a header: setup, dbms, step")
@@ -341,5 +341,5 @@ def test_the_command(workspace: Workspace) -> None:
     assert "1 published run of others" in ibench(workspace, *arguments).stdout
     refused(ibench(workspace, *arguments[:3], "-e", "b", "-s", "a", "--as", "sysbench"), "unknown importer 'sysbench'")
     unknown = ibench(workspace, "runs", "import", str(write(workspace, "hello\n")), "-e", "b", "-s", "a")
-    refused(unknown, "is of no kind that can be imported")
+    refused(unknown, "is not a file that ibench can import")
     assert "published: CSV with a header" in unknown.stderr

@@ -181,7 +181,7 @@ def test_facts_of_the_host_and_the_workload_differ_or_not(workspace: Workspace) 
     change_manifest(workspace, b, workload={"clients": 8})
     frame = answer(reader.lake(workspace), "fact_diff")
     assert frame.select("source", "fact", "base_values", "dbms_values", "noise").rows() == [
-        ("host", "disk_free_bytes", ["7"], ["8"], "another in each run"),
+        ("host", "disk_free_bytes", ["7"], ["8"], "different in each run"),
         ("host", "smt", [None], ["false"], None),
         ("host", "vm.swappiness", ["60"], ["1"], None),
         ("workload", "clients", ["2"], ["8"], None),

@@ -132,5 +132,5 @@ def test_runs_that_came_with_the_workspace_are_in_its_lake_and_none_counts_twice
     lake = reader.lake(workspace)
     assert len(rows(lake, "FROM runs")) == 2
     assert [(row["run_id"], row["problem"]) for row in rows(lake, "FROM problems")] == [
-        (shipped.run_id, "it is also in sample/, and counted once")
+        (shipped.run_id, "it is also in sample/ and is counted once")
     ]

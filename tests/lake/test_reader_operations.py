@@ -86,7 +86,7 @@ def test_all_tables_charts_and_statements_can_be_made_of_it(lake: duckdb.DuckDBP
     table = ib.sla_table(post.ask("sla")).as_raw_html()
     assert "Rates of bs that have a target" in table and "under 0.95" in table
     assert ib.sla_statements(post.ask("sla")) == [
-        "cached, run: under 0.95 of the target of 120 operations/s: system.x (100 bs/s), system.y (100 bs/s)."
+        "cached, run: less than 0.95 of the target of 120 operations/s: system.x (100 bs/s), system.y (100 bs/s)."
     ]
     assert "throughput" in ib.step_metrics_table(post.ask("step_metrics").filter(step="run")).as_raw_html()
     said = ib.throughput_statements(post.ask("step_throughput"), post.base)

@@ -144,7 +144,7 @@ def test_a_run_that_is_not_good_is_not_pushed(workspace: Workspace, address: str
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("s3://lab:hunter2@bucket/lake", "credentials do not belong into an address"),
+        ("s3://lab:hunter2@bucket/lake", "an address must not contain credentials"),
         ("nosuch://bucket/lake", "nosuch"),
     ],
 )

@@ -91,7 +91,7 @@ def test_a_later_row_takes_the_place_of_one_with_its_key_where_the_table_says_so
 @pytest.mark.fault("F32")
 def test_a_run_directory_is_made_once(tmp_path: Path) -> None:
     RunWriter(tmp_path / "r1")
-    with pytest.raises(LakeError, match="exists already"):
+    with pytest.raises(LakeError, match="already exists"):
         RunWriter(tmp_path / "r1")
 
 

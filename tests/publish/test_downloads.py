@@ -81,7 +81,7 @@ def test_a_page_that_gets_too_large_lets_go_of_its_longest_file_and_says_so(tmp_
     fitted = page_with(markup, tmp_path, most_bytes=len(whole) - 1).read_text()
     assert len(fitted) < len(whole) - 800_000
     assert fitted.count('<a class="data"') == 1
-    assert "long.csv, 40,000 rows, 1.3 MB" in fitted and "left out, the page would be too large with it" in fitted
+    assert "long.csv, 40,000 rows, 1.3 MB" in fitted and "left out because it would make the page too large" in fitted
 
 
 def test_a_file_names_no_path_of_the_machine_that_a_problem_has_named(workspace: Workspace) -> None:

@@ -54,8 +54,8 @@ def test_tables_hold_the_numbers_worked_out_by_hand(opened_demo: Opened) -> None
     assert table_rows(page, "Clients of l.i0, cached")["system.cy10a"] == ["8.0", "10.0", "2.0", "25.0"]
     assert table_rows(page, "Seconds of get_min, cached")["system.cy10ap1"] == ["0.001", "0.001", "0.001", "0.500 ▼"]
     assert sentences(page, "purge-lag") == [
-        "One run of each: noise unknown.",
-        "cached, l.i1: a history list at the end over 10 times the best, 300 with system.cy10a: "
+        "There is one run of each, so the noise is unknown.",
+        "cached, l.i1: the history list at the end is over 10 times the best, 300 with system.cy10a: "
         "system.cy10ap1 (30,000).",
     ]
     assert page.locator("#purge-lag .statements a").first.get_attribute("href") == "#evidence.purge_lag_at_step_end"

@@ -55,7 +55,7 @@ def test_f35_a_failed_cell_keeps_the_previous_post_and_links_to_itself_in_the_fa
         build_post(broken, workspace)
     assert caught.value.what == "post p: cell 3 raised ValueError: first line"
     assert caught.value.hint == (
-        "data/posts/p.failed.ipynb shows how far it got, with what went wrong at its top; the previous post is kept"
+        "data/posts/p.failed.ipynb shows how far it got, with the error at the top; the previous post is kept"
     )
     assert {path.name: path.read_bytes() for path in page.parent.iterdir()} == before
     assert sorted(path.name for path in workspace.posts.iterdir()) == ["p", "p.failed.ipynb"]
@@ -73,7 +73,7 @@ def test_f35_a_kernel_that_dies_is_no_stack_trace_and_the_notebook_says_where(wo
     with pytest.raises(PostFailed) as caught:
         build_post(tiny_post(workspace, "p", "import os\nos._exit(1)"), workspace)
     assert caught.value.what == "post p: the notebook stopped in cell 4 of 4: DeadKernelError: Kernel died"
-    assert caught.value.hint == "data/posts/p.failed.ipynb shows how far it got, with what went wrong at its top"
+    assert caught.value.hint == "data/posts/p.failed.ipynb shows how far it got, with the error at the top"
     cells = nbformat.read(workspace.failed_notebook("p"), as_version=4).cells
     assert "Kernel died" in cells[0].source and "(#papermill-error-cell)" in cells[0].source
     assert "papermill-error-cell" in cells[-2].source and "_exit" in cells[-1].source

@@ -36,14 +36,14 @@ def test_all_files_are_checked_before_the_first_kernel_starts(workspace: Workspa
 def test_two_posts_with_one_slug_are_refused_before_anything_runs(workspace: Workspace) -> None:
     first, second = tiny_post(workspace, "one"), tiny_post(workspace, "two")
     second.write_text(second.read_text().replace("slug: two", "slug: one"))
-    with pytest.raises(ParameterError, match=r"one\.yml and .*two\.yml have one slug: one"):
+    with pytest.raises(ParameterError, match=r"one\.yml and .*two\.yml have the same slug: one"):
         check_posts([first.parent], workspace)
     assert [post.path for post in check_posts([first, first, first.parent / "one.yml"], workspace)] == [first]
 
 
 def test_a_folder_without_a_post_is_a_mistake(workspace: Workspace) -> None:
     workspace.notebooks.mkdir(parents=True)
-    with pytest.raises(ParameterError, match="no post in it"):
+    with pytest.raises(ParameterError, match="it contains no post"):
         check_posts([workspace.notebooks], workspace)
 
 
@@ -52,7 +52,7 @@ def test_a_parameter_the_notebook_does_not_have_is_refused_before_anything_runs(
     with pytest.raises(ParameterError) as caught:
         build_post(path, place)
     assert caught.value.what == (
-        f"{path}: parameters: 'stepps' is no parameter of insert_benchmark.ipynb; did you mean 'steps'?"
+        f"{path}: parameters: 'stepps' is not a parameter of insert_benchmark.ipynb; did you mean 'steps'?"
     )
     assert not place.posts.exists()
 
@@ -65,7 +65,7 @@ def test_a_parameter_the_notebook_does_not_have_is_refused_before_anything_runs(
         ({"notebook": "insert_benchmarks"}, "notebook 'insert_benchmarks' does not exist in notebooks/; did you mean"),
         (
             {"notes": {"purgelag": "x"}},
-            "notes: 'purgelag' is no section of insert_benchmark.ipynb; did you mean 'purge-lag'",
+            "notes: 'purgelag' is not a section of insert_benchmark.ipynb; did you mean 'purge-lag'",
         ),
         ({"slug": "../x"}, "slug"),
         ({"titel": "x"}, "unknown key 'titel'; did you mean 'title'?"),

@@ -41,6 +41,6 @@ def test_only_and_except_choose_by_build_config_setup_and_dbms(workspace: Worksp
     assert sweep(workspace, cells, only=["b*"], without=["p1"]) == ["a.base-r1", "b56.base-r1"]
     assert sweep(workspace, cells, only=["a.*"]) == ["a.p1-r1", "a.only_a-r1"], "a.base is done"
     assert sweep(workspace, cells, only=["mine"]) == ["b56.p1-r1"]
-    with pytest.raises(UsageError, match="'ps\\*' fits no cell") as caught:
+    with pytest.raises(UsageError, match="'ps\\*' matches no cell") as caught:
         sweep(workspace, cells, only=["ps*"])
     assert "only_a" in (caught.value.hint or "")

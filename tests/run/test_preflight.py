@@ -49,7 +49,7 @@ def test_another_server_is_named_while_it_runs_and_not_once_it_has_ended(workspa
     parent = psutil.Process(pid).parent()
     assert parent is not None and left.wait() == 0
     try:
-        said = f"another database server is here: mariadbd ({pid})"
+        said = f"another database server is running: mariadbd ({pid})"
         assert said in preflight.examine(workspace, 0)
         os.kill(pid, 9)
         until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE, "the server has ended")
@@ -84,4 +84,4 @@ def test_swap_in_use_is_said(workspace: Workspace, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("ibench_lib.run.preflight.psutil.swap_memory", Swap)
     said = [warning for warning in preflight.examine(workspace, 0) if "swap" in warning]
-    assert said == (["500 MB of swap are in use"] if used else [])
+    assert said == (["500 MB of swap space are in use"] if used else [])

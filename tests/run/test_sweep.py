@@ -54,7 +54,9 @@ def test_a_host_of_another_class_does_not_add_to_what_is_there_unless_told_to(
     only_p1: dict[str, Any] = {"only": ["p1"]}
     for chosen in ({}, only_p1):
         with pytest.raises(
-            UsageError, match=r"this host will not do: it is Other 1, .*; there are runs of many made on "
+            UsageError,
+            match=r"this host does not match the existing runs: it is Other 1, .*; there are runs "
+            "of many made on ",
         ) as caught:
             sweep(workspace, **chosen)
         assert "--any-host" in (caught.value.hint or "") and "--again" in (caught.value.hint or "")
@@ -105,7 +107,7 @@ def test_what_a_repeat_cannot_mend_is_not_tried_again_and_what_may_be_chance_is(
 
 
 def test_fail_fast_stops_at_the_first_failure(workspace: Workspace) -> None:
-    with pytest.raises(CellsFailed, match="1 of 5 cells failed; 1 runs made"):
+    with pytest.raises(CellsFailed, match="1 of 5 cells failed; 1 run made"):
         sweep(workspace, BROKEN, fail_fast=True)
     assert len(Ledger(workspace).attempts()) == 2
 

@@ -56,7 +56,7 @@ def test_an_unknown_label_names_the_builds_there_are_and_the_near_one(
     assert caught.value.exit_code == 2
     with pytest.raises(BuildNotFound, match=r"no server build is called mariadb-11\.4\.5") as caught:
         find_build("mariadb-11.4.5", workspace)
-    assert caught.value.hint == "it can be had: ibench servers install mariadb-11.4.5"
+    assert caught.value.hint == "install it: ibench servers install mariadb-11.4.5"
     with pytest.raises(NameRefused):
         find_build("../mysql-8.4.1", workspace)
 

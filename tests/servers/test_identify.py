@@ -37,7 +37,7 @@ def test_a_program_that_is_no_server_is_refused_with_its_words(tmp_path: Path) -
     program = tmp_path / "mysqld"
     program.write_text("#!/bin/sh\necho I am a teapot\n")
     program.chmod(0o755)
-    with pytest.raises(ServerStartError, match="gives no server version") as caught:
+    with pytest.raises(ServerStartError, match="prints no server version") as caught:
         identify("b", tmp_path, (str(program),), source="test")
     assert caught.value.detail == "I am a teapot"
     with pytest.raises(ServerStartError, match="cannot be executed"):

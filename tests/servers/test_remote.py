@@ -93,7 +93,7 @@ def test_a_run_leaves_nothing_behind_and_touches_no_database_of_others(
     monkeypatch.setenv("LAB_PASSWORD", lab.password)
     remote.register("lab1", access(lab), workspace)
     (tmp_path / "remote.yaml").write_text(EXPERIMENT % "socket")
-    with pytest.raises(ExperimentError, match=r"lab1 is remote and reached by tcp"):
+    with pytest.raises(ExperimentError, match=r"lab1 is remote and uses transport tcp"):
         run_experiment(load_experiment(tmp_path / "remote.yaml"), workspace, Observer())
     (tmp_path / "remote.yaml").write_text(EXPERIMENT % "tcp")
     experiment = load_experiment(tmp_path / "remote.yaml")

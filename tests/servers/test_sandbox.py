@@ -98,7 +98,7 @@ def test_a_directory_that_exists_is_never_taken_over(build: Build, tmp_path: Pat
     box = sandbox(build, tmp_path)
     box.directory.mkdir(parents=True)
     (box.directory / "precious").write_text("data")
-    with pytest.raises(ServerStartError, match="exists already and is not ours"), box:
+    with pytest.raises(ServerStartError, match="already exists and does not belong to ibench"), box:
         pass
     assert (box.directory / "precious").read_text() == "data"
 

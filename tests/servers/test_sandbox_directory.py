@@ -13,7 +13,7 @@ def test_a_claim_holds_until_it_is_released(tmp_path: Path) -> None:
     box = tmp_path / "sandboxes" / "box"
     claim = Claim(box)
     assert box.stat().st_mode & 0o777 == claim.socket_dir.stat().st_mode & 0o777 == 0o700
-    with pytest.raises(ServerStartDisturbed, match=f"exists already, held by process {os.getpid()}"):
+    with pytest.raises(ServerStartDisturbed, match=f"already exists, held by process {os.getpid()}"):
         Claim(box)
     assert sweep(box.parent) == [], "its holder is alive"
     claim.release()

@@ -48,7 +48,7 @@ def test_a_chart_without_lines_says_what_stands_in_their_place(workspace: Worksp
     pair = ib.pair(ib.choose(reader.lake(workspace), "demo"))
     nothing = pair.metrics().filter(step="qr100").with_columns(value=pl.lit(None, pl.Float64))
     words = words_of(ib.ratio_chart(nothing, pair.base, pair.other))
-    assert words == "Empty chart: nothing to divide: a side has no value."
+    assert words == "Empty chart: no ratio: a side has no value."
     assert describe({"layout": {"annotations": [{"text": "&lt;b&gt;"}, {"text": "c"}]}}) == "Empty chart: <b>; c."
 
 
@@ -66,6 +66,6 @@ def test_a_heat_map_is_told_by_the_values_behind_its_colours(workspace: Workspac
 
 def test_of_a_heat_map_whose_colours_stand_for_what_is_not_told_only_the_rows_are() -> None:
     trace = {"type": "heatmap", "z": [[-1.0, None], [2.0, 1.0]], "y": [1, 2, 4]}
-    assert describe({"data": [trace]}) == "Heat map chart. 2 rows, told by colour alone."
+    assert describe({"data": [trace]}) == "Heat map chart. 2 rows, shown by colour only."
     named = {**trace, "name": "shares", "customdata": [[1, 2], [3, 4]]}
-    assert describe({"data": [named]}) == "Heat map chart. shares: 2 rows, told by colour alone."
+    assert describe({"data": [named]}) == "Heat map chart. shares: 2 rows, shown by colour only."

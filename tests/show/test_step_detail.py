@@ -40,7 +40,7 @@ def test_a_stall_is_the_seconds_under_half_of_the_median(workspace: Workspace) -
     assert re.findall(r"<li>(.*?)</li>", unlinked(ib.steadiness_facts(post.ask("steadiness")))) == [
         "system.cy10a: no stall in 10 full seconds; the slowest had 5,000 of a median of 5,000 inserts/s. "
         "Worst response 2.0 ms.",
-        "system.slow: 1 stall, 2 of 12 full seconds, under half of a median of 5,000 inserts/s; "
+        "system.slow: 1 stall, 2 of 12 full seconds, below half of a median of 5,000 inserts/s; "
         "the longest 2 s from second 4. Worst response 2.100 s.",
     ]
 
@@ -57,7 +57,7 @@ def test_an_index_step_has_no_stalls_and_a_query_step_is_judged_by_its_queries(w
     assert one(steps, step="l.x")["rated_seconds"] is None
     assert one(steps, step="qr100")["median_rate"] == 1000.0
     said = ib.steadiness_facts(steps.filter(step="l.x")).markup
-    assert "l.x is one statement per index and client: it has no rate per second, and so no stalls." in said
+    assert "l.x is one statement per index and client, so it has no rate per second and no stalls." in said
 
 
 def test_what_moved_in_a_stall_is_weighed_by_the_time_that_lies_in_it(workspace: Workspace) -> None:
@@ -150,7 +150,7 @@ def test_a_step_that_runs_is_judged_only_as_far_as_every_client_has_reported(wor
         detail = ib.step_detail(l_i1(workspace).ask)
         title = ib.step_detail_chart(detail.series, detail=detail).layout.meta["title"]
         assert title == "l.i1, cached: system.live (l.i1: running)"
-        assert "system.live: l.i1 is running, shown are its first 11.0 s; no stall in 10 full seconds" in (
+        assert "system.live: l.i1 is running; its first 11.0 s are shown; no stall in 10 full seconds" in (
             ib.steadiness_facts(steadiness).markup
         )
     finally:
@@ -168,7 +168,7 @@ def wait_for(workspace: Workspace, seconds: int) -> pl.DataFrame:
 
 def test_a_failed_step_says_how_far_it_went(detail: StepDetail) -> None:
     said = ib.steadiness_facts(detail.steadiness).markup
-    assert "system.x: l.i1 failed after 10.0 s, shown as far as it went; 1 stall, 1 of 10 full seconds" in said
+    assert "system.x: l.i1 failed after 10.0 s and is shown up to there; 1 stall, 1 of 10 full seconds" in said
 
 
 def test_a_step_that_was_never_begun_says_so(workspace: Workspace) -> None:
@@ -184,7 +184,7 @@ def test_a_step_that_was_never_begun_says_so(workspace: Workspace) -> None:
 def test_a_step_loaded_from_a_snapshot_is_not_said_to_have_failed(workspace: Workspace) -> None:
     write_runs(workspace, Run(steps=("l.i1", "qr100"), loaded_from="another"))
     steadiness = choose(reader.lake(workspace), "demo", steps=["l.i0"]).ask("steadiness")
-    assert "<li>system.cy10a: l.i0 was loaded from a snapshot, and so not run.</li>" in (
+    assert "<li>system.cy10a: l.i0 was loaded from a snapshot, so this run did not run it.</li>" in (
         unlinked(ib.steadiness_facts(steadiness))
     )
 

@@ -40,7 +40,7 @@ def test_an_empty_lake_gives_clear_sentences(workspace: Workspace, monkeypatch: 
     assert "no run of this experiment" in said(values["provenance"])
     assert said(values["gaps"]) == "There is no run yet."
     assert said(values["not-captured"]) == ""
-    assert said(values["steadiness"]) == "There is no step to look at."
+    assert said(values["steadiness"]) == "There is no step to show."
     assert said(values["stalls-tables"]) == "No stall to list."
     assert said(values["detail-charts"]) == "No second was recorded."
     assert said(values["response-heat"]) == "No response."

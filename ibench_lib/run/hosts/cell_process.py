@@ -40,7 +40,8 @@ def describe(experiment: LoadedExperiment, positions: list[int], place: Workspac
     """
     if is_running(place):
         raise UsageError(
-            f"an experiment is running in its workspace, {place.root}", hint="a worker needs an IBENCH_HOME of its own"
+            f"an experiment is already running in its workspace, {place.root}",
+            hint="a worker needs an IBENCH_HOME of its own",
         )
     cells = [cell for cell in experiment.cells() if cell.position in positions]
     builds = {label: find_build(label, place) for label in dict.fromkeys(cell.build_label for cell in cells)}
@@ -69,7 +70,7 @@ def run(
         planned = plan_cell(experiment, cell, find_build(cell.build_label, place))
         if planned.fingerprint != fingerprint:
             build = planned.build
-            raise UsageError(f"{cell}: build {build.label} is another one by now, {build.version}")
+            raise UsageError(f"{cell}: build {build.label} has changed; it is now {build.version}")
         before = _run_folders(place)
         answer: dict[str, Any] = {}
         try:

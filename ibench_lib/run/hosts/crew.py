@@ -105,10 +105,13 @@ class Crew:
         found = list(self._answered.values())
         if not found:
             known = [f"{name}: {reason}" for name, reason in self._refusals.items()]
-            known += [f"{self._names[address]}: no answer, it may be at another's cell" for address in self._asked]
+            known += [
+                f"{self._names[address]}: no answer; it may be running a cell of another experiment"
+                for address in self._asked
+            ]
             raise UsageError(
                 f"no worker of {self._where} can run these cells" + (f": {known[0]}" if known else ""),
-                hint="`ibench worker ADDRESS` on a machine makes it one",
+                hint="start one with `ibench worker ADDRESS` on a machine",
                 detail="\n".join(known[1:]) or None,
             )
         kinds = Counter((worker.host_class, str(worker.versions)) for worker in found)
@@ -171,12 +174,13 @@ class Crew:
         try:
             scheduler = self._client.scheduler
             if scheduler is None:
-                raise OSError("the connection was given up")
+                raise OSError("the connection was closed")
             known = self._client.sync(scheduler.identity, n_workers=-1, callback_timeout=_CONNECT_S)["workers"]
         except (OSError, TimeoutError) as error:
             raise IbenchError(
-                f"the scheduler at {self._where} is gone: {first_line(error)}",
-                hint="workers end with it; start them again, then the experiment: what is done is not run again",
+                f"the scheduler at {self._where} has disappeared: {first_line(error)}",
+                hint="its workers have stopped too; restart them, then run the experiment again; finished cells "
+                "do not run again",
             ) from error
         return {
             address: str(found["name"])
@@ -202,7 +206,7 @@ class Crew:
             answer = future.result(timeout=ANSWER_S)
             mine, theirs = self._request["code"], answer.get("code")
             if theirs is not None and theirs != mine:
-                self._refuse(name, f"it runs another ibench, {theirs}; here it is {mine}")
+                self._refuse(name, f"it runs a different version of ibench, {theirs}; this is {mine}")
             elif "error" in answer:
                 self._refuse(name, str(answer["error"]["what"]))
             else:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ibench_lib.base.signals import Patience, signals_as_interrupts
+from ibench_lib.base.wording import count
 from ibench_lib.errors import IbenchError, Interrupted, RunFailed
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.run.hosts.crew import ANSWER_S, Crew, Worker
@@ -85,7 +86,8 @@ class Dispatch:
             except KeyboardInterrupt:
                 self._wind_up()
                 raise Interrupted(
-                    f"interrupted, {len(self._tally.result.made)} runs made", hint="run the experiment again to go on"
+                    f"interrupted, {count(len(self._tally.result.made), 'run')} made",
+                    hint="run the experiment again to continue",
                 ) from None
             except BaseException as error:
                 self._give_up("lost", f"{type(error).__name__}: {error}")
@@ -93,7 +95,7 @@ class Dispatch:
         result = self._tally.verdict()
         if self._waiting:
             raise Interrupted(
-                f"stopped with {len(self._waiting)} cells to go", hint="run the experiment again to go on"
+                f"stopped with {count(len(self._waiting), 'cell')} left", hint="run the experiment again to continue"
             )
         return result
 
@@ -114,8 +116,8 @@ class Dispatch:
             self._alone_since_s = time.monotonic()
         elif time.monotonic() - self._alone_since_s > self._wait_s:
             raise RunFailed(
-                f"no worker is left, and {len(self._waiting)} cells are to be run",
-                hint="`ibench worker ADDRESS` on a machine makes it one; then run the experiment again",
+                f"no worker is left, and {count(len(self._waiting), 'cell')} still to run",
+                hint="start one with `ibench worker ADDRESS` on a machine, then run the experiment again",
             )
 
     def _collect(self) -> None:
@@ -162,7 +164,7 @@ class Dispatch:
             error = RunFailed(f"{name}: {told['what']}", hint=told.get("hint"), detail=told.get("detail"))
             error.lasting = told.get("lasting", False)
         elif error is None and (manifest is None or manifest.status != "complete"):
-            error = RunFailed(f"{name}: {cell}: no complete run came of it")
+            error = RunFailed(f"{name}: {cell}: it produced no complete run")
         if error is not None:
             self._tally.failed(task.attempt, cell, error, name, run_id)
         elif manifest is not None:
@@ -182,7 +184,7 @@ class Dispatch:
         if (deaths := self._deaths[cell.position]) < _DEATHS:
             self._waiting.insert(0, (task.number, task.entry))
         else:
-            self._tally.failed(task.attempt, cell, RunFailed(f"{cell}: {deaths} workers died while they ran it"), name)
+            self._tally.failed(task.attempt, cell, RunFailed(f"{cell}: {deaths} workers died while running it"), name)
 
     def _wind_up(self) -> None:
         """End the cells under way, and take in what they had captured."""

@@ -79,7 +79,9 @@ def receive(
     run_id, files = str(answer["run_id"]), answer.get("files", {})
     manifest = parse_manifest(run_id, files.get(FILE_NAME, b"")) if store is None else store.manifest(run_id)
     if manifest.run_id != run_id or manifest.cell.fingerprint != entry.fingerprint:
-        raise LakeError(f"{worker}: what came back for {entry.cell} is run {manifest.run_id!r:.80}, of another cell")
+        raise LakeError(
+            f"{worker}: it returned run {manifest.run_id!r:.80} for {entry.cell}, but that run is of another cell"
+        )
     if (found := host_class(manifest.host)) != of_class:
         raise LakeError(f"{worker}: run {run_id} is of a host that is {found}, not {of_class}")
     if store is not None:
@@ -93,7 +95,7 @@ def receive(
             raise LakeError(f"{worker}: run {run_id} came without {name}") from None
 
     if not take_in(manifest, files, read, workspace, worker):
-        raise LakeError(f"{worker}: there is a run {run_id} here already")
+        raise LakeError(f"{worker}: run {run_id} already exists here")
     return manifest
 
 

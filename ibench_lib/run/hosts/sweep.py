@@ -54,7 +54,7 @@ def run_on_workers(
     """
     if experiment.spec.snapshot_after is not None:
         raise UsageError(
-            f"{experiment.name}: snapshot_after shares a data directory on one host, and workers are on others",
+            f"{experiment.name}: snapshot_after shares a data directory on one host, but workers are on other hosts",
             hint="run it without --scheduler, on the host that has the builds, or without snapshot_after",
         )
     shared = None if store is None else open_store(store)
@@ -77,8 +77,8 @@ def run_on_workers(
                     return planned
                 reasons.append(f"{worker.name}: {reason}")
             raise UsageError(
-                f"no worker's host fits: {reasons[0]}",
-                hint="bring a worker of that class, or run with --any-host: then figures of different hosts are mixed",
+                f"no worker has a suitable host: {reasons[0]}",
+                hint="start a worker of that class, or use --any-host to mix figures of different hosts",
                 detail="\n".join(reasons[1:]) or None,
             )
 

@@ -51,7 +51,7 @@ def ask(module: str, request: str, worker_id: str | None) -> dict[str, Any]:
         answer: dict[str, Any] = json.loads(out)
     except ValueError:
         ended = f"exit {process.returncode}" if process.returncode >= 0 else f"signal {-process.returncode}"
-        last = (err.strip().splitlines() or ["it said nothing"])[-1]
+        last = (err.strip().splitlines() or ["no output"])[-1]
         what = f"the process of the cell ended without an answer ({ended}): {last}"
         kind = Interrupted if process.returncode == -signal.SIGTERM else RunFailed  # told to stop, outside of a run
         answer = {"error": {"kind": kind.__name__, "what": what, "hint": None, "detail": err[-4000:] or None}}
@@ -111,7 +111,7 @@ def serve(address: str, name: str | None = None) -> None:
         except (OSError, ValueError, RuntimeError, TimeoutError) as error:
             raise IbenchError(
                 f"no worker of {address}: {first_line(error)}",
-                hint="is `dask scheduler` running there, and is there no other worker of this name?",
+                hint="check that `dask scheduler` is running there, and that no other worker has this name",
             ) from error
 
 
@@ -121,7 +121,7 @@ def require_distributed() -> Any:
         import distributed
     except ImportError as error:
         raise UsageError(
-            f"Dask is not installed: {error}", hint="pip install 'ibench[dask]' on every host that takes part"
+            f"Dask is not installed: {error}", hint="pip install 'ibench[dask]' on every host that runs cells"
         ) from error
     return distributed
 

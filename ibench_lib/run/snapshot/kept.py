@@ -90,7 +90,7 @@ def take(
         write_atomically(home / RECORD, stored.model_dump_json(indent=1).encode())
         sync_directory(workspace.snapshots)
     except OSError as error:
-        raise RunFailed(f"snapshot {home}: {error}", hint="make room on its disk") from error
+        raise RunFailed(f"snapshot {home}: {error}", hint="free space on its disk") from error
     return Snapshot(home / _DATADIR, record)
 
 

@@ -30,8 +30,9 @@ def load_settings(build: AnyBuild, config: ServerConfig, load_key: Mapping[str, 
     """
     if build.local is None:
         raise ExperimentError(
-            f"build {build.label} is remote: snapshot_after copies data directories, and its own is elsewhere",
-            hint="leave snapshot_after out, or the build",
+            f"build {build.label} is remote: snapshot_after copies data directories, but its data directory is "
+            f"on another machine",
+            hint="remove snapshot_after or the build",
         )
     values = {
         SERVER: f"{build.flavour} {build.version if churned else flavour_of(build).reads_files_of(build.local)}",
@@ -53,7 +54,7 @@ def _options(build: Build, config: ServerConfig, known: KnownOptions, *, everyth
         if flavour.places_files(name) and re.search(r"(^|[;:,])(/|\.\./)", value):
             raise ExperimentError(
                 f"{option.origin}: {name}={value} lies outside of the data directory, which snapshot_after copies",
-                hint="leave snapshot_after out, or the option",
+                hint="remove snapshot_after or the option",
             )
         if everything or not flavour.leaves_nothing(name, build):
             default, written = known.defaults.get(name), _written(flavour, name, value)

@@ -63,7 +63,7 @@ class Sharing:
     def note(self, position: int) -> str:
         """Where the rows of a cell to be run come from, in words."""
         if self.loads is None:
-            return "from the snapshot that is there"
+            return "from the existing snapshot"
         if position != self.loads:
             return f"from the snapshot of cell {self.loads}"
         later = [cell for cell in self.cells if cell > position]

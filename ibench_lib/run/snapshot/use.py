@@ -29,7 +29,9 @@ from ibench_lib.servers.flavours.flavour import Flavour, flavour_of
 from ibench_lib.servers.server import AnyBuild, LocalServer
 from ibench_lib.workloads.workload import Step
 
-_CACHES = "the buffer pool begins empty, its list of pages to load was emptied; the kernel was asked to cache no page"
+_CACHES = (
+    "the buffer pool starts empty (its list of pages to load was emptied), and the kernel was asked to cache no page"
+)
 
 
 class RunSnapshot:
@@ -73,7 +75,7 @@ class RunSnapshot:
         except RunFailed as error:
             raise RunFailed(
                 f"{where}: {error.what}",
-                hint="its full shutdown purges, merges and flushes everything; statement_timeout_s is its limit",
+                hint="a full shutdown purges, merges and flushes everything; statement_timeout_s limits its time",
                 detail=error.detail,
             ) from error
         record = SnapshotRecord(

@@ -1,8 +1,8 @@
-"""What a flavour of server is: one module of this folder, found by its name, and named by nothing else.
+"""What a server flavour is: one module of this folder, found by its name; no other code names it.
 
-A flavour's module has an object `FLAVOUR` with everything below. What a flavour shares with others of its family is in
-modules without that name, such as `mysql_family.py`. What crosses to other folders are values: `Rules` for the option
-file, `FigurePlaces` for capture, statements for whoever has a connection.
+A flavour's module has an object `FLAVOUR` with everything below. What it shares with others of its family is in modules
+without such an object, for example `mysql_family.py`. Other folders get values only: `Rules` for the option file,
+`FigurePlaces` for capture, and statements for callers that have a connection.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ Release = tuple[int, ...]
 
 @dataclass(frozen=True)
 class StartPlace:
-    """Where a server is to live, and how it is to be reached. Without `port` it listens on its socket alone.
+    """Where a server keeps its files, and how to reach it. Without `port` it listens on its socket only.
 
     `init_file` holds the statements of `Program.accounts`. `certificate` is a PEM file with its key next to it
-    (`.key`); with it TLS is spoken. `plugins` are libraries to load, `user` is an option that names the system's user.
+    (`.key`); with it the server uses TLS. `plugins` are libraries to load, `user` is an option that names the system's
+    user.
     """
 
     option_file: Path
@@ -53,10 +54,10 @@ class StartPlace:
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting that has another value while something is waited for.
+    """A setting that has a different value during a wait.
 
     `read` is the query for the value in force, `write` the statement that sets one (`{value}`). A server that answers
-    with the error `unknown` does not have it; None where every server has.
+    with the error `unknown` does not have it; None if every server has it.
     """
 
     read: str
@@ -82,7 +83,7 @@ class Settling:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a booted build said of itself.
+    """What a running build reports about itself.
 
     `engines` maps a storage engine to its support (DEFAULT, YES, NO ...); `innodb` is such as `InnoDB 10.11.19` or
     `XtraDB 5.6.35-80.0`; `metrics` counts the InnoDB metrics.
@@ -98,7 +99,7 @@ class Inspection:
 
 
 class Program(Protocol):
-    """Its binary: how it is known, initialised, started and ended."""
+    """Its binary: how to recognise, initialise, start and stop it."""
 
     name: str
     """The module's name, which builds and results have as their flavour."""
@@ -119,7 +120,7 @@ class Program(Protocol):
         """The version in what the binary prints, None where it is no server of this flavour."""
 
     def moved_options(self, basedir: Path) -> list[str]:
-        """Options for a basedir that is elsewhere than where it was built for."""
+        """Options for a basedir that has been moved."""
 
     def initialise_command(self, build: Build, my_cnf: Path, datadir: Path, user: Sequence[str]) -> list[str]:
         """Command line that creates an initialised data directory at `datadir`."""
@@ -137,7 +138,7 @@ class Program(Protocol):
         """Whether a server can be reached and lets us in."""
 
     small: tuple[Option, ...]
-    """Options of a server that is only to be looked at."""
+    """Options of a server that is only inspected."""
 
     def plugins(self, engine: str) -> list[str]:
         """Libraries that a storage engine needs to be loaded."""
@@ -146,7 +147,7 @@ class Program(Protocol):
         """Libraries of all storage engines that need any."""
 
     def plugin_path(self, build: Build, plugin: str) -> Path | None:
-        """Such a library in a build, None where it has none."""
+        """The path of such a library in a build; None if the build does not have it."""
 
 
 class OptionFile(Protocol):
@@ -159,29 +160,29 @@ class OptionFile(Protocol):
         """The options that a build has with these plugins, asked from the binary. Raises ServerStartError."""
 
     def refusal(self, build: Build, text: str, plugins: Sequence[str]) -> str | None:
-        """The server's own words where it refuses an option file, None where it takes it. Touches no data."""
+        """The server's own message if it refuses an option file; None if it accepts it. Touches no data."""
 
     def memory_bytes(self, config: ServerConfig) -> int:
-        """Size of the cache of pages that a configuration asks for, 0 where it leaves that to the server."""
+        """Size of the page cache that a configuration asks for; 0 if it leaves that to the server."""
 
     def log_bytes(self, config: ServerConfig) -> int:
-        """Size of the redo log that a configuration asks for, 0 where it leaves that to the server."""
+        """Size of the redo log that a configuration asks for; 0 if it leaves that to the server."""
 
 
 class Disk(Protocol):
     """What is in its data directory: who may share a loaded one (`run/snapshot/key.py`)."""
 
     def reads_files_of(self, build: Build) -> str:
-        """Builds with the same answer read each other's files."""
+        """Builds with the same answer can read each other's files."""
 
     def leaves_nothing(self, name: str, build: Build) -> bool:
-        """Whether an option has no trace on disk after a full shutdown. What nobody has thought of has one."""
+        """Whether an option leaves no trace on disk after a full shutdown. False for unknown options."""
 
     def decides_layout(self, name: str) -> bool:
-        """Whether an option decides the layout of files: compared also where nobody sets it."""
+        """Whether an option decides the layout of files; such options are compared even if nobody sets them."""
 
     def places_files(self, name: str) -> bool:
-        """Whether an option may put files of the data elsewhere than into the data directory."""
+        """Whether an option can put data files outside of the data directory."""
 
     def is_path(self, name: str) -> bool:
         """Whether an option's value is a path."""
@@ -191,17 +192,17 @@ class Disk(Protocol):
 
 
 class Voice(Protocol):
-    """What a running server says and is asked."""
+    """The statements for a running server, and what it reports."""
 
     clean_stop: tuple[str, ...]
-    """Statements after which its next shutdown leaves nothing to be purged, merged, flushed or recovered."""
+    """Statements after which the next shutdown leaves nothing to purge, merge, flush or recover."""
     settling: Settling
     places: FigurePlaces
     database_exists: int
     """Its error code for a database that is there already."""
 
     def variables(self, address: Mapping[str, Any]) -> dict[str, str]:
-        """Its settings in force. Raises RunFailed where it does not say."""
+        """Its settings in force. Raises RunFailed if it does not report them."""
 
     def inspect(self, address: Mapping[str, Any]) -> Inspection:
         """What it is and counts. Raises pymysql's errors or ServerStartError."""
@@ -215,7 +216,7 @@ class Flavour(Program, OptionFile, Disk, Voice, Protocol):
 
 
 def names() -> list[str]:
-    """The flavours that there are."""
+    """All flavours."""
     return [flavour.name for flavour in every()]
 
 
@@ -241,7 +242,7 @@ def find(name: str) -> Flavour:
             return flavour
     raise BuildNotFound(
         f"there is no server flavour {name!r:.80}; there is {', '.join(names())}",
-        hint="a build that another version of ibench has registered has to be installed again",
+        hint="if another version of ibench registered the build, install it again",
     )
 
 
@@ -256,7 +257,7 @@ class Flavoured(Protocol):
 
 
 def flavour_of(build: Flavoured) -> Flavour:
-    """The flavour of a build. Raises BuildNotFound where there is none of that name."""
+    """The flavour of a build. Raises BuildNotFound if there is no flavour of that name."""
     return find(build.flavour)
 
 
@@ -268,7 +269,7 @@ def rules_of(build: Flavoured) -> Rules:
 def recognise(words: str) -> tuple[str, str] | None:
     """Flavour and version that a server's own words tell; None where no flavour knows them.
 
-    A flavour whose mark is among the words goes before those that have no mark.
+    A flavour whose mark occurs in the text takes precedence over flavours without a mark.
     """
     said = words.lower()
     claiming = [flavour for flavour in every() if flavour.mark is not None and flavour.mark in said]

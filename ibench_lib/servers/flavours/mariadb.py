@@ -20,7 +20,7 @@ _SCRIPTS = ("mariadb-install-db", "mysql_install_db")
 
 
 class MariaDB(MySQLFamily):
-    """Says its name wherever it says its version."""
+    """Prints its name together with its version."""
 
     name = "mariadb"
     families = ("mariadb",)
@@ -53,11 +53,11 @@ class MariaDB(MySQLFamily):
                     ]
         raise ServerStartError(
             f"build {build.label}: no {_SCRIPTS[0]} in {build.basedir}/bin or /scripts",
-            hint="`ibench doctor` says which package has it",
+            hint="`ibench doctor` says which package contains it",
         )
 
     def accounts(self, build: Build, password: str, host: str | None) -> str:
-        """root@localhost, and for TCP another one. The install script leaves accounts without password: they go."""
+        """root@localhost, and another account for TCP. The install script's accounts without a password are deleted."""
         who = "WHERE User = '' OR (User = 'root' AND Host <> 'localhost')"
         if _has_global_priv(build):
             accounts, set_password = "mysql.global_priv", f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';"

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 _OWN_INITIALISE = (5, 7, 6)
 _X_PLUGIN = (8, 0, 11)
 _RESET_RENAMED = (8, 2, 0)
-# From 8.0 on a server brings the data dictionary to its own version when it starts, and refuses a later one's.
+# From 8.0 on, a server upgrades the data dictionary to its own version when it starts, and refuses a later version.
 _OWN_DICTIONARY = (8, 0, 0)
 
 
 class MySQL(MySQLFamily):
-    """Has no mark of its own: its distributors' builds say nothing but a version."""
+    """Has no mark, because builds of distributors print only a version."""
 
     name = "mysql"
     families: tuple[str, ...] = ("mysql",)
@@ -41,7 +41,7 @@ class MySQL(MySQLFamily):
                 return [str(script), f"--defaults-file={my_cnf}", *where, "--force", *user]
         raise ServerStartError(
             f"build {build.label}: no mysql_install_db in {build.basedir}/scripts or /bin",
-            hint=f"MySQL {build.version} needs it; take the release's whole binary package as basedir",
+            hint=f"MySQL {build.version} needs it; use the complete binary package of the release as basedir",
         )
 
     def start_options(self, build: Build) -> list[str]:
@@ -49,7 +49,7 @@ class MySQL(MySQLFamily):
         return ["--mysqlx=OFF"] if build.release >= _X_PLUGIN else []
 
     def accounts(self, build: Build, password: str, host: str | None) -> str:
-        """root@localhost, and for TCP another one. Before 5.7.6 there are other accounts without password: they go."""
+        """root@localhost, and another account for TCP. Before 5.7.6, other accounts without a password are deleted."""
         if build.release >= _OWN_INITIALISE:
             statements = [f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';"]
             if host is not None:  # a loaded data directory has it

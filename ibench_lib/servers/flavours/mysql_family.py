@@ -1,4 +1,4 @@
-"""What MySQL, Percona Server and MariaDB have in common. It is no flavour itself."""
+"""What MySQL, Percona Server and MariaDB have in common. This module is not a flavour."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RULES = Rules(
     families=(),
     group="mysqld",
     groups=frozenset({"mysqld", "server"}),
-    # Where a run lives, who may reach it and what it writes beside its data is the sandbox's business.
+    # The sandbox decides where a server keeps its files, who may reach it, and which logs it writes.
     decided=frozenset(
         [
             "admin_address",
@@ -151,9 +151,9 @@ _RUNTIME = re.compile(
     """,
     re.VERBOSE,
 )
-# A server makes its redo log again where its size has changed and it was shut down cleanly.
+# A server recreates its redo log if its size has changed and it was shut down cleanly.
 _REDO = re.compile("innodb_log_file_size|innodb_log_files_in_group|innodb_redo_log_capacity")
-# Compared also where nobody sets them: builds of one series may differ in their defaults.
+# Compared even if nobody sets them: builds of one series may have different defaults.
 _LAYOUT = re.compile(
     r"""
     auto_increment_(increment|offset)|character_set_server|collation_server|default_time_zone|innodb_autoinc_lock_mode
@@ -165,7 +165,7 @@ _LAYOUT = re.compile(
     """,
     re.VERBOSE,
 )
-# Files of the data that an option may put beside the data directory, where no snapshot has them.
+# Files of the data that an option may put outside of the data directory, where a snapshot does not include them.
 _PLACES = re.compile(r"innodb\w*(_dirs?|_path|_directories|_doublewrite_file)|aria_log_dir_path|log_bin(_index)?")
 _IS_PATH = re.compile(r"\w*(_dirs?|_path|_directories|_file|_index)")
 # The pages that were in the buffer pool, which servers load at their next start; and the variable that names the file.
@@ -173,7 +173,7 @@ _POOL_LIST, _POOL_LIST_NAMED = "ib_buffer_pool", "innodb_buffer_pool_filename"
 
 
 class MySQLFamily:
-    """Base of the family's flavours. Each says what it calls itself, and where it goes its own way."""
+    """Base of the family's flavours. Each defines its name and its differences."""
 
     name: str
     families: tuple[str, ...]
@@ -200,7 +200,7 @@ class MySQLFamily:
     places = PLACES
     database_exists = 1007
     remakes_redo: Release
-    """The first release that makes its redo log again with another size."""
+    """The first release that recreates its redo log when the size changes."""
 
     def version_in(self, words: str) -> str | None:
         match = _VERSION.search(words)
@@ -244,7 +244,7 @@ class MySQLFamily:
 
     def answers(self, address: Address) -> bool:
         try:
-            # Whoever else has the port may take the connection and say nothing.
+            # Another program on the port may accept the connection and never answer.
             pymysql.connect(**address.arguments(), connect_timeout=5, read_timeout=5).close()
         except pymysql.err.OperationalError:
             return False

@@ -54,12 +54,12 @@ def known_options(build: Build, plugins: Sequence[str] = ()) -> KnownOptions:
 
 
 def refusal(build: Build, my_cnf: str, plugins: Sequence[str] = ()) -> str | None:
-    """The server's own words where it refuses a my.cnf, None where it takes it. No data directory is touched."""
+    """The server's own message if it refuses a my.cnf; None if it accepts it. No data directory is touched."""
     options = (*pinned_options(build), *build.options, *load_options(plugins))
     return _refused(build.command, build.basedir, options, tuple(build.environment.items()), my_cnf)
 
 
-@cache  # repeats of a cell ask the same, before the first one and each for itself
+@cache  # all repeats of a cell ask the same question
 def _refused(
     command: tuple[str, ...],
     basedir: Path,
@@ -79,7 +79,7 @@ def _refused(
         return None
     lines = [line for line in result.stderr.splitlines() if "[ERROR]" in line] or result.stderr.splitlines()
     said = [re.sub(r"^.*\[ERROR\](?: \[[^]]*\])*\s*", "", line) for line in lines]
-    return "; ".join(line for line in said if line and line != "Aborting") or "it does not say why"
+    return "; ".join(line for line in said if line and line != "Aborting") or "it does not give a reason"
 
 
 @cache
@@ -96,7 +96,7 @@ def _known(
     if result.returncode != 0 or table is None:
         raise ServerStartError(
             f"build {label}: {command[-1]} --verbose --help lists no variables (exit {result.returncode})",
-            hint="`ibench servers check` tells more",
+            hint="`ibench servers check` shows more",
             detail=result.stderr.strip()[-2000:] or None,
         )
     defaults, names = {}, {_normal(name) for name in _OPTION.findall(result.stdout[: table.start()])}

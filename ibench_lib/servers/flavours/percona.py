@@ -1,4 +1,4 @@
-"""Percona Server: initialised, started, configured and asked like the MySQL that it is made from."""
+"""Percona Server: initialised, started, configured and queried like the MySQL that it is based on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ibench_lib.servers.flavours.mysql import MySQL
 
 
 class Percona(MySQL):
-    """Takes MySQL's configurations where it has none of its own."""
+    """Uses MySQL's configurations unless it has its own."""
 
     name = "percona"
     families = ("percona", "mysql")

@@ -53,8 +53,8 @@ def install_mariadb(workspace: Workspace) -> Build:
     """
     if not debian.has_apt():
         raise BuildNotFound(
-            "no apt-get on this machine, so MariaDB cannot be got from here",
-            hint=f"install MariaDB or MySQL in your own way, or set {on_this_machine.VARIABLE} to a server's basedir",
+            "no apt-get on this machine, so MariaDB cannot be installed from packages",
+            hint=f"install MariaDB or MySQL yourself, or set {on_this_machine.VARIABLE} to a server's basedir",
         )
     as_root = debian.privilege()
     if as_root is None:

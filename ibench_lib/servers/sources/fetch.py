@@ -23,14 +23,14 @@ def run_client(program: str, arguments: list[str], folder: Path) -> None:
     path = shutil.which(program)
     if path is None:
         raise BuildNotFound(
-            f"{program} is not on this machine, and what is to be brought comes by it",
-            hint=f"apt-get install {_PACKAGES[program]}, then again",
+            f"{program} is not on this machine, and the installation needs it",
+            hint=f"run apt-get install {_PACKAGES[program]}, then try again",
         )
     result = programs.run(program, [path, *arguments], folder)
     if result.returncode != 0:
         raise IbenchError(
             f"{program} failed (exit {result.returncode})",
-            hint="its words are above; the usual cause is no network",
+            hint="see its output above; usually the network is unreachable",
             detail="\n".join(result.stdout.strip().splitlines()[-15:]) or None,
         )
 
@@ -42,5 +42,5 @@ def check_sha256(path: Path, expected: str) -> None:
     if found != expected:
         raise IbenchError(
             f"{path.name} has SHA-256 {found}, not {expected}",
-            hint="it is not used; the registry gave another file than the one known here",
+            hint="the file is not used; the registry returned a different file than expected",
         )

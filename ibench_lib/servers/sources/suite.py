@@ -53,7 +53,7 @@ def install(offer: Offer, workspace: Workspace) -> Build:
         build = registry.read(root, offer.label)
         if build.release[:2] != _RELEASE:
             raise BuildNotFound(
-                f"Debian {SUITE} has MySQL {build.version} by now, which is no {offer.label}",
-                hint="bring this release in another way, and register it: `ibench servers add LABEL PATH`",
+                f"Debian {SUITE} now has MySQL {build.version}, which is not {offer.label}",
+                hint="install this release yourself and register it: `ibench servers add LABEL PATH`",
             )
         return registry.adopt(root, offer.label, workspace)

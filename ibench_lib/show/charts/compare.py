@@ -46,14 +46,14 @@ def ratio_chart(frame: pl.DataFrame, a: str, b: str, palette: str = "default") -
     ticks = _ticks(drawn)
     figure.update_xaxes(
         type="log",
-        title_text=inert(f"B / A (not drawn, for A or B is 0: {zero})" if zero else "B / A"),
+        title_text=inert(f"B / A (not drawn, because A or B is 0: {zero})" if zero else "B / A"),
         tickvals=ticks,
         ticktext=[f"{tick:g}" for tick in ticks],
     )
     if not drawn:
         figure.update_xaxes(range=[-1, 1], tickvals=[0.1, 1, 10], ticktext=["0.1", "1", "10"])
         figure.add_annotation(
-            text="nothing to divide: a side has no value", x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False
+            text="no ratio: a side has no value", x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False
         )
     figure.update_yaxes(type="category", categoryorder="array", categoryarray=labels[::-1])
     return figure

@@ -12,9 +12,9 @@ from ibench_lib.show.frames import SHORT_S, by_position, measured, rows_of, shor
 from ibench_lib.show.verdicts import BETTER, FAR, WORSE, Ratio, ratio
 from ibench_lib.show.wording import count, joined, shortened, times
 
-NOISE_UNKNOWN = "One run of each: noise unknown."
+NOISE_UNKNOWN = "There is one run of each, so the noise is unknown."
 ONE_RUN = (
-    "One run, noise unknown: where no interval stands behind a value, it is of one run, is named when it lies outside "
+    "One run, noise unknown: values without an interval come from a single run. They are listed if they lie outside "
     f"{WORSE} to {BETTER} of the base's, and may be noise."
 )
 NOT_TO_DO = ("loaded from a snapshot", "not published")
@@ -80,7 +80,7 @@ def without_short(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
         of_setup = short.filter(pl.col("setup") == setup)
         seconds = sorted(of_setup["duration_s"].drop_nulls())
         items.append(f"{joined(steps_of(of_setup))} in {setup} ({seconds[0]:.2f} s to {seconds[-1]:.2f} s)")
-    said = [f"Not compared, since it took less than {SHORT_S:.0f} s: {shortened(items)}."] if items else []
+    said = [f"Not compared, because they took less than {SHORT_S:.0f} s: {shortened(items)}."] if items else []
     return done.join(short, on=["setup", "step"], how="anti"), said
 
 
@@ -104,7 +104,7 @@ def unfinished(frame: pl.DataFrame) -> list[str]:
     if not found:
         return []
     items = [f"{name} in {setup} ({', '.join(said)})" for (setup, name), said in found.items()]
-    return [f"Not compared, since it did not complete: {shortened(items)}."]
+    return [f"Not compared, because they did not complete: {shortened(items)}."]
 
 
 def caveats(rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -112,7 +112,7 @@ def caveats(rows: Sequence[dict[str, Any]]) -> list[str]:
     done = [row for row in rows if row["step_status"] == "complete"]
     said = []
     if any(row["run_status"] != "complete" for row in done):
-        said.append("of a run that did not complete")
+        said.append("from a run that did not complete")
     if any(row.get("client_bound") for row in done):
         said.append("limited by the clients")
     if any(row.get("sla_failed") for row in done):
@@ -158,13 +158,13 @@ def over_ten_times(
                 for name in over
             ]
             said.append(
-                f"{setup}, {step}: {what} over {FAR:.0f} times the best, {text(median(runs[best]))} with "
+                f"{setup}, {step}: {what} is over {FAR:.0f} times the best, {text(median(runs[best]))} with "
                 f"{caveated(best, mine[best])}: "
                 f"{shortened(items, ', ')}."
             )
     if compared and not said:
         said.append(
-            f"Nowhere is {what} over {FAR:.0f} times the best of its step and over {text(least)} "
+            f"In every step, {what} is less than {FAR:.0f} times the best of the step, or less than {text(least)} "
             f"({count(compared, 'step')} compared)."
         )
     return [*([NOISE_UNKNOWN] if said and most == 1 else []), *said, *unfinished(frame)]
@@ -178,7 +178,7 @@ def _far_item(values: list[float], best: list[float], limit: float, text: Callab
     over = sum(value > limit for value in values)
     found = ratio(values, best)
     if over < len(values):
-        return f"{said}, over it in {over} of them"
+        return f"{said}, over the limit in {over} of them"
     # Above the limit in every run, but the best itself varies.
     noisy = found is not None and found.low is not None and found.low <= FAR
     return f"{said}, not clear of the noise" if noisy else said

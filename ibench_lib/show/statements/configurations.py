@@ -27,7 +27,7 @@ def shared_statements(fragments: pl.DataFrame) -> list[str]:
     results = {name for names in fragments["dbms"] for name in names}
     shared = [row for row in fragments.to_dicts() if row["position"] and {*row["dbms"]} == results]
     return [
-        f"All {len(results)} configurations have {row['fragment']}, which says of itself: “{comment(row['text'])}”"
+        f"All {len(results)} configurations include {row['fragment']}: “{comment(row['text'])}”"
         for row in shared
         if len(results) > 1 and comment(row["text"])
     ]

@@ -40,9 +40,9 @@ def cost_statements(step_metrics: pl.DataFrame, base: str) -> list[str]:
                     found.append((abs(log(against.value)), _item(named[name], metric, against)))
         if found:
             found.sort(key=lambda item: -item[0])
-            said.append(f"{setup}, {step}, against {named[base]}: {shortened([item for _, item in found])}.")
+            said.append(f"{setup}, {step}, compared with {named[base]}: {shortened([item for _, item in found])}.")
     if compared and not said:
-        said.append(f"No cost of an operation is clearly apart from {base}'s ({count(compared, 'figure')} compared).")
+        said.append(f"Costs per operation do not differ clearly from {base} ({count(compared, 'figure')} compared).")
     return [*([ONE_RUN] if single and compared else []), *said, *short, *unfinished(step_metrics)]
 
 

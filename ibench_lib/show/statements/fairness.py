@@ -36,7 +36,8 @@ def fairness_statements(fairness: pl.DataFrame) -> list[str]:
     else:
         *_, setup, step, name = spread[0]
         said = (
-            f"Nowhere did clients finish {rule} apart ({extent(judged)}); most in {setup}, {step} "
+            f"In no step did clients finish {rule} apart ({extent(judged)}). The largest difference is in "
+            f"{setup}, {step} "
             f"with {name}: {_item(*spread[0])}."
         )
     return [said, *unfinished(fairness)]

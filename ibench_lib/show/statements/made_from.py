@@ -24,7 +24,7 @@ def run_statements(selected_runs: pl.DataFrame) -> list[str]:
     if len(measured):
         begun: list[datetime] = measured["origin_wall"].to_list()
         said.append(
-            f"Begun from {min(begun):%Y-%m-%d %H:%M} to {max(begun):%Y-%m-%d %H:%M} UTC "
+            f"The runs were started from {min(begun):%Y-%m-%d %H:%M} to {max(begun):%Y-%m-%d %H:%M} UTC "
             f"with ibench {joined(listed(measured['tool_version']))}."
         )
     said += _standing_for(runs)
@@ -40,12 +40,12 @@ def run_statements(selected_runs: pl.DataFrame) -> list[str]:
     if len(broken):
         said.append(
             f"{len(broken)} of {count(len(runs), 'run')} did not complete ({joined(listed(broken['status']))}); "
-            "their missing figures are named where they would be."
+            "missing figures are marked in the tables."
         )
     said += _snapshots(runs)
     for name in listed(runs["experiment"]):
         if runs.filter(pl.col("experiment") == name)["experiment_sha256"].n_unique() > 1:
-            said.append(attention(f"The file of experiment {name} was changed between these runs."))
+            said.append(attention(f"The file of experiment {name} changed between these runs."))
     return said
 
 
@@ -65,18 +65,18 @@ def host_statements(hosts: pl.DataFrame) -> list[str]:
     """The host, or that there are several, which nobody should overlook."""
     found = hosts.to_dicts()
     if len(found) < 2:
-        return [f"Made on one kind of host: {_host(host)}." for host in found]
+        return [f"All runs were made on one kind of host: {_host(host)}." for host in found]
     items = [f"{count(host['runs'], 'run')} ({shortened(host['dbms'], ', ')}) on {_host(host)}" for host in found]
     return [
         attention(
-            f"These runs were made on {len(found)} different hosts, or on one that was changed: what looks like "
-            f"a difference of configurations may be one of hosts. {'; '.join(items)}."
+            f"These runs were made on {len(found)} different hosts, or on one host that was changed. What looks "
+            f"like a difference between configurations may be a difference between hosts. {'; '.join(items)}."
         )
     ]
 
 
 def _experiment(name: str, runs: pl.DataFrame) -> str:
-    clients = [f"{number} client{'' if number == 1 else 's'}" for number in listed(runs["clients"])]
+    clients = [count(number, "client") for number in listed(runs["clients"])]
     most = repeats(runs)
     each = runs.group_by("setup", "dbms").len()["len"]
     several = [f"{'up to ' if each.n_unique() > 1 else ''}{most} runs of each"]
@@ -119,8 +119,8 @@ def _snapshots(runs: pl.DataFrame) -> list[str]:
         loaded = len(copied.filter(pl.col("loaded_from").is_not_null()))
         whose = "every run" if len(copied) == len(runs) else f"{len(copied)} of {count(len(runs), 'run')}"
         said.append(
-            f"After step {step} {whose} went on with a copy of a data directory, with empty caches; {loaded} of "
-            f"{count(len(copied), 'run')} began there, with the rows of another run."
+            f"After step {step}, {whose} continued with a copy of a data directory and empty caches; {loaded} of "
+            f"{count(len(copied), 'run')} started there, with rows that another run had loaded."
         )
     return said
 
@@ -130,7 +130,7 @@ def _standing_for(runs: pl.DataFrame) -> list[str]:
     known = runs.filter(pl.col("stands_for").is_not_null())
     for row in known.unique(["build", "build_label", "stands_for", "server_version"], maintain_order=True).to_dicts():
         version = f" ({row['server_version']})" if row["server_version"] else ""
-        said.append(f"{row['build']} is {row['build_label']}{version} and stands for {row['stands_for']}.")
+        said.append(f"{row['build']} is {row['build_label']}{version}, used in place of {row['stands_for']}.")
     return said
 
 

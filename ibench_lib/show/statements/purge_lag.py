@@ -16,5 +16,5 @@ def purge_lag_statements(purge_lag_at_step_end: pl.DataFrame) -> list[str]:
         "history_list_length",
         1000,
         lambda value: format(value, METRICS["hll"].format),
-        "a history list at the end",
+        "the history list at the end",
     )

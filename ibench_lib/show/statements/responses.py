@@ -38,19 +38,19 @@ def response_statements(response_time_histogram: pl.DataFrame) -> list[str]:
                 mine = {name: rows_of(rows, name, step) for name in runs}
                 items = [f"{name} ({', '.join([_item(runs[name], limit), *caveats(mine[name])])})" for name in outliers]
                 said.append(
-                    f"{setup}, {step}: a worst response of {operation} over {_TIMES:.0f} times the "
+                    f"{setup}, {step}: the worst response of {operation} is over {_TIMES:.0f} times the "
                     f"{theme.seconds(max(runs[best]))} of {caveated(best, mine[best])}, the best of {len(runs)}: "
                     f"{shortened(items, ', ')}."
                 )
     if compared and not said:
         said.append(
-            f"No worst response is over {_TIMES:.0f} times the best configuration's and over {theme.seconds(_SECONDS)} "
-            f"({count(compared, 'operation')} of steps compared)."
+            f"No worst response is both over {_TIMES:.0f} times that of the best configuration and over "
+            f"{theme.seconds(_SECONDS)} ({count(compared, 'comparison')})."
         )
     first = pl.col("step_id"), pl.col("setup"), pl.col("dbms_position"), pl.col("repeat"), pl.col("operation")
     longest = judged.sort(-pl.col("max_s"), *first).row(0, named=True)
     said.append(
-        f"The longest response in steps that completed: {theme.seconds(longest['max_s'])}, {longest['operation']} in "
+        f"The longest response in a complete step: {theme.seconds(longest['max_s'])}, {longest['operation']} in "
         f"{longest['setup']}, {longest['step']} with {caveated(longest['dbms'], [longest])}."
     )
     return [*said, *unfinished(response_time_histogram)]

@@ -1,4 +1,4 @@
-"""Which configurations missed the target rate of their background writes."""
+"""Which configurations missed the target rate of their operations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ibench_lib.show.wording import shortened
 
 @asks("sla")
 def sla_statements(sla: pl.DataFrame) -> list[str]:
-    """Each step whose target was missed, and by whom; or that none was."""
+    """Each step whose target was missed, and the configurations that missed it; or a sentence that says nobody did."""
     judged = complete(sla).filter(pl.col("sla_failed").is_not_null())
     said = []
     for setup, step, rows in columns_of(judged):
@@ -29,20 +29,20 @@ def sla_statements(sla: pl.DataFrame) -> list[str]:
         if missed:
             targets = rows["target_per_s"].unique().sort()
             target = " or ".join(f"{value:,.0f}" for value in targets)
-            rule = f"under {SLA_SHARE} of the target of {target} {_unit(rows)}"
+            rule = f"less than {SLA_SHARE} of the target of {target} {_unit(rows)}"
             said.append(f"{setup}, {step}: {rule}: {shortened(missed, ', ')}.")
     if not said and len(judged):
-        said.append(f"No target was missed: {extent(judged)} with a target rate.")
+        said.append(f"No target rate was missed ({extent(judged)}).")
     return [*said, *unfinished(sla)]
 
 
 def _unit(rows: pl.DataFrame) -> str:
-    """What a target is of: rows, where all that have it count rows."""
+    """The unit of a target: rows/s if all families with a target count rows."""
     return "rows/s" if set(rows["counts"].explode()) == {"rows"} else "operations/s"
 
 
 def _rates(failed: list[dict[str, Any]]) -> str:
-    """The rates of the run that did least."""
+    """The rates of the slowest run."""
     rates_of = {row["repeat"]: sorted(rate or 0.0 for rate in row["rates"]) for row in failed}
     worst = min(failed, key=lambda row: (rates_of[row["repeat"]], row["repeat"]))
     rates = zip(worst["rates"], worst["labels"], strict=True)

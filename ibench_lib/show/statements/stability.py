@@ -31,14 +31,15 @@ def stability_statements(rate_stability: pl.DataFrame) -> list[str]:
                 for _, name, seconds, of_seconds in stalled
             ]
             said.append(
-                f"{setup}, {step}: less than half of its own median throughput in over {100 * _SHARE:.0f} % of the "
+                f"{setup}, {step}: throughput was below half of its own median for more than "
+                f"{100 * _SHARE:.0f} % of the "
                 f"seconds: {shortened(items, ', ')}."
             )
     if not said and len(judged):
         said.append(
-            f"In no step did throughput fall under half of its median in over {100 * _SHARE:.0f} % of the seconds "
+            f"In no step was throughput below half of its median for more than {100 * _SHARE:.0f} % of the seconds "
             f"({extent(judged)} of {_ENOUGH_SECONDS} s or more)."
         )
     if not len(judged) and len(complete(rate_stability)):
-        said.append(f"No step has {_ENOUGH_SECONDS} full seconds in which all clients were at work.")
+        said.append(f"No step has {_ENOUGH_SECONDS} full seconds in which all clients were running.")
     return [*said, *unfinished(rate_stability)]

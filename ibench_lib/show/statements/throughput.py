@@ -44,20 +44,23 @@ def throughput_statements(step_throughput: pl.DataFrame, base: str) -> list[str]
             even.setdefault((setup, _apart(of_one_run)), {})[step] = set(ratios)
     for (setup, apart), alike in even.items():
         number = count(len({name for names in alike.values() for name in names}), "configuration")
-        said.append(f"{setup}: in {joined(list(alike))} no throughput {apart} that of {base} ({number} compared).")
+        said.append(f"{setup}: in {joined(list(alike))} no throughput {apart.format(base=base)} ({number} compared).")
     for setup, steps in without_base.items():
         said.append(f"{setup}, {joined(steps)}: {base} has no throughput to compare with.")
     if not said and len(step_throughput) and not short:
-        said.append(f"Nothing is compared: no other configuration than {base} has completed a step.")
+        said.append(f"Nothing is compared, because no configuration other than {base} has completed a step.")
     caveat = [ONE_RUN] if single else []
     return [*caveat, *said, *_client_bound(step_throughput), *short, *unfinished(step_throughput)]
 
 
 def _apart(of_one_run: set[bool]) -> str:
-    """What throughputs do not that have an interval, or none, or of which only some have one."""
-    if of_one_run == {True, False}:
-        return f"differs beyond noise from, nor where there is one run lies outside {WORSE} to {BETTER} of,"
-    return f"lies outside {WORSE} to {BETTER} of" if of_one_run == {True} else "differs beyond noise from"
+    """The verb phrase for 'no difference': depends on whether all, none or some of the ratios have an interval."""
+    if of_one_run == {True}:
+        return f"lies outside {WORSE} to {BETTER} times that of {{base}}"
+    noise = "differs beyond noise from that of {base}"
+    if of_one_run == {False}:
+        return noise
+    return f"{noise}, and where there is only one run, all lie within {WORSE} to {BETTER} times that of {{base}}"
 
 
 def _client_bound(frame: pl.DataFrame) -> list[str]:
@@ -80,7 +83,7 @@ def _step_sentence(setup: str, step: str, rows: pl.DataFrame, ratios: dict[str, 
             items = [_item(name, ratios[name], rows, step) for name in names]
             parts.append(f"{more} {unit} than {base} with {shortened(items, ', ')}")
     same = len(ratios) - len(better) - len(worse)
-    rest = f" {count(same, 'other')} not clearly apart from it." if same else ""
+    rest = f" {count(same, 'other')} {'is' if same == 1 else 'are'} not clearly different from it." if same else ""
     of_base = caveats(rows_of(rows, base, step))
     about_base = f" {base}: {', '.join(of_base)}." if of_base else ""
     return f"{setup}, {step}: {'; '.join(parts)}.{rest}{about_base}"

@@ -44,7 +44,7 @@ def facts_side_by_side(frame: pl.DataFrame, a: str, b: str, palette: str = "defa
         cells = [Cell(_found(row["base_values"])), Cell(_found(row["dbms_values"]))]
         grid.rows.append((row["fact"], cells))
     if any(len(values) > 1 for values in (*frame["base_values"], *frame["dbms_values"])):
-        grid.notes.append("Several values: the runs of a side differ among themselves.")
+        grid.notes.append("Several values in a cell: the runs of that side differ from each other.")
     return grid.draw(palette)
 
 
@@ -119,7 +119,7 @@ def _notes(shown: list[Compared]) -> list[str]:
             f"Medians of up to {of_a} runs of A and {of_b} of B; the interval of their ratio is a bootstrap over them."
         )
     if "noise unknown" in verdicts:
-        notes.append("One run on a side: the noise is unknown, so there is no verdict.")
+        notes.append("A side has only one run: the noise is unknown, so there is no verdict.")
     return notes
 
 

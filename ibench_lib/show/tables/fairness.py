@@ -34,8 +34,8 @@ def fairness_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         figures.append(value_text(rows, "pct", METRICS["fairness_pct"].format, shown))
         grid.rows.append((name, [status or Cell(figure) for figure in figures]))
     grid.notes = [
-        "Seconds from the common start to the end of the fastest and of the slowest client; diff is their difference "
-        "(before rounding), pct is diff as a share of the fastest.",
+        "Seconds from the common start to the end of the fastest and of the slowest client. diff is their difference "
+        "(before rounding); pct is diff as a share of the fastest.",
         *_repeat_notes(frame),
         *mark_notes(frame),
     ]
@@ -55,6 +55,6 @@ def _repeat_notes(frame: pl.DataFrame) -> list[str]:
         return repeat_notes(frame)
     # Medians of each column would be of different runs, and contradict each other.
     return [
-        f"Of up to {most} runs a row shows the one whose diff is the median, of an even number the lower of the two in "
-        "the middle; all four figures are of that run."
+        f"Of up to {most} runs, a row shows the run with the median diff (of an even number, the lower of the two in "
+        "the middle). All four figures are from that run."
     ]

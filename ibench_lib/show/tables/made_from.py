@@ -71,13 +71,13 @@ def config_table(frame: pl.DataFrame, base: str, palette: str = "default") -> GT
 def fragments_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """What configurations are made of (`fragments`): each file, the results that have it, what it says of itself."""
     title = "Fragments that the configurations are made of"
-    grid = Grid("fragments", title, "file", ["in", "says of itself"], left=True)
+    grid = Grid("fragments", title, "file", ["in", "description"], left=True)
     results = {name for names in frame["dbms"] for name in names}
     for row in frame.to_dicts():
         names = row["dbms"]
         places = "all" if len(names) == len(results) > 1 else shortened(names, ", ")
         grid.rows.append((row["fragment"], [Cell(places), Cell(comment(row["text"]))]))
-    grid.notes = ["A later one wins over an earlier one."]
+    grid.notes = ["A later fragment overrides an earlier one."]
     return grid.draw(palette)
 
 

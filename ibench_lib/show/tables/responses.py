@@ -61,13 +61,15 @@ def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     grid.notes = ["Buckets without any response are left out."]
     if most_runs > 1:
         grid.notes.append(
-            f"Up to {most_runs} runs a row: shares of all their responses, medians of percentiles, the largest max."
+            f"A row shows up to {most_runs} runs: shares of all their responses, medians of their percentiles, "
+            f"and the largest max."
         )
     if too_few:
-        grid.notes.append(f"-: too few responses; {_needed()}.")
+        grid.notes.append(f"-: too few responses. {_needed()}.")
     if timings > 1:
         grid.notes += [
-            "service: sent to answered. intended: due to answered, so that a stall counts for all it delayed."
+            "service: sent to answered. intended: due to answered, so a stall counts for every statement "
+            "that it delayed."
         ]
     grid.notes += mark_notes(frame)
     return grid.draw(palette)

@@ -1,4 +1,4 @@
-"""Achieved rates of rate-limited steps beside their target."""
+"""Achieved rates of rate-limited steps and their target."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ibench_lib.show.wording import joined
 
 
 def sla_table(frame: pl.DataFrame, palette: str = "default") -> GT:
-    """Achieved rates of rate-limited steps beside their target (`sla`)."""
+    """Achieved rates of rate-limited steps and their target (`sla`)."""
     steps = steps_of(frame)
     labels = {step: _labels(frame, step) for step in steps}
     columns: list[str] = []
@@ -43,7 +43,7 @@ def sla_table(frame: pl.DataFrame, palette: str = "default") -> GT:
                 text = value_text(mine, "rate", METRICS["throughput"].format)
                 cells.append(status or Cell(text, "sla_failed" if missed else None))
         grid.rows.append((name, cells))
-    grid.notes = [f"✕ under {SLA_SHARE} of the target, which is clients x rate.", *mark_notes(frame)]
+    grid.notes = [f"✕ below {SLA_SHARE} of the target, which is clients x rate.", *mark_notes(frame)]
     return grid.draw(palette)
 
 
@@ -55,7 +55,7 @@ def _title(frame: pl.DataFrame) -> str:
 
 
 def _labels(frame: pl.DataFrame, step: str) -> list[str]:
-    """What the rates are called that have a target in a step."""
+    """The names of the rates that have a target in a step."""
     found = frame.filter(pl.col("step") == step)["labels"].to_list()
     return list(dict.fromkeys(label for labels in found for label in labels))
 

@@ -18,8 +18,9 @@ MOST_MOVES = 15
 _NAMED = 3
 
 _RULE = (
-    "What moved: the mean in the stall lies beyond what 95 % of the samples outside of all stalls had, and is 1.25 "
-    "times theirs or more, or 0.8 times or less; the largest relative moves first, tiny figures behind."
+    "What changed: the mean during the stall lies outside the range of 95 % of the samples outside of "
+    "all stalls, and is "
+    "at least 1.25 times or at most 0.8 times their mean. The largest relative changes come first, tiny figures last."
 )
 
 
@@ -42,8 +43,9 @@ def stalls_table(frame: pl.DataFrame, *, detail: StepDetail, palette: str = "def
         ]
         grid.rows.append((_label(row, detail), [Cell(text) for text in texts]))
     grid.notes = [
-        "A stall: consecutive full seconds, counted from 0, with less than half of the median rate of all full seconds "
-        f"of the step. Worst: of the responses that ended in the stall or in the second after it. {_RULE}"
+        "A stall is a series of full seconds, counted from 0, with less than half of the median rate of "
+        "all full seconds "
+        f"of the step. Worst is the worst response that ended in the stall or in the second after it. {_RULE}"
     ]
     if frame["clients_seen"].min() < frame["clients"].max():  # type: ignore[operator]
         grid.notes.append("Where not all clients were at work, the others had ended: fewer clients do less.")
@@ -59,7 +61,7 @@ def stall_company_table(frame: pl.DataFrame, *, detail: StepDetail, palette: str
     together = frame.filter(pl.col("stall").is_null())
     moved = together.filter(pl.col("moved")).sort("place")
     name = grid_name(f"company.{first['step']}.{first['dbms']}.{first['repeat']}", frame)
-    title = grid_title(f"What moved in the stalls of {first['step']}: {label}", frame)
+    title = grid_title(f"What changed in the stalls of {first['step']}: {label}", frame)
     columns = ["in the stalls", "outside", "times", "95 % of the samples outside"]
     grid = Grid(name, title, "figure", columns)
     for row in moved.head(MOST_MOVES).to_dicts():
@@ -74,9 +76,9 @@ def stall_company_table(frame: pl.DataFrame, *, detail: StepDetail, palette: str
         grid.rows.append(("nothing beyond its usual range", [Cell("")] * len(columns)))
     still = len(together.filter(pl.col("moved").not_()))
     missing = together.filter(pl.col("moved").is_null())
-    grid.notes = [_RULE, f"{len(moved)} moved, {still} did not."]
+    grid.notes = [_RULE, f"{len(moved)} changed, {still} did not."]
     if len(moved) > MOST_MOVES:
-        grid.notes[-1] += f" Listed are the first {MOST_MOVES}."
+        grid.notes[-1] += f" The table lists the first {MOST_MOVES}."
     if len(missing):
         names = [shown(row["source"], row["series"]).name for row in missing.to_dicts()]
         grid.notes.append(f"Not captured, or without a value in or outside the stalls: {', '.join(names)}.")

@@ -1,6 +1,6 @@
--- Options of each configuration's my.cnf that differ from the base's, in the same setup. NULL: not set there.
--- The base's own run has no rows. `origin` and `base_origin`: fragment and line that set it. `server_value` is what the
--- server itself says the variable was.
+-- Options of each configuration's my.cnf that differ from the base in the same setup. NULL: not set there. The base has
+-- no rows of its own. `origin` and `base_origin`: the fragment and line that set the option. `server_value` is the
+-- value that the server reported.
 --
 -- $runs: ids of the runs
 -- $base: dbms to compare with

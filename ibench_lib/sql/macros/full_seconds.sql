@@ -1,5 +1,5 @@
--- Every full second of chosen steps with its rate and its stall (`rated_seconds`). `all_at_work` tells the seconds in
--- which no client was done yet: after that fewer of them share the server.
+-- Every full second of the selected steps with its rate and its stall (`rated_seconds`). `all_at_work` marks the
+-- seconds before the first client has finished; after that, fewer clients share the server.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all

@@ -1,7 +1,7 @@
--- Every full second of chosen steps with the rate of the step's main operation (`timed_steps`), all clients together. A
--- step without one has no seconds here. `clients_seen`: clients that were at work in the second.
--- `median_rate`: of the full seconds of the step. `stall` numbers the stalls of a step from 1: consecutive seconds with
--- less than half of the median; NULL in other seconds.
+-- Every full second of the selected steps with the rate of the step's main operation (`timed_steps`), all clients
+-- together. A step without such an operation has no seconds here. `clients_seen`: clients that were running in the
+-- second. `median_rate`: median over the full seconds of the step. `stall` numbers the stalls of a step from 1:
+-- consecutive seconds with less than half of the median; NULL in other seconds.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all

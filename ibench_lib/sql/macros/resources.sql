@@ -1,4 +1,4 @@
--- What each chosen step took of the machine: means from the first to the last sample inside the step, per operation
+-- The resources that each selected step used: means from the first to the last sample inside the step, per operation
 -- where the name says so. Operations are those of the step's throughput (`step_rates`). rps, wps, rmbps, wmbps: reads,
 -- writes and MB (of 1024 KB) a second of the device that holds the data, of several the one with the longest name (a
 -- partition, not its disk). csps: context switches a second; cpups: user and system CPU of the host in %, 100 is all of

@@ -1,6 +1,6 @@
--- How even the rate of each chosen step was over its full seconds (`full_seconds`). rate_p50, rate_p99: the rate that was
--- met or beaten in 50 %, 99 % of them. stalled_seconds: those of a stall, with less than half of the median rate, of the
--- seconds_at_work in which no client was done yet.
+-- How even the rate of each selected step was over its full seconds (`full_seconds`). rate_p50, rate_p99: the rate that
+-- was met or beaten in 50 %, 99 % of them. stalled_seconds: those of a stall, with less than half of the median rate,
+-- of the seconds_at_work in which no client was done yet.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all

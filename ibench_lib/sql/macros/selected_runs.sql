@@ -1,5 +1,5 @@
--- Chosen runs, as they are named where they stand beside each other. `dbms` also names the experiment where runs of
--- several experiments have one dbms, and says of figures from elsewhere that they are published. `repeat` is counted anew where two chosen runs are of the same cell.
+-- The selected runs with their display names. `dbms` includes the experiment if runs of several experiments have the
+-- same dbms, and marks published figures as such. `repeat` is renumbered if two selected runs are of the same cell.
 -- `dbms_position` counts the dbms in the order of `ids`.
 --
 -- $ids: ids of runs

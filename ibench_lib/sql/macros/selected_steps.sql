@@ -1,4 +1,4 @@
--- The steps of chosen runs, with the names that the runs have beside each other (`selected_runs`).
+-- The steps of the selected runs, with the display names of the runs (`selected_runs`).
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all

@@ -1,4 +1,4 @@
--- maxop_s: the worst response in seconds of the main operations of each chosen step.
+-- maxop_s: the worst response in seconds of the main operations of each selected step.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all

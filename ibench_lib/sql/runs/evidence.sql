@@ -1,5 +1,6 @@
--- All that is known of how chosen runs came about: texts and facts of their manifests. `host`, `versions`, `workload`
--- and `null_reasons` are JSON. `source`: where figures were published that were not measured here, else NULL.
+-- Everything that is known about how the selected runs were made: texts and facts of their manifests. `host`,
+-- `versions`, `workload` and `null_reasons` are JSON. `source`: where published figures come from; NULL for measured
+-- runs.
 --
 -- $runs: ids of the runs
 SELECT

@@ -1,5 +1,5 @@
--- The experiments that chosen runs are of, one row per different text of the file. `text` is the file as it was; of
--- published figures it is the table that they came in, and `source` says where they are from.
+-- The experiments of the selected runs, one row per version of the file. `text` is the file at the time of the run; for
+-- published figures it is their table, and `source` says where they come from.
 --
 -- $runs: ids of the runs
 SELECT

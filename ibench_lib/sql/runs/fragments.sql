@@ -1,5 +1,5 @@
--- The fragments that the configurations of chosen runs are made of, base first: one row per file and different text, with
--- the dbms that have it. A later fragment wins over an earlier one.
+-- The fragments of the selected runs' configurations, base first: one row per file and version of its text, with the
+-- dbms that use it. A later fragment overrides an earlier one.
 --
 -- $runs: ids of the runs
 SELECT f.fragment, f.text, min(f.position) AS position, list(DISTINCT r.dbms ORDER BY r.dbms) AS dbms

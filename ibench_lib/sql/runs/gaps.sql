@@ -1,10 +1,10 @@
--- What is missing in chosen runs: runs and steps that did not complete, workers without a row for
+-- What is missing in the selected runs: runs and steps that did not complete, workers without a row for
 -- a second they worked in, seconds without a history list sample, totals that do not add up, and operations with
--- errors or unknown outcome. No row: nothing is missing of what was measured here. A step loaded from a snapshot is not:
--- no run set out to do it.
+-- errors or unknown outcome. No row: nothing that was measured here is missing. A step
+-- loaded from a snapshot is not missing, because the run did not have to do it.
 --
--- Unless runs are chosen by id, figures are of the latest one of a cell, however it ended. Where that is not complete and
--- an older one with the same fingerprint is, a row without a step names it: the figures exist, and were not chosen for it.
+-- Unless runs are selected by id, the figures are those of the latest run of each cell, however it ended. If that run
+-- is not complete but an older one with the same fingerprint is, a row without a step names the older run.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

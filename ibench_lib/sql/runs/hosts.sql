@@ -1,5 +1,5 @@
--- The hosts that chosen runs were made on, as far as facts tell them apart: hardware, limits, kernel, system and the device
--- of the data. A sandbox's server runs there too; of a remote server it is the clients' host. Runs without facts are
+-- The hosts of the selected runs, distinguished by hardware, limits, kernel, system and the device of the data. A
+-- sandboxed server runs on the same host; for a remote server it is the host of the clients. Runs without facts are
 -- left out.
 --
 -- $runs: ids of the runs

@@ -1,5 +1,5 @@
--- All runs of the lake, those of each experiment in the order of its file, dbms by dbms. `latest` tells the latest run
--- of each cell, however it ended.
+-- All runs of the lake by experiment, in the order of the experiment's file, dbms by dbms. `latest` marks the latest
+-- run of each cell, however it ended.
 WITH placed AS (
     SELECT
         runs.*, latest.run_id IS NOT NULL AS latest,

@@ -1,4 +1,4 @@
--- What a post is made from: chosen runs with builds, versions and status.
+-- The runs that a post is made from, with builds, versions and status.
 --
 -- $runs: ids of the runs
 SELECT

@@ -1,5 +1,5 @@
--- Runs and files that could not be read and are left out, and why: those of chosen runs, and runs of which
--- not even the manifest could be read, so that nobody knows which experiment they are of.
+-- Runs and files that were left out because they could not be read, with the reason: those of the selected runs, and
+-- runs with an unreadable manifest, whose experiment is unknown.
 --
 -- $runs: ids of the runs
 SELECT p.run_id, r.setup, r.dbms, p.file, p.problem

@@ -1,5 +1,6 @@
 -- CPU over the time of each step (`sampled_buckets`), in CPUs: 2.0 is two of them busy. Of the host user and system
--- together (cpu_per_s), waiting for I/O, and what the hypervisor kept; of the server's process user and system together.
+-- together (cpu_per_s), waiting for I/O, and what the hypervisor kept; of the server's process user and system
+-- together.
 --
 -- $runs: ids of the runs
 -- $points: how many points a series may have at most

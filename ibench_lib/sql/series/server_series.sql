@@ -1,6 +1,6 @@
--- What the server said of itself over the time of each step (`sampled_buckets`), as far as it tells why a server stalls:
--- history list, checkpoint age and its limits, redo log, pages of the buffer pool, flushing by kind, waits. Series have
--- the names of the columns of `server_seconds`. NULL: it did not answer; all NULL: it cannot say.
+-- The server's own figures over the time of each step (`sampled_buckets`) that help to explain stalls: history list,
+-- checkpoint age and its limits, redo log, pages of the buffer pool, flushing by kind, waits. Series have the names of
+-- the columns of `server_seconds`. NULL: the server did not answer; all NULL: it does not have this figure.
 --
 -- $runs: ids of the runs
 -- $points: how many points a series may have at most

@@ -1,8 +1,9 @@
--- What iostat would have said of the devices that hold the data: means over each run and step, from the first to the last
--- sample inside the step. rps, wps, flushes_per_s: reads, writes and flushes completed a second; rmbps, wmbps: MB (of
--- 1024 KB) a second; read_wait_ms, write_wait_ms, flush_wait_ms: mean time of a request, in the queue and at the device;
--- read_kb, write_kb: mean size of a request; queue: mean number of requests in flight; busy_pct: share of the time with
--- a request in flight. A partition and its disk are both listed. NULL: not captured, or no such request.
+-- The figures that iostat would show for the devices that hold the data: means over each run and step, from the first
+-- to the last sample inside the step. rps, wps, flushes_per_s: reads, writes and flushes completed a second; rmbps,
+-- wmbps: MB (of 1024 KB) a second; read_wait_ms, write_wait_ms, flush_wait_ms: mean time of a request, in the queue and
+-- at the device; read_kb, write_kb: mean size of a request; queue: mean number of requests in flight; busy_pct: share
+-- of the time with a request in flight. A partition and its disk are both listed. NULL: not captured, or no such
+-- request.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

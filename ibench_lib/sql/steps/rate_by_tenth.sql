@@ -1,7 +1,7 @@
 -- Throughput in each tenth of a step: the mean rate of its full seconds, in their order cut into ten parts as equal as
 -- whole seconds allow; all clients together. `rate_label`: what the rate of the step's main operations is called. A run
 -- of fewer than ten full seconds has none, and a step is left out that has no other run. client_bound: why the clients
--- limited the step, NULL when they did not.
+-- limited the step, NULL if they did not.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

@@ -1,7 +1,7 @@
 -- Response times of each run, step and operation, all clients: the share (in %) of responses in disjoint buckets that
 -- sum to 100, percentiles, and the largest. timing: service (sent to answered) or intended (due to answered; only
 -- rate-limited operations). Shares and percentiles come from log-linear bins with an error under 1 %; max is exact. A
--- bucket's name is its upper edge. client_bound: why the clients limited the step, NULL when they did not. family,
+-- bucket's name is its upper edge. client_bound: why the clients limited the step, NULL if they did not. family,
 -- operation_position: of the operation; rated: whether it has a rate from second to second, as an index build has not.
 --
 -- $runs: ids of the runs

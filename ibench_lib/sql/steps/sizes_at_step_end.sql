@@ -1,5 +1,5 @@
 -- What was on disk at the end of each run and step, in GiB. table_data and table_index are sums over the tables by the
--- server's own statistics, which MariaDB brings up to date some 10 s after a change; the others are blocks on disk:
+-- server's own statistics, which MariaDB updates about 10 s after a change; the others are blocks on disk:
 -- the files of the benchmark's database (dbgb1), system tablespace, undo, redo, temporary files, binary log, and the
 -- whole data directory (dbgb2). NULL: not captured, or unknown.
 --

@@ -1,8 +1,9 @@
--- Achieved rates of rate-limited steps beside their target, all clients together. `families`, `labels`, `counts`,
--- `rates` and `missed` are lists of the same length: each family of operations that has the target, what its rate is
--- called and of (rows or ops), the rate, and whether it is under `sla_share` of the target. A complete step fails when
--- any is. client_bound: why the clients limited the step, NULL when they did not. `background`: these families are not
--- the step's main one. Steps of such a kind always have a target, and are also listed where it is not known.
+-- Achieved rates of rate-limited steps and their target, all clients together. `families`, `labels`, `counts`, `rates`
+-- and `missed` are lists of the same length, with one element for each family of operations that has the target: the
+-- family, the name of its rate, the unit (rows or ops), the rate, and whether it is below `sla_share` of the target. A
+-- complete step fails if any rate is. client_bound: why the clients limited the step; NULL if they did not.
+-- `background`: these families are not the step's main family. Steps of such a kind always have a target, and are also
+-- listed if it is not known.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

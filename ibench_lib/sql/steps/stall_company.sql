@@ -1,12 +1,13 @@
--- What else moved in the stalls of each run and step: of everything sampled (`sampled`) the mean in a stall beside the
--- mean of the seconds outside all stalls. Rows with a NULL `stall` are all stalls of a step together, one for every
--- series; other rows are one stall and only what moved in it. An interval that lies partly in a stall counts by that
--- part; `samples` is how many values lie in it at all. A mean of times of requests (read_ms, write_ms, flush_ms) is one over
--- time, not over requests. `other_low` to `other_high` is what 95 % of the samples outside had. `moved`: the mean lies
--- beyond that, and after adding `least` to both means, which makes little of tiny ones, it is 1.25 times the other or
--- more, or one 1.25th or less. `place` counts what moved, the largest relative move first.
--- `least`: 64 KiB/s, 1 MiB, 0.05 CPUs or share of the time, 0.1 ms, else 10/s, or 1 of what is no rate. Left out is
--- what only repeats that the clients did less: statements and rows. NULL: not captured.
+-- What else changed during the stalls of each run and step: for every sampled series (`sampled`), the mean in a stall
+-- and the mean of the seconds outside of all stalls. Rows with a NULL `stall` cover all stalls of a step together, one
+-- row per series; other rows cover one stall and only the series that changed in it. An interval that overlaps a stall
+-- counts in proportion to the overlap; `samples` is the number of values that overlap it. Means of request times
+-- (read_ms, write_ms, flush_ms) are over time, not over requests. `other_low` to `other_high` is the range of 95 % of
+-- the samples outside. `moved`: the mean lies outside of that range, and after adding `least` to both means (so that
+-- tiny ones do not count) it is at least 1.25 times or at most 0.8 times the other. `place` numbers the changes, the
+-- largest relative one first. `least`: 64 KiB/s, 1 MiB, 0.05 CPUs or share of the time, 0.1 ms, else 10/s, or 1 for
+-- values that are not rates. Statements and rows are left out, because they only repeat that the clients did less.
+-- NULL: not captured.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

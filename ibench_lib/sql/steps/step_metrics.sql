@@ -1,6 +1,6 @@
 -- Every metric of each run and step side by side. T is the time from the common start of all clients to the last
--- client's end; throughput is the rate of the main operations over T, what it is called is rate_label; beside it stand
--- the rates that workloads have names for. rate_p50, rate_p99: the per-second rate that was met or beaten in 50 %, 99 %
+-- client's end; throughput is the rate of the main operations over T, and rate_label is its name. The rates that
+-- workloads have names for come before it. rate_p50, rate_p99: the per-second rate that was met or beaten in 50 %, 99 %
 -- of the step's full seconds. maxop_s: worst response of the main operation. The other figures are means over the step:
 -- rps, wps, rmbps, wmbps of the device that holds the data, csps and cpups of the host; rpq, rkbpq, cspq, cpupq,
 -- scpupq, ccpupq_us (client CPU) per operation, wpi and wkbpi per row of the first family that counts rows; rss, dbgb1,

@@ -1,5 +1,5 @@
--- What each run and step took of the machine: storage, CPU, memory and size, per operation where the name says so. What
--- each figure is, is said in macros/resources.sql, which works them out. NULL: not captured.
+-- The resources that each run and step used: storage, CPU, memory and size, per operation where the name says so.
+-- macros/resources.sql computes the figures and explains them. NULL: not captured.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

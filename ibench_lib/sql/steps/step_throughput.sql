@@ -1,11 +1,11 @@
 -- Throughput of each run and step. T is the time from the common start of all clients to the last client's end.
--- throughput: the rate of the step's main operations over T, in a step whose work is done on existing rows these / T;
--- rate_label: what it is called. Beside it the rates that workloads have names for, NULL where a step has no such
--- operation; those of every family of operations are in `rates_by_family`. row_rate: see `step_rates`. maxop_s: worst
--- response of the step's main operation. ccpupq_us: client CPU microseconds per operation of the throughput.
--- sla_failed: in a rate-limited step the rate of a family that has the target is under `sla_share` of clients x target.
--- client_bound: why the clients limited the step, NULL when they did not. Figures of a step whose status is not
--- complete cover what was done.
+-- throughput: the rate of the step's main operations over T; in a step that works on existing rows, these rows / T.
+-- rate_label: its name. The rates that workloads have names for follow; they are NULL if a step has no such operation.
+-- `rates_by_family` has the rates of all families of operations. row_rate: see `step_rates`. maxop_s: worst response of
+-- the step's main operation. ccpupq_us: client CPU microseconds per operation of the throughput. sla_failed: in a
+-- rate-limited step, whether the rate of a family that has the target is below `sla_share` of clients x target.
+-- client_bound: why the clients limited the step; NULL if they did not. Figures of a step whose status is not complete
+-- cover what was done.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

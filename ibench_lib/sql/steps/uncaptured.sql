@@ -1,5 +1,5 @@
--- What has no value in a step: the series of `sampled` that have none in it at all, and why, as far as the run knows; of
--- what the clients measure their CPU (clients_cpu). A source without any sample (a collector left out, a remote
+-- Series of `sampled` that have no value in a step, with the reason if it is known; and the CPU of the clients
+-- (clients_cpu). A source without any sample (a collector left out, a remote
 -- server's process) is one row with a NULL `series`.
 --
 -- $runs: ids of the runs
@@ -22,7 +22,7 @@ SELECT
     n.source, n.series,
     coalesce(
         json_extract_string(r.null_reasons, CASE
-            -- Times are made of the sums beside them.
+            -- Times are computed from the sums next to them.
             WHEN n.series IN ('read_ms', 'write_ms', 'flush_ms')
                 THEN '$."device_samples.' || replace(n.series, '_ms', '_s') || '"'
             WHEN n.series IS NOT NULL

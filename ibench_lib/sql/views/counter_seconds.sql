@@ -1,7 +1,7 @@
 -- The server's own counters where they changed: `per_s` is the change over the interval of `seconds` that ends at the
 -- sample, a second. A tick of `server_samples` without a row had no change. `per_s` is NULL in a counter's first row,
--- next to a sample without an answer, after a restart of the server, and where the value went down, as one that is no
--- counter does.
+-- next to a sample without an answer, after a restart of the server, and if the value went down, as values that
+-- are not counters do.
 WITH asked AS (
     SELECT
         run_id, tick, t_s, t_s - lag(t_s) OVER samples AS seconds, incarnation = lag(incarnation) OVER samples AS went_on

@@ -1,6 +1,6 @@
--- The families of operations of each run: what a rate of one is of (`counts`: rows or ops) and its name (`label`).
--- `position` is that of its first operation, `number` counts the families of a run from 0. `of_existing_rows`: its work
--- is done on the rows that are there, so that it has no rate from second to second.
+-- The families of operations of each run, with the unit of their rate (`counts`: rows or ops) and its name (`label`).
+-- `position` is the position of the first operation of a family; `number` counts the families of a run from 0.
+-- `of_existing_rows`: it works on existing rows, so it has no rate from second to second.
 WITH listed AS (
     SELECT
         run_id, family, min(position) AS position, arg_min(counts, position) AS counts,

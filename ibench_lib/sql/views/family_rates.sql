@@ -1,6 +1,7 @@
 -- The rate of each family of operations of each step, as acknowledged by the server: `amount` rows or operations
--- (`families`), divided by T, the time from the common start of all clients to the last client's end. Of a family whose
--- work is done on existing rows the amount is these. Rates of published runs are as published, without an amount.
+-- (`families`), divided by T, the time from the common start of all clients to the last client's end. If a
+-- family works on existing rows, these rows are the amount. Rates of published runs are as published, without an
+-- amount.
 WITH shared AS (
     SELECT run_id, step_id, worker FROM worker_families WHERE NOT alone GROUP BY ALL
 ), done AS (

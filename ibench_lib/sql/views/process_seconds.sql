@@ -1,6 +1,6 @@
 -- The server's process, second by second. CPU rates are in CPUs: 2.0 is two of them busy.
--- A row is the interval of `seconds` that ends at its sample: `<column>_per_s` is what a cumulative column grew by, a
--- second; the other columns are as sampled. A rate is NULL in a run's first sample, beside a sample without a value,
+-- A row is the interval of `seconds` that ends at its sample: `<column>_per_s` is the growth of a cumulative column per
+-- second; the other columns are as sampled. A rate is NULL in a run's first sample, next to a sample without a value,
 -- after a change of pid, and where the column went down.
 WITH grown AS (
     SELECT

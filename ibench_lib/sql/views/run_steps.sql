@@ -1,8 +1,8 @@
--- One row per run and step that it did or set out to do. `step_status` is complete, failed, interrupted, running,
+-- One row per run and step that it did or planned. `step_status` is complete, failed, interrupted, running,
 -- 'loaded from a snapshot' for a step that the run `loaded_from` did for this one too, or 'not run' for one never
--- started. A step of a published run is complete, or 'not published'. What its kind is about: `main`, the family of its
--- main operations, what its rate is of (`counts`) and called (`rate_label`), and what else the table `kinds` says of
--- it.
+-- started. A step of a published run is complete, or 'not published'. The columns of its kind follow: `main` is the
+-- family of its main operations, `counts` the unit of their rate and `rate_label` its name; the others are those of the
+-- table `kinds`.
 WITH listed AS (
     SELECT run_id, step_id, step, kind FROM planned_steps
     UNION

@@ -1,6 +1,6 @@
--- What the server said of itself, second by second.
--- A row is the interval of `seconds` that ends at its sample: `<column>_per_s` is what a cumulative column grew by, a
--- second; the other columns are as sampled. A rate is NULL in a run's first sample, beside a sample without a value,
+-- The server's own figures, second by second.
+-- A row is the interval of `seconds` that ends at its sample: `<column>_per_s` is the growth of a cumulative column per
+-- second; the other columns are as sampled. A rate is NULL in a run's first sample, next to a sample without a value,
 -- after a restart of the server, and where the column went down.
 WITH grown AS (
     SELECT

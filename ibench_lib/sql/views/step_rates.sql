@@ -1,7 +1,7 @@
 -- Work and rates of each step, as acknowledged by the server. T is the time from the common start of all clients to the
--- last client's end. `throughput`: the rate of the main family of the step's kind (`family_rates`), in a step whose
--- work is done on existing rows these / T. `row_rate`: the rate of the first family that counts rows, or existing rows
--- / T; NULL where a step has none. `rates`: a map of the rates of all families. Rates of published runs are as
+-- last client's end. `throughput`: the rate of the main family of the step's kind (`family_rates`); in a step that
+-- works on existing rows, these rows / T. `row_rate`: the rate of the first family that counts rows, or existing rows
+-- / T; NULL if a step has no such family. `rates`: a map of the rates of all families. Rates of published runs are as
 -- published.
 WITH totals AS (
     SELECT

@@ -1,5 +1,5 @@
--- The families of operations that each worker of a step sent; `alone` where it is one. Of runs whose manifest does not
--- name their operations the worker's role tells the family.
+-- The families of operations that each worker of a step sent; `alone` if there is only one. If the manifest of a run
+-- does not name its operations, the worker's role determines the family.
 WITH sent AS (
     SELECT w.run_id, w.step_id, w.worker, o.family FROM workers w JOIN operations o USING (run_id, role)
     UNION

@@ -61,11 +61,11 @@ class StepSpec(Strict):
         _check_form(self.step)
         given = {key for key in ("rows", "rows_per_commit", "rate", "seconds") if getattr(self, key) is not None}
         if self.step == "l.x" and given:
-            raise ValueError(f"step l.x makes indexes; {_listed(given)} has no meaning there")
+            raise ValueError(f"step l.x creates indexes; {_listed(given)} does not apply to it")
         if QUERY_STEP.fullmatch(self.step) and given & {"rows", "rate"}:
-            raise ValueError(f"step {self.step} ends after its seconds and has its rate in its form; see `seconds`")
+            raise ValueError(f"step {self.step} ends after `seconds`, and its name sets its rate")
         if not QUERY_STEP.fullmatch(self.step) and "seconds" in given:
-            raise ValueError(f"step {self.step} ends after its rows, not after `seconds`")
+            raise ValueError(f"step {self.step} ends after `rows`, not after `seconds`")
         return self
 
 
@@ -106,7 +106,9 @@ class Options(CommonOptions):
         names = [step_name(spec) for spec in specs]
         if len(set(names)) != len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"step {twice!r} is named twice; results go by the step's name (give one a `name`)")
+            raise ValueError(
+                f"step {twice!r} occurs twice; results are listed by step name, so give one of them a `name`"
+            )
         if specs[0].step != "l.i0":
             raise ValueError(f"the first step is {specs[0].step!r}, but every run starts from empty tables with l.i0")
         return steps
@@ -118,7 +120,7 @@ class Options(CommonOptions):
         if protocol == "prepared" and longest > PREPARED_DATA_LIMIT:
             raise ValueError(
                 f"prepared inserts carry data of at most {PREPARED_DATA_LIMIT} characters, and data_length goes up to"
-                f" {longest}; use `protocol: text` for longer ones"
+                f" {longest}; use `protocol: text` for longer data"
             )
         return protocol
 
@@ -132,11 +134,11 @@ class Options(CommonOptions):
             raise ValueError(f"data_length is [shortest, longest], not {self.data_length}")
         queries = [spec.step for spec in step_specs(self.steps) if spec.step.startswith("qr")]
         if queries and self.secondary_indexes < 3:
-            raise ValueError(f"step {queries[0]} queries all three secondary indexes; secondary_indexes is less")
+            raise ValueError(f"step {queries[0]} queries all three secondary indexes; secondary_indexes is lower")
         if self.rocksdb_bulk_load and self.engine != "rocksdb":
             raise ValueError("rocksdb_bulk_load needs engine: rocksdb")
         if self.settle == "flush" and self.engine != "innodb":
-            raise ValueError("settle: flush is made of InnoDB's settings; engine rocksdb has none of them")
+            raise ValueError("settle: flush uses settings of InnoDB, which engine rocksdb does not have")
         return self
 
 

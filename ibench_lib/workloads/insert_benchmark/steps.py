@@ -1,4 +1,4 @@
-"""The Insert Benchmark's steps: what each client does until when, and how much that is."""
+"""The Insert Benchmark's steps: what each client does, when it ends, and how much work that is."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ KINDS = (
 )
 
 _ROWS_PER_COMMIT = {"l.i0": 100, "l.i1": 50, "l.i2": 5, "query": 50}
-# Rows/s of all clients: what two cores did with MariaDB 10.11. Only where the lake knows nothing of this host.
+# Rows/s of all clients, as measured on two cores with MariaDB 10.11. Used only if the lake has no run of this host.
 _GUESSED_RATES = {"load": 200_000.0, "index": 400_000.0, "write": 40_000.0, "query": 40_000.0}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step(workload.Step):
-    """One resolved step. `amount` is what each inserter inserts, None where `seconds` ends the step.
+    """One resolved step. `amount` is the number of rows that each inserter inserts; None if `seconds` ends the step.
 
     `target_per_s` is the target of inserted and of deleted rows per second and client.
     """
@@ -65,10 +65,10 @@ def work(options: Options, steps: Sequence[Step]) -> list[Work]:
 
 
 def disk_bytes(options: Options, steps: Sequence[Step]) -> int:
-    """About how large the tables get on disk: what runs on MariaDB 10.11 were seen to take, not a bound.
+    """About how large the tables are on disk: as observed with MariaDB 10.11, not an upper limit.
 
     A row takes 94 bytes after l.i0, 178 with its three secondary indexes, 294 after half of the rows were replaced; a
-    row that is deleted and not yet purged leaves what is in the undo log.
+    row that is deleted and not yet purged adds what is in the undo log.
     """
     loaded = loaded_rows(options, steps)
     churned = sum(step.amount or 0 for step in steps if step.deletes) * options.clients
@@ -76,7 +76,7 @@ def disk_bytes(options: Options, steps: Sequence[Step]) -> int:
 
 
 def described(step: Step) -> dict[str, Any]:
-    """A step in the manifest, by the names that it has had there since the first run."""
+    """A step in the manifest, with the keys that manifests have had since the first run."""
     return {
         "name": step.name,
         "form": step.form,

@@ -39,7 +39,7 @@ def tables(options: Options) -> list[str]:
 
 
 def create_table(table: str, options: Options) -> str:
-    """DDL of one table, without secondary indexes: step l.x makes those."""
+    """DDL of one table, without secondary indexes: step l.x creates them."""
     engine = {"innodb": "InnoDB", "rocksdb": "ROCKSDB"}[options.engine]
     return (
         f"CREATE TABLE {table} (transactionid BIGINT NOT NULL AUTO_INCREMENT, dateandtime DATETIME, "
@@ -84,7 +84,7 @@ def workers(options: Options, step: Step) -> list[Worker]:
 
 
 def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
-    """What a client process is started with."""
+    """The specification of a client process."""
     writes = worker.role in ("inserter", "deleter")
     statements: int | None = None
     if worker.role == "indexer":

@@ -36,7 +36,10 @@ class InsertBenchmark:
 
     def needs(self, options: files.Options) -> Needs:
         if options.engine == "rocksdb":
-            return Needs("rocksdb", "needs engine innodb: what rocksdb's options leave on disk is not known here")
+            return Needs(
+                "rocksdb",
+                "needs engine innodb: ibench does not know how the options of rocksdb affect the data on disk",
+            )
         return Needs()
 
     def tables(self, options: files.Options) -> list[str]:
@@ -52,7 +55,7 @@ class InsertBenchmark:
         return workers.spec(options, step, worker, step_id)
 
     def checks(self, options: files.Options, step: Step, rows: Mapping[str, int]) -> list[Check]:
-        proves = "the clients' acknowledged inserts and deletes make"
+        proves = "the clients' acknowledged inserts and deletes leave"
         if not options.count_rows:
             return []
         return [Check(f"SELECT COUNT(*) FROM {table}", count, proves, table) for table, count in rows.items()]
@@ -70,7 +73,7 @@ class InsertBenchmark:
         return steps.loaded_rows(options, planned)
 
     def load_key(self, options: files.Options, planned: Sequence[Step]) -> dict[str, str]:
-        """All options, and of each step what makes its rows."""
+        """All options, and the part of each step that determines its rows."""
         values = {"workload": json.dumps(options.model_dump(), sort_keys=True)}
         for number, step in enumerate(planned):
             decisive = {"name": step.name, "form": step.form, "rows": step.amount, "seconds": step.seconds}

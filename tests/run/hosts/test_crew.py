@@ -27,7 +27,11 @@ def test_hosts_of_different_classes_are_mixed_only_when_told_to(lab: Lab, worksp
     assert {run.host["cpu_model"] for run in manifests(workspace)} == {"Big 9000"}
     big.terminate()
     big.wait(30)
-    with pytest.raises(UsageError, match=r"no worker's host fits: small: it is Small 1.* made on Big 9000") as caught:
+    with pytest.raises(
+        UsageError,
+        match=r"no worker has a suitable host: small: it is Small 1.* "
+        "made on Big 9000",
+    ) as caught:
         sweep(lab, workspace, text=TWICE)
     assert "--any-host" in (caught.value.hint or "")
     assert len(sweep(lab, workspace, text=TWICE, any_host=True).made) == 2
@@ -41,7 +45,7 @@ def test_other_code_and_another_build_under_the_label_are_refused(
     with open(tmp_path / "other" / "ibench_lib" / "step.py", "a") as file:
         file.write("# changed\n")
     lab.worker("other", code=tmp_path / "other")
-    with pytest.raises(UsageError, match=r"no worker of .* other: it runs another ibench, .*; here it is "):
+    with pytest.raises(UsageError, match=r"no worker of .* other: it runs a different version of ibench, .*; this is "):
         sweep(lab, workspace)
     lab.worker("one")
     lab.worker("two", FAKE_VERSION="10.11.20-MariaDB")
@@ -49,7 +53,7 @@ def test_other_code_and_another_build_under_the_label_are_refused(
     assert len(sweep(lab, workspace, watcher).made) == 2
     assert {name for _, name in watcher.begun} == {"one"}
     assert dict(watcher.refused)["two"] == "build a is 10.11.20-MariaDB there, and 10.11.19-MariaDB on one"
-    assert "another ibench" in dict(watcher.refused)["other"]
+    assert "a different version of ibench" in dict(watcher.refused)["other"]
 
 
 def test_without_a_worker_or_a_scheduler_it_says_so(

@@ -219,8 +219,8 @@ def test_a_failure_is_told_with_its_worker_and_what_it_said(workspace: Workspace
     ("answer", "status", "said"),
     [
         ({"run_id": "bad"}, "complete", "it is not what it should be"),
-        (DONE, "failed", "no complete run came of it"),
-        ({}, "complete", "no complete run came of it"),
+        (DONE, "failed", "it produced no complete run"),
+        ({}, "complete", "it produced no complete run"),
         (ZeroDivisionError("on the other side"), "complete", "ZeroDivisionError: on the other side"),
     ],
 )
@@ -233,13 +233,13 @@ def test_what_is_no_complete_run_never_counts_as_one(workspace: Workspace, answe
 def test_fail_fast_hands_out_no_more_and_lets_what_is_under_way_end(workspace: Workspace) -> None:
     crew = Crew(lambda _crew, _worker, position: FAILED if position == 1 else DONE, "one", "two")
     outcome, attempts, _ = dispatch(workspace, crew, cells=5, fail_fast=True)
-    assert isinstance(outcome, CellsFailed) and "1 of 5 cells failed; 1 runs made" in outcome.what
+    assert isinstance(outcome, CellsFailed) and "1 of 5 cells failed; 1 run made" in outcome.what
     assert [attempt.state for attempt in attempts] == ["failed", "complete"]
 
 
 def test_without_any_worker_it_waits_and_then_says_so(workspace: Workspace) -> None:
     outcome, attempts, _ = dispatch(workspace, Crew(lambda *_: DONE))
-    assert isinstance(outcome, RunFailed) and outcome.what == "no worker is left, and 3 cells are to be run"
+    assert isinstance(outcome, RunFailed) and outcome.what == "no worker is left, and 3 cells still to run"
     assert attempts == []
 
 

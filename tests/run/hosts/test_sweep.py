@@ -75,9 +75,9 @@ workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, qr100]}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     (manifest,) = manifests(workspace)
-    assert "many: 1 cells, 0 done already\n" in done.stdout, "what others will take is not known here"
+    assert "many: 1 cell, 0 already done\n" in done.stdout, "what others will take is not known here"
     assert "1/1 system.tiny, tiny, repeat 1 on one\n" in done.stdout
-    assert f"complete: {manifest.run_id} on one\n" in done.stdout and "many: 1 runs made" in done.stdout
+    assert f"complete: {manifest.run_id} on one\n" in done.stdout and "many: 1 run made" in done.stdout
     run_dir = workspace.run_dir(manifest.run_id)
     assert verify(run_dir) == []
     assert (run_dir / "server.log").is_file() and "skip_log_bin" in (run_dir / "my.cnf").read_text()
@@ -101,7 +101,7 @@ def test_runs_can_be_left_in_a_store_and_count_as_done_there(lab: Lab, workspace
 def test_a_failed_cell_is_told_and_its_run_comes_back(lab: Lab, workspace: Workspace) -> None:
     lab.worker("one")
     text = TEXT.replace("name: base", "name: broken")
-    with pytest.raises(CellsFailed, match="1 of 2 cells failed; 1 runs made") as caught:
+    with pytest.raises(CellsFailed, match="1 of 2 cells failed; 1 run made") as caught:
         sweep(lab, workspace, text=text)
     assert re.fullmatch(r"a\.broken, mine, repeat 1: one: run \S+, step l\.i1: it is broken", caught.value.detail or "")
     assert Counter(run.status for run in manifests(workspace)) == {"complete": 1, "failed": 1}
@@ -112,7 +112,7 @@ def test_a_failed_cell_is_told_and_its_run_comes_back(lab: Lab, workspace: Works
 def test_ctrl_c_lets_cells_under_way_end_and_hands_out_no_more(lab: Lab, workspace: Workspace) -> None:
     lab.worker("one", FAKE_CELL_S="1")
     watcher = Telling("one", lambda: (lab.measuring("one"), os.kill(os.getpid(), signal.SIGINT)))
-    with pytest.raises(Interrupted, match="stopped with 1 cells to go"):
+    with pytest.raises(Interrupted, match="stopped with 1 cell left"):
         sweep(lab, workspace, watcher)
     assert [run.status for run in manifests(workspace)] == ["complete"]
     assert [attempt.state for attempt in Ledger(workspace).attempts()] == ["complete"]

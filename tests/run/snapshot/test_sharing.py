@@ -33,5 +33,5 @@ def test_the_reason_names_the_cell_that_differs_least() -> None:
 def test_a_snapshot_that_is_there_is_loaded_by_nobody() -> None:
     shared = share({1: A, 2: A, 3: B}, to_run={2, 3}, kept={A.digest})
     assert shared[2].loads is None and shared[2].from_snapshot(2)
-    assert shared[2].note(2) == "from the snapshot that is there"
+    assert shared[2].note(2) == "from the existing snapshot"
     assert shared[3].loads == 3

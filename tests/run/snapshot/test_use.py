@@ -109,7 +109,7 @@ def test_interrupted_it_waits_for_the_same_experiment_and_for_no_edited_one(work
     for _ in range(2):
         with pytest.raises(Interrupted) as caught:
             run_experiment(loaded, workspace, Observer(), run=snapshotting("a.base-r2"))
-        assert f"what is loaded is kept for that in {workspace.snapshots}" in (caught.value.hint or "")
+        assert f"the loaded data is kept for it in {workspace.snapshots}" in (caught.value.hint or "")
         assert len(left(workspace)) == 2
     planned = plan_experiment(loaded, workspace)
     assert [(entry.what, entry.from_snapshot) for entry in planned] == [("done", True)] * 2 + [
@@ -318,7 +318,7 @@ def check_what_is_shown(workspace: Workspace, run_ids: list[str]) -> None:
 def test_a_snapshot_needs_room_beside_the_server(workspace: Workspace, build: Build, small_disk: Any) -> None:
     small_disk(workspace.data, "500m")
     require_space(build, ServerConfig(()), 1 << 20, workspace)
-    with pytest.raises(ExperimentError, match="what is captured and the server's data and the snapshot: about"):
+    with pytest.raises(ExperimentError, match="the captured data and the server's data and the snapshot: about"):
         require_space(build, ServerConfig(()), 1 << 20, workspace, 200 << 20)
 
 

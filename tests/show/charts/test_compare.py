@@ -24,7 +24,7 @@ def test_the_chart_draws_ratios_with_their_intervals_and_names_what_it_cannot_dr
     # 440 / 220 queries/s; from 400 / 240 to 520 / 200.
     assert drawn["queries/s"] == ("better", 2.0, 0.6, 0.3333, "A 220, B 440; B / A 2.00 [1.67, 2.60], better")
     assert drawn["inserts/s"][:2] == ("same or unclear", 1.0)
-    assert figure.layout.xaxis.title.text == "B / A (not drawn, for A or B is 0: history list length)"
+    assert figure.layout.xaxis.title.text == "B / A (not drawn, because A or B is 0: history list length)"
     assert figure.layout.xaxis.type == "log"
     assert figure.layout.meta["title"] == "Metrics of qr100: B / A, cached"
     assert set(figure.layout.yaxis.categoryarray) == drawn.keys()

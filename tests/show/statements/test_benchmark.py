@@ -28,17 +28,18 @@ def test_the_benchmark_is_told_as_it_was_run(workspace: Workspace) -> None:
 
     made_of(workspace, Run(), Run("b", minute=1), Run(setup="io_bound", minute=2), change=cached)
     assert spoken(workspace, ib.insert_benchmark_statements, ib.step_statements) == [
-        "2 clients, each with a table of its own (InnoDB, 10 to 20 bytes of data in a row beside its numbers, prepared "
-        "statements over a Unix socket); each client has its own processes and connections. After a step the "
-        "server&#x27;s COUNT(*) is compared with what the clients had acknowledged.",
-        "l.i0: inserts rows in primary key order, without secondary indexes, 100 a statement; 20 rows per client in "
+        "2 clients, each with its own table (InnoDB, 10 to 20 bytes in column data, prepared "
+        "statements over a Unix socket); each client has its own processes and connections. After each step, the "
+        "server&#x27;s COUNT(*) is compared with the rows that the clients&#x27; statements leave.",
+        "l.i0: inserts rows in primary key order, without secondary indexes, 100 per statement; 20 rows per client in "
         "cached, 500 rows per client in io_bound.",
-        "l.i1: inserts rows at the head of each table and deletes as many from its tail, all indexes maintained, 50 a "
-        "statement, at most 40 rows/s of each client; 50 rows per client.",
-        "qr100, qr500: range queries of up to 10 rows as fast as they are answered by 1 process of each client, beside "
-        "100, 500 inserts/s and as many deletes/s of each client, 50 a statement; 7,200 s.",
-        "Before qr100 the database is settled: statistics are made anew and dirty pages flushed.",
-        "Beside qr500 a transaction with a read view is held open.",
+        "l.i1: inserts rows at the head of each table and deletes the same number at its tail, with all "
+        "indexes, 50 per "
+        "statement, at most 40 rows/s per client; 50 rows per client.",
+        "qr100, qr500: range queries of up to 10 rows as fast as possible from 1 process per client, during "
+        "100, 500 inserts/s and as many deletes/s per client, 50 per statement; 7,200 s.",
+        "Before qr100 the database is settled: statistics are updated and dirty pages are flushed.",
+        "During qr500, a transaction with a read view stays open.",
     ]
     assert [line[:5] for line in spoken(workspace, ib.step_statements, steps=["l.i1"])] == ["l.i1:"]
 

@@ -191,7 +191,7 @@ def test_a_figure_of_a_run_that_did_not_complete_says_so(function: Statements) -
                 continue
             told_of = re.search(rf"\b{name}\b(?!')", sentence) is not None
             sentences += told_of
-            assert ("of a run that did not complete" in sentence) == told_of, (name, sentence)
+            assert ("from a run that did not complete" in sentence) == told_of, (name, sentence)
     assert sentences > 5
 
 
@@ -202,7 +202,7 @@ def test_each_step_that_did_not_complete_is_named(function: Statements, status: 
         failed = frame.filter(pl.col("step") == "l.i1").with_columns(step_status=pl.lit(status))
         sentences = told(function, failed) if function is not ib.sla_statements else [function(failed)[-1]]
         assert len(sentences) == 1 or function is ib.throughput_statements
-        assert re.match(r"Not compared, since it did not complete: \w+ in \w+ \(l\.i1 " + status, sentences[-1])
+        assert re.match(r"Not compared, because they did not complete: \w+ in \w+ \(l\.i1 " + status, sentences[-1])
 
 
 @pytest.mark.parametrize("function", RESULTS)

@@ -21,8 +21,8 @@ def test_runs_say_what_they_are_made_from(workspace: Workspace) -> None:
     assert spoken(workspace, ib.run_statements) == [
         "Made from 3 runs of experiment demo (“Purge lag”), experiments/demo.yaml: 2 configurations, 1 setup (cached), "
         "2 clients, up to 2 runs of each, interleaved.",
-        "Begun from 2026-11-21 10:00 to 2026-11-21 10:02 UTC with ibench 0.1.0.",
-        "my8033 is mysql-9.7 (10.11.19-MariaDB) and stands for MySQL 8.0.33.",
+        "The runs were started from 2026-11-21 10:00 to 2026-11-21 10:02 UTC with ibench 0.1.0.",
+        "my8033 is mysql-9.7 (10.11.19-MariaDB), used in place of MySQL 8.0.33.",
         "Scaled: rows, durations and server memory are 0.5, 1 of the experiment&#x27;s full size. Compare these "
         "configurations with each other, not with full-size results.",
     ]
@@ -32,7 +32,7 @@ def test_one_run_of_each_and_two_experiments_are_said(workspace: Workspace) -> N
     write_runs(workspace, Run(), Run(minute=1, experiment="other", title="Another"))
     said = spoken(workspace, ib.run_statements, experiment="*")
     assert [line for line in said if line.startswith("Made from 1 run of experiment")] == said[:2]
-    assert "One run of each: noise unknown." in said
+    assert "There is one run of each, so the noise is unknown." in said
 
 
 def test_several_hosts_are_said_loudly(workspace: Workspace) -> None:
@@ -60,4 +60,6 @@ def test_several_hosts_are_said_loudly(workspace: Workspace) -> None:
     markup = say(choose(reader.lake(workspace), "demo"), ib.host_statements).markup
     assert '<li class="loud">Attention: These runs were made on 2 different hosts' in markup
     assert "1 run (system.cy10a) on 2 of 4 CPUs (A), 16.0 GiB of memory, Debian, kernel 6.1; 1 run (system.b) on 8 CPUs, 32.0 GiB of memory, data on xfs, a virtual machine." in markup  # fmt: skip  # noqa: E501
-    assert spoken(workspace, ib.host_statements, dbms=["system.b"])[0].startswith("Made on one kind of host: 8 CPUs")
+    assert spoken(workspace, ib.host_statements, dbms=["system.b"])[0].startswith(
+        "All runs were made on one kind of host: 8 CPUs"
+    )

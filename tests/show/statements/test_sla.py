@@ -15,8 +15,9 @@ def test_an_sla_failure_names_its_rates_and_runs() -> None:
         sla_failed=pl.col("ips") < 7600,
     )
     assert ib.sla_statements(frame) == [
-        "cached, qr: under 0.95 of the target of 8,000 rows/s: bad (5,123 inserts/s, 5,120 deletes/s, in 1 of 2 runs)."
+        "cached, qr: less than 0.95 of the target of 8,000 rows/s: bad (5,123 inserts/s, 5,120 deletes/s, in 1 of 2 "
+        "runs)."
     ]
     assert ib.sla_statements(frame.filter(pl.col("dbms") == "good")) == [
-        "No target was missed: 1 configuration in 1 step with a target rate."
+        "No target rate was missed (1 configuration in 1 step)."
     ]

@@ -17,8 +17,8 @@ def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
     assert low and high
     assert said == (
         f"cached, l.i1: more inserts/s than base with fast (2.00 times [{low.low:.2f}, {low.high:.2f}]); fewer "
-        f"inserts/s than base with slow (0.50 times [{high.low:.2f}, {high.high:.2f}]). 1 other not clearly apart from "
-        "it."
+        f"inserts/s than base with slow (0.50 times [{high.low:.2f}, {high.high:.2f}]). 1 other is not clearly "
+        "different from it."
     )
     assert ib.throughput_statements(frame_of("throughput", base=[100, 101], other=[90, 120]), "base") == [
         "cached: in l.i1 no throughput differs beyond noise from that of base (1 configuration compared)."
@@ -29,7 +29,7 @@ def test_a_step_of_less_than_a_second_is_not_compared() -> None:
     frame = frame_of("throughput", base=[100], fast=[200]).with_columns(
         duration_s=pl.Series([0.4, 0.2]), **dict.fromkeys(COSTS, pl.col("throughput"))
     )
-    short = "Not compared, since it took less than 1 s: l.i1 in cached (0.20 s to 0.40 s)."
+    short = "Not compared, because they took less than 1 s: l.i1 in cached (0.20 s to 0.40 s)."
     assert ib.throughput_statements(frame, "base") == ib.cost_statements(frame, "base") == [short]
     compared = frame.with_columns(duration_s=pl.Series([1.4, 0.2]))
     for said in (ib.throughput_statements(compared, "base"), ib.cost_statements(compared, "base")):
@@ -40,7 +40,8 @@ def test_single_runs_carry_their_caveat() -> None:
     said = ib.throughput_statements(frame_of("throughput", "qr", base=[100], fast=[142], near=[104]), "base")
     assert said[0].startswith("One run, noise unknown")
     assert said[1:] == [
-        "cached, qr: more queries/s than base with fast (1.42 times, one run). 1 other not clearly apart from it."
+        "cached, qr: more queries/s than base with fast (1.42 times, one run). 1 other is not clearly "
+        "different from it."
     ]
     assert sum("noise unknown" in sentence for sentence in said) == 1
 
@@ -49,11 +50,12 @@ def test_what_noise_hides_is_not_called_equal() -> None:
     # 1.4 times the base, but its runs scatter: nothing is said of 0.95 to 1.05, also where another has one run.
     frame = frame_of("throughput", base=[100, 101, 102], scattering=[60, 141, 220], single=[104])
     assert ib.throughput_statements(frame, "base")[1:] == [
-        "cached: in l.i1 no throughput differs beyond noise from, nor where there is one run lies outside 0.95 to 1.05 "
-        "of, that of base (2 configurations compared)."
+        "cached: in l.i1 no throughput differs beyond noise from that of base, and where there is only "
+        "one run, all lie "
+        "within 0.95 to 1.05 times that of base (2 configurations compared)."
     ]
     assert ib.throughput_statements(frame_of("throughput", base=[100], single=[104]), "base")[1:] == [
-        "cached: in l.i1 no throughput lies outside 0.95 to 1.05 of that of base (1 configuration compared)."
+        "cached: in l.i1 no throughput lies outside 0.95 to 1.05 times that of base (1 configuration compared)."
     ]
 
 
@@ -65,7 +67,7 @@ def test_a_number_that_is_not_the_server_s_alone_says_so() -> None:
     )
     assert ib.throughput_statements(frame, "base")[1:] == [
         "cached, qr: more queries/s than base with fast (1.50 times, one run, limited by the clients, missed the "
-        "target rate of its writes). base: of a run that did not complete.",
+        "target rate of its writes). base: from a run that did not complete.",
         "Limited by the clients, not by the server: fast in cached, qr.",
     ]
 
@@ -76,5 +78,5 @@ def test_without_a_number_of_the_base_nothing_is_compared(of_base: list[float | 
     assert ib.throughput_statements(frame, "base") == ["cached, l.i1: base has no throughput to compare with."]
     alone = frame_of("throughput", base=[100])
     assert ib.throughput_statements(alone, "base") == [
-        "Nothing is compared: no other configuration than base has completed a step."
+        "Nothing is compared, because no configuration other than base has completed a step."
     ]

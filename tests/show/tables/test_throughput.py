@@ -141,7 +141,7 @@ def test_steps_that_nobody_took_a_second_for_are_not_marked(workspace: Workspace
     for table in (absolute, relative):
         assert any(note in row[0] for row in table.rows)
     said = ib.throughput_statements(short, "system.cy10a")
-    assert "Not compared, since it took less than 1 s: l.i1 and qr100 in cached (0.05 s to 0.20 s)." in said
+    assert "Not compared, because they took less than 1 s: l.i1 and qr100 in cached (0.05 s to 0.20 s)." in said
     # One that took longer is enough to compare with.
     one = frame.with_columns(
         duration_s=pl.when(in_l_i1 & (pl.col("dbms") != "system.cy10ap1lag")).then(0.5).otherwise("duration_s")
@@ -167,8 +167,8 @@ def test_a_step_loaded_from_a_snapshot_says_so_in_the_place_of_a_number(workspac
     assert Parsed(ib.relative_throughput(frame, "system.cy10a")).of("system.other")[0] == "loaded from a snapshot"
     said = ib.run_statements(answer(lake, "selected_runs"))
     assert (
-        "After step l.x 2 of 3 runs went on with a copy of a data directory, with empty caches; 2 of 2 runs began "
-        "there, with the rows of another run."
+        "After step l.x, 2 of 3 runs continued with a copy of a data directory and empty caches; 2 of 2 runs started "
+        "there, with rows that another run had loaded."
     ) in said
     relative = ib.throughput_statements(frame, "system.cy10a")
     assert not any("loaded" in sentence or "Not compared" in sentence for sentence in relative), relative

@@ -174,7 +174,7 @@ def test_what_was_asked_and_what_is_in_force_are_in_the_manifest(
     assert (pool.full_value, pool.value, pool.origin) == ("640M", str(64 << 20), "odd.cnf:2")
     assert manifest.config.skipped == ["odd.cnf:4: loose_of_the_future"]
     assert manifest.warnings == [
-        "skipped, since this server does not know it: odd.cnf:4: loose_of_the_future",
+        "skipped, because this server does not know it: odd.cnf:4: loose_of_the_future",
         "somebody else is at work here",
         "innodb_io_capacity: asked 10 (odd.cnf:3), the server uses 100",
     ]

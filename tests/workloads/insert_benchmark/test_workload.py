@@ -134,7 +134,7 @@ def test_rocksdb_has_its_own_engine_and_one_alter_per_index() -> None:
         ({"data_length": [20, 10]}, "[shortest, longest]"),
         ({"secondary_indexes": 2}, "queries all three secondary indexes"),
         ({"rocksdb_bulk_load": True}, "needs engine: rocksdb"),
-        ({"engine": "rocksdb", "settle": "flush"}, "InnoDB's settings"),
+        ({"engine": "rocksdb", "settle": "flush"}, "settings of InnoDB"),
         ({"queriers": 0}, "greater than or equal to 1"),
         ({"protocol": "binary"}, "'text' or 'prepared'"),
         ({"protocol": "prepared", "data_length": [10, 251]}, "data of at most 250 characters, and data_length goes up"),

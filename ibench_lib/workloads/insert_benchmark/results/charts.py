@@ -1,4 +1,4 @@
-"""Seconds of the query that steps over what is not yet purged."""
+"""The time of the query that steps over rows that are not yet purged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ibench_lib.show.theme import inert
 def get_min_chart(frame: pl.DataFrame) -> go.Figure:
     """Seconds of get_min per step on a log scale (`get_min`), worst client: a line through the medians of repeats.
 
-    Dots are the repeats; where there is one run, its clients.
+    Dots are the repeats or, for a single run, its clients.
     """
     figure = go.Figure()
     shown = frame.filter(pl.col("get_min_s").is_not_null())
@@ -44,6 +44,6 @@ def get_min_chart(frame: pl.DataFrame) -> go.Figure:
     figure.update_xaxes(type="category", categoryorder="array", categoryarray=[inert(s) for s in steps_of(frame)])
     figure.update_yaxes(type="log", dtick=1, exponentformat="power")
     if (frame["get_min_s"] == 0).any():
-        text = "what took 0 seconds has no place on this scale"
+        text = "queries that took 0 seconds are not on this scale"
         figure.add_annotation(text=text, x=0, y=1.02, xref="paper", yref="paper", showarrow=False, xanchor="left")
     return finish(figure, f"Seconds of get_min, {frame['setup'][0]}", x=None, y="seconds")

@@ -1,8 +1,7 @@
-"""What is said of the Insert Benchmark alone: what was run, and the query for the smallest key.
+"""Sentences for the Insert Benchmark only: what was run, and how long the query for the smallest key takes.
 
-What was run: clients, tables, and what each step does, for each setup. The query, get_min: who takes over ten times as
-long as the fastest, how many times as long it takes with one configuration as with another, and what purge had left in
-its way.
+What was run: clients, tables, and the work of each step, for each setup. The query, get_min: which configurations take
+over ten times as long as the fastest, how their times compare with the base, and how much history purge had left.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ibench_lib.show.verdicts import FAR, Ratio, ratio
 from ibench_lib.show.wording import count, joined, shortened, times
 
 SLOW_S = 0.1
-"""Seconds up to which no get_min is called slow."""
+"""A get_min of at most so many seconds is never called slow."""
 
 _PROTOCOLS = {"text": "statements as text", "prepared": "prepared statements"}
 _TRANSPORTS = {"socket": "a Unix socket", "tcp": "TCP", "tls": "TCP with TLS"}
@@ -28,7 +27,7 @@ _TRANSPORTS = {"socket": "a Unix socket", "tcp": "TCP", "tls": "TCP with TLS"}
 
 @asks("workload")
 def insert_benchmark_statements(workload: pl.DataFrame) -> list[str]:
-    """Clients, tables and the way of the statements; whose they are where runs differ."""
+    """Clients, tables and how statements are sent; if runs differ, the sentences name the setups."""
     rows = workload.drop("runs", "dbms_count", "repeats").to_dicts()
     said: dict[str, list[str]] = {}
     for row in rows:
@@ -41,7 +40,7 @@ def insert_benchmark_statements(workload: pl.DataFrame) -> list[str]:
 
 @asks("planned_work")
 def step_statements(planned_work: pl.DataFrame) -> list[str]:
-    """What each step does and how long it goes on; steps that differ in their rate alone are told of together."""
+    """What each step does and how long it takes; steps that differ only in their rate share a sentence."""
     alike: dict[str, list[dict[str, Any]]] = {}
     for row in planned_work.to_dicts():
         alike.setdefault(_step(row, "some" if row["rate"] else ""), []).append(row)
@@ -55,12 +54,12 @@ def step_statements(planned_work: pl.DataFrame) -> list[str]:
     settled = [row["step"] for row in planned_work.to_dicts() if row["settle_before"]]
     if settled:
         said.append(
-            f"Before {joined(list(dict.fromkeys(settled)))} the database is settled: statistics are made anew and "
-            "dirty pages flushed."
+            f"Before {joined(list(dict.fromkeys(settled)))} the database is settled: statistics are updated and "
+            "dirty pages are flushed."
         )
     held = [row["step"] for row in planned_work.to_dicts() if row["long_transaction"]]
     if held:
-        said.append(f"Beside {joined(list(dict.fromkeys(held)))} a transaction with a read view is held open.")
+        said.append(f"During {joined(list(dict.fromkeys(held)))}, a transaction with a read view stays open.")
     return said
 
 
@@ -68,11 +67,11 @@ def _workload(row: dict[str, Any]) -> str:
     clients, tables = row["clients"], row["tables"]
     said = count(clients, "client")
     if tables:
-        said += ", each with a table of its own" if tables == clients > 1 else f" on {count(tables, 'table')}"
+        said += ", each with its own table" if tables == clients > 1 else f" on {count(tables, 'table')}"
     engine = {"innodb": "InnoDB", "rocksdb": "MyRocks"}.get(row["engine"])
     facts = [engine] if engine else []
     if row["data_length"]:
-        facts.append(f"{row['data_length'][0]} to {row['data_length'][1]} bytes of data in a row beside its numbers")
+        facts.append(f"{row['data_length'][0]} to {row['data_length'][1]} bytes in column data")
     if row["protocol"] in _PROTOCOLS and row["transport"] in _TRANSPORTS:
         facts.append(f"{_PROTOCOLS[row['protocol']]} over {_TRANSPORTS[row['transport']]}")
     if row["bulk_load"]:
@@ -80,38 +79,40 @@ def _workload(row: dict[str, Any]) -> str:
     said += f" ({', '.join(facts)})" if facts else ""
     said += "; each client has its own processes and connections."
     if row["settle"] == "none":
-        said += " Nothing settles the database between the steps."
+        said += " The database is not settled between the steps."
     if row["count_rows"] is not None:
-        counted = "is compared with what the clients had acknowledged" if row["count_rows"] else "is not asked for"
-        said += f" After a step the server's COUNT(*) {counted}."
+        counted = "is not checked"
+        if row["count_rows"]:
+            counted = "is compared with the rows that the clients' statements leave"
+        said += f" After each step, the server's COUNT(*) {counted}."
     return said
 
 
 def _step(row: dict[str, Any], rates: str) -> str:
-    """What a step does, at these rates, and without its sizes."""
-    commit = f", {row['rows_per_commit']} a statement" if row["rows_per_commit"] else ""
+    """What a step does at these rates, without its sizes."""
+    commit = f", {row['rows_per_commit']} per statement" if row["rows_per_commit"] else ""
     if row["kind"] == "load":
         return f"inserts rows in primary key order, without secondary indexes{commit}{_limit(rates)}"
     if row["kind"] == "index":
         indexes = row["secondary_indexes"]
         return f"creates {'the' if indexes is None else indexes} secondary indexes of each table"
     if row["kind"] == "write":
-        deletes = " and deletes as many from its tail" if row["deletes"] else ""
-        return f"inserts rows at the head of each table{deletes}, all indexes maintained{commit}{_limit(rates)}"
+        deletes = " and deletes the same number at its tail" if row["deletes"] else ""
+        return f"inserts rows at the head of each table{deletes}, with all indexes{commit}{_limit(rates)}"
     if row["kind"] == "query":
         what = {"range": f"range queries of up to {row['query_rows']} rows", "point": "point queries of ten keys"}
-        queriers = f" by {count(row['queriers'], 'process', 'processes')} of each client" if row["queriers"] else ""
-        said = f"{what.get(row['query'], 'queries')} as fast as they are answered{queriers}"
-        return said + (f", beside {rates} inserts/s and as many deletes/s of each client{commit}" if rates else "")
-    return "a step of a kind that this ibench does not know"
+        queriers = f" from {count(row['queriers'], 'process', 'processes')} per client" if row["queriers"] else ""
+        said = f"{what.get(row['query'], 'queries')} as fast as possible{queriers}"
+        return said + (f", during {rates} inserts/s and as many deletes/s per client{commit}" if rates else "")
+    return "a step of a kind that this version of ibench does not know"
 
 
 def _limit(rates: str) -> str:
-    return f", at most {rates} rows/s of each client" if rates else ""
+    return f", at most {rates} rows/s per client" if rates else ""
 
 
 def _sizes(rows: list[dict[str, Any]]) -> str:
-    """How many rows or seconds, setup by setup where they differ."""
+    """How many rows or seconds, by setup if they differ."""
     found = [
         (row["setup"], row["step"], f"{row['rows']:,} rows per client" if row["rows"] else f"{row['seconds']:,g} s")
         for row in rows
@@ -130,15 +131,15 @@ def _sizes(rows: list[dict[str, Any]]) -> str:
 
 @asks("get_min")
 def get_min_statements(get_min: pl.DataFrame) -> list[str]:
-    """Steps whose first get_min took some over ten times as long as the fastest, and over 0.1 s."""
-    return over_ten_times(get_min, "get_min_s", SLOW_S, theme.seconds, "a get_min query")
+    """Steps whose first get_min took over ten times as long as the fastest with some dbms, and over 0.1 s."""
+    return over_ten_times(get_min, "get_min_s", SLOW_S, theme.seconds, "the get_min query")
 
 
 @asks("get_min", "purge_lag_at_step_end", base=True)
 def mvcc_gc_statements(get_min: pl.DataFrame, purge_lag_at_step_end: pl.DataFrame, base: str) -> list[str]:
     """For each step, whose get_min is over ten times faster or slower than the base's, beyond noise, and over 0.1 s.
 
-    Beside the seconds stands the history list at the end of the step before, which the query had to step over.
+    The sentence also gives the history list at the end of the previous step, which the query had to step over.
     """
     said = []
     for setup, step, rows in columns_of(_with_history(complete(get_min), purge_lag_at_step_end)):

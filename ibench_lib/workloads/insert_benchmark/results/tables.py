@@ -1,4 +1,4 @@
-"""Seconds of the query that steps over what is not yet purged."""
+"""The time of the query that steps over rows that are not yet purged."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def get_min_table(frame: pl.DataFrame, palette: str = "default") -> GT:
                 cells.append(status_cell(rows_of(frame, name, step)) or Cell("not measured", "status"))
         grid.rows.append((name, cells))
     grid.notes = [
-        f"▼ over {FAR:.0f} times the best of its column. The slowest client counts.",
+        f"▼ over {FAR:.0f} times the best of its column. Each figure is that of the slowest client.",
         *spread_notes(frame, "get_min_s"),
     ]
     return grid.draw(palette)

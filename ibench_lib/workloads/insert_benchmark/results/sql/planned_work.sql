@@ -1,5 +1,5 @@
--- What each step of chosen runs was to do, one row per setup and different plan. rows: what each client inserts; seconds:
--- how long a query step lasts; rate: rows/s that each client inserts, and deletes, where it is limited.
+-- The work planned for each step of the selected runs, one row per setup and plan. rows: what each client inserts;
+-- seconds: how long a query step lasts; rate: rows/s that each client inserts, and deletes, where it is limited.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

@@ -1,5 +1,5 @@
--- What chosen runs were to do, as far as it holds for all of their steps: one row per experiment, setup and workload.
--- `repeats` is how many runs the cell with the most has. data_length: shortest and longest `data` of a row.
+-- The workload of the selected runs, as far as it applies to all steps: one row per experiment, setup and workload.
+-- `repeats` is the largest number of runs of a cell. data_length: minimum and maximum length of `data`.
 --
 -- $runs: ids of the runs
 WITH described AS (

@@ -1,0 +1,166 @@
+"""The documents hold: commands both ways, modules that exist, line length, and words that the house style avoids."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from ibench_lib.cli import main as cli
+from tests.places import ROOT
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+LONGEST_LINE = 130
+BANNED = re.compile(
+    r"\b(bring|brings|brought|bringing|mend|mends|mended|beside|anew|whoever"
+    r"|(?:is|are|was) told\b(?! to)|to be had|(?:is|are|was) had|comes by"
+    r"|in order\b(?! (?:to|of|in|by))|given trouble)\b",
+    re.IGNORECASE,
+)
+ALLOWED = {
+    # The house style itself names the words.
+    "CONTRIBUTING.md": ("House style",),
+    # The file is stored in the runs of the sample, and has to stay as it is.
+    "experiments/innodb_purge_lag_sample.yaml": ("given trouble",),
+}
+
+
+def prose(text: str) -> Iterator[tuple[int, str]]:
+    """(number, line) of the lines of a page that are neither code nor tables."""
+    in_code = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith("```"):
+            in_code = not in_code
+        elif not in_code and not line.startswith("|"):
+            yield number, line
+
+
+def commands() -> dict[str, Any]:
+    """Every command and group of the tool, such as `servers install`."""
+    found: dict[str, Any] = {}
+
+    def walk(command: Any, name: str) -> None:
+        if name:
+            found[name] = command
+        for sub in getattr(command, "commands", {}).values():
+            walk(sub, f"{name} {sub.name}".strip())
+
+    walk(typer.main.get_command(cli.app), "")
+    return found
+
+
+def named_commands(text: str) -> set[str]:
+    """The words after `ibench` wherever a page quotes or lists a command."""
+    lines = re.findall(r"(?:`|^ {4}|^\.venv/bin/)(?:\.venv/bin/)?ibench ((?:[a-z]+ ?)+)", text, re.MULTILINE)
+    return {" ".join(line.split()) for line in lines}
+
+
+def known(words: str, tool: dict[str, Any]) -> str | None:
+    """The command that the words begin with; None when there is none, or a group is followed by an unknown word."""
+    first, *rest = words.split()
+    if first not in tool:
+        return None
+    subcommands = getattr(tool[first], "commands", {})
+    if not subcommands or not rest:
+        return first
+    return f"{first} {rest[0]}" if rest[0] in subcommands else None
+
+
+def test_every_command_is_in_the_readme_and_every_documented_command_exists() -> None:
+    tool = commands()
+    text = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
+    listed = {known(words, tool) for words in named_commands(text["README.md"])}
+    assert set(tool) - {"experiment", "config"} <= listed, "groups that do nothing alone need no row"
+    for name, page in text.items():
+        for words in named_commands(page):
+            assert known(words, tool), f"{name}: ibench {words}"
+
+
+@pytest.mark.parametrize("words", ["runz", "servers instal x"])
+def test_a_command_that_does_not_exist_is_seen(words: str) -> None:
+    assert known(words, commands()) is None
+
+
+def test_every_documented_option_exists() -> None:
+    options = {name for command in commands().values() for each in command.params for name in each.opts}
+    options |= {name for command in commands().values() for each in command.params for name in each.secondary_opts}
+    for page in PAGES:
+        for line in re.findall(
+            r"(?:`|^ {4}|^\.venv/bin/)(?:\.venv/bin/)?ibench [^`\n]*", page.read_text(), re.MULTILINE
+        ):
+            for option in re.findall(r"(?<=\s)--[a-z][a-z-]+", line):
+                assert option in options | {"--help"}, f"{page.name}: {option} in {line.strip()}"
+
+
+def test_no_line_of_a_page_is_too_long() -> None:
+    for page in PAGES:
+        for number, line in prose(page.read_text(encoding="utf-8")):
+            assert len(line) <= LONGEST_LINE, f"{page.name}:{number}: {len(line)} characters"
+
+
+def test_modules_and_folders_that_pages_name_exist() -> None:
+    library = ROOT / "ibench_lib"
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for name in re.findall(r"`((?:[\w.]+/)*[\w.]+\.(?:py|sql))`", text):
+            places = [ROOT, library, *(path for path in library.rglob("*") if path.is_dir())]
+            assert any((place / name).is_file() for place in places), f"{page.name} names {name}"
+        for name in re.findall(r"`((?:ibench_lib|tests|docs|notebooks|papermill_params)/[\w./]*/)`", text):
+            assert (ROOT / name).is_dir(), f"{page.name} names {name}"
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """(place, text) of all that users read: pages, comments of files that are shown, and messages in the code."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        if page.name == "CONTRIBUTING.md":
+            text = re.sub(r"## House style.*?(?=\n## )", "", text, flags=re.DOTALL)
+        yield page.name, text
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            yield path.name, "".join(cell["source"])
+    for pattern in ("ibench_lib/**/*.sql", "ibench_lib/**/*.cnf", "papermill_params/**/*.yml", "experiments/*.yaml"):
+        for path in sorted(ROOT.glob(pattern)):
+            yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
+    yield "Makefile", (ROOT / "Makefile").read_text(encoding="utf-8")
+    for path in sorted((ROOT / "ibench_lib").rglob("*.py")):
+        yield from messages(path)
+
+
+def messages(path: Path) -> Iterator[tuple[str, str]]:
+    """Strings with several words that are no docstrings, except the docstrings of commands, which are help texts."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documents = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    is_help = path.parent.name == "cli"
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip()
+        if is_text and (is_help or id(node) not in documents):
+            assert isinstance(node, ast.Constant)
+            yield f"{path.relative_to(ROOT)}:{node.lineno}", str(node.value)
+
+
+def test_texts_avoid_the_words_of_the_house_style() -> None:
+    found = []
+    for place, text in texts():
+        for match in BANNED.finditer(text):
+            if match[0].lower() not in ALLOWED.get(place, ()):
+                found.append(f"{place}: {match[0]!r} in {text[max(0, match.start() - 40) : match.end() + 20]!r}")
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "text", ["`make env` brings it", "purge given trouble", "ended in order.", "a limit beside none"]
+)
+def test_a_word_to_avoid_is_seen(text: str) -> None:
+    assert BANNED.search(text)
+
+
+@pytest.mark.parametrize("text", ["in order to test", "in order of preference", "besides", "a brand new file"])
+def test_other_words_may_stay(text: str) -> None:
+    assert not BANNED.search(text)

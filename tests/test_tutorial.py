@@ -1,0 +1,61 @@
+"""docs/tutorial.md works as written: its files and commands, on the real server, with smaller sizes."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+from ibench_lib.paths import Workspace
+from ibench_lib.servers.build import Build
+from tests.places import ROOT
+
+PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"Save this as `([^`]+)`[^`]*(?:`[^`\n]+`[^`]*)*?```\w+\n(.*?)```", PAGE, re.DOTALL))
+COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
+
+
+def test_the_tutorial_gives_every_file_and_command() -> None:
+    assert list(FILES) == ["mine/configs/durable.cnf", "mine/durable.yaml", "mine/durable-post.yml"]
+    called = [" ".join(re.findall(r"[a-z]+", command.removeprefix(".venv/bin/ibench"))[:2]) for command in COMMANDS]
+    assert called == ["config show", "config diff", "experiment check", "run mine", "post mine"]
+
+
+def test_the_tutorial_leads_to_a_comparison(build: Build, workspace: Workspace) -> None:
+    (workspace.root / "notebooks").symlink_to(ROOT / "notebooks")
+    for name, text in FILES.items():
+        path = workspace.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    experiment = workspace.root / "mine" / "durable.yaml"
+    text = experiment.read_text(encoding="utf-8")
+    assert "scale: 0.002 " in text and "repeats: 3\n" in text
+    experiment.write_text(text.replace("scale: 0.002 ", "scale: 0.0001 ").replace("repeats: 3\n", "repeats: 2\n"))
+    said = {command: _run(command, workspace) for command in COMMANDS}
+    show, diff, check, run, post = said.values()
+    assert re.search(r"innodb_flush_log_at_trx_commit *= *1\b.*durable\.cnf", show)
+    assert re.search(r"innodb_flush_log_at_trx_commit +2 +1\b", diff)
+    assert "4 cells" in check
+    assert "4 runs made" in run
+    page = workspace.posts / "durable" / "index.html"
+    assert str(page) in post
+    html = page.read_text(encoding="utf-8")
+    for section in re.findall(r'[Ss]ections? "([^"]+)"|"([A-Z][a-z ]+)"', PAGE):
+        assert "".join(section) in html, f"the page has no section {''.join(section)}"
+    assert "innodb_flush_log_at_trx_commit" in html and "A is system.base (2 runs); B is system.durable" in html
+
+
+def _run(command: str, workspace: Workspace) -> str:
+    words = shlex.split(command)
+    assert words[0] == ".venv/bin/ibench"
+    result = subprocess.run(
+        [sys.executable, "-c", "from ibench_lib.cli.main import main; main()", *words[1:]],
+        cwd=workspace.root,
+        env={**os.environ, "IBENCH_HOME": str(workspace.root), "COLUMNS": "200", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert result.returncode == 0, f"{command}\n{result.stdout}{result.stderr}"
+    return result.stdout
