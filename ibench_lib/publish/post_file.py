@@ -93,7 +93,7 @@ def check_posts(paths: Sequence[Path], workspace: Workspace) -> list[CheckedPost
     if len(lines) == 1:
         raise ParameterError(lines[0], hint="no post was built")
     if lines:
-        what = f"{len(lines)} problems in {len(files)} post files"
+        what = f"{len(lines)} problems in {count(len(files), 'post file')}"
         raise ParameterError(what, hint="no post was built", detail="\n".join(lines))
     return checked
 

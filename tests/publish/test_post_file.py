@@ -25,7 +25,7 @@ def test_all_files_are_checked_before_the_first_kernel_starts(workspace: Workspa
     assert caught.value.hint == "no post was built"
     assert caught.value.detail is not None
     for line in (
-        "bad.yml: parameters: 'wrod' is no parameter",
+        "bad.yml: parameters: 'wrod' is not a parameter",
         "bad.yml: parameters: 'word' of",
         "worse.yml:6: title:",
     ):

@@ -100,7 +100,7 @@ def test_the_command_says_a_line_a_post_and_ends_with_what_failed(workspace: Wor
     assert "ibench: post bad: cell 3 raised ZeroDivisionError: division by zero" in failed.stderr
     site = ibench(workspace, "site")
     assert site.returncode == 0
-    assert site.stdout == f"site: {workspace.posts / 'index.html'} (1 posts)\n"
+    assert site.stdout == f"site: {workspace.posts / 'index.html'} (1 post)\n"
     assert "not listed: bad.failed.ipynb: the latest build of bad failed" in site.stderr
 
 

@@ -132,7 +132,7 @@ def test_a_median_of_nothing_tells_no_stall(workspace: Workspace) -> None:
     write_runs(workspace, Run(stall=(1, 2, 3, 4, 5, 6)))
     row = l_i1(workspace).ask("steadiness")
     assert (row["median_rate"][0], row["stalls"][0]) == (0.0, 0)
-    assert "a median of 0 inserts/s in 10 full seconds, and so nothing to tell a stall by" in (
+    assert "a median of 0 inserts/s in 10 full seconds, so stalls cannot be recognised" in (
         ib.steadiness_facts(row).markup
     )
 

@@ -21,7 +21,7 @@ def test_the_tables_say_when_how_bad_and_what_moved(detail: StepDetail) -> None:
     )
     assert text_rows(moved) == {"server pages written/s": ["325", "117", "2.79x", "100 to 100"]}
     assert "Not captured, or without a value in or outside the stalls: " in moved and "server redo lsn bytes" in moved
-    assert "What moved in the stalls of l.i1: system.x (failed), cached" in still
+    assert "What changed in the stalls of l.i1: system.x (failed), cached" in still
     assert list(text_rows(still)) == ["nothing beyond its usual range"]
 
 
