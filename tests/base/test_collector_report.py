@@ -38,7 +38,7 @@ def test_a_report_survives_the_manifest(tmp_path: Path) -> None:
 
 def test_a_stored_report_has_finite_numbers() -> None:
     stored = {**asdict(REPORT), "cpu_s": float("inf")}
-    with pytest.raises(LakeError, match=r"collectors\.0\.cpu_s"):
+    with pytest.raises(LakeError, match=r"not a finite number"):
         parse_manifest("r", json.dumps({**MANIFEST, "collectors": [stored]}).encode())
 
 

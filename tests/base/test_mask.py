@@ -136,7 +136,7 @@ def shipped(root: Path) -> Workspace:
     (home / "stop words").write_text("the\n")
     (lab / "mine.cnf").write_text(
         "[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\nperformance_schema=ON\nslow_query_log=ON\n"
-        f"report_host={HOST}\nft_stopword_file={home}/stop words\ninnodb_data_file_path=ibdata1:12M:autoextend\n"
+        f"report_host={HOST}\ninnodb_data_file_path=ibdata1:12M:autoextend\n"
     )
     (lab / "private.yaml").write_text(EXPERIMENT.format(host=HOST, home=home, folder=lab))
     post = workspace.root / "post.yml"
@@ -179,8 +179,6 @@ def tells_what_it_measured(run_dir: Path, build: Build) -> None:
     assert manifest.host["environment"]["LD_LIBRARY_PATH"].startswith("<home>/lib:")
     assert manifest.experiment.text.splitlines()[0] == "# made by bob on <host>, in <home>"
     assert "configs_folder: <experiment>" in manifest.experiment.text
-    for my_cnf in (manifest.config.my_cnf, (run_dir / "my.cnf").read_text()):
-        assert "ft_stopword_file=<home>/stop words" in my_cnf
     log = (run_dir / "server.log").read_text()
     assert "<datadir>/ib_buffer_pool" in log and "socket: '<tmp>/s'" in log
     assert manifest.cell.dbms == "system.tiny" and manifest.cell.build == "system"

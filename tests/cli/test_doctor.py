@@ -45,7 +45,7 @@ def test_a_package_that_differs_from_the_lock_is_named(monkeypatch: pytest.Monke
     monkeypatch.setattr(doctor.importlib.metadata, "version", lambda name: "0.0.1" if name == "polars" else real(name))
     found = finding("environment", workspace)
     assert (found.status, found.fix) == ("warning", "make env")
-    assert found.found.startswith("polars is 0.0.1, locked ")
+    assert found.found.startswith("polars is 0.0.1, the lock file has ")
 
 
 def test_sandboxes_are_told_apart_live_left_behind_and_foreign(workspace: Workspace) -> None:
@@ -63,7 +63,7 @@ def test_sandboxes_are_told_apart_live_left_behind_and_foreign(workspace: Worksp
         assert (found.status, found.found) == ("warning", "left behind: dead")
         (workspace.sandboxes / "precious").mkdir()
         found = finding("sandboxes", workspace)
-        assert (found.status, found.found) == ("warning", "not ours: precious")
+        assert (found.status, found.found) == ("warning", "unknown folders: precious")
     assert (workspace.sandboxes / "dead" / MARKER).exists()
 
 

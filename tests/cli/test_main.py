@@ -194,7 +194,7 @@ def test_ctrl_c_in_the_middle(build: Build, workspace: Workspace) -> None:
     runner.interrupt()
     assert process.stdout is not None
     told = next(line for line in process.stdout if "stopping after this cell" in line)
-    assert "Ctrl-C once more stops now" in told
+    assert "press Ctrl-C again to stop now" in told
     assert process.poll() is None, "the first one lets the cell end"
     runner.interrupt()
     _, said = process.communicate(timeout=PATIENCE_S)

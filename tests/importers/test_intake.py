@@ -126,7 +126,7 @@ def test_a_file_that_is_not_there_or_too_large_is_refused(
         with pytest.raises(UsageError, match="cannot be read"):
             import_file(path, "others", "a report", workspace, kind_of=kind_of)
     monkeypatch.setattr(intake, "_MOST_BYTES", 20)
-    with pytest.raises(UsageError, match="has over 0 MB"):
+    with pytest.raises(UsageError, match="is larger than 0 MB"):
         take(workspace, TABLE)
 
 
@@ -210,7 +210,7 @@ def test_no_bin_is_invented(workspace: Workspace, monkeypatch: pytest.MonkeyPatc
 def test_what_is_worked_out_from_other_tables_is_not_imported(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(UsageError, match="response_times is worked out"):
+    with pytest.raises(UsageError, match="response_times is derived"):
         hand_over(workspace, monkeypatch, run_with("response_times"))
 
 

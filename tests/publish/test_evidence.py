@@ -81,8 +81,8 @@ def test_runs_configurations_versions_and_warnings_are_named(demo: Path, browser
     configurations = page.locator("#evidence-configurations details").all_inner_texts()
     assert [text.splitlines()[0] for text in configurations] == [
         "system.cy10a, cached: the base",
-        "system.cy10ap1, cached: 1 option other than system.cy10a",
-        "system.cy10ap1lag, cached: 1 option other than system.cy10a",
+        "system.cy10ap1, cached: 1 option different from system.cy10a",
+        "system.cy10ap1lag, cached: 1 option different from system.cy10a",
     ]
     assert "+innodb_purge_batch_size=1\n" in configurations[1]
     assert "innodb_purge_threads=4  # cy10a.cnf:2" in configurations[1]
