@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, sync_playwright
 from ibench_lib import paths
 from ibench_lib.base import debian
 from ibench_lib.base.chromium import find_chromium
+from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.servers import on_this_machine
 from ibench_lib.servers.build import Build
@@ -50,6 +51,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark, fixtures in NEEDS.items():
             if not fixtures.isdisjoint(getattr(item, "fixturenames", ())):
                 item.add_marker(mark)
+
+
+@pytest.fixture(autouse=True)
+def shared_views(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Lets all workspaces share what DuckDB makes of the SQL: each would take a second of its own for it."""
+    if request.path.name != "test_index.py":  # whose subject is that cache
+        shared = tmp_path_factory.getbasetemp() / "shared-views"
+        shared.mkdir(exist_ok=True)
+        own = reader._with_every_name
+        monkeypatch.setattr(reader, "_with_every_name", lambda _cache: own(shared))
 
 
 @pytest.fixture

@@ -167,7 +167,7 @@ def flushed(writer: RunWriter) -> None:
 
 def end_run(writer: RunWriter, run: Run) -> None:
     """Seal a run that was begun."""
-    writer.seal(manifest_of(run))
+    writer.seal(manifest_of(replace(run, status="complete")))
 
 
 def die(writer: RunWriter) -> None:

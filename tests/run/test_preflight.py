@@ -62,7 +62,7 @@ def test_another_server_is_named_while_it_runs_and_not_once_it_has_ended(workspa
 def test_too_little_room_is_said_with_both_numbers(workspace: Workspace) -> None:
     found = preflight.examine(workspace, 10**15, 10**15)
     assert any("1000000.0 GB are needed" in warning for warning in found)
-    assert any("the buffer pool alone takes 1000000.0 GB" in warning for warning in found)
+    assert any("the buffer pool alone needs 1000000.0 GB" in warning for warning in found)
 
 
 def test_governor_and_clock_source_are_judged(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def opened(build: AnyBuild, workspace: Workspace) -> Server:
 @pytest.mark.parametrize(("build", "transport"), [(CLEAR, "tcp"), (SECURE, "tls")])
 def test_a_remote_server_is_reached_in_its_own_way_only(build: Remote, transport: str) -> None:
     assert fit(build, NOTHING, transport=transport, engine="innodb") == []
-    with pytest.raises(ExperimentError, match=f"is remote and reached by {transport}, not by the workload's socket"):
+    with pytest.raises(ExperimentError, match=f"is remote and uses transport {transport}, not the workload's socket"):
         fit(build, NOTHING, transport="socket", engine="innodb")
 
 

@@ -56,5 +56,7 @@ def everything(seconds: int) -> tuple[tuple[str, tuple[int, ...]], ...]:
 
 
 def said(value: Any) -> str:
+    if hasattr(value, "parts"):
+        return " ".join(said(part) for part in value.parts)
     items = value.items if hasattr(value, "items") else [value]
     return " ".join(re.sub(r"<[^>]+>", "", unlinked(item)) for item in items)

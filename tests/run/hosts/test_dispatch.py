@@ -261,7 +261,7 @@ def test_the_first_ctrl_c_lets_the_cell_under_way_end(workspace: Workspace) -> N
         return DONE
 
     outcome, attempts, _ = dispatch(workspace, Crew(answer, "one"))
-    assert isinstance(outcome, Interrupted) and outcome.what == "stopped with 2 cells to go"
+    assert isinstance(outcome, Interrupted) and outcome.what == "stopped with 2 cells left"
     assert [attempt.state for attempt in attempts] == ["complete"]
 
 

@@ -144,7 +144,7 @@ def test_without_its_scheduler_it_ends_and_so_does_what_measures(
             lab.processes[0].kill()
 
         watcher = Telling("one", end)
-        with pytest.raises(IbenchError, match=r"the scheduler at tcp://127\.0\.0\.1:\d+ is gone"):
+        with pytest.raises(IbenchError, match=r"the scheduler at tcp://127\.0\.0\.1:\d+ has disappeared"):
             sweep(lab, workspace, watcher)
         (attempt,) = Ledger(workspace).attempts()
         assert attempt.state == "lost" and "the scheduler" in str(attempt.error)

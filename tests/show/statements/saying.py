@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.ask.selection import choose
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
@@ -46,7 +47,7 @@ def made_of(workspace: Workspace, *runs: Run, change: Callable[[dict[str, Any]],
         manifest = json.loads(path.read_text())
         if change:
             change(manifest)
-        path.write_text(json.dumps(manifest))
+        path.write_bytes(with_checksum(manifest))
 
 
 def step(name: str, kind: str, **more: Any) -> dict[str, Any]:

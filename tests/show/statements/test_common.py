@@ -123,7 +123,9 @@ def supported(frame: pl.DataFrame) -> set[str]:
             .agg(pl.col("seconds_at_work", "stalled_seconds").sum())
         )
         found |= {f"{value:,}" for name in ("seconds_at_work", "stalled_seconds") for value in enough[name]}
-        for column in columns:
+        # The rates of a step are a list; each place in it is as a column of its own.
+        rows = rows.with_columns(pl.col("rates").list.get(n, null_on_oob=True).alias(f"rate {n}") for n in range(2))
+        for column in [*columns, "rate 0", "rate 1"]:
             runs = [group[column].drop_nulls().to_list() for _, group in rows.group_by("dbms", maintain_order=True)]
             of_base = rows.filter(pl.col("dbms") == BASE)[column].drop_nulls().to_list()
             for values in filter(None, runs):

@@ -66,8 +66,8 @@ def test_a_number_that_is_not_the_server_s_alone_says_so() -> None:
         run_status=pl.when(pl.col("dbms") == "base").then(pl.lit("failed")).otherwise(pl.lit("complete")),
     )
     assert ib.throughput_statements(frame, "base")[1:] == [
-        "cached, qr: more queries/s than base with fast (1.50 times, one run, limited by the clients, missed the "
-        "target rate of its writes). base: from a run that did not complete.",
+        "cached, qr: more queries/s than base with fast (1.50 times, one run, limited by the clients, missed a "
+        "target rate). base: from a run that did not complete.",
         "Limited by the clients, not by the server: fast in cached, qr.",
     ]
 

@@ -52,7 +52,7 @@ def test_workers_of_each_kind_of_step() -> None:
         (["l.i0", "l.il"], "did you mean 'l.i1'"),
         (["L.I0"], "did you mean 'l.i0'"),
         (["l.i0", "qr0"], "unknown step 'qr0'"),
-        (["l.i0", "l.i1", "l.i1"], "named twice"),
+        (["l.i0", "l.i1", "l.i1"], "occurs twice"),
         (["l.i1"], "starts from empty tables"),
         ([], "at least 1 item"),
     ],
@@ -124,10 +124,10 @@ def test_rocksdb_has_its_own_engine_and_one_alter_per_index() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"steps": ["l.i0", {"step": "l.x", "rows": 5}]}, "`rows` has no meaning there"),
-        ({"steps": ["l.i0", {"step": "qr100", "rate": 5}]}, "has its rate in its form"),
-        ({"steps": ["l.i0", {"step": "l.i1", "seconds": 5}]}, "ends after its rows"),
-        ({"steps": ["l.i0", {"step": "l.i1"}, "l.i1"]}, "named twice"),
+        ({"steps": ["l.i0", {"step": "l.x", "rows": 5}]}, "`rows` does not apply to it"),
+        ({"steps": ["l.i0", {"step": "qr100", "rate": 5}]}, "its name sets its rate"),
+        ({"steps": ["l.i0", {"step": "l.i1", "seconds": 5}]}, "ends after `rows`"),
+        ({"steps": ["l.i0", {"step": "l.i1"}, "l.i1"]}, "occurs twice"),
         ({"steps": ["l.i0", {"step": "l.i3"}]}, "unknown step 'l.i3'"),
         ({"steps": "2024"}, "'2023' or '2025'"),
         ({"long_transaction": ["l.i9"]}, "long_transaction names step 'l.i9'"),
