@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.ask.selection import choose
 from ibench_lib.lake import reader
+from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.paths import Workspace
 from ibench_lib.show.display import say
 from tests.synthetic import Run, write_runs

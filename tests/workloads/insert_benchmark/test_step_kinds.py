@@ -2,8 +2,8 @@
 
 import pytest
 
-from ibench_lib.workloads.insert_benchmark.step_kinds import kind_of
 from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS, PRESET_STEPS, Options
+from ibench_lib.workloads.insert_benchmark.step_kinds import kind_of
 from ibench_lib.workloads.insert_benchmark.steps import plan
 
 
