@@ -28,7 +28,7 @@ def test_a_busy_process_that_is_not_ours_is_named(workspace: Workspace) -> None:
     pid = int(orphan.stdout)
     try:
         until(
-            lambda: any(f"({pid}) takes" in warning for warning in preflight.examine(workspace, 0)),
+            lambda: any(f"({pid}) " in warning for warning in preflight.examine(workspace, 0)),
             "the busy process is named",
         )
     finally:
