@@ -41,6 +41,6 @@ def test_two_at_once_are_refused(workspace: Workspace) -> None:
     assert not is_running(workspace)
     with running_alone(workspace):
         assert is_running(workspace)
-        with pytest.raises(UsageError, match=f"running already, process {os.getpid()}"):
+        with pytest.raises(UsageError, match=f"already running, process {os.getpid()}"):
             sweep(workspace)
     assert len(sweep(workspace, only=["only_a"])) == 2

@@ -52,7 +52,7 @@ def test_a_basedir_of_the_users_own_is_registered_and_never_deleted(
     assert find_build("ps-8.0.33", workspace) == build
     assert (build.flavour, build.version, build.basedir) == ("percona", "8.0.33-25", basedir)
     assert build.options == (f"--lc-messages-dir={basedir}/share",)
-    with pytest.raises(BuildNotFound, match="there already"):
+    with pytest.raises(BuildNotFound, match="already exists"):
         on_this_machine.register("ps-8.0.33", basedir, workspace)
     with pytest.raises(BuildNotFound, match="has no mariadbd or mysqld"):
         on_this_machine.register("empty", tmp_path, workspace)

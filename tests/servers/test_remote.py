@@ -66,7 +66,7 @@ def test_only_the_place_of_the_password_is_stored(
     assert lab.password not in (workspace.build_dir("lab1") / registry.DESCRIPTION).read_text()
     assert lab.password not in repr(registered) + repr(registered.access.address())
     assert find_build("lab1", workspace) == registered
-    with pytest.raises(BuildNotFound, match="there already"):
+    with pytest.raises(BuildNotFound, match="already exists"):
         remote.register("lab1", access(lab), workspace)
 
     monkeypatch.delenv("LAB_PASSWORD")
@@ -107,7 +107,7 @@ def test_a_run_leaves_nothing_behind_and_touches_no_database_of_others(
     with pymysql.connect(**lab.arguments()) as connection, connection.cursor() as cursor:
         cursor.execute(f"CREATE DATABASE {DATABASE}")
         cursor.execute(f"CREATE TABLE {DATABASE}.precious (a INT)")
-        with pytest.raises(RunFailed, match="has a database ibench already"):
+        with pytest.raises(RunFailed, match="already has a database ibench"):
             run_experiment(experiment, workspace, Observer(), again=True)
         cursor.execute(f"SELECT COUNT(*) FROM {DATABASE}.precious")
         cursor.execute(f"DROP DATABASE {DATABASE}")
