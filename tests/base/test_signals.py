@@ -32,13 +32,19 @@ def test_signals_wait_until_the_work_is_done_whatever_thread_gets_them() -> None
     done, over = False, threading.Event()
     other = threading.Thread(target=over.wait)
     other.start()
+    arrived, arrives = os.pipe()
+    os.set_blocking(arrives, False)
+    before = signal.set_wakeup_fd(arrives)
     try:
         with pytest.raises(KeyboardInterrupt), signals_as_interrupts(), signals_held_back():
             assert other.ident is not None
             signal.pthread_kill(other.ident, signal.SIGTERM)
-            for _ in range(1000):  # Python runs a handler between two instructions of the main thread
-                done = True
+            assert os.read(arrived, 1), "it has arrived, and waits"
+            done = True
     finally:
+        signal.set_wakeup_fd(before)
         over.set()
         other.join()
+        os.close(arrived)
+        os.close(arrives)
     assert done
