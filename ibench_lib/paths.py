@@ -44,7 +44,7 @@ def check_name(name: object, what: str) -> str:
 
 
 def check_slug(slug: object) -> str:
-    """Return `slug` when a post can have it: the name rule, and not the name of a file that lies beside the posts."""
+    """Return `slug` when a post can have it: the name rule, and not the name of a file that lies next to the posts."""
     name = check_name(slug, "post slug")
     if name in (SITE_INDEX, SITE_FEED) or name.endswith(FAILED_NOTEBOOK):
         raise NameRefused(f"post slug {name!r} is the name of another file of data/posts", hint="choose another one")

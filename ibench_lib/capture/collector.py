@@ -20,7 +20,7 @@ Emit = Callable[..., None]
 
 
 class Unavailable(Exception):
-    """What a collector reads is not to be had here at all; its text is the reason. It is not tried again."""
+    """What a collector reads does not exist here at all; the text says why. It is not tried again."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Collector:
         """
 
     def sample(self, tick: int, now_s: Callable[[], float]) -> None:
-        """Emit the rows of one tick. `now_s` reads the run's clock: `t_s` is read beside the values.
+        """Emit the rows of one tick. `now_s` reads the run's clock: `t_s` is read together with the values.
 
         What it raises counts as a missed sample, its text as the reason; the next tick tries again.
         """

@@ -8,7 +8,7 @@ _AT_ONCE = 1 << 16
 
 
 class ProcFile:
-    """Kept open: the kernel makes its text anew for each read from the beginning. Closed with the object.
+    """Kept open: the kernel makes its text again for each read from the beginning. Closed with the object.
 
     Raises
     ------

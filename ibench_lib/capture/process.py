@@ -15,7 +15,7 @@ _UTIME, _STIME, _THREADS, _VSIZE, _RSS = 11, 12, 17, 20, 21  # of /proc/<pid>/st
 
 
 class Process(Collector):
-    """Another pid is another process, and begins anew."""
+    """Another pid is another process, whose counters start again."""
 
     name: ClassVar[str] = "process"
     tables: ClassVar[tuple[str, ...]] = ("process_samples",)

@@ -27,7 +27,7 @@ _PROBE_S = 0.1
 # Not the lowest: starting takes perf 0.2 s of CPU, which at 19 take it more than ten beside a load on all cores.
 _NICE = "10"
 _GRACE_S = 60.0
-_FOLD_S = 120.0  # of one recording; perf reads the symbols of every library anew
+_FOLD_S = 120.0  # of one recording; perf reads the symbols of every library again
 _POLL_S = 0.05
 
 

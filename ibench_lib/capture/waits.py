@@ -114,7 +114,7 @@ class Waits(Collector):
         return mutex_waits((str(row["name"]), str(row["status"])) for row in self._link.ask("SHOW ENGINE INNODB MUTEX"))
 
     def _switch_on(self, connection: pymysql.Connection[Any]) -> None:
-        """Of a new connection: the server may have been started anew, with its instruments off."""
+        """For a new connection: the server may have been restarted, with its instruments off."""
         self._before.clear()
         if not self._instrumented:
             return

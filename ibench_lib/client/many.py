@@ -128,7 +128,7 @@ class ManyLoad:
             now_ns = time.monotonic_ns()
             due_ns = now_ns if self.tick_ns is None else self.start_ns + self._begun * self.tick_ns
             if max(due_ns, now_ns) >= end_ns:
-                self._over = now_ns >= end_ns or due_ns >= end_ns
+                self._over = True
                 return
             if due_ns > now_ns:
                 return

@@ -87,7 +87,7 @@ class Experiment(BaseModel):
     `model_for` gives the model of a workload's experiments, whose `setups` and `workload` have that workload's types.
 
     `configs_folder` is a folder of the user's own fragments, relative to the experiment file. `capture` says what is
-    captured beside what the clients measure. `order` is that of the cells: interleaved repeats (A B A B), grouped ones
+    captured besides what the clients measure. `order` is that of the cells: interleaved repeats (A B A B), grouped ones
     (A A B B), or shuffled within each repeat. After the step `snapshot_after` every cell goes on with a copy of a data
     directory, which cells with the same load settings share. `strict` makes errors of what a run would only warn of.
     """

@@ -85,7 +85,7 @@ def run_step(
 
     `operations` are those of the workload, by name.
 
-    `on_start` is told the common start (CLOCK_MONOTONIC) of the load, just before it; `on_second` gets each second of
+    `on_start` gets the common start (CLOCK_MONOTONIC) of the load, just before it; `on_second` gets each second of
     each worker, a row of `ops`; `on_progress` is called about four times a second with the workers and the start (None
     before). What these raise as a RunFailed ends the step.
     """

@@ -63,8 +63,8 @@ def test_f35_a_failed_cell_keeps_the_previous_post_and_links_to_itself_in_the_fa
     assert re.search(r"""exception.*<a href=["']#papermill-error-cell["']>In \[3\]""", cells[0].source, re.IGNORECASE)
     (place,) = [number for number, cell in enumerate(cells) if 'id="papermill-error-cell"' in cell.source]
     assert cells[place + 1].outputs[0].ename == "ValueError"
-    mended = build_post(tiny_post(workspace, "p", title="Changed"), workspace)
-    assert b"<title>Changed</title>" in mended.read_bytes()
+    fixed = build_post(tiny_post(workspace, "p", title="Changed"), workspace)
+    assert b"<title>Changed</title>" in fixed.read_bytes()
     assert not workspace.failed_notebook("p").exists()
 
 

@@ -61,7 +61,7 @@ def connected(scheduler: str) -> Iterator[Any]:
 
 
 class Crew:
-    """Those who run the cells. `refused` is told of each worker that may not, and why.
+    """Those who run the cells. `refused` is called with each worker that may not, and why.
 
     `request` is what every question to a worker holds, `positions` are the cells in question, `module` answers there.
     """
@@ -158,7 +158,7 @@ class Crew:
                 self._heard(address, future)
 
     def forget(self, address: str) -> None:
-        """A worker is gone, or another process by now: whoever comes at its address is asked anew."""
+        """A worker is gone, or another process by now: the next process at its address is asked again."""
         asked = self._asked.pop(address, None)
         if asked is not None:
             asked.cancel()

@@ -136,7 +136,7 @@ class Dispatch:
                     self._ended(task, answer)
 
     def _answer_of(self, task: _Task) -> dict[str, Any] | None:
-        """None where there is none to be had: the worker died, and Dask noticed first."""
+        """None if there is no answer: the worker died, and Dask noticed first."""
         distributed = require_distributed()
         try:
             answer: dict[str, Any] = task.future.result(timeout=ANSWER_S)
