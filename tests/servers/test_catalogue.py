@@ -50,7 +50,7 @@ def test_every_source_offers_builds_under_labels_of_their_own() -> None:
 
 def test_an_unknown_label_names_what_there_is_and_the_near_one(workspace: Workspace) -> None:
     with pytest.raises(
-        BuildNotFound, match=r"no source offers mariadb-10\.1\.32; there is mariadb-10\.1\.23"
+        BuildNotFound, match=r"no source offers mariadb-10\.1\.32; available are mariadb-10\.1\.23"
     ) as caught:
         catalogue.install("mariadb-10.1.32", workspace)
     assert "did you mean mariadb-10.1.23?" in (caught.value.hint or "")

@@ -77,7 +77,7 @@ def test_f17_a_template_of_another_version_is_refused_and_both_are_named(fake: B
     fresh_datadir(fake, my_cnf(tmp_path), tmp_path / "first", templates, Initialiser())
     (template,) = templates.iterdir()
     (template / VERSION_FILE).write_text("5.7.44\n")
-    with pytest.raises(ServerStartError, match=r"made by 5\.7\.44, and build b1 is 8\.4\.1"):
+    with pytest.raises(ServerStartError, match=r"made by 5\.7\.44, but build b1 is 8\.4\.1"):
         fresh_datadir(fake, my_cnf(tmp_path), tmp_path / "second", templates, Initialiser())
 
 

@@ -50,7 +50,7 @@ def test_an_unknown_label_names_the_builds_there_are_and_the_near_one(
     bare_machine: pytest.MonkeyPatch, fake_server: Callable[..., Path], workspace: Workspace
 ) -> None:
     unpack(workspace, fake_server, "mysql-8.4.1", "8.4.1")
-    with pytest.raises(BuildNotFound, match=r"mysql-8\.4\.2; there is system, mysql-8\.4\.1") as caught:
+    with pytest.raises(BuildNotFound, match=r"mysql-8\.4\.2; available are system, mysql-8\.4\.1") as caught:
         find_build("mysql-8.4.2", workspace)
     assert "did you mean mysql-8.4.1?" in (caught.value.hint or "")
     assert caught.value.exit_code == 2
