@@ -53,7 +53,9 @@ def check_line(text: str, what: str, most: int = 1000) -> None:
 
 def print_problems(lake: duckdb.DuckDBPyConnection) -> None:
     """List the runs and files that a lake had to leave out."""
-    for run_id, file, problem in reader.sql(lake, "SELECT run_id, file, problem FROM problems").iter_rows():
+    with reader.rows(lake, "SELECT run_id, file, problem FROM problems") as (_, rows):
+        problems = list(rows)
+    for run_id, file, problem in problems:
         err.print(f"[yellow]skipped[/] {safe(run_id)} {safe(file or '')}: {safe(problem)}", soft_wrap=True)
 
 

@@ -56,7 +56,8 @@ def runs(context: typer.Context) -> None:
         FROM runs r LEFT JOIN steps s USING (run_id)
         GROUP BY ALL ORDER BY r.run_id
     """
-    found = [tuple("" if value is None else str(value) for value in row) for row in reader.sql(lake, query).iter_rows()]
+    with reader.rows(lake, query) as (_, rows):
+        found = [tuple("" if value is None else str(value) for value in row) for row in rows]
     if len(found) > _MANY:
         print_plain(names, found)
     elif found:

@@ -19,7 +19,7 @@ import re
 import tempfile
 import time
 import zipfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -115,17 +115,20 @@ class Index:
         text = f'SELECT * FROM {CATALOG}."{name}"'
         return f"{text} WHERE run_id NOT IN (SELECT run_id FROM not_indexed)" if without else text
 
-    def files(self, table: str, without: Collection[str]) -> list[tuple[str, list[tuple[str, str, str]]]]:
-        """(columns, [(folder, run, file) in order]) of every kind of file of a table, of the runs that count."""
-        found: dict[str, list[tuple[str, str, str]]] = {}
-        rows = self._connection.execute(
-            f"SELECT columns, folder, run_id, file FROM ({self.table('files', without)}) WHERE in_table = $1"
-            " ORDER BY run_id, file",
-            [table],
+    def kinds_of_files(self, without: Collection[str]) -> list[tuple[str, str, int]]:
+        """(table, columns, number of files) of each kind of file of the runs that count."""
+        return self._connection.execute(
+            f"SELECT in_table, columns, count(*) FROM ({self.table('files', without)}) GROUP BY ALL ORDER BY ALL"
+        ).fetchall()
+
+    def addresses(self, table: str, columns: str, folders: Mapping[str, str], without: Collection[str]) -> str:
+        """SQL of the list of the addresses of one kind of file; `folders` has the address of each folder."""
+        cases = " ".join(f"WHEN {_quoted(name)} THEN {_quoted(address)}" for name, address in folders.items())
+        wanted = f"in_table = {_quoted(table)} AND columns = {_quoted(columns)}"
+        return (
+            f"(SELECT list(CASE folder {cases} END || '/' || run_id || '/' || file ORDER BY run_id, file)"
+            f" FROM ({self.table('files', without)}) WHERE {wanted})"
         )
-        for columns, *file in rows.fetchall():
-            found.setdefault(columns, []).append((file[0], file[1], file[2]))
-        return list(found.items())
 
     def packed(self) -> bytes:
         """All of it for other machines: a ZIP file of Parquet, which needs less trust than a database file."""
@@ -160,8 +163,8 @@ class Index:
                     if hashlib.file_digest(file, "sha256").hexdigest() not in path.name:
                         continue
                 self._connection.execute(f"ATTACH {_quoted(str(path))} AS {CATALOG} (READ_ONLY)")
-                (made_by,) = self._connection.execute(f"SELECT made_by FROM {CATALOG}.index").fetchone() or ("",)
-                if made_by == _code():
+                made_by = self._connection.execute(f"SELECT made_by FROM {CATALOG}.index").fetchall()
+                if made_by == [(_code(),)]:
                     found = self._connection.execute(f"SELECT folder, run_id, stamp FROM {CATALOG}.entries").fetchall()
                     self.stamps = {(folder, run_id): stamp for folder, run_id, stamp in found}
                     return

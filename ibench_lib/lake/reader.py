@@ -16,10 +16,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import duckdb
-import polars as pl
 import pyarrow as pa
 
 from ibench_lib.errors import QueryError
@@ -30,6 +29,9 @@ from ibench_lib.lake.store import Store, find_stored_runs, open_store
 from ibench_lib.metrics import METRICS, SLA_SHARE, Metric, rates
 from ibench_lib.paths import PACKAGE, SQL, WORKLOADS, Workspace, found_workloads, workspace
 from ibench_lib.schema import TABLES, Table
+
+if TYPE_CHECKING:
+    import polars as pl
 
 RATE_METRICS = "rate_metrics"
 """Table: which metric is the rate of which families of operations."""
@@ -82,6 +84,8 @@ def _fill(connection: duckdb.DuckDBPyConnection, found: Found, names: Collection
     """Let each of these tables, empty so far, be what was found."""
     connection.execute("BEGIN")  # one transaction: each of its own would be written out
     _create_table(connection, "not_indexed", pa.table({"run_id": pa.array(found.not_indexed, pa.string())}))
+    if found.index is not None and found.index.is_attached:
+        found.indexed_files = found.index.kinds_of_files(found.not_indexed)
     for name, table in TABLES.items():
         if name in names:
             _create_view(connection, table, found)
@@ -202,13 +206,7 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Fou
     if found.index is not None and found.index.is_attached:
         if table.name in INDEXED:
             parts.append(found.index.table(table.name, found.not_indexed))
-        for number, (columns, paths) in enumerate(_indexed_files(connection, table.name, found)):
-            if len(paths) > _PATHS_IN_A_VIEW:
-                variable = f"{table.name}_files_{number}"
-                connection.execute(f"SET VARIABLE {variable} = $1", [paths])
-                alike.append((columns, f"getvariable('{variable}')"))
-            else:
-                alike.append((columns, f"[{_listed(paths)}]"))
+        alike += _indexed_files(connection, table.name, found)
     for columns, listed in alike:
         names = {name for name, _ in json.loads(columns)}
         known = ", ".join(f'"{column.name}"' for column in table.columns if column.name in names)
@@ -223,13 +221,23 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Fou
     connection.execute(f'CREATE VIEW "{table.name}" AS SELECT {casts} FROM ({text})')
 
 
-def _indexed_files(connection: duckdb.DuckDBPyConnection, table: str, found: Found) -> list[tuple[str, list[str]]]:
-    """(columns, addresses) of the files of a table that the index knows."""
+def _indexed_files(connection: duckdb.DuckDBPyConnection, table: str, found: Found) -> list[tuple[str, str]]:
+    """(columns, SQL of the list of their paths) of the files of a table that the index knows."""
     assert found.index is not None
-    return [
-        (columns, [_literal_path(f"{found.folders[folder]}/{run}/{file}") for folder, run, file in files])
-        for columns, files in found.index.files(table, found.not_indexed)
-    ]
+    # Names of runs and files have no character that a pattern could be made of.
+    folders = {name: _literal_path(address) for name, address in found.folders.items()}
+    listed = []
+    for number, (of, columns, count) in enumerate(found.indexed_files):
+        if of != table:
+            continue
+        paths = found.index.addresses(table, columns, folders, found.not_indexed)
+        if count > _PATHS_IN_A_VIEW:
+            connection.execute(f"SET VARIABLE {table}_files_{number} = {paths}")
+            listed.append((columns, f"getvariable('{table}_files_{number}')"))
+        else:
+            ((names,),) = connection.execute(f"SELECT {paths}").fetchall()
+            listed.append((columns, f"[{', '.join(map(_quoted, names))}]"))
+    return listed
 
 
 def _create_manifest_table(connection: duckdb.DuckDBPyConnection, name: str, found: Found) -> None:
@@ -512,6 +520,8 @@ def _comment(text: str) -> str:
 
 
 def _run(connection: duckdb.DuckDBPyConnection, text: str, values: dict[str, Any], what: str) -> pl.DataFrame:
+    import polars as pl  # takes as long to import as a large lake to open, and `ibench runs` needs none of it
+
     try:
         relation = connection.sql(text, params=values) if values else connection.sql(text)
         if relation is None:
