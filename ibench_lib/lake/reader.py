@@ -42,6 +42,9 @@ ADDRESS_VARIABLE = "IBENCH_LAKE"
 _PATHS_IN_A_VIEW = 300
 _FETCHED = 1000
 
+# Small views that almost every question uses several times: as tables they are not planned and computed each time.
+_COMPUTED_ONCE = ("families", "run_steps")
+
 _DECLARED = re.compile(r"\$([a-z_]+): \S")
 _USED = re.compile(r"\$([a-z_]+)")
 
@@ -67,6 +70,10 @@ def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
     _fill(connection, find(place, connection), {*TABLES, *MANIFEST_TABLES})
     connection.execute(f'DROP TABLE "{RATE_METRICS}"')
     _create_table(connection, RATE_METRICS, _rate_metrics())
+    for name in _COMPUTED_ONCE:
+        connection.execute(f'CREATE TABLE "computed_{name}" AS FROM "{name}"')
+        connection.execute(f'DROP VIEW "{name}"')
+        connection.execute(f'ALTER TABLE "computed_{name}" RENAME TO "{name}"')
     return connection
 
 
@@ -201,7 +208,7 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Fou
     schema = pa.schema([pa.field(column.name, column.type) for column in table.columns])
     live = pa.concat_tables([schema.empty_table(), *source.live], promote_options="permissive").select(schema.names)
     _create_table(connection, base, live.cast(schema))
-    parts = [f"SELECT * FROM {base}"]
+    parts: list[str] = []
     alike = [(columns, f"[{_listed(paths)}]") for columns, paths in source.alike()]
     if found.index is not None and found.index.is_attached:
         if table.name in INDEXED:
@@ -216,6 +223,9 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Fou
         )
     types = dict(connection.sql(f"SELECT column_name, column_type FROM (DESCRIBE {base})").fetchall())
     casts = ", ".join(f'"{name}"::{types[name]} AS "{name}"' for name in schema.names)
+    # An empty part costs as much as a full one whenever a question is planned.
+    if live.num_rows or not parts:
+        parts.insert(0, f"SELECT * FROM {base}")
     text = " UNION ALL BY NAME ".join(parts)
     connection.execute(f'DROP TABLE "{table.name}"')
     connection.execute(f'CREATE VIEW "{table.name}" AS SELECT {casts} FROM ({text})')
@@ -252,9 +262,11 @@ def _create_manifest_table(connection: duckdb.DuckDBPyConnection, name: str, fou
     if found.index is None or not found.index.is_attached:
         _create_table(connection, name, read)
         return
-    _create_table(connection, f"read_{name}", read)
-    indexed = found.index.table(name, found.not_indexed)
-    connection.execute(f'CREATE VIEW "{name}" AS SELECT * FROM "read_{name}" UNION ALL {indexed}')
+    text = found.index.table(name, found.not_indexed)
+    if read.num_rows:
+        _create_table(connection, f"read_{name}", read)
+        text = f'SELECT * FROM "read_{name}" UNION ALL {text}'
+    connection.execute(f'CREATE VIEW "{name}" AS {text}')
 
 
 def _create_table(connection: duckdb.DuckDBPyConnection, name: str, content: pa.Table) -> None:

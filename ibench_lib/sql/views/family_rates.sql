@@ -2,15 +2,19 @@
 -- (`families`), divided by T, the time from the common start of all clients to the last client's end. If a
 -- family works on existing rows, these rows are the amount. Rates of published runs are as published, without an
 -- amount.
-WITH shared AS (
-    SELECT run_id, step_id, worker FROM worker_families WHERE NOT alone GROUP BY ALL
+WITH sent AS (
+    FROM worker_families
 ), done AS (
     -- The totals of a worker are those of its family, unless it has several.
-    SELECT w.run_id, w.step_id, f.family, w.ops, w."rows"
-    FROM workers w JOIN worker_families f USING (run_id, step_id, worker) WHERE f.alone
+    SELECT w.run_id, w.step_id, s.family, w.ops, w."rows"
+    FROM workers w JOIN sent s USING (run_id, step_id, worker) WHERE s.alone
     UNION ALL
-    SELECT s.run_id, s.step_id, o.family, s.ops, s."rows"
-    FROM ops s SEMI JOIN shared USING (run_id, step_id, worker) JOIN operations o USING (run_id, operation)
+    SELECT s.run_id, s.step_id, s.family, e.ops, e."rows"
+    FROM sent s
+    JOIN operations o ON o.run_id = s.run_id AND o.family = s.family
+    JOIN ops e
+        ON e.run_id = s.run_id AND e.step_id = s.step_id AND e.worker = s.worker AND e.operation = o.operation
+    WHERE NOT s.alone
 ), amounts AS (
     SELECT d.run_id, d.step_id, d.family, sum(CASE f.counts WHEN 'rows' THEN d."rows" ELSE d.ops END) AS amount
     FROM done d JOIN families f USING (run_id, family) WHERE NOT f.of_existing_rows

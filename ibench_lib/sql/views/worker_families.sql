@@ -3,7 +3,7 @@
 WITH sent AS (
     SELECT w.run_id, w.step_id, w.worker, o.family FROM workers w JOIN operations o USING (run_id, role)
     UNION
-    SELECT h.run_id, h.step_id, h.worker, o.family
-    FROM response_histograms h JOIN operations o USING (run_id, operation) WHERE o.role IS NULL
+    SELECT e.run_id, e.step_id, e.worker, o.family
+    FROM response_histograms e JOIN operations o USING (run_id, operation) WHERE e.timing = 'service' AND o.role IS NULL
 )
 SELECT *, count(*) OVER (PARTITION BY run_id, step_id, worker) = 1 AS alone FROM sent
