@@ -175,7 +175,7 @@ def test_the_commands_push_pull_and_read_by_an_address(
         assert CANARY not in done.stdout + done.stderr
         return done.stdout
 
-    assert "1 of 1 runs pushed" in run(workspace.root, "runs", "push", url)
+    assert "1 of 1 run pushed" in run(workspace.root, "runs", "push", url)
     count = ("sql", "-f", "csv", "SELECT count(*) AS n FROM steps")
     assert run(tmp_path / "b", *count).split() == ["n", "0"]
     assert run(tmp_path / "b", *count, IBENCH_LAKE=url).split() == ["n", "4"]

@@ -34,7 +34,7 @@ def test_a_post_without_a_run_is_skipped_unless_it_is_asked_for_alone(workspace:
     assert done.returncode == 0, done.stderr
     assert [line for line in done.stderr.splitlines() if line.startswith("skipped")] == [
         "skipped demo: the lake has no run of experiment demo yet (make some with: make demo)",
-        "skipped glob: no run of experiment oth* in the lake yet",
+        "skipped glob: the lake has no run of experiment oth* yet",
         "skipped gone: the lake has none of the runs that it names",
     ]
     assert sorted(path.name for path in workspace.posts.iterdir()) == ["known", "pinned"]
