@@ -14,7 +14,7 @@ import psutil
 
 from ibench_lib.capture.limit_facts import limit_facts
 from ibench_lib.capture.storage_facts import read, storage_class, storage_facts
-from ibench_lib.paths import PACKAGE, nearest_existing
+from ibench_lib.paths import nearest_existing
 
 _CPU = Path("/sys/devices/system/cpu")
 _NODE = Path("/sys/devices/system/node")
@@ -62,7 +62,7 @@ def host_facts(directory: Path) -> dict[str, Any]:
         "disk_total_bytes": disk.total,
         "disk_free_bytes": disk.free,
         "environment": {name: value for name, value in sorted(os.environ.items()) if _ENVIRONMENT.fullmatch(name)},
-        "workbench_commit": workbench_commit(PACKAGE),
+        "workbench_commit": workbench_commit(),
     }
     return {"host_class": host_class(facts), **facts}
 
@@ -87,7 +87,7 @@ def cpu_governor(cpu: Path = _CPU) -> str | None:
     return ", ".join(f"{governor} {governors.count(governor)}" for governor in found)
 
 
-def workbench_commit(folder: Path) -> str | None:
+def workbench_commit(folder: Path = Path(__file__).resolve().parent) -> str | None:
     """The commit of the checkout that `folder` is part of, with ` dirty` where it was changed; None outside one."""
 
     def git(*arguments: str) -> str:

@@ -16,6 +16,7 @@ from ibench_lib.capture.host_facts import (
     workbench_commit,
 )
 from tests.capture.files import files
+from tests.places import ROOT
 
 
 def test_facts_are_complete_and_json(tmp_path: Path) -> None:
@@ -125,3 +126,10 @@ def test_the_commit_of_the_checkout_and_whether_it_was_changed(tmp_path: Path) -
     assert workbench_commit(folder) == commit
     files(folder, {"host_facts.py": "x = 2"})
     assert workbench_commit(folder) == f"{commit} dirty"
+
+
+def test_the_facts_name_the_commit_of_this_checkout(tmp_path: Path) -> None:
+    done = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True)
+    if done.returncode != 0:
+        pytest.skip("this is not a checkout, or there is no git")
+    assert host_facts(tmp_path)["workbench_commit"].split()[0] == done.stdout.strip()

@@ -16,7 +16,7 @@ from ibench_lib.errors import ServerLost, WorkerFailed
 from ibench_lib.paths import Workspace
 from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.build import Build
-from ibench_lib.workloads.insert_benchmark import workload
+from ibench_lib.workloads.insert_benchmark import workers as workers_of_steps
 from tests.measurement.real import HandOn, Revived, ask, assert_server_gone, connect, run, sealed, table
 
 ROWS = 60_000
@@ -97,7 +97,7 @@ def test_m9_a_wall_clock_that_jumps_changes_no_figure_and_is_noted(
     real_time = time.time
     monkeypatch.setattr(JumpingWall, "ahead", timedelta(0))
     monkeypatch.setattr("ibench_lib.run.cell.datetime", JumpingWall)
-    monkeypatch.setattr(workload, "CLIENT_MODULE", "tests.measurement.jumping_client")
+    monkeypatch.setattr(workers_of_steps, "CLIENT_MODULE", "tests.measurement.jumping_client")
 
     def jump(_hand: HandOn, _workers: list[WorkerState]) -> None:
         JumpingWall.ahead = timedelta(hours=hours)
