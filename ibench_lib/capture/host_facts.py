@@ -16,6 +16,7 @@ from ibench_lib.capture.limit_facts import limit_facts
 from ibench_lib.capture.storage_facts import read, storage_class, storage_facts
 from ibench_lib.paths import nearest_existing
 
+_HERE = Path(__file__).resolve().parent
 _CPU = Path("/sys/devices/system/cpu")
 _NODE = Path("/sys/devices/system/node")
 _VM = Path("/proc/sys/vm")
@@ -87,7 +88,7 @@ def cpu_governor(cpu: Path = _CPU) -> str | None:
     return ", ".join(f"{governor} {governors.count(governor)}" for governor in found)
 
 
-def workbench_commit(folder: Path = Path(__file__).resolve().parent) -> str | None:
+def workbench_commit(folder: Path = _HERE) -> str | None:
     """The commit of the checkout that `folder` is part of, with ` dirty` where it was changed; None outside one."""
 
     def git(*arguments: str) -> str:
