@@ -105,15 +105,16 @@ class Operation:
     role: str
     rows_per_commit: int
     query: str | None = None
+    recorded_as: str = "query"
 
 
 OPERATIONS = (
     Operation("range query, 10 rows", "querier", 50, "range"),
     Operation("point query, 10 keys", "querier", 50, "point"),
-    Operation("insert, 100 rows", "inserter", 100),
-    Operation("insert, 50 rows", "inserter", 50),
-    Operation("insert, 5 rows", "inserter", 5),
-    Operation("delete, 50 rows", "deleter", 50),
+    Operation("insert, 100 rows", "inserter", 100, recorded_as="insert"),
+    Operation("insert, 50 rows", "inserter", 50, recorded_as="insert"),
+    Operation("insert, 5 rows", "inserter", 5, recorded_as="insert"),
+    Operation("delete, 50 rows", "deleter", 50, recorded_as="delete"),
 )
 LIMITS = """
 ## What limits it
@@ -176,7 +177,7 @@ def role_of(
         role=operation.role,
         client=number,
         number=0,
-        operations=("operation",),
+        operations=(operation.recorded_as,),
         statements=None,
         seconds=None,
         tick_ns=None,
@@ -207,7 +208,7 @@ def child(
 ) -> dict[str, Any]:
     connection = connect(client, address)
     role = role_of(client, operation, number, round_number, address, connection)
-    recorder = SecondRecorder(at, paced=False, emit=lambda _row: None, operations=("operation",))
+    recorder = SecondRecorder(at, paced=False, emit=lambda _row: None, operations=(operation.recorded_as,))
     load = Load(role, connection, recorder, at, None, at + round(for_s * 1e9), None, None)
     return load.run()
 
