@@ -83,7 +83,10 @@ class Inserter(_TableRole):
 
 
 class Deleter(_TableRole):
-    """Deletes from the tail: LOW rises by `rows_per_commit` and is re-read every 1,000 statements."""
+    """Deletes from the tail: LOW rises by `rows_per_commit` and is re-read every 1,000 statements.
+
+    LOW is shared with the point queriers of the client, who take it for the smallest key.
+    """
 
     def __init__(self, spec: Spec, connection: Connection) -> None:
         super().__init__(spec, connection)
@@ -102,6 +105,7 @@ class Deleter(_TableRole):
             self.late_probes.append(self._read_min("min_reread"))
         elif self._statements:
             self._low += self._rows_per_commit
+            self.shared.value = self._low
         self._statements += 1
         if self._head is not None:
             return self._head + self._low.to_bytes(8, "little")
@@ -118,7 +122,7 @@ class Deleter(_TableRole):
 
     def _read_min(self, name: str) -> Probe:
         probe = Probe.of(self._connection, name, f"SELECT min(transactionid) FROM {self._table}")
-        self._low = probe.result or 0
+        self._low = self.shared.value = probe.result or 0
         return probe
 
 
@@ -169,7 +173,11 @@ class RangeQuerier(_TableRole):
 
 
 class PointQuerier(_TableRole):
-    """Ten random keys in [min, max); both are read before the load and re-read every 100 queries: the rows move."""
+    """Ten random keys in [min, max), where the rows move: both are taken again every 100 queries.
+
+    max is read from the table. min is what the client's deleter shares: to ask for it is what old row versions make
+    slow, so queries that had to wait for it would measure the debt of purge, not themselves.
+    """
 
     def __init__(self, spec: Spec, connection: Connection) -> None:
         super().__init__(spec, connection)
@@ -185,7 +193,7 @@ class PointQuerier(_TableRole):
 
     def next_statement(self) -> bytes:
         if not self._pending:
-            low = self._connection.scalar(f"SELECT min(transactionid) FROM {self._table}") or 0
+            low = self.shared.value
             high = self._connection.scalar(f"SELECT max(transactionid) FROM {self._table}") or 0
             ids = self._random.integers(low, max(low + 1, high), (MAX_REREAD_QUERIES, POINT_IDS))
             self._pending = ids.tolist() if self._head is None else [row.tobytes() for row in ids.astype("<i8")]

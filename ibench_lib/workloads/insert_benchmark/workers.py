@@ -70,14 +70,30 @@ def workers(options: Options, step: Step) -> list[Worker]:
         )
         if step.deletes:
             # The deleter needs the smallest key anyway: its first look is the client's get_min probe.
-            deletes = ("delete",)
+            # It shares it with the point queriers, which never ask for it themselves.
             found.append(
-                Worker(client=client, role="deleter", operations=deletes, table=table, leads=False, probes=True)
+                Worker(
+                    client=client,
+                    role="deleter",
+                    operations=("delete",),
+                    table=table,
+                    leads=False,
+                    probes=True,
+                    shares=step.query == "point",
+                )
             )
         if step.query:
             queries = (f"{step.query}_query",)
             found += [
-                Worker(client=client, role="querier", operations=queries, table=table, leads=False, number=number)
+                Worker(
+                    client=client,
+                    role="querier",
+                    operations=queries,
+                    table=table,
+                    leads=False,
+                    number=number,
+                    shares=step.query == "point",
+                )
                 for number in range(options.queriers)
             ]
     return found
