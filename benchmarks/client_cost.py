@@ -189,6 +189,7 @@ def role_of(
             "rows_per_commit": operation.rows_per_commit,
             "query": operation.query,
             "step_id": 0,
+            "clock_s": 0,
             "engine": "innodb",
             "protocol": "prepared" if client == "ours, prepared" else "text",
             "query_rows": 10,

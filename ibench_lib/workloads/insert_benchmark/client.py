@@ -18,6 +18,7 @@ from ibench_lib.client.role import Probe, Role
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.insert_benchmark.rows import (
     CASH_REGISTERS,
+    CLOCK_START,
     PRICES,
     PRODUCTS,
     PreparedInserts,
@@ -56,23 +57,30 @@ class _TableRole(Role):
 
 
 class Inserter(_TableRole):
-    """Multi-row INSERTs."""
+    """Multi-row INSERTs. The clock of the rows goes on from the plan's time, or from the table's last row if later."""
 
     def __init__(self, spec: Spec, connection: Connection) -> None:
         super().__init__(spec, connection)
         rows, length = spec.details["rows_per_commit"], (spec.details["data_length"][0], spec.details["data_length"][1])
+        clock_s = max(spec.details["clock_s"], self._clock_of_table())
         self._inserts: Statements
         if spec.details["protocol"] == "prepared":
             statement_id = connection.prepare(PreparedInserts.sql(self._table, rows))
-            self._inserts = PreparedInserts(statement_id, rows, length, _seed(spec))
+            self._inserts = PreparedInserts(statement_id, rows, length, _seed(spec), clock_s)
         else:
-            self._inserts = TextInserts(self._table, rows, length, _seed(spec))
+            self._inserts = TextInserts(self._table, rows, length, _seed(spec), clock_s)
         self._bulk_load = spec.details["bulk_load"]
         if self._bulk_load:
             connection.query("SET SESSION rocksdb_bulk_load = 1")
 
     def next_statement(self) -> bytes:
         return self._inserts.next_statement()
+
+    def _clock_of_table(self) -> int:
+        """The second after that of the table's last row: it is later than planned where a step is done again."""
+        last = f"SELECT dateandtime FROM {self._table} ORDER BY transactionid DESC LIMIT 1"
+        seconds = self._connection.scalar(f"SELECT TIMESTAMPDIFF(SECOND, '{CLOCK_START}', ({last}))")
+        return 0 if seconds is None else seconds + 1
 
     def finish(self) -> None:
         if self._bulk_load:  # what has been collected becomes visible here, which is part of the load

@@ -1,7 +1,8 @@
 """Rows of the Insert Benchmark, made by numpy in blocks, as SQL text or as parameters of a prepared statement.
 
 The same seed gives the same rows either way. A block is about 2,000 rows and one second of the simulated clock that
-fills `dateandtime`: it rises as in a real load and does not depend on when the load runs.
+fills `dateandtime`. Each step takes the clock on from where the step before it may have left it (`clock_seconds`), so
+time never goes back within a run, as in a real load. It does not depend on when the load runs.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ COLUMNS = "dateandtime,cashregisterid,customerid,productid,price,data"
 
 _BLOCK_ROWS = 2_000
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-_CLOCK_START = datetime(2023, 1, 1)
+CLOCK_START = datetime(2023, 1, 1)
 
 _TYPE_LONG, _TYPE_DATETIME, _TYPE_VAR_STRING = 0x03, 0x0C, 0xFD
 
@@ -53,14 +54,17 @@ class Block:
 
 
 class RowSource:
-    """Endless blocks of random rows. Values are uniform in the ranges that the benchmark defines."""
+    """Endless blocks of random rows. Values are uniform in the ranges that the benchmark defines.
 
-    def __init__(self, rows: int, data_length: tuple[int, int], seed: np.random.SeedSequence) -> None:
+    The clock begins `clock_s` seconds after its start.
+    """
+
+    def __init__(self, rows: int, data_length: tuple[int, int], seed: np.random.SeedSequence, clock_s: int) -> None:
         shortest, longest = data_length
         self._rows = rows
         self._sizes = longest - shortest + 1
         self._random = np.random.Generator(np.random.PCG64(seed))
-        self._blocks = 0
+        self._clock_s = clock_s
         width, half = longest + 1, (longest + 1) // 2
         self._pairs = (half + 1) // 2
         self._letters = np.zeros((rows, width), dtype=np.uint8)
@@ -78,9 +82,19 @@ class RowSource:
         noise = np.frombuffer(random.bytes(rows * self._pairs * 2), dtype=np.uint16)
         self._first_letters[:] = _letter_pairs().take(noise & 0xFFF).view(self._first_letters.dtype)
         letters = self._letters & self._is_random.take(size, axis=0)
-        moment = _CLOCK_START + timedelta(seconds=self._blocks)
-        self._blocks += 1
+        moment = CLOCK_START + timedelta(seconds=self._clock_s)
+        self._clock_s += 1
         return Block(moment, register, customer, product, price, letters, size)
+
+
+def clock_seconds(statements: int, rows_per_commit: int) -> int:
+    """By how many seconds the clock of an inserter advances in so many statements."""
+    return -(-statements // _per_block(rows_per_commit))
+
+
+def _per_block(rows_per_commit: int) -> int:
+    """Statements of one block."""
+    return max(1, _BLOCK_ROWS // rows_per_commit)
 
 
 def fields(matrix: Array, **wanted: tuple[int, str]) -> Array:
@@ -108,12 +122,17 @@ class TextInserts:
     """
 
     def __init__(
-        self, table: str, rows_per_commit: int, data_length: tuple[int, int], seed: np.random.SeedSequence
+        self,
+        table: str,
+        rows_per_commit: int,
+        data_length: tuple[int, int],
+        seed: np.random.SeedSequence,
+        clock_s: int = 0,
     ) -> None:
         self._prefix = COM_QUERY + f"INSERT INTO {table} ({COLUMNS}) VALUES ".encode()
-        self._per_block = max(1, _BLOCK_ROWS // rows_per_commit)
+        self._per_block = _per_block(rows_per_commit)
         rows = self._per_block * rows_per_commit
-        self._source = RowSource(rows, data_length, seed)
+        self._source = RowSource(rows, data_length, seed, clock_s)
         low, high = data_length
         # What follows the random letters, by the length of `data`: fixed letters, the quote, spaces up to the width.
         tails = [
@@ -168,7 +187,12 @@ class PreparedInserts:
     _DATA_AT = 25
 
     def __init__(
-        self, statement_id: bytes, rows_per_commit: int, data_length: tuple[int, int], seed: np.random.SeedSequence
+        self,
+        statement_id: bytes,
+        rows_per_commit: int,
+        data_length: tuple[int, int],
+        seed: np.random.SeedSequence,
+        clock_s: int = 0,
     ) -> None:
         assert data_length[1] <= PREPARED_DATA_LIMIT, "the experiment file is refused"
         parameters = rows_per_commit * 6
@@ -177,9 +201,9 @@ class PreparedInserts:
         self._first_head: bytes | None = head + b"\x01" + self._TYPES * rows_per_commit
         self._head = head + b"\x00"  # the server remembers the types
         self._rows_per_commit = rows_per_commit
-        self._per_block = max(1, _BLOCK_ROWS // rows_per_commit)
+        self._per_block = _per_block(rows_per_commit)
         rows = self._per_block * rows_per_commit
-        self._source = RowSource(rows, data_length, seed)
+        self._source = RowSource(rows, data_length, seed, clock_s)
         low, high = data_length
         lengths = range(low, high + 1)
         tails = [(bytes((length + 1) // 2) + b"a" * (length // 2)).ljust(high + 1, b"\0") for length in lengths]

@@ -2,20 +2,24 @@
 
 import re
 
+import pytest
+
 from ibench_lib.client.shared import SharedNumber
 from ibench_lib.workloads.insert_benchmark.client import make_role
-from tests.workloads.insert_benchmark.test_rows import spec
+from tests.workloads.insert_benchmark.test_rows import rows_of, spec
 
 
 class Table:
-    """Stands for a connection: answers queries for a table's smallest and largest key, and keeps them."""
+    """Stands for a connection: answers queries for a table's smallest and largest key and its last time."""
 
-    def __init__(self, low: int | None, high: int | None) -> None:
-        self.low, self.high = low, high
+    def __init__(self, low: int | None = None, high: int | None = None, last_s: int | None = None) -> None:
+        self.low, self.high, self.last_s = low, high, last_s
         self.asked: list[str] = []
 
     def scalar(self, query: str) -> int | None:
         self.asked.append(query)
+        if "dateandtime" in query:
+            return self.last_s
         return self.low if "min(" in query else self.high
 
 
@@ -47,3 +51,14 @@ def test_a_point_querier_takes_the_smallest_key_from_its_deleter_and_reads_only_
 def test_the_keys_of_an_empty_table_are_none() -> None:
     querier = make_role(spec(role="querier", query="point"), Table(None, None))  # type: ignore[arg-type]
     assert querier.next_statement().endswith(b"IN (0,0,0,0,0,0,0,0,0,0)")
+
+
+@pytest.mark.parametrize(
+    ("planned_s", "last_s", "begins"),
+    [(0, None, "00:00:00"), (7, None, "00:00:07"), (7, 6, "00:00:07"), (7, 20, "00:00:21"), (0, 0, "00:00:01")],
+)
+def test_an_inserter_begins_at_its_planned_time_and_never_before_the_last_row(
+    planned_s: int, last_s: int | None, begins: str
+) -> None:
+    inserter = make_role(spec(clock_s=planned_s), Table(last_s=last_s))  # type: ignore[arg-type]
+    assert {row[0] for row in rows_of(inserter.next_statement())} == {f"2023-01-01 {begins}"}

@@ -7,7 +7,7 @@ import pytest
 
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.insert_benchmark.client import RangeQuerier, _seed, make_role
-from ibench_lib.workloads.insert_benchmark.rows import TextInserts
+from ibench_lib.workloads.insert_benchmark.rows import TextInserts, clock_seconds
 from tests.workloads.insert_benchmark.options import options
 
 ROW = re.compile(r"\('([0-9: -]{19})',(\d{3}),(\d{5}),(\d{4}),(\d{3}),'([A-Za-z0-9+/]*)' *\)")
@@ -18,6 +18,7 @@ def spec(role: str = "inserter", client: int = 1, seed: int = 1, **changes: Any)
         "table": "pi1",
         "rows_per_commit": 50,
         "step_id": 0,
+        "clock_s": 0,
         "query": None,
         "engine": "innodb",
         "protocol": "text",
@@ -66,6 +67,18 @@ def test_statements_have_the_asked_for_rows_with_values_in_range(rows_per_commit
     dates = [row[0] for row in everything]
     assert dates == sorted(dates) and len(set(dates)) > 1
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", date) for date in dates)
+
+
+def test_a_clock_that_goes_on_begins_where_it_ended() -> None:
+    def seconds(statements: int, clock_s: int) -> list[str]:
+        rows = TextInserts("pi1", 50, (10, 20), _seed(spec()), clock_s)
+        return [rows_of(rows.next_statement())[0][0] for _ in range(statements)]
+
+    first = seconds(45, 0)
+    assert (first[0], first[-1]) == ("2023-01-01 00:00:00", "2023-01-01 00:00:01")
+    assert seconds(1, clock_seconds(45, 50)) == ["2023-01-01 00:00:02"]
+    assert [clock_seconds(n, 50) for n in (0, 1, 40, 41)] == [0, 1, 1, 2]
+    assert clock_seconds(3, 5_000) == 3
 
 
 def test_half_of_the_data_is_one_letter() -> None:

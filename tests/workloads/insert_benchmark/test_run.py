@@ -1,6 +1,7 @@
 """The Insert Benchmark on a real server: all ten steps, and what each option changes."""
 
 from collections import defaultdict
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -264,11 +265,33 @@ def test_the_timed_probe_is_the_only_query_for_the_smallest_key_apart_from_the_d
         for table in ("pi1", "pi2"):
             asking = [thread for thread, text in logged[step] if text == f"SELECT min(transactionid) FROM {table}"]
             recorded = [probe for name, client, probe in probes if (name, f"pi{client}") == (step, table)]
-            assert {deleters.get(thread) for thread in asking} == {table}, "only the deleter asks, and its probe is first"
+            assert {deleters.get(thread) for thread in asking} == {table}, "only the deleter asks"
             assert len(asking) == len(recorded) and recorded.count("get_min") == 1
         reads_of_max = [thread for thread, text in logged[step] if "max(" in text]
         assert bool(reads_of_max) == (step == "qp100"), "the point queriers re-read max, and nothing else does"
         assert not {*reads_of_max} & {*deleters}
+
+
+def test_dateandtime_never_goes_back_within_a_run(
+    build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends: dict[str, tuple[int, datetime]] = {}
+    seen: list[str] = []
+
+    def look(hand: real.HandOn, step: str) -> None:
+        with hand.connect() as connection:
+            for table in ("pi1", "pi2"):
+                last_id, last = ends.get(table, (0, datetime.min))
+                of_step = f"SELECT MIN(dateandtime), MAX(dateandtime), MAX(transactionid), COUNT(*) FROM {table}"
+                ((first, latest, key, rows),) = real.ask(connection, f"{of_step} WHERE transactionid > {last_id}")
+                if rows:
+                    assert first > last, f"{step} begins in {table} at {first}, after a row of {last}"
+                    ends[table] = key, latest
+                    seen.append(step)
+
+    steps = "l.i0, l.x, l.i1, l.i2, qr100, {step: l.i1, name: l.i3}, qp100"
+    real.run(real.HandOn(at_end=look), build, workspace, monkeypatch, steps=steps, rows=5_000)
+    assert seen == [step for step in ("l.i0", "l.i1", "l.i2", "qr100", "l.i3", "qp100") for _ in range(2)]
 
 
 @pytest.mark.timing

@@ -24,6 +24,17 @@ def test_plan_scales_rows_and_seconds_in_whole_statements() -> None:
     assert by_name["l.x"].kind == "index"
 
 
+def test_the_clock_of_the_rows_goes_on_from_step_to_step() -> None:
+    names = ["l.i0", "l.x", "l.i1", "qr100", {"step": "l.i2", "rows": 4_001}, "qp500", {"step": "l.i1", "name": "last"}]
+    steps = plan(options(steps=names), SETUP, 1.0)
+    # Blocks of 2,000 rows: 1,000 rows; none; 1,000; 100/s for 10 s in statements of 50; 4,000; 500/s for 10 s.
+    assert [step.clock_s for step in steps] == [0, 1, 1, 2, 3, 5, 8]
+    for step_id, step in enumerate(steps):
+        assert all(
+            spec_of(options(), step, w, step_id).details["clock_s"] == step.clock_s for w in workers(options(), step)
+        )
+
+
 def test_a_tiny_scale_still_does_one_statement() -> None:
     steps = plan(options(), PRESET_SETUPS["cached"], 1e-9)
     assert [step.amount for step in steps] == [100, None, 50, None]
