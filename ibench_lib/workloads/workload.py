@@ -217,6 +217,12 @@ class Workload(Protocol):
     def load_key(self, options: Any, steps: Sequence[Any]) -> dict[str, str]:
         """Everything in the workload that determines what is on disk after these steps."""
 
+    def edition(self, options: Any) -> int | None:
+        """Part of a cell's identity; None leaves it out. It rises when the same options no longer give equal figures.
+
+        Finished cells of another edition are run again, so it must not rise for options whose figures stay the same.
+        """
+
     def describe(self, options: Any, setup: Any, steps: Sequence[Any]) -> dict[str, Any]:
         """The resolved workload for the manifest, as plain data; `resolved_steps` has a mapping for each step."""
 
