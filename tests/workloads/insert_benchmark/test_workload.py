@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from ibench_lib.workloads.insert_benchmark.client import make_role
-from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS, Setup
+from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS, Setup, step_names
 from ibench_lib.workloads.insert_benchmark.steps import plan
 from ibench_lib.workloads.insert_benchmark.workers import create_table, tables, workers
 from ibench_lib.workloads.insert_benchmark.workers import spec as spec_of
@@ -66,11 +66,19 @@ def test_workers_of_each_kind_of_step() -> None:
         (["l.i0", "l.i1", "l.i1"], "occurs twice"),
         (["l.i1"], "starts from empty tables"),
         ([], "at least 1 item"),
+        (["l.i0", "qr100"], "step qr100 queries the secondary indexes, which l.x creates; put l.x before it"),
+        (["l.i0", "qp100", {"step": "qr500", "seconds": 5}, "l.x"], "step qr500 queries the secondary indexes"),
+        (["l.i0", "l.x", {"step": "l.x", "name": "again"}], "it can create the secondary indexes only once"),
     ],
 )
 def test_steps_that_cannot_be_run_are_refused(steps: list[str], words: str) -> None:
     with pytest.raises(ValidationError, match=re.escape(words)):
         options(steps=steps)
+
+
+def test_point_queries_need_no_secondary_index() -> None:
+    assert step_names(options(steps=["l.i0", "qp100", "l.x", "qr100"])) == ["l.i0", "qp100", "l.x", "qr100"]
+    assert step_names(options(steps=["l.i0", "qp100"])) == ["l.i0", "qp100"]
 
 
 def test_presets_are_the_lists_of_the_reports() -> None:
