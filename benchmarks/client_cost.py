@@ -64,6 +64,8 @@ OPTIONS = Options.model_validate({"benchmark": "insert_benchmark", "clients": 1,
 class CursorConnection:
     """A DB-API cursor behind the interface that the load loop wants."""
 
+    asked_ns = 0
+
     def __init__(self, connection: Any) -> None:
         self._cursor = connection.cursor()
 
@@ -188,6 +190,7 @@ def role_of(
             "rows_per_commit": operation.rows_per_commit,
             "query": operation.query,
             "step_id": 0,
+            "clock_s": 0,
             "engine": "innodb",
             "protocol": "prepared" if client == "ours, prepared" else "text",
             "query_rows": 10,
@@ -199,6 +202,7 @@ def role_of(
     # A cursor has no scalar(); what a role asks on the side goes over a connection of its own.
     own = connection if client.startswith("ours") else Connection(address.arguments(), "b", 60)
     role = make_role(spec, own)
+    role.shared.value = 1  # the smallest key of a table of which nothing is deleted
     role.probe()
     return role
 
@@ -293,6 +297,8 @@ def prepare(address: Address) -> None:
 
 class Free:
     """A connection that answers at once: what remains is the loop itself."""
+
+    asked_ns = 0
 
     def execute(self, _command: bytes) -> int:
         return 10

@@ -31,7 +31,7 @@ from ibench_lib.server_figures import FIGURES
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
 
-SCHEMA_MINOR = 3
+SCHEMA_MINOR = 4
 """Minor version: it grows with every new table or nullable column. Older runs load with NULL in their place."""
 
 WHOLE_US = 1.0
@@ -183,6 +183,15 @@ WORKERS = Table(
             "us",
             "p99 of the delay between when a statement could be sent and when it was; NULL if not paced",
             True,
+        ),
+        Column(
+            "unrecorded_s",
+            pa.float64(),
+            "s",
+            "time from start_s to end_s in statements that are no operations and in no histogram, such as the re-read "
+            "of a table's bounds; NULL if the process died",
+            True,
+            4,
         ),
     ),
     replaces=True,

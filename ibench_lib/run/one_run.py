@@ -19,6 +19,7 @@ from ibench_lib.lake import manifest as records
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.run import server as run_server
 from ibench_lib.run.capturing import capturing
+from ibench_lib.run.connections import demand, require_accepted
 from ibench_lib.run.observer import Observer
 from ibench_lib.run.planned import Planned
 from ibench_lib.run.settle import settle
@@ -67,6 +68,7 @@ class OneRun:
         numbered = list(enumerate(self.planned.steps))
         with self.server as where:
             self._ask(where)
+            self._require_connections()
             if self.snapshot is None:
                 self._create_tables(where.arguments())
                 self._steps(numbered, where)
@@ -94,6 +96,12 @@ class OneRun:
         said = run_server.not_as_asked(self.server, self.planned.config, self.manifest.server.variables)
         self.manifest.warnings += [sentence for sentence in said if sentence not in self.manifest.warnings]
         self.writer.write_manifest(self.manifest)
+
+    def _require_connections(self) -> None:
+        """End the run before it loads if the server accepts fewer connections than its steps need."""
+        assert self.manifest.server is not None
+        needed = demand(self.workload, self.options, self.planned.steps)
+        require_accepted(self.server.build, self.manifest.server.variables, needed)
 
     def _steps(self, steps: list[tuple[int, Step]], where: Address) -> None:
         """Run some of the steps, each with its position among all steps, on one start of the server."""

@@ -110,7 +110,8 @@ class Worker:
     `client` is the client that it works for, from 1; `number` distinguishes workers of one client and role, from 0.
     `operations` are those that it may send; the first counts towards its amount. `leads`: the step ends when all
     leading workers have done their amount. `pair` is the role of another worker of the same client: this worker stays
-    a few operations ahead of that worker. `connections` is the number of connections that its process serves.
+    a few operations ahead of that worker. `shares`: it shares a number (`Role.shared`) with the other workers of its
+    client that do. `connections` is the number of connections that its process serves.
     """
 
     client: int
@@ -119,6 +120,7 @@ class Worker:
     number: int = 0
     leads: bool = True
     pair: str | None = None
+    shares: bool = False
     connections: int = 1
 
     @property
@@ -214,6 +216,12 @@ class Workload(Protocol):
 
     def load_key(self, options: Any, steps: Sequence[Any]) -> dict[str, str]:
         """Everything in the workload that determines what is on disk after these steps."""
+
+    def edition(self, options: Any) -> int | None:
+        """Part of a cell's identity; None leaves it out. It rises when the same options no longer give equal figures.
+
+        Finished cells of another edition are run again, so it must not rise for options whose figures stay the same.
+        """
 
     def describe(self, options: Any, setup: Any, steps: Sequence[Any]) -> dict[str, Any]:
         """The resolved workload for the manifest, as plain data; `resolved_steps` has a mapping for each step."""

@@ -18,6 +18,9 @@ from ibench_lib.show.statements.common import (
 from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, ratio
 from ibench_lib.show.wording import count, joined, shortened
 
+UNRECORDED = 0.02
+"""The share of a step from which on a post says that a client spent it in statements which are no operations."""
+
 
 @asks("step_throughput", base=True)
 def throughput_statements(step_throughput: pl.DataFrame, base: str) -> list[str]:
@@ -50,7 +53,8 @@ def throughput_statements(step_throughput: pl.DataFrame, base: str) -> list[str]
     if not said and len(step_throughput) and not short:
         said.append(f"Nothing is compared, because no configuration other than {base} has completed a step.")
     caveat = [ONE_RUN] if single else []
-    return [*caveat, *said, *_client_bound(step_throughput), *short, *unfinished(step_throughput)]
+    of_clients = [*_client_bound(step_throughput), *_unrecorded(step_throughput)]
+    return [*caveat, *said, *of_clients, *short, *unfinished(step_throughput)]
 
 
 def _apart(of_one_run: set[bool]) -> str:
@@ -68,6 +72,25 @@ def _client_bound(frame: pl.DataFrame) -> list[str]:
     bound = complete(frame).filter(pl.col("client_bound").is_not_null()).sort("setup", "step_id", "dbms_position")
     items = [f"{row['dbms']} in {row['setup']}, {row['step']}" for row in bound.to_dicts()]
     return [f"Limited by the clients, not by the server: {shortened(list(dict.fromkeys(items)))}."] if items else []
+
+
+def _unrecorded(frame: pl.DataFrame) -> list[str]:
+    """In which steps clients spent much of T in statements that no rate and no response time counts."""
+    if "unrecorded_share" not in frame.columns:
+        return []
+    much = complete(frame).filter(pl.col("unrecorded_share") > UNRECORDED)
+    worst = much.sort("unrecorded_share", descending=True).unique(["setup", "step", "dbms"], keep="first")
+    items = []
+    worst = worst.sort("unrecorded_share", "setup", "step_id", "dbms_position", descending=[True, False, False, False])
+    for row in worst.to_dicts():
+        about = f"{row['unrecorded_role']}, {100 * row['unrecorded_share']:.0f} %"
+        items.append(f"{row['dbms']} in {row['setup']}, {row['step']} ({about})")
+    if not items:
+        return []
+    return [
+        f"A client process spent over {100 * UNRECORDED:.0f} % of the step in statements that no rate and no response "
+        f"time counts: {shortened(items)}."
+    ]
 
 
 def _step_sentence(setup: str, step: str, rows: pl.DataFrame, ratios: dict[str, Ratio], base: str) -> str | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ibench_lib.workloads import workload
 from ibench_lib.workloads.insert_benchmark.options import QUERY_STEP, Options, Setup, StepSpec, step_name, step_specs
+from ibench_lib.workloads.insert_benchmark.rows import clock_seconds
 from ibench_lib.workloads.workload import StepKind, Work
 
 KINDS = (
@@ -26,21 +28,41 @@ _GUESSED_RATES = {"load": 200_000.0, "index": 400_000.0, "write": 40_000.0, "que
 class Step(workload.Step):
     """One resolved step. `amount` is the number of rows that each inserter inserts; None if `seconds` ends the step.
 
-    `target_per_s` is the target of inserted and of deleted rows per second and client.
+    `target_per_s` is the target of inserted and of deleted rows per second and client. `clock_s` is the second of the
+    simulated clock (`rows.py`) at which the step's inserters begin: no earlier than the end of the steps before it.
     """
 
     rows_per_commit: int = 0
     query: Literal["range", "point"] | None = None
+    clock_s: int = 0
 
     @property
     def deletes(self) -> bool:
         """Whether each client has a deleter as well."""
         return self.churns
 
+    @property
+    def tick_ns(self) -> int | None:
+        """The interval of the statements of a paced inserter or deleter; None if they are not paced."""
+        return round(self.rows_per_commit / self.target_per_s * 1e9) if self.target_per_s else None
+
+    @property
+    def clock_end_s(self) -> int:
+        """The second of the simulated clock that no inserter of this step goes beyond."""
+        statements = 0
+        if self.amount is not None:
+            statements = self.amount // self.rows_per_commit
+        elif self.seconds is not None and self.tick_ns is not None:
+            statements = math.ceil(self.seconds * 1e9 / self.tick_ns)  # those that are due
+        return self.clock_s + clock_seconds(statements, self.rows_per_commit or 1)
+
 
 def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
     """The steps of a run: the setup's rows and seconds times `scale`, in whole statements and seconds, at least one."""
-    steps = [_step(spec, options, setup, scale) for spec in step_specs(options.steps)]
+    steps: list[Step] = []
+    for spec in step_specs(options.steps):
+        step = _step(spec, options, setup, scale)
+        steps.append(replace(step, clock_s=steps[-1].clock_end_s) if steps else step)
     if options.settle == "flush":
         # Once, between the last step that only writes and the queries after it, as the original does.
         last_write = max(number for number, step in enumerate(steps) if step.kind != "query")

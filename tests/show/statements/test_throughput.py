@@ -4,8 +4,10 @@ import polars as pl
 import pytest
 
 import ibench_lib as ib
+from ibench_lib.paths import Workspace
 from ibench_lib.show.verdicts import ratio
-from tests.show.statements.saying import COSTS, frame_of
+from tests.show.statements.saying import COSTS, frame_of, made_of, spoken
+from tests.synthetic import Run
 
 
 def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
@@ -79,4 +81,31 @@ def test_without_a_number_of_the_base_nothing_is_compared(of_base: list[float | 
     alone = frame_of("throughput", base=[100])
     assert ib.throughput_statements(alone, "base") == [
         "Nothing is compared, because no configuration other than base has completed a step."
+    ]
+
+
+def test_time_in_statements_that_no_rate_counts_is_named_above_two_percent() -> None:
+    frame = frame_of("throughput", "qr", base=[100, 101], slow=[99, 100], other=[100, 100]).with_columns(
+        unrecorded_share=pl.Series([0.01, 0.02, 0.031, 0.25, None, None]),
+        unrecorded_role=pl.Series(["querier"] * 4 + [None] * 2),
+    )
+    said = [sentence for sentence in ib.throughput_statements(frame, "base") if "counts" in sentence]
+    assert said == [
+        "A client process spent over 2 % of the step in statements that no rate and no response time counts: "
+        "slow in cached, qr (querier, 25 %)."
+    ]
+    quiet = frame.with_columns(unrecorded_share=pl.lit(0.02))
+    assert not [sentence for sentence in ib.throughput_statements(quiet, "base") if "counts" in sentence]
+
+
+def test_unrecorded_time_comes_from_the_client_processes_of_a_run(workspace: Workspace) -> None:
+    worker = {
+        "step_id": 3, "step": "qr100", "client": 3, "worker": 9, "role": "asker", "status": "complete", "start_s": 0.0,
+        "end_s": 5.0, "ops": 0, "rows": 0, "errors": 0, "retries": 0, "unknown": 0, "unrecorded_s": 1.0,
+    }  # fmt: skip
+    made_of(workspace, Run("cy10a"), Run("other", minute=1, also=(("workers", worker),)))
+    said = spoken(workspace, ib.throughput_statements)
+    assert [sentence for sentence in said if "no response time counts: system.other" in sentence] == [
+        "A client process spent over 2 % of the step in statements that no rate and no response time counts: "
+        "system.other in cached, qr100 (asker, 20 %)."
     ]

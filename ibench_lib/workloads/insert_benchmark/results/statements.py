@@ -14,7 +14,7 @@ import polars as pl
 from ibench_lib.metrics import METRICS
 from ibench_lib.show import theme
 from ibench_lib.show.frames import by_position, measured, rows_of
-from ibench_lib.show.statements.common import asks, caveats, columns_of, complete, over_ten_times
+from ibench_lib.show.statements.common import asks, attention, caveats, columns_of, complete, over_ten_times
 from ibench_lib.show.verdicts import FAR, Ratio, ratio
 from ibench_lib.show.wording import count, joined, shortened, times
 
@@ -29,13 +29,29 @@ _TRANSPORTS = {"socket": "a Unix socket", "tcp": "TCP", "tls": "TCP with TLS"}
 def insert_benchmark_statements(workload: pl.DataFrame) -> list[str]:
     """Clients, tables and how statements are sent; if runs differ, the sentences name the setups."""
     rows = workload.drop("runs", "dbms_count", "repeats").to_dicts()
+    mixed = _editions(workload)
     said: dict[str, list[str]] = {}
     for row in rows:
         experiment = f"{row['experiment']}, " if workload["experiment"].n_unique() > 1 else ""
         said.setdefault(_workload(row), []).append(f"{experiment}{row['setup']}")
     if len(said) == 1:
-        return list(said)
-    return [f"{joined(list(dict.fromkeys(places)))}: {sentence}" for sentence, places in said.items()]
+        return [*said, *mixed]
+    return [*(f"{joined(list(dict.fromkeys(places)))}: {sentence}" for sentence, places in said.items()), *mixed]
+
+
+def _editions(workload: pl.DataFrame) -> list[str]:
+    """That the runs do not all send the same, which nobody should overlook."""
+    runs = workload.group_by("edition").agg(pl.col("runs").sum()).sort("edition").rows()
+    if len(runs) < 2:
+        return []
+    items = joined([f"{count(number, 'run')} of edition {edition}" for edition, number in runs])
+    return [
+        attention(
+            f"The client of this benchmark changed between these runs: {items}. Their rows and point queries are not "
+            "the same; the table below says how they differ. What looks like a difference between configurations may "
+            "be one between editions."
+        )
+    ]
 
 
 @asks("planned_work")
