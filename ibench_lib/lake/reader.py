@@ -214,8 +214,10 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Fou
         if table.name in INDEXED:
             parts.append(found.index.table(table.name, found.not_indexed))
         alike += _indexed_files(connection, table.name, found)
+    missing = set() if parts else set(schema.names)
     for columns, listed in alike:
         names = {name for name, _ in json.loads(columns)}
+        missing -= names
         known = ", ".join(f'"{column.name}"' for column in table.columns if column.name in names)
         parts.append(
             f"SELECT {known} FROM read_parquet({listed}, filename = true, hive_partitioning = false)"
@@ -223,8 +225,8 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Fou
         )
     types = dict(connection.sql(f"SELECT column_name, column_type FROM (DESCRIBE {base})").fetchall())
     casts = ", ".join(f'"{name}"::{types[name]} AS "{name}"' for name in schema.names)
-    # An empty part costs as much as a full one whenever a question is planned.
-    if live.num_rows or not parts:
+    # An empty part costs as much as a full one whenever a question is planned. It still gives columns that no file has.
+    if live.num_rows or missing or not parts:
         parts.insert(0, f"SELECT * FROM {base}")
     text = " UNION ALL BY NAME ".join(parts)
     connection.execute(f'DROP TABLE "{table.name}"')
