@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
 
 from ibench_lib.capture.collector import Collector, Unavailable
 from ibench_lib.capture.proc import ProcFile
@@ -26,6 +26,10 @@ class Process(Collector):
         self._watched: _Watched | None = None
 
     def sample(self, tick: int, now_s: Callable[[], float]) -> None:
+        for table, columns in self.counters(now_s):
+            self.emit(table, tick=tick, **columns)
+
+    def counters(self, now_s: Callable[[], float]) -> Iterator[tuple[str, dict[str, Any]]]:
         pid = self.scene.server_pid()
         if pid is None:
             self._watched = None
@@ -38,16 +42,17 @@ class Process(Collector):
             for column in ("read_bytes", "written_bytes"):
                 self.null_reasons[f"process_samples.{column}"] = watched.denied
         read_bytes, written_bytes = watched.io()
-        self.emit(
+        yield (
             "process_samples",
-            tick=tick,
-            t_s=t_s,
-            pid=pid,
-            **stat_columns(watched.stat.read()),
-            read_bytes=read_bytes,
-            written_bytes=written_bytes,
-            voluntary_switches=switches[0],
-            involuntary_switches=switches[1],
+            {
+                "t_s": t_s,
+                "pid": pid,
+                **stat_columns(watched.stat.read()),
+                "read_bytes": read_bytes,
+                "written_bytes": written_bytes,
+                "voluntary_switches": switches[0],
+                "involuntary_switches": switches[1],
+            },
         )
 
     def close(self) -> None:

@@ -11,6 +11,9 @@ from ibench_lib.metrics import METRICS
 SHORT_S = 1.0
 """Steps shorter than that say little of a configuration: start-up and a single hiccup are much of them."""
 
+COVERED = 0.95
+"""A step's means and costs are known where their readings cover this part of it (`macros/step_use.sql`)."""
+
 
 def by_position(frame: pl.DataFrame) -> list[str]:
     """The frame's dbms in the order in which the experiment ran them first."""
@@ -45,6 +48,13 @@ def short_steps(frame: pl.DataFrame) -> pl.DataFrame:
     """`setup` and `step` of the steps that nobody who completed them took SHORT_S for: none of them is compared."""
     longest = frame.filter(pl.col("step_status") == "complete").group_by("setup", "step").agg(pl.max("duration_s"))
     return longest.filter(pl.col("duration_s") < SHORT_S).select("setup", "step")
+
+
+def little_covered(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of complete steps whose means and costs are not known, because too little of the step was covered."""
+    if "covered" not in frame.columns:
+        return frame.clear()
+    return frame.filter((pl.col("step_status") == "complete") & (pl.col("covered") < COVERED))
 
 
 def repeats(frame: pl.DataFrame) -> int:

@@ -7,10 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.show.frames import repeats
+from ibench_lib.show.frames import COVERED, little_covered, repeats, steps_of
 from ibench_lib.show.grid import Cell
 from ibench_lib.show.theme import Mark
 from ibench_lib.show.verdicts import Ratio
+from ibench_lib.show.wording import joined
 
 RUN_FAILED = "†"
 CLIENT_BOUND = "‡"
@@ -123,6 +124,17 @@ def interval_notes(frame: pl.DataFrame) -> list[str]:
         *repeat_notes(frame),
         "[low, high]: 95 % bootstrap interval of the ratio of medians. A ratio is marked only if the whole interval is "
         "beyond the threshold. A ratio without an interval comes from one run; its noise is unknown.",
+    ]
+
+
+def coverage_notes(frame: pl.DataFrame) -> list[str]:
+    """Why means and costs of some steps are left out, where they are."""
+    found = little_covered(frame)
+    if found.is_empty():
+        return []
+    return [
+        f"No means and costs of {joined(steps_of(found))} where the samples cover less than {COVERED:.0%} of a step: "
+        "they could be off by more than 5 %. Newer runs read the counters at both ends of each step, too."
     ]
 
 

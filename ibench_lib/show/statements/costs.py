@@ -7,7 +7,7 @@ from math import log
 import polars as pl
 
 from ibench_lib.metrics import METRICS, Metric
-from ibench_lib.show.frames import by_position, measured, rows_of
+from ibench_lib.show.frames import COVERED, by_position, little_covered, measured, rows_of
 from ibench_lib.show.statements.common import ONE_RUN, asks, caveated, columns_of, ratio_text, unfinished, without_short
 from ibench_lib.show.verdicts import Ratio, ratio
 from ibench_lib.show.wording import count, shortened
@@ -43,7 +43,21 @@ def cost_statements(step_metrics: pl.DataFrame, base: str) -> list[str]:
             said.append(f"{setup}, {step}, compared with {named[base]}: {shortened([item for _, item in found])}.")
     if compared and not said:
         said.append(f"Costs per operation do not differ clearly from {base} ({count(compared, 'figure')} compared).")
-    return [*([ONE_RUN] if single and compared else []), *said, *short, *unfinished(step_metrics)]
+    return [
+        *([ONE_RUN] if single and compared else []),
+        *said,
+        *_little_covered(long_enough),
+        *short,
+        *unfinished(step_metrics),
+    ]
+
+
+def _little_covered(frame: pl.DataFrame) -> list[str]:
+    """At most one sentence: the steps whose costs are left out, because their samples leave out too much of them."""
+    items = [f"{step} in {setup}" for setup, step, _ in columns_of(little_covered(frame))]
+    if not items:
+        return []
+    return [f"No costs where the samples cover less than {COVERED:.0%} of a step: {shortened(items)}."]
 
 
 def _item(name: str, metric: Metric, found: Ratio) -> str:

@@ -10,7 +10,7 @@ from great_tables import GT
 
 from ibench_lib.show.comparison import Compared, compared, ratio_text, reservations
 from ibench_lib.show.grid import Cell, Grid
-from ibench_lib.show.table_cells import setting_text
+from ibench_lib.show.table_cells import coverage_notes, setting_text
 from ibench_lib.show.tables.naming import grid_name, grid_title
 from ibench_lib.show.theme import Mark
 
@@ -66,7 +66,8 @@ def metrics_side_by_side(frame: pl.DataFrame, a: str, b: str, palette: str = "de
         grid.rows.append((one.head, cells))
     if not with_value:
         grid.rows.append(("all", [*(Cell(_status(frame, name), "status") for name in (a, b)), *[Cell("")] * 3]))
-    grid.notes = [*_notes(shown), *_missing(shown), *reservations(frame, a, b)]
+    coverage = coverage_notes(frame) if any(one.metric.group in ("cost", "device") for one in shown) else []
+    grid.notes = [*_notes(shown), *_missing(shown), *coverage, *reservations(frame, a, b)]
     return grid.draw(palette)
 
 

@@ -10,7 +10,7 @@ from great_tables import GT
 from ibench_lib.metrics import METRICS, rates
 from ibench_lib.show.frames import by_position, rows_of
 from ibench_lib.show.grid import Cell, Grid
-from ibench_lib.show.table_cells import mark_notes, repeat_notes, status_cell, value_text
+from ibench_lib.show.table_cells import coverage_notes, mark_notes, repeat_notes, status_cell, value_text
 from ibench_lib.show.tables.naming import grid_name, grid_title
 
 _WORK = ("duration_s", "rate_p50", "rate_p99", "maxop", "hll")
@@ -108,11 +108,13 @@ def _table(
         rows = rows_of(frame, dbms, step)
         texts = [value_text(rows, _COLUMNS.get(metric, metric), METRICS[metric].format) for metric in metrics]
         grid.rows.append((dbms, [status_cell(rows) or Cell(text) for text in texts]))
+    means = any(METRICS[metric].group in ("cost", "device") for metric in metrics)
     unknown = any(cell.text == "-" for _, cells in grid.rows for cell in cells)
     grid.notes = [
         *notes,
         *repeat_notes(frame),
         *(["- not captured, or nothing to count."] if unknown else []),
+        *(coverage_notes(frame) if means else []),
         *mark_notes(frame),
     ]
     return grid.draw(palette)
