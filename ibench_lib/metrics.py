@@ -162,9 +162,12 @@ COMMON = (
     ),
     Metric(
         "table_data", "rows", "GiB", "lower", ".3f",
-        "primary keys of the tables, by the server's statistics", "size",
+        "primary keys of the tables, by the server's statistics; not yet known where these lag behind", "size",
     ),
-    Metric("table_index", "indexes", "GiB", "lower", ".3f", "secondary indexes, by the server's statistics", "size"),
+    Metric(
+        "table_index", "indexes", "GiB", "lower", ".3f",
+        "secondary indexes, by the server's statistics; not yet known where these lag behind", "size",
+    ),
     Metric("system", "system tablespace", "GiB", "lower", ".3f", "the system tablespace on disk", "size"),
     Metric("undo", "undo", "GiB", "lower", ".3f", "undo tablespaces on disk", "size"),
     Metric("redo", "redo", "GiB", "neither", ".3f", "redo log files on disk", "size"),

@@ -535,8 +535,8 @@ SIZES = Table(
             "what",
             pa.string(),
             "",
-            "table_data and table_index (from the server's own statistics, which MariaDB"
-            " updates about 10 s after a change), database (files of the benchmark's database),"
+            "table_data and table_index (from the server's own statistics, which MySQL and MariaDB"
+            " update about 10 s after a change), database (files of the benchmark's database),"
             " datadir (all files), system, undo, redo, temporary, binary_log",
         ),
         Column("name", pa.string(), "", "name of the table; empty for a total"),

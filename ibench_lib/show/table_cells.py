@@ -15,6 +15,7 @@ from ibench_lib.show.wording import joined
 
 RUN_FAILED = "†"
 CLIENT_BOUND = "‡"
+NOT_YET_KNOWN = "not yet known"
 LOADED = "loaded from a snapshot"  # the step_status of a step that another run did for this one
 
 
@@ -28,6 +29,13 @@ def value_text(rows: list[dict[str, Any]], column: str, spec: str, shown: dict[s
     if not values or (shown and shown[column] is None):
         return "-"
     return format(shown[column] if shown else median(values), spec) + about_runs(rows, column, shown)
+
+
+def size_text(text: str, rows: list[dict[str, Any]]) -> str:
+    """The text of a size by the server's statistics: what is missing because they lag behind is not yet known."""
+    if not any(row.get("statistics_lag") for row in rows if row["step_status"] == "complete"):
+        return text
+    return NOT_YET_KNOWN if text == "-" else text.replace("not captured", NOT_YET_KNOWN)
 
 
 def about_runs(rows: list[dict[str, Any]], column: str, shown: dict[str, Any] | None = None) -> str:

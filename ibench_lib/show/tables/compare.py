@@ -10,7 +10,7 @@ from great_tables import GT
 
 from ibench_lib.show.comparison import Compared, compared, ratio_text, reservations
 from ibench_lib.show.grid import Cell, Grid
-from ibench_lib.show.table_cells import coverage_notes, setting_text
+from ibench_lib.show.table_cells import NOT_YET_KNOWN, coverage_notes, setting_text, size_text
 from ibench_lib.show.tables.naming import grid_name, grid_title
 from ibench_lib.show.theme import Mark
 
@@ -86,7 +86,9 @@ def _value(one: Compared, rows: list[dict[str, Any]], frame: pl.DataFrame, name:
     if not rows:
         return Cell("none", "status")
     text = one.text(rows)
-    return Cell("not captured", "status") if text == "-" else Cell(text)
+    if one.metric.name in ("table_data", "table_index"):
+        text = size_text(text, rows)
+    return Cell({"-": "not captured"}.get(text, text), "status" if text in ("-", NOT_YET_KNOWN) else None)
 
 
 def _status(frame: pl.DataFrame, name: str) -> str:
@@ -126,9 +128,13 @@ def _notes(shown: list[Compared]) -> list[str]:
 
 def _missing(shown: list[Compared]) -> list[str]:
     """Metrics that no row is shown for, though a side completed the step."""
-    names = [
-        one.label
-        for one in shown
-        if not one.a and not one.b and any(row["step_status"] == "complete" for row in (*one.a_rows, *one.b_rows))
-    ]
-    return [f"Not captured on either side: {', '.join(names)}."] if names else []
+    found: dict[bool, list[str]] = {}
+    for one in shown:
+        done = [row for row in (*one.a_rows, *one.b_rows) if row["step_status"] == "complete"]
+        if not one.a and not one.b and done:
+            lag = one.metric.name in ("table_data", "table_index") and all(row.get("statistics_lag") for row in done)
+            found.setdefault(lag, []).append(one.label)
+    notes = [f"Not captured on either side: {', '.join(found[False])}."] if False in found else []
+    if True in found:
+        notes.append(f"{NOT_YET_KNOWN.capitalize()} to the statistics of either server: {', '.join(found[True])}.")
+    return notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 from great_tables import GT
@@ -10,7 +11,15 @@ from great_tables import GT
 from ibench_lib.metrics import METRICS, rates
 from ibench_lib.show.frames import by_position, rows_of
 from ibench_lib.show.grid import Cell, Grid
-from ibench_lib.show.table_cells import coverage_notes, mark_notes, repeat_notes, status_cell, value_text
+from ibench_lib.show.table_cells import (
+    NOT_YET_KNOWN,
+    coverage_notes,
+    mark_notes,
+    repeat_notes,
+    size_text,
+    status_cell,
+    value_text,
+)
 from ibench_lib.show.tables.naming import grid_name, grid_title
 
 _WORK = ("duration_s", "rate_p50", "rate_p99", "maxop", "hll")
@@ -22,6 +31,7 @@ _DEVICE = {
     "write_wait_ms": "w_await", "write_kb": "wareq-sz", "flushes_per_s": "f/s", "flush_wait_ms": "f_await",
     "queue": "aqu-sz", "busy_pct": "%util",
 }  # fmt: skip
+_BY_STATISTICS = ("table_data", "table_index")
 _SIZES = ("table_data", "table_index", "dbgb1", "system", "undo", "redo", "temporary", "binary_log", "dbgb2")
 
 # Experts know most by their names.
@@ -71,8 +81,9 @@ def device_table(frame: pl.DataFrame, palette: str = "default") -> GT:
 def sizes_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """What was on disk at the end of one step (`sizes_at_step_end`), in GiB."""
     notes = [
-        "rows and indexes are by the server's statistics (information_schema), which lag behind: right after a load "
-        "they can be those of empty tables. The others are blocks on disk."
+        "rows and indexes are by the server's statistics (information_schema), which MySQL and MariaDB update some "
+        f"10 s after a change. They are {NOT_YET_KNOWN} where the statistics are too small for the rows or the files; "
+        "database has the files of both. The others are blocks on disk."
     ]
     return _table(frame, "sizes", "Sizes in GiB at the end of", _SIZE_HEADS, palette, notes)
 
@@ -106,7 +117,7 @@ def _table(
     )
     for dbms in by_position(frame):
         rows = rows_of(frame, dbms, step)
-        texts = [value_text(rows, _COLUMNS.get(metric, metric), METRICS[metric].format) for metric in metrics]
+        texts = [_text(rows, metric) for metric in metrics]
         grid.rows.append((dbms, [status_cell(rows) or Cell(text) for text in texts]))
     means = any(METRICS[metric].group in ("cost", "device") for metric in metrics)
     unknown = any(cell.text == "-" for _, cells in grid.rows for cell in cells)
@@ -118,3 +129,8 @@ def _table(
         *mark_notes(frame),
     ]
     return grid.draw(palette)
+
+
+def _text(rows: list[dict[str, Any]], metric: str) -> str:
+    text = value_text(rows, _COLUMNS.get(metric, metric), METRICS[metric].format)
+    return size_text(text, rows) if metric in _BY_STATISTICS else text
