@@ -196,7 +196,7 @@ class OneRun:
         try:
             settling = flavour_of(self.server.build).settling
             tables = self.workload.tables(self.options)
-            actions = settle(connection, settling, tables, timeout_s, self._reset_binary_log())
+            actions = settle(connection, settling, tables, timeout_s, self._reset_binary_log(), step.settle_s)
         except (ConnectionLost, StatementError) as error:
             raise RunFailed(f"run {self.manifest.run_id}, settling before step {step.name}: {error}") from error
         finally:

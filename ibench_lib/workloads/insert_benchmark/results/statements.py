@@ -53,9 +53,11 @@ def step_statements(planned_work: pl.DataFrame) -> list[str]:
         said.append(f"{text}{f'; {sizes}' if sizes else ''}.")
     settled = [row["step"] for row in planned_work.to_dicts() if row["settle_before"]]
     if settled:
+        waits = {row["settle_s"] for row in planned_work.to_dicts() if row["settle_before"]} - {None}
+        flushed = f"flushed for {joined([f'{wait_s:,.0f} s' for wait_s in sorted(waits)])}" if waits else "flushed"
         said.append(
             f"Before {joined(list(dict.fromkeys(settled)))} the database is settled: statistics are updated and "
-            "dirty pages are flushed."
+            f"dirty pages are {flushed}."
         )
     held = [row["step"] for row in planned_work.to_dicts() if row["long_transaction"]]
     if held:
