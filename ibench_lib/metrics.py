@@ -130,7 +130,15 @@ COMMON = (
         "cspq", "context switches/op", "switches", "lower", ".3f",
         "context switches of the host per operation", "cost",
     ),
-    Metric("rss", "server memory", "GiB", "lower", ".2f", "peak resident size of the server in the step", "cost"),
+    Metric(
+        "other_cpu", "other CPU", "%", "lower", ".1f",
+        "share of the host's CPU time that neither server nor clients used; cpupq, cspq, cpups and csps include it",
+        "cost",
+    ),
+    Metric(
+        "rss", "server memory", "GiB", "lower", ".2f",
+        "peak resident size of the server in the step, by the kernel's own mark (VmHWM) or the samples", "cost",
+    ),
     Metric(
         "dbgb1", "database size", "GiB", "lower", ".2f",
         "files of the benchmark's database at the step's end", "cost",

@@ -443,7 +443,13 @@ STEP_COUNTERS = Table(
         *_OF_STEP,
         Column("source", pa.string(), "", "host, device, network, process or server: the table <source>_samples"),
         Column("name", pa.string(), "", "the device or interface; empty for other sources"),
-        Column("counter", pa.string(), "", "the column of that table"),
+        Column(
+            "counter",
+            pa.string(),
+            "",
+            "the column of that table; and of process also peak_resident_bytes, the largest resident size since the"
+            " step's start (VmHWM), where the kernel lets us reset it",
+        ),
         Column("start_s", pa.float64(), "s", "when it was first read, on the run's clock"),
         Column("start_value", pa.float64(), "", "its value then, in the unit of the column"),
         Column("end_s", pa.float64(), "s", "when it was last read, on the run's clock"),

@@ -99,10 +99,11 @@ class Collector:
         """
         raise NotImplementedError
 
-    def counters(self, now_s: Callable[[], float]) -> Iterable[tuple[str, dict[str, Any]]]:
+    def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterable[tuple[str, dict[str, Any]]]:
         """Rows as of now of the tables whose cumulative columns a step is measured by: (table, columns).
 
-        Called when a step's clients start and when the last of them has ended. Nothing of it is emitted as a sample.
+        Called when a step's clients start (`starts`) and when the last of them has ended. Nothing of it is emitted as a
+        sample.
         """
         return ()
 

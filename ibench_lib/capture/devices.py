@@ -36,7 +36,7 @@ class Devices(Collector):
         self._idle: dict[str, dict[str, Any]] = {}
         self._active: set[str] = set()
 
-    def counters(self, now_s: Callable[[], float]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterator[tuple[str, dict[str, Any]]]:
         for columns in self._now(now_s):
             name = columns["device"]
             if columns["holds_data"] or name in self._active or not _VIRTUAL.fullmatch(name):

@@ -23,10 +23,13 @@ class Host(Collector):
         self._stat, self._meminfo, self._vmstat = (ProcFile(f"/proc/{name}") for name in ("stat", "meminfo", "vmstat"))
 
     def sample(self, tick: int, now_s: Callable[[], float]) -> None:
-        for table, columns in self.counters(now_s):
+        for table, columns in self._now(now_s):
             self.emit(table, tick=tick, **columns)
 
-    def counters(self, now_s: Callable[[], float]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+        return self._now(now_s)
+
+    def _now(self, now_s: Callable[[], float]) -> Iterator[tuple[str, dict[str, Any]]]:
         t_s, stat = now_s(), self._stat.read()
         memory = memory_columns(self._meminfo.read())
         if memory["memory_available_bytes"] is None:

@@ -19,10 +19,13 @@ class Network(Collector):
         self._dev = ProcFile("/proc/self/net/dev")
 
     def sample(self, tick: int, now_s: Callable[[], float]) -> None:
-        for table, columns in self.counters(now_s):
+        for table, columns in self._now(now_s):
             self.emit(table, tick=tick, **columns)
 
-    def counters(self, now_s: Callable[[], float]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+        return self._now(now_s)
+
+    def _now(self, now_s: Callable[[], float]) -> Iterator[tuple[str, dict[str, Any]]]:
         t_s = now_s()
         for columns in interfaces(self._dev.read()):
             yield "network_samples", {"t_s": t_s, **columns}

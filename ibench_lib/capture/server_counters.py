@@ -82,7 +82,7 @@ class ServerCounters(Collector):
         columns = {figure.column: self._figure(figure.column, self._values) for figure in FIGURES}
         self.emit("server_samples", t_s=t_s, tick=came, incarnation=self._incarnation, **columns)
 
-    def counters(self, now_s: Callable[[], float]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterator[tuple[str, dict[str, Any]]]:
         """Of a server that has answered before. What has changed is left for the next sample to emit."""
         if self._connection is None or self._places is None:
             return

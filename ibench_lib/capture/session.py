@@ -62,12 +62,12 @@ class Capture:
     def step_starts(self, start_ns: int) -> None:
         """Have every collector read its counters at `start_ns` (CLOCK_MONOTONIC). Returns at once."""
         for running in self._running:
-            running.start = running.read_at(start_ns)
+            running.start = running.read_at(start_ns, starts=True)
 
     def step_stops(self) -> None:
         """Have every collector read its counters now, because the last client has ended. Returns at once."""
         for running in self._running:
-            running.stopped = running.read_at(time.monotonic_ns())
+            running.stopped = running.read_at(time.monotonic_ns(), starts=False)
 
     def step_counted(self, step_id: int, step: str) -> None:
         """Emit what the counters grew by, when all are read or READ_WITHIN_S are over."""
@@ -131,11 +131,11 @@ class _Running:
         self.stop.set()
         self._woken.set()
 
-    def read_at(self, at_ns: int) -> Reading | None:
+    def read_at(self, at_ns: int, *, starts: bool) -> Reading | None:
         """Have the counters read at a moment; None for a collector without any."""
         if type(self.collector).counters is Collector.counters:
             return None
-        reading = Reading(at_ns)
+        reading = Reading(at_ns, starts=starts)
         self._asked.append(reading)
         self._woken.set()
         return reading
@@ -239,7 +239,7 @@ class _Running:
     def _read(self, reading: Reading) -> None:
         begun_ns = time.monotonic_ns()
         try:
-            reading.found = cumulative(self.collector.counters(self._now_s))
+            reading.found = cumulative(self.collector.counters(self._now_s, starts=reading.starts))
         except Exception as error:
             reading.reason = _said(error)
         reading.done.set()

@@ -17,6 +17,9 @@ _NAMES = ("device", "interface")
 _INSTANCES = ("pid", "incarnation")
 """Columns whose change means that counters have started again."""
 
+PEAK = "peak_resident_bytes"
+"""Of a process: its largest resident size since the step's start. Samples do not have it."""
+
 Counters = dict[tuple[str, str, int | None, str], tuple[float, float]]
 """(source, name, instance, counter) -> (when it was read on the run's clock, value)."""
 
@@ -24,10 +27,12 @@ Counters = dict[tuple[str, str, int | None, str], tuple[float, float]]
 class Reading:
     """One collector's counters at a moment, made in the collector's thread.
 
-    `at_ns` is the moment (CLOCK_MONOTONIC). `done` is set when it was made or failed; `reason` says why it failed.
+    `at_ns` is the moment (CLOCK_MONOTONIC), at which a step `starts` or has ended. `done` is set when it was made or
+    failed; `reason` says why it failed.
     """
 
-    def __init__(self, at_ns: int) -> None:
+    def __init__(self, at_ns: int, *, starts: bool) -> None:
+        self.starts = starts
         self.at_ns = at_ns
         self.done = threading.Event()
         self.found: Counters = {}
@@ -40,10 +45,11 @@ def cumulative(rows: Iterable[tuple[str, dict[str, Any]]]) -> Counters:
     for table, columns in rows:
         name = next((str(columns[column]) for column in _NAMES if column in columns), "")
         instance = next((columns[column] for column in _INSTANCES if column in columns), None)
-        for column in TABLES[table].columns:
-            if column.cumulative and columns.get(column.name) is not None:
-                key = (table.removesuffix(_SUFFIX), name, instance, column.name)
-                found[key] = (columns["t_s"], float(columns[column.name]))
+        counted = [column.name for column in TABLES[table].columns if column.cumulative]
+        for counter in [*counted, PEAK]:
+            if columns.get(counter) is not None:
+                key = (table.removesuffix(_SUFFIX), name, instance, counter)
+                found[key] = (columns["t_s"], float(columns[counter]))
     return found
 
 

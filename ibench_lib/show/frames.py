@@ -14,6 +14,9 @@ SHORT_S = 1.0
 COVERED = 0.95
 """A step's means and costs are known where their readings cover this part of it (`macros/step_use.sql`)."""
 
+OTHERS_PCT = 10.0
+"""Costs of the whole host say little of a server where other processes had more of the CPU time (in %) than this."""
+
 
 def by_position(frame: pl.DataFrame) -> list[str]:
     """The frame's dbms in the order in which the experiment ran them first."""
@@ -48,6 +51,12 @@ def short_steps(frame: pl.DataFrame) -> pl.DataFrame:
     """`setup` and `step` of the steps that nobody who completed them took SHORT_S for: none of them is compared."""
     longest = frame.filter(pl.col("step_status") == "complete").group_by("setup", "step").agg(pl.max("duration_s"))
     return longest.filter(pl.col("duration_s") < SHORT_S).select("setup", "step")
+
+
+def others_used_much(rows: list[dict[str, Any]]) -> bool:
+    """Whether other processes had over OTHERS_PCT of the CPU time that was used, in any complete repeat."""
+    shares = [row.get("other_cpu") for row in rows if row["step_status"] == "complete"]
+    return any(share is not None and share > OTHERS_PCT for share in shares)
 
 
 def little_covered(frame: pl.DataFrame) -> pl.DataFrame:

@@ -136,7 +136,7 @@ class Counts(Good):
     name: ClassVar[str] = "counts"
     moments: ClassVar[list[float]] = []
 
-    def counters(self, now_s: Callable[[], float]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterator[tuple[str, dict[str, Any]]]:
         t_s = now_s()
         self.moments.append(t_s)
         yield "host_samples", {"t_s": t_s, "context_switches": round(t_s * 1e6), "interrupts": 1000 - len(self.moments)}
@@ -145,7 +145,7 @@ class Counts(Good):
 class Restarts(Good):
     name: ClassVar[str] = "restarts"
 
-    def counters(self, now_s: Callable[[], float]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterator[tuple[str, dict[str, Any]]]:
         t_s = now_s()
         yield "process_samples", {"t_s": t_s, "pid": round(t_s * 1e6), "cpu_user_s": t_s}
 
@@ -154,7 +154,7 @@ class HangsInCounters(Good):
     name: ClassVar[str] = "hangs_in_counters"
     let_go: ClassVar[threading.Event] = threading.Event()
 
-    def counters(self, now_s: Callable[[], float]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterator[tuple[str, dict[str, Any]]]:
         self.let_go.wait()
         return iter(())
 

@@ -22,7 +22,7 @@ from tests.synthetic import Run, answer, manifest_of, write_runs
 
 MEAN = ["rps", "wps", "rmbps", "wmbps", "csps", "cpups"]
 PER_OPERATION = ["rpq", "rkbpq", "wpi", "wkbpi", "cspq", "cpupq", "scpupq"]
-SIZE = ["rss", "dbgb1", "dbgb2"]
+SIZE = ["other_cpu", "rss", "dbgb1", "dbgb2"]
 GIB = 2**30
 _NOTHING: dict[pa.DataType, Any] = {pa.bool_(): False, pa.string(): ""}
 VIEWS = {
@@ -209,7 +209,7 @@ def test_what_a_long_step_took_from_its_first_sample_to_its_last(workspace: Work
     assert {name: row[name] for name in PER_OPERATION} == pytest.approx(
         {"rpq": 0.2, "rkbpq": 3.2, "wpi": 0.8, "wkbpi": 12.8, "cspq": 5, "cpupq": 5000, "scpupq": 2500}
     )
-    assert {name: row[name] for name in SIZE} == {"rss": 3, "dbgb1": 2, "dbgb2": 5}
+    assert {name: row[name] for name in SIZE} == {"other_cpu": None, "rss": 3, "dbgb1": 2, "dbgb2": 5}
 
 
 @pytest.mark.measurement("M13")
@@ -288,6 +288,34 @@ def test_the_counters_at_the_ends_of_a_step_are_its_costs_however_short_it_is(wo
     assert averages.keys() == {"sda1"}
     assert averages["sda1"]["read_wait_ms"] == pytest.approx(5) and averages["sda1"]["flushes_per_s"] is None
     assert averages["sda1"]["busy_pct"] == pytest.approx(25)
+
+
+def test_what_neither_server_nor_clients_used_is_told_and_marked(workspace: Workspace) -> None:
+    four = {
+        **FOUR_SECONDS,
+        "workers": [{**row, "cpu_user_s": 0.25, "cpu_system_s": 0.0} for row in FOUR_SECONDS["workers"]],
+    }
+    host = counters(21.0, 25.0, "host", cpu_user_s=3, cpu_system_s=1, cpu_idle_s=4, context_switches=9)
+    shares = {}
+    for minute, server_s in enumerate((1.5, 3.25, 3.75)):
+        place = Workspace(workspace.root / str(minute))
+        of_server = counters(21.0, 25.0, "process", cpu_user_s=server_s, cpu_system_s=0)
+        lake = lake_with(place, **four, host_samples=[], step_counters=[*host, *of_server])
+        row = answer(lake, "step_resources", steps=["qr100"]).row(0, named=True)
+        shares[server_s] = row["other_cpu"]
+        post = choose(lake, "demo")
+        said = "\n".join(cost_statements(post.ask("step_metrics"), post.base))
+        table = Parsed(ib.step_cpu_table(post.ask("step_metrics").filter(step="qr100")))
+        cells = dict(zip(table.of("dbms"), table.of("system.cy10a"), strict=True))
+        assert ("▼" in cells["other_cpu"]) == ("Other processes had over 10 %" in said) == (row["other_cpu"] > 10)
+    # Of 4 s of CPU the clients used 0.5: the rest is the server's, or another's.
+    assert shares == {1.5: pytest.approx(50), 3.25: pytest.approx(6.25), 3.75: 0}
+
+
+def test_the_peak_of_memory_is_the_kernels_where_it_was_reset(workspace: Workspace) -> None:
+    peak = counters(21.0, 25.0, "process", peak_resident_bytes=4 * GIB)
+    lake = lake_with(workspace, **FOUR_SECONDS, **samples(21.0, 4), step_counters=peak)
+    assert answer(lake, "step_resources", steps=["qr100"])["rss"].to_list() == [pytest.approx(4)]
 
 
 def test_counters_that_were_read_long_after_a_step_are_not_of_it(workspace: Workspace) -> None:

@@ -7,12 +7,15 @@ from math import log
 import polars as pl
 
 from ibench_lib.metrics import METRICS, Metric
-from ibench_lib.show.frames import COVERED, by_position, little_covered, measured, rows_of
+from ibench_lib.show.frames import COVERED, OTHERS_PCT, by_position, little_covered, measured, others_used_much, rows_of
 from ibench_lib.show.statements.common import ONE_RUN, asks, caveated, columns_of, ratio_text, unfinished, without_short
 from ibench_lib.show.verdicts import Ratio, ratio
 from ibench_lib.show.wording import count, shortened
 
 _COSTS = ("cpupq", "cspq", "rpq", "rkbpq", "wpi", "wkbpi")
+_OTHERS = (
+    f"Other processes had over {OTHERS_PCT:.0f} % of the CPU time that was used, which is in cpupq and cspq, with {{}}."
+)
 _DIGITS = 20
 """Values below so many times the last digit that tables show differ by their rounding."""
 
@@ -22,10 +25,14 @@ def cost_statements(step_metrics: pl.DataFrame, base: str) -> list[str]:
     """For each step, the costs of an operation that differ most from the base's beyond noise."""
     said = []
     compared = 0
+    shared: list[str] = []
     single = False
     long_enough, short = without_short(step_metrics)
     for setup, step, rows in columns_of(long_enough):
         found: list[tuple[float, str]] = []
+        shared += [
+            f"{name} in {setup}, {step}" for name in by_position(rows) if others_used_much(rows_of(rows, name, step))
+        ]
         named = {name: caveated(name, rows_of(rows, name, step)) for name in by_position(rows)}
         for metric in (METRICS[name] for name in _COSTS):
             of_base = measured(rows, base, step, metric.name)
@@ -46,6 +53,7 @@ def cost_statements(step_metrics: pl.DataFrame, base: str) -> list[str]:
     return [
         *([ONE_RUN] if single and compared else []),
         *said,
+        *([_OTHERS.format(shortened(shared))] if shared else []),
         *_little_covered(long_enough),
         *short,
         *unfinished(step_metrics),

@@ -9,7 +9,7 @@ import polars as pl
 from great_tables import GT
 
 from ibench_lib.metrics import METRICS, rates
-from ibench_lib.show.frames import by_position, rows_of
+from ibench_lib.show.frames import OTHERS_PCT, by_position, others_used_much, rows_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import (
     NOT_YET_KNOWN,
@@ -24,7 +24,7 @@ from ibench_lib.show.tables.naming import grid_name, grid_title
 
 _WORK = ("duration_s", "rate_p50", "rate_p99", "maxop", "hll")
 _STORAGE = ("rps", "wps", "rmbps", "wmbps", "rpq", "rkbpq", "wpi", "wkbpi")
-_CPU = ("csps", "cpups", "cspq", "cpupq", "ccpupq", "scpupq", "rss", "dbgb1", "dbgb2")
+_CPU = ("csps", "cpups", "cspq", "cpupq", "other_cpu", "ccpupq", "scpupq", "rss", "dbgb1", "dbgb2")
 # As iostat heads them.
 _DEVICE = {
     "rps": "r/s", "rmbps": "rMB/s", "read_wait_ms": "r_await", "read_kb": "rareq-sz", "wps": "w/s", "wmbps": "wMB/s",
@@ -33,6 +33,10 @@ _DEVICE = {
 }  # fmt: skip
 _BY_STATISTICS = ("table_data", "table_index")
 _SIZES = ("table_data", "table_index", "dbgb1", "system", "undo", "redo", "temporary", "binary_log", "dbgb2")
+_OTHERS = (
+    f"▼ other_cpu: other processes of the host had over {OTHERS_PCT:.0f} % of the CPU time that was used. csps, cpups, "
+    "cspq and cpupq are of the whole host and include them; scpupq and ccpupq do not."
+)
 
 # Experts know most by their names.
 _HEADS = {name: name for name in (*_WORK, *_STORAGE, *_CPU)} | {
@@ -82,7 +86,7 @@ def sizes_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """What was on disk at the end of one step (`sizes_at_step_end`), in GiB."""
     notes = [
         "rows and indexes are by the server's statistics (information_schema), which MySQL and MariaDB update some "
-        f"10 s after a change. They are {NOT_YET_KNOWN} where the statistics are too small for the rows or the files; "
+        f"10 s after a change. They are {NOT_YET_KNOWN} where they lag behind, too small for the rows or the files; "
         "database has the files of both. The others are blocks on disk."
     ]
     return _table(frame, "sizes", "Sizes in GiB at the end of", _SIZE_HEADS, palette, notes)
@@ -118,7 +122,11 @@ def _table(
     for dbms in by_position(frame):
         rows = rows_of(frame, dbms, step)
         texts = [_text(rows, metric) for metric in metrics]
-        grid.rows.append((dbms, [status_cell(rows) or Cell(text) for text in texts]))
+        cells = [
+            Cell(text, "bad" if metric == "other_cpu" and others_used_much(rows) else None)
+            for metric, text in zip(metrics, texts, strict=True)
+        ]
+        grid.rows.append((dbms, [status_cell(rows) or cell for cell in cells]))
     means = any(METRICS[metric].group in ("cost", "device") for metric in metrics)
     unknown = any(cell.text == "-" for _, cells in grid.rows for cell in cells)
     grid.notes = [
@@ -126,6 +134,7 @@ def _table(
         *repeat_notes(frame),
         *(["- not captured, or nothing to count."] if unknown else []),
         *(coverage_notes(frame) if means else []),
+        *([_OTHERS] if any(cell.mark == "bad" for _, cells in grid.rows for cell in cells) else []),
         *mark_notes(frame),
     ]
     return grid.draw(palette)

@@ -3,8 +3,10 @@
 -- writes and MB (of 1024 KB) a second of the device that holds the data, of several the one with the longest name (a
 -- partition, not its disk). csps: context switches a second; cpups: user and system CPU of the host in %, 100 is all of
 -- it. rpq, rkbpq, cspq: reads, KB read and context switches per operation; cpupq, scpupq: CPU microseconds of the host
--- and of the server's process per operation. wpi, wkbpi: writes and KB written per row of `row_rate`. rss: GiB, the
--- server's peak resident size. dbgb1, dbgb2: GiB of the benchmark's database and of the whole data directory at the
+-- and of the server's process per operation. wpi, wkbpi: writes and KB written per row of `row_rate`. other_cpu: the
+-- share in % of the host's CPU time in user mode and in the kernel that neither the server nor the clients used; it is
+-- in cpupq and cpups, and cspq and csps have its switches. rss: GiB, the server's peak resident size: the kernel's mark,
+-- or the largest sample where it could not be reset at the step's start. dbgb1, dbgb2: GiB of the benchmark's database and of the whole data directory at the
 -- step's end. NULL: not captured.
 --
 -- $ids: ids of runs
@@ -41,9 +43,12 @@ WITH chosen AS (
     LEFT JOIN used u USING (run_id, step_id)
     GROUP BY ALL
 ), memory AS (
-    SELECT s.run_id, s.step_id, max(p.resident_bytes) / 1024**3 AS rss
-    FROM chosen s JOIN process_samples p ON p.run_id = s.run_id AND p.t_s >= s.start_s AND p.t_s <= s.end_s
-    GROUP BY ALL
+    SELECT
+        s.run_id, s.step_id, coalesce(any_value(c.end_value), max(p.resident_bytes)) / 1024**3 AS rss
+    FROM chosen s
+    LEFT JOIN (FROM step_counters WHERE source = 'process' AND counter = 'peak_resident_bytes') c USING (run_id, step_id)
+    LEFT JOIN process_samples p ON p.run_id = s.run_id AND p.t_s >= s.start_s AND p.t_s <= s.end_s
+    GROUP BY s.run_id, s.step_id
 ), sized AS (
     SELECT
         run_id, step_id, max(bytes) FILTER (what = 'database') / 1024**3 AS dbgb1,
@@ -58,6 +63,8 @@ SELECT
     h.csps / nullif(r.throughput, 0) AS cspq,
     1e6 * h.busy_s / nullif(h.seconds, 0) / nullif(r.throughput, 0) AS cpupq,
     1e6 * v.cpus / nullif(r.throughput, 0) AS scpupq,
+    -- Ticks of 10 ms may give the two a little more than there was.
+    CASE WHEN a.own > 1 THEN 0 ELSE 100 * (1 - a.own) END AS other_cpu,
     m.rss, z.dbgb1, z.dbgb2, o.covered
 FROM chosen s
 LEFT JOIN step_rates r USING (run_id, step_id)
@@ -67,3 +74,6 @@ LEFT JOIN server v USING (run_id, step_id)
 LEFT JOIN memory m USING (run_id, step_id)
 LEFT JOIN covered o USING (run_id, step_id)
 LEFT JOIN sized z USING (run_id, step_id)
+LEFT JOIN LATERAL (
+    SELECT (v.cpus + r.ccpupq_us * r.throughput / 1e6) / nullif(h.busy_s / nullif(h.seconds, 0), 0) AS own
+) a ON true
