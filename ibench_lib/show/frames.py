@@ -59,6 +59,16 @@ def others_used_much(rows: list[dict[str, Any]]) -> bool:
     return any(share is not None and share > OTHERS_PCT for share in shares)
 
 
+def median_run(rows: list[dict[str, Any]], column: str) -> dict[str, Any] | None:
+    """The complete repeat with the median of a column, the lower of the two in the middle of an even number.
+
+    Figures of one row that belong together are all of this run: medians of each would be of different runs.
+    """
+    known = [row for row in rows if row["step_status"] == "complete" and row[column] is not None]
+    known.sort(key=lambda row: (row[column], row["repeat"]))
+    return known[(len(known) - 1) // 2] if known else None
+
+
 def little_covered(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of complete steps whose means and costs are not known, because too little of the step was covered."""
     if "covered" not in frame.columns:
