@@ -10,8 +10,8 @@ import polars as pl
 from ibench_lib.show.frames import COVERED, little_covered, repeats, steps_of
 from ibench_lib.show.grid import Cell
 from ibench_lib.show.theme import Mark
-from ibench_lib.show.verdicts import Ratio
-from ibench_lib.show.wording import joined
+from ibench_lib.show.verdicts import ENOUGH, Ratio
+from ibench_lib.show.wording import RANGE_OF_TWO, coverage_said, joined
 
 RUN_FAILED = "†"
 CLIENT_BOUND = "‡"
@@ -130,8 +130,18 @@ def interval_notes(frame: pl.DataFrame) -> list[str]:
         return repeat_notes(frame)
     return [
         *repeat_notes(frame),
-        "[low, high]: 95 % bootstrap interval of the ratio of medians. A ratio is marked only if the whole interval is "
-        "beyond the threshold. A ratio without an interval comes from one run; its noise is unknown.",
+        *_interval_notes(repeats(frame)),
+        "A ratio without an interval comes from one run; its noise is unknown.",
+    ]
+
+
+def _interval_notes(runs: int) -> list[str]:
+    """What the brackets of a table hold whose dbms have up to so many runs."""
+    if runs < ENOUGH:
+        return [f"[low, high]: {RANGE_OF_TWO}"]
+    return [
+        "[low, high]: bootstrap interval of the ratio of medians. A ratio is marked only if the whole interval is "
+        f"beyond the threshold. {coverage_said(runs)} Where a side has only two runs, {RANGE_OF_TWO}"
     ]
 
 

@@ -8,7 +8,15 @@ import polars as pl
 
 from ibench_lib.metrics import METRICS, Metric
 from ibench_lib.show.frames import COVERED, OTHERS_PCT, by_position, little_covered, measured, others_used_much, rows_of
-from ibench_lib.show.statements.common import ONE_RUN, asks, caveated, columns_of, ratio_text, unfinished, without_short
+from ibench_lib.show.statements.common import (
+    asks,
+    caveated,
+    columns_of,
+    noise_said,
+    ratio_text,
+    unfinished,
+    without_short,
+)
 from ibench_lib.show.verdicts import Ratio, ratio
 from ibench_lib.show.wording import count, shortened
 
@@ -26,7 +34,7 @@ def cost_statements(step_metrics: pl.DataFrame, base: str) -> list[str]:
     said = []
     compared = 0
     shared: list[str] = []
-    single = False
+    seen: list[Ratio] = []
     long_enough, short = without_short(step_metrics)
     for setup, step, rows in columns_of(long_enough):
         found: list[tuple[float, str]] = []
@@ -42,7 +50,7 @@ def cost_statements(step_metrics: pl.DataFrame, base: str) -> list[str]:
                 if against is None or max(*values, *of_base) < _DIGITS * metric.resolution:
                     continue
                 compared += 1
-                single |= against.low is None
+                seen.append(against)
                 if against.verdict != "same" and against.value > 0:
                     found.append((abs(log(against.value)), _item(named[name], metric, against)))
         if found:
@@ -51,7 +59,7 @@ def cost_statements(step_metrics: pl.DataFrame, base: str) -> list[str]:
     if compared and not said:
         said.append(f"Costs per operation do not differ clearly from {base} ({count(compared, 'figure')} compared).")
     return [
-        *([ONE_RUN] if single and compared else []),
+        *noise_said(seen),
         *said,
         *([_OTHERS.format(shortened(shared))] if shared else []),
         *_little_covered(long_enough),

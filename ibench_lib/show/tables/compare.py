@@ -8,11 +8,12 @@ from typing import Any
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.show.comparison import Compared, compared, ratio_text, reservations
+from ibench_lib.show.comparison import UNJUDGED, Compared, compared, ratio_text, reservations
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import NOT_YET_KNOWN, coverage_notes, setting_text, size_text
 from ibench_lib.show.tables.naming import grid_name, grid_title
 from ibench_lib.show.theme import Mark
+from ibench_lib.show.wording import RANGE_OF_TWO, coverage_said
 
 _MARKS: dict[str | None, Mark] = {"better": "good", "worse": "bad", "more": "status", "less": "status"}
 _SOURCES = {
@@ -57,7 +58,7 @@ def metrics_side_by_side(frame: pl.DataFrame, a: str, b: str, palette: str = "de
         grid_name(f"{'responses' if responses else 'metrics'}.{frame['step'][0]}", frame),
         grid_title(f"{what} of {frame['step'][0]}", frame),
         "metric",
-        ["A", "B", "B / A", "95 % interval", "verdict"],
+        ["A", "B", "B / A", "interval", "verdict"],
         spanners=_sides(a, b, 1),
     )
     with_value = [one for one in shown if one.a or one.b]
@@ -116,11 +117,14 @@ def _relation(one: Compared) -> list[Cell]:
 def _notes(shown: list[Compared]) -> list[str]:
     verdicts = {one.verdict for one in shown}
     notes = []
-    if verdicts - {None, "noise unknown"}:
+    if verdicts - {*UNJUDGED}:
         of_a, of_b = max(len(one.a) for one in shown), max(len(one.b) for one in shown)
         notes.append(
-            f"Medians of up to {of_a} runs of A and {of_b} of B; the interval of their ratio is a bootstrap over them."
+            f"Medians of up to {of_a} runs of A and {of_b} of B; the interval of their ratio is a bootstrap over them. "
+            f"{coverage_said(min(of_a, of_b))}"
         )
+    if "too few runs" in verdicts:
+        notes.append(f"A side has only two runs: {RANGE_OF_TWO}")
     if "noise unknown" in verdicts:
         notes.append("A side has only one run: the noise is unknown, so there is no verdict.")
     return notes
