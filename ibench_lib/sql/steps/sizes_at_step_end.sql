@@ -1,6 +1,6 @@
 -- What was on disk at the end of each run and step, in GiB. table_data and table_index are sums over the tables by the
--- server's own statistics, which MySQL and MariaDB bring up to date some 10 s after a change; the others are blocks on
--- disk: the files of the benchmark's database (dbgb1), system tablespace, undo, redo, temporary files, binary log, and
+-- server's own statistics, which MySQL and MariaDB update some 10 s after a change; the others are blocks on disk:
+-- the files of the benchmark's database (dbgb1), system tablespace, undo, redo, temporary files, binary log, and
 -- the whole data directory (dbgb2). `statistics_lag`: the statistics cannot be those of the step's end, so table_data
 -- and table_index are not yet known. They come to less than 20 bytes a row, the least that a row takes, or to less than
 -- a quarter of the files (or, without any index, than half of them). NULL: not captured, or unknown.
