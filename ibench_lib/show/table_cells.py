@@ -151,8 +151,8 @@ def coverage_notes(frame: pl.DataFrame) -> list[str]:
     if found.is_empty():
         return []
     return [
-        f"No means and costs of {joined(steps_of(found))} where the samples cover less than {COVERED:.0%} of a step: "
-        "they could be off by more than 5 %. Newer runs read the counters at both ends of each step, too."
+        f"No means and costs of {joined(steps_of(found))} where the samples cover less than {COVERED * 100:.0f} % of a "
+        "step: they could be off by more than 5 %. Newer runs read the counters at both ends of each step, too."
     ]
 
 

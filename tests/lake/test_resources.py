@@ -249,10 +249,10 @@ def test_samples_that_leave_out_much_of_a_step_give_no_mean_and_no_cost(workspac
     assert values.select("value", "covered").rows() == [(None, 3 / 4)]
     post = choose(lake, "demo")
     said = cost_statements(post.ask("step_metrics"), post.base)
-    assert said[0] == "No costs where the samples cover less than 95% of a step: qr100 in cached."
+    assert said[0] == "No costs where the samples cover less than 95 % of a step: qr100 in cached."
     for table in (ib.step_cpu_table, ib.step_storage_table):
         notes = [cells[0] for cells in Parsed(table(post.ask("step_metrics"))).rows]
-        assert any("No means and costs of qr100 where the samples cover less than 95% of a step" in n for n in notes)
+        assert any("No means and costs of qr100 where the samples cover less than 95 % of a step" in n for n in notes)
     work = Parsed(ib.step_metrics_table(post.ask("step_metrics")))
     assert not any("samples cover" in cells[0] for cells in work.rows)
 

@@ -22,7 +22,8 @@ from ibench_lib.show.wording import count, shortened
 
 _COSTS = ("cpupq", "cspq", "rpq", "rkbpq", "wpi", "wkbpi")
 _OTHERS = (
-    f"Other processes had over {OTHERS_PCT:.0f} % of the CPU time that was used, which is in cpupq and cspq, with {{}}."
+    f"Other processes had over {OTHERS_PCT:.0f} % of the CPU time in at least one run, which is in cpupq and cspq, with"
+    " {}."
 )
 _DIGITS = 20
 """Values below so many times the last digit that tables show differ by their rounding."""
@@ -73,7 +74,7 @@ def _little_covered(frame: pl.DataFrame) -> list[str]:
     items = [f"{step} in {setup}" for setup, step, _ in columns_of(little_covered(frame))]
     if not items:
         return []
-    return [f"No costs where the samples cover less than {COVERED:.0%} of a step: {shortened(items)}."]
+    return [f"No costs where the samples cover less than {COVERED * 100:.0f} % of a step: {shortened(items)}."]
 
 
 def _item(name: str, metric: Metric, found: Ratio) -> str:

@@ -34,8 +34,8 @@ _DEVICE = {
 _BY_STATISTICS = ("table_data", "table_index")
 _SIZES = ("table_data", "table_index", "dbgb1", "system", "undo", "redo", "temporary", "binary_log", "dbgb2")
 _OTHERS = (
-    f"▼ other_cpu: other processes of the host had over {OTHERS_PCT:.0f} % of the CPU time that was used. csps, cpups, "
-    "cspq and cpupq are of the whole host and include them; scpupq and ccpupq do not."
+    f"▼ other_cpu: other processes of the host had over {OTHERS_PCT:.0f} % of the CPU time in at least one run. csps, "
+    "cpups, cspq and cpupq are of the whole host and include them; scpupq and ccpupq do not."
 )
 
 # Experts know most by their names.
