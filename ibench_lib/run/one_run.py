@@ -146,6 +146,10 @@ class OneRun:
         self.observer.step_begins(step)
         recorder = StepRecorder(self.writer, self.origin_ns, step_id, step, options.clients, existing)
 
+        def starts(states: list[WorkerState], start_ns: int) -> None:
+            capture.step_starts(start_ns)
+            recorder.started(states, start_ns)
+
         def progress(states: list[WorkerState], start_ns: int | None) -> None:
             self.writer.check()
             if start_ns is not None:
@@ -161,13 +165,15 @@ class OneRun:
                 address=address,
                 database=DATABASE,
                 server_alive=self.server.alive,
-                on_start=recorder.started,
+                on_start=starts,
                 on_second=recorder.second,
                 on_progress=progress,
+                on_end=capture.step_stops,
             )
             with signals_held_back():  # a step that was measured is always stored
                 length = self._history_list_length(address) if result.failure is None else None
                 duration_s = recorder.ended(result, length)
+                capture.step_counted(step_id, step.name)
                 for table, rows in rows_added(result).items():
                     self._rows_by_table[table] += rows
                 if result.failure is None:
@@ -198,7 +204,7 @@ class OneRun:
         try:
             settling = flavour_of(self.server.build).settling
             tables = self.workload.tables(self.options)
-            actions = settle(connection, settling, tables, timeout_s, self._reset_binary_log())
+            actions = settle(connection, settling, tables, timeout_s, self._reset_binary_log(), step.settle_s)
         except (ConnectionLost, StatementError) as error:
             raise RunFailed(f"run {self.manifest.run_id}, settling before step {step.name}: {error}") from error
         finally:

@@ -82,6 +82,7 @@ def run_step(
     on_start: Callable[[list[WorkerState], int], None],
     on_second: Callable[[WorkerState, dict[str, Any]], None],
     on_progress: Callable[[list[WorkerState], int | None], None],
+    on_end: Callable[[], None] = lambda: None,
 ) -> StepResult:
     """Run one step to its end, also to a bad one: the sums are in the result, the reason in `failure`.
 
@@ -89,7 +90,7 @@ def run_step(
 
     `on_start` gets the common start (CLOCK_MONOTONIC) of the load, just before it; `on_second` gets each second of
     each worker, a row of `ops`; `on_progress` is called about four times a second with the workers and the start (None
-    before). What these raise as a RunFailed ends the step.
+    before); `on_end` is called as soon as the last worker has ended. What these raise as a RunFailed ends the step.
     """
     states = _start(workers, operations, address, database)
     control = _Control(states, server_alive, on_second, on_progress)
@@ -105,9 +106,11 @@ def run_step(
         control.tell({"start_ns": control.start_ns})
         on_start(states, control.start_ns)
         control.wait_for("done", None)
+        on_end()
     except (RunFailed, KeyboardInterrupt) as error:
         failure = error
         control.stop_all()
+        on_end()
     finally:
         for state in states:
             state.process.kill()

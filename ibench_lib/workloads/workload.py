@@ -87,8 +87,8 @@ class Step:
     after `seconds`, or after each leading worker has done `amount` (rows or operations, as its first operation counts).
     `target_per_s` is the rate of each paced worker, in the same unit; None if the load is not paced.
     `rows_per_commit` is None if no worker writes in statements of one size. `churns`: rows are deleted or updated, so
-    purge and flushing decide what is on disk after it. `settle_before`: the server settles first. `background`: a
-    transaction is held open during the load.
+    purge and flushing decide what is on disk after it. `settle_before`: the server settles first, for `settle_s`, or
+    if that is None until few pages are dirty. `background`: a transaction is held open during the load.
     """
 
     name: str
@@ -100,6 +100,7 @@ class Step:
     rows_per_commit: int | None = None
     churns: bool = False
     settle_before: bool = False
+    settle_s: float | None = None
     background: bool = False
 
 

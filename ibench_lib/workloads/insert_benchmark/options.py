@@ -87,7 +87,7 @@ class Options(CommonOptions):
     queriers: Annotated[int, Field(ge=1, le=64)] = 1
     query_rows: Annotated[int, Field(ge=1, le=100_000)] = 10
     protocol: Literal["text", "prepared"] = "text"
-    settle: Literal["none", "flush"] = "none"
+    settle: Literal["none", "flush", "original"] = "none"
     long_transaction: list[Name] = Field(default=[])
     rocksdb_bulk_load: bool = False
 
@@ -144,8 +144,8 @@ class Options(CommonOptions):
             raise ValueError("step l.x occurs twice, but it can create the secondary indexes only once")
         if self.rocksdb_bulk_load and self.engine != "rocksdb":
             raise ValueError("rocksdb_bulk_load needs engine: rocksdb")
-        if self.settle == "flush" and self.engine != "innodb":
-            raise ValueError("settle: flush uses settings of InnoDB, which engine rocksdb does not have")
+        if self.settle != "none" and self.engine != "innodb":
+            raise ValueError(f"settle: {self.settle} uses settings of InnoDB, which engine rocksdb does not have")
         return self
 
 

@@ -22,6 +22,8 @@ KINDS = (
 _ROWS_PER_COMMIT = {"l.i0": 100, "l.i1": 50, "l.i2": 5, "query": 50}
 # Rows/s of all clients, as measured on two cores with MariaDB 10.11. Used only if the lake has no run of this host.
 _GUESSED_RATES = {"load": 200_000.0, "index": 400_000.0, "write": 40_000.0, "query": 40_000.0}
+_ORIGINAL_WAIT_S, _ROWS_PER_WAIT_S = 60.0, 1_000_000
+"""How long iq.sh waits after the last write: in any case, and a second for so many rows of all tables."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,11 +65,14 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
     for spec in step_specs(options.steps):
         step = _step(spec, options, setup, scale)
         steps.append(replace(step, clock_s=steps[-1].clock_end_s) if steps else step)
-    if options.settle == "flush":
+    if options.settle != "none":
         # Once, between the last step that only writes and the queries after it, as the original does.
         last_write = max(number for number, step in enumerate(steps) if step.kind != "query")
         if last_write + 1 < len(steps):
-            steps[last_write + 1] = replace(steps[last_write + 1], settle_before=True)
+            wait_s = _ORIGINAL_WAIT_S + loaded_rows(options, steps) / _ROWS_PER_WAIT_S
+            steps[last_write + 1] = replace(
+                steps[last_write + 1], settle_before=True, settle_s=wait_s if options.settle == "original" else None
+            )
     return steps
 
 
@@ -98,7 +103,8 @@ def disk_bytes(options: Options, steps: Sequence[Step]) -> int:
 
 
 def described(step: Step) -> dict[str, Any]:
-    """A step in the manifest, with the keys that manifests have had since the first run."""
+    """A step in the manifest, with the keys that manifests have had since the first run; others where they say more."""
+    more = {} if step.settle_s is None else {"settle_s": step.settle_s}
     return {
         "name": step.name,
         "form": step.form,
@@ -111,6 +117,7 @@ def described(step: Step) -> dict[str, Any]:
         "query": step.query,
         "settle_before": step.settle_before,
         "long_transaction": step.background,
+        **more,
     }
 
 

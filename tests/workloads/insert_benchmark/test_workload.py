@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from ibench_lib.workloads.insert_benchmark.client import make_role
 from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS, Setup, step_names
-from ibench_lib.workloads.insert_benchmark.steps import plan
+from ibench_lib.workloads.insert_benchmark.steps import described, plan
 from ibench_lib.workloads.insert_benchmark.workers import create_table, tables, workers
 from ibench_lib.workloads.insert_benchmark.workers import spec as spec_of
 from tests.workloads.insert_benchmark.options import options
@@ -126,6 +126,17 @@ def test_settling_comes_once_between_writes_and_queries() -> None:
     assert not [step for step in plan(only_writes, SETUP, 1.0) if step.settle_before]
 
 
+def test_the_original_settles_for_a_minute_and_a_second_a_million_rows() -> None:
+    chosen = options(steps="2025", settle="original", clients=2)
+    steps = plan(chosen, SETUP, 1.0)
+    (settled,) = [step for step in steps if step.settle_before]
+    rows = 2 * (steps[0].amount or 0)  # each step after the load deletes as many rows as it inserts
+    assert (settled.name, settled.settle_s) == ("qr100", 60 + rows / 1e6)
+    assert described(settled)["settle_s"] == settled.settle_s
+    until_clean = [step for step in plan(options(settle="flush"), SETUP, 1.0) if step.settle_before]
+    assert [step.settle_s for step in until_clean] == [None] and "settle_s" not in described(until_clean[0])
+
+
 def test_rocksdb_has_its_own_engine_and_one_alter_per_index() -> None:
     chosen = options(engine="rocksdb", rocksdb_bulk_load=True, clients=1)
     load, index = plan(chosen, SETUP, 1.0)[:2]
@@ -153,7 +164,8 @@ def test_rocksdb_has_its_own_engine_and_one_alter_per_index() -> None:
         ({"data_length": [20, 10]}, "[shortest, longest]"),
         ({"secondary_indexes": 2}, "queries all three secondary indexes"),
         ({"rocksdb_bulk_load": True}, "needs engine: rocksdb"),
-        ({"engine": "rocksdb", "settle": "flush"}, "settings of InnoDB"),
+        ({"engine": "rocksdb", "settle": "flush"}, "settle: flush uses settings of InnoDB"),
+        ({"engine": "rocksdb", "settle": "original"}, "settle: original uses settings of InnoDB"),
         ({"queriers": 0}, "greater than or equal to 1"),
         ({"protocol": "binary"}, "'text' or 'prepared'"),
         ({"protocol": "prepared", "data_length": [10, 251]}, "data of at most 250 characters, and data_length goes up"),

@@ -16,7 +16,7 @@ from ibench_lib.show import theme
 from ibench_lib.show.frames import by_position, measured, rows_of
 from ibench_lib.show.statements.common import asks, attention, caveats, columns_of, complete, over_ten_times
 from ibench_lib.show.verdicts import FAR, Ratio, ratio
-from ibench_lib.show.wording import count, joined, shortened, times
+from ibench_lib.show.wording import count, coverage_said, joined, shortened, times
 
 SLOW_S = 0.1
 """A get_min of at most so many seconds is never called slow."""
@@ -69,9 +69,11 @@ def step_statements(planned_work: pl.DataFrame) -> list[str]:
         said.append(f"{text}{f'; {sizes}' if sizes else ''}.")
     settled = [row["step"] for row in planned_work.to_dicts() if row["settle_before"]]
     if settled:
+        waits = {row["settle_s"] for row in planned_work.to_dicts() if row["settle_before"]} - {None}
+        flushed = f"flushed for {joined([f'{wait_s:,.0f} s' for wait_s in sorted(waits)])}" if waits else "flushed"
         said.append(
             f"Before {joined(list(dict.fromkeys(settled)))} the database is settled: statistics are updated and "
-            "dirty pages are flushed."
+            f"dirty pages are {flushed}."
         )
     held = [row["step"] for row in planned_work.to_dicts() if row["long_transaction"]]
     if held:
@@ -158,6 +160,7 @@ def mvcc_gc_statements(get_min: pl.DataFrame, purge_lag_at_step_end: pl.DataFram
     The sentence also gives the history list at the end of the previous step, which the query had to step over.
     """
     said = []
+    seen: list[Ratio] = []
     for setup, step, rows in columns_of(_with_history(complete(get_min), purge_lag_at_step_end)):
         of_base = measured(rows, base, step, "get_min_s")
         faster: list[tuple[float, str]] = []
@@ -171,8 +174,10 @@ def mvcc_gc_statements(get_min: pl.DataFrame, purge_lag_at_step_end: pl.DataFram
             facts = [theme.seconds(median(values)), *([f"history list {left}"] if left else [])]
             about = f"{name} ({', '.join([*facts, *caveats(rows_of(rows, name, step))])})"
             if less and _far(less) and median(of_base) > SLOW_S:
+                seen.append(less)
                 faster.append((less.value, f"{_times(less)} as long as with {about}"))
             elif more and _far(more) and median(values) > SLOW_S:
+                seen.append(more)
                 slower.append((more.value, f"{_times(more)} as long with {about}"))
         if faster or slower:
             runs = f"median of {len(of_base)} runs" if len(of_base) > 1 else "one run"
@@ -184,7 +189,7 @@ def mvcc_gc_statements(get_min: pl.DataFrame, purge_lag_at_step_end: pl.DataFram
                 if found:
                     text += f" {begin} {shortened([item for _, item in sorted(found, reverse=True)])}."
             said.append(text)
-    return said
+    return [*_chance(seen), *said]
 
 
 def _with_history(get_min: pl.DataFrame, lag: pl.DataFrame) -> pl.DataFrame:
@@ -211,3 +216,17 @@ def _far(found: Ratio) -> bool:
 def _times(found: Ratio) -> str:
     interval = "" if found.low is None or found.high is None else f" [{times(found.low)}, {times(found.high)}]"
     return f"{times(found.value)} times{interval}"
+
+
+def _chance(seen: list[Ratio]) -> list[str]:
+    """What the brackets in the sentences hold, and what chance does."""
+    said = []
+    if any(found.is_range for found in seen):
+        said.append(
+            "Two runs: [low, high] is the range of the ratio. Chance alone sets two equal configurations apart in one "
+            "of three such comparisons, though rarely tenfold."
+        )
+    of_more = [found.runs for found in seen if found.low is not None and not found.is_range]
+    if of_more:
+        said.append(f"[low, high] is a bootstrap interval. {coverage_said(min(of_more))}")
+    return said
