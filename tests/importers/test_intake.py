@@ -126,7 +126,7 @@ def test_a_file_that_is_not_there_or_too_large_is_refused(
         with pytest.raises(UsageError, match="cannot be read"):
             import_file(path, "others", "a report", workspace, kind_of=kind_of)
     monkeypatch.setattr(intake, "_MOST_BYTES", 20)
-    with pytest.raises(UsageError, match="is larger than 0 MB"):
+    with pytest.raises(UsageError, match="over 0 MB, too large"):
         take(workspace, TABLE)
 
 
