@@ -21,7 +21,9 @@ from ibench_lib.show.verdicts import Ratio, ratio
 from ibench_lib.show.wording import count, shortened
 
 _COSTS = ("cpupq", "cspq", "rpq", "rkbpq", "wpi", "wkbpi")
-_OTHERS = f"Other processes took over {OTHERS_PCT:.0f} % of the CPU time in at least one run of {{}}; cpupq and cspq include it."
+_OTHERS = (
+    f"Other processes took over {OTHERS_PCT:.0f} % of the CPU in at least one run of {{}}; cpupq and cspq include it."
+)
 _DIGITS = 20
 """Values below so many times the last digit that tables show differ by their rounding."""
 
