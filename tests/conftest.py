@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
@@ -17,6 +18,8 @@ from ibench_lib.servers import on_this_machine
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sources import apt
+from tests import views
+from tests.synthetic import Run, three_configurations, write_runs
 
 # What playwright's driver needs and a bare machine lacks, where tools/provide.py had to unpack it.
 _driver_libraries = debian.library_folders(paths.workspace().build_dir("playwright-libraries"))
@@ -53,16 +56,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(mark)
 
 
-@pytest.fixture(autouse=True)
-def shared_views(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Lets all workspaces share what DuckDB makes of the SQL: each would take a second of its own for it."""
-    if request.path.name != "test_index.py":  # whose subject is that cache
-        shared = tmp_path_factory.getbasetemp() / "shared-views"
-        shared.mkdir(exist_ok=True)
-        own = reader._with_every_name
-        monkeypatch.setattr(reader, "_with_every_name", lambda _cache: own(shared))
+@pytest.fixture(scope="session", autouse=True)
+def shared_views(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Lets all workspaces share what DuckDB makes of the SQL: each would take seconds of its own for it."""
+    base = tmp_path_factory.getbasetemp()
+    views.folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared-views"
+    views.folder.mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "_with_every_name", views.in_one_folder)
+        yield
 
 
 @pytest.fixture
@@ -70,6 +72,22 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A workspace in which nothing exists yet. Servers started by this process copy the project's data directories."""
     monkeypatch.setattr(Workspace, "datadirs", paths.workspace().datadirs)
     return Workspace(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def one_run(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    """A lake with the run `Run()`, for tests that only read it."""
+    place = Workspace(tmp_path_factory.mktemp("one-run"))
+    write_runs(place, Run())
+    return reader.lake(place)
+
+
+@pytest.fixture(scope="session")
+def three_runs(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    """A lake with the runs of `three_configurations()`, for tests that only read it."""
+    place = Workspace(tmp_path_factory.mktemp("three-runs"))
+    write_runs(place, *three_configurations())
+    return reader.lake(place)
 
 
 @pytest.fixture(scope="session")
