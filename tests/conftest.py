@@ -5,7 +5,6 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import duckdb
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
@@ -18,8 +17,7 @@ from ibench_lib.servers import on_this_machine
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sources import apt
-from tests import views
-from tests.synthetic import Run, three_configurations, write_runs
+from tests import shared
 
 # What playwright's driver needs and a bare machine lacks, where tools/provide.py had to unpack it.
 _driver_libraries = debian.library_folders(paths.workspace().build_dir("playwright-libraries"))
@@ -60,10 +58,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def shared_views(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Lets all workspaces share what DuckDB makes of the SQL: each would take seconds of its own for it."""
     base = tmp_path_factory.getbasetemp()
-    views.folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared-views"
-    views.folder.mkdir(exist_ok=True)
+    shared.folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    shared.folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader, "_with_every_name", views.in_one_folder)
+        patch.setattr(reader, "_with_every_name", shared.in_one_folder)
         yield
 
 
@@ -72,22 +70,6 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A workspace in which nothing exists yet. Servers started by this process copy the project's data directories."""
     monkeypatch.setattr(Workspace, "datadirs", paths.workspace().datadirs)
     return Workspace(tmp_path)
-
-
-@pytest.fixture(scope="session")
-def one_run(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
-    """A lake with the run `Run()`, for tests that only read it."""
-    place = Workspace(tmp_path_factory.mktemp("one-run"))
-    write_runs(place, Run())
-    return reader.lake(place)
-
-
-@pytest.fixture(scope="session")
-def three_runs(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
-    """A lake with the runs of `three_configurations()`, for tests that only read it."""
-    place = Workspace(tmp_path_factory.mktemp("three-runs"))
-    write_runs(place, *three_configurations())
-    return reader.lake(place)
 
 
 @pytest.fixture(scope="session")

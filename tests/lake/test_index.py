@@ -15,7 +15,7 @@ from ibench_lib.lake.manifest import Manifest, parse_manifest
 from ibench_lib.lake.remove import remove_run
 from ibench_lib.lake.store import Store, open_store, push, push_index
 from ibench_lib.paths import Workspace
-from tests import views
+from tests import shared
 from tests.synthetic import Run, answer, write_runs
 
 
@@ -41,7 +41,7 @@ def own_views(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = map(reader.question_text, ("known_runs", "selected_runs", "steps", "fairness"))
     wanted = reader.building_blocks("\n".join([*asked, *reader._COMPUTED_ONCE]))
     needed = {piece.place: piece.statement for piece in reader._pieces() if piece.called in wanted}
-    monkeypatch.setattr(reader, "_with_every_name", views.in_each_workspace)
+    monkeypatch.setattr(reader, "_with_every_name", shared.in_each_workspace)
     monkeypatch.setattr(reader, "_statements", lambda: needed)
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,7 +18,8 @@ from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
 from tests.lake.lakes import ask_everything, rewrite_steps, rows, step_row, vouch
 from tests.places import GOLDEN
-from tests.synthetic import BIN_500_US, Run, answer, begin_run, die, end_run, write_runs
+from tests.shared import asked, lake_of
+from tests.synthetic import BIN_500_US, Run, answer, begin_run, die, end_run, three_configurations, write_runs
 
 
 @pytest.mark.slow
@@ -35,10 +35,8 @@ def test_an_empty_lake_has_every_table_and_answers_every_question(workspace: Wor
     assert all(answer.is_empty() for answer in answers.values())
 
 
-def test_views_have_the_declared_types_with_and_without_runs(
-    workspace: Workspace, one_run: duckdb.DuckDBPyConnection
-) -> None:
-    empty, full = reader.lake(workspace), one_run
+def test_views_have_the_declared_types_with_and_without_runs(workspace: Workspace) -> None:
+    empty, full = reader.lake(workspace), lake_of(Run())
     filled = set()
     for name in TABLES:
         assert rows(empty, f"DESCRIBE {name}") == rows(full, f"DESCRIBE {name}")
@@ -88,14 +86,14 @@ def test_names_with_quotes_are_only_data(workspace: Workspace) -> None:
     assert len(rows(lake, "SELECT * FROM runs")) == 1
 
 
-def test_a_question_takes_exactly_its_parameters(one_run: duckdb.DuckDBPyConnection) -> None:
+def test_a_question_takes_exactly_its_parameters() -> None:
     with pytest.raises(
         QueryError, match=r"question sla: unknown parameter 'step', missing parameter 'steps'"
     ) as caught:
-        reader.question(one_run, "sla", runs=[], step=[])
+        reader.question(lake_of(Run()), "sla", runs=[], step=[])
     assert caught.value.hint == "it takes: runs, steps"
     with pytest.raises(QueryError, match=r"no question '\.\./views/run_steps'"):
-        reader.question(one_run, "../views/run_steps")
+        reader.question(lake_of(Run()), "../views/run_steps")
 
 
 def test_every_question_documents_itself_and_its_parameters() -> None:
@@ -104,9 +102,9 @@ def test_every_question_documents_itself_and_its_parameters() -> None:
         assert ("$runs: " in text) != name.startswith("known_"), f"{name}: of chosen runs, or of all that are known"
 
 
-def test_bad_sql_is_one_line(one_run: duckdb.DuckDBPyConnection) -> None:
+def test_bad_sql_is_one_line() -> None:
     with pytest.raises(QueryError) as caught:
-        reader.sql(one_run, "SELECT stepp FROM steps")
+        reader.sql(lake_of(Run()), "SELECT stepp FROM steps")
     assert "\n" not in caught.value.what
     assert "stepp" in caught.value.what
 
@@ -147,8 +145,8 @@ def test_steps_of_a_run_that_began_with_a_snapshot_are_neither_missing_nor_faile
     assert (after, loaded_from) == ("l.x", first.run_id)
 
 
-def test_throughput_divides_by_the_time_to_the_last_clients_end(three_runs: duckdb.DuckDBPyConnection) -> None:
-    frame = answer(three_runs, "step_throughput")
+def test_throughput_divides_by_the_time_to_the_last_clients_end() -> None:
+    frame = asked("step_throughput", *three_configurations())
     columns = ("duration_s", "ips", "dps", "qps", "throughput", "maxop_s", "history_list_length", "sla_failed")
     expected = {
         # client 2 is done after 8 s; both clients' 20,000 rows take until second 10
@@ -203,21 +201,21 @@ def test_the_sla_rule_gives_the_published_failures(workspace: Workspace) -> None
     assert verdicts == {f"system.c{n}": row["failed"] == "yes" for n, row in enumerate(published)}
 
 
-def test_fairness_compares_the_clients_of_write_steps(one_run: duckdb.DuckDBPyConnection) -> None:
-    frame = answer(one_run, "fairness")
+def test_fairness_compares_the_clients_of_write_steps() -> None:
+    frame = asked("fairness", Run())
     assert frame["step"].to_list() == ["l.i0", "l.i1"]
     row = step_row(frame, "system.cy10a", "l.i0")
     assert (row["min_duration_s"], row["max_duration_s"], row["diff_s"], row["pct"]) == (8.0, 10.0, 2.0, 25.0)
     assert step_row(frame, "system.cy10a", "l.i1")["diff_s"] == 0
 
 
-def test_get_min_is_the_worst_client(one_run: duckdb.DuckDBPyConnection) -> None:
-    row = step_row(answer(one_run, "get_min"), "system.cy10a", "qr100")
+def test_get_min_is_the_worst_client() -> None:
+    row = step_row(asked("get_min", Run()), "system.cy10a", "qr100")
     assert (row["get_min_s"], row["client_seconds"]) == (0.5, [0.5, 0.25])
 
 
-def test_histogram_shares_are_disjoint_and_sum_to_100(one_run: duckdb.DuckDBPyConnection) -> None:
-    frame = answer(one_run, "response_time_histogram")
+def test_histogram_shares_are_disjoint_and_sum_to_100() -> None:
+    frame = asked("response_time_histogram", Run())
     row = step_row(frame, "system.cy10a", "qr100", operation="range_query")
     assert (row["responses"], row["le_1ms"], row["max_s"]) == (5000, 100.0, 0.002)
     assert row["p50_s"] == row["p999_s"] == pytest.approx(502e-6)
@@ -243,8 +241,8 @@ def test_histogram_edges_and_percentiles(workspace: Workspace) -> None:
     assert row["max_s"] == 20.0
 
 
-def test_one_second_rates_add_up_and_name_their_clients(one_run: duckdb.DuckDBPyConnection) -> None:
-    frame = answer(one_run, "one_second", points=2000)
+def test_one_second_rates_add_up_and_name_their_clients() -> None:
+    frame = asked("one_second", Run(), points=2000)
     inserts = frame.filter(pl.col("step") == "l.i0")
     together = inserts.filter(pl.col("client").is_null())
     # 1,000/s and 1,250/s for 8 s, then client 1 alone
@@ -294,8 +292,8 @@ def test_a_partial_second_has_no_rate(workspace: Workspace) -> None:
     assert together["max_response_s"].to_list()[-1] == 0.002
 
 
-def test_gaps_are_named_and_a_whole_run_has_none(workspace: Workspace, one_run: duckdb.DuckDBPyConnection) -> None:
-    assert answer(one_run, "gaps").is_empty()
+def test_gaps_are_named_and_a_whole_run_has_none(workspace: Workspace) -> None:
+    assert asked("gaps", Run()).is_empty()
     failed = Run("cy10ap1", minute=1, status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1"))
     write_runs(workspace, failed)
     directory = workspace.run_dir(failed.run_id)
@@ -344,8 +342,8 @@ def test_a_complete_run_behind_an_unfinished_one_is_named_and_not_shown(workspac
     assert older() == [], "what completed was something else"
 
 
-def test_config_diff_shows_only_what_differs(three_runs: duckdb.DuckDBPyConnection) -> None:
-    frame = answer(three_runs, "config_diff", base="system.cy10a")
+def test_config_diff_shows_only_what_differs() -> None:
+    frame = asked("config_diff", *three_configurations(), base="system.cy10a")
     assert frame.select("dbms", "option", "base_value", "value", "origin").rows() == [
         ("system.cy10ap1lag", "innodb_max_purge_lag", None, "100", "lag.cnf:3"),
         ("system.cy10ap1", "innodb_purge_batch_size", None, "1", "p1.cnf:5"),

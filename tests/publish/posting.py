@@ -23,7 +23,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.publish import page
 from ibench_lib.publish.execution import kernel_environment, kernel_of
 from tests.places import ROOT
-from tests.views import give_views
+from tests.shared import give_views
 
 HOSTILE = (
     "<script>window.hit=1</script>\"><img src=x onerror='window.hit=1'></title>{{ 1 }} ${1} %{y}'; DROP TABLE runs; --"

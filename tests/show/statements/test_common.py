@@ -8,7 +8,6 @@ from itertools import cycle, product
 from statistics import median
 from typing import Any
 
-import duckdb
 import polars as pl
 import pytest
 
@@ -21,8 +20,9 @@ from ibench_lib.show import theme
 from ibench_lib.show.display import say
 from ibench_lib.show.verdicts import ratio
 from ibench_lib.show.wording import times
+from tests.shared import lake_of
 from tests.show.statements.saying import COSTS, KINDS, STEPS, Statements
-from tests.synthetic import Run, write_runs
+from tests.synthetic import Run, three_configurations, write_runs
 
 BASE = "base"
 DBMS = (BASE, "alpha", "beta", "gamma", "delta")
@@ -119,7 +119,7 @@ def supported(frame: pl.DataFrame) -> set[str]:
     found: set[str] = {str(n) for n in range(len(frame) + 1)}
     columns = [name for name, kind in done.schema.items() if kind.is_numeric() and name not in ("repeat", "step_id")]
     for rows in done.partition_by("setup", "step"):
-        # By dbms, its values of each column. The rates of a step are a list; each place in it is as a column of its own.
+        # The values of each column by dbms. The rates of a step are a list: each place in it is as a column of its own.
         of_dbms: dict[str, dict[str, list[float]]] = {}
         for row in rows.with_columns(pl.col("rates").list.get(n).alias(f"rate {n}") for n in range(2)).to_dicts():
             for column in [*columns, "rate 0", "rate 1"]:
@@ -244,8 +244,8 @@ def test_of_nothing_nothing_is_said(function: Statements) -> None:
     assert told(function, random_frame(random.Random(1)).clear()) == []
 
 
-def test_a_sentence_links_to_the_query_that_it_comes_from(three_runs: duckdb.DuckDBPyConnection) -> None:
-    post = choose(three_runs, "demo")
+def test_a_sentence_links_to_the_query_that_it_comes_from() -> None:
+    post = choose(lake_of(*three_configurations()), "demo")
     markup = say(post, ib.purge_lag_statements, ib.get_min_statements).markup
     links = re.findall(r'<a class="source" href="#evidence\.(\w+)"', markup)
     assert list(dict.fromkeys(links)) == ["purge_lag_at_step_end", "get_min"]
