@@ -64,6 +64,8 @@ OPTIONS = Options.model_validate({"benchmark": "insert_benchmark", "clients": 1,
 class CursorConnection:
     """A DB-API cursor behind the interface that the load loop wants."""
 
+    asked_ns = 0
+
     def __init__(self, connection: Any) -> None:
         self._cursor = connection.cursor()
 
@@ -105,15 +107,16 @@ class Operation:
     role: str
     rows_per_commit: int
     query: str | None = None
+    recorded_as: str = "query"
 
 
 OPERATIONS = (
     Operation("range query, 10 rows", "querier", 50, "range"),
     Operation("point query, 10 keys", "querier", 50, "point"),
-    Operation("insert, 100 rows", "inserter", 100),
-    Operation("insert, 50 rows", "inserter", 50),
-    Operation("insert, 5 rows", "inserter", 5),
-    Operation("delete, 50 rows", "deleter", 50),
+    Operation("insert, 100 rows", "inserter", 100, recorded_as="insert"),
+    Operation("insert, 50 rows", "inserter", 50, recorded_as="insert"),
+    Operation("insert, 5 rows", "inserter", 5, recorded_as="insert"),
+    Operation("delete, 50 rows", "deleter", 50, recorded_as="delete"),
 )
 LIMITS = """
 ## What limits it
@@ -176,7 +179,7 @@ def role_of(
         role=operation.role,
         client=number,
         number=0,
-        operations=("operation",),
+        operations=(operation.recorded_as,),
         statements=None,
         seconds=None,
         tick_ns=None,
@@ -187,6 +190,7 @@ def role_of(
             "rows_per_commit": operation.rows_per_commit,
             "query": operation.query,
             "step_id": 0,
+            "clock_s": 0,
             "engine": "innodb",
             "protocol": "prepared" if client == "ours, prepared" else "text",
             "query_rows": 10,
@@ -198,6 +202,7 @@ def role_of(
     # A cursor has no scalar(); what a role asks on the side goes over a connection of its own.
     own = connection if client.startswith("ours") else Connection(address.arguments(), "b", 60)
     role = make_role(spec, own)
+    role.shared.value = 1  # the smallest key of a table of which nothing is deleted
     role.probe()
     return role
 
@@ -207,7 +212,7 @@ def child(
 ) -> dict[str, Any]:
     connection = connect(client, address)
     role = role_of(client, operation, number, round_number, address, connection)
-    recorder = SecondRecorder(at, paced=False, emit=lambda _row: None, operations=("operation",))
+    recorder = SecondRecorder(at, paced=False, emit=lambda _row: None, operations=(operation.recorded_as,))
     load = Load(role, connection, recorder, at, None, at + round(for_s * 1e9), None, None)
     return load.run()
 
@@ -292,6 +297,8 @@ def prepare(address: Address) -> None:
 
 class Free:
     """A connection that answers at once: what remains is the loop itself."""
+
+    asked_ns = 0
 
     def execute(self, _command: bytes) -> int:
         return 10

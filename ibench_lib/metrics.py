@@ -130,7 +130,15 @@ COMMON = (
         "cspq", "context switches/op", "switches", "lower", ".3f",
         "context switches of the host per operation", "cost",
     ),
-    Metric("rss", "server memory", "GiB", "lower", ".2f", "peak resident size of the server in the step", "cost"),
+    Metric(
+        "other_cpu", "other CPU", "%", "lower", ".1f",
+        "share of the host's CPU time that neither server nor clients used; cpupq, cspq, cpups and csps include it",
+        "cost",
+    ),
+    Metric(
+        "rss", "server memory", "GiB", "lower", ".2f",
+        "peak resident size of the server in the step, by the kernel's own mark (VmHWM) or the samples", "cost",
+    ),
     Metric(
         "dbgb1", "database size", "GiB", "lower", ".2f",
         "files of the benchmark's database at the step's end", "cost",
@@ -162,9 +170,12 @@ COMMON = (
     ),
     Metric(
         "table_data", "rows", "GiB", "lower", ".3f",
-        "primary keys of the tables, by the server's statistics", "size",
+        "primary keys of the tables, by the server's statistics; not yet known where these lag behind", "size",
     ),
-    Metric("table_index", "indexes", "GiB", "lower", ".3f", "secondary indexes, by the server's statistics", "size"),
+    Metric(
+        "table_index", "indexes", "GiB", "lower", ".3f",
+        "secondary indexes, by the server's statistics; not yet known where these lag behind", "size",
+    ),
     Metric("system", "system tablespace", "GiB", "lower", ".3f", "the system tablespace on disk", "size"),
     Metric("undo", "undo", "GiB", "lower", ".3f", "undo tablespaces on disk", "size"),
     Metric("redo", "redo", "GiB", "neither", ".3f", "redo log files on disk", "size"),

@@ -31,7 +31,7 @@ from ibench_lib.server_figures import FIGURES
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
 
-SCHEMA_MINOR = 3
+SCHEMA_MINOR = 4
 """Minor version: it grows with every new table or nullable column. Older runs load with NULL in their place."""
 
 WHOLE_US = 1.0
@@ -58,6 +58,11 @@ class Column:
     since: int = 0
     resolution: float | None = None
     free_text: bool = False
+
+    @property
+    def cumulative(self) -> bool:
+        """Whether it counts since the host's boot or the server's start."""
+        return "cumulative" in self.doc
 
 
 @dataclass(frozen=True)
@@ -183,6 +188,15 @@ WORKERS = Table(
             "us",
             "p99 of the delay between when a statement could be sent and when it was; NULL if not paced",
             True,
+        ),
+        Column(
+            "unrecorded_s",
+            pa.float64(),
+            "s",
+            "time from start_s to end_s in statements that are no operations and in no histogram, such as the re-read "
+            "of a table's bounds; NULL if the process died",
+            True,
+            4,
         ),
     ),
     replaces=True,
@@ -428,6 +442,32 @@ PROCESS_SAMPLES = Table(
     since=1,
 )
 
+STEP_COUNTERS = Table(
+    "step_counters",
+    "What a step took of the machine: every cumulative column of the sample tables, read when the step's clients"
+    " started together and when the last of them had ended. A counter has no row where it went down in between, or"
+    " where the server was restarted.",
+    ("run_id", "step_id", "source", "name", "counter"),
+    (
+        *_OF_STEP,
+        Column("source", pa.string(), "", "host, device, network, process or server: the table <source>_samples"),
+        Column("name", pa.string(), "", "the device or interface; empty for other sources"),
+        Column(
+            "counter",
+            pa.string(),
+            "",
+            "the column of that table; and of process also peak_resident_bytes, the largest resident size since the"
+            " step's start (VmHWM), where the kernel lets us reset it",
+        ),
+        Column("start_s", pa.float64(), "s", "when it was first read, on the run's clock"),
+        Column("start_value", pa.float64(), "", "its value then, in the unit of the column"),
+        Column("end_s", pa.float64(), "s", "when it was last read, on the run's clock"),
+        Column("end_value", pa.float64(), "", "its value then"),
+    ),
+    collected=True,
+    since=4,
+)
+
 INNODB_STATUS = Table(
     "innodb_status",
     "SHOW ENGINE INNODB STATUS, every 30 seconds.",
@@ -510,8 +550,8 @@ SIZES = Table(
             "what",
             pa.string(),
             "",
-            "table_data and table_index (from the server's own statistics, which MariaDB"
-            " updates about 10 s after a change), database (files of the benchmark's database),"
+            "table_data and table_index (from the server's own statistics, which MySQL and MariaDB"
+            " update about 10 s after a change), database (files of the benchmark's database),"
             " datadir (all files), system, undo, redo, temporary, binary_log",
         ),
         Column("name", pa.string(), "", "name of the table; empty for a total"),
@@ -567,6 +607,7 @@ TABLES: dict[str, Table] = {
         DEVICE_SAMPLES,
         NETWORK_SAMPLES,
         PROCESS_SAMPLES,
+        STEP_COUNTERS,
         PUBLISHED,
     )
 }

@@ -262,7 +262,7 @@ TESTED_ELSEWHERE = {
         "client/mysql/connection.py client/process.py client/spec.py client/worker.py run/capturing.py"
         " run/description.py"
         " run/one_run.py run/planned.py"
-        " run/settle.py run/step.py run/step_rows.py workloads/insert_benchmark/client.py"
+        " run/step.py run/step_rows.py"
     ),
     "tests/run/hosts/test_sweep.py runs them on workers": "run/hosts/cell_process.py",
     "tests/capture/test_session.py and each collector's test use them": "capture/collector.py capture/options.py",

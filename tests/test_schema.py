@@ -9,7 +9,12 @@ from ibench_lib.schema import SCHEMA_MINOR, SCHEMA_VERSION, TABLES, Table
 
 UNIT_SUFFIXES = {"_us": "us", "_s": "s", "_per_s": "rows/s", "_bytes": "bytes", "seconds": "s"}
 # Each counter, and each published figure, has a unit of its own.
-UNITS_BY_ROW = {("server_counters", "real_value"), ("published", "value")}
+UNITS_BY_ROW = {
+    ("server_counters", "real_value"),
+    ("published", "value"),
+    ("step_counters", "start_value"),
+    ("step_counters", "end_value"),
+}
 
 tables = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES.keys())
 

@@ -7,7 +7,7 @@ reason; whatever it raises is its own affair and never stops the load.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -56,7 +56,8 @@ class Scene:
 
 
 class Collector:
-    """One collector. `sample`, `open` and `close` run in its thread; `step_ended` in another one, between steps.
+    """One collector. `sample`, `counters`, `open` and `close` run in its thread; `step_ended` in another one, between
+    steps.
 
     `null_reasons` says why a column is NULL: `table.column` -> reason. `warnings` are sentences for the manifest.
     `tables` are those that it fills; `close_s` is how long its last sample and `close` may take together, `step_end_s`
@@ -97,6 +98,14 @@ class Collector:
         What it raises counts as a missed sample, its text as the reason; the next tick tries again.
         """
         raise NotImplementedError
+
+    def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterable[tuple[str, dict[str, Any]]]:
+        """Rows as of now of the tables whose cumulative columns a step is measured by: (table, columns).
+
+        Called when a step's clients start (`starts`) and when the last of them has ended. Nothing of it is emitted as a
+        sample.
+        """
+        return ()
 
     def step_ended(self, step_id: int, step: str) -> None:
         """The clients of a step have ended; the next one waits until this returns, or `step_end_s` are over.

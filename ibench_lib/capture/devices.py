@@ -36,16 +36,26 @@ class Devices(Collector):
         self._idle: dict[str, dict[str, Any]] = {}
         self._active: set[str] = set()
 
-    def sample(self, tick: int, now_s: Callable[[], float]) -> None:
+    def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+        for columns in self._now(now_s):
+            name = columns["device"]
+            if columns["holds_data"] or name in self._active or not _VIRTUAL.fullmatch(name):
+                yield "device_samples", columns
+
+    def _now(self, now_s: Callable[[], float]) -> Iterator[dict[str, Any]]:
         t_s = now_s()
         for columns in devices(self._stats.read()):
             name = columns["device"]
-            if name != self._data and not self._is_whole(name):
-                continue
+            if name == self._data or self._is_whole(name):
+                yield {"t_s": t_s, "holds_data": name == self._data, **columns}
+
+    def sample(self, tick: int, now_s: Callable[[], float]) -> None:
+        for columns in self._now(now_s):
+            name = columns["device"]
             if columns["flushes"] is None:
                 for column in ("flushes", "flush_s"):
                     self.null_reasons[f"device_samples.{column}"] = "this kernel, before 5.5, does not count flushes"
-            row = {"tick": tick, "t_s": t_s, "holds_data": name == self._data, **columns}
+            row = {"tick": tick, **columns}
             if name != self._data and _VIRTUAL.fullmatch(name) and name not in self._active:
                 before = self._idle.get(name, row)
                 self._idle[name] = row

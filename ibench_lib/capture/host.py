@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from ibench_lib.capture.collector import Collector
@@ -23,12 +23,18 @@ class Host(Collector):
         self._stat, self._meminfo, self._vmstat = (ProcFile(f"/proc/{name}") for name in ("stat", "meminfo", "vmstat"))
 
     def sample(self, tick: int, now_s: Callable[[], float]) -> None:
+        for table, columns in self._now(now_s):
+            self.emit(table, tick=tick, **columns)
+
+    def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+        return self._now(now_s)
+
+    def _now(self, now_s: Callable[[], float]) -> Iterator[tuple[str, dict[str, Any]]]:
         t_s, stat = now_s(), self._stat.read()
         memory = memory_columns(self._meminfo.read())
         if memory["memory_available_bytes"] is None:
             self.null_reasons["host_samples.memory_available_bytes"] = "this kernel's /proc/meminfo has no MemAvailable"
-        columns = {**stat_columns(stat), **memory, **paging_columns(self._vmstat.read())}
-        self.emit("host_samples", tick=tick, t_s=t_s, **columns)
+        yield "host_samples", {"t_s": t_s, **stat_columns(stat), **memory, **paging_columns(self._vmstat.read())}
 
 
 def stat_columns(text: bytes) -> dict[str, Any]:

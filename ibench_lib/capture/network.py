@@ -19,9 +19,16 @@ class Network(Collector):
         self._dev = ProcFile("/proc/self/net/dev")
 
     def sample(self, tick: int, now_s: Callable[[], float]) -> None:
+        for table, columns in self._now(now_s):
+            self.emit(table, tick=tick, **columns)
+
+    def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+        return self._now(now_s)
+
+    def _now(self, now_s: Callable[[], float]) -> Iterator[tuple[str, dict[str, Any]]]:
         t_s = now_s()
         for columns in interfaces(self._dev.read()):
-            self.emit("network_samples", tick=tick, t_s=t_s, **columns)
+            yield "network_samples", {"t_s": t_s, **columns}
 
 
 def interfaces(text: bytes) -> Iterator[dict[str, Any]]:

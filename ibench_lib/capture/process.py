@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
 
 from ibench_lib.capture.collector import Collector, Unavailable
 from ibench_lib.capture.proc import ProcFile
+from ibench_lib.capture.step_counters import PEAK
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _UTIME, _STIME, _THREADS, _VSIZE, _RSS = 11, 12, 17, 20, 21  # of /proc/<pid>/stat, from the field after the name
+_CLEAR_REFS, _RESET_PEAK = "/proc/{pid}/clear_refs", b"5"
 
 
 class Process(Collector):
@@ -26,6 +28,19 @@ class Process(Collector):
         self._watched: _Watched | None = None
 
     def sample(self, tick: int, now_s: Callable[[], float]) -> None:
+        self.emit("process_samples", tick=tick, **self._now(now_s))
+
+    def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+        """With the largest resident size since the step's start, where its mark may be reset then."""
+        columns = self._now(now_s)
+        assert self._watched is not None
+        if starts:
+            reason = self._watched.reset_peak()
+            if reason is not None:
+                self.null_reasons[f"step_counters.{PEAK}"] = f"{reason}; rss is the largest sample instead"
+        yield "process_samples", {**columns, PEAK: self._watched.peak()}
+
+    def _now(self, now_s: Callable[[], float]) -> dict[str, Any]:
         pid = self.scene.server_pid()
         if pid is None:
             self._watched = None
@@ -38,17 +53,15 @@ class Process(Collector):
             for column in ("read_bytes", "written_bytes"):
                 self.null_reasons[f"process_samples.{column}"] = watched.denied
         read_bytes, written_bytes = watched.io()
-        self.emit(
-            "process_samples",
-            tick=tick,
-            t_s=t_s,
-            pid=pid,
+        return {
+            "t_s": t_s,
+            "pid": pid,
             **stat_columns(watched.stat.read()),
-            read_bytes=read_bytes,
-            written_bytes=written_bytes,
-            voluntary_switches=switches[0],
-            involuntary_switches=switches[1],
-        )
+            "read_bytes": read_bytes,
+            "written_bytes": written_bytes,
+            "voluntary_switches": switches[0],
+            "involuntary_switches": switches[1],
+        }
 
     def close(self) -> None:
         self._watched = None
@@ -74,6 +87,26 @@ class _Watched:
         self._task = f"/proc/{pid}/task"
         self._threads: dict[str, tuple[int, int]] = {}
         self._voluntary = self._involuntary = 0
+        self._peak_is_reset = False
+
+    def reset_peak(self) -> str | None:
+        """Let the kernel's mark of the largest resident size (VmHWM) start again; why not, where it does not."""
+        self._peak_is_reset = False
+        path = _CLEAR_REFS.format(pid=self.pid)
+        try:
+            with open(path, "wb", buffering=0) as file:
+                file.write(_RESET_PEAK)
+        except OSError as error:
+            return f"{path}: {error.strerror}"
+        self._peak_is_reset = True
+        return None
+
+    def peak(self) -> int | None:
+        """Largest resident size in bytes since `reset_peak`; None where that did not work."""
+        if not self._peak_is_reset:
+            return None
+        with open(f"/proc/{self.pid}/status", "rb", buffering=0) as file:
+            return peak_bytes(file.read())
 
     def io(self) -> tuple[int | None, int | None]:
         """Bytes read from and sent to storage."""
@@ -115,6 +148,12 @@ def io_bytes(text: bytes) -> tuple[int, int]:
     """read_bytes and write_bytes of a /proc/<pid>/io: what reached or will reach storage, not the page cache."""
     lines = dict(line.split(b": ") for line in text.splitlines())
     return int(lines[b"read_bytes"]), int(lines[b"write_bytes"])
+
+
+def peak_bytes(text: bytes) -> int:
+    """VmHWM of a /proc/<pid>/status."""
+    line = next(line for line in text.splitlines() if line.startswith(b"VmHWM:"))
+    return int(line.split()[1]) * 1024
 
 
 def thread_switches(text: bytes) -> tuple[int, int]:

@@ -79,8 +79,28 @@ class ServerCounters(Collector):
         self._note_uptime(t_s, answers[0][1])
         for source, answer in answers:
             self._take_in(source, answer, came)
-        columns = {figure.column: self._figure(figure.column) for figure in FIGURES}
+        columns = {figure.column: self._figure(figure.column, self._values) for figure in FIGURES}
         self.emit("server_samples", t_s=t_s, tick=came, incarnation=self._incarnation, **columns)
+
+    def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Of a server that has answered before. What has changed is left for the next sample to emit."""
+        if self._connection is None or self._places is None:
+            return
+        try:
+            answers = list(self._ask(self._connection, self._places))
+        except LOST:
+            self._drop_connection()
+            raise
+        t_s = now_s()
+        self._note_uptime(t_s, answers[0][1])
+        values = dict(self._values)
+        for source, answer in answers:
+            changed = (_number(row) for row in answer if row not in self._seen[source])
+            for name, value in changed:
+                if value is not None:
+                    values[source, name if source == "metric" else name.lower()] = value
+        columns = {figure.column: self._figure(figure.column, values) for figure in FIGURES}
+        yield "server_samples", {"t_s": t_s, "incarnation": self._incarnation, **columns}
 
     def close(self) -> None:
         self._drop_connection()
@@ -100,14 +120,10 @@ class ServerCounters(Collector):
         for row in answer:
             if row in seen:
                 continue
-            name, text = name_and_value(row)
-            if _WHOLE.fullmatch(text):
-                value: int | float = int(text)
-                whole = -_LARGEST <= value <= _LARGEST
-            elif _REAL.fullmatch(text):
-                value, whole = float(text), False
-            else:
+            name, value = _number(row)
+            if value is None:
                 continue
+            whole = isinstance(value, int) and -_LARGEST <= value <= _LARGEST
             if source == "metric" and self._is_unset(name, value):
                 continue
             self._values[source, name if source == "metric" else name.lower()] = value
@@ -122,14 +138,14 @@ class ServerCounters(Collector):
             )
         self._seen[source] = set(answer)
 
-    def _figure(self, column: str) -> int | None:
+    def _figure(self, column: str, values: Mapping[tuple[str, str], int | float]) -> int | None:
         assert self._places is not None
         counter: Counter | None = self._places.counters.get(column)
         if counter is None:
             return None
         product = 1
         for factor in counter.factors:
-            value = self._values.get((counter.kind, factor if counter.kind == "metric" else factor.lower()))
+            value = values.get((counter.kind, factor if counter.kind == "metric" else factor.lower()))
             if not isinstance(value, int):
                 why = "was not among the answers"
                 if factor in self._places.unset:
@@ -202,3 +218,11 @@ class ServerCounters(Collector):
             with contextlib.suppress(*LOST):
                 self._connection.close()
             self._connection = None
+
+
+def _number(row: bytes) -> tuple[str, int | float | None]:
+    """Name and value of a raw row; None for what is not a number."""
+    name, text = name_and_value(row)
+    if _WHOLE.fullmatch(text):
+        return name, int(text)
+    return name, float(text) if _REAL.fullmatch(text) else None

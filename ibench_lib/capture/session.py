@@ -1,4 +1,7 @@
-"""All collectors of a run: found, started, and ended together; what each did and cost is in its report."""
+"""All collectors of a run: found, started, and ended together; what each did and cost is in its report.
+
+A step's counters are read by the collectors' own threads, at the moments at which its clients start and have ended.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import importlib
 import pkgutil
 import threading
 import time
+from collections import deque
 from collections.abc import Iterable
 from types import TracebackType
 
@@ -13,6 +17,10 @@ from ibench_lib import capture
 from ibench_lib.base.collector_report import CollectorReport
 from ibench_lib.capture.collector import Collector, Emit, Scene, Unavailable
 from ibench_lib.capture.options import CaptureOptions
+from ibench_lib.capture.step_counters import Reading, counted, cumulative
+
+READ_WITHIN_S = 2.0
+"""How long the counters of a step's end are waited for."""
 
 
 def collectors() -> dict[str, type[Collector]]:
@@ -34,6 +42,8 @@ class Capture:
         if kinds is None:
             kinds = [kind for kind in collectors().values() if _wanted(kind, scene.options)]
         self._running = [_Running(kind(scene, emit), scene.origin_ns) for kind in kinds]
+        self._emit = emit
+        self._unread: dict[str, str] = {}
 
     def __enter__(self) -> Capture:
         for running in self._running:
@@ -44,10 +54,38 @@ class Capture:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for running in self._running:
-            running.stop.set()
+            running.end()
         begun_s = time.monotonic()
         for running in self._running:  # they close side by side
             running.join(begun_s + running.collector.close_s)
+
+    def step_starts(self, start_ns: int) -> None:
+        """Have every collector read its counters at `start_ns` (CLOCK_MONOTONIC). Returns at once."""
+        for running in self._running:
+            running.start = running.read_at(start_ns, starts=True)
+
+    def step_stops(self) -> None:
+        """Have every collector read its counters now, because the last client has ended. Returns at once."""
+        for running in self._running:
+            running.stopped = running.read_at(time.monotonic_ns(), starts=False)
+
+    def step_counted(self, step_id: int, step: str) -> None:
+        """Emit what the counters grew by, when all are read or READ_WITHIN_S are over."""
+        deadline_s = time.monotonic() + READ_WITHIN_S
+        for running in self._running:
+            start, stopped, running.start, running.stopped = running.start, running.stopped, None, None
+            if start is None or stopped is None:
+                continue
+            running.wait_for(stopped, deadline_s)
+            reason = start.reason or stopped.reason
+            if not stopped.done.is_set() and not running.thread.is_alive():
+                continue  # why there is nothing, its own tables say
+            if reason is not None or not (start.done.is_set() and stopped.done.is_set()):
+                name = running.collector.name
+                self._unread["step_counters"] = f"{name} in {step}: {reason or 'no answer in time'}"
+                continue
+            for row in counted(start.found, stopped.found):
+                self._emit("step_counters", step_id=step_id, step=step, **row)
 
     def step_ended(self, step_id: int, step: str) -> None:
         """Tell every collector. Returns when all have done what they do at a step's end."""
@@ -60,7 +98,7 @@ class Capture:
 
     def null_reasons(self) -> dict[str, str]:
         """`table.column` -> why it is NULL; `table` -> why it has no row, or not all of them."""
-        found: dict[str, str] = {}
+        found = dict(self._unread)
         for running in self._running:
             found.update(running.nothing())
             found.update(running.collector.null_reasons)
@@ -83,6 +121,29 @@ class _Running:
         self._cpu_s = self._step_cpu_s = self._busy_s = 0.0
         self._hangs = False
         self._reason: str | None = None
+        self._woken = threading.Event()
+        self._asked: deque[Reading] = deque()
+        self.start: Reading | None = None
+        self.stopped: Reading | None = None
+
+    def end(self) -> None:
+        """Have the thread close its collector and end."""
+        self.stop.set()
+        self._woken.set()
+
+    def read_at(self, at_ns: int, *, starts: bool) -> Reading | None:
+        """Have the counters read at a moment; None for a collector without any."""
+        if type(self.collector).counters is Collector.counters:
+            return None
+        reading = Reading(at_ns, starts=starts)
+        self._asked.append(reading)
+        self._woken.set()
+        return reading
+
+    def wait_for(self, reading: Reading, deadline_s: float) -> None:
+        while self.thread.is_alive() and (left_s := deadline_s - time.monotonic()) > 0:
+            if reading.done.wait(min(left_s, 0.1)):
+                return
 
     def join(self, deadline_s: float) -> None:
         if self.thread.ident is None:
@@ -144,7 +205,20 @@ class _Running:
     def _sample_until_stopped(self) -> None:
         every_ns = self.collector.every_s * 1_000_000_000
         number = (time.monotonic_ns() - self._origin_ns) // every_ns + 1
-        while not self.stop.wait(max(0.0, (self._origin_ns + number * every_ns - time.monotonic_ns()) / 1e9)):
+        while not self.stop.is_set():
+            self._woken.clear()
+            asked = self._asked[0] if self._asked else None
+            due_ns = self._origin_ns + number * every_ns
+            now_ns = time.monotonic_ns()
+            next_ns = due_ns if asked is None else min(due_ns, asked.at_ns)
+            if next_ns > now_ns:
+                if not self.stop.is_set():
+                    self._woken.wait((next_ns - now_ns) / 1e9)
+                continue
+            if asked is not None and asked.at_ns <= now_ns:
+                self._asked.popleft()
+                self._read(asked)
+                continue
             begun_ns = time.monotonic_ns()
             try:
                 self.collector.sample(number * self.collector.every_s, self._now_s)
@@ -161,6 +235,16 @@ class _Running:
             next_number = max(number + 1, (now_ns - self._origin_ns) // every_ns + 1)
             self._missed += next_number - number - 1
             number = next_number
+
+    def _read(self, reading: Reading) -> None:
+        begun_ns = time.monotonic_ns()
+        try:
+            reading.found = cumulative(self.collector.counters(self._now_s, starts=reading.starts))
+        except Exception as error:
+            reading.reason = _said(error)
+        reading.done.set()
+        self._busy_s += (time.monotonic_ns() - begun_ns) / 1e9
+        self._cpu_s = time.thread_time()
 
     def _now_s(self) -> float:
         return (time.monotonic_ns() - self._origin_ns) / 1e9

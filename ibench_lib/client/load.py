@@ -60,7 +60,7 @@ class Load:
 
         The recorder has handed over every second when this returns, also after an error.
         """
-        before = resource.getrusage(resource.RUSAGE_SELF)
+        before, asked_ns = resource.getrusage(resource.RUSAGE_SELF), self.connection.asked_ns
         self.recorder.begin()
         status, error = "complete", None
         try:
@@ -77,7 +77,8 @@ class Load:
             status, error = "failed", f"server answered {refused}"
         self.must_not_stop = True
         end_ns = time.monotonic_ns()
-        return totals(self.recorder, [self.role], before, end_ns, status, error)
+        asked_ns = self.connection.asked_ns - asked_ns
+        return totals(self.recorder, [self.role], before, asked_ns, end_ns, status, error)
 
     def _loop(self) -> None:
         done = 0
@@ -164,11 +165,15 @@ def totals(
     recorder: SecondRecorder,
     roles: list[Role],
     before: resource.struct_rusage,
+    asked_ns: int,
     end_ns: int,
     status: str,
     error: str | None,
 ) -> dict[str, Any]:
-    """Ends the recording at `end_ns`. Returns the totals of table `workers`, with the error and what tables gained."""
+    """Ends the recording at `end_ns`. Returns the totals of table `workers`, with the error and what tables gained.
+
+    `asked_ns` is the time that the roles' own statements took, which are no operations of the load.
+    """
     after = resource.getrusage(resource.RUSAGE_SELF)
     recorder.finish(end_ns)
     lag, service = recorder.client_lag.bins_and_counts(), recorder.first.service.bins_and_counts()
@@ -185,5 +190,6 @@ def totals(
         "cpu_system_s": after.ru_stime - before.ru_stime,
         "client_lag_p99_us": quantile_us(*lag, 0.99) if lag[0] else None,
         "service_p50_us": quantile_us(*service, 0.5) if service[0] else None,
+        "unrecorded_s": asked_ns / 1e9,
         "rows_by_table": gained,
     }

@@ -68,7 +68,7 @@ class ManyLoad:
 
     def run(self) -> dict[str, Any]:
         """Run to the end, as `Load.run` does. Returns the totals of table `workers`, with status and error."""
-        before = resource.getrusage(resource.RUSAGE_SELF)
+        before, asked_ns = resource.getrusage(resource.RUSAGE_SELF), self._asked_ns()
         self.recorder.begin()
         status, error = "complete", None
         try:
@@ -84,7 +84,11 @@ class ManyLoad:
         except StatementError as refused:
             status, error = "failed", f"server answered {refused}"
         roles = [terminal.role for terminal in self.terminals]
-        return totals(self.recorder, roles, before, time.monotonic_ns(), status, error)
+        asked_ns = self._asked_ns() - asked_ns
+        return totals(self.recorder, roles, before, asked_ns, time.monotonic_ns(), status, error)
+
+    def _asked_ns(self) -> int:
+        return sum(terminal.connection.asked_ns for terminal in self.terminals)
 
     def _loop(self) -> None:
         with select.epoll() as epoll:

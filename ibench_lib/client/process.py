@@ -18,7 +18,10 @@ from ibench_lib.paths import SOURCE_ROOT
 
 
 class WorkerProcess:
-    """One worker. `name` is its name in messages, such as `client 2 querier`; `coupling` descriptors to leave open."""
+    """One worker. `name` is its name in messages, such as `client 2 querier`.
+
+    `coupling` and `shared` are descriptors that it inherits: of its coupling (`coupling.py`), of its shared number.
+    """
 
     def __init__(
         self,
@@ -27,6 +30,7 @@ class WorkerProcess:
         address: dict[str, Any],
         database: str,
         coupling: tuple[int, int] | None = None,
+        shared: int | None = None,
     ) -> None:
         self.name = name
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (lives as long as the process)
@@ -35,14 +39,15 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            pass_fds=coupling or (),
+            pass_fds=[*(coupling or ()), *([] if shared is None else [shared])],
             start_new_session=True,
             env=_environment(),
         )
         assert self._process.stdout is not None
         os.set_blocking(self._process.stdout.fileno(), False)
         self._buffer = b""
-        self.send({"spec": asdict(spec), "address": address, "database": database, "coupling": coupling})
+        told = {"spec": asdict(spec), "address": address, "database": database}
+        self.send({**told, "coupling": coupling, "shared": shared})
 
     @property
     def pid(self) -> int:

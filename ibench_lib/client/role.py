@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
 from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.shared import SharedNumber
 
 Row: TypeAlias = tuple[bytes | None, ...]
 
@@ -59,16 +60,19 @@ class Probe:
 class Role:
     """What one connection sends. Subclasses provide statements or transactions; the load loop does the rest.
 
-    `late_probes` are reported when the load has ended. `max_retries` limits the repeats of one operation.
+    `late_probes` are reported when the load has ended. `max_retries` limits the repeats of one operation. `shared` is
+    the number that this role shares with others of its client (`Worker.shares`); if it has none, it is the role's own.
     """
 
     late_probes: list[Probe]
+    shared: SharedNumber
     max_retries = 10
     transactional = False
 
     def __new__(cls, *_: object) -> Role:
         role = super().__new__(cls)
         role.late_probes = []
+        role.shared = SharedNumber()
         return role
 
     def probe(self) -> list[Probe]:
@@ -76,7 +80,10 @@ class Role:
         return []
 
     def next_statement(self) -> bytes:
-        """The next command for `Connection.execute`. Runs outside of the timed part."""
+        """The next command for `Connection.execute`. Runs outside of the timed part; the first one after all probes.
+
+        What it asks the server itself, through the other methods of `Connection`, is counted as `unrecorded_s`.
+        """
         raise NotImplementedError
 
     def finish(self) -> None:

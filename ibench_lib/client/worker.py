@@ -5,6 +5,7 @@ other, so it is in no argument list and no environment. Answers go to standard o
 
     ready                       connected
     probed   {probes}           after the parent's `probe`
+    made                        the first operation, after the parent's `make`: all probes are done then
     second   {row of `ops`}     while running, after the parent's `go {start_ns}`
     done     {totals}           the end, also after an error or SIGTERM
     failed   {error}            it could not even begin
@@ -27,6 +28,7 @@ from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
 from ibench_lib.client.recorder import SecondRecorder
 from ibench_lib.client.role import Role, Transaction, next_operation
+from ibench_lib.client.shared import SharedNumber
 from ibench_lib.client.spec import Spec
 
 
@@ -95,11 +97,16 @@ def main() -> None:
         roles: list[Role] = [
             make_role(replace(spec, terminal=terminal), connection) for terminal, connection in enumerate(connections)
         ]
+        if told["shared"] is not None:
+            for role in roles:
+                role.shared = SharedNumber(told["shared"])
         _send("ready")
         _receive()
         probes = [probe for role in roles for probe in role.probe()] if spec.probes else []
-        first = [next_operation(role) for role in roles]
         _send("probed", probes=[asdict(probe) for probe in probes])
+        _receive()
+        first = [next_operation(role) for role in roles]
+        _send("made")
         start_ns = _receive()["start_ns"]
         load = _load(spec, told["coupling"], roles, connections, first, start_ns)
         totals = load.run()

@@ -108,6 +108,8 @@ class LoadedExperiment:
             "scale": self.spec.scale,
             "repeat": cell.repeat,
         }
+        if (edition := self.workload.edition(self.spec.workload)) is not None:
+            decisive["edition"] = edition
         if self.spec.snapshot_after is not None:
             decisive["snapshot_after"] = self.spec.snapshot_after
         return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()

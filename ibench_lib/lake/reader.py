@@ -210,22 +210,25 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Fou
         if table.name in INDEXED:
             parts.append(found.index.table(table.name, found.not_indexed))
         alike += _indexed_files(connection, table.name, found)
+    missing = set() if parts else {column.name for column in table.columns}
     for columns, listed in alike:
         names = {name for name, _ in json.loads(columns)}
+        missing -= names
         known = ", ".join(f'"{column.name}"' for column in table.columns if column.name in names)
         parts.append(
             f"SELECT {known} FROM read_parquet({listed}, filename = true, hive_partitioning = false)"
             " WHERE run_id = split_part(filename, '/', -2)"
         )
-    # An empty part costs as much as a full one whenever a question is planned.
-    if any(live.num_rows for live in source.live):
+    has_live = any(live.num_rows for live in source.live)
+    if not (parts or has_live):
+        return  # the table stays as it is, empty
+    # An empty part costs as much as a full one whenever a question is planned. It still gives columns that no file has.
+    if has_live or missing:
         # Nullable throughout: a file of an older schema lacks columns.
         schema = pa.schema([pa.field(column.name, column.type) for column in table.columns])
         live = pa.concat_tables([schema.empty_table(), *source.live], promote_options="permissive")
         _create_table(connection, base, live.select(schema.names).cast(schema))
         parts.insert(0, f"SELECT * FROM {base}")
-    if not parts:
-        return  # the table stays as it is, empty
     types = connection.sql(f'SELECT column_name, column_type FROM (DESCRIBE "{table.name}")').fetchall()
     casts = ", ".join(f'"{name}"::{kind} AS "{name}"' for name, kind in types)
     text = " UNION ALL BY NAME ".join(parts)

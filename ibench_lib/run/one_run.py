@@ -19,6 +19,7 @@ from ibench_lib.lake import manifest as records
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.run import server as run_server
 from ibench_lib.run.capturing import capturing
+from ibench_lib.run.connections import demand, require_accepted
 from ibench_lib.run.observer import Observer
 from ibench_lib.run.planned import Planned
 from ibench_lib.run.settle import settle
@@ -67,6 +68,7 @@ class OneRun:
         numbered = list(enumerate(self.planned.steps))
         with self.server as where:
             self._ask(where)
+            self._require_connections()
             if self.snapshot is None:
                 self._create_tables(where.arguments())
                 self._steps(numbered, where)
@@ -94,6 +96,12 @@ class OneRun:
         said = run_server.not_as_asked(self.server, self.planned.config, self.manifest.server.variables)
         self.manifest.warnings += [sentence for sentence in said if sentence not in self.manifest.warnings]
         self.writer.write_manifest(self.manifest)
+
+    def _require_connections(self) -> None:
+        """End the run before it loads if the server accepts fewer connections than its steps need."""
+        assert self.manifest.server is not None
+        needed = demand(self.workload, self.options, self.planned.steps)
+        require_accepted(self.server.build, self.manifest.server.variables, needed)
 
     def _steps(self, steps: list[tuple[int, Step]], where: Address) -> None:
         """Run some of the steps, each with its position among all steps, on one start of the server."""
@@ -138,6 +146,10 @@ class OneRun:
         self.observer.step_begins(step)
         recorder = StepRecorder(self.writer, self.origin_ns, step_id, step, options.clients, existing)
 
+        def starts(states: list[WorkerState], start_ns: int) -> None:
+            capture.step_starts(start_ns)
+            recorder.started(states, start_ns)
+
         def progress(states: list[WorkerState], start_ns: int | None) -> None:
             self.writer.check()
             if start_ns is not None:
@@ -153,13 +165,15 @@ class OneRun:
                 address=address,
                 database=DATABASE,
                 server_alive=self.server.alive,
-                on_start=recorder.started,
+                on_start=starts,
                 on_second=recorder.second,
                 on_progress=progress,
+                on_end=capture.step_stops,
             )
             with signals_held_back():  # a step that was measured is always stored
                 length = self._history_list_length(address) if result.failure is None else None
                 duration_s = recorder.ended(result, length)
+                capture.step_counted(step_id, step.name)
                 for table, rows in rows_added(result).items():
                     self._rows_by_table[table] += rows
                 if result.failure is None:
@@ -190,7 +204,7 @@ class OneRun:
         try:
             settling = flavour_of(self.server.build).settling
             tables = self.workload.tables(self.options)
-            actions = settle(connection, settling, tables, timeout_s, self._reset_binary_log())
+            actions = settle(connection, settling, tables, timeout_s, self._reset_binary_log(), step.settle_s)
         except (ConnectionLost, StatementError) as error:
             raise RunFailed(f"run {self.manifest.run_id}, settling before step {step.name}: {error}") from error
         finally:

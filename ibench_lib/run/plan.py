@@ -13,6 +13,7 @@ from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.paths import Workspace
+from ibench_lib.run.connections import demand
 from ibench_lib.run.ledger import Attempt, Ledger
 from ibench_lib.run.planned import Planned, What
 from ibench_lib.run.server import fit
@@ -86,7 +87,8 @@ def fit_cell(experiment: LoadedExperiment, planned: Planned) -> list[str]:
     """Refuse a cell whose build cannot run it. Returns the `loose_` lines that its server skips. Raises as `fit`."""
     options = experiment.spec.workload
     engine = experiment.workload.needs(options).engine
-    return fit(planned.build, planned.config, transport=options.transport, engine=engine)
+    needed = demand(experiment.workload, options, planned.steps)
+    return fit(planned.build, planned.config, transport=options.transport, engine=engine, needed=needed)
 
 
 def wanted_snapshots(planned: Sequence[Planned]) -> set[str]:

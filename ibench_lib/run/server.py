@@ -13,6 +13,7 @@ from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import ExperimentError, RunFailed
 from ibench_lib.lake.manifest import ServerRecord
 from ibench_lib.paths import Workspace
+from ibench_lib.run.connections import Demand, require_configured
 from ibench_lib.servers.accepts import check, require_plugins
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import flavour_of
@@ -23,16 +24,19 @@ from ibench_lib.servers.server import AnyBuild, Server
 _START_S, _REDO_S_PER_GIB = 120.0, 6.0
 
 
-def fit(build: AnyBuild, config: ServerConfig, *, transport: str, engine: str) -> list[str]:
+def fit(
+    build: AnyBuild, config: ServerConfig, *, transport: str, engine: str, needed: Demand | None = None
+) -> list[str]:
     """Refuse what cannot run on a build, before any data is touched. Returns the `loose_` lines that it skips.
 
-    `transport` and `engine` are the workload's.
+    `transport` and `engine` are the workload's; `needed` are the connections of the cell.
 
     Raises
     ------
     ConfigError : the server does not know an option or refuses a value.
     BuildNotFound : it lacks a plugin that the engine needs.
-    ExperimentError : a remote server is not reached in the way that the workload says.
+    ExperimentError : a remote server is not reached in the way that the workload says, or the server accepts too few
+        connections.
     """
     if build.transport is not None and transport != build.transport:
         raise ExperimentError(
@@ -41,7 +45,10 @@ def fit(build: AnyBuild, config: ServerConfig, *, transport: str, engine: str) -
         )
     if build.local is None:
         return []  # it has the plugins and the configuration that it has
-    return check(build.local, config, require_plugins(build.local, engine))
+    skipped = check(build.local, config, require_plugins(build.local, engine))
+    if needed is not None:
+        require_configured(build, config, needed)
+    return skipped
 
 
 def open_server(

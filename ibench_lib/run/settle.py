@@ -1,7 +1,8 @@
 """Settle a database between writes and queries: fresh statistics, no dirty pages left to flush.
 
 What the original does after its last write-only step: have statistics made, then change settings so that the server
-flushes at its full rate, wait, and restore. Which statements these are, the server's flavour says. Binary logs of the
+flushes at its full rate, wait, and restore. The original waits for a time, in which purge works as well; by default we
+wait only until few pages are dirty. Which statements these are, the server's flavour says. Binary logs of the
 load go, so that their disk space is free again. Every action is returned with its duration.
 """
 
@@ -34,10 +35,13 @@ def settle(
     tables: list[str],
     timeout_s: float,
     reset_binary_log: str | None = None,
+    wait_s: float | None = None,
 ) -> list[Action]:
     """Run the settle actions. The settings are back at their old values when this returns, also after an error.
 
     `reset_binary_log` is the statement that deletes the binary logs which the load has filled, None to leave them.
+    With `wait_s` the server flushes for so long, whatever is dirty; else until at most 1 % of the data pages are, and
+    no longer than `timeout_s`.
 
     Raises
     ------
@@ -60,8 +64,11 @@ def settle(
             raise
         before[setting] = old
     try:
-        wait = partial(_wait_for_clean_pages, connection, settling, timeout_s)
-        actions.append(_timed("wait for dirty pages", wait))
+        if wait_s is None:
+            wait = partial(_wait_for_clean_pages, connection, settling, timeout_s)
+            actions.append(_timed("wait for dirty pages", wait))
+        else:
+            actions.append(_timed(f"wait for {wait_s:.1f} s", partial(_wait, connection, settling, wait_s)))
     finally:
         for setting, old in reversed(before.items()):
             connection.query(setting.write.format(value=old))
@@ -73,12 +80,21 @@ def _run(connection: Connection, statement: str) -> str:
     return "done"
 
 
+def _wait(connection: Connection, settling: Settling, wait_s: float) -> str:
+    time.sleep(wait_s)
+    return "{} of {} pages dirty".format(*_dirty_and_data(connection, settling))
+
+
+def _dirty_and_data(connection: Connection, settling: Settling) -> tuple[int, int]:
+    dirty, data = (connection.text(query, column=settling.column) for query in (settling.dirty, settling.data))
+    return int(dirty), int(data)
+
+
 def _wait_for_clean_pages(connection: Connection, settling: Settling, timeout_s: float) -> str:
     """Until at most 1 % of the data pages are dirty, or until waiting brings nothing more."""
     deadline = time.monotonic() + timeout_s
     while True:
-        dirty = int(connection.text(settling.dirty, column=settling.column))
-        data = int(connection.text(settling.data, column=settling.column))
+        dirty, data = _dirty_and_data(connection, settling)
         if dirty <= data // 100:
             return f"{dirty} of {data} pages dirty"
         if time.monotonic() >= deadline:

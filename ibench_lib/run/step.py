@@ -1,7 +1,8 @@
 """One step of a run: start its client processes together, collect what they measure, end them.
 
-All workers connect first, then all run their probes, then all start their load at one moment of one clock. A worker
-that dies or fails ends the step for all: a step never succeeds with fewer clients than it was asked for.
+All workers connect first, then all run their probes, then all make their first operation, then all start their load at
+one moment of one clock. So what a worker asks the server for its first operation competes with no probe. A worker that
+dies or fails ends the step for all: a step never succeeds with fewer clients than it was asked for.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from ibench_lib.client.coupling import Coupling, make_pair
 from ibench_lib.client.process import WorkerProcess
+from ibench_lib.client.shared import make_shared
 from ibench_lib.client.spec import Spec
 from ibench_lib.errors import RunFailed, ServerLost, WorkerFailed
 from ibench_lib.workloads.workload import Operation, Worker
@@ -80,6 +82,7 @@ def run_step(
     on_start: Callable[[list[WorkerState], int], None],
     on_second: Callable[[WorkerState, dict[str, Any]], None],
     on_progress: Callable[[list[WorkerState], int | None], None],
+    on_end: Callable[[], None] = lambda: None,
 ) -> StepResult:
     """Run one step to its end, also to a bad one: the sums are in the result, the reason in `failure`.
 
@@ -87,22 +90,27 @@ def run_step(
 
     `on_start` gets the common start (CLOCK_MONOTONIC) of the load, just before it; `on_second` gets each second of
     each worker, a row of `ops`; `on_progress` is called about four times a second with the workers and the start (None
-    before). What these raise as a RunFailed ends the step.
+    before); `on_end` is called as soon as the last worker has ended. What these raise as a RunFailed ends the step.
     """
     states = _start(workers, operations, address, database)
     control = _Control(states, server_alive, on_second, on_progress)
     failure: BaseException | None = None
     try:
         control.wait_for("ready", CONNECT_TIMEOUT_S)
+        answer_s = max(spec.timeout_s for _, spec in workers) + CONNECT_TIMEOUT_S
         control.tell({"go": "probe"})
-        control.wait_for("probed", max(spec.timeout_s for _, spec in workers) + CONNECT_TIMEOUT_S)
+        control.wait_for("probed", answer_s)
+        control.tell({"go": "make"})
+        control.wait_for("made", answer_s)
         control.start_ns = time.monotonic_ns() + START_DELAY_NS
         control.tell({"start_ns": control.start_ns})
         on_start(states, control.start_ns)
         control.wait_for("done", None)
+        on_end()
     except (RunFailed, KeyboardInterrupt) as error:
         failure = error
         control.stop_all()
+        on_end()
     finally:
         for state in states:
             state.process.kill()
@@ -118,18 +126,21 @@ def _start(
 ) -> list[WorkerState]:
     states: list[WorkerState] = []
     ends = _pairs([worker for worker, _ in workers])
+    shared = {client: make_shared() for client in {worker.client for worker, _ in workers if worker.shares}}
     try:
         for number, (worker, spec) in enumerate(workers):
             end = ends.get((worker.client, worker.role))
             descriptors = (end.take_fd, end.give_fd) if end else None
-            process = WorkerProcess(worker.name, spec, address, database, descriptors)
+            number_of = shared[worker.client] if worker.shares else None
+            process = WorkerProcess(worker.name, spec, address, database, descriptors, number_of)
             states.append(WorkerState(number, worker, spec, process, operations))
     except BaseException:
         for state in states:
             state.process.kill()
         raise
     finally:
-        for descriptor in {descriptor for end in ends.values() for descriptor in (end.take_fd, end.give_fd)}:
+        coupled = {descriptor for end in ends.values() for descriptor in (end.take_fd, end.give_fd)}
+        for descriptor in coupled | set(shared.values()):
             os.close(descriptor)  # the workers have their own copies
     return states
 

@@ -149,7 +149,7 @@ def _end_ns(state: WorkerState) -> int | None:
 
 
 def _totals(state: WorkerState) -> dict[str, Any]:
-    names = ("status", "ops", "rows", "errors", "retries", "unknown", "cpu_user_s", "cpu_system_s", "client_lag_p99_us")
+    names = ["status", *COUNTS, "cpu_user_s", "cpu_system_s", "client_lag_p99_us", "unrecorded_s"]
     if _end_ns(state) is not None and state.totals is not None:
         return {name: state.totals[name] for name in names}
     known = {**state.sums(), "status": "failed"}

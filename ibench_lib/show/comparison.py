@@ -12,10 +12,11 @@ import polars as pl
 
 from ibench_lib.metrics import METRICS, Metric
 from ibench_lib.show.table_cells import mark_notes, value_text
-from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, ratio
+from ibench_lib.show.verdicts import BETTER, ENOUGH, WORSE, Ratio, ratio
 
-Verdict = Literal["better", "worse", "more", "less", "same", "unclear", "noise unknown"]
+Verdict = Literal["better", "worse", "more", "less", "same", "unclear", "too few runs", "noise unknown"]
 _UNITS = ("s", "ms", "us", "%", "GiB", "KB")
+UNJUDGED: tuple[Verdict | None, ...] = ("noise unknown", "too few runs", None)
 DIFFERENT: tuple[Verdict, ...] = ("better", "worse", "more", "less")
 
 
@@ -69,12 +70,15 @@ class Compared:
         """What may be said of B, None when a side has no value.
 
         better, worse (by the metric's direction), more, less (it has none): the whole interval of the ratio is beyond a
-        threshold; same: all of it between them; unclear: neither; noise unknown: a side has one run only.
+        threshold; same: all of it between them; unclear: neither; too few runs: a side has two; noise unknown: it has
+        one.
         """
         if not self.a or not self.b:
             return None
         if len(self.a) < 2 or len(self.b) < 2:
             return "noise unknown"
+        if len(self.a) < ENOUGH or len(self.b) < ENOUGH:
+            return "too few runs"
         if self.ratio is None:
             if max(self.b) == 0 == max(self.a):
                 return "same"

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import polars as pl
 
 from ibench_lib.ask.pair import ONLY_A, ONLY_B, Pair
-from ibench_lib.show.comparison import DIFFERENT, Compared, chance, compared, ratio_text, reservations
+from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, chance, compared, ratio_text, reservations
 from ibench_lib.show.display import Html, sentence, sources
 from ibench_lib.show.verdicts import BETTER, WORSE
-from ibench_lib.show.wording import count
+from ibench_lib.show.wording import RANGE_OF_TWO, count, coverage_said
 
 MOST_SAID = 15
 """Differences that the list names; the tables have all."""
@@ -25,7 +25,8 @@ def differences(chosen: Pair) -> Html:
     if not chosen.base or not chosen.other:
         return sentence(chosen.nothing(""), "selected_runs")
     found = list(_everywhere(chosen))
-    judged = [(place, one) for place, one in found if one.verdict not in (None, "noise unknown")]
+    judged = [(place, one) for place, one in found if one.verdict not in UNJUDGED]
+    two = [(place, one) for place, one in found if one.verdict == "too few runs"]
     single = [(place, one) for place, one in found if one.verdict == "noise unknown"]
     named = f"A is {_named(chosen, chosen.base)}; B is {_named(chosen, chosen.other)}."
     said = [_paragraph(named, "selected_runs")]
@@ -39,11 +40,19 @@ def differences(chosen: Pair) -> Html:
             )
         )
         said.append(_list(beyond, "The largest differences:"))
+    if two:
+        said.append(
+            _paragraph(
+                f"In {len(two)} of {count(_with_a_ratio(found), 'comparison')}, a side has only two runs: "
+                f"{RANGE_OF_TWO}",
+                "metric_values",
+            )
+        )
     if single:
         outside = [(place, one) for place, one in single if _is_outside(one)]
         said.append(
             _paragraph(
-                f"In {len(single)} of {len(judged) + len(single)} comparisons, a side has only one run: the noise is "
+                f"In {len(single)} of {_with_a_ratio(found)} comparisons, a side has only one run: the noise is "
                 "unknown, and nothing there counts as a difference.",
                 "metric_values",
             )
@@ -53,6 +62,10 @@ def differences(chosen: Pair) -> Html:
     if chosen.beside:  # of what was chosen before the pair was, and so of no question of the pair's
         said.append(_paragraph(f"Also selected, but not compared: {', '.join(chosen.beside)}."))
     return Html("".join(said))
+
+
+def _with_a_ratio(found: list[Place]) -> int:
+    return sum(one.verdict is not None for _, one in found)
 
 
 def left_out(chosen: Pair) -> Html:
@@ -131,7 +144,7 @@ def _by_chance(judged: list[Place]) -> str:
     """What so few runs can show, in words; empty where there are more."""
     known = [share for _, one in judged if (share := chance(len(one.a), len(one.b))) is not None]
     if not known:
-        return ""
+        return f" {coverage_said(min(min(len(one.a), len(one.b)) for _, one in judged))}"
     return (
         f" With so few runs, chance alone makes two equal dbms differ in up to one of "
         f"{1 / max(known):.0f} comparisons: "

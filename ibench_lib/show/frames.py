@@ -11,6 +11,12 @@ from ibench_lib.metrics import METRICS
 SHORT_S = 1.0
 """Steps shorter than that say little of a configuration: start-up and a single hiccup are much of them."""
 
+COVERED = 0.95
+"""A step's means and costs are known where their readings cover this part of it (`macros/step_use.sql`)."""
+
+OTHERS_PCT = 10.0
+"""Costs of the whole host say little of a server where other processes had more of the CPU time (in %) than this."""
+
 
 def by_position(frame: pl.DataFrame) -> list[str]:
     """The frame's dbms in the order in which the experiment ran them first."""
@@ -45,6 +51,29 @@ def short_steps(frame: pl.DataFrame) -> pl.DataFrame:
     """`setup` and `step` of the steps that nobody who completed them took SHORT_S for: none of them is compared."""
     longest = frame.filter(pl.col("step_status") == "complete").group_by("setup", "step").agg(pl.max("duration_s"))
     return longest.filter(pl.col("duration_s") < SHORT_S).select("setup", "step")
+
+
+def others_used_much(rows: list[dict[str, Any]]) -> bool:
+    """Whether other processes had over OTHERS_PCT of the CPU time that was used, in any complete repeat."""
+    shares = [row.get("other_cpu") for row in rows if row["step_status"] == "complete"]
+    return any(share is not None and share > OTHERS_PCT for share in shares)
+
+
+def median_run(rows: list[dict[str, Any]], column: str) -> dict[str, Any] | None:
+    """The complete repeat with the median of a column, the lower of the two in the middle of an even number.
+
+    Figures of one row that belong together are all of this run: medians of each would be of different runs.
+    """
+    known = [row for row in rows if row["step_status"] == "complete" and row[column] is not None]
+    known.sort(key=lambda row: (row[column], row["repeat"]))
+    return known[(len(known) - 1) // 2] if known else None
+
+
+def little_covered(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of complete steps whose means and costs are not known, because too little of the step was covered."""
+    if "covered" not in frame.columns:
+        return frame.clear()
+    return frame.filter((pl.col("step_status") == "complete") & (pl.col("covered") < COVERED))
 
 
 def repeats(frame: pl.DataFrame) -> int:

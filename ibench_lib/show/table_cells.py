@@ -7,13 +7,15 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.show.frames import repeats
+from ibench_lib.show.frames import COVERED, little_covered, repeats, steps_of
 from ibench_lib.show.grid import Cell
 from ibench_lib.show.theme import Mark
-from ibench_lib.show.verdicts import Ratio
+from ibench_lib.show.verdicts import ENOUGH, Ratio
+from ibench_lib.show.wording import RANGE_OF_TWO, coverage_said, joined
 
 RUN_FAILED = "†"
 CLIENT_BOUND = "‡"
+NOT_YET_KNOWN = "not yet known"
 LOADED = "loaded from a snapshot"  # the step_status of a step that another run did for this one
 
 
@@ -27,6 +29,13 @@ def value_text(rows: list[dict[str, Any]], column: str, spec: str, shown: dict[s
     if not values or (shown and shown[column] is None):
         return "-"
     return format(shown[column] if shown else median(values), spec) + about_runs(rows, column, shown)
+
+
+def size_text(text: str, rows: list[dict[str, Any]]) -> str:
+    """The text of a size by the server's statistics: what is missing because they lag behind is not yet known."""
+    if not any(row.get("statistics_lag") for row in rows if row["step_status"] == "complete"):
+        return text
+    return NOT_YET_KNOWN if text == "-" else text.replace("not captured", NOT_YET_KNOWN)
 
 
 def about_runs(rows: list[dict[str, Any]], column: str, shown: dict[str, Any] | None = None) -> str:
@@ -121,8 +130,29 @@ def interval_notes(frame: pl.DataFrame) -> list[str]:
         return repeat_notes(frame)
     return [
         *repeat_notes(frame),
-        "[low, high]: 95 % bootstrap interval of the ratio of medians. A ratio is marked only if the whole interval is "
-        "beyond the threshold. A ratio without an interval comes from one run; its noise is unknown.",
+        *_interval_notes(repeats(frame)),
+        "A ratio without an interval comes from one run; its noise is unknown.",
+    ]
+
+
+def _interval_notes(runs: int) -> list[str]:
+    """What the brackets of a table hold whose dbms have up to so many runs."""
+    if runs < ENOUGH:
+        return [f"[low, high]: {RANGE_OF_TWO}"]
+    return [
+        "[low, high]: bootstrap interval of the ratio of medians. A ratio is marked only if the whole interval is "
+        f"beyond the threshold. {coverage_said(runs)} Where a side has only two runs, {RANGE_OF_TWO}"
+    ]
+
+
+def coverage_notes(frame: pl.DataFrame) -> list[str]:
+    """Why means and costs of some steps are left out, where they are."""
+    found = little_covered(frame)
+    if found.is_empty():
+        return []
+    return [
+        f"No means and costs of {joined(steps_of(found))} where the samples cover less than {COVERED * 100:.0f} % of a "
+        "step: they could be off by more than 5 %. Newer runs read the counters at both ends of each step, too."
     ]
 
 

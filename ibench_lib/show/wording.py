@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from ibench_lib.base.wording import count as count
+from ibench_lib.show.verdicts import BETTER, ENOUGH, WORSE, coverage_pct
 
 MOST_NAMED = 3
 """The most results that a sentence names; the table below it has all of them."""
@@ -45,3 +46,21 @@ def comment(text: str) -> str:
         if not line.startswith("# Source:"):
             words.append(line.lstrip("# ").rstrip())
     return " ".join(filter(None, words))
+
+
+RANGE_OF_TWO = (
+    "the interval is the range of the ratio, and no difference is called one. Chance alone sets two equal "
+    "configurations apart in one of three such comparisons."
+)
+"""What two runs on a side can tell. It goes on after a colon."""
+
+
+def coverage_said(runs: int) -> str:
+    """What an interval of so many runs of each side is worth, and what chance does."""
+    known = f"With {runs} runs of each, such an interval holds the true ratio in about {coverage_pct(runs)} % of cases"
+    if runs > ENOUGH:
+        return f"{known}."
+    return (
+        f"{known}, and chance alone sets two equal configurations apart in up to one of ten comparisons, but rarely so "
+        f"far that all of it is below {WORSE} or above {BETTER}."
+    )

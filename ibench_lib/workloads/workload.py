@@ -87,8 +87,8 @@ class Step:
     after `seconds`, or after each leading worker has done `amount` (rows or operations, as its first operation counts).
     `target_per_s` is the rate of each paced worker, in the same unit; None if the load is not paced.
     `rows_per_commit` is None if no worker writes in statements of one size. `churns`: rows are deleted or updated, so
-    purge and flushing decide what is on disk after it. `settle_before`: the server settles first. `background`: a
-    transaction is held open during the load.
+    purge and flushing decide what is on disk after it. `settle_before`: the server settles first, for `settle_s`, or
+    if that is None until few pages are dirty. `background`: a transaction is held open during the load.
     """
 
     name: str
@@ -100,6 +100,7 @@ class Step:
     rows_per_commit: int | None = None
     churns: bool = False
     settle_before: bool = False
+    settle_s: float | None = None
     background: bool = False
 
 
@@ -110,7 +111,8 @@ class Worker:
     `client` is the client that it works for, from 1; `number` distinguishes workers of one client and role, from 0.
     `operations` are those that it may send; the first counts towards its amount. `leads`: the step ends when all
     leading workers have done their amount. `pair` is the role of another worker of the same client: this worker stays
-    a few operations ahead of that worker. `connections` is the number of connections that its process serves.
+    a few operations ahead of that worker. `shares`: it shares a number (`Role.shared`) with the other workers of its
+    client that do. `connections` is the number of connections that its process serves.
     """
 
     client: int
@@ -119,6 +121,7 @@ class Worker:
     number: int = 0
     leads: bool = True
     pair: str | None = None
+    shares: bool = False
     connections: int = 1
 
     @property
@@ -214,6 +217,12 @@ class Workload(Protocol):
 
     def load_key(self, options: Any, steps: Sequence[Any]) -> dict[str, str]:
         """Everything in the workload that determines what is on disk after these steps."""
+
+    def edition(self, options: Any) -> int | None:
+        """Part of a cell's identity; None leaves it out. It rises when the same options no longer give equal figures.
+
+        Finished cells of another edition are run again, so it must not rise for options whose figures stay the same.
+        """
 
     def describe(self, options: Any, setup: Any, steps: Sequence[Any]) -> dict[str, Any]:
         """The resolved workload for the manifest, as plain data; `resolved_steps` has a mapping for each step."""

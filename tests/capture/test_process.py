@@ -42,6 +42,55 @@ def test_context_switches_of_a_thread() -> None:
     assert thread_switches(text) == (12, 3)
 
 
+SWELL = """
+input()
+block = bytearray(64 << 20)
+del block
+print(flush=True)
+input()
+"""
+
+
+def test_a_peak_between_two_samples_is_seen_and_belongs_to_its_step(tmp_path: Path) -> None:
+    sink = Sink()
+    swelling = subprocess.Popen([sys.executable, "-S", "-c", SWELL], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert swelling.stdin is not None and swelling.stdout is not None
+    watched = scene(tmp_path, pid=lambda: swelling.pid, datadir=HERE)
+    with Capture(watched, sink, [Process]) as capture:
+        capture.step_starts(time.monotonic_ns())
+        until(lambda: sink["process_samples"], "a sample, so that the counters have been read")
+        swelling.stdin.write(b"\n")
+        swelling.stdin.flush()
+        swelling.stdout.readline()  # it has the memory no more
+        capture.step_stops()
+        capture.step_counted(0, "l.i0")
+        until_sampled(lambda: sink["process_samples"], watched)
+        capture.step_starts(time.monotonic_ns())
+        capture.step_stops()
+        capture.step_counted(1, "l.x")
+    swelling.communicate(b"\n")
+    if "step_counters.peak_resident_bytes" in capture.null_reasons():
+        pytest.skip(capture.null_reasons()["step_counters.peak_resident_bytes"])
+    peaks = [row["end_value"] for row in sink["step_counters"] if row["counter"] == "peak_resident_bytes"]
+    largest_sample = max(row["resident_bytes"] for row in sink["process_samples"])
+    assert peaks[0] > 64 << 20 > largest_sample
+    assert peaks[1] < 64 << 20
+
+
+def test_a_peak_that_may_not_be_reset_is_left_out_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ibench_lib.capture.process._CLEAR_REFS", "/proc/{pid}/no_such_file")
+    sink = Sink()
+    with Capture(scene(tmp_path, pid=os.getpid, datadir=HERE), sink, [Process]) as capture:
+        capture.step_starts(time.monotonic_ns())
+        capture.step_stops()
+        capture.step_counted(0, "l.i0")
+    assert "peak_resident_bytes" not in {row["counter"] for row in sink["step_counters"]}
+    reason = capture.null_reasons()["step_counters.peak_resident_bytes"]
+    assert reason.endswith("no_such_file: No such file or directory; rss is the largest sample instead")
+
+
 @pytest.mark.measurement("M11")
 def test_cpu_is_that_of_rusage_within_two_percent(tmp_path: Path) -> None:
     sink = Sink()

@@ -2,9 +2,9 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -130,11 +130,77 @@ def test_what_is_done_at_a_steps_end_counts_as_cost(tmp_path: Path) -> None:
     assert reports["good"].cpu_s < 0.05
 
 
+class Counts(Good):
+    """A counter that grows by 1 in a microsecond, on a host that is always busy."""
+
+    name: ClassVar[str] = "counts"
+    moments: ClassVar[list[float]] = []
+
+    def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+        t_s = now_s()
+        self.moments.append(t_s)
+        yield "host_samples", {"t_s": t_s, "context_switches": round(t_s * 1e6), "interrupts": 1000 - len(self.moments)}
+
+
+class Restarts(Good):
+    name: ClassVar[str] = "restarts"
+
+    def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+        t_s = now_s()
+        yield "process_samples", {"t_s": t_s, "pid": round(t_s * 1e6), "cpu_user_s": t_s}
+
+
+class HangsInCounters(Good):
+    name: ClassVar[str] = "hangs_in_counters"
+    let_go: ClassVar[threading.Event] = threading.Event()
+
+    def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+        self.let_go.wait()
+        return iter(())
+
+
+def test_the_counters_of_a_step_are_read_at_its_ends_and_are_no_samples(tmp_path: Path) -> None:
+    sink, watched = Sink(), scene(tmp_path)
+    kinds = [Counts, Restarts, Good]
+    with Capture(watched, sink, kinds) as capture:
+        start_ns = time.monotonic_ns() + 100_000_000
+        capture.step_starts(start_ns)
+        until(lambda: time.monotonic_ns() > start_ns and Counts.moments, "the start has been read")
+        capture.step_stops()
+        capture.step_counted(3, "qr100")
+    (row,) = sink["step_counters"]
+    assert row | {"start_s": 0, "end_s": 0, "start_value": 0, "end_value": 0} == {
+        "step_id": 3, "step": "qr100", "source": "host", "name": "", "counter": "context_switches",
+        "start_s": 0, "end_s": 0, "start_value": 0, "end_value": 0,
+    }  # fmt: skip
+    # One that went down, and those of a process that another one has replaced, have no row.
+    assert [row["start_s"], row["end_s"]] == Counts.moments[-2:]
+    assert row["start_s"] >= (start_ns - watched.origin_ns) / 1e9
+    assert row["end_value"] - row["start_value"] == pytest.approx((row["end_s"] - row["start_s"]) * 1e6, abs=2)
+    assert "host_samples" not in sink.rows
+    assert [row["tick"] for row in sink["innodb_status"]] == sorted(row["tick"] for row in sink["innodb_status"])
+
+
+def test_counters_that_cannot_be_read_hold_nothing_up_and_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ibench_lib.capture.session.READ_WITHIN_S", 0.2)
+    sink = Sink()
+    with Capture(scene(tmp_path), sink, [Counts, Absent, HangsInCounters]) as capture:
+        capture.step_starts(time.monotonic_ns())
+        capture.step_stops()
+        capture.step_counted(0, "l.i0")
+        HangsInCounters.let_go.set()
+    assert {row["source"] for row in sink["step_counters"]} <= {"host"}
+    assert capture.null_reasons()["step_counters"] == "hangs_in_counters in l.i0: no answer in time"
+
+
 def test_every_table_of_capture_has_its_collector() -> None:
     found = collectors()
     filled = [table for kind in found.values() for table in kind.tables]
     assert len(filled) == len(set(filled))
-    others = {"steps", "workers", "ops", "response_times", "probes", "table_counts", "published"}
+    assert "step_counters" not in filled, "which all fill together"
+    others = {"step_counters", "steps", "workers", "ops", "response_times", "probes", "table_counts", "published"}
     assert set(filled) == set(TABLES) - others
 
 

@@ -14,7 +14,7 @@ class ScriptedConnection:
 
     def __init__(self, *script: float | Exception) -> None:
         self.script = list(script)
-        self.sent = 0
+        self.sent = self.asked_ns = 0
         self.clock = VirtualTime(1_000_000_000)
 
     def execute(self, _statement: bytes) -> int:
@@ -25,10 +25,26 @@ class ScriptedConnection:
         self.clock.sleep(action)
         return 1
 
+    def ask(self, seconds: float) -> None:
+        """A statement of the role's own, as `Connection.scalar` counts it."""
+        self.clock.sleep(seconds)
+        self.asked_ns += round(seconds * 1e9)
+
 
 class Statement(Role):
     def next_statement(self) -> bytes:
         return b"SELECT 1"
+
+
+class Asking(Statement):
+    """Asks the server for 50 ms before each statement."""
+
+    def __init__(self, connection: ScriptedConnection) -> None:
+        self._connection = connection
+
+    def next_statement(self) -> bytes:
+        self._connection.ask(0.05)
+        return super().next_statement()
 
 
 def run(
@@ -36,11 +52,12 @@ def run(
     statements: int | None = None,
     seconds: float | None = None,
     tick_s: float | None = None,
+    role: Role | None = None,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     rows: list[dict[str, Any]] = []
     start_ns = connection.clock.now_ns + 5_000_000
     load = Load(
-        role=Statement(),
+        role=role or Statement(),
         connection=connection,  # type: ignore[arg-type]
         recorder=SecondRecorder(start_ns, paced=tick_s is not None, emit=rows.append, operations=("query",)),
         start_ns=start_ns,
@@ -113,3 +130,15 @@ def test_a_lost_connection_is_unknown_and_never_repeated() -> None:
     assert (totals["ops"], totals["unknown"], totals["errors"]) == (2, 1, 0)
     assert totals["status"] == "failed"
     assert connection.sent == 3
+
+
+def test_what_a_role_asks_itself_is_in_no_histogram_and_is_recorded_as_such() -> None:
+    connection = ScriptedConnection(*[0.1] * 6)
+    connection.ask(3.0)  # before the load: it is not part of the step
+    totals, rows = run(connection, statements=6, role=Asking(connection))
+    assert totals["unrecorded_s"] == pytest.approx(0.3)
+    service_s = sum(row["service_sum_us"] for row in rows) / 1e6
+    assert service_s == pytest.approx(0.6), "the statements of the load alone"
+    start_ns = connection.clock.now_ns - round((service_s + totals["unrecorded_s"]) * 1e9)
+    assert totals["end_ns"] - start_ns == pytest.approx((service_s + totals["unrecorded_s"]) * 1e9)
+    assert run(ScriptedConnection(0.1), statements=2)[0]["unrecorded_s"] == 0

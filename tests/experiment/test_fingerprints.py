@@ -6,6 +6,7 @@ cell another identity, all finished runs of users count as changed: say so in th
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,3 +85,33 @@ def test_cells_and_snapshots_keep_their_identity(monkeypatch: pytest.MonkeyPatch
     found = identities()
     assert found["snapshots"] == golden["snapshots"]
     assert {name: found["cells"][name] for name in golden["cells"]} == golden["cells"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "same"),
+    [
+        ({"steps": ["l.i0", "l.x", "l.i1", "qr100"]}, True),
+        ({"steps": ["l.i0", "l.x", "qr100", "qp100"]}, False),  # its queries waited for the smallest key
+        ({"steps": "2025"}, False),
+        ({"steps": ["l.i0"], "engine": "rocksdb"}, False),  # which compresses the rows
+    ],
+)
+def test_a_finished_cell_stays_done_unless_the_second_edition_has_other_figures(
+    changes: dict[str, Any], same: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = load_experiment(ROOT / "experiments" / "demo.yaml")
+    options = Options.model_validate(
+        {**experiment.spec.workload.model_dump(), **changes, "settle": "none", "long_transaction": []}
+    )
+    changed = replace(experiment, spec=experiment.spec.model_copy(update={"workload": options}))
+    cell, config = changed.cells()[0], ServerConfig(())
+    of_second = changed.fingerprint(cell, "1", config)
+    monkeypatch.setattr(type(WORKLOAD), "edition", lambda *_: None)
+    assert (changed.fingerprint(cell, "1", config) == of_second) == same
+
+
+def test_a_snapshot_of_another_edition_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ibench_lib.run.snapshot.key.known_options", lambda _build: KNOWN)
+    before = snapshot_digests()
+    monkeypatch.setattr("ibench_lib.workloads.insert_benchmark.workload.EDITION", 3)
+    assert {*snapshot_digests().values()}.isdisjoint(before.values())

@@ -34,6 +34,8 @@ class VirtualServer:
     `extra_ns` gives further nanoseconds for each statement in turn.
     """
 
+    asked_ns = 0
+
     def __init__(
         self, clock: VirtualTime, counter: Counter, rows: int = 1, extra_ns: Iterator[int] | None = None
     ) -> None:

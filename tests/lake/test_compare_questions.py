@@ -87,13 +87,13 @@ def test_every_value_is_worked_out_by_hand() -> None:
 
 
 def test_resources_are_those_of_step_resources(workspace: Workspace) -> None:
-    key = {"step_id": 3, "step": "qr100", "client": 1, "status": "complete", "start_s": 21.0, "end_s": 31.0}
+    key = {"step_id": 3, "step": "qr100", "client": 1, "status": "complete", "start_s": 21.0, "end_s": 61.0}
     lake = lake_with(
         workspace,
-        steps=[step(3, "qr100", "query", 21.0, 10.0)],
-        workers=[{**key, "worker": 1, "role": "querier", "ops": 1000, "rows": 10_000}],
+        steps=[step(3, "qr100", "query", 21.0, 40.0)],
+        workers=[{**key, "worker": 1, "role": "querier", "ops": 4000, "rows": 40_000}],
         sizes=[{"step_id": 3, "step": "qr100", "what": "database", "name": "", "bytes": 2 * GIB}],
-        **samples(21.0, 10),
+        **samples(21.0, 40),
     )
     found = of_step(answer(lake, "metric_values", steps=["qr100"]), "qr100")
     row = answer(lake, "step_resources", steps=["qr100"]).row(0, named=True)

@@ -9,16 +9,20 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+import ibench_lib as ib
+from ibench_lib.ask.selection import choose
 from ibench_lib.lake import reader
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
+from ibench_lib.show.statements.costs import cost_statements
+from tests.show.tables.parsed import Parsed
 from tests.synthetic import Run, answer, manifest_of, write_runs
 
 MEAN = ["rps", "wps", "rmbps", "wmbps", "csps", "cpups"]
 PER_OPERATION = ["rpq", "rkbpq", "wpi", "wkbpi", "cspq", "cpupq", "scpupq"]
-SIZE = ["rss", "dbgb1", "dbgb2"]
+SIZE = ["other_cpu", "rss", "dbgb1", "dbgb2"]
 GIB = 2**30
 _NOTHING: dict[pa.DataType, Any] = {pa.bool_(): False, pa.string(): ""}
 VIEWS = {
@@ -179,14 +183,14 @@ def step(step_id: int, name: str, kind: str, start_s: float, seconds: float) -> 
     }  # fmt: skip
 
 
-def test_what_a_step_took_from_its_first_sample_to_its_last(workspace: Workspace) -> None:
-    key = {"step_id": 3, "step": "qr100", "client": 1, "status": "complete", "start_s": 21.0, "end_s": 31.0}
+def test_what_a_long_step_took_from_its_first_sample_to_its_last(workspace: Workspace) -> None:
+    key = {"step_id": 3, "step": "qr100", "client": 1, "status": "complete", "start_s": 21.0, "end_s": 61.0}
     lake = lake_with(
         workspace,
-        steps=[step(3, "qr100", "query", 21.0, 10.0)],
+        steps=[step(3, "qr100", "query", 21.0, 40.0)],
         workers=[
-            {**key, "worker": 0, "role": "inserter", "ops": 10, "rows": 500},
-            {**key, "worker": 1, "role": "querier", "ops": 1000, "rows": 10_000},
+            {**key, "worker": 0, "role": "inserter", "ops": 40, "rows": 2000},
+            {**key, "worker": 1, "role": "querier", "ops": 4000, "rows": 40_000},
         ],
         sizes=[
             {"step_id": 3, "step": "qr100", "what": what, "name": name, "bytes": size}
@@ -194,9 +198,10 @@ def test_what_a_step_took_from_its_first_sample_to_its_last(workspace: Workspace
                 ("database", "", 2 * GIB), ("datadir", "", 5 * GIB), ("table_data", "pi1", GIB), ("undo", "", None),
             )
         ],
-        **samples(21.0, 10),
+        **samples(21.0, 40),
     )  # fmt: skip
     row = answer(lake, "step_resources", steps=["qr100"]).row(0, named=True)
+    assert row["covered"] == 39 / 40
     assert {name: row[name] for name in MEAN} == pytest.approx(
         {"rps": 20, "wps": 40, "rmbps": 20 * 16 / 1024, "wmbps": 20 * 32 / 1024, "csps": 500, "cpups": 25}
     )
@@ -204,22 +209,120 @@ def test_what_a_step_took_from_its_first_sample_to_its_last(workspace: Workspace
     assert {name: row[name] for name in PER_OPERATION} == pytest.approx(
         {"rpq": 0.2, "rkbpq": 3.2, "wpi": 0.8, "wkbpi": 12.8, "cspq": 5, "cpupq": 5000, "scpupq": 2500}
     )
-    assert {name: row[name] for name in SIZE} == {"rss": 3, "dbgb1": 2, "dbgb2": 5}
+    assert {name: row[name] for name in SIZE} == {"other_cpu": None, "rss": 3, "dbgb1": 2, "dbgb2": 5}
 
 
 @pytest.mark.measurement("M13")
 def test_a_restart_in_a_step_costs_the_interval_it_lies_in(workspace: Workspace) -> None:
-    key = {"step_id": 2, "step": "l.i1", "client": 1, "status": "complete", "start_s": 1.0, "end_s": 6.0}
-    used = ((1, 7, 10.0), (2, 7, 10.5), (3, 8, 0.1), (4, 8, 0.6), (5, 8, 1.1))
+    key = {"step_id": 2, "step": "l.i1", "client": 1, "status": "complete", "start_s": 1.0, "end_s": 41.0}
+    used = [(1, 7, 10.0), (2, 7, 10.5), *((t, 8, 0.1 + 0.5 * (t - 3)) for t in range(3, 42))]
     lake = lake_with(
         workspace,
-        steps=[step(2, "l.i1", "write", 1.0, 5.0)],
-        workers=[{**key, "worker": 0, "role": "inserter", "ops": 10, "rows": 5000}],
+        steps=[step(2, "l.i1", "write", 1.0, 40.0)],
+        workers=[{**key, "worker": 0, "role": "inserter", "ops": 10, "rows": 40_000}],
         process_samples=[{"tick": t, "t_s": float(t), "pid": pid, "cpu_user_s": cpu} for t, pid, cpu in used],
     )
     row = answer(lake, "step_resources", steps=["l.i1"]).row(0, named=True)
     assert row["scpupq"] == pytest.approx(0.5e6 / 1000)
     assert {row[name] for name in [*MEAN, *PER_OPERATION[:-1], "dbgb1", "dbgb2"]} == {None}
+
+
+QR100 = {"step_id": 3, "step": "qr100", "client": 1, "status": "complete", "start_s": 21.0, "end_s": 25.0}
+FOUR_SECONDS: dict[str, Any] = {
+    "steps": [step(3, "qr100", "query", 21.0, 4.0)],
+    "workers": [
+        {**QR100, "worker": 0, "role": "inserter", "ops": 4, "rows": 200},
+        {**QR100, "worker": 1, "role": "querier", "ops": 400, "rows": 4000},
+    ],
+}
+"""100 queries and 50 inserted rows a second."""
+
+
+def test_samples_that_leave_out_much_of_a_step_give_no_mean_and_no_cost(workspace: Workspace) -> None:
+    lake = lake_with(workspace, **FOUR_SECONDS, **samples(21.0, 4))
+    row = answer(lake, "step_resources", steps=["qr100"]).row(0, named=True)
+    assert row["covered"] == 3 / 4
+    assert {row[name] for name in [*MEAN, *PER_OPERATION]} == {None} and row["rss"] == 3
+    (averages,) = answer(lake, "device_averages", steps=["qr100"]).filter(device="sda").to_dicts()
+    assert averages["covered"] == 3 / 4 and averages["rps"] is None and averages["read_kb"] is None
+    values = answer(lake, "metric_values", steps=["qr100"]).filter(metric="cpupq")
+    assert values.select("value", "covered").rows() == [(None, 3 / 4)]
+    post = choose(lake, "demo")
+    said = cost_statements(post.ask("step_metrics"), post.base)
+    assert said[0] == "No costs where the samples cover less than 95 % of a step: qr100 in cached."
+    for table in (ib.step_cpu_table, ib.step_storage_table):
+        notes = [cells[0] for cells in Parsed(table(post.ask("step_metrics"))).rows]
+        assert any("No means and costs of qr100 where the samples cover less than 95 % of a step" in n for n in notes)
+    work = Parsed(ib.step_metrics_table(post.ask("step_metrics")))
+    assert not any("samples cover" in cells[0] for cells in work.rows)
+
+
+def counters(start_s: float, end_s: float, source: str, name: str = "", **grown: float) -> list[dict[str, Any]]:
+    """Rows of `step_counters` of qr100 in which counters grew by so much."""
+    key = {"step_id": 3, "step": "qr100", "source": source, "name": name, "start_s": start_s, "end_s": end_s}
+    return [{**key, "counter": counter, "start_value": 7.0, "end_value": 7.0 + by} for counter, by in grown.items()]
+
+
+def test_the_counters_at_the_ends_of_a_step_are_its_costs_however_short_it_is(workspace: Workspace) -> None:
+    lake = lake_with(
+        workspace,
+        **FOUR_SECONDS,
+        **samples(21.0, 4),
+        step_counters=[
+            *counters(21.0, 25.0, "host", context_switches=4000, cpu_user_s=3, cpu_system_s=1, cpu_iowait_s=0,
+                      cpu_steal_s=0, cpu_idle_s=4),
+            *counters(21.0, 25.0, "process", cpu_user_s=1.5, cpu_system_s=0.5),
+            *counters(21.0, 25.0, "device", "sda1", reads=80, read_bytes=80 * 16384, writes=160,
+                      written_bytes=160 * 32768, read_s=0.4, busy_s=1, queue_s=2, write_s=0.8),
+            *counters(21.0, 25.0, "device", "sdb", reads=9999),
+            *counters(21.0, 25.0, "server", questions=9999),
+        ],
+    )  # fmt: skip
+    row = answer(lake, "step_resources", steps=["qr100"]).row(0, named=True)
+    assert {name: row[name] for name in [*MEAN, *PER_OPERATION, "covered"]} == pytest.approx(
+        {"rps": 20, "wps": 40, "rmbps": 20 * 16 / 1024, "wmbps": 40 * 32 / 1024, "csps": 1000, "cpups": 50,
+         "rpq": 0.2, "rkbpq": 3.2, "wpi": 0.8, "wkbpi": 25.6, "cspq": 10, "cpupq": 10_000, "scpupq": 5000,
+         "covered": 1}
+    )  # fmt: skip
+    averages = {row["device"]: row for row in answer(lake, "device_averages", steps=["qr100"]).to_dicts()}
+    assert averages.keys() == {"sda1"}
+    assert averages["sda1"]["read_wait_ms"] == pytest.approx(5) and averages["sda1"]["flushes_per_s"] is None
+    assert averages["sda1"]["busy_pct"] == pytest.approx(25)
+
+
+def test_what_neither_server_nor_clients_used_is_told_and_marked(workspace: Workspace) -> None:
+    four = {
+        **FOUR_SECONDS,
+        "workers": [{**row, "cpu_user_s": 0.25, "cpu_system_s": 0.0} for row in FOUR_SECONDS["workers"]],
+    }
+    host = counters(21.0, 25.0, "host", cpu_user_s=3, cpu_system_s=1, cpu_idle_s=4, context_switches=9)
+    shares = {}
+    for minute, server_s in enumerate((1.5, 3.25, 3.75)):
+        place = Workspace(workspace.root / str(minute))
+        of_server = counters(21.0, 25.0, "process", cpu_user_s=server_s, cpu_system_s=0)
+        lake = lake_with(place, **four, host_samples=[], step_counters=[*host, *of_server])
+        row = answer(lake, "step_resources", steps=["qr100"]).row(0, named=True)
+        shares[server_s] = row["other_cpu"]
+        post = choose(lake, "demo")
+        said = "\n".join(cost_statements(post.ask("step_metrics"), post.base))
+        table = Parsed(ib.step_cpu_table(post.ask("step_metrics").filter(step="qr100")))
+        cells = dict(zip(table.of("dbms"), table.of("system.cy10a"), strict=True))
+        assert ("▼" in cells["other_cpu"]) == ("Other processes had over 10 %" in said) == (row["other_cpu"] > 10)
+    # Of 4 s of CPU the clients used 0.5: the rest is the server's, or another's.
+    assert shares == {1.5: pytest.approx(50), 3.25: pytest.approx(6.25), 3.75: 0}
+
+
+def test_the_peak_of_memory_is_the_kernels_where_it_was_reset(workspace: Workspace) -> None:
+    peak = counters(21.0, 25.0, "process", peak_resident_bytes=4 * GIB)
+    lake = lake_with(workspace, **FOUR_SECONDS, **samples(21.0, 4), step_counters=peak)
+    assert answer(lake, "step_resources", steps=["qr100"])["rss"].to_list() == [pytest.approx(4)]
+
+
+def test_counters_that_were_read_long_after_a_step_are_not_of_it(workspace: Workspace) -> None:
+    late = counters(21.0, 25.5, "process", cpu_user_s=1.5, cpu_system_s=0.5)
+    lake = lake_with(workspace, **FOUR_SECONDS, **samples(21.0, 4), step_counters=late)
+    row = answer(lake, "step_resources", steps=["qr100"]).row(0, named=True)
+    assert row["scpupq"] is None
 
 
 def test_what_was_not_captured_is_null(workspace: Workspace) -> None:

@@ -148,6 +148,59 @@ def test_sizes_are_sums_over_the_tables_and_unknown_is_not_zero(workspace: Works
     assert (cells["rows"], cells["indexes"], cells["undo"], cells["redo"]) == ("1.500", "-", "0.000", "-")
 
 
+def sized(data: int, index: int, files: int, *, rows: int) -> dict[str, list[dict[str, Any]]]:
+    """What the server and its files say of two tables at the end of a step that left so many rows."""
+    sizes = [
+        {**KEY, "what": what, "name": name, "bytes": size // 2}
+        for what, size in (("table_data", data), ("table_index", index))
+        for name in ("pi1", "pi2")
+    ]
+    counts = [{**KEY, "table_name": name, "row_count": rows // 2, "seconds": 0.1} for name in ("pi1", "pi2")]
+    return {"sizes": [*sizes, {**KEY, "what": "database", "name": "", "bytes": files}], "table_counts": counts}
+
+
+MB = 10**6
+
+
+@pytest.mark.parametrize(
+    ("data", "index", "files", "rows", "known"),
+    [
+        (81_920, 0, 29 * MB, 120_000, False),  # right after a load: those of empty tables
+        (81_920, 0, 29 * MB, 0, False),  # also where the rows are not counted
+        (32_768, 0, 3 * MB, 20_000, False),  # too little for the rows, in files too small to judge by
+        (12_600_000, 7_000_000, 48 * MB, 60_000, True),  # many deleted rows have left free pages in the files
+        (26 * MB, 0, 29 * MB, 120_000, True),  # before there is an index
+        (13 * MB, 0, 29 * MB, 120_000, False),  # from the middle of the load, or before an index was built
+        (32_768, 32_768, 2 * MB, 100, True),
+    ],
+)
+def test_statistics_that_lag_behind_are_not_yet_known(
+    workspace: Workspace, data: int, index: int, files: int, rows: int, known: bool
+) -> None:
+    lake = lake_with(workspace, **sized(data, index, files, rows=rows), **seconds_of([10]))
+    frame = answer(lake, "sizes_at_step_end", steps=["l.i1"])
+    row = frame.row(0, named=True)
+    expected = (data / 2**30, index / 2**30) if known else (None, None)
+    assert (row["table_data"], row["table_index"]) == expected and row["statistics_lag"] != known
+    assert row["dbgb1"] == files / 2**30
+    values = answer(lake, "metric_values", steps=["l.i1"])
+    assert [values.filter(metric=name)["value"].item() for name in ("table_data", "table_index")] == [*expected]
+    table = Parsed(ib.sizes_table(frame))
+    cells = dict(zip(table.of("dbms"), table.of("system.cy10a"), strict=True))
+    assert (cells["rows"] == "not yet known") != known and (cells["indexes"] == "not yet known") != known
+
+
+def test_the_sample_has_no_table_of_no_size() -> None:
+    lake = reader.lake()
+    runs = reader.sql(lake, "SELECT run_id FROM runs WHERE experiment = 'innodb_purge_lag_sample'")["run_id"].to_list()
+    frame = reader.question(lake, "sizes_at_step_end", runs=runs, steps=[])
+    early = frame.filter(pl.col("step").is_in(["l.i0", "l.x"]))
+    assert len(early) >= 42 and early["statistics_lag"].all()
+    assert early["table_data"].null_count() == len(early) and early["dbgb1"].min() > 0.02  # type: ignore[operator]
+    late = frame.filter(step="l.i1")
+    assert late["table_data"].null_count() == 0 and late["table_index"].min() > 0.001  # type: ignore[operator]
+
+
 def test_step_metrics_are_those_of_the_other_questions(workspace: Workspace) -> None:
     write_runs(workspace, Run(), Run("b", minute=1, status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1")))
     lake = reader.lake(workspace)

@@ -1,5 +1,6 @@
 """The seam of workloads: a workload is one folder that nothing else names."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from ibench_lib.run.plan import plan_cell
 from ibench_lib.servers.build import Build
 from ibench_lib.workloads.workload import find, known
 from tests.places import ROOT
+from tests.publish.posting import SharedKernel, page_of, unpacked
 
 TEXT = """\
 title: counters
@@ -102,3 +104,21 @@ def test_a_counter_runs_end_to_end(tmp_path: Path, build: Build, workspace: Work
     assert counted["row_count"].to_list() == [100] * 4
     bounds = reader.sql(lake, "SELECT status FROM workers").select(pl.col("status").unique())
     assert bounds["status"].to_list() == ["complete"]
+
+
+@pytest.mark.usefixtures("counter")
+def test_a_counter_has_pages_in_its_own_words(tmp_path: Path, build: Build, workspace: Workspace) -> None:
+    """Notebooks of every workload show its operations and units, though nothing but its own folder knows them."""
+    manifest = made(tmp_path, build, workspace, "connections: 8")
+    place = Workspace(workspace.root)
+    shutil.copytree(ROOT / "notebooks", place.notebooks)
+    chosen = {"experiment": manifest.experiment.name, "step": "play", "repeat": 1}
+    kernel = SharedKernel()
+    try:
+        page = unpacked(page_of(kernel, place, "step_detail", **chosen))
+    finally:
+        kernel.close()
+    assert b"hits/s" in page and b"shares of responses" in page
+    text = page.split(b'id="evidence"')[0]
+    for word in (b"inserts/s", b"queries/s", b"get_min", b"deletes/s"):
+        assert word not in text, word

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
+import time
+from collections.abc import Iterator
 from typing import Any, cast
 
 import pymysql
@@ -24,6 +26,9 @@ class Connection:
     address : keyword arguments of where and who: `unix_socket` or `host` and `port`, `user`, `password`.
     database : default schema, or None.
     timeout_s : how long the server may be silent before the connection counts as lost.
+
+    `asked_ns` is the time spent in `query`, `scalar`, `text` and `prepare`. A load's operations use the other methods,
+    and are timed by the load itself.
     """
 
     def __init__(self, address: dict[str, Any], database: str | None, timeout_s: float) -> None:
@@ -39,6 +44,7 @@ class Connection:
             )
         except pymysql.err.MySQLError as error:
             raise _translate(error) from error
+        self.asked_ns = 0
         self._connection = connection
         self._deprecate_eof = bool(connection.client_flag & CLIENT.DEPRECATE_EOF)
         connected: socket.socket = cast(Any, connection)._sock  # it has no public name
@@ -57,7 +63,8 @@ class Connection:
         StatementError : the server answered with an error.
         ConnectionLost : the connection broke or timed out; the outcome is unknown.
         """
-        return self._wire.execute(COM_QUERY + statement.encode())
+        with self._asking():
+            return self._wire.execute(COM_QUERY + statement.encode())
 
     def scalar(self, query: str) -> int | None:
         """First column of the first row as an integer, or None for NULL. Raises as `query` does."""
@@ -70,7 +77,7 @@ class Connection:
 
     def _first_row(self, query: str) -> tuple[Any, ...]:
         try:
-            with self._connection.cursor() as cursor:
+            with self._asking(), self._connection.cursor() as cursor:
                 cursor.execute(query)
                 row = cursor.fetchone()
         except (pymysql.err.MySQLError, OSError) as error:
@@ -89,18 +96,27 @@ class Connection:
         """
         reader = cast(Any, self._connection)
         try:
-            reader._execute_command(COM_STMT_PREPARE[0], statement)
-            first = reader._read_packet().get_all_data()
-            columns, parameters = struct.unpack("<HH", first[5:9])
-            for definitions in (parameters, columns):
-                for _ in range(definitions + (1 if definitions and not self._deprecate_eof else 0)):
-                    reader._read_packet()
+            with self._asking():
+                reader._execute_command(COM_STMT_PREPARE[0], statement)
+                first = reader._read_packet().get_all_data()
+                columns, parameters = struct.unpack("<HH", first[5:9])
+                for definitions in (parameters, columns):
+                    for _ in range(definitions + (1 if definitions and not self._deprecate_eof else 0)):
+                        reader._read_packet()
         except (pymysql.err.MySQLError, OSError) as error:
             raise _translate(error) from error
         finally:
             with contextlib.suppress(OSError):
                 self._wire.take_over()
         return bytes(first[1:5])
+
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[None]:
+        begin_ns = time.monotonic_ns()
+        try:
+            yield
+        finally:
+            self.asked_ns += time.monotonic_ns() - begin_ns
 
     def close(self) -> None:
         """Close without a word to the server where the connection is broken already."""

@@ -243,6 +243,19 @@ class _Head:
         self.layouts: dict[int, _Layout] = {}
         self.learns = True
 
+    def rows_of(self, data: bytes) -> int:
+        """Rows of an answer that starts as this one, where it is whole and good; else -1."""
+        layout = self.layouts.get(len(data))
+        if layout is not None and layout.headers(data) == layout.expected:
+            return layout.rows
+        count = _packets(data, self.size, self.packets)
+        if count < 0:
+            return _NOT_WHOLE
+        rows = count - self.packets - 1
+        if self.learns:
+            self.learn(data, rows)
+        return rows
+
     def learn(self, data: bytes, rows: int) -> None:
         """Keep the layout of a whole and good answer."""
         if len(self.layouts) == _MOST_LAYOUTS:
@@ -304,7 +317,19 @@ class Wire:
             size = len(command)
             self._send(size.to_bytes(4, "little") + command if size < LARGEST_PACKET else packets(command))
             data = self._receive(_READ_SIZE)
-            rows = self._recognised(data)
+            # What `_recognised` does, without its calls: they would take 2 % of the client's CPU.
+            head = self._heads.get(data[_HEAD_KEY])
+            if head is not None and data.startswith(head.text):
+                if head.layouts:
+                    layout = head.layouts.get(len(data))
+                    if layout is not None and layout.headers(data) == layout.expected:
+                        return layout.rows
+                count = _packets(data, head.size, head.packets)
+                if count >= 0:
+                    if head.learns:
+                        head.learn(data, count - head.packets - 1)
+                    return count - head.packets - 1
+            rows = _rows_changed(data)
             return rows if rows >= 0 else self._scan(data)
         except OSError as error:
             raise self._lost(error) from error
@@ -368,17 +393,7 @@ class Wire:
     def _recognised(self, data: bytes) -> int:
         """Rows of an answer that is whole, and an OK packet or one that starts as one before it; else -1."""
         head = self._heads.get(data[_HEAD_KEY])
-        if head is not None and data.startswith(head.text):
-            if head.layouts:
-                layout = head.layouts.get(len(data))
-                if layout is not None and layout.headers(data) == layout.expected:
-                    return layout.rows
-            count = _packets(data, head.size, head.packets)
-            if count >= 0:
-                if head.learns:
-                    head.learn(data, count - head.packets - 1)
-                return count - head.packets - 1
-        return _rows_changed(data)
+        return _rows_changed(data) if head is None or not data.startswith(head.text) else head.rows_of(data)
 
     def fetch(self, command: bytes) -> list[tuple[bytes | None, ...]]:
         """Send one text query and return its rows, values as text and None for NULL. Raises as `execute` does."""

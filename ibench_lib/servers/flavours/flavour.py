@@ -200,6 +200,8 @@ class Voice(Protocol):
     places: FigurePlaces
     database_exists: int
     """Its error code for a database that is there already."""
+    connection_limit: str
+    """The variable, and option, that limits its connections."""
 
     def variables(self, address: Mapping[str, Any]) -> dict[str, str]:
         """Its settings in force. Raises RunFailed if it does not report them."""

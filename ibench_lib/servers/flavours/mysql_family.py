@@ -199,6 +199,7 @@ class MySQLFamily:
     settling = SETTLING
     places = PLACES
     database_exists = 1007
+    connection_limit = "max_connections"
     remakes_redo: Release
     """The first release that recreates its redo log when the size changes."""
 

@@ -16,7 +16,7 @@ from ibench_lib.show.verdicts import BETTER, WORSE
 
 _SYMBOLS = {
     "better": "triangle-up", "worse": "triangle-down", "more": "diamond", "less": "diamond",
-    "noise unknown": "circle-open",
+    "too few runs": "circle-open", "noise unknown": "circle-open",
 }  # fmt: skip
 
 
@@ -31,6 +31,7 @@ def ratio_chart(frame: pl.DataFrame, a: str, b: str, palette: str = "default") -
         (("worse",), "worse"),
         (("more", "less"), "differs, no direction"),
         (("same", "unclear"), "same or unclear"),
+        (("too few runs",), "two runs, too few to tell"),
         (("noise unknown",), "one run, noise unknown"),
     ):
         some = [one for one in drawn if one.verdict in verdicts]

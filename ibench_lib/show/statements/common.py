@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from statistics import median
 from typing import Any, TypeVar
 
@@ -10,13 +10,14 @@ import polars as pl
 
 from ibench_lib.show.frames import SHORT_S, by_position, measured, rows_of, short_steps, steps_of
 from ibench_lib.show.verdicts import BETTER, FAR, WORSE, Ratio, ratio
-from ibench_lib.show.wording import count, joined, shortened, times
+from ibench_lib.show.wording import RANGE_OF_TWO, count, coverage_said, joined, shortened, times
 
 NOISE_UNKNOWN = "There is one run of each, so the noise is unknown."
 ONE_RUN = (
     "One run, noise unknown: values without an interval come from a single run. They are listed if they lie outside "
     f"{WORSE} to {BETTER} of the base's, and may be noise."
 )
+TWO_RUNS = f"Two runs: {RANGE_OF_TWO}"
 NOT_TO_DO = ("loaded from a snapshot", "not published")
 """`step_status` of steps that have no figure, and are neither missing nor failed."""
 
@@ -127,9 +128,19 @@ def caveated(text: str, rows: Sequence[dict[str, Any]]) -> str:
 
 
 def ratio_text(found: Ratio) -> str:
-    """1.42 times [1.38, 1.45], or without an interval: 1.42 times, one run."""
+    """1.42 times [1.38, 1.45], or without an interval: 1.42 times, one run; of two runs the range, which is said."""
     interval = ", one run" if found.low is None or found.high is None else f" [{times(found.low)}, {times(found.high)}]"
-    return f"{times(found.value)} times{interval}"
+    return f"{times(found.value)} times{interval}{', range of two runs' if found.is_range else ''}"
+
+
+def noise_said(ratios: Collection[Ratio]) -> list[str]:
+    """What chance does to these ratios: a sentence on those of one run, of two, and of more."""
+    of_more = [found.runs for found in ratios if found.low is not None and not found.is_range]
+    return [
+        *([ONE_RUN] if any(found.low is None for found in ratios) else []),
+        *([TWO_RUNS] if any(found.is_range for found in ratios) else []),
+        *([f"[low, high] is a bootstrap interval. {coverage_said(min(of_more))}"] if of_more else []),
+    ]
 
 
 def over_ten_times(

@@ -7,12 +7,24 @@ from math import log
 import polars as pl
 
 from ibench_lib.metrics import METRICS, Metric
-from ibench_lib.show.frames import by_position, measured, rows_of
-from ibench_lib.show.statements.common import ONE_RUN, asks, caveated, columns_of, ratio_text, unfinished, without_short
+from ibench_lib.show.frames import COVERED, OTHERS_PCT, by_position, little_covered, measured, others_used_much, rows_of
+from ibench_lib.show.statements.common import (
+    asks,
+    caveated,
+    columns_of,
+    noise_said,
+    ratio_text,
+    unfinished,
+    without_short,
+)
 from ibench_lib.show.verdicts import Ratio, ratio
 from ibench_lib.show.wording import count, shortened
 
 _COSTS = ("cpupq", "cspq", "rpq", "rkbpq", "wpi", "wkbpi")
+_OTHERS = (
+    f"Other processes had over {OTHERS_PCT:.0f} % of the CPU time in at least one run, which is in cpupq and cspq, with"
+    " {}."
+)
 _DIGITS = 20
 """Values below so many times the last digit that tables show differ by their rounding."""
 
@@ -22,10 +34,14 @@ def cost_statements(step_metrics: pl.DataFrame, base: str) -> list[str]:
     """For each step, the costs of an operation that differ most from the base's beyond noise."""
     said = []
     compared = 0
-    single = False
+    shared: list[str] = []
+    seen: list[Ratio] = []
     long_enough, short = without_short(step_metrics)
     for setup, step, rows in columns_of(long_enough):
         found: list[tuple[float, str]] = []
+        shared += [
+            f"{name} in {setup}, {step}" for name in by_position(rows) if others_used_much(rows_of(rows, name, step))
+        ]
         named = {name: caveated(name, rows_of(rows, name, step)) for name in by_position(rows)}
         for metric in (METRICS[name] for name in _COSTS):
             of_base = measured(rows, base, step, metric.name)
@@ -35,7 +51,7 @@ def cost_statements(step_metrics: pl.DataFrame, base: str) -> list[str]:
                 if against is None or max(*values, *of_base) < _DIGITS * metric.resolution:
                     continue
                 compared += 1
-                single |= against.low is None
+                seen.append(against)
                 if against.verdict != "same" and against.value > 0:
                     found.append((abs(log(against.value)), _item(named[name], metric, against)))
         if found:
@@ -43,7 +59,22 @@ def cost_statements(step_metrics: pl.DataFrame, base: str) -> list[str]:
             said.append(f"{setup}, {step}, compared with {named[base]}: {shortened([item for _, item in found])}.")
     if compared and not said:
         said.append(f"Costs per operation do not differ clearly from {base} ({count(compared, 'figure')} compared).")
-    return [*([ONE_RUN] if single and compared else []), *said, *short, *unfinished(step_metrics)]
+    return [
+        *noise_said(seen),
+        *said,
+        *([_OTHERS.format(shortened(shared))] if shared else []),
+        *_little_covered(long_enough),
+        *short,
+        *unfinished(step_metrics),
+    ]
+
+
+def _little_covered(frame: pl.DataFrame) -> list[str]:
+    """At most one sentence: the steps whose costs are left out, because their samples leave out too much of them."""
+    items = [f"{step} in {setup}" for setup, step, _ in columns_of(little_covered(frame))]
+    if not items:
+        return []
+    return [f"No costs where the samples cover less than {COVERED * 100:.0f} % of a step: {shortened(items)}."]
 
 
 def _item(name: str, metric: Metric, found: Ratio) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from statistics import median
-
 import polars as pl
 
 from ibench_lib.metrics import METRICS
-from ibench_lib.show.frames import by_position, measured, rows_of
+from ibench_lib.show.frames import by_position, median_run, rows_of
 from ibench_lib.show.statements.common import asks, caveated, columns_of, complete, extent, unfinished
 from ibench_lib.show.wording import shortened
 
@@ -22,9 +20,11 @@ def fairness_statements(fairness: pl.DataFrame) -> list[str]:
     spread: list[tuple[float, float, int, str, str, str]] = []
     for setup, step, rows in columns_of(judged):
         for name in by_position(rows):
-            seconds, shares = measured(rows, name, step, "diff_s"), measured(rows, name, step, "pct")
-            named = caveated(name, rows_of(rows, name, step))
-            spread.append((median(shares), median(seconds), len(shares), setup, step, named))
+            runs = rows_of(rows, name, step)
+            shown = median_run(runs, "diff_s")  # the run that the table shows
+            if shown is not None:
+                named = caveated(name, runs)
+                spread.append((shown["pct"], shown["diff_s"], len(runs), setup, step, named))
     if not spread:
         return unfinished(fairness)
     spread.sort(key=lambda found: -found[0])
@@ -45,5 +45,5 @@ def fairness_statements(fairness: pl.DataFrame) -> list[str]:
 
 def _item(pct: float, seconds: float, runs: int, *_: str) -> str:
     share = format(pct, METRICS["fairness_pct"].format)
-    several = f"; medians of {runs} runs" if runs > 1 else ""
+    several = f"; the median difference of {runs} runs" if runs > 1 else ""
     return f"{format(seconds, METRICS['fairness_diff_s'].format)} s ({share} %{several})"

@@ -6,17 +6,20 @@ import polars as pl
 
 from ibench_lib.show.frames import by_position, measured, rate_label, rows_of
 from ibench_lib.show.statements.common import (
-    ONE_RUN,
     asks,
     caveats,
     columns_of,
     complete,
+    noise_said,
     ratio_text,
     unfinished,
     without_short,
 )
 from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, ratio
 from ibench_lib.show.wording import count, joined, shortened
+
+UNRECORDED = 0.02
+"""The share of a step from which on a post says that a client spent it in statements which are no operations."""
 
 
 @asks("step_throughput", base=True)
@@ -25,7 +28,7 @@ def throughput_statements(step_throughput: pl.DataFrame, base: str) -> list[str]
     said: list[str] = []
     even: dict[tuple[str, str], dict[str, set[str]]] = {}
     without_base: dict[str, list[str]] = {}
-    single = False
+    seen: list[Ratio] = []
     compared, short = without_short(step_throughput)
     for setup, step, rows in columns_of(compared):
         others = {name: found for name in by_position(rows) if name != base and (found := measured(rows, name, step))}
@@ -35,13 +38,12 @@ def throughput_statements(step_throughput: pl.DataFrame, base: str) -> list[str]
             without_base.setdefault(setup, []).append(step)
         if not ratios:
             continue
-        of_one_run = {against.low is None for against in ratios.values()}
-        single |= any(of_one_run)
+        seen += ratios.values()
         sentence = _step_sentence(setup, step, rows, ratios, base)
         if sentence:
             said.append(sentence)
         else:
-            even.setdefault((setup, _apart(of_one_run)), {})[step] = set(ratios)
+            even.setdefault((setup, _apart(list(ratios.values()))), {})[step] = set(ratios)
     for (setup, apart), alike in even.items():
         number = count(len({name for names in alike.values() for name in names}), "configuration")
         said.append(f"{setup}: in {joined(list(alike))} no throughput {apart.format(base=base)} ({number} compared).")
@@ -49,18 +51,28 @@ def throughput_statements(step_throughput: pl.DataFrame, base: str) -> list[str]
         said.append(f"{setup}, {joined(steps)}: {base} has no throughput to compare with.")
     if not said and len(step_throughput) and not short:
         said.append(f"Nothing is compared, because no configuration other than {base} has completed a step.")
-    caveat = [ONE_RUN] if single else []
-    return [*caveat, *said, *_client_bound(step_throughput), *short, *unfinished(step_throughput)]
+    of_clients = [*_client_bound(step_throughput), *_unrecorded(step_throughput)]
+    return [*noise_said(seen), *said, *of_clients, *short, *unfinished(step_throughput)]
 
 
-def _apart(of_one_run: set[bool]) -> str:
-    """The verb phrase for 'no difference': depends on whether all, none or some of the ratios have an interval."""
-    if of_one_run == {True}:
-        return f"lies outside {WORSE} to {BETTER} times that of {{base}}"
-    noise = "differs beyond noise from that of {base}"
-    if of_one_run == {False}:
-        return noise
-    return f"{noise}, and where there is only one run, all lie within {WORSE} to {BETTER} times that of {{base}}"
+def _apart(ratios: list[Ratio]) -> str:
+    """The verb phrase for 'no difference': depends on how many runs the ratios are of."""
+    of_one, of_two = any(found.low is None for found in ratios), any(found.is_range for found in ratios)
+    of_more = any(found.low is not None and not found.is_range for found in ratios)
+    said = []
+    if of_more:
+        said.append("differs beyond noise from that of {base}")
+    if of_one and of_more:
+        said.append(f"where there is only one run, all lie within {WORSE} to {BETTER} times that of {{base}}")
+    elif of_one:
+        said.append(f"lies outside {WORSE} to {BETTER} times that of {{base}}")
+    if of_two:
+        said.append(
+            "where there are only two runs, they are too few to tell"
+            if said
+            else "can be told from that of {base} by two runs"
+        )
+    return ", and ".join(said)
 
 
 def _client_bound(frame: pl.DataFrame) -> list[str]:
@@ -68,6 +80,25 @@ def _client_bound(frame: pl.DataFrame) -> list[str]:
     bound = complete(frame).filter(pl.col("client_bound").is_not_null()).sort("setup", "step_id", "dbms_position")
     items = [f"{row['dbms']} in {row['setup']}, {row['step']}" for row in bound.to_dicts()]
     return [f"Limited by the clients, not by the server: {shortened(list(dict.fromkeys(items)))}."] if items else []
+
+
+def _unrecorded(frame: pl.DataFrame) -> list[str]:
+    """In which steps clients spent much of T in statements that no rate and no response time counts."""
+    if "unrecorded_share" not in frame.columns:
+        return []
+    much = complete(frame).filter(pl.col("unrecorded_share") > UNRECORDED)
+    worst = much.sort("unrecorded_share", descending=True).unique(["setup", "step", "dbms"], keep="first")
+    items = []
+    worst = worst.sort("unrecorded_share", "setup", "step_id", "dbms_position", descending=[True, False, False, False])
+    for row in worst.to_dicts():
+        about = f"{row['unrecorded_role']}, {100 * row['unrecorded_share']:.0f} %"
+        items.append(f"{row['dbms']} in {row['setup']}, {row['step']} ({about})")
+    if not items:
+        return []
+    return [
+        f"A client process spent over {100 * UNRECORDED:.0f} % of the step in statements that no rate and no response "
+        f"time counts: {shortened(items)}."
+    ]
 
 
 def _step_sentence(setup: str, step: str, rows: pl.DataFrame, ratios: dict[str, Ratio], base: str) -> str | None:

@@ -8,11 +8,12 @@ from typing import Any
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.show.comparison import Compared, compared, ratio_text, reservations
+from ibench_lib.show.comparison import UNJUDGED, Compared, compared, ratio_text, reservations
 from ibench_lib.show.grid import Cell, Grid
-from ibench_lib.show.table_cells import setting_text
+from ibench_lib.show.table_cells import NOT_YET_KNOWN, coverage_notes, setting_text, size_text
 from ibench_lib.show.tables.naming import grid_name, grid_title
 from ibench_lib.show.theme import Mark
+from ibench_lib.show.wording import RANGE_OF_TWO, coverage_said
 
 _MARKS: dict[str | None, Mark] = {"better": "good", "worse": "bad", "more": "status", "less": "status"}
 _SOURCES = {
@@ -57,7 +58,7 @@ def metrics_side_by_side(frame: pl.DataFrame, a: str, b: str, palette: str = "de
         grid_name(f"{'responses' if responses else 'metrics'}.{frame['step'][0]}", frame),
         grid_title(f"{what} of {frame['step'][0]}", frame),
         "metric",
-        ["A", "B", "B / A", "95 % interval", "verdict"],
+        ["A", "B", "B / A", "interval", "verdict"],
         spanners=_sides(a, b, 1),
     )
     with_value = [one for one in shown if one.a or one.b]
@@ -66,7 +67,8 @@ def metrics_side_by_side(frame: pl.DataFrame, a: str, b: str, palette: str = "de
         grid.rows.append((one.head, cells))
     if not with_value:
         grid.rows.append(("all", [*(Cell(_status(frame, name), "status") for name in (a, b)), *[Cell("")] * 3]))
-    grid.notes = [*_notes(shown), *_missing(shown), *reservations(frame, a, b)]
+    coverage = coverage_notes(frame) if any(one.metric.group in ("cost", "device") for one in shown) else []
+    grid.notes = [*_notes(shown), *_missing(shown), *coverage, *reservations(frame, a, b)]
     return grid.draw(palette)
 
 
@@ -85,7 +87,9 @@ def _value(one: Compared, rows: list[dict[str, Any]], frame: pl.DataFrame, name:
     if not rows:
         return Cell("none", "status")
     text = one.text(rows)
-    return Cell("not captured", "status") if text == "-" else Cell(text)
+    if one.metric.name in ("table_data", "table_index"):
+        text = size_text(text, rows)
+    return Cell({"-": "not captured"}.get(text, text), "status" if text in ("-", NOT_YET_KNOWN) else None)
 
 
 def _status(frame: pl.DataFrame, name: str) -> str:
@@ -113,11 +117,14 @@ def _relation(one: Compared) -> list[Cell]:
 def _notes(shown: list[Compared]) -> list[str]:
     verdicts = {one.verdict for one in shown}
     notes = []
-    if verdicts - {None, "noise unknown"}:
+    if verdicts - {*UNJUDGED}:
         of_a, of_b = max(len(one.a) for one in shown), max(len(one.b) for one in shown)
         notes.append(
-            f"Medians of up to {of_a} runs of A and {of_b} of B; the interval of their ratio is a bootstrap over them."
+            f"Medians of up to {of_a} runs of A and {of_b} of B; the interval of their ratio is a bootstrap over them. "
+            f"{coverage_said(min(of_a, of_b))}"
         )
+    if "too few runs" in verdicts:
+        notes.append(f"A side has only two runs: {RANGE_OF_TWO}")
     if "noise unknown" in verdicts:
         notes.append("A side has only one run: the noise is unknown, so there is no verdict.")
     return notes
@@ -125,9 +132,13 @@ def _notes(shown: list[Compared]) -> list[str]:
 
 def _missing(shown: list[Compared]) -> list[str]:
     """Metrics that no row is shown for, though a side completed the step."""
-    names = [
-        one.label
-        for one in shown
-        if not one.a and not one.b and any(row["step_status"] == "complete" for row in (*one.a_rows, *one.b_rows))
-    ]
-    return [f"Not captured on either side: {', '.join(names)}."] if names else []
+    found: dict[bool, list[str]] = {}
+    for one in shown:
+        done = [row for row in (*one.a_rows, *one.b_rows) if row["step_status"] == "complete"]
+        if not one.a and not one.b and done:
+            lag = one.metric.name in ("table_data", "table_index") and all(row.get("statistics_lag") for row in done)
+            found.setdefault(lag, []).append(one.label)
+    notes = [f"Not captured on either side: {', '.join(found[False])}."] if False in found else []
+    if True in found:
+        notes.append(f"{NOT_YET_KNOWN.capitalize()} to the statistics of either server: {', '.join(found[True])}.")
+    return notes

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 from great_tables import GT
 
 from ibench_lib.metrics import METRICS
-from ibench_lib.show.frames import by_position, repeats, rows_of
+from ibench_lib.show.frames import by_position, median_run, repeats, rows_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import mark_notes, repeat_notes, status_cell, value_text
 from ibench_lib.show.tables.naming import grid_name, grid_title
@@ -29,7 +27,7 @@ def fairness_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     for name in by_position(frame):
         rows = rows_of(frame, name, step)
         status = status_cell(rows)
-        shown = _median_run(rows)
+        shown = median_run(rows, "diff_s")
         figures = [value_text(rows, column, style, shown) for column in ("min_duration_s", "max_duration_s", "diff_s")]
         figures.append(value_text(rows, "pct", METRICS["fairness_pct"].format, shown))
         grid.rows.append((name, [status or Cell(figure) for figure in figures]))
@@ -40,13 +38,6 @@ def fairness_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         *mark_notes(frame),
     ]
     return grid.draw(palette)
-
-
-def _median_run(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The complete repeat with the median diff, the lower of the two in the middle of an even number."""
-    known = [row for row in rows if row["step_status"] == "complete" and row["diff_s"] is not None]
-    known.sort(key=lambda row: (row["diff_s"], row["repeat"]))
-    return known[(len(known) - 1) // 2] if known else None
 
 
 def _repeat_notes(frame: pl.DataFrame) -> list[str]:

@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 from great_tables import GT
 
 from ibench_lib.metrics import METRICS, rates
-from ibench_lib.show.frames import by_position, rows_of
+from ibench_lib.show.frames import OTHERS_PCT, by_position, others_used_much, rows_of
 from ibench_lib.show.grid import Cell, Grid
-from ibench_lib.show.table_cells import mark_notes, repeat_notes, status_cell, value_text
+from ibench_lib.show.table_cells import (
+    NOT_YET_KNOWN,
+    coverage_notes,
+    mark_notes,
+    repeat_notes,
+    size_text,
+    status_cell,
+    value_text,
+)
 from ibench_lib.show.tables.naming import grid_name, grid_title
 
 _WORK = ("duration_s", "rate_p50", "rate_p99", "maxop", "hll")
 _STORAGE = ("rps", "wps", "rmbps", "wmbps", "rpq", "rkbpq", "wpi", "wkbpi")
-_CPU = ("csps", "cpups", "cspq", "cpupq", "ccpupq", "scpupq", "rss", "dbgb1", "dbgb2")
+_CPU = ("csps", "cpups", "cspq", "cpupq", "other_cpu", "ccpupq", "scpupq", "rss", "dbgb1", "dbgb2")
 # As iostat heads them.
 _DEVICE = {
     "rps": "r/s", "rmbps": "rMB/s", "read_wait_ms": "r_await", "read_kb": "rareq-sz", "wps": "w/s", "wmbps": "wMB/s",
     "write_wait_ms": "w_await", "write_kb": "wareq-sz", "flushes_per_s": "f/s", "flush_wait_ms": "f_await",
     "queue": "aqu-sz", "busy_pct": "%util",
 }  # fmt: skip
+_BY_STATISTICS = ("table_data", "table_index")
 _SIZES = ("table_data", "table_index", "dbgb1", "system", "undo", "redo", "temporary", "binary_log", "dbgb2")
+_OTHERS = (
+    f"▼ other_cpu: other processes of the host had over {OTHERS_PCT:.0f} % of the CPU time in at least one run. csps, "
+    "cpups, cspq and cpupq are of the whole host and include them; scpupq and ccpupq do not."
+)
 
 # Experts know most by their names.
 _HEADS = {name: name for name in (*_WORK, *_STORAGE, *_CPU)} | {
@@ -71,8 +85,9 @@ def device_table(frame: pl.DataFrame, palette: str = "default") -> GT:
 def sizes_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """What was on disk at the end of one step (`sizes_at_step_end`), in GiB."""
     notes = [
-        "rows and indexes are by the server's statistics (information_schema), which lag behind: right after a load "
-        "they can be those of empty tables. The others are blocks on disk."
+        "rows and indexes are by the server's statistics (information_schema), which MySQL and MariaDB update some "
+        f"10 s after a change. They are {NOT_YET_KNOWN} where they lag behind, too small for the rows or the files; "
+        "database has the files of both. The others are blocks on disk."
     ]
     return _table(frame, "sizes", "Sizes in GiB at the end of", _SIZE_HEADS, palette, notes)
 
@@ -106,13 +121,25 @@ def _table(
     )
     for dbms in by_position(frame):
         rows = rows_of(frame, dbms, step)
-        texts = [value_text(rows, _COLUMNS.get(metric, metric), METRICS[metric].format) for metric in metrics]
-        grid.rows.append((dbms, [status_cell(rows) or Cell(text) for text in texts]))
+        texts = [_text(rows, metric) for metric in metrics]
+        cells = [
+            Cell(text, "bad" if metric == "other_cpu" and others_used_much(rows) else None)
+            for metric, text in zip(metrics, texts, strict=True)
+        ]
+        grid.rows.append((dbms, [status_cell(rows) or cell for cell in cells]))
+    means = any(METRICS[metric].group in ("cost", "device") for metric in metrics)
     unknown = any(cell.text == "-" for _, cells in grid.rows for cell in cells)
     grid.notes = [
         *notes,
         *repeat_notes(frame),
         *(["- not captured, or nothing to count."] if unknown else []),
+        *(coverage_notes(frame) if means else []),
+        *([_OTHERS] if any(cell.mark == "bad" for _, cells in grid.rows for cell in cells) else []),
         *mark_notes(frame),
     ]
     return grid.draw(palette)
+
+
+def _text(rows: list[dict[str, Any]], metric: str) -> str:
+    text = value_text(rows, _COLUMNS.get(metric, metric), METRICS[metric].format)
+    return size_text(text, rows) if metric in _BY_STATISTICS else text

@@ -3,12 +3,14 @@
 -- operation, with `timing` service (sent to answered) or intended (due to answered; only rate-limited operations); both
 -- are NULL for metrics of the whole step. A percentile is left out where a complete run has no response beyond it (p99
 -- needs 100 responses): it would be the largest once more. `value` NULL: not captured, or the step did not get there;
--- figures of a step whose status is not complete cover what was done.
+-- figures of a step whose status is not complete cover what was done. `covered`: the part of the step that the readings
+-- of the host, its devices and the server's process cover; under 0.95, means and costs are NULL.
+-- `statistics_lag`: the server's statistics of its tables were not up to date, so table_data and table_index are NULL.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
 WITH sized AS (
-    SELECT run_id, step_id, table_data, table_index, system, undo, redo, temporary, binary_log
+    SELECT run_id, step_id, table_data, table_index, system, undo, redo, temporary, binary_log, statistics_lag
     FROM questions.sizes_at_step_end($runs, $steps)
 ), device AS (
     -- Of several that hold the data, the one that rps and wps are of.
@@ -47,6 +49,6 @@ WITH sized AS (
 )
 SELECT
     s.setup, s.dbms, s.dbms_position, s.repeat, s.run_id, s.run_status, s.step_id, s.step, s.kind, s.step_status,
-    s.client_bound, s.sla_failed, k.operation, k.timing, k.metric, k.value, k.operation_position
+    s.client_bound, s.sla_failed, s.covered, s.statistics_lag, k.operation, k.timing, k.metric, k.value, k.operation_position
 FROM known k JOIN step_row s USING (run_id, step_id)
 ORDER BY s.step_id, s.setup, k.operation NULLS FIRST, k.timing DESC, k.metric, s.dbms_position, s.repeat

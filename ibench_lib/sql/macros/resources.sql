@@ -1,50 +1,54 @@
--- The resources that each selected step used: means from the first to the last sample inside the step, per operation
--- where the name says so. Operations are those of the step's throughput (`step_rates`). rps, wps, rmbps, wmbps: reads,
+-- The resources that each selected step used: means over the step (`step_use`), per operation where the name says so.
+-- `covered`: the part of the step that the readings cover; under 0.95, means and costs are NULL. Operations are those of the step's throughput (`step_rates`). rps, wps, rmbps, wmbps: reads,
 -- writes and MB (of 1024 KB) a second of the device that holds the data, of several the one with the longest name (a
 -- partition, not its disk). csps: context switches a second; cpups: user and system CPU of the host in %, 100 is all of
 -- it. rpq, rkbpq, cspq: reads, KB read and context switches per operation; cpupq, scpupq: CPU microseconds of the host
--- and of the server's process per operation. wpi, wkbpi: writes and KB written per row of `row_rate`. rss: GiB, the
--- server's peak resident size. dbgb1, dbgb2: GiB of the benchmark's database and of the whole data directory at the
+-- and of the server's process per operation. wpi, wkbpi: writes and KB written per row of `row_rate`. other_cpu: the
+-- share in % of the host's CPU time in user mode and in the kernel that neither the server nor the clients used; it is
+-- in cpupq and cpups, and cspq and csps have its switches. rss: GiB, the server's peak resident size: the kernel's mark,
+-- or the largest sample where it could not be reset at the step's start. dbgb1, dbgb2: GiB of the benchmark's database and of the whole data directory at the
 -- step's end. NULL: not captured.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
 WITH chosen AS (
     FROM selected_steps($ids, $names)
+), used AS MATERIALIZED (
+    FROM step_use($ids, $names)
 ), host AS (
-    -- A rate times its seconds is a difference; where one is NULL, its seconds do not count either.
     SELECT
-        s.run_id, s.step_id,
-        sum(h.context_switches_per_s * h.seconds)
-            / nullif(sum(h.seconds) FILTER (h.context_switches_per_s IS NOT NULL), 0) AS csps,
-        sum((h.cpu_user_s_per_s + h.cpu_system_s_per_s) * h.seconds) AS busy_s,
-        sum((h.cpu_user_s_per_s + h.cpu_system_s_per_s + h.cpu_iowait_s_per_s + h.cpu_steal_s_per_s
-             + h.cpu_idle_s_per_s) * h.seconds) AS all_s,
-        sum(h.seconds) FILTER (h.cpu_user_s_per_s + h.cpu_system_s_per_s IS NOT NULL) AS seconds
-    FROM chosen s JOIN host_seconds h ON h.run_id = s.run_id AND h.t_s - h.seconds >= s.start_s AND h.t_s <= s.end_s
-    GROUP BY ALL
+        run_id, step_id,
+        any_value(grown / seconds) FILTER (counter = 'context_switches' AND known) AS csps,
+        sum(grown) FILTER (counter IN ('cpu_user_s', 'cpu_system_s') AND known) AS busy_s,
+        sum(grown) FILTER (starts_with(counter, 'cpu_') AND known) AS all_s,
+        any_value(seconds) FILTER (counter = 'cpu_user_s' AND known) AS seconds
+    FROM used WHERE source = 'host' GROUP BY ALL
 ), devices AS (
     SELECT
-        s.run_id, s.step_id, d.device,
-        sum(d.reads_per_s * d.seconds) / nullif(sum(d.seconds) FILTER (d.reads_per_s IS NOT NULL), 0) AS rps,
-        sum(d.writes_per_s * d.seconds) / nullif(sum(d.seconds) FILTER (d.writes_per_s IS NOT NULL), 0) AS wps,
-        sum(d.read_bytes_per_s * d.seconds)
-            / nullif(sum(d.seconds) FILTER (d.read_bytes_per_s IS NOT NULL), 0) / 1024 AS rkbps,
-        sum(d.written_bytes_per_s * d.seconds)
-            / nullif(sum(d.seconds) FILTER (d.written_bytes_per_s IS NOT NULL), 0) / 1024 AS wkbps
-    FROM chosen s JOIN device_seconds d ON d.run_id = s.run_id AND d.t_s - d.seconds >= s.start_s AND d.t_s <= s.end_s
-    WHERE d.holds_data
-    GROUP BY s.run_id, s.step_id, d.device
-    QUALIFY row_number() OVER (PARTITION BY s.run_id, s.step_id ORDER BY length(d.device) DESC, d.device) = 1
+        run_id, step_id, name AS device,
+        any_value(grown / seconds) FILTER (counter = 'reads' AND known) AS rps,
+        any_value(grown / seconds) FILTER (counter = 'writes' AND known) AS wps,
+        any_value(grown / seconds) FILTER (counter = 'read_bytes' AND known) / 1024 AS rkbps,
+        any_value(grown / seconds) FILTER (counter = 'written_bytes' AND known) / 1024 AS wkbps
+    FROM used WHERE source = 'device' GROUP BY run_id, step_id, name
+    QUALIFY row_number() OVER (PARTITION BY run_id, step_id ORDER BY length(name) DESC, name) = 1
 ), server AS (
-    SELECT
-        s.run_id, s.step_id,
-        sum((p.cpu_user_s_per_s + p.cpu_system_s_per_s) * p.seconds) FILTER (p.t_s - p.seconds >= s.start_s)
-            / nullif(sum(p.seconds) FILTER (p.t_s - p.seconds >= s.start_s
-                                            AND p.cpu_user_s_per_s + p.cpu_system_s_per_s IS NOT NULL), 0) AS cpus,
-        max(p.resident_bytes) / 1024**3 AS rss
-    FROM chosen s JOIN process_seconds p ON p.run_id = s.run_id AND p.t_s >= s.start_s AND p.t_s <= s.end_s
+    SELECT run_id, step_id, sum(grown / seconds) FILTER (counter IN ('cpu_user_s', 'cpu_system_s') AND known) AS cpus
+    FROM used WHERE source = 'process' GROUP BY ALL
+), covered AS (
+    -- Nothing of a step that has no sample inside, in a run that has samples.
+    SELECT c.run_id, c.step_id, least(coalesce(min(u.share), 0), 1) AS covered
+    FROM chosen c
+    SEMI JOIN host_samples USING (run_id)
+    LEFT JOIN used u USING (run_id, step_id)
     GROUP BY ALL
+), memory AS (
+    SELECT
+        s.run_id, s.step_id, coalesce(any_value(c.end_value), max(p.resident_bytes)) / 1024**3 AS rss
+    FROM chosen s
+    LEFT JOIN (FROM step_counters WHERE source = 'process' AND counter = 'peak_resident_bytes') c USING (run_id, step_id)
+    LEFT JOIN process_samples p ON p.run_id = s.run_id AND p.t_s >= s.start_s AND p.t_s <= s.end_s
+    GROUP BY s.run_id, s.step_id
 ), sized AS (
     SELECT
         run_id, step_id, max(bytes) FILTER (what = 'database') / 1024**3 AS dbgb1,
@@ -59,10 +63,17 @@ SELECT
     h.csps / nullif(r.throughput, 0) AS cspq,
     1e6 * h.busy_s / nullif(h.seconds, 0) / nullif(r.throughput, 0) AS cpupq,
     1e6 * v.cpus / nullif(r.throughput, 0) AS scpupq,
-    v.rss, z.dbgb1, z.dbgb2
+    -- Ticks of 10 ms may give the two a little more than there was.
+    CASE WHEN a.own > 1 THEN 0 ELSE 100 * (1 - a.own) END AS other_cpu,
+    m.rss, z.dbgb1, z.dbgb2, o.covered
 FROM chosen s
 LEFT JOIN step_rates r USING (run_id, step_id)
 LEFT JOIN host h USING (run_id, step_id)
 LEFT JOIN devices d USING (run_id, step_id)
 LEFT JOIN server v USING (run_id, step_id)
+LEFT JOIN memory m USING (run_id, step_id)
+LEFT JOIN covered o USING (run_id, step_id)
 LEFT JOIN sized z USING (run_id, step_id)
+LEFT JOIN LATERAL (
+    SELECT (v.cpus + r.ccpupq_us * r.throughput / 1e6) / nullif(h.busy_s / nullif(h.seconds, 0), 0) AS own
+) a ON true

@@ -4,18 +4,24 @@
 -- `rates_by_family` has the rates of all families of operations. row_rate: see `step_rates`. maxop_s: worst response of
 -- the step's main operation. ccpupq_us: client CPU microseconds per operation of the throughput. sla_failed: in a
 -- rate-limited step, whether the rate of a family that has the target is below `sla_share` of clients x target.
--- client_bound: why the clients limited the step; NULL if they did not. Figures of a step whose status is not complete
--- cover what was done.
+-- client_bound: why the clients limited the step; NULL if they did not. unrecorded_share: the largest share of T that
+-- one client process spent in statements that are no operations, so in no rate and no response time; unrecorded_role:
+-- what that process is. Figures of a step whose status is not complete cover what was done.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
+WITH unrecorded AS (
+    SELECT run_id, step_id, max(unrecorded_s) AS unrecorded_s, arg_max(role, unrecorded_s) AS unrecorded_role
+    FROM workers GROUP BY run_id, step_id
+)
 SELECT
     s.setup, s.dbms, s.dbms_position, s.repeat, s.run_id, s.run_status, s.step_id, s.step, s.kind, s.step_status,
     s.clients, s.duration_s, unnest(workload_rates(s.benchmark, r.rates)), s.rate_label, r.throughput, r.row_rate,
     w.maxop_s, r.ccpupq_us, s.history_list_length, s.clients * s.target_rows_per_s AS target_per_s,
-    list_bool_or(missed_rates(s.paced, r.rates, target_per_s)) AS sla_failed, s.client_bound, r.errors, r.retries,
-    r.unknown
+    list_bool_or(missed_rates(s.paced, r.rates, target_per_s)) AS sla_failed, s.client_bound,
+    u.unrecorded_s / nullif(s.duration_s, 0) AS unrecorded_share, u.unrecorded_role, r.errors, r.retries, r.unknown
 FROM selected_steps($runs, $steps) s
 LEFT JOIN step_rates r USING (run_id, step_id)
+LEFT JOIN unrecorded u USING (run_id, step_id)
 LEFT JOIN worst_response($runs, $steps) w USING (run_id, step_id)
 ORDER BY s.setup, s.dbms_position, s.repeat, s.step_id

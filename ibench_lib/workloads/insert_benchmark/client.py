@@ -18,6 +18,7 @@ from ibench_lib.client.role import Probe, Role
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.insert_benchmark.rows import (
     CASH_REGISTERS,
+    CLOCK_START,
     PRICES,
     PRODUCTS,
     PreparedInserts,
@@ -56,23 +57,30 @@ class _TableRole(Role):
 
 
 class Inserter(_TableRole):
-    """Multi-row INSERTs."""
+    """Multi-row INSERTs. The clock of the rows goes on from the plan's time, or from the table's last row if later."""
 
     def __init__(self, spec: Spec, connection: Connection) -> None:
         super().__init__(spec, connection)
         rows, length = spec.details["rows_per_commit"], (spec.details["data_length"][0], spec.details["data_length"][1])
+        clock_s = max(spec.details["clock_s"], self._clock_of_table())
         self._inserts: Statements
         if spec.details["protocol"] == "prepared":
             statement_id = connection.prepare(PreparedInserts.sql(self._table, rows))
-            self._inserts = PreparedInserts(statement_id, rows, length, _seed(spec))
+            self._inserts = PreparedInserts(statement_id, rows, length, _seed(spec), clock_s)
         else:
-            self._inserts = TextInserts(self._table, rows, length, _seed(spec))
+            self._inserts = TextInserts(self._table, rows, length, _seed(spec), clock_s)
         self._bulk_load = spec.details["bulk_load"]
         if self._bulk_load:
             connection.query("SET SESSION rocksdb_bulk_load = 1")
 
     def next_statement(self) -> bytes:
         return self._inserts.next_statement()
+
+    def _clock_of_table(self) -> int:
+        """The second after that of the table's last row: it is later than planned where a step is done again."""
+        last = f"SELECT dateandtime FROM {self._table} ORDER BY transactionid DESC LIMIT 1"
+        seconds = self._connection.scalar(f"SELECT TIMESTAMPDIFF(SECOND, '{CLOCK_START}', ({last}))")
+        return 0 if seconds is None else seconds + 1
 
     def finish(self) -> None:
         if self._bulk_load:  # what has been collected becomes visible here, which is part of the load
@@ -83,7 +91,10 @@ class Inserter(_TableRole):
 
 
 class Deleter(_TableRole):
-    """Deletes from the tail: LOW rises by `rows_per_commit` and is re-read every 1,000 statements."""
+    """Deletes from the tail: LOW rises by `rows_per_commit` and is re-read every 1,000 statements.
+
+    LOW is shared with the point queriers of the client, who take it for the smallest key.
+    """
 
     def __init__(self, spec: Spec, connection: Connection) -> None:
         super().__init__(spec, connection)
@@ -102,6 +113,7 @@ class Deleter(_TableRole):
             self.late_probes.append(self._read_min("min_reread"))
         elif self._statements:
             self._low += self._rows_per_commit
+            self.shared.value = self._low
         self._statements += 1
         if self._head is not None:
             return self._head + self._low.to_bytes(8, "little")
@@ -118,7 +130,7 @@ class Deleter(_TableRole):
 
     def _read_min(self, name: str) -> Probe:
         probe = Probe.of(self._connection, name, f"SELECT min(transactionid) FROM {self._table}")
-        self._low = probe.result or 0
+        self._low = self.shared.value = probe.result or 0
         return probe
 
 
@@ -169,7 +181,11 @@ class RangeQuerier(_TableRole):
 
 
 class PointQuerier(_TableRole):
-    """Ten random keys in [min, max); both are read before the load and re-read every 100 queries: the rows move."""
+    """Ten random keys in [min, max), where the rows move: both are taken again every 100 queries.
+
+    max is read from the table. min is what the client's deleter shares: to ask for it is what old row versions make
+    slow, so queries that had to wait for it would measure the debt of purge, not themselves.
+    """
 
     def __init__(self, spec: Spec, connection: Connection) -> None:
         super().__init__(spec, connection)
@@ -185,7 +201,7 @@ class PointQuerier(_TableRole):
 
     def next_statement(self) -> bytes:
         if not self._pending:
-            low = self._connection.scalar(f"SELECT min(transactionid) FROM {self._table}") or 0
+            low = self.shared.value
             high = self._connection.scalar(f"SELECT max(transactionid) FROM {self._table}") or 0
             ids = self._random.integers(low, max(low + 1, high), (MAX_REREAD_QUERIES, POINT_IDS))
             self._pending = ids.tolist() if self._head is None else [row.tobytes() for row in ids.astype("<i8")]

@@ -87,7 +87,7 @@ class Options(CommonOptions):
     queriers: Annotated[int, Field(ge=1, le=64)] = 1
     query_rows: Annotated[int, Field(ge=1, le=100_000)] = 10
     protocol: Literal["text", "prepared"] = "text"
-    settle: Literal["none", "flush"] = "none"
+    settle: Literal["none", "flush", "original"] = "none"
     long_transaction: list[Name] = Field(default=[])
     rocksdb_bulk_load: bool = False
 
@@ -111,6 +111,11 @@ class Options(CommonOptions):
             )
         if specs[0].step != "l.i0":
             raise ValueError(f"the first step is {specs[0].step!r}, but every run starts from empty tables with l.i0")
+        forms = [spec.step for spec in specs]
+        before = forms[: forms.index("l.x")] if "l.x" in forms else forms
+        early = [form for form in before if form.startswith("qr")]
+        if early:
+            raise ValueError(f"step {early[0]} queries the secondary indexes, which l.x creates; put l.x before it")
         return steps
 
     @field_validator("protocol")
@@ -135,10 +140,12 @@ class Options(CommonOptions):
         queries = [spec.step for spec in step_specs(self.steps) if spec.step.startswith("qr")]
         if queries and self.secondary_indexes < 3:
             raise ValueError(f"step {queries[0]} queries all three secondary indexes; secondary_indexes is lower")
+        if self.secondary_indexes and sum(spec.step == "l.x" for spec in step_specs(self.steps)) > 1:
+            raise ValueError("step l.x occurs twice, but it can create the secondary indexes only once")
         if self.rocksdb_bulk_load and self.engine != "rocksdb":
             raise ValueError("rocksdb_bulk_load needs engine: rocksdb")
-        if self.settle == "flush" and self.engine != "innodb":
-            raise ValueError("settle: flush uses settings of InnoDB, which engine rocksdb does not have")
+        if self.settle != "none" and self.engine != "innodb":
+            raise ValueError(f"settle: {self.settle} uses settings of InnoDB, which engine rocksdb does not have")
         return self
 
 

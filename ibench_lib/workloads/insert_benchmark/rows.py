@@ -1,7 +1,8 @@
 """Rows of the Insert Benchmark, made by numpy in blocks, as SQL text or as parameters of a prepared statement.
 
 The same seed gives the same rows either way. A block is about 2,000 rows and one second of the simulated clock that
-fills `dateandtime`: it rises as in a real load and does not depend on when the load runs.
+fills `dateandtime`. Each step takes the clock on from where the step before it may have left it (`clock_seconds`), so
+time never goes back within a run, as in a real load. It does not depend on when the load runs.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ COLUMNS = "dateandtime,cashregisterid,customerid,productid,price,data"
 
 _BLOCK_ROWS = 2_000
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-_CLOCK_START = datetime(2023, 1, 1)
+CLOCK_START = datetime(2023, 1, 1)
 
 _TYPE_LONG, _TYPE_DATETIME, _TYPE_VAR_STRING = 0x03, 0x0C, 0xFD
 
@@ -37,9 +38,9 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Block:
-    """Rows of one block. The first half of each `data` (rounded up) is random letters, the rest is `a`.
+    """Rows of one block. `data` ends with random letters (`random_letters`); the letters before them are all `a`.
 
-    `letters` has a row of bytes per row, one longer than the longest `data`: its random letters, then zeros; `size` is
+    `letters` has a row of bytes per row, one longer than the longest `data`: zeros, then its random letters; `size` is
     the length of `data` less the shortest one.
     """
 
@@ -53,20 +54,23 @@ class Block:
 
 
 class RowSource:
-    """Endless blocks of random rows. Values are uniform in the ranges that the benchmark defines."""
+    """Endless blocks of random rows. Values are uniform in the ranges that the benchmark defines.
 
-    def __init__(self, rows: int, data_length: tuple[int, int], seed: np.random.SeedSequence) -> None:
+    The clock begins `clock_s` seconds after its start.
+    """
+
+    def __init__(self, rows: int, data_length: tuple[int, int], seed: np.random.SeedSequence, clock_s: int) -> None:
         shortest, longest = data_length
         self._rows = rows
         self._sizes = longest - shortest + 1
         self._random = np.random.Generator(np.random.PCG64(seed))
-        self._blocks = 0
-        width, half = longest + 1, (longest + 1) // 2
-        self._pairs = (half + 1) // 2
+        self._clock_s = clock_s
+        width = longest + 1
+        self._pairs = random_letters(longest) // 2 + 1
         self._letters = np.zeros((rows, width), dtype=np.uint8)
-        self._first_letters = fields(self._letters, letters=(0, f"V{2 * self._pairs}"))["letters"]
-        lengths = np.arange(shortest, longest + 1)
-        self._is_random = np.where(np.arange(width)[None, :] < ((lengths + 1) // 2)[:, None], 0xFF, 0).astype(np.uint8)
+        self._last_letters = fields(self._letters, letters=(width - 2 * self._pairs, f"V{2 * self._pairs}"))["letters"]
+        firsts = np.array([width - random_letters(length) for length in range(shortest, longest + 1)])
+        self._is_random = np.where(np.arange(width)[None, :] >= firsts[:, None], 0xFF, 0).astype(np.uint8)
 
     def next_block(self) -> Block:
         """The next block."""
@@ -76,11 +80,26 @@ class RowSource:
             for limit in (CASH_REGISTERS, CUSTOMERS, PRODUCTS, PRICES, self._sizes)
         )
         noise = np.frombuffer(random.bytes(rows * self._pairs * 2), dtype=np.uint16)
-        self._first_letters[:] = _letter_pairs().take(noise & 0xFFF).view(self._first_letters.dtype)
+        self._last_letters[:] = _letter_pairs().take(noise & 0xFFF).view(self._last_letters.dtype)
         letters = self._letters & self._is_random.take(size, axis=0)
-        moment = _CLOCK_START + timedelta(seconds=self._blocks)
-        self._blocks += 1
+        moment = CLOCK_START + timedelta(seconds=self._clock_s)
+        self._clock_s += 1
         return Block(moment, register, customer, product, price, letters, size)
+
+
+def random_letters(length: int) -> int:
+    """How many letters of a `data` of this length are random: 3 of 10, 7 of 20, as in the original."""
+    return int(length * 0.75 * 0.5)
+
+
+def clock_seconds(statements: int, rows_per_commit: int) -> int:
+    """By how many seconds the clock of an inserter advances in so many statements."""
+    return -(-statements // _per_block(rows_per_commit))
+
+
+def _per_block(rows_per_commit: int) -> int:
+    """Statements of one block."""
+    return max(1, _BLOCK_ROWS // rows_per_commit)
 
 
 def fields(matrix: Array, **wanted: tuple[int, str]) -> Array:
@@ -103,25 +122,30 @@ class Statements(Protocol):
 class TextInserts:
     """INSERTs as SQL text.
 
-    Every row has the same width: numbers carry leading zeros, and spaces follow the closing quote of `data`. So a
+    Every row has the same width: numbers carry leading zeros, and spaces precede the opening quote of `data`. So a
     statement is one slice of its block.
     """
 
     def __init__(
-        self, table: str, rows_per_commit: int, data_length: tuple[int, int], seed: np.random.SeedSequence
+        self,
+        table: str,
+        rows_per_commit: int,
+        data_length: tuple[int, int],
+        seed: np.random.SeedSequence,
+        clock_s: int = 0,
     ) -> None:
         self._prefix = COM_QUERY + f"INSERT INTO {table} ({COLUMNS}) VALUES ".encode()
-        self._per_block = max(1, _BLOCK_ROWS // rows_per_commit)
+        self._per_block = _per_block(rows_per_commit)
         rows = self._per_block * rows_per_commit
-        self._source = RowSource(rows, data_length, seed)
+        self._source = RowSource(rows, data_length, seed, clock_s)
         low, high = data_length
-        # What follows the random letters, by the length of `data`: fixed letters, the quote, spaces up to the width.
-        tails = [
-            bytes((length + 1) // 2) + (b"a" * (length // 2) + b"'").ljust(high + 1 - (length + 1) // 2)
+        # What is before the random letters, by the length of `data`: spaces up to the width, the quote, fixed letters.
+        heads = [
+            (b"'" + _fixed_letters(length)).rjust(high + 1 - random_letters(length)) + bytes(random_letters(length))
             for length in range(low, high + 1)
         ]
-        self._tails = np.array([list(tail) for tail in tails], dtype=np.uint8)
-        template = f"('0000-00-00 00:00:00',000,00000,0000,000,'{' ' * high} ),".encode()
+        self._heads = np.array([list(head) for head in heads], dtype=np.uint8)
+        template = f"('0000-00-00 00:00:00',000,00000,0000,000,{' ' * (high + 1)}'),".encode()
         self._statement_width = len(template) * rows_per_commit
         self._matrix = np.tile(np.frombuffer(template, dtype=np.uint8), (rows, 1))
         self._fields = fields(
@@ -131,7 +155,7 @@ class TextInserts:
             customer=(27, "<u8"),  # five digits, the comma and two that `product` writes after it
             product=(33, "<u4"),
             price=(38, "<u4"),
-            data=(43, f"V{high + 1}"),
+            data=(42, f"V{high + 1}"),
         )
         self._block = b""
         self._next = self._per_block
@@ -151,7 +175,7 @@ class TextInserts:
         row["customer"] = _digits(5, "<u8").take(block.customer)
         row["product"] = _digits(4, "<u4").take(block.product)
         row["price"] = _digits(3, "<u4").take(block.price)
-        data = block.letters | self._tails.take(block.size, axis=0)
+        data = block.letters | self._heads.take(block.size, axis=0)
         row["data"] = data.view(row["data"].dtype)[:, 0]
         self._block = self._matrix.tobytes()
         self._next = 0
@@ -161,14 +185,19 @@ class PreparedInserts:
     """INSERTs as parameters of a prepared statement of `rows_per_commit` rows.
 
     A row is a DATETIME, four LONGs and a string; only the string's length varies, so a block is one matrix with the
-    unused bytes masked out.
+    unused bytes, those before the string's length, masked out.
     """
 
     _TYPES = bytes([_TYPE_DATETIME, 0] + [_TYPE_LONG, 0] * 4 + [_TYPE_VAR_STRING, 0])
-    _DATA_AT = 25
+    _FIXED = 24
 
     def __init__(
-        self, statement_id: bytes, rows_per_commit: int, data_length: tuple[int, int], seed: np.random.SeedSequence
+        self,
+        statement_id: bytes,
+        rows_per_commit: int,
+        data_length: tuple[int, int],
+        seed: np.random.SeedSequence,
+        clock_s: int = 0,
     ) -> None:
         assert data_length[1] <= PREPARED_DATA_LIMIT, "the experiment file is refused"
         parameters = rows_per_commit * 6
@@ -177,14 +206,17 @@ class PreparedInserts:
         self._first_head: bytes | None = head + b"\x01" + self._TYPES * rows_per_commit
         self._head = head + b"\x00"  # the server remembers the types
         self._rows_per_commit = rows_per_commit
-        self._per_block = max(1, _BLOCK_ROWS // rows_per_commit)
+        self._per_block = _per_block(rows_per_commit)
         rows = self._per_block * rows_per_commit
-        self._source = RowSource(rows, data_length, seed)
+        self._source = RowSource(rows, data_length, seed, clock_s)
         low, high = data_length
         lengths = range(low, high + 1)
-        tails = [(bytes((length + 1) // 2) + b"a" * (length // 2)).ljust(high + 1, b"\0") for length in lengths]
-        self._tails = np.array([list(tail) for tail in tails], dtype=np.uint8)
-        self._matrix = np.empty((rows, self._DATA_AT + high + 1), dtype=np.uint8)
+        heads = [
+            (bytes([length]) + _fixed_letters(length) + bytes(random_letters(length))).rjust(high + 1, b"\0")
+            for length in lengths
+        ]
+        self._heads = np.array([list(head) for head in heads], dtype=np.uint8)
+        self._matrix = np.empty((rows, self._FIXED + high + 1), dtype=np.uint8)
         self._fields = fields(
             self._matrix,
             moment=(0, "V8"),
@@ -192,12 +224,12 @@ class PreparedInserts:
             customer=(12, "<i4"),
             product=(16, "<i4"),
             price=(20, "<i4"),
-            length=(24, "u1"),
-            data=(self._DATA_AT, f"V{high + 1}"),
+            data=(self._FIXED, f"V{high + 1}"),
         )
-        widths = self._DATA_AT + np.array(lengths)
-        self._widths = widths
-        self._is_used = np.arange(self._matrix.shape[1])[None, :] < widths[:, None]
+        self._widths = self._FIXED + 1 + np.array(lengths)
+        unused = (self._matrix.shape[1] - self._widths)[:, None]
+        position = np.arange(self._matrix.shape[1])[None, :]
+        self._is_used = (position < self._FIXED) | (position >= self._FIXED + unused)
         self._block = b""
         self._ends: list[int] = []
         self._next = self._per_block
@@ -226,12 +258,16 @@ class PreparedInserts:
         row["register"], row["customer"] = block.register, block.customer
         row["product"], row["price"] = block.product, block.price
         widths = self._widths.take(block.size)
-        row["length"] = widths - self._DATA_AT
-        data = block.letters | self._tails.take(block.size, axis=0)
+        data = block.letters | self._heads.take(block.size, axis=0)
         row["data"] = data.view(row["data"].dtype)[:, 0]
         self._block = self._matrix[self._is_used.take(block.size, axis=0)].tobytes()
         self._ends = [0, *np.cumsum(widths)[self._rows_per_commit - 1 :: self._rows_per_commit].tolist()]
         self._next = 0
+
+
+def _fixed_letters(length: int) -> bytes:
+    """The letters of a `data` of this length before its random ones."""
+    return b"a" * (length - random_letters(length))
 
 
 def execute_head(statement_id: bytes) -> bytes:

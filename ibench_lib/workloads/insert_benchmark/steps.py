@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ibench_lib.workloads import workload
 from ibench_lib.workloads.insert_benchmark.options import QUERY_STEP, Options, Setup, StepSpec, step_name, step_specs
+from ibench_lib.workloads.insert_benchmark.rows import clock_seconds
 from ibench_lib.workloads.workload import StepKind, Work
 
 KINDS = (
@@ -20,32 +22,57 @@ KINDS = (
 _ROWS_PER_COMMIT = {"l.i0": 100, "l.i1": 50, "l.i2": 5, "query": 50}
 # Rows/s of all clients, as measured on two cores with MariaDB 10.11. Used only if the lake has no run of this host.
 _GUESSED_RATES = {"load": 200_000.0, "index": 400_000.0, "write": 40_000.0, "query": 40_000.0}
+_ORIGINAL_WAIT_S, _ROWS_PER_WAIT_S = 60.0, 1_000_000
+"""How long iq.sh waits after the last write: in any case, and a second for so many rows of all tables."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step(workload.Step):
     """One resolved step. `amount` is the number of rows that each inserter inserts; None if `seconds` ends the step.
 
-    `target_per_s` is the target of inserted and of deleted rows per second and client.
+    `target_per_s` is the target of inserted and of deleted rows per second and client. `clock_s` is the second of the
+    simulated clock (`rows.py`) at which the step's inserters begin: no earlier than the end of the steps before it.
     """
 
     rows_per_commit: int = 0
     query: Literal["range", "point"] | None = None
+    clock_s: int = 0
 
     @property
     def deletes(self) -> bool:
         """Whether each client has a deleter as well."""
         return self.churns
 
+    @property
+    def tick_ns(self) -> int | None:
+        """The interval of the statements of a paced inserter or deleter; None if they are not paced."""
+        return round(self.rows_per_commit / self.target_per_s * 1e9) if self.target_per_s else None
+
+    @property
+    def clock_end_s(self) -> int:
+        """The second of the simulated clock that no inserter of this step goes beyond."""
+        statements = 0
+        if self.amount is not None:
+            statements = self.amount // self.rows_per_commit
+        elif self.seconds is not None and self.tick_ns is not None:
+            statements = math.ceil(self.seconds * 1e9 / self.tick_ns)  # those that are due
+        return self.clock_s + clock_seconds(statements, self.rows_per_commit or 1)
+
 
 def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
     """The steps of a run: the setup's rows and seconds times `scale`, in whole statements and seconds, at least one."""
-    steps = [_step(spec, options, setup, scale) for spec in step_specs(options.steps)]
-    if options.settle == "flush":
+    steps: list[Step] = []
+    for spec in step_specs(options.steps):
+        step = _step(spec, options, setup, scale)
+        steps.append(replace(step, clock_s=steps[-1].clock_end_s) if steps else step)
+    if options.settle != "none":
         # Once, between the last step that only writes and the queries after it, as the original does.
         last_write = max(number for number, step in enumerate(steps) if step.kind != "query")
         if last_write + 1 < len(steps):
-            steps[last_write + 1] = replace(steps[last_write + 1], settle_before=True)
+            wait_s = _ORIGINAL_WAIT_S + loaded_rows(options, steps) / _ROWS_PER_WAIT_S
+            steps[last_write + 1] = replace(
+                steps[last_write + 1], settle_before=True, settle_s=wait_s if options.settle == "original" else None
+            )
     return steps
 
 
@@ -76,7 +103,8 @@ def disk_bytes(options: Options, steps: Sequence[Step]) -> int:
 
 
 def described(step: Step) -> dict[str, Any]:
-    """A step in the manifest, with the keys that manifests have had since the first run."""
+    """A step in the manifest, with the keys that manifests have had since the first run; others where they say more."""
+    more = {} if step.settle_s is None else {"settle_s": step.settle_s}
     return {
         "name": step.name,
         "form": step.form,
@@ -89,6 +117,7 @@ def described(step: Step) -> dict[str, Any]:
         "query": step.query,
         "settle_before": step.settle_before,
         "long_transaction": step.background,
+        **more,
     }
 
 

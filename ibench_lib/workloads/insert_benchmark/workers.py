@@ -70,14 +70,30 @@ def workers(options: Options, step: Step) -> list[Worker]:
         )
         if step.deletes:
             # The deleter needs the smallest key anyway: its first look is the client's get_min probe.
-            deletes = ("delete",)
+            # It shares it with the point queriers, which never ask for it themselves.
             found.append(
-                Worker(client=client, role="deleter", operations=deletes, table=table, leads=False, probes=True)
+                Worker(
+                    client=client,
+                    role="deleter",
+                    operations=("delete",),
+                    table=table,
+                    leads=False,
+                    probes=True,
+                    shares=step.query == "point",
+                )
             )
         if step.query:
             queries = (f"{step.query}_query",)
             found += [
-                Worker(client=client, role="querier", operations=queries, table=table, leads=False, number=number)
+                Worker(
+                    client=client,
+                    role="querier",
+                    operations=queries,
+                    table=table,
+                    leads=False,
+                    number=number,
+                    shares=step.query == "point",
+                )
                 for number in range(options.queriers)
             ]
     return found
@@ -100,12 +116,13 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
         operations=worker.operations,
         statements=statements,
         seconds=step.seconds,
-        tick_ns=round(step.rows_per_commit / step.target_per_s * 1e9) if writes and step.target_per_s else None,
+        tick_ns=step.tick_ns if writes else None,
         timeout_s=options.statement_timeout_s,
         seed=options.seed,
         probes=worker.probes,
         details={
             "step_id": step_id,
+            "clock_s": step.clock_s,
             "table": worker.table,
             "rows_per_commit": step.rows_per_commit,
             "query": step.query,

@@ -75,6 +75,7 @@ class FakeDB:
     )
     places = FigurePlaces({"questions": (("status", "Questions"),)})
     database_exists = 1007
+    connection_limit = "seats"
 
     def version_in(self, words: str) -> str | None:
         match = re.search(r"FakeDB (\S+)", words)

@@ -50,3 +50,17 @@ def test_a_workload_of_which_little_is_known_is_told_in_few_words(workspace: Wor
         "2 clients; each client has its own processes and connections."
     ]
     assert len(spoken(workspace, ib.step_statements)) == 4
+
+
+def test_runs_of_two_editions_are_not_mixed_silently(workspace: Workspace) -> None:
+    def second(manifest: dict[str, Any]) -> None:
+        manifest["workload"] = FULL | ({"edition": 2} if manifest["cell"]["config"] == "b" else {})
+
+    made_of(workspace, Run(), Run(repeat=2, minute=1), Run("b", minute=2), change=second)
+    one, attention = spoken(workspace, ib.insert_benchmark_statements)
+    assert one.startswith("2 clients")
+    assert attention.startswith(
+        "Attention: The client of this benchmark changed between these runs: 2 runs of edition 1 and 1 run of "
+        "edition 2. "
+    )
+    assert len(spoken(workspace, ib.insert_benchmark_statements, dbms=["*.b"])) == 1

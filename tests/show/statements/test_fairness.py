@@ -1,9 +1,12 @@
 """Sentences about clients that finish apart."""
 
+import random
+
 import polars as pl
 
 import ibench_lib as ib
 from tests.show.statements.saying import frame_of
+from tests.show.tables.parsed import Parsed
 
 
 def test_clients_that_finish_far_apart_are_named_and_short_steps_are_not() -> None:
@@ -14,4 +17,26 @@ def test_clients_that_finish_far_apart_are_named_and_short_steps_are_not() -> No
     ]
     frame = frame_of("pct", a=[6.0, 9.0, 1.0]).with_columns(diff_s=pl.Series([44.0, 60.0, 9.0]))
     (said,) = ib.fairness_statements(frame)
-    assert said.endswith("apart: 44.0 s (6.0 %; medians of 3 runs) with a in cached, l.i1.")
+    assert said.endswith("apart: 44.0 s (6.0 %; the median difference of 3 runs) with a in cached, l.i1.")
+
+
+def test_the_sentence_is_of_the_run_that_the_table_shows() -> None:
+    # The median of the shares is 5.2 %, that of the differences belongs to a run with 4.4 %.
+    frame = frame_of("pct", a=[5.2, 4.4, 9.0], b=[1.0]).with_columns(
+        diff_s=pl.Series([1.0, 1.1, 1.2, 0.1]), min_duration_s=pl.lit(20.0), max_duration_s=pl.lit(21.0)
+    )
+    (said,) = ib.fairness_statements(frame)
+    assert said.endswith("with a: 1.1 s (4.4 %; the median difference of 3 runs).")
+    assert Parsed(ib.fairness_table(frame)).of("a")[2:] == ["1.1", "4.4"]
+    randomly = random.Random(1)
+    for _ in range(100):
+        runs = [(round(randomly.uniform(0.5, 2), 1), round(randomly.uniform(2, 9), 1)) for _ in range(3)]
+        frame = frame_of("pct", a=[pct for _, pct in runs], b=[0.1]).with_columns(
+            diff_s=pl.Series([*(seconds for seconds, _ in runs), 0.01]),
+            min_duration_s=pl.lit(20.0),
+            max_duration_s=pl.lit(21.0),
+        )
+        seconds, pct = Parsed(ib.fairness_table(frame)).of("a")[2:]
+        (said,) = ib.fairness_statements(frame)
+        assert f"{seconds} s ({pct} %" in said
+        assert said.startswith("Clients finished over") == (float(pct) > 5 and float(seconds) > 1)

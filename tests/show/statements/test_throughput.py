@@ -4,15 +4,22 @@ import polars as pl
 import pytest
 
 import ibench_lib as ib
+from ibench_lib.paths import Workspace
 from ibench_lib.show.verdicts import ratio
-from tests.show.statements.saying import COSTS, frame_of
+from tests.show.statements.saying import COSTS, frame_of, made_of, spoken
+from tests.show.tables.parsed import Parsed
+from tests.synthetic import Run
 
 
 def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
     frame = frame_of(
         "throughput", base=[100, 101, 102], fast=[200, 202, 204], noisy=[60, 120, 200], slow=[50, 50.5, 51]
     )
-    (said,) = ib.throughput_statements(frame, "base")
+    chance, said = ib.throughput_statements(frame, "base")
+    assert chance.startswith(
+        "[low, high] is a bootstrap interval. With 3 runs of each, such an interval holds the true "
+    )
+    assert "in about 91 % of cases, and chance alone sets two equal configurations apart in up to one of ten" in chance
     low, high = (ratio([200, 202, 204], [100, 101, 102]), ratio([50, 50.5, 51], [100, 101, 102]))
     assert low and high
     assert said == (
@@ -20,9 +27,31 @@ def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
         f"inserts/s than base with slow (0.50 times [{high.low:.2f}, {high.high:.2f}]). 1 other is not clearly "
         "different from it."
     )
-    assert ib.throughput_statements(frame_of("throughput", base=[100, 101], other=[90, 120]), "base") == [
+    even = frame_of("throughput", base=[100, 101, 102], other=[90, 120, 101])
+    assert ib.throughput_statements(even, "base")[1:] == [
         "cached: in l.i1 no throughput differs beyond noise from that of base (1 configuration compared)."
     ]
+
+
+def test_two_runs_have_a_range_and_no_difference() -> None:
+    two = frame_of("throughput", base=[100, 101], other=[200, 204])
+    chance, said = ib.throughput_statements(two, "base")
+    assert chance == (
+        "Two runs: the interval is the range of the ratio, and no difference is called one. Chance alone sets two "
+        "equal configurations apart in one of three such comparisons."
+    )
+    assert said == (
+        "cached: in l.i1 no throughput can be told from that of base by two runs (1 configuration compared)."
+    )
+    mixed = frame_of("throughput", base=[100, 101, 102], other=[200, 204], third=[100, 101, 102])
+    assert ib.throughput_statements(mixed, "base")[2:] == [
+        "cached: in l.i1 no throughput differs beyond noise from that of base, and where there are only two runs, they "
+        "are too few to tell (2 configurations compared)."
+    ]
+    table = Parsed(ib.relative_throughput(two, "base"))
+    assert table.of("other") == ["2.01 [1.98, 2.04]"], "and no mark"
+    notes = " ".join(row[0] for row in table.rows)
+    assert "the interval is the range of the ratio" in notes and "95 %" not in notes
 
 
 def test_a_step_of_less_than_a_second_is_not_compared() -> None:
@@ -49,7 +78,7 @@ def test_single_runs_carry_their_caveat() -> None:
 def test_what_noise_hides_is_not_called_equal() -> None:
     # 1.4 times the base, but its runs scatter: nothing is said of 0.95 to 1.05, also where another has one run.
     frame = frame_of("throughput", base=[100, 101, 102], scattering=[60, 141, 220], single=[104])
-    assert ib.throughput_statements(frame, "base")[1:] == [
+    assert ib.throughput_statements(frame, "base")[2:] == [
         "cached: in l.i1 no throughput differs beyond noise from that of base, and where there is only "
         "one run, all lie "
         "within 0.95 to 1.05 times that of base (2 configurations compared)."
@@ -79,4 +108,31 @@ def test_without_a_number_of_the_base_nothing_is_compared(of_base: list[float | 
     alone = frame_of("throughput", base=[100])
     assert ib.throughput_statements(alone, "base") == [
         "Nothing is compared, because no configuration other than base has completed a step."
+    ]
+
+
+def test_time_in_statements_that_no_rate_counts_is_named_above_two_percent() -> None:
+    frame = frame_of("throughput", "qr", base=[100, 101], slow=[99, 100], other=[100, 100]).with_columns(
+        unrecorded_share=pl.Series([0.01, 0.02, 0.031, 0.25, None, None]),
+        unrecorded_role=pl.Series(["querier"] * 4 + [None] * 2),
+    )
+    said = [sentence for sentence in ib.throughput_statements(frame, "base") if "counts" in sentence]
+    assert said == [
+        "A client process spent over 2 % of the step in statements that no rate and no response time counts: "
+        "slow in cached, qr (querier, 25 %)."
+    ]
+    quiet = frame.with_columns(unrecorded_share=pl.lit(0.02))
+    assert not [sentence for sentence in ib.throughput_statements(quiet, "base") if "counts" in sentence]
+
+
+def test_unrecorded_time_comes_from_the_client_processes_of_a_run(workspace: Workspace) -> None:
+    worker = {
+        "step_id": 3, "step": "qr100", "client": 3, "worker": 9, "role": "asker", "status": "complete", "start_s": 0.0,
+        "end_s": 5.0, "ops": 0, "rows": 0, "errors": 0, "retries": 0, "unknown": 0, "unrecorded_s": 1.0,
+    }  # fmt: skip
+    made_of(workspace, Run("cy10a"), Run("other", minute=1, also=(("workers", worker),)))
+    said = spoken(workspace, ib.throughput_statements)
+    assert [sentence for sentence in said if "no response time counts: system.other" in sentence] == [
+        "A client process spent over 2 % of the step in statements that no rate and no response time counts: "
+        "system.other in cached, qr100 (asker, 20 %)."
     ]

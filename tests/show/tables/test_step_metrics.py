@@ -27,8 +27,8 @@ def test_step_metrics_show_what_the_step_has() -> None:
     assert table.of("system.cy10a") == ["5.0", "200", "200", "1,000", "1,000", "1,000", "0.002", "5"]
     cpu = Parsed(ib.step_cpu_table(frame))
     assert dict(zip(cpu.of("dbms"), cpu.of("system.cy10a"), strict=True)) == {
-        "csps": "-", "cpups": "-", "cspq": "-", "cpupq": "-", "ccpupq": "600.0", "scpupq": "-", "rss": "-",
-        "dbgb1": "-", "dbgb2": "-",
+        "csps": "-", "cpups": "-", "cspq": "-", "cpupq": "-", "other_cpu": "-", "ccpupq": "600.0", "scpupq": "-",
+        "rss": "-", "dbgb1": "-", "dbgb2": "-",
     }  # fmt: skip
     loading = asked("step_metrics", Run("b", minute=1)).filter(pl.col("step") == "l.i0")
     assert not {"dps", "qps"} & {*Parsed(ib.step_metrics_table(loading)).of("dbms")}

@@ -102,6 +102,9 @@ class Counter:
     def load_key(self, options: Options, steps: Sequence[Step]) -> dict[str, str]:
         return {"rows": str(steps[0].amount)}
 
+    def edition(self, options: Options) -> int | None:
+        return None
+
     def describe(self, options: Options, setup: Setup, steps: Sequence[Step]) -> dict[str, Any]:
         resolved = [{"name": step.name, "kind": step.kind, "amount": step.amount} for step in steps]
         return {**options.model_dump(), "setup": setup.model_dump(), "resolved_steps": resolved}

@@ -1,6 +1,7 @@
 """The Insert Benchmark on a real server: all ten steps, and what each option changes."""
 
 from collections import defaultdict
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import ConnectionLost
+from ibench_lib.client.shared import SharedNumber
 from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace
@@ -19,6 +21,7 @@ from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS, Options
 from ibench_lib.workloads.insert_benchmark.steps import Step, plan
 from ibench_lib.workloads.insert_benchmark.workers import create_table, workers
 from ibench_lib.workloads.insert_benchmark.workers import spec as spec_of
+from tests.measurement import real
 from tests.run.test_cell import Watcher, rows, run
 
 TEN = "l.i0, l.x, l.i1, l.i2, qr100, qp100, qr500, qp500, qr1000, qp1000"
@@ -203,8 +206,10 @@ def test_both_protocols_make_the_same_rows_and_queries_use_their_forced_indexes(
             connection.query(create_table("pi1", chosen))
             sums[protocol] = []
             for step_id, step in enumerate(steps):
+                shared = SharedNumber()
                 for worker in workers(chosen, step):
                     role = make_role(spec_of(chosen, step, worker, step_id), connection)
+                    role.shared = shared
                     role.probe()
                     count = {"l.i0": 100, "l.x": 1}.get(step.name, 40)
                     sums[protocol].append(sum(connection.execute(role.next_statement()) for _ in range(count)))
@@ -233,3 +238,84 @@ def explained(cursor: Any, chosen: Options, step: Step) -> None:
         assert "filesort" not in shown["Extra"]
         seen.add(shown["key"])
     assert seen == {"pi1_marketsegment", "pi1_registersegment", "pi1_pdc"}
+
+
+def test_the_timed_probe_is_the_only_query_for_the_smallest_key_apart_from_the_deleters(
+    build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the server's own log: no client asks for min(transactionid) outside of what is recorded as a probe."""
+    logged: dict[str, list[tuple[int, str]]] = {}
+
+    def read_log(hand: real.HandOn, step: str) -> None:
+        sought = "argument REGEXP '(min|max).transactionid|^DELETE'"
+        query = f"SELECT thread_id, CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE {sought}"
+        with hand.connect() as connection:
+            found = real.ask(connection, query)
+            real.ask(connection, "TRUNCATE mysql.general_log")
+        # The log has these two statements as well.
+        logged[step] = [(thread, text) for thread, text in found if "general_log" not in text]
+
+    steps = "l.i0, l.x, l.i1, qr100, qp100"
+    cnf = "general_log=1\nlog_output=TABLE\n"
+    real.run(real.HandOn(at_end=read_log), build, workspace, monkeypatch, steps=steps, rows=10_000, seconds=2, cnf=cnf)
+    probes = [(row["step"], row["client"], row["probe"]) for row in real.table(workspace, "probes")]
+    for step in ("l.i1", "qr100", "qp100"):
+        deleters = {thread: text.split()[2] for thread, text in logged[step] if text.startswith("DELETE")}
+        assert sorted(deleters.values()) == ["pi1", "pi2"]
+        for table in ("pi1", "pi2"):
+            asking = [thread for thread, text in logged[step] if text == f"SELECT min(transactionid) FROM {table}"]
+            recorded = [probe for name, client, probe in probes if (name, f"pi{client}") == (step, table)]
+            assert {deleters.get(thread) for thread in asking} == {table}, "only the deleter asks"
+            assert len(asking) == len(recorded) and recorded.count("get_min") == 1
+        reads_of_max = [thread for thread, text in logged[step] if "max(" in text]
+        assert bool(reads_of_max) == (step == "qp100"), "the point queriers re-read max, and nothing else does"
+        assert not {*reads_of_max} & {*deleters}
+
+
+def test_dateandtime_never_goes_back_within_a_run(
+    build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends: dict[str, tuple[int, datetime]] = {}
+    seen: list[str] = []
+
+    def look(hand: real.HandOn, step: str) -> None:
+        with hand.connect() as connection:
+            for table in ("pi1", "pi2"):
+                last_id, last = ends.get(table, (0, datetime.min))
+                of_step = f"SELECT MIN(dateandtime), MAX(dateandtime), MAX(transactionid), COUNT(*) FROM {table}"
+                ((first, latest, key, rows),) = real.ask(connection, f"{of_step} WHERE transactionid > {last_id}")
+                if rows:
+                    assert first > last, f"{step} begins in {table} at {first}, after a row of {last}"
+                    ends[table] = key, latest
+                    seen.append(step)
+
+    steps = "l.i0, l.x, l.i1, l.i2, qr100, {step: l.i1, name: l.i3}, qp100"
+    real.run(real.HandOn(at_end=look), build, workspace, monkeypatch, steps=steps, rows=5_000)
+    assert seen == [step for step in ("l.i0", "l.i1", "l.i2", "qr100", "l.i3", "qp100") for _ in range(2)]
+
+
+@pytest.mark.timing
+@pytest.mark.measurement("M18")
+def test_m18_what_a_querier_does_is_in_its_service_times_or_recorded_as_unrecorded(
+    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where purge is held up, so that the query for the smallest key is slow."""
+    seconds = 4
+    steps = "[l.i0, l.x, {step: l.i1, rows: 150000, rows_per_commit: 1000}, qr100, qp100]"
+    more = "long_transaction: [l.i1, qr100, qp100]"
+    run_dir, _ = made(build, workspace, tmp_path, monkeypatch, steps, more, seconds)
+    bound = {step["step"]: step["client_bound"] for step in rows(run_dir, "steps")}
+    for step in ("qr100", "qp100"):
+        queriers = [row for row in rows(run_dir, "workers") if (row["step"], row["role"]) == (step, "querier")]
+        if bound[step] is not None and "querier" in bound[step]:
+            continue
+        other = {row["worker"]: row["unrecorded_s"] / (row["end_s"] - row["start_s"]) for row in queriers}
+        assert all(share < 0.05 for share in other.values()), other
+        assert (max(other.values()) > 0) == (step == "qp100")
+        accounted = sorted(
+            row["service_sum_us"] / 1e6 + other[row["worker"]]
+            for row in rows(run_dir, "ops")
+            if row["step"] == step and row["worker"] in other and 0 < row["second"] < seconds - 1
+        )
+        # Of the best quarter of the seconds: in others, another process may have had the core.
+        assert accounted[-len(accounted) // 4] >= 0.95, (step, accounted)

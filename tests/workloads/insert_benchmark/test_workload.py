@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from ibench_lib.workloads.insert_benchmark.client import make_role
-from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS, Setup
-from ibench_lib.workloads.insert_benchmark.steps import plan
+from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS, Setup, step_names
+from ibench_lib.workloads.insert_benchmark.steps import described, plan
 from ibench_lib.workloads.insert_benchmark.workers import create_table, tables, workers
 from ibench_lib.workloads.insert_benchmark.workers import spec as spec_of
 from tests.workloads.insert_benchmark.options import options
@@ -22,6 +22,17 @@ def test_plan_scales_rows_and_seconds_in_whole_statements() -> None:
     assert (by_name["qr100"].seconds, by_name["qr100"].target_per_s, by_name["qr100"].query) == (7.0, 100.0, "range")
     assert (by_name["qp500"].target_per_s, by_name["qp500"].query) == (500.0, "point")
     assert by_name["l.x"].kind == "index"
+
+
+def test_the_clock_of_the_rows_goes_on_from_step_to_step() -> None:
+    names = ["l.i0", "l.x", "l.i1", "qr100", {"step": "l.i2", "rows": 4_001}, "qp500", {"step": "l.i1", "name": "last"}]
+    steps = plan(options(steps=names), SETUP, 1.0)
+    # Blocks of 2,000 rows: 1,000 rows; none; 1,000; 100/s for 10 s in statements of 50; 4,000; 500/s for 10 s.
+    assert [step.clock_s for step in steps] == [0, 1, 1, 2, 3, 5, 8]
+    for step_id, step in enumerate(steps):
+        assert all(
+            spec_of(options(), step, w, step_id).details["clock_s"] == step.clock_s for w in workers(options(), step)
+        )
 
 
 def test_a_tiny_scale_still_does_one_statement() -> None:
@@ -55,11 +66,19 @@ def test_workers_of_each_kind_of_step() -> None:
         (["l.i0", "l.i1", "l.i1"], "occurs twice"),
         (["l.i1"], "starts from empty tables"),
         ([], "at least 1 item"),
+        (["l.i0", "qr100"], "step qr100 queries the secondary indexes, which l.x creates; put l.x before it"),
+        (["l.i0", "qp100", {"step": "qr500", "seconds": 5}, "l.x"], "step qr500 queries the secondary indexes"),
+        (["l.i0", "l.x", {"step": "l.x", "name": "again"}], "it can create the secondary indexes only once"),
     ],
 )
 def test_steps_that_cannot_be_run_are_refused(steps: list[str], words: str) -> None:
     with pytest.raises(ValidationError, match=re.escape(words)):
         options(steps=steps)
+
+
+def test_point_queries_need_no_secondary_index() -> None:
+    assert step_names(options(steps=["l.i0", "qp100", "l.x", "qr100"])) == ["l.i0", "qp100", "l.x", "qr100"]
+    assert step_names(options(steps=["l.i0", "qp100"])) == ["l.i0", "qp100"]
 
 
 def test_presets_are_the_lists_of_the_reports() -> None:
@@ -107,6 +126,17 @@ def test_settling_comes_once_between_writes_and_queries() -> None:
     assert not [step for step in plan(only_writes, SETUP, 1.0) if step.settle_before]
 
 
+def test_the_original_settles_for_a_minute_and_a_second_a_million_rows() -> None:
+    chosen = options(steps="2025", settle="original", clients=2)
+    steps = plan(chosen, SETUP, 1.0)
+    (settled,) = [step for step in steps if step.settle_before]
+    rows = 2 * (steps[0].amount or 0)  # each step after the load deletes as many rows as it inserts
+    assert (settled.name, settled.settle_s) == ("qr100", 60 + rows / 1e6)
+    assert described(settled)["settle_s"] == settled.settle_s
+    until_clean = [step for step in plan(options(settle="flush"), SETUP, 1.0) if step.settle_before]
+    assert [step.settle_s for step in until_clean] == [None] and "settle_s" not in described(until_clean[0])
+
+
 def test_rocksdb_has_its_own_engine_and_one_alter_per_index() -> None:
     chosen = options(engine="rocksdb", rocksdb_bulk_load=True, clients=1)
     load, index = plan(chosen, SETUP, 1.0)[:2]
@@ -134,7 +164,8 @@ def test_rocksdb_has_its_own_engine_and_one_alter_per_index() -> None:
         ({"data_length": [20, 10]}, "[shortest, longest]"),
         ({"secondary_indexes": 2}, "queries all three secondary indexes"),
         ({"rocksdb_bulk_load": True}, "needs engine: rocksdb"),
-        ({"engine": "rocksdb", "settle": "flush"}, "settings of InnoDB"),
+        ({"engine": "rocksdb", "settle": "flush"}, "settle: flush uses settings of InnoDB"),
+        ({"engine": "rocksdb", "settle": "original"}, "settle: original uses settings of InnoDB"),
         ({"queriers": 0}, "greater than or equal to 1"),
         ({"protocol": "binary"}, "'text' or 'prepared'"),
         ({"protocol": "prepared", "data_length": [10, 251]}, "data of at most 250 characters, and data_length goes up"),

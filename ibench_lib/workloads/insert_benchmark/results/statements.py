@@ -14,9 +14,9 @@ import polars as pl
 from ibench_lib.metrics import METRICS
 from ibench_lib.show import theme
 from ibench_lib.show.frames import by_position, measured, rows_of
-from ibench_lib.show.statements.common import asks, caveats, columns_of, complete, over_ten_times
+from ibench_lib.show.statements.common import asks, attention, caveats, columns_of, complete, over_ten_times
 from ibench_lib.show.verdicts import FAR, Ratio, ratio
-from ibench_lib.show.wording import count, joined, shortened, times
+from ibench_lib.show.wording import count, coverage_said, joined, shortened, times
 
 SLOW_S = 0.1
 """A get_min of at most so many seconds is never called slow."""
@@ -29,13 +29,29 @@ _TRANSPORTS = {"socket": "a Unix socket", "tcp": "TCP", "tls": "TCP with TLS"}
 def insert_benchmark_statements(workload: pl.DataFrame) -> list[str]:
     """Clients, tables and how statements are sent; if runs differ, the sentences name the setups."""
     rows = workload.drop("runs", "dbms_count", "repeats").to_dicts()
+    mixed = _editions(workload)
     said: dict[str, list[str]] = {}
     for row in rows:
         experiment = f"{row['experiment']}, " if workload["experiment"].n_unique() > 1 else ""
         said.setdefault(_workload(row), []).append(f"{experiment}{row['setup']}")
     if len(said) == 1:
-        return list(said)
-    return [f"{joined(list(dict.fromkeys(places)))}: {sentence}" for sentence, places in said.items()]
+        return [*said, *mixed]
+    return [*(f"{joined(list(dict.fromkeys(places)))}: {sentence}" for sentence, places in said.items()), *mixed]
+
+
+def _editions(workload: pl.DataFrame) -> list[str]:
+    """That the runs do not all send the same, which nobody should overlook."""
+    runs = workload.group_by("edition").agg(pl.col("runs").sum()).sort("edition").rows()
+    if len(runs) < 2:
+        return []
+    items = joined([f"{count(number, 'run')} of edition {edition}" for edition, number in runs])
+    return [
+        attention(
+            f"The client of this benchmark changed between these runs: {items}. Their rows and point queries are not "
+            "the same; the table below says how they differ. What looks like a difference between configurations may "
+            "be one between editions."
+        )
+    ]
 
 
 @asks("planned_work")
@@ -53,9 +69,11 @@ def step_statements(planned_work: pl.DataFrame) -> list[str]:
         said.append(f"{text}{f'; {sizes}' if sizes else ''}.")
     settled = [row["step"] for row in planned_work.to_dicts() if row["settle_before"]]
     if settled:
+        waits = {row["settle_s"] for row in planned_work.to_dicts() if row["settle_before"]} - {None}
+        flushed = f"flushed for {joined([f'{wait_s:,.0f} s' for wait_s in sorted(waits)])}" if waits else "flushed"
         said.append(
             f"Before {joined(list(dict.fromkeys(settled)))} the database is settled: statistics are updated and "
-            "dirty pages are flushed."
+            f"dirty pages are {flushed}."
         )
     held = [row["step"] for row in planned_work.to_dicts() if row["long_transaction"]]
     if held:
@@ -142,6 +160,7 @@ def mvcc_gc_statements(get_min: pl.DataFrame, purge_lag_at_step_end: pl.DataFram
     The sentence also gives the history list at the end of the previous step, which the query had to step over.
     """
     said = []
+    seen: list[Ratio] = []
     for setup, step, rows in columns_of(_with_history(complete(get_min), purge_lag_at_step_end)):
         of_base = measured(rows, base, step, "get_min_s")
         faster: list[tuple[float, str]] = []
@@ -155,8 +174,10 @@ def mvcc_gc_statements(get_min: pl.DataFrame, purge_lag_at_step_end: pl.DataFram
             facts = [theme.seconds(median(values)), *([f"history list {left}"] if left else [])]
             about = f"{name} ({', '.join([*facts, *caveats(rows_of(rows, name, step))])})"
             if less and _far(less) and median(of_base) > SLOW_S:
+                seen.append(less)
                 faster.append((less.value, f"{_times(less)} as long as with {about}"))
             elif more and _far(more) and median(values) > SLOW_S:
+                seen.append(more)
                 slower.append((more.value, f"{_times(more)} as long with {about}"))
         if faster or slower:
             runs = f"median of {len(of_base)} runs" if len(of_base) > 1 else "one run"
@@ -168,7 +189,7 @@ def mvcc_gc_statements(get_min: pl.DataFrame, purge_lag_at_step_end: pl.DataFram
                 if found:
                     text += f" {begin} {shortened([item for _, item in sorted(found, reverse=True)])}."
             said.append(text)
-    return said
+    return [*_chance(seen), *said]
 
 
 def _with_history(get_min: pl.DataFrame, lag: pl.DataFrame) -> pl.DataFrame:
@@ -195,3 +216,17 @@ def _far(found: Ratio) -> bool:
 def _times(found: Ratio) -> str:
     interval = "" if found.low is None or found.high is None else f" [{times(found.low)}, {times(found.high)}]"
     return f"{times(found.value)} times{interval}"
+
+
+def _chance(seen: list[Ratio]) -> list[str]:
+    """What the brackets in the sentences hold, and what chance does."""
+    said = []
+    if any(found.is_range for found in seen):
+        said.append(
+            "Two runs: [low, high] is the range of the ratio. Chance alone sets two equal configurations apart in one "
+            "of three such comparisons, though rarely tenfold."
+        )
+    of_more = [found.runs for found in seen if found.low is not None and not found.is_range]
+    if of_more:
+        said.append(f"[low, high] is a bootstrap interval. {coverage_said(min(of_more))}")
+    return said

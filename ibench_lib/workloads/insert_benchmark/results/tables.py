@@ -1,8 +1,12 @@
-"""The time of the query that steps over rows that are not yet purged."""
+"""How the benchmark differs from the original, and the time of the query that steps over rows not yet purged."""
 
 from __future__ import annotations
 
+import json
+from functools import cache
+from pathlib import Path
 from statistics import median
+from typing import Any
 
 import polars as pl
 from great_tables import GT
@@ -12,6 +16,26 @@ from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import spread_notes, spread_text, status_cell
 from ibench_lib.show.tables.naming import grid_name, grid_title
 from ibench_lib.show.verdicts import FAR
+
+
+def deviations_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """How the runs (`workload`) differ from the benchmark's original client, for all editions that they are of."""
+    known, editions = _deviations(), set(frame["edition"])
+    title = f"How these runs differ from {known['original']}"
+    grid = Grid("deviations", title, "what", ["in the original", "in these runs"], left=True)
+    for row in known["deviations"]:
+        of_these = editions & set(row.get("editions", editions))
+        if of_these:
+            only = "" if of_these == editions else f" (runs of edition {', '.join(map(str, sorted(of_these)))} only)"
+            grid.rows.append((row["what"], [Cell(row["original"]), Cell(row["here"] + only)]))
+    return grid.draw(palette)
+
+
+@cache
+def _deviations() -> dict[str, Any]:
+    """The list of them, the only one. docs/measurement.md has those of the last edition, by a test."""
+    found: dict[str, Any] = json.loads((Path(__file__).parent / "deviations.json").read_text(encoding="utf-8"))
+    return found
 
 
 def get_min_table(frame: pl.DataFrame, palette: str = "default") -> GT:

@@ -9,14 +9,15 @@ WITH plans AS (
         unnest(from_json(workload::JSON->'$.resolved_steps', '[{
             "name": "VARCHAR", "form": "VARCHAR", "kind": "VARCHAR", "rows_per_commit": "BIGINT", "rows": "BIGINT",
             "seconds": "DOUBLE", "rate": "DOUBLE", "deletes": "BOOLEAN", "query": "VARCHAR",
-            "settle_before": "BOOLEAN", "long_transaction": "BOOLEAN"
+            "settle_before": "BOOLEAN", "settle_s": "DOUBLE", "long_transaction": "BOOLEAN"
         }]')) AS s,
         generate_subscripts(from_json(workload::JSON->'$.resolved_steps', '["JSON"]'), 1) - 1 AS step_id
     FROM selected_runs($runs) WHERE benchmark = 'insert_benchmark'
 )
 SELECT
     setup, step_id, s.name AS step, s.kind, s.rows_per_commit, s."rows", s.seconds, s.rate, s.deletes, s.query,
-    s.settle_before, s.long_transaction, try_cast(w->>'$.clients' AS BIGINT) AS clients, try_cast(w->>'$.query_rows' AS BIGINT) AS query_rows,
+    s.settle_before, s.settle_s, s.long_transaction,
+    try_cast(w->>'$.clients' AS BIGINT) AS clients, try_cast(w->>'$.query_rows' AS BIGINT) AS query_rows,
     try_cast(w->>'$.queriers' AS BIGINT) AS queriers, try_cast(w->>'$.secondary_indexes' AS BIGINT) AS secondary_indexes, count(*) AS runs
 FROM plans
 WHERE len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], s.name)
