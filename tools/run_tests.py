@@ -47,7 +47,7 @@ PARTS: dict[str, list[Part]] = {
     "all": [Part("tests two at a time", "not timing and not registries", TOGETHER), ALONE],
     "quick": [Part("quick tests", f"not timing and not registries and {QUICK}", TOGETHER)],
     "rest": [Part("other tests two at a time", f"not timing and not registries and not {QUICK}", TOGETHER), ALONE],
-    "builds": [Part("tests of builds", "registries", ("tests/builds", "tests/capture"))],
+    "builds": [Part("tests of builds", "registries", ("tests/builds", "tests/capture", "tests/servers"))],
 }
 
 

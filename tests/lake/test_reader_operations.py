@@ -15,8 +15,9 @@ from ibench_lib.show.step_detail import step_detail
 from tests.synthetic import OTHER_OPERATIONS, Run, answer, write_other_run, write_runs
 
 
-@pytest.fixture
-def lake(workspace: Workspace) -> duckdb.DuckDBPyConnection:
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    workspace = Workspace(tmp_path_factory.mktemp("other-workload"))
     write_other_run(workspace, Run("x"))
     write_other_run(workspace, Run("y", minute=1))
     found = reader.lake(workspace)

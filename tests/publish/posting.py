@@ -23,6 +23,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.publish import page
 from ibench_lib.publish.execution import kernel_environment, kernel_of
 from tests.places import ROOT
+from tests.shared import give_views
 
 HOSTILE = (
     "<script>window.hit=1</script>\"><img src=x onerror='window.hit=1'></title>{{ 1 }} ${1} %{y}'; DROP TABLE runs; --"
@@ -87,7 +88,7 @@ def tiny_post(workspace: Workspace, slug: str, source: str = "print(word)", **ch
 def with_notebook(root: Path) -> Workspace:
     """A workspace with the project's notebooks and no runs."""
     shutil.copytree(ROOT / "notebooks", root / "notebooks")
-    return Workspace(root)
+    return give_views(Workspace(root))
 
 
 def unpacked(page: Path) -> bytes:

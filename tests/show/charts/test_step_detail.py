@@ -16,14 +16,14 @@ from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.paths import Workspace
 from ibench_lib.show import step_panels
 from ibench_lib.show.step_detail import StepDetail
-from tests.show.stalled import WRITTEN, captured, l_i1, one, unlinked
+from tests.show.stalled import WRITTEN, captured, l_i1, l_i1_of, one, unlinked
 from tests.synthetic import Run, write_runs
 
 
-def test_stalls_and_extremes_are_found_however_few_points_a_chart_has(workspace: Workspace) -> None:
+def test_stalls_and_extremes_are_found_however_few_points_a_chart_has() -> None:
     growing = tuple(np.cumsum([1000 if second == 60 else 10 for second in range(130)]).tolist())
-    write_runs(workspace, Run(l_i1_s=130, stall=(77,), sampled=(("pages_written", growing),)))
-    detail = ib.step_detail(l_i1(workspace, points=7).ask)
+    run = Run(l_i1_s=130, stall=(77,), sampled=(("pages_written", growing),))
+    detail = ib.step_detail(l_i1_of(run, points=7).ask)
     assert detail.stalls.select("from_s", "to_s").rows() == [(77, 78)]
     inserts = detail.series.filter(series="inserts_per_s")
     assert inserts["bucket_s"].unique().to_list() == [19]  # (130 + 2) / 7, rounded up
@@ -48,9 +48,8 @@ def test_a_second_without_a_response_is_a_gap(detail: StepDetail) -> None:
     assert largest[1][6] == 2100.0
 
 
-def test_seconds_samples_and_rates_stand_where_they_belong(workspace: Workspace) -> None:
-    write_runs(workspace, Run(l_i1_s=12, stall=(4, 5), sampled=(("pages_written", WRITTEN),), also=captured(40)))
-    post = l_i1(workspace)
+def test_seconds_samples_and_rates_stand_where_they_belong() -> None:
+    post = l_i1_of(Run(l_i1_s=12, stall=(4, 5), sampled=(("pages_written", WRITTEN),), also=captured(40)))
     inserts = post.ask("operation_series").filter(series="inserts_per_s")
     assert inserts.select("t_s", "middle").rows()[3:7] == [(3.5, 5000.0), (4.5, 0.0), (5.5, 0.0), (6.5, 5000.0)]
     server = post.ask("server_series")
