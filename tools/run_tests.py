@@ -1,7 +1,7 @@
 """Run the tests in parts: `run_tests.py [all | quick | rest | builds] [pytest's arguments]`.
 
     all     everything but builds: two tests at a time, then those that measure time, alone (`make test`)
-    quick   what needs no server, no browser and no minute (`make test-quick`)
+    quick   what needs no server, no browser, no lake and no second (`make test-quick`)
     rest    what `quick` leaves out of `all`
     builds  every server build, fetched from its registry (`make test-builds`)
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 INTERRUPTED = 2
 NO_TESTS = 5
 
-QUICK = "not (server or browser or slow)"
+QUICK = "not (server or browser or lake or slow)"
 TOGETHER = ("-n", "2", "--dist", "worksteal")
 
 

@@ -27,6 +27,7 @@ EXAMPLES = settings(
 
 @EXAMPLES
 @given(text=TEXTS)
+@pytest.mark.slow
 def test_generated_option_files_are_used_or_refused_in_one_line(
     tmp_path_factory: pytest.TempPathFactory, text: str
 ) -> None:
@@ -48,6 +49,7 @@ def test_generated_option_files_are_used_or_refused_in_one_line(
 
 @EXAMPLES
 @given(key=st.from_regex(r"[a-z][a-z0-9_]{0,20}", fullmatch=True), value=st.none() | st.text(max_size=20))
+@pytest.mark.slow
 def test_what_is_rendered_is_read_back(key: str, value: str | None) -> None:
     if value is not None and any(character in value for character in "\0\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"):
         return  # ends a line for Python's reading of it; a configuration never has it, by the test above

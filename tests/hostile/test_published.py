@@ -28,6 +28,7 @@ GOOD = st.tuples(st.sampled_from(["cached", "io"]), st.sampled_from(["b.x", "b.y
     rows=st.lists(st.one_of(GOOD.map(list), st.lists(CELLS, max_size=6)), max_size=5),
     quoted=st.booleans(),
 )
+@pytest.mark.slow
 def test_generated_tables_are_taken_or_refused_by_line(
     tmp_path_factory: pytest.TempPathFactory, header: list[str], rows: list[list[str]], quoted: bool
 ) -> None:

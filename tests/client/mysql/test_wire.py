@@ -208,6 +208,7 @@ def test_what_is_no_answer_is_an_error(data: bytes, words: str) -> None:
         Answer(deprecate_eof=False).feed(data)
 
 
+@pytest.mark.slow
 def test_damage_is_an_error_or_the_same_count_at_first_and_again() -> None:
     """Random damage: what was seen before makes no difference, unless it lets the right count be seen after all."""
     chance = random.Random(5)

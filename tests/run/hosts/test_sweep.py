@@ -131,6 +131,7 @@ def test_a_worker_that_is_told_to_end_leaves_its_cell_to_others(lab: Lab, worksp
     assert set(states) in ({("lost", "two")}, {("interrupted", "two")}) and states.total() == 1
 
 
+@pytest.mark.slow
 def test_without_its_scheduler_it_ends_and_so_does_what_measures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
