@@ -32,6 +32,7 @@ def clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_every_source_offers_builds_under_labels_of_their_own() -> None:
     offered = catalogue.offers()
     assert {"mysql-5.6.24", "mariadb-10.1.23", "mariadb-10.2.11", "mariadb-10.11.5", "mariadb-11.4.5"} <= set(offered)
