@@ -48,6 +48,7 @@ def said(html: Any) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_the_first_two_are_compared_or_those_that_are_named() -> None:
     pair = pair_of(*three_configurations())
     assert (pair.base, pair.other) == ("system.cy10a", "system.cy10ap1")
@@ -71,6 +72,7 @@ def test_the_first_two_are_compared_or_those_that_are_named() -> None:
         assert caught.value.what.startswith(wrong)
 
 
+@pytest.mark.slow
 def test_one_dbms_of_two_experiments_can_be_compared_with_itself_and_with_others() -> None:
     lake = lake_of(Run(), Run(minute=1, experiment="other", l_i1_s=20), Run("z", minute=2, experiment="other"))
     pair = ib.pair(ib.choose(lake, "*"), "system.cy10a (demo)", "system.cy10a (other)")
@@ -81,6 +83,7 @@ def test_one_dbms_of_two_experiments_can_be_compared_with_itself_and_with_others
     assert of_step(pair, "l.i1")["inserts/s"].a == [2500.0]
 
 
+@pytest.mark.slow
 def test_without_two_dbms_there_is_a_sentence() -> None:
     pair = pair_of()
     assert (pair.base, pair.other) == ("", "")
@@ -96,6 +99,7 @@ def test_without_two_dbms_there_is_a_sentence() -> None:
     assert pair_of(Run(), io, Run("b", minute=2), b="system.b").nothing("Nothing differs.") == "Nothing differs."
 
 
+@pytest.mark.slow
 def test_one_run_a_side_says_that_the_noise_is_unknown() -> None:
     pair = pair_of(*three_configurations())
     table = Parsed(ib.metrics_side_by_side(pair.metrics().filter(step="qr100"), pair.base, pair.other))
@@ -109,6 +113,7 @@ def test_one_run_a_side_says_that_the_noise_is_unknown() -> None:
     assert not any(re.search("better|worse|beyond noise", line) for line in lines)
 
 
+@pytest.mark.slow
 def test_responses_are_compared_by_operation_and_timing() -> None:
     pair = pair_of(*repeated("a", "b"))
     intended = pair.responses().filter(step="qr100", operation="insert").with_columns(timing=pl.lit("intended"))
@@ -128,6 +133,7 @@ def test_responses_are_compared_by_operation_and_timing() -> None:
     assert table.of("max of insert, intended (ms)") == ["2.000", "4.000", "2.00", "2.00 to 2.00", "worse ▼"]
 
 
+@pytest.mark.slow
 def test_a_step_that_a_side_did_not_complete_is_a_word_in_the_table_and_a_sentence(workspace: Workspace) -> None:
     failed = Run("x", minute=1, status="failed", failed_step="l.i1", error="lost", steps=("l.i0", "l.x", "l.i1"))
     live = Run("live", minute=2, status="running", steps=("l.i0",))
@@ -158,6 +164,7 @@ def test_a_step_that_a_side_did_not_complete_is_a_word_in_the_table_and_a_senten
     end_run(writer, live)
 
 
+@pytest.mark.slow
 def test_a_missed_target_and_a_limit_of_the_clients_stand_below_the_table() -> None:
     slow = Run("b", minute=1, background_rows=900, client_bound="a querier used 97 % of a core")
     pair = pair_of(Run(), slow)
@@ -171,6 +178,7 @@ def test_a_missed_target_and_a_limit_of_the_clients_stand_below_the_table() -> N
     assert "‡ system.b, qr100: limited by the clients: a querier used 97 % of a core." in lines
 
 
+@pytest.mark.slow
 def test_the_list_names_the_largest_first_and_what_chance_would_do() -> None:
     runs = repeated("a", "b", l_i1_s=20, queries=4000, history_list=(10, 20, 300, 5))
     pair = pair_of(*runs)

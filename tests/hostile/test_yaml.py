@@ -87,6 +87,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=500, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=st.lists(st.one_of(PIECES, st.text(max_size=8)), max_size=40).map("".join), kind=st.sampled_from([*MODELS]))
 @pytest.mark.slow

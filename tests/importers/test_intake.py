@@ -260,6 +260,7 @@ def test_names_are_checked(
     assert not workspace.runs.exists()
 
 
+@pytest.mark.slow
 def test_forty_thousand_steps_of_a_table_are_refused(workspace: Workspace) -> None:
     rows = "".join(f"c,a.x,q{number},1\n" for number in range(1, 40_001))
     with pytest.raises(UsageError, match=r"others\.txt:1002: setup c has over 1,000 steps"):

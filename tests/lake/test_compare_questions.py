@@ -41,6 +41,7 @@ def change_manifest(workspace: Workspace, run: Run, **changes: dict[str, Any]) -
     path.write_bytes(with_checksum(manifest))
 
 
+@pytest.mark.slow
 def test_every_declared_metric_is_in_the_answer_or_left_out_for_a_reason() -> None:
     found = set(asked("metric_values", Run())["metric"])
     assert found | NO_VALUE_OF_A_STEP.keys() == METRICS.keys()
@@ -87,6 +88,7 @@ def test_every_value_is_worked_out_by_hand() -> None:
     assert set(frame.filter(pl.col("operation").is_not_null())["timing"]) == {"service"}
 
 
+@pytest.mark.slow
 def test_resources_are_those_of_step_resources(workspace: Workspace) -> None:
     key = {"step_id": 3, "step": "qr100", "client": 1, "status": "complete", "start_s": 21.0, "end_s": 61.0}
     lake = lake_with(
@@ -105,6 +107,7 @@ def test_resources_are_those_of_step_resources(workspace: Workspace) -> None:
     assert not {"ips", "dps", "wpi", "wkbpi"} & found.keys()
 
 
+@pytest.mark.slow
 def test_steps_that_did_not_complete_say_so_in_every_row(workspace: Workspace) -> None:
     failed = Run("x", minute=1, status="failed", failed_step="l.i1", error="lost", steps=("l.i0", "l.x", "l.i1"))
     live = Run("live", minute=2, status="running", steps=("l.i0",))

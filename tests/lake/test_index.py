@@ -75,6 +75,7 @@ def test_the_index_answers_what_the_manifests_do(workspace: Workspace, read: lis
     assert everything(reader.lake(workspace)) == with_manifests
 
 
+@pytest.mark.slow
 def test_a_new_run_is_seen_at_once_and_a_removed_one_is_gone(workspace: Workspace, read: list[str]) -> None:
     write_runs(workspace, *runs())
     open_before = reader.lake(workspace)

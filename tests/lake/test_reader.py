@@ -180,6 +180,7 @@ def test_an_sla_fails_under_95_per_cent_of_the_target(workspace: Workspace) -> N
         assert step_row(throughput, run.name, "qr100")["sla_failed"] is failed
 
 
+@pytest.mark.slow
 def test_the_sla_rule_gives_the_published_failures(workspace: Workspace) -> None:
     """Published: background insert rates of two configurations, and which of them missed their target."""
     with open(GOLDEN / "published_20m_inserts.csv", encoding="utf-8") as file:
@@ -316,6 +317,7 @@ def test_gaps_are_named_and_a_whole_run_has_none(workspace: Workspace) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_complete_run_behind_an_unfinished_one_is_named_and_not_shown(workspace: Workspace) -> None:
     first, second = Run(minute=1), Run(minute=2)
     edited = replace(first, minute=3, fingerprint="e" * 64)

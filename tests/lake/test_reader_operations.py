@@ -72,6 +72,7 @@ def test_every_second_has_the_rate_of_each_family(lake: duckdb.DuckDBPyConnectio
     }
 
 
+@pytest.mark.slow
 def test_its_metrics_are_those_that_every_workload_has(lake: duckdb.DuckDBPyConnection) -> None:
     frame = answer(lake, "metric_values").filter(dbms="system.x", step="run")
     values = dict(frame.filter(pl.col("operation").is_null()).select("metric", "value").rows())
@@ -80,6 +81,7 @@ def test_its_metrics_are_those_that_every_workload_has(lake: duckdb.DuckDBPyConn
     assert frame["operation"].drop_nulls().unique(maintain_order=True).to_list() == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_all_tables_charts_and_statements_can_be_made_of_it(lake: duckdb.DuckDBPyConnection) -> None:
     post = choose(lake, "demo")
     head = ib.absolute_throughput(post.ask("step_throughput")).as_raw_html()

@@ -105,7 +105,7 @@ class SharedKernel:
         self._private = tempfile.TemporaryDirectory(prefix="ibench-")
         private = Path(self._private.name)
         manager = kernel_of(kernel_environment(private, private), private / "kernel.json")
-        self._client = NotebookClient(nbformat.v4.new_notebook(), kernel_manager_class=manager, timeout=120)
+        self._client = NotebookClient(nbformat.v4.new_notebook(), kernel_manager_class=manager, timeout=600)
         self._client.create_kernel_manager()
         self._client.start_new_kernel(cwd=self._private.name)
         self._client.start_new_kernel_client()
@@ -116,7 +116,7 @@ class SharedKernel:
         notebook = parameterize_notebook(notebook, parameters, kernel_name="python3", language="python")
         start = f"%reset -f\nimport os\nos.environ['IBENCH_HOME'] = {str(home)!r}"
         notebook.cells.insert(0, nbformat.v4.new_code_cell(start, metadata={"tags": ["remove-cell"]}))
-        runner = NotebookClient(notebook, km=self._client.km, timeout=120)
+        runner = NotebookClient(notebook, km=self._client.km, timeout=600)
         runner.kc = self._client.kc
         ran: NotebookNode = runner.execute()
         return ran

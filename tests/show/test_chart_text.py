@@ -6,6 +6,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 import polars as pl
+import pytest
 
 import ibench_lib as ib
 from ibench_lib.show.chart_text import describe
@@ -33,6 +34,7 @@ def test_a_chart_in_words_takes_plotly_s_packed_numbers_and_says_how_much_it_lea
     assert describe({}) == "Empty chart."
 
 
+@pytest.mark.slow
 def test_where_names_lie_on_the_vertical_axis_the_numbers_of_the_other_one_are_told() -> None:
     pair = pair_of(*three_configurations())
     words = words_of(ib.ratio_chart(pair.metrics().filter(step="qr100"), pair.base, pair.other))

@@ -24,6 +24,7 @@ from tests.synthetic import Run, begin_run, die, flushed, write_runs
 READ = (7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8)  # a single page, in the stall
 
 
+@pytest.mark.slow
 def test_a_stall_is_the_seconds_under_half_of_the_median() -> None:
     post = l_i1_of(Run(), STALLED)
     (stall,) = post.ask("stalls").to_dicts()
@@ -131,6 +132,7 @@ def test_a_median_of_nothing_tells_no_stall() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_step_that_runs_is_judged_only_as_far_as_every_client_has_reported(workspace: Workspace) -> None:
     live = Run("live", status="running", steps=("l.i0", "l.x", "l.i1"), l_i1_s=10)
     writer = begin_run(workspace, live, sealed=("l.i0", "l.x"))
@@ -173,6 +175,7 @@ def test_a_step_loaded_from_a_snapshot_is_not_said_to_have_failed() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_post_of_the_sample_says_what_its_runs_show(workspace: Workspace) -> None:
     workspace.data.mkdir(parents=True, exist_ok=True)
     workspace.sample.symlink_to(ROOT / "data" / "sample")

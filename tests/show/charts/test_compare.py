@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 import ibench_lib as ib
 from tests.ask.pairs import pair_of
 from tests.synthetic import Run
 
 
+@pytest.mark.slow
 def test_the_chart_draws_ratios_with_their_intervals_and_names_what_it_cannot_draw() -> None:
     queries = iter((1000, 1100, 1200, 2000, 2200, 2600))
     runs = [

@@ -24,6 +24,7 @@ def test_a_dbms_looks_the_same_in_every_chart() -> None:
     assert len({series(position) for position in range(32)}) == 32
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("points", [7, 100])
 def test_no_trace_has_more_points_than_asked_and_all_are_svg(points: int) -> None:
     runs = [Run(l_i1_s=130)]

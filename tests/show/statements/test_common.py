@@ -255,6 +255,7 @@ def test_a_sentence_links_to_the_query_that_it_comes_from() -> None:
         assert set(signature(function).parameters) - {"base"} <= reader.questions().keys()
 
 
+@pytest.mark.slow
 @pytest.mark.fault("F23")
 def test_hostile_names_are_text(workspace: Workspace) -> None:
     nasty = "<img src=x onerror=alert(1)>"

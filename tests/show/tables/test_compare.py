@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
 from tests.ask.pairs import pair_of, repeated
 from tests.show.tables.parsed import Parsed
 
 
+@pytest.mark.slow
 def test_the_table_of_a_step_has_medians_ratios_intervals_and_verdicts() -> None:
     runs = repeated("a", "b", l_i1_s=20, history_list=(10, 20, 0, 5))
     frame = pair_of(*runs).metrics().filter(step="l.i1")

@@ -1,6 +1,7 @@
 """The table of fairness."""
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
 from ibench_lib.lake import reader
@@ -11,6 +12,7 @@ from tests.show.tables.parsed import Parsed, golden
 from tests.synthetic import Run, answer, manifest_of
 
 
+@pytest.mark.slow
 def test_fairness_prints_as_published(workspace: Workspace) -> None:
     """From the durations of clients on, of which the report gives the difference and its share."""
     published = golden("published_fairness.csv")

@@ -50,6 +50,7 @@ def test_repeats_that_are_alike_share_a_row_and_others_do_not() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.fault("F23")
 def test_text_in_a_table_is_only_text() -> None:
     run = Run(dbms=HOSTILE, setup="cached", error=HOSTILE, client_bound=HOSTILE)

@@ -1,6 +1,7 @@
 """Tables of the metrics of a step."""
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
 from tests.shared import asked, lake_of
@@ -8,6 +9,7 @@ from tests.show.tables.parsed import Parsed
 from tests.synthetic import Run, answer
 
 
+@pytest.mark.slow
 def test_the_legend_has_every_metric_of_the_tables() -> None:
     frame = asked("step_metrics", Run()).filter(pl.col("step") == "qr100")
     legend = {row[0] for row in Parsed(ib.metrics_legend()).rows if row}

@@ -70,6 +70,7 @@ def test_relative_throughput_is_marked_outside_five_per_cent() -> None:
     assert shown == ["0.95 ▼", "0.95", "1.05", "1.05 ▲"]
 
 
+@pytest.mark.slow
 def test_with_repeats_a_cell_is_marked_only_when_its_interval_clears_the_threshold() -> None:
     clear = ratio([200.0, 202.0, 204.0], [100.0, 101.0, 102.0])
     assert clear and clear.low and clear.low > 1.9 and clear.verdict == "better"
@@ -83,6 +84,7 @@ def test_with_repeats_a_cell_is_marked_only_when_its_interval_clears_the_thresho
     assert any("Median of up to 3 runs" in row[0] for row in table.rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", ["failed", "interrupted"])
 def test_a_failed_step_is_a_word_and_its_run_is_marked(status: Status) -> None:
     failed = Run("x", minute=1, status=status, failed_step="l.i1", error="lost", steps=("l.i0", "l.x", "l.i1"))
@@ -151,6 +153,7 @@ def test_steps_that_nobody_took_a_second_for_are_not_marked() -> None:
     assert not any("less than 1 s" in row[0] for row in relative.rows)
 
 
+@pytest.mark.slow
 def test_a_step_loaded_from_a_snapshot_says_so_in_the_place_of_a_number() -> None:
     first = Run()
     others = [
