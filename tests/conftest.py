@@ -51,6 +51,7 @@ LAKE = {
     "ibench_lib.lake.reader",
     "tests.synthetic",
     "tests.ask.pairs",
+    "tests.shared",
     "tests.show.statements.saying",
     "tests.show.stalled",
 }
