@@ -1,4 +1,4 @@
-"""What two dbms are compared by: every metric in one long answer, and what differs beside what they did."""
+"""What two dbms are compared by: every metric in one long answer, and what differs next to what they did."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def unfinished(frame: pl.DataFrame) -> list[str]:
 
 
 def caveats(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """What must be said beside the number of one dbms and step, whose rows these are."""
+    """What must be said next to the number of one dbms and step, whose rows these are."""
     done = [row for row in rows if row["step_status"] == "complete"]
     said = []
     if any(row["run_status"] != "complete" for row in done):
