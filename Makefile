@@ -15,7 +15,7 @@ demo: server ## run the small benchmark on a real server and build its post
 posts: env ## build every post in papermill_params/, and the site that lists them
 	@$(BIN)/ibench posts papermill_params/; built=$$?; $(BIN)/ibench site && exit $$built
 
-test: server chromium axe ## run all tests: two at a time, then those that measure time alone
+test: server chromium axe ## run all tests: four at a time, then those that measure time alone
 	@$(BIN)/python tools/run_tests.py all
 
 test-quick: env ## run the tests that need no server, browser or lake, in a minute
