@@ -317,5 +317,6 @@ def test_m18_what_a_querier_does_is_in_its_service_times_or_recorded_as_unrecord
             for row in rows(run_dir, "ops")
             if row["step"] == step and row["worker"] in other and 0 < row["second"] < seconds - 1
         )
-        # Of the best quarter of the seconds: in others, another process may have had the core.
-        assert accounted[-len(accounted) // 4] >= 0.95, (step, accounted)
+        # Of the best quarter of the seconds: in others, another process may have had the core. The rest is the client's
+        # own work, up to a tenth of what a point query takes here. The query for the smallest key took most of the time.
+        assert accounted[-len(accounted) // 4] >= 0.85, (step, accounted)
