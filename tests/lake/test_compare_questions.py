@@ -125,6 +125,7 @@ def test_steps_that_did_not_complete_say_so_in_every_row(workspace: Workspace) -
     end_run(writer, live)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_question_can_be_part_of_sql() -> None:
     lake = lake_of(*three_configurations())

@@ -101,6 +101,7 @@ def ran(lab: str, browser: Browser) -> Iterator[tuple[Page, list[str]]]:
     context.close()
 
 
+@pytest.mark.long
 def test_explore_runs_in_jupyterlab_and_shows_tables_and_charts(ran: tuple[Page, list[str]]) -> None:
     page, asked = ran
     assert page.locator(".jp-NotebookPanel").count() == 1
