@@ -41,6 +41,8 @@ ADDRESS_VARIABLE = "IBENCH_LAKE"
 # So many paths stand in the text of a view; a longer list is parsed too often, and a variable of the connection has it.
 _PATHS_IN_A_VIEW = 300
 _FETCHED = 1000
+MEMORY = "2GB"
+"""What `rows` may use. What does not fit goes to disk where DuckDB can do without it for a while."""
 
 # Small views that almost every question uses several times: as tables they are not planned and computed each time.
 _COMPUTED_ONCE = ("families", "run_steps")
@@ -186,12 +188,15 @@ def rows(connection: duckdb.DuckDBPyConnection, text: str) -> Iterator[tuple[lis
             yield from part
 
     try:
-        connection.execute("SET memory_limit = '2GB'")
+        connection.execute(f"SET memory_limit = '{MEMORY}'")
         # What does not fit is sorted and joined on disk, and the folder goes with the connection.
         connection.execute(f"SET temp_directory = {_quoted(f'{tempfile.gettempdir()}/ibench-sql-{os.getpid()}')}")
         connection.execute("SET streaming_buffer_size = '16MB'")
         relation = connection.execute(text)
         yield [column[0] for column in relation.description or []], fetched()
+    except duckdb.OutOfMemoryException as error:
+        hint = "select or aggregate less at once, or ask in Python: ib.sql() may use as much as DuckDB itself allows"
+        raise QueryError(f"SQL: this query needs more than {MEMORY} of memory", hint=hint) from error
     except (duckdb.Error, OverflowError) as error:
         raise QueryError(f"SQL: {_one_line(error)}") from error
 

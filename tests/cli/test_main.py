@@ -178,6 +178,24 @@ def test_sql_that_duckdb_refuses(workspace: Workspace) -> None:
 
 
 @pytest.mark.long
+def test_a_query_gets_two_gigabytes_and_no_more(workspace: Workspace, tmp_path: Path) -> None:
+    """A list must be in memory as a whole; this one has 3.2 GB."""
+    query = "SELECT len(list(range)) FROM range(400_000_000)"
+    with open(tmp_path / "said", "wb") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, "sql", query],
+            env={**os.environ, "IBENCH_HOME": str(workspace.root)},
+            stdout=said,
+            stderr=said,
+        )
+        _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    text = (tmp_path / "said").read_text()
+    assert process.returncode == 2 and "needs more than 2GB of memory" in text and "Traceback" not in text, text
+    assert used.ru_maxrss < 2.5 * 2**20, "KiB"
+
+
+@pytest.mark.long
 def test_ctrl_c_in_the_middle(build: Build, workspace: Workspace) -> None:
     path = write(workspace, l_i1_rows=2_000_000_000, steps="l.i0, l.x, l.i1")
     process = subprocess.Popen(
