@@ -224,12 +224,13 @@ def _of_nights(
     logs = rows.with_columns(night=pl.col("origin_wall").dt.date(), log=pl.col("value").log())
     by_night = {
         build: dict(logs.filter(pl.col("build") == build).group_by("night").agg(pl.col("log").mean()).rows())
-        for build in (candidate, reference)
+        for build in filter(None, (candidate, reference))
     }
     nights = sorted(by_night[candidate].keys() & (by_night[reference] if reference else by_night[candidate]).keys())
     if len(nights) < LEAST_NIGHTS:
         both = " with both builds" if reference else ""
-        return [replace(series, why=f"there are {count(len(nights), 'night')}{both}; {LEAST_NIGHTS} are needed")]
+        verb = "is" if len(nights) == 1 else "are"
+        return [replace(series, why=f"there {verb} {count(len(nights), 'night')}{both}; {LEAST_NIGHTS} are needed")]
     values = np.array([by_night[candidate][night] for night in nights])
     of_reference = np.array([by_night[reference][night] for night in nights]) if reference else None
     found = long_changes(values, of_reference, min_effect, SEED)

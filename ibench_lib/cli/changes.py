@@ -143,9 +143,14 @@ def _print(name: str, shown: list[Change], worse: list[Change], abstaining: list
         table.add_row(*(safe(cell) for cell in (*cells, *ratio, mde)))
     if table.row_count:
         out.print(table)
+    by_reason: dict[str, list[str]] = {}
     for change in abstaining:
-        where = f"{change.setup}, {change.config}, {change.step}, {change.metric}"
-        out.print(safe(f"{where}: cannot say: {change.why}"), soft_wrap=True)
+        by_reason.setdefault(change.why or "", []).append(
+            f"{change.setup}, {change.config}, {change.step}, {change.metric}"
+        )
+    for why, places in by_reason.items():
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        out.print(safe(f"cannot say: {why} ({places[0]}{more})"), soft_wrap=True)
     for why in dict.fromkeys(one.why for one in shown if one.verdict == "unclear" and one.why):
         out.print(safe(f"alarm: {why}"), soft_wrap=True)
     for confound in dict.fromkeys(confound for one in shown for confound in one.confounds):

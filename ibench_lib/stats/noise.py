@@ -115,7 +115,7 @@ def noise_of(table: Table, neighbours: tuple[float, int] = (0.0, 0)) -> Noise:
     of their rows, and its degrees of freedom.
     """
     rows = {name: values for name, values in sorted(table.items()) if values}
-    means = {name: float(np.mean(list(values.values()))) for name, values in rows.items()}
+    means = {name: math.fsum(values.values()) / len(values) for name, values in rows.items()}
     runs = {name: len(values) for name, values in rows.items()}
     by_round = not neighbours[1] and _in_rounds(rows)
     residuals = {name: np.array([values[n] for n in sorted(values)]) - means[name] for name, values in rows.items()}

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ibench_lib.stats.noise import LEVEL, PRIOR_DF, Difference
-from ibench_lib.stats.student import t_quantile, t_tail
+from ibench_lib.stats.student import t_quantile
 
 Matrix = NDArray[np.float64]
 Kind = Literal["level", "differs", "edge"]
@@ -59,7 +59,8 @@ def why_not(releases: int, rounds: int) -> str | None:
         return f"there are {releases} releases; at most {MOST_RELEASES} are judged together"
     least = LEAST_ROUNDS_OF_TWO if releases == 2 else LEAST_ROUNDS
     if rounds < least:
-        return f"there are {rounds} complete rounds of repeats; {releases} releases need {least}"
+        verb, noun = ("is", "round") if rounds == 1 else ("are", "rounds")
+        return f"there {verb} {rounds} complete {noun} of repeats; {releases} releases need {least}"
     return None
 
 
@@ -195,8 +196,3 @@ def q_values(p_values: list[float]) -> list[float]:
         least = min(least, p_values[order[rank - 1]] * len(order) / rank)
         found[order[rank - 1]] = least
     return found
-
-
-def one_sided(difference: Difference) -> float:
-    """The chance of so large a fall between equals."""
-    return t_tail(-difference.value / difference.se, difference.df)
