@@ -2,6 +2,7 @@
 
     python -m benchmarks.change_points                          simulate, write docs/performance.md
     python -m benchmarks.change_points --quick                  a twentieth of the series, print only
+    python -m benchmarks.change_points --share 0.2              a fifth of the series, write the page
     python -m benchmarks.change_points --peers <python>         also otava and PELT, from that interpreter's packages
 
 otava 0.8 needs an older numpy than ibench, so the peers run in an environment of their own (packages apache-otava and
@@ -136,12 +137,12 @@ def as_peer(peer: str) -> None:
             logs = np.log(np.array(values))
             sd = max(float(np.median(np.abs(np.diff(logs)))) / 0.954, 1e-6)
             model = ruptures.Pelt(model="l2", min_size=1, jump=1).fit(logs)
-            found.append(model.predict(pen=2 * sd**2 * math.log(len(logs)))[:-1])
+            found.append([int(at) for at in model.predict(pen=2 * sd**2 * math.log(len(logs)))[:-1]])
         else:
             from otava.analysis import compute_change_points  # type: ignore[import-not-found]
 
             points, _ = compute_change_points(list(values))
-            found.append([point.index for point in points])
+            found.append([int(point.index) for point in points])
     json.dump(found, sys.stdout)
 
 
@@ -227,6 +228,7 @@ def _pct(share: float) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a twentieth of the series; print only")
+    parser.add_argument("--share", type=float, default=1.0, help="that part of the series; writes the page")
     parser.add_argument("--peers", help="an interpreter with apache-otava and ruptures")
     parser.add_argument("--as-peer", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -235,7 +237,7 @@ def main() -> None:
         return
     from benchmarks.performance_page import write_section
 
-    text = report(QUICK if chosen.quick else 1.0, chosen.peers)
+    text = report(QUICK if chosen.quick else chosen.share, chosen.peers)
     print(text)
     if not chosen.quick:
         write_section("change_points", text)
