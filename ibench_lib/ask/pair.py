@@ -20,11 +20,13 @@ ONLY_B = pl.col("base_values").list.drop_nulls().list.len() == 0
 class Pair(Selection):
     """The runs of two dbms. A is the selection's `base`, B is `other`; either is empty when there is no such dbms.
 
-    `beside` are the other dbms of what was chosen, with the status of their runs that are not complete.
+    `beside` are the other dbms of what was chosen, with the status of their runs that are not complete; `neighbours`
+    are the ids of their runs, which say how much repeats vary.
     """
 
     other: str = ""
     beside: tuple[str, ...] = ()
+    neighbours: tuple[str, ...] = ()
 
     def facts(self, source: str) -> pl.DataFrame:
         """What differs of one source of `fact_diff` and may tell something; of variables those of both."""
@@ -44,8 +46,17 @@ class Pair(Selection):
         """The values of metrics of response times (`metric_values`); none without two dbms."""
         return self._values(pl.col("operation").is_not_null())
 
-    def _values(self, which: pl.Expr) -> pl.DataFrame:
+    def values(self) -> pl.DataFrame:
+        """The answer of `metric_values`, each metric with the noise of the neighbours (`metric_noise`) if there are."""
         values = self.ask("metric_values")
+        if not self.neighbours:
+            return values
+        noise = self.ask("metric_noise", runs=list(self.neighbours))
+        keys = ["setup", "step", "operation", "timing", "metric"]
+        return derived(values.join(noise, on=keys, how="left", nulls_equal=True, maintain_order="left"), values)
+
+    def _values(self, which: pl.Expr) -> pl.DataFrame:
+        values = self.values()
         return derived(values.filter(which) if self.other else values.clear(), values)
 
     def nothing(self, said: str) -> str:
@@ -83,7 +94,8 @@ def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
     known = dict(narrowed.runs.select("run_id", "dbms").iter_rows())
     called = [known[of_side[0]] if of_side else "" for of_side in ids]
     beside = tuple(_standing(runs, name) for name in names if name not in (a, b))
-    return replace(narrowed, base=called[0], other=called[1], beside=beside, asked=[])
+    others = tuple(runs.filter(~pl.col("dbms").is_in([a, b]))["run_id"]) if a and b else ()
+    return replace(narrowed, base=called[0], other=called[1], beside=beside, neighbours=others, asked=[])
 
 
 def _standing(runs: pl.DataFrame, name: str) -> str:

@@ -19,7 +19,7 @@ import typer
 from rich.table import Table
 
 from ibench_lib.base.wording import count
-from ibench_lib.cli import config, doctor, posts, runs, servers
+from ibench_lib.cli import changes, config, doctor, posts, runs, servers
 from ibench_lib.cli import experiment as cli_experiment
 from ibench_lib.cli.output import done_elsewhere, err, out, print_problems, safe
 from ibench_lib.cli.progress import ExperimentProgress
@@ -172,6 +172,7 @@ def _print_table(names: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
 app.command("post")(posts.post)
 app.command("posts")(posts.posts)
 app.command("site")(posts.site)
+app.command("changes")(changes.changes)
 
 
 @app.command("doctor")

@@ -10,6 +10,7 @@ import hashlib
 import json
 import random
 import re
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -84,8 +85,8 @@ class LoadedExperiment:
             if config.builds is None or build.name in config.builds
         ]
         rounds = [[(*kind, repeat) for kind in kinds] for repeat in range(1, spec.repeats + 1)]
-        if isinstance(spec.order, Shuffle):
-            draw = random.Random(spec.order.shuffle)
+        if (seed := self._seed) is not None:
+            draw = random.Random(seed)
             rounds = [draw.sample(cells, len(cells)) for cells in rounds]
         elif spec.order == "grouped":
             rounds = [list(cells) for cells in zip(*rounds, strict=True)]
@@ -94,6 +95,20 @@ class LoadedExperiment:
             Cell(build.name, config, setup, repeat, build.build, position, dbms.index((build.name, config.name)) + 1)
             for position, (build, config, setup, repeat) in enumerate(chain.from_iterable(rounds), start=1)
         ]
+
+    @property
+    def order_text(self) -> str:
+        """The order in words: interleaved, grouped, or shuffle 7."""
+        if (seed := self._seed) is not None:
+            return f"shuffle {seed}"
+        return "grouped" if self.spec.order == "grouped" else "interleaved"
+
+    @property
+    def _seed(self) -> int | None:
+        """The seed of the order, None if it is not shuffled. A single round has the order of the file."""
+        if isinstance(self.spec.order, Shuffle):
+            return self.spec.order.shuffle
+        return zlib.crc32(self.name.encode()) if self.spec.order == "shuffled" and self.spec.repeats > 1 else None
 
     def fingerprint(self, cell: Cell, server_version: str, config: ServerConfig) -> str:
         """SHA-256 over everything that decides what the cell's run does; titles and comments do not."""

@@ -78,7 +78,7 @@ class TimeLimits(BaseModel):
     cell_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
 
-_Order = Annotated[Literal["interleaved", "grouped"] | Shuffle, BY_FORM]
+_Order = Annotated[Literal["shuffled", "interleaved", "grouped"] | Shuffle, BY_FORM]
 
 
 class Experiment(BaseModel):
@@ -87,9 +87,10 @@ class Experiment(BaseModel):
     `model_for` gives the model of a workload's experiments, whose `setups` and `workload` have that workload's types.
 
     `configs_folder` is a folder of the user's own fragments, relative to the experiment file. `capture` says what is
-    captured besides what the clients measure. `order` is that of the cells: interleaved repeats (A B A B), grouped ones
-    (A A B B), or shuffled within each repeat. After the step `snapshot_after` every cell goes on with a copy of a data
-    directory, which cells with the same load settings share. `strict` makes errors of what a run would only warn of.
+    captured besides what the clients measure. `order` is that of the cells: shuffled within each repeat (A B B A), by a
+    seed made of the experiment's name or a given one; interleaved repeats (A B A B); or grouped ones (A A B B). After
+    the step `snapshot_after` every cell goes on with a copy of a data directory, which cells with the same load
+    settings share. `strict` makes errors of what a run would only warn of.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -103,7 +104,7 @@ class Experiment(BaseModel):
     configs_folder: Annotated[str, Field(min_length=1)] | None = None
     scale: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 1.0
     repeats: Annotated[int, Field(ge=1, le=1000)] = 1
-    order: _Order = "interleaved"
+    order: _Order = "shuffled"
     snapshot_after: Name | None = None
     time_limits: TimeLimits = Field(default_factory=TimeLimits)
     strict: bool = False
@@ -112,11 +113,6 @@ class Experiment(BaseModel):
     def build_choices(self) -> list[BuildChoice]:
         """Every build as a choice; a bare label stands for itself."""
         return [BuildChoice(name=b, build=b) if isinstance(b, str) else b for b in self.builds]
-
-    @property
-    def order_text(self) -> str:
-        """The order in words: interleaved, grouped, or shuffle 7."""
-        return self.order if isinstance(self.order, str) else f"shuffle {self.order.shuffle}"
 
     @field_validator("capture")
     @classmethod

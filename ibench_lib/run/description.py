@@ -54,7 +54,7 @@ def describe_run(
             stands_for=stands_for,
             position=cell.position,
             rank=cell.rank,
-            order=experiment.spec.order_text,
+            order=experiment.order_text,
         ),
         benchmark=experiment.workload.name,
         operations=[records.OperationRecord(**asdict(operation)) for operation in experiment.workload.operations],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 from typing import Any, Literal
@@ -12,7 +12,8 @@ import polars as pl
 
 from ibench_lib.metrics import METRICS, Metric
 from ibench_lib.show.table_cells import mark_notes, value_text
-from ibench_lib.show.verdicts import BETTER, ENOUGH, WORSE, Ratio, ratio
+from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, difference_of, ratio_of
+from ibench_lib.stats.noise import LEVEL, Difference, level_of_all
 
 Verdict = Literal["better", "worse", "more", "less", "same", "unclear", "too few runs", "noise unknown"]
 _UNITS = ("s", "ms", "us", "%", "GiB", "KB")
@@ -24,7 +25,8 @@ DIFFERENT: tuple[Verdict, ...] = ("better", "worse", "more", "less")
 class Compared:
     """One metric of a step; of one operation, with its place, and timing if it is of responses.
 
-    A run is a row of `metric_values`.
+    A run is a row of `metric_values`. `neighbours` is what the other dbms of the experiment say of the noise, see
+    `stats.noise.noise_of`. It was judged at `level`, together with others.
     """
 
     metric: Metric
@@ -33,6 +35,9 @@ class Compared:
     timing: str | None
     a_rows: list[dict[str, Any]]
     b_rows: list[dict[str, Any]]
+    neighbours: tuple[float, int] = (0.0, 0)
+    level: float = LEVEL
+    comparisons: int = 1
 
     @property
     def label(self) -> str:
@@ -63,30 +68,41 @@ class Compared:
     @cached_property
     def ratio(self) -> Ratio | None:
         """B / A; None without a value on either side, and for A of zero."""
-        return ratio(self.b, self.a)
+        return ratio_of(self.b, self.a, self.difference, self.level, self.comparisons)
+
+    @cached_property
+    def difference(self) -> Difference | None:
+        """The logarithm of B / A; None where the noise is not known."""
+        return difference_of(self.b, self.a, self.neighbours)
+
+    @property
+    def detectable(self) -> float | None:
+        """The logarithm of a ratio that would be called a difference; None where the noise is not known."""
+        return None if self.difference is None else self.difference.detectable(self.level, math.log(BETTER))
 
     @cached_property
     def verdict(self) -> Verdict | None:
         """What may be said of B, None when a side has no value.
 
-        better, worse (by the metric's direction), more, less (it has none): the whole interval of the ratio is beyond a
-        threshold; same: all of it between them; unclear: neither; too few runs: a side has two; noise unknown: it has
-        one.
+        better, worse (by the metric's direction), more, less (it has none): the interval of the ratio excludes 1, and
+        the ratio is beyond a threshold; same: the whole interval lies between the thresholds; unclear: neither; too few
+        runs: a side has two, and their noise is not known; noise unknown: it has one.
         """
         if not self.a or not self.b:
             return None
         if len(self.a) < 2 or len(self.b) < 2:
             return "noise unknown"
-        if len(self.a) < ENOUGH or len(self.b) < ENOUGH:
+        if self.difference is None:
             return "too few runs"
+        found = self.difference.p <= self.level
         if self.ratio is None:
             if max(self.b) == 0 == max(self.a):
                 return "same"
-            return self._said(True) if max(self.a) == 0 < min(self.b) else "unclear"
-        low, high = self.ratio.low, self.ratio.high
+            return self._said(True) if found and max(self.a) == 0 < min(self.b) else "unclear"
+        low, value, high = self.ratio.low, self.ratio.value, self.ratio.high
         assert low is not None and high is not None
-        if low > BETTER or high < WORSE:
-            return self._said(low > BETTER)
+        if found and not WORSE <= value <= BETTER:
+            return self._said(value > BETTER)
         return "same" if low >= WORSE and high <= BETTER else "unclear"
 
     def _said(self, above: bool) -> Verdict:
@@ -105,12 +121,19 @@ class Compared:
 
 
 def compared(frame: pl.DataFrame, a: str, b: str) -> list[Compared]:
-    """The metrics of one setup and step (`metric_values`), as declared in `metrics.py`, responses by operation."""
+    """The metrics of one setup and step (`metric_values`), as declared in `metrics.py`, responses by operation.
+
+    They are judged together.
+    """
     found = []
     groups = frame.group_by("operation", "operation_position", "timing", "metric", maintain_order=True)
     for (operation, position, timing, metric), rows in groups:
-        sides = [rows.filter(pl.col("dbms") == name).to_dicts() for name in (a, b)]
-        found.append(Compared(METRICS[str(metric)], _text(operation), _number(position), _text(timing), *sides))
+        of_a, of_b = (rows.filter(pl.col("dbms") == name).to_dicts() for name in (a, b))
+        of = Compared(METRICS[str(metric)], _text(operation), _number(position), _text(timing), of_a, of_b)
+        found.append(replace(of, neighbours=_neighbours(rows)))
+    judged = [one.difference.p for one in found if one.difference]
+    level = level_of_all(judged)
+    found = [replace(one, level=level, comparisons=max(len(judged), 1)) for one in found]
     order = list(METRICS)
 
     def place(one: Compared) -> tuple[int, str, bool, int]:
@@ -135,18 +158,16 @@ def reservations(frame: pl.DataFrame, a: str, b: str) -> list[str]:
     return [*sorted(notes), *mark_notes(frame)]
 
 
-def chance(a: int, b: int) -> float | None:
-    """How often chance alone makes two equal dbms with 2 or 3 runs each differ, so that the interval excludes 1.
-
-    With so few, an interval reaches from the lowest ratio to the highest, and clears 1 when all runs of one side are
-    above all of the other. None for other numbers of runs.
-    """
-    return 2 / math.comb(a + b, a) if min(a, b) >= 2 and max(a, b) <= 3 else None
-
-
 def ratio_text(value: float) -> str:
     """A ratio to two decimals, or two digits where it is small."""
     return f"{value:,.2f}" if value >= 0.095 or value == 0 else f"{value:#.2g}"
+
+
+def _neighbours(rows: pl.DataFrame) -> tuple[float, int]:
+    """What other dbms say of the noise of a metric, where the frame has it."""
+    if "noise_df" not in rows.columns or rows["noise_df"][0] is None:
+        return 0.0, 0
+    return float(rows["noise_squares"][0]), int(rows["noise_df"][0])
 
 
 def _measured(rows: list[dict[str, Any]]) -> list[float]:

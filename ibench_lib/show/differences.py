@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import html
-import math
 from collections.abc import Iterator
+from statistics import median
 
 import polars as pl
 
 from ibench_lib.ask.pair import ONLY_A, ONLY_B, Pair
-from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, chance, compared, ratio_text, reservations
+from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, compared, ratio_text, reservations
 from ibench_lib.show.display import Html, sentence, sources
 from ibench_lib.show.verdicts import BETTER, WORSE
-from ibench_lib.show.wording import RANGE_OF_TWO, count, coverage_said
+from ibench_lib.show.wording import MOSTLY, RANGE, chance_said, change_text, count
 
 MOST_SAID = 15
 """Differences that the list names; the tables have all."""
@@ -34,8 +34,8 @@ def differences(chosen: Pair) -> Html:
         beyond = [(place, one) for place, one in judged if one.verdict in DIFFERENT]
         said.append(
             _paragraph(
-                f"{len(beyond)} of {len(judged)} comparisons differ beyond noise: the whole interval of B / A is below "
-                f"{WORSE} or above {BETTER}.{_by_chance(judged)}",
+                f"{len(beyond)} of {len(judged)} comparisons differ beyond noise: the interval of B / A excludes 1, "
+                f"and B / A is below {WORSE} or above {BETTER}. {_by_chance(judged)}",
                 "metric_values",
             )
         )
@@ -43,8 +43,7 @@ def differences(chosen: Pair) -> Html:
     if two:
         said.append(
             _paragraph(
-                f"In {len(two)} of {count(_with_a_ratio(found), 'comparison')}, a side has only two runs: "
-                f"{RANGE_OF_TWO}",
+                f"In {len(two)} of {count(_with_a_ratio(found), 'comparison')}, a side has only two runs, and {RANGE}",
                 "metric_values",
             )
         )
@@ -109,10 +108,11 @@ def _paragraph(text: str, *questions: str) -> str:
 
 
 def _everywhere(chosen: Pair) -> Iterator[Place]:
-    values = chosen.ask("metric_values")
-    for (setup, step), frame in values.group_by("setup", "step", maintain_order=True):
-        for one in compared(frame, chosen.base, chosen.other):
-            yield f"{setup}, {step}", one
+    for (setup, step), frame in chosen.values().group_by("setup", "step", maintain_order=True):
+        of_step = pl.col("operation").is_null()
+        for table in (frame.filter(of_step), frame.filter(~of_step)):  # as the tables have them
+            for one in compared(table, chosen.base, chosen.other):
+                yield f"{setup}, {step}", one
 
 
 def _list(found: list[Place], head: str) -> str:
@@ -141,15 +141,11 @@ def _is_outside(one: Compared) -> bool:
 
 
 def _by_chance(judged: list[Place]) -> str:
-    """What so few runs can show, in words; empty where there are more."""
-    known = [share for _, one in judged if (share := chance(len(one.a), len(one.b))) is not None]
-    if not known:
-        return f" {coverage_said(min(min(len(one.a), len(one.b)) for _, one in judged))}"
-    return (
-        f" With so few runs, chance alone makes two equal dbms differ in up to one of "
-        f"{1 / max(known):.0f} comparisons: "
-        f"expect up to {math.ceil(sum(known))} of the {len(judged)} to be chance."
-    )
+    """What chance does in a table, and what the comparisons could find."""
+    known = sorted(one.detectable for _, one in judged if one.detectable is not None)
+    middle = f" Half of them would find a change of {change_text(median(known))} in {MOSTLY}." if known else ""
+    most = max(one.comparisons for _, one in judged)
+    return f"The metrics of a table are judged together. {chance_said(most)}{middle}"
 
 
 def _not_compared(chosen: Pair) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
@@ -10,11 +11,12 @@ import polars as pl
 from ibench_lib.show.frames import COVERED, little_covered, repeats, steps_of
 from ibench_lib.show.grid import Cell
 from ibench_lib.show.theme import Mark
-from ibench_lib.show.verdicts import ENOUGH, Ratio
-from ibench_lib.show.wording import RANGE_OF_TWO, coverage_said, joined
+from ibench_lib.show.verdicts import Ratio
+from ibench_lib.show.wording import RANGE, detectable_said, joined, method_said
 
 RUN_FAILED = "†"
 CLIENT_BOUND = "‡"
+DETECTABLE = "What is not marked may differ by less than would be found in four of five cases:"
 NOT_YET_KNOWN = "not yet known"
 LOADED = "loaded from a snapshot"  # the step_status of a step that another run did for this one
 
@@ -124,25 +126,25 @@ def repeat_notes(frame: pl.DataFrame) -> list[str]:
     return [f"Median of up to {most} runs per cell."]
 
 
-def interval_notes(frame: pl.DataFrame) -> list[str]:
-    """What stands next to a ratio."""
+def interval_notes(frame: pl.DataFrame, ratios: Mapping[tuple[str, str], Ratio]) -> list[str]:
+    """What stands next to a ratio; `ratios` are those of the table by step and dbms."""
     if repeats(frame) <= 1:
         return repeat_notes(frame)
+    found = list(ratios.values())
     return [
         *repeat_notes(frame),
-        *_interval_notes(repeats(frame)),
+        *filter(None, [method_said(found)]),
+        *_detectable_notes(ratios),
+        *([f"Where only two runs are left of a side, {RANGE}"] if any(one.is_range for one in found) else []),
         "A ratio without an interval comes from one run; its noise is unknown.",
     ]
 
 
-def _interval_notes(runs: int) -> list[str]:
-    """What the brackets of a table hold whose dbms have up to so many runs."""
-    if runs < ENOUGH:
-        return [f"[low, high]: {RANGE_OF_TWO}"]
-    return [
-        "[low, high]: bootstrap interval of the ratio of medians. A ratio is marked only if the whole interval is "
-        f"beyond the threshold. {coverage_said(runs)} Where a side has only two runs, {RANGE_OF_TWO}"
-    ]
+def _detectable_notes(ratios: Mapping[tuple[str, str], Ratio]) -> list[str]:
+    """By step, the change that is marked where it is there."""
+    steps = {step: detectable_said([found for (of, _), found in ratios.items() if of == step]) for step, _ in ratios}
+    known = [f"{step} {text}" for step, text in steps.items() if text]
+    return [f"{DETECTABLE} {', '.join(known)}."] if known else []
 
 
 def coverage_notes(frame: pl.DataFrame) -> list[str]:

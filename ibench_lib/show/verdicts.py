@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+
+from ibench_lib.stats.noise import LEVEL, Difference, noise_of
 
 Grade = Literal["top", "middle", "bottom", "sla_failed"]
 
@@ -15,13 +18,6 @@ WORSE, BETTER = 0.95, 1.05
 
 FAR = 10.0
 """A figure of which less is better is far off above this many times the best of its column."""
-
-ENOUGH = 3
-"""Runs on each side from which a difference is called one. With two, chance parts equal configurations in 1 of 3."""
-
-_RESAMPLES = 2000
-_COVERAGE_PCT = {2: 65, 3: 91, 4: 90}
-_COVERAGE_OF_MORE_PCT = 97
 
 
 def grade_column(values: Mapping[str, float], sla_failures: Collection[str] = ()) -> dict[str, Grade]:
@@ -56,59 +52,93 @@ def grade_column(values: Mapping[str, float], sla_failures: Collection[str] = ()
 class Ratio:
     """A value relative to the base. `runs` are those of the side that has fewer.
 
-    `low` and `high` are None with one run on a side, the range of the ratio with two, and with more they bound a
-    bootstrap interval that is meant to hold the true ratio in 95 % of cases; see `coverage_pct` for what it does.
+    `low` and `high` are None with one run on a side. Where the noise is known they are the interval of the ratio of
+    geometric means, which leaves out 1 if `p` is at most `level`; else the range of the ratio, and `p` is None.
+    `comparisons` were judged together. `detectable` is the logarithm of a ratio that would be marked with a chance of
+    `stats.noise.POWER`.
     """
 
     value: float
     low: float | None = None
     high: float | None = None
     runs: int = 1
+    p: float | None = None
+    level: float = LEVEL
+    comparisons: int = 1
+    detectable: float | None = None
 
     @property
     def is_range(self) -> bool:
-        """Whether two runs are all that a side has."""
-        return self.low is not None and self.runs < ENOUGH
+        """Whether there are repeats, but too few to know their noise."""
+        return self.low is not None and self.p is None
 
     @property
     def verdict(self) -> Literal["better", "worse", "same"]:
-        """Better or worse only when the interval, where there is one, clears the threshold; two runs never do."""
-        if self.is_range:
+        """Better or worse only if the ratio is beyond a threshold and, where the noise is known, no chance.
+
+        A range is never either; of a single run the ratio decides.
+        """
+        if self.is_range or (self.p is not None and self.p > self.level):
             return "same"
-        at_least = self.value if self.low is None else self.low
-        at_most = self.value if self.high is None else self.high
-        if at_least > BETTER:
+        if self.value > BETTER:
             return "better"
-        return "worse" if at_most < WORSE else "same"
+        return "worse" if self.value < WORSE else "same"
+
+    @property
+    def is_even(self) -> bool:
+        """Whether all of the interval is within the thresholds, so that no such difference is there."""
+        known = self.p is not None and self.low is not None and self.high is not None
+        return known and (self.low or 0) >= WORSE and (self.high or 0) <= BETTER
 
 
 def ratio(values: Sequence[float], base: Sequence[float]) -> Ratio | None:
-    """Ratio of the medians of repeats, with what the repeats let it vary by; None for a zero base."""
+    """Ratio of the geometric means of repeats, with their own noise only; None for a zero base."""
+    difference = difference_of(values, base)
+    return ratio_of(values, base, difference)
+
+
+def difference_of(
+    values: Sequence[float], base: Sequence[float], neighbours: tuple[float, int] = (0.0, 0)
+) -> Difference | None:
+    """The difference of the logarithms of two sides with repeats; None where their noise is not known.
+
+    A value of 0 counts as half the smallest one that is not.
+    """
+    if min(len(values), len(base)) < 2:
+        return None
+    least = min((value for value in (*values, *base) if value > 0), default=1.0) / 2
+    sides = {name: dict(enumerate(_logs(side, least))) for name, side in (("base", base), ("values", values))}
+    return noise_of(sides, neighbours).difference("values", "base")
+
+
+def ratio_of(
+    values: Sequence[float],
+    base: Sequence[float],
+    difference: Difference | None,
+    level: float = LEVEL,
+    comparisons: int = 1,
+) -> Ratio | None:
+    """Two sides whose difference was judged at a level, together with others; None for a base of zero."""
     if not values or not base or np.median(base) == 0:
         return None
-    point = float(np.median(values) / np.median(base))
     runs = min(len(values), len(base))
+    if min(*values, *base) > 0 and runs > 1:
+        point = math.exp(np.mean(_logs(values, 0)) - np.mean(_logs(base, 0)))
+    else:
+        point = float(np.median(values) / np.median(base))
     if runs < 2:
         return Ratio(point)
-    if runs < ENOUGH:
-        return Ratio(point, _quotient(min(values), max(base)), _quotient(max(values), min(base)), runs)
-    # A fixed seed, and an order of the values that is not that of the runs: the same lake gives the same post.
-    random = np.random.default_rng(1)
-    above = np.median(random.choice(np.sort(values), (_RESAMPLES, len(values))), axis=1)
-    below = np.median(random.choice(np.sort(base), (_RESAMPLES, len(base))), axis=1)
-    # A base of zero is an endless ratio, not one to leave out: the interval would look narrower than it is.
-    sample = np.where(above == below, 1.0, np.inf)
-    np.divide(above, below, out=sample, where=below > 0)
-    low, high = np.quantile(sample, [0.025, 0.975], method="inverted_cdf")
-    return Ratio(point, float(low), float(high), runs)
+    low, high = _quotient(min(values), max(base)), _quotient(max(values), min(base))
+    if difference is None:
+        return Ratio(point, low, high, runs)
+    if min(*values, *base) > 0:
+        low, high = (math.exp(end) for end in difference.interval(level))
+    detectable = difference.detectable(level, math.log(BETTER))
+    return Ratio(point, low, high, runs, difference.p, level, comparisons, detectable)
 
 
-def coverage_pct(runs: int) -> int:
-    """In how many of 100 cases a range or interval of so many runs of each side holds the true ratio.
-
-    Found by simulation, with normal noise of 5 %; `tests/audit/test_marks.py` finds the same.
-    """
-    return _COVERAGE_PCT.get(runs, _COVERAGE_OF_MORE_PCT)
+def _logs(values: Sequence[float], least: float) -> list[float]:
+    return [math.log(max(value, least)) for value in values]
 
 
 def _quotient(above: float, below: float) -> float:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import polars as pl
 
 from ibench_lib.base.wording import count as count
-from ibench_lib.show.verdicts import BETTER, ENOUGH, WORSE, coverage_pct
+from ibench_lib.show.verdicts import BETTER, WORSE, Ratio
+from ibench_lib.stats.noise import LEVEL
 
 MOST_NAMED = 3
 """The most results that a sentence names; the table below it has all of them."""
@@ -48,19 +50,57 @@ def comment(text: str) -> str:
     return " ".join(filter(None, words))
 
 
-RANGE_OF_TWO = (
-    "the interval is the range of the ratio, and no difference is called one. Chance alone sets two equal "
-    "configurations apart in one of three such comparisons."
+MOSTLY = "four of five cases"
+"""How often a change of the detectable size is found: `stats.noise.POWER`."""
+
+RANGE = (
+    "the repeats are too few to know their noise. [low, high] is the range of the ratio, and nothing is called a "
+    "difference."
 )
-"""What two runs on a side can tell. It goes on after a colon."""
+"""What two runs on a side can tell, unless others of the experiment tell their noise. It goes on after a colon."""
+
+POOLED = "the noise of all configurations of a step"
+OF_TWO = "the noise of the two configurations"
 
 
-def coverage_said(runs: int) -> str:
-    """What an interval of so many runs of each side is worth, and what chance does."""
-    known = f"With {runs} runs of each, such an interval holds the true ratio in about {coverage_pct(runs)} % of cases"
-    if runs > ENOUGH:
-        return f"{known}."
+def method_said(ratios: Collection[Ratio], noise: str = POOLED) -> str:
+    """What the intervals of these ratios are, and what chance does; empty without intervals. `noise`: whose it is."""
+    judged = [found for found in ratios if found.p is not None]
+    if not judged:
+        return ""
     return (
-        f"{known}, and chance alone sets two equal configurations apart in up to one of ten comparisons, but rarely so "
-        f"far that all of it is below {WORSE} or above {BETTER}."
+        f"[low, high] is the interval of the ratio of geometric means by a t test with {noise}. A difference is called "
+        f"one if its interval excludes 1 and its ratio is below {WORSE} or above {BETTER}. "
+        f"{chance_said(max(found.comparisons for found in judged))}"
     )
+
+
+OF_TWO_SAID = (
+    "[low, high] is the interval of the ratio of geometric means by a t test with the noise of the two; it holds the "
+    "true ratio in 95 % of cases."
+)
+"""What an interval is that was not judged together with others."""
+
+
+def chance_said(comparisons: int) -> str:
+    """What chance does to so many comparisons that were judged together."""
+    share = f"at most {100 * LEVEL:.0f} % of cases"
+    if comparisons == 1:
+        return f"Between equal configurations, chance does that in {share}."
+    return (
+        f"The intervals allow for up to {comparisons:,} comparisons (Benjamini and Hochberg): if all configurations "
+        f"are equal, chance makes any such difference in {share}."
+    )
+
+
+def detectable_said(ratios: Collection[Ratio]) -> str:
+    """The change that would have been found in any of these; empty where that is not known."""
+    known = [found.detectable for found in ratios if found.detectable is not None]
+    return change_text(max(known)) if known else ""
+
+
+def change_text(log: float) -> str:
+    """A logarithm as a change, rounded up: 7 %, or 3.20 times."""
+    if log < math.log(2):
+        return f"{math.ceil(100 * math.expm1(log) - 1e-9)} %"
+    return f"{times(math.exp(min(log, 99)))} times"

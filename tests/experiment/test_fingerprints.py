@@ -39,12 +39,17 @@ KNOWN = KnownOptions(
 
 
 def fingerprints(file: Path) -> dict[str, str]:
-    """For each server: one SHA-256 over the fingerprints of all cells of an experiment file, in order."""
+    """For each server: one SHA-256 over the fingerprints of all cells of an experiment file.
+
+    The order in which they are run is no part of their identity: here it is that of the file.
+    """
     experiment = load_experiment(file)
+    in_file = replace(experiment, spec=experiment.spec.model_copy(update={"order": "interleaved"}))
+    assert {cell.key for cell in in_file.cells()} == {cell.key for cell in experiment.cells()}
     found = {}
     for flavour, release, version in SERVERS:
         digest = hashlib.sha256()
-        for cell in experiment.cells():
+        for cell in in_file.cells():
             try:
                 config = experiment.server_config(cell, find(flavour).rules(release))
             except ConfigError:

@@ -33,7 +33,7 @@ def test_what_is_done_is_not_run_again_and_an_edit_runs_what_it_changed(workspac
     planned = plan_experiment(load(workspace, edited), workspace)
     assert Counter(entry.what for entry in planned) == {"done": 6, "changed": 4}
     assert {entry.cell.config.name for entry in planned if entry.what == "changed"} == {"p1"}
-    assert sweep(workspace, edited) == ["a.p1-r1", "b56.p1-r1", "a.p1-r2", "b56.p1-r2"]
+    assert sorted(sweep(workspace, edited)) == ["a.p1-r1", "a.p1-r2", "b56.p1-r1", "b56.p1-r2"]
     assert sweep(workspace, edited.replace("title: many", "title: so many")) == []
     assert len(sweep(workspace, edited, again=True)) == 10
 
@@ -46,3 +46,20 @@ def test_only_and_except_choose_by_build_config_setup_and_dbms(workspace: Worksp
     with pytest.raises(UsageError, match="'ps\\*' matches no cell") as caught:
         sweep(workspace, cells, only=["ps*"])
     assert "only_a" in (caught.value.hint or "")
+
+
+def test_rounds_are_shuffled_unless_asked_otherwise_and_alike_each_time(workspace: Workspace) -> None:
+    loaded = load(workspace, TEXT)
+    cells = loaded.cells()
+    rounds = [[cell.dbms for cell in cells if cell.repeat == repeat] for repeat in (1, 2)]
+    assert [cell.repeat for cell in cells] == sorted(cell.repeat for cell in cells), "round by round"
+    assert rounds[0] != rounds[1] and sorted(rounds[0]) == sorted(rounds[1])
+    assert [str(cell) for cell in load(workspace, TEXT).cells()] == [str(cell) for cell in cells]
+    assert loaded.order_text.startswith("shuffle ")
+    single = load(workspace, TEXT.replace("repeats: 2", "repeats: 1"))
+    assert single.order_text == "interleaved" and [cell.rank for cell in single.cells()] == sorted(
+        cell.rank for cell in single.cells()
+    ), "a single round has the order of the file"
+    assert {(cell.key, cell.rank) for cell in load(workspace, TEXT + "order: grouped\n").cells()} == {
+        (cell.key, cell.rank) for cell in cells
+    }

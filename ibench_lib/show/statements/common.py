@@ -10,14 +10,14 @@ import polars as pl
 
 from ibench_lib.show.frames import SHORT_S, by_position, measured, rows_of, short_steps, steps_of
 from ibench_lib.show.verdicts import BETTER, FAR, WORSE, Ratio, ratio
-from ibench_lib.show.wording import RANGE_OF_TWO, count, coverage_said, joined, shortened, times
+from ibench_lib.show.wording import RANGE, count, joined, method_said, shortened, times
 
 NOISE_UNKNOWN = "There is one run of each, so the noise is unknown."
 ONE_RUN = (
     "One run, noise unknown: values without an interval come from a single run. They are listed if they lie outside "
     f"{WORSE} to {BETTER} of the base's, and may be noise."
 )
-TWO_RUNS = f"Two runs: {RANGE_OF_TWO}"
+TWO_RUNS = f"Two runs: {RANGE}"
 NOT_TO_DO = ("loaded from a snapshot", "not published")
 """`step_status` of steps that have no figure, and are neither missing nor failed."""
 
@@ -137,11 +137,10 @@ def ratio_text(found: Ratio) -> str:
 
 def noise_said(ratios: Collection[Ratio]) -> list[str]:
     """What chance does to these ratios: a sentence on those of one run, of two, and of more."""
-    of_more = [found.runs for found in ratios if found.low is not None and not found.is_range]
     return [
         *([ONE_RUN] if any(found.low is None for found in ratios) else []),
         *([TWO_RUNS] if any(found.is_range for found in ratios) else []),
-        *([f"[low, high] is a bootstrap interval. {coverage_said(min(of_more))}"] if of_more else []),
+        *filter(None, [method_said(ratios)]),
     ]
 
 

@@ -7,6 +7,7 @@ from math import log
 import polars as pl
 
 from ibench_lib.metrics import METRICS, Metric
+from ibench_lib.show.against import against_base
 from ibench_lib.show.frames import COVERED, OTHERS_PCT, by_position, little_covered, measured, others_used_much, rows_of
 from ibench_lib.show.statements.common import (
     asks,
@@ -17,8 +18,8 @@ from ibench_lib.show.statements.common import (
     unfinished,
     without_short,
 )
-from ibench_lib.show.verdicts import Ratio, ratio
-from ibench_lib.show.wording import count, shortened
+from ibench_lib.show.verdicts import Ratio
+from ibench_lib.show.wording import MOSTLY, change_text, count, shortened
 
 _COSTS = ("cpupq", "cspq", "rpq", "rkbpq", "wpi", "wkbpi")
 _OTHERS = (
@@ -36,6 +37,7 @@ def cost_statements(step_metrics: pl.DataFrame, base: str) -> list[str]:
     shared: list[str] = []
     seen: list[Ratio] = []
     long_enough, short = without_short(step_metrics)
+    ratios = against_base(long_enough, base, _COSTS)
     for setup, step, rows in columns_of(long_enough):
         found: list[tuple[float, str]] = []
         shared += [
@@ -46,7 +48,7 @@ def cost_statements(step_metrics: pl.DataFrame, base: str) -> list[str]:
             of_base = measured(rows, base, step, metric.name)
             for name in by_position(rows):
                 values = measured(rows, name, step, metric.name)
-                against = ratio(values, of_base) if name != base else None
+                against = ratios.get((setup, step, metric.name, name))
                 if against is None or max(*values, *of_base) < _DIGITS * metric.resolution:
                     continue
                 compared += 1
@@ -57,7 +59,10 @@ def cost_statements(step_metrics: pl.DataFrame, base: str) -> list[str]:
             found.sort(key=lambda item: -item[0])
             said.append(f"{setup}, {step}, compared with {named[base]}: {shortened([item for _, item in found])}.")
     if compared and not said:
-        said.append(f"Costs per operation do not differ clearly from {base} ({count(compared, 'figure')} compared).")
+        said.append(
+            f"Costs per operation do not differ clearly from {base} ({count(compared, 'figure')} compared"
+            f"{_limits(seen)})."
+        )
     return [
         *noise_said(seen),
         *said,
@@ -74,6 +79,15 @@ def _little_covered(frame: pl.DataFrame) -> list[str]:
     if not items:
         return []
     return [f"No costs where the samples cover less than {COVERED * 100:.0f} % of a step: {shortened(items)}."]
+
+
+def _limits(ratios: list[Ratio]) -> str:
+    """The changes that would be found, of the quietest figure and of the noisiest."""
+    known = sorted(found.detectable for found in ratios if found.detectable is not None)
+    if not known:
+        return ""
+    ends = dict.fromkeys(change_text(end) for end in (known[0], known[-1]))
+    return f"; depending on the figure, a change of {' to '.join(ends)} would be found in {MOSTLY}"
 
 
 def _item(name: str, metric: Metric, found: Ratio) -> str:

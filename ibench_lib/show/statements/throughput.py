@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from ibench_lib.show.against import against_base
 from ibench_lib.show.frames import by_position, measured, rate_label, rows_of
 from ibench_lib.show.statements.common import (
     asks,
@@ -15,8 +16,8 @@ from ibench_lib.show.statements.common import (
     unfinished,
     without_short,
 )
-from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, ratio
-from ibench_lib.show.wording import count, joined, shortened
+from ibench_lib.show.verdicts import BETTER, WORSE, Ratio
+from ibench_lib.show.wording import MOSTLY, count, detectable_said, joined, shortened
 
 UNRECORDED = 0.02
 """The share of a step from which on a post says that a client spent it in statements which are no operations."""
@@ -26,14 +27,15 @@ UNRECORDED = 0.02
 def throughput_statements(step_throughput: pl.DataFrame, base: str) -> list[str]:
     """For each step, what has more and what has less throughput than the base beyond noise; then where nothing does."""
     said: list[str] = []
-    even: dict[tuple[str, str], dict[str, set[str]]] = {}
+    even: dict[tuple[str, str], dict[str, dict[str, Ratio]]] = {}
     without_base: dict[str, list[str]] = {}
     seen: list[Ratio] = []
     compared, short = without_short(step_throughput)
+    found = against_base(step_throughput, base, ["throughput"])
     for setup, step, rows in columns_of(compared):
-        others = {name: found for name in by_position(rows) if name != base and (found := measured(rows, name, step))}
-        of_base = measured(rows, base, step)
-        ratios = {name: against for name, found in others.items() if (against := ratio(found, of_base))}
+        others = [name for name in by_position(rows) if name != base and measured(rows, name, step)]
+        places = {name: (setup, step, "throughput", name) for name in others}
+        ratios = {name: found[place] for name, place in places.items() if place in found}
         if others and not ratios:
             without_base.setdefault(setup, []).append(step)
         if not ratios:
@@ -43,10 +45,15 @@ def throughput_statements(step_throughput: pl.DataFrame, base: str) -> list[str]
         if sentence:
             said.append(sentence)
         else:
-            even.setdefault((setup, _apart(list(ratios.values()))), {})[step] = set(ratios)
+            even.setdefault((setup, _apart(list(ratios.values()))), {})[step] = ratios
     for (setup, apart), alike in even.items():
         number = count(len({name for names in alike.values() for name in names}), "configuration")
-        said.append(f"{setup}: in {joined(list(alike))} no throughput {apart.format(base=base)} ({number} compared).")
+        changes = {step: detectable_said(of_step.values()) for step, of_step in alike.items()}
+        known = [f"{change} in {step}" for step, change in changes.items() if change]
+        limits = f"; a change of {joined(known)} would be found in {MOSTLY}" if known else ""
+        said.append(
+            f"{setup}: in {joined(list(alike))} no throughput {apart.format(base=base)} ({number} compared{limits})."
+        )
     for setup, steps in without_base.items():
         said.append(f"{setup}, {joined(steps)}: {base} has no throughput to compare with.")
     if not said and len(step_throughput) and not short:
@@ -58,7 +65,7 @@ def throughput_statements(step_throughput: pl.DataFrame, base: str) -> list[str]
 def _apart(ratios: list[Ratio]) -> str:
     """The verb phrase for 'no difference': depends on how many runs the ratios are of."""
     of_one, of_two = any(found.low is None for found in ratios), any(found.is_range for found in ratios)
-    of_more = any(found.low is not None and not found.is_range for found in ratios)
+    of_more = any(found.p is not None for found in ratios)
     said = []
     if of_more:
         said.append("differs beyond noise from that of {base}")
@@ -114,7 +121,10 @@ def _step_sentence(setup: str, step: str, rows: pl.DataFrame, ratios: dict[str, 
             items = [_item(name, ratios[name], rows, step) for name in names]
             parts.append(f"{more} {unit} than {base} with {shortened(items, ', ')}")
     same = len(ratios) - len(better) - len(worse)
-    rest = f" {count(same, 'other')} {'is' if same == 1 else 'are'} not clearly different from it." if same else ""
+    change = detectable_said([found for name, found in ratios.items() if name not in (*better, *worse)])
+    limit = f"; a change of {change} would be found in {MOSTLY}" if change else ""
+    verb = "is" if same == 1 else "are"
+    rest = f" {count(same, 'other')} {verb} not clearly different from it{limit}." if same else ""
     of_base = caveats(rows_of(rows, base, step))
     about_base = f" {base}: {', '.join(of_base)}." if of_base else ""
     return f"{setup}, {step}: {'; '.join(parts)}.{rest}{about_base}"

@@ -8,12 +8,12 @@ from typing import Any
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.show.comparison import UNJUDGED, Compared, compared, ratio_text, reservations
+from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, compared, ratio_text, reservations
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import NOT_YET_KNOWN, coverage_notes, setting_text, size_text
 from ibench_lib.show.tables.naming import grid_name, grid_title
 from ibench_lib.show.theme import Mark
-from ibench_lib.show.wording import RANGE_OF_TWO, coverage_said
+from ibench_lib.show.wording import MOSTLY, OF_TWO, POOLED, RANGE, change_text, method_said
 
 _MARKS: dict[str | None, Mark] = {"better": "good", "worse": "bad", "more": "status", "less": "status"}
 _SOURCES = {
@@ -58,7 +58,7 @@ def metrics_side_by_side(frame: pl.DataFrame, a: str, b: str, palette: str = "de
         grid_name(f"{'responses' if responses else 'metrics'}.{frame['step'][0]}", frame),
         grid_title(f"{what} of {frame['step'][0]}", frame),
         "metric",
-        ["A", "B", "B / A", "interval", "verdict"],
+        ["A", "B", "B / A", "interval", "verdict", "would be found"],
         spanners=_sides(a, b, 1),
     )
     with_value = [one for one in shown if one.a or one.b]
@@ -66,7 +66,7 @@ def metrics_side_by_side(frame: pl.DataFrame, a: str, b: str, palette: str = "de
         cells = [_value(one, one.a_rows, frame, a), _value(one, one.b_rows, frame, b), *_relation(one)]
         grid.rows.append((one.head, cells))
     if not with_value:
-        grid.rows.append(("all", [*(Cell(_status(frame, name), "status") for name in (a, b)), *[Cell("")] * 3]))
+        grid.rows.append(("all", [*(Cell(_status(frame, name), "status") for name in (a, b)), *[Cell("")] * 4]))
     coverage = coverage_notes(frame) if any(one.metric.group in ("cost", "device") for one in shown) else []
     grid.notes = [*_notes(shown), *_missing(shown), *coverage, *reservations(frame, a, b)]
     return grid.draw(palette)
@@ -103,7 +103,7 @@ def _status(frame: pl.DataFrame, name: str) -> str:
 
 def _relation(one: Compared) -> list[Cell]:
     if not one.a or not one.b:
-        return [Cell(""), Cell(""), Cell("")]
+        return [Cell("")] * 4
     if one.ratio is None:
         point, interval = ("both 0" if median(one.b) == 0 else "A is 0"), ""
     else:
@@ -111,20 +111,23 @@ def _relation(one: Compared) -> list[Cell]:
         interval = "" if one.ratio.low is None else f"{ratio_text(one.ratio.low)} to {ratio_text(one.ratio.high or 0)}"
     if one.verdict == "noise unknown":
         interval = "one run"
-    return [Cell(point), Cell(interval), Cell(one.verdict or "", _MARKS.get(one.verdict))]
+    found = "" if one.detectable is None or one.verdict in DIFFERENT else change_text(one.detectable)
+    return [Cell(point), Cell(interval), Cell(one.verdict or "", _MARKS.get(one.verdict)), Cell(found)]
 
 
 def _notes(shown: list[Compared]) -> list[str]:
     verdicts = {one.verdict for one in shown}
     notes = []
     if verdicts - {*UNJUDGED}:
+        ratios = [one.ratio for one in shown if one.ratio]
+        noise = POOLED if any(one.neighbours[1] for one in shown) else OF_TWO
         of_a, of_b = max(len(one.a) for one in shown), max(len(one.b) for one in shown)
         notes.append(
-            f"Medians of up to {of_a} runs of A and {of_b} of B; the interval of their ratio is a bootstrap over them. "
-            f"{coverage_said(min(of_a, of_b))}"
+            f"A, B: medians of up to {of_a} and {of_b} runs. {method_said(ratios, noise)} Would be found: a true "
+            f"change of that size is called a difference in {MOSTLY}."
         )
     if "too few runs" in verdicts:
-        notes.append(f"A side has only two runs: {RANGE_OF_TWO}")
+        notes.append(f"A side has only two runs, and {RANGE}")
     if "noise unknown" in verdicts:
         notes.append("A side has only one run: the noise is unknown, so there is no verdict.")
     return notes

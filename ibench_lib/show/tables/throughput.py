@@ -8,6 +8,7 @@ import polars as pl
 from great_tables import GT
 
 from ibench_lib.metrics import METRICS
+from ibench_lib.show.against import against_base
 from ibench_lib.show.frames import SHORT_S, by_position, measured, rows_of, short_steps
 from ibench_lib.show.grid import Cell
 from ibench_lib.show.table_cells import (
@@ -64,17 +65,19 @@ def relative_throughput(frame: pl.DataFrame, base: str, palette: str = "default"
     """Throughput relative to the base dbms (`step_throughput`), two decimals; intervals where there are repeats."""
     names = by_position(frame)
     steps, grid = step_grid(frame, "throughput-relative", f"Throughput relative to {base}")
+    found_of = against_base(frame, base, ["throughput"])
+    ratios = {(step, name): one for (_, step, _, name), one in found_of.items()}
     short = set(short_steps(frame)["step"])
     for name in names:
         cells = []
         for step in steps:
             rows = rows_of(frame, name, step)
-            found = ratio(measured(frame, name, step), measured(frame, base, step))
+            found = ratios.get((step, name)) or ratio(measured(frame, name, step), measured(frame, base, step))
             about, is_base = about_runs(rows, "throughput"), name == base
             cells.append(status_cell(rows) or ratio_cell(found, about, is_base=is_base, marked=step not in short))
         grid.rows.append((f"{name} (base)" if name == base else name, cells))
     grid.notes = [
-        *interval_notes(frame),
+        *interval_notes(frame, ratios),
         f"▲ above {BETTER}, ▼ below {WORSE} of the base.",
         *_short_notes(steps, short),
         *mark_notes(frame),

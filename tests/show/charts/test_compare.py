@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import ibench_lib as ib
@@ -23,8 +25,12 @@ def test_the_chart_draws_ratios_with_their_intervals_and_names_what_it_cannot_dr
         for trace in figure.data
         for i, label in enumerate(trace.y)
     }  # fmt: skip
-    # 440 / 220 queries/s; from 400 / 240 to 520 / 200.
-    assert drawn["queries/s"] == ("better", 2.0, 0.6, 0.3333, "A 220, B 440; B / A 2.00 [1.67, 2.60], better")
+    # Medians; the ratio is of geometric means, (400 * 440 * 520 / (200 * 220 * 240)) ^ (1/3).
+    verdict, ratio, up, down, text = drawn["queries/s"]
+    assert (verdict, ratio) == ("better", 2.054)
+    found = re.fullmatch(r"A 220, B 440; B / A 2\.05 \[(\d\.\d\d), (\d\.\d\d)\], better", text)
+    assert found and float(found[1]) == pytest.approx(ratio - down, abs=0.01)
+    assert float(found[2]) == pytest.approx(ratio + up, abs=0.01)
     assert drawn["inserts/s"][:2] == ("same or unclear", 1.0)
     assert figure.layout.xaxis.title.text == "B / A (not drawn, because A or B is 0: history list length)"
     assert figure.layout.xaxis.type == "log"

@@ -17,9 +17,11 @@ from ibench_lib.lake import reader
 from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
 from ibench_lib.show import theme
+from ibench_lib.show.against import against_base
 from ibench_lib.show.display import say
+from ibench_lib.show.statements.common import without_short
 from ibench_lib.show.verdicts import ratio
-from ibench_lib.show.wording import times
+from ibench_lib.show.wording import change_text, times
 from tests.shared import lake_of
 from tests.show.statements.saying import COSTS, KINDS, STEPS, Statements
 from tests.synthetic import Run, three_configurations, write_runs
@@ -141,11 +143,18 @@ def supported(frame: pl.DataFrame) -> set[str]:
                 for each in filter(None, (against, inverse)):
                     for value in filter(None, (each.value, each.low, each.high)):
                         found |= texts(value)
+    for column in (["throughput"], COSTS):
+        for each in against_base(frame if len(column) == 1 else without_short(frame)[0], BASE, column).values():
+            found.add(f"{each.comparisons:,}")
+            for value in filter(None, (each.value, each.low, each.high)):
+                found |= texts(value)
+            if each.detectable is not None:
+                found.add(change_text(each.detectable).split()[0])
     return found
 
 
 # Thresholds, which sentences name: as the functions' documentation has them.
-RULES = {"0.95", "1.05", "10", "1,000", "100.0", "5", "1"} | {"3", "91"}  # what intervals of three runs are worth
+RULES = {"0.95", "1.05", "10", "1,000", "100.0", "5", "1"} | {"95"}  # what intervals are worth
 FRAMES = [random_frame(random.Random(seed)) for seed in range(25)]
 
 

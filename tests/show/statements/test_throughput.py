@@ -5,7 +5,8 @@ import pytest
 
 import ibench_lib as ib
 from ibench_lib.paths import Workspace
-from ibench_lib.show.verdicts import ratio
+from ibench_lib.show.against import against_base
+from ibench_lib.show.wording import change_text
 from tests.show.statements.saying import COSTS, frame_of, made_of, spoken
 from tests.show.tables.parsed import Parsed
 from tests.synthetic import Run
@@ -16,20 +17,25 @@ def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
         "throughput", base=[100, 101, 102], fast=[200, 202, 204], noisy=[60, 120, 200], slow=[50, 50.5, 51]
     )
     chance, said = ib.throughput_statements(frame, "base")
-    assert chance.startswith(
-        "[low, high] is a bootstrap interval. With 3 runs of each, such an interval holds the true "
+    assert chance == (
+        "[low, high] is the interval of the ratio of geometric means by a t test with the noise of all configurations "
+        "of a step. A difference is called one if its interval excludes 1 and its ratio is below 0.95 or above 1.05. "
+        "The intervals allow for up to 3 comparisons (Benjamini and Hochberg): if all configurations are equal, chance "
+        "makes any such difference in at most 5 % of cases."
     )
-    assert "in about 91 % of cases, and chance alone sets two equal configurations apart in up to one of ten" in chance
-    low, high = (ratio([200, 202, 204], [100, 101, 102]), ratio([50, 50.5, 51], [100, 101, 102]))
-    assert low and high
+    found = against_base(frame, "base", ["throughput"])
+    low, noisy, high = (found["cached", "l.i1", "throughput", name] for name in ("fast", "noisy", "slow"))
+    assert low.low and low.high and high.low and high.high and noisy.detectable
+    change = change_text(noisy.detectable)
     assert said == (
         f"cached, l.i1: more inserts/s than base with fast (2.00 times [{low.low:.2f}, {low.high:.2f}]); fewer "
         f"inserts/s than base with slow (0.50 times [{high.low:.2f}, {high.high:.2f}]). 1 other is not clearly "
-        "different from it."
+        f"different from it; a change of {change} would be found in four of five cases."
     )
-    even = frame_of("throughput", base=[100, 101, 102], other=[90, 120, 101])
+    even = frame_of("throughput", base=[100, 101, 102], other=[100, 102, 101])
     assert ib.throughput_statements(even, "base")[1:] == [
-        "cached: in l.i1 no throughput differs beyond noise from that of base (1 configuration compared)."
+        "cached: in l.i1 no throughput differs beyond noise from that of base (1 configuration compared; a change of "
+        "6 % in l.i1 would be found in four of five cases)."
     ]
 
 
@@ -37,21 +43,19 @@ def test_two_runs_have_a_range_and_no_difference() -> None:
     two = frame_of("throughput", base=[100, 101], other=[200, 204])
     chance, said = ib.throughput_statements(two, "base")
     assert chance == (
-        "Two runs: the interval is the range of the ratio, and no difference is called one. Chance alone sets two "
-        "equal configurations apart in one of three such comparisons."
+        "Two runs: the repeats are too few to know their noise. [low, high] is the range of the ratio, and nothing is "
+        "called a difference."
     )
     assert said == (
         "cached: in l.i1 no throughput can be told from that of base by two runs (1 configuration compared)."
     )
+    # The noise of others makes it an interval.
     mixed = frame_of("throughput", base=[100, 101, 102], other=[200, 204], third=[100, 101, 102])
-    assert ib.throughput_statements(mixed, "base")[2:] == [
-        "cached: in l.i1 no throughput differs beyond noise from that of base, and where there are only two runs, they "
-        "are too few to tell (2 configurations compared)."
-    ]
+    assert "more inserts/s than base with other (2.00 times [" in ib.throughput_statements(mixed, "base")[1]
     table = Parsed(ib.relative_throughput(two, "base"))
     assert table.of("other") == ["2.01 [1.98, 2.04]"], "and no mark"
     notes = " ".join(row[0] for row in table.rows)
-    assert "the interval is the range of the ratio" in notes and "95 %" not in notes
+    assert "[low, high] is the range of the ratio" in notes and "95 %" not in notes
 
 
 def test_a_step_of_less_than_a_second_is_not_compared() -> None:
@@ -79,9 +83,9 @@ def test_what_noise_hides_is_not_called_equal() -> None:
     # 1.4 times the base, but its runs scatter: nothing is said of 0.95 to 1.05, also where another has one run.
     frame = frame_of("throughput", base=[100, 101, 102], scattering=[60, 141, 220], single=[104])
     assert ib.throughput_statements(frame, "base")[2:] == [
-        "cached: in l.i1 no throughput differs beyond noise from that of base, and where there is only "
-        "one run, all lie "
-        "within 0.95 to 1.05 times that of base (2 configurations compared)."
+        "cached: in l.i1 no throughput differs beyond noise from that of base, and where there is only one run, all "
+        "lie within 0.95 to 1.05 times that of base (2 configurations compared; a change of 7.72 times in l.i1 would "
+        "be found in four of five cases)."
     ]
     assert ib.throughput_statements(frame_of("throughput", base=[100], single=[104]), "base")[1:] == [
         "cached: in l.i1 no throughput lies outside 0.95 to 1.05 times that of base (1 configuration compared)."

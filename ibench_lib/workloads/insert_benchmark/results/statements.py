@@ -16,7 +16,7 @@ from ibench_lib.show import theme
 from ibench_lib.show.frames import by_position, measured, rows_of
 from ibench_lib.show.statements.common import asks, attention, caveats, columns_of, complete, over_ten_times
 from ibench_lib.show.verdicts import FAR, Ratio, ratio
-from ibench_lib.show.wording import count, coverage_said, joined, shortened, times
+from ibench_lib.show.wording import OF_TWO_SAID, count, joined, shortened, times
 
 SLOW_S = 0.1
 """A get_min of at most so many seconds is never called slow."""
@@ -222,11 +222,5 @@ def _chance(seen: list[Ratio]) -> list[str]:
     """What the brackets in the sentences hold, and what chance does."""
     said = []
     if any(found.is_range for found in seen):
-        said.append(
-            "Two runs: [low, high] is the range of the ratio. Chance alone sets two equal configurations apart in one "
-            "of three such comparisons, though rarely tenfold."
-        )
-    of_more = [found.runs for found in seen if found.low is not None and not found.is_range]
-    if of_more:
-        said.append(f"[low, high] is a bootstrap interval. {coverage_said(min(of_more))}")
-    return said
+        said.append("Two runs: [low, high] is the range of the ratio. Their noise is unknown.")
+    return [*said, *([OF_TWO_SAID] if any(found.p is not None for found in seen) else [])]

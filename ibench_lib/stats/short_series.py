@@ -1,0 +1,198 @@
+"""Changes in a short series: 2 to 30 releases, each measured in the same shuffled rounds.
+
+Two questions are answered apart. Do builds on both sides of a place differ (tier 1)? Chance is judged by permuting the
+residuals of all runs. Has the level changed for good (tier 2)? Every build is one draw of code layout, which moves its
+speed by some 1.5 % however often it is repeated; so releases are compared with how much neighbours scatter.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ibench_lib.stats.noise import LEVEL, PRIOR_DF, Difference
+from ibench_lib.stats.student import t_quantile
+
+Matrix = NDArray[np.float64]
+Kind = Literal["level", "differs", "edge"]
+
+MIN_EFFECT = math.log(1.02)
+LAYOUT_SD = 0.015
+DRAWS = 1999
+LEAST_ROUNDS, LEAST_ROUNDS_OF_TWO = 3, 5
+MOST_RELEASES = 30
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """A change between release `at` - 1 and `at`, counted from 0. `first` and `end` bound the releases of its regimes.
+
+    `difference` is that of the regimes, `p` its chance. level: a lasting change; edge: only one release lies beyond it;
+    differs: the builds differ, but no more than builds of equal code may.
+    """
+
+    at: int
+    first: int
+    end: int
+    kind: Kind
+    difference: Difference
+    p: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """The boundaries of a series, and the change between two neighbours (log) that would be found in 4 of 5 cases."""
+
+    boundaries: tuple[Boundary, ...]
+    detectable: float
+
+
+def why_not(releases: int, rounds: int) -> str | None:
+    """Why a series of that shape cannot be judged; None if it can be."""
+    if releases < 2:
+        return "there is only one release"
+    if releases > MOST_RELEASES:
+        return f"there are {releases} releases; at most {MOST_RELEASES} are judged together"
+    least = LEAST_ROUNDS_OF_TWO if releases == 2 else LEAST_ROUNDS
+    if rounds < least:
+        verb, noun = ("is", "round") if rounds == 1 else ("are", "rounds")
+        return f"there {verb} {rounds} complete {noun} of repeats; {releases} releases need {least}"
+    return None
+
+
+def short_changes(values: Matrix, min_effect: float = MIN_EFFECT, seed: int = 1) -> Found:
+    """The changes in a series. `values`: logarithms, a row per release in order, a column per round.
+
+    Raises ValueError where `why_not` has a reason.
+    """
+    if reason := why_not(*values.shape):
+        raise ValueError(reason)
+    series = _Series(values, seed)
+    places = series.split(0, len(values))
+    while places:
+        steps = series.steps(places)
+        smallest = min(places, key=lambda place: abs(steps[place]))
+        if abs(steps[smallest]) >= min_effect:
+            break
+        places = sorted(set(places) - {smallest})
+    lasting = series.lasting(places)
+    boundaries = tuple(series.boundary(place, places, lasting) for place in places)
+    return Found(boundaries, series.detectable(min_effect))
+
+
+class _Series:
+    """A series less the means of its rounds, with what permuted residuals look like."""
+
+    def __init__(self, values: Matrix, seed: int) -> None:
+        self.releases, self.rounds = values.shape
+        self.values = values - values.mean(axis=0)
+        self.means = self.values.mean(axis=1)
+        self.df = (self.releases - 1) * (self.rounds - 1)
+        residuals = self.values - self.means[:, None]
+        self.sd = max(math.sqrt(float((residuals**2).sum()) / self.df), 1e-6)
+        random = np.random.default_rng(seed)
+        drawn = random.permuted(np.broadcast_to(residuals.ravel(), (DRAWS, residuals.size)), axis=1)
+        cells = drawn.reshape(DRAWS, *residuals.shape)
+        cells = cells - cells.mean(axis=1, keepdims=True)
+        self.drawn_means = cells.mean(axis=2)
+        within = cells - self.drawn_means[:, :, None]
+        self.drawn_sd = np.sqrt((within**2).sum(axis=(1, 2)) / self.df)
+        self.chances: dict[int, float] = {}
+
+    def split(self, first: int, end: int) -> list[int]:
+        """The places at which the releases from `first` to `end` differ, by recursion."""
+        if end - first < 2:
+            return []
+        found = self._heights(self.means[None, first:end])[0] / self.sd
+        at = int(found.argmax())
+        drawn = (self._heights(self.drawn_means[:, first:end]) / self.drawn_sd[:, None]).max(axis=1)
+        chance = (1 + int((drawn >= found[at]).sum())) / (DRAWS + 1)
+        if chance > LEVEL:
+            return []
+        place = first + at + 1
+        self.chances[place] = chance
+        return [*self.split(first, place), place, *self.split(place, end)]
+
+    def _heights(self, means: Matrix) -> Matrix:
+        """How far the means left and right of each place are apart, as a multiple of a run's standard error."""
+        many = means.shape[1]
+        left = np.arange(1, many)
+        sums = np.cumsum(means, axis=1)
+        apart = (sums[:, -1:] - sums[:, :-1]) / (many - left) - sums[:, :-1] / left
+        heights: Matrix = np.abs(apart) / np.sqrt((1 / left + 1 / (many - left)) / self.rounds)
+        return heights
+
+    def regimes(self, place: int, places: list[int]) -> tuple[int, int]:
+        """The first release of the regime before a place, and the end of the regime after it."""
+        before = [other for other in places if other < place]
+        after = [other for other in places if other > place]
+        return (before[-1] if before else 0), (after[0] if after else self.releases)
+
+    def steps(self, places: list[int]) -> dict[int, float]:
+        """The change at each place, from regime to regime."""
+        found = {}
+        for place in places:
+            first, end = self.regimes(place, places)
+            found[place] = float(self.means[place:end].mean() - self.means[first:place].mean())
+        return found
+
+    def lasting(self, places: list[int]) -> dict[int, Difference]:
+        """The places at which the level has changed, with the change, by the scatter of neighbours."""
+        kept = list(places)
+        while kept:
+            variance, df = self._scatter(kept)
+            found = {place: self._by_regimes(place, kept, variance, df) for place in kept}
+            chances = {place: 1 - (1 - of.p) ** (self.releases - 1) for place, of in found.items()}
+            worst = max(kept, key=lambda place: chances[place])
+            if chances[worst] <= LEVEL:
+                return found
+            kept.remove(worst)
+        return {}
+
+    def _scatter(self, places: list[int]) -> tuple[float, float]:
+        """The variance of a release's mean, and its degrees of freedom: neighbours without the places, and a prior."""
+        noise = self.sd**2 / self.rounds
+        steps = np.diff(self.means)
+        steps = steps[[index for index in range(len(steps)) if index + 1 not in places]]
+        prior = LAYOUT_SD**2 + noise
+        if not len(steps):
+            return prior, PRIOR_DF
+        robust = float(np.median(steps**2)) / (2 * 0.4549)
+        df = 0.37 * len(steps)  # a median of squares knows that part of what their mean knows
+        return max((PRIOR_DF * prior + df * robust) / (PRIOR_DF + df), noise), PRIOR_DF + df
+
+    def _by_regimes(self, place: int, places: list[int], variance: float, df: float) -> Difference:
+        first, end = self.regimes(place, places)
+        value = float(self.means[place:end].mean() - self.means[first:place].mean())
+        return Difference(value, math.sqrt(variance * (1 / (end - place) + 1 / (place - first))), df)
+
+    def boundary(self, place: int, places: list[int], lasting: dict[int, Difference]) -> Boundary:
+        first, end = self.regimes(place, places)
+        by_noise = self._by_regimes(place, places, self.sd**2 / self.rounds, self.df)
+        chance = self.chances[place]
+        if place not in lasting:
+            return Boundary(place, first, end, "differs", by_noise, chance)
+        of_level = lasting[place]
+        chance = max(chance, min(1.0, 1 - (1 - of_level.p) ** (self.releases - 1)))
+        alone = end - place == 1 or place - first == 1
+        return Boundary(place, first, end, "edge" if alone else "level", of_level, chance)
+
+    def detectable(self, least: float) -> float:
+        """Of two neighbours, with the level divided by the number of places."""
+        se = self.sd * math.sqrt(2 / self.rounds)
+        level = LEVEL / (self.releases - 1)
+        return max(t_quantile(level / 2, self.df) * se, least) + t_quantile(0.2, self.df) * se
+
+
+def q_values(p_values: list[float]) -> list[float]:
+    """Benjamini and Hochberg: the least share of chance at which each would still be reported."""
+    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
+    found, least = [1.0] * len(p_values), 1.0
+    for rank in range(len(order), 0, -1):
+        least = min(least, p_values[order[rank - 1]] * len(order) / rank)
+        found[order[rank - 1]] = least
+    return found

@@ -1,0 +1,66 @@
+"""Student's t and Fisher's F, which numpy does not have."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+
+def t_tail(t: float, df: float) -> float:
+    """The chance of a value above `t`, with `df` > 0 degrees of freedom, not necessarily a whole number."""
+    if math.isinf(t):
+        return 0.0 if t > 0 else 1.0
+    half = 0.5 * beta_share(df / (df + t * t), df / 2, 0.5)
+    return half if t >= 0 else 1 - half
+
+
+def f_tail(f: float, df_above: float, df_below: float) -> float:
+    """The chance of a ratio of variances above `f`."""
+    if f <= 0:
+        return 1.0
+    if math.isinf(f):
+        return 0.0
+    return beta_share(df_below / (df_below + df_above * f), df_below / 2, df_above / 2)
+
+
+@lru_cache(maxsize=4096)
+def t_quantile(tail: float, df: float) -> float:
+    """The t that a value is above with chance `tail`, 0 < tail <= 0.5."""
+    low, high = 0.0, 1.0
+    while t_tail(high, df) > tail:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_tail(middle, df) > tail else (low, middle)
+    return (low + high) / 2
+
+
+def beta_share(x: float, a: float, b: float) -> float:
+    """The regularised incomplete beta function I_x(a, b)."""
+    if x <= 0 or x >= 1:
+        return 0.0 if x <= 0 else 1.0
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    if x < (a + 1) / (a + b + 2):
+        return math.exp(log_front) * _fraction(x, a, b) / a
+    return 1 - math.exp(log_front) * _fraction(1 - x, b, a) / b
+
+
+def _fraction(x: float, a: float, b: float) -> float:
+    """The continued fraction of the incomplete beta function, by Lentz's method."""
+    tiny = 1e-300
+    c, d = 1.0, 1 / _not_zero(1 - (a + b) * x / (a + 1), tiny)
+    found = d
+    for m in range(1, 500):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for term in (even, odd):
+            d = 1 / _not_zero(1 + term * d, tiny)
+            c = _not_zero(1 + term / c, tiny)
+            found *= d * c
+        if abs(d * c - 1) < 1e-14:
+            break
+    return found
+
+
+def _not_zero(value: float, tiny: float) -> float:
+    return value if abs(value) > tiny else tiny

@@ -1,0 +1,75 @@
+"""`ibench changes`, with the exit codes of its gate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ibench_lib.paths import Workspace
+from tests.command import ibench, refused
+from tests.show.statements.saying import made_of
+from tests.synthetic import Run
+
+pytestmark = pytest.mark.slow
+
+
+def history(workspace: Workspace, slow: int = 1000, rounds: int = 3, version: str = "10.11.{}") -> None:
+    """Three builds, b1 to b3, of which the last has `slow` queries in the place of 1,000 to 1,002 a round."""
+    runs = [
+        Run(f"b{build}", dbms=f"b{build}.c", repeat=repeat, minute=3 * repeat + build,
+            queries=5 * (slow if build == 3 else 1000) + repeat * build)
+        for repeat in range(1, rounds + 1)
+        for build in (1, 2, 3)
+    ]  # fmt: skip
+    made_of(workspace, *runs, change=as_release(version))
+
+
+def as_release(version: str) -> Callable[[dict[str, Any]], None]:
+    def change(manifest: dict[str, Any]) -> None:
+        cell = manifest["cell"]
+        cell["build"], cell["config"], cell["order"] = cell["config"], "c", "shuffle 7"
+        manifest["server"]["version"] = version.format(cell["build"][1:])
+
+    return change
+
+
+def test_the_gate_ends_with_3_for_a_regression_and_lists_it(workspace: Workspace) -> None:
+    history(workspace, slow=800)
+    result = ibench(workspace, "changes", "demo", "--gate", "--metric", "qps")
+    assert result.returncode == 3, result.stderr
+    assert "edge, worse" in result.stdout and "b2" in result.stdout and "0.80" in result.stdout
+    answer = json.loads(ibench(workspace, "changes", "demo", "--json", "--only", "regressions").stdout)
+    assert [change["metric"] for change in answer["changes"]] == ["qps"]
+    assert answer["parameters"]["min_effect"] == pytest.approx(0.02)
+    assert ibench(workspace, "changes", "demo").returncode == 0, "only a gate ends with its findings"
+
+
+def test_the_gate_ends_with_0_where_nothing_is_worse(workspace: Workspace) -> None:
+    history(workspace, slow=1200)
+    assert ibench(workspace, "changes", "--gate", "--metric", "qps").returncode == 0
+
+
+def test_the_gate_ends_with_4_where_the_data_cannot_say(workspace: Workspace) -> None:
+    history(workspace, slow=800, rounds=2)
+    result = ibench(workspace, "changes", "demo", "--gate")
+    assert result.returncode == 4
+    assert "cannot say: there are 2 complete rounds of repeats; 3 releases need 3" in result.stdout
+
+
+def test_mistakes_are_one_line_and_the_gate_ends_with_1(workspace: Workspace) -> None:
+    history(workspace, rounds=1, version="trunk {}")
+    refused(ibench(workspace, "changes", "demo"), "has no place in the order of releases")
+    assert ibench(workspace, "changes", "demo", "--gate").returncode == 1
+    for arguments, words in (
+        (["nope"], "experiment 'nope' has no run"),
+        (["demo", "--stream", "demo"], "give one of them"),
+        (["demo", "--reference", "b1"], "streams only"),
+        (["demo", "--min-effect", "two"], "not a share"),
+        (["demo", "--metric", "qsp"], "did you mean 'qps'"),
+        (["demo", "--only", "better"], "--only"),
+        (["--stream", "demo", "--reference", "b9"], "is no build of these runs"),
+    ):
+        refused(ibench(workspace, "changes", *arguments), words)

@@ -1,0 +1,108 @@
+"""The noise of repeats: pooled, by round, with rows that are noisier than others; several comparisons at once."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ibench_lib.stats.noise import FLOOR, LEAST_DF, level_of_all, noise_of
+from ibench_lib.stats.student import t_quantile
+
+VALUES = st.floats(-1, 1)
+TABLES = st.lists(st.lists(VALUES, min_size=2, max_size=5), min_size=2, max_size=6)
+
+
+def table(rows: list[list[float]]) -> dict[str, dict[int, float]]:
+    return {f"row{number}": dict(enumerate(values)) for number, values in enumerate(rows)}
+
+
+def test_the_noise_is_pooled_over_all_rows() -> None:
+    noise = noise_of(table([[0.0, 0.1, 0.2], [1.0, 1.1, 1.2]]))
+    assert (noise.df, noise.by_round, noise.known) == (4, False, True)
+    assert noise.sd == pytest.approx(0.1)
+    found = noise.difference("row1", "row0")
+    assert found is not None and found.value == pytest.approx(1)
+    # Each row's own noise is that of all.
+    assert found.se == pytest.approx(0.1 * math.sqrt(2 / 3)) and found.df == 4
+    low, high = found.interval()
+    assert high - 1 == pytest.approx(1 - low) == pytest.approx(2.776 * found.se, rel=1e-3)
+    assert found.detectable() == pytest.approx((t_quantile(0.025, 4) + t_quantile(0.2, 4)) * found.se)
+    assert found.detectable(least=1.0) == pytest.approx(1 + t_quantile(0.2, 4) * found.se)
+
+
+def test_what_rounds_have_in_common_is_removed_where_enough_is_left() -> None:
+    random = np.random.default_rng(1)
+    rounds = np.array([0.0, 0.3, -0.2])
+    quiet = random.normal(0, 0.01, (7, 3))
+    noise = noise_of(table((quiet + rounds).tolist()))
+    assert noise.by_round and noise.df == 12
+    assert noise.sd == pytest.approx(noise_of(table(quiet.tolist())).sd)
+    few = noise_of(table((quiet[:2] + rounds).tolist()))
+    assert not few.by_round and few.df == 4
+    gap = table((quiet + rounds).tolist())
+    del gap["row3"][1]
+    assert not noise_of(gap).by_round
+
+
+def test_two_rows_of_two_repeats_know_no_noise_but_their_neighbours_may() -> None:
+    rows = table([[0.0, 0.01], [0.2, 0.21]])
+    assert noise_of(rows).df == 2 < LEAST_DF and noise_of(rows).difference("row1", "row0") is None
+    found = noise_of(rows, neighbours=(0.002, 10)).difference("row1", "row0")
+    assert found is not None and found.df == 12 and found.p < 1e-6
+    assert noise_of({"only": {1: 0.0}, "other": {1: 1.0}}).difference("only", "other") is None
+
+
+def test_a_row_that_is_much_noisier_keeps_its_noise_to_itself() -> None:
+    rows = [[0.0, 0.01, 0.02], [1.0, 1.01, 1.02], [2.0, 2.01, 2.02], [0.0, 3.0, -3.0]]
+    noise = noise_of(table(rows))
+    assert noise.apart == {"row3"} and noise.sd < 0.02
+    quiet, loud = noise.difference("row1", "row0"), noise.difference("row3", "row0")
+    assert quiet is not None and loud is not None
+    assert quiet.p < 1e-6 < 0.5 < loud.p and loud.df < 3
+
+
+def test_equal_repeats_are_not_without_noise() -> None:
+    noise = noise_of(table([[0.0] * 3, [0.5] * 3]))
+    assert noise.sd == FLOOR
+
+
+def test_noise_is_no_less_than_other_tables_make_likely() -> None:
+    noise = noise_of(table([[0.0, 0.01, 0.02], [1.0, 1.01, 1.02]]))
+    assert noise.steadied(0.1**2).sd == pytest.approx(math.sqrt((4 * 0.01**2 + 4 * 0.1**2) / 8))
+    assert noise.steadied(0.001**2).sd == noise.sd
+
+
+@settings(max_examples=50, deadline=None)
+@given(TABLES, st.floats(-5, 5))
+def test_neither_units_nor_the_order_of_rows_and_runs_matter(rows: list[list[float]], unit: float) -> None:
+    whole = table(rows)
+    noise = noise_of(whole)
+    turned = {name: dict(reversed(list(values.items()))) for name, values in reversed(list(whole.items()))}
+    assert noise_of(turned).sd == noise.sd
+    other = noise_of(table([[value + unit for value in values] for values in rows]))
+    assert other.sd == pytest.approx(noise.sd, abs=1e-7)
+    found, back = noise.difference("row0", "row1"), noise.difference("row1", "row0")
+    assert (found is None) == (back is None)
+    if found and back:
+        assert found.value == pytest.approx(-back.value) and found.se == pytest.approx(back.se)
+        assert 0 <= found.p <= 1
+        low, high = found.interval(max(found.p, 1e-9))
+        assert found.p < 1e-9 or min(abs(low), abs(high)) == pytest.approx(0, abs=1e-6 + 1e-3 * found.se)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
+def test_the_level_of_all_finds_what_the_step_up_rule_finds(p_values: list[float]) -> None:
+    level = level_of_all(p_values)
+    many, ordered = len(p_values), sorted(p_values)
+    steps = [rank for rank in range(1, many + 1) if ordered[rank - 1] <= 0.05 * rank / many]
+    assert sum(p <= level for p in p_values) == (max(steps) if steps else 0)
+    assert 0.05 / many <= level <= 0.05 + 1e-12
+
+
+def test_the_level_of_nothing_and_of_one() -> None:
+    assert level_of_all([]) == level_of_all([0.2]) == level_of_all([0.01]) == 0.05
