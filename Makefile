@@ -18,7 +18,7 @@ posts: env ## build every post in papermill_params/, and the site that lists the
 test: server chromium axe ## run all tests: two at a time, then those that measure time alone
 	@$(BIN)/python tools/run_tests.py all
 
-test-quick: env ## run the tests that need no server and no browser, in a minute
+test-quick: env ## run the tests that need no server, browser or lake, in a minute
 	@$(BIN)/python tools/run_tests.py quick
 
 test-rest: server chromium axe ## run the tests that test-quick leaves out of test

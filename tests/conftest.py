@@ -17,6 +17,7 @@ from ibench_lib.servers import on_this_machine
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sources import apt
+from tests import shared
 
 # What playwright's driver needs and a bare machine lacks, where tools/provide.py had to unpack it.
 _driver_libraries = debian.library_folders(paths.workspace().build_dir("playwright-libraries"))
@@ -45,24 +46,37 @@ NEEDS = {
 }
 
 
+# A test in a module that takes something from one of these asks questions of a lake.
+LAKE = {
+    "ibench_lib.lake.reader",
+    "tests.synthetic",
+    "tests.ask.pairs",
+    "tests.shared",
+    "tests.show.statements.saying",
+    "tests.show.stalled",
+}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a server, a browser or many seconds, so that `make test-quick` can leave it out."""
+    """Mark what needs a server, a browser, a lake or many seconds, so that `make test-quick` can leave it out."""
     for item in items:
+        names = vars(item.module).values() if isinstance(item, pytest.Function) else ()
+        if any(getattr(each, "__name__", None) in LAKE or getattr(each, "__module__", None) in LAKE for each in names):
+            item.add_marker("lake")
         for mark, fixtures in NEEDS.items():
             if not fixtures.isdisjoint(getattr(item, "fixturenames", ())):
                 item.add_marker(mark)
 
 
-@pytest.fixture(autouse=True)
-def shared_views(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Lets all workspaces share what DuckDB makes of the SQL: each would take a second of its own for it."""
-    if request.path.name != "test_index.py":  # whose subject is that cache
-        shared = tmp_path_factory.getbasetemp() / "shared-views"
-        shared.mkdir(exist_ok=True)
-        own = reader._with_every_name
-        monkeypatch.setattr(reader, "_with_every_name", lambda _cache: own(shared))
+@pytest.fixture(scope="session", autouse=True)
+def shared_views(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Lets all workspaces share what DuckDB makes of the SQL: each would take seconds of its own for it."""
+    base = tmp_path_factory.getbasetemp()
+    shared.folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    shared.folder.mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "_with_every_name", shared.in_one_folder)
+        yield
 
 
 @pytest.fixture

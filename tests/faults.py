@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 
 class Victim:
@@ -84,9 +84,9 @@ def ended(process: psutil.Process) -> bool:
         return True
 
 
-def survivors(processes: Iterable[psutil.Process], within_s: float) -> list[psutil.Process]:
-    """Those that have not ended after `within_s` seconds; returns as soon as all have."""
-    deadline = time.monotonic() + within_s
+def survivors(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """Those that do not end, however patient one is; returns as soon as all have ended."""
+    deadline = time.monotonic() + PATIENCE_S
     alive = [process for process in processes if not ended(process)]
     while alive and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -42,7 +42,7 @@ def test_processes_that_send_load_import_nothing_heavy() -> None:
 @pytest.mark.parametrize("parts", [("all", "builds"), ("quick", "rest", "builds")], ids=["by hand", "by .ci/run"])
 def test_each_test_is_run_once(parts: tuple[str, ...]) -> None:
     selections = [part.marks for name in parts for part in run_tests.PARTS[name]]
-    names = ["browser", "registries", "server", "slow", "timing"]
+    names = ["browser", "lake", "registries", "server", "slow", "timing"]
     used = {name for selection in selections for name in re.findall(r"\w+", selection)}
     assert used <= {*names, "not", "and", "or"}
     for values in itertools.product([False, True], repeat=len(names)):

@@ -1,19 +1,23 @@
 """Run the tests in parts: `run_tests.py [all | quick | rest | builds] [pytest's arguments]`.
 
     all     everything but builds: two tests at a time, then those that measure time, alone (`make test`)
-    quick   what needs no server, no browser and no minute (`make test-quick`)
+    quick   what needs no server, no browser, no lake and no second (`make test-quick`)
     rest    what `quick` leaves out of `all`
     builds  every server build, fetched from its registry (`make test-builds`)
 
-pytest's own output goes through as it is. At the end one line sums up the parts. The exit code is that of the first
-part that failed, by pytest's numbers: 1 for failed tests, 2 where pytest was interrupted, which ends the other parts.
+pytest's own output goes through as it is. If `quick` takes more than a minute, its slowest tests are listed: those that
+are always among them belong to `rest`, by the mark `slow`. At the end one line sums up the parts. The exit code is that
+of the first part that failed, by pytest's numbers: 1 for failed tests, 2 where pytest was interrupted, which ends the
+other parts.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import time
+import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 INTERRUPTED = 2
 NO_TESTS = 5
 
-QUICK = "not (server or browser or slow)"
+QUICK = "not (server or browser or lake or slow)"
 TOGETHER = ("-n", "2", "--dist", "worksteal")
 
 
@@ -35,19 +39,21 @@ class Part:
     name : in words, for the closing line.
     marks : which tests, as an expression for pytest's `-m`.
     arguments : further ones for pytest.
+    meant_s : seconds after which the slowest tests are listed; None: never.
     """
 
     name: str
     marks: str
     arguments: tuple[str, ...] = ()
+    meant_s: float | None = None
 
 
 ALONE = Part("tests that measure time, alone", "timing and not registries")
 PARTS: dict[str, list[Part]] = {
     "all": [Part("tests two at a time", "not timing and not registries", TOGETHER), ALONE],
-    "quick": [Part("quick tests", f"not timing and not registries and {QUICK}", TOGETHER)],
+    "quick": [Part("quick tests", f"not timing and not registries and {QUICK}", TOGETHER, meant_s=60)],
     "rest": [Part("other tests two at a time", f"not timing and not registries and not {QUICK}", TOGETHER), ALONE],
-    "builds": [Part("tests of builds", "registries", ("tests/builds", "tests/capture"))],
+    "builds": [Part("tests of builds", "registries", ("tests/builds", "tests/capture", "tests/servers"))],
 }
 
 
@@ -56,8 +62,13 @@ def main(arguments: list[str]) -> int:
     said, first_failure = [], 0
     for part in PARTS[which]:
         begin = time.monotonic()
-        code = run(part, arguments)
-        took_s = time.monotonic() - begin
+        with tempfile.TemporaryDirectory(prefix="ibench-tests-") as folder:
+            report = Path(folder) / "report.xml"
+            code = run(part, arguments, report)
+            took_s = time.monotonic() - begin
+            if part.meant_s and took_s > part.meant_s and report.is_file():
+                print(f"{part.name} are meant to take {part.meant_s:g} s. The slowest of them:")
+                print("\n".join(slowest(report)))
         said.append(f"{part.name}: {verdict(code)} in {int(took_s) // 60}:{int(took_s) % 60:02d}")
         first_failure = first_failure or code
         if code == INTERRUPTED:
@@ -66,9 +77,9 @@ def main(arguments: list[str]) -> int:
     return first_failure
 
 
-def run(part: Part, arguments: list[str]) -> int:
-    """pytest's exit code. A part of which these arguments leave nothing has passed."""
-    command = [sys.executable, "-m", "pytest", "-m", part.marks, *part.arguments, *arguments]
+def run(part: Part, arguments: list[str], report: Path) -> int:
+    """pytest's exit code; `report` is the file for its report. A part of which these arguments leave nothing passes."""
+    command = [sys.executable, "-m", "pytest", "-m", part.marks, f"--junit-xml={report}", *part.arguments, *arguments]
     process = subprocess.Popen(command, cwd=ROOT)
     while True:
         try:
@@ -77,6 +88,13 @@ def run(part: Part, arguments: list[str]) -> int:
         except KeyboardInterrupt:  # Ctrl-C reaches pytest as well, which ends in its own way
             continue
     return 0 if code == NO_TESTS and arguments else code
+
+
+def slowest(report: Path, most: int = 15) -> list[str]:
+    """A line for each of the tests that took longest, from a report that pytest wrote as JUnit's XML."""
+    cases = [(float(case.get("time", 0)), case) for case in ElementTree.parse(report).iter("testcase")]
+    cases.sort(key=lambda found: -found[0])
+    return [f"{seconds:6.1f} s {case.get('classname')}::{case.get('name')}" for seconds, case in cases[:most]]
 
 
 def verdict(code: int) -> str:

@@ -10,9 +10,7 @@ itself without end or is too large is refused there, in time that grows with the
 from __future__ import annotations
 
 import difflib
-import os
 import re
-import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +23,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, MappingStartEvent, ScalarEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from ibench_lib.base.text_file import NotReadable, read_text
 from ibench_lib.base.wording import count
 from ibench_lib.errors import UsageError
 
@@ -89,19 +88,11 @@ def load(
 def _read(path: Path, error: type[UsageError]) -> str:
     """The text of a file; not of a device or a pipe, which may have no end."""
     try:
-        # Opening a pipe without a writer would wait for one.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise error(f"{path}:1: not a file, but a folder, a device or a pipe")
-            content = file.read(MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
-            raise error(f"{path}:1: over {MOST_BYTES // 1_000_000} MB, too large for a file of this kind")
-        return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        return read_text(path, MOST_BYTES).replace("\r\n", "\n").replace("\r", "\n")
     except FileNotFoundError:
         raise error(f"{path}: no such file", hint=_files_nearby(path)) from None
-    except (OSError, ValueError) as cause:
-        raise error(f"{path}: cannot be read: {cause}") from cause
+    except NotReadable as cause:
+        raise error(f"{path}:1: {cause}") from cause
 
 
 def _values(text: str, path: Path, error: type[UsageError]) -> Any:

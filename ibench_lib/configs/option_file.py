@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from ibench_lib.base.text_file import NotReadable, read_text
 from ibench_lib.errors import ConfigError
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -18,6 +19,7 @@ _GROUP = re.compile(r"\[([^\]]*)\]\s*(?:[#;].*)?")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "s": " ", '"': '"', "'": "'", "\\": "\\"}
 _DEEPEST = 10
 _MOST_FILES = 100
+_MOST_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def with_included(path: Path) -> list[Path]:
     folder, found, left = path.parent.resolve(), [path], [path]
     while left:
         try:
-            lines = [line.strip() for line in _text(left.pop(), str(path)).splitlines()]
+            lines = [line.strip() for line in text_of(left.pop(), str(path)).splitlines()]
         except ConfigError:
             continue  # whoever parses it says so
         for line in lines:
@@ -137,18 +139,18 @@ def _included(line: str, origin: str, folder: Path | None, read: list[Path], dep
         read.append(file)
         if len(read) > _MOST_FILES:
             raise ConfigError(f"{origin}: over {_MOST_FILES} files are included", hint="do files include each other?")
-        lines += _parse(_text(file, origin), str(file.relative_to(folder.resolve())), folder, read, depth + 1)
+        lines += _parse(text_of(file, origin), str(file.relative_to(folder.resolve())), folder, read, depth + 1)
     return lines
 
 
-def _text(file: Path, origin: str) -> str:
-    """The text of an included file."""
+def text_of(file: Path, origin: str) -> str:
+    """The text of an option file. `origin` says where it is named, for the message of the ConfigError."""
     try:
-        if file.exists() and not file.is_file():  # to read a pipe or a device may take for ever
-            raise ConfigError(f"{origin}: {file} is no file that can be read")
-        return file.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{origin}: {file} cannot be read: {_reason(error)}") from error
+        return read_text(file, _MOST_BYTES)
+    except FileNotFoundError:
+        raise ConfigError(f"{origin}: {file} cannot be read: no such file") from None
+    except NotReadable as error:
+        raise ConfigError(f"{origin}: {file} cannot be read: {error}") from error
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ibench_lib.configs.option_file import Line, parse, render
+from ibench_lib.configs.option_file import Line, parse, render, text_of
 from ibench_lib.configs.rules import Rules, Scaled
 from ibench_lib.errors import ConfigError
 from ibench_lib.paths import FRAGMENTS, check_name
@@ -94,7 +94,7 @@ def resolve(names: list[str], rules: Rules, scale: float, folder: Path | None = 
     fragments: dict[str, str] = {}
     for name in names:
         path = _find(check_name(name, "configuration"), rules, folder)
-        text = _read(path)
+        text = text_of(path, path.name)
         fragments[path.name] = text
         for line in parse(text, path.name, path.parent):
             if line.group != rules.group:
@@ -118,7 +118,7 @@ def complete(path: Path, rules: Rules, scale: float) -> ServerConfig:
     """
     options: list[Option] = []
     dropped = []
-    for line in parse(_read(path), path.name, path.parent):
+    for line in parse(text_of(path, path.name), path.name, path.parent):
         if line.group not in rules.groups:
             continue
         name = rules.bare(_name(line))
@@ -146,13 +146,6 @@ def size(text: str) -> int | None:
     """Bytes of a size such as 80G, None for what is none."""
     match = _SIZE.fullmatch(text)
     return int(match[1]) * _UNITS[match[2].upper()] if match else None
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}") from error
 
 
 def _find(name: str, rules: Rules, folder: Path | None) -> Path:

@@ -20,6 +20,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from ibench_lib.base.text_file import read_beginning
 from ibench_lib.errors import UsageError
 
 Row = Mapping[str, Any]
@@ -153,8 +154,7 @@ class Importer(Protocol):
 
 def beginning(path: Path, most_bytes: int = 65_536) -> str:
     """The first lines of a file, for `takes`; empty if it is not text. A byte order mark is left out."""
-    with open(path, "rb") as file:
-        content = file.read(most_bytes)
+    content = read_beginning(path, most_bytes)
     if b"\0" in content:
         return ""
     try:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from ibench_lib import importers as folder
 from ibench_lib.base import strict_yaml
+from ibench_lib.base.text_file import NotReadable, read_text
 from ibench_lib.errors import LakeError, NameRefused, UsageError
 from ibench_lib.importers.importer import ImportedRun, Importer, Lines, Row, Told
 from ibench_lib.lake import reader
@@ -80,7 +81,9 @@ def find_importer(path: Path, name: str | None = None) -> Importer:
         return known[name]
     try:
         taking = [importer for importer in known.values() if importer.takes(path)]
-    except OSError as error:
+    except FileNotFoundError:
+        raise UsageError(f"{path} cannot be read: no such file") from None
+    except NotReadable as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
     if not taking:
         raise UsageError(
@@ -161,12 +164,10 @@ def import_file(
 
 def _read(path: Path) -> str:
     try:
-        with open(path, "rb") as file:
-            content = file.read(_MOST_BYTES + 1)
-        if len(content) > _MOST_BYTES:
-            raise UsageError(f"{path} is larger than {_MOST_BYTES // 1_000_000} MB; its text is stored with each run")
-        return content.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        return read_text(path, _MOST_BYTES)  # it is stored with each run
+    except FileNotFoundError:
+        raise UsageError(f"{path} cannot be read: no such file") from None
+    except NotReadable as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
 
 

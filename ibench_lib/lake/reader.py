@@ -204,17 +204,13 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Fou
     DuckDB leave out the files of other runs under `WHERE run_id = ...`, and a join skip their row groups.
     """
     base, source = f"live_{table.name}", found.sources[table.name]
-    # Nullable throughout: a file of an older schema lacks columns.
-    schema = pa.schema([pa.field(column.name, column.type) for column in table.columns])
-    live = pa.concat_tables([schema.empty_table(), *source.live], promote_options="permissive").select(schema.names)
-    _create_table(connection, base, live.cast(schema))
     parts: list[str] = []
     alike = [(columns, f"[{_listed(paths)}]") for columns, paths in source.alike()]
     if found.index is not None and found.index.is_attached:
         if table.name in INDEXED:
             parts.append(found.index.table(table.name, found.not_indexed))
         alike += _indexed_files(connection, table.name, found)
-    missing = set() if parts else set(schema.names)
+    missing = set() if parts else {column.name for column in table.columns}
     for columns, listed in alike:
         names = {name for name, _ in json.loads(columns)}
         missing -= names
@@ -223,11 +219,18 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Fou
             f"SELECT {known} FROM read_parquet({listed}, filename = true, hive_partitioning = false)"
             " WHERE run_id = split_part(filename, '/', -2)"
         )
-    types = dict(connection.sql(f"SELECT column_name, column_type FROM (DESCRIBE {base})").fetchall())
-    casts = ", ".join(f'"{name}"::{types[name]} AS "{name}"' for name in schema.names)
+    has_live = any(live.num_rows for live in source.live)
+    if not (parts or has_live):
+        return  # the table stays as it is, empty
     # An empty part costs as much as a full one whenever a question is planned. It still gives columns that no file has.
-    if live.num_rows or missing or not parts:
+    if has_live or missing:
+        # Nullable throughout: a file of an older schema lacks columns.
+        schema = pa.schema([pa.field(column.name, column.type) for column in table.columns])
+        live = pa.concat_tables([schema.empty_table(), *source.live], promote_options="permissive")
+        _create_table(connection, base, live.select(schema.names).cast(schema))
         parts.insert(0, f"SELECT * FROM {base}")
+    types = connection.sql(f'SELECT column_name, column_type FROM (DESCRIBE "{table.name}")').fetchall()
+    casts = ", ".join(f'"{name}"::{kind} AS "{name}"' for name, kind in types)
     text = " UNION ALL BY NAME ".join(parts)
     connection.execute(f'DROP TABLE "{table.name}"')
     connection.execute(f'CREATE VIEW "{table.name}" AS SELECT {casts} FROM ({text})')
@@ -260,8 +263,11 @@ def _create_manifest_table(connection: duckdb.DuckDBPyConnection, name: str, fou
         if name == "problems"
         else pa.concat_tables([schema.empty_table(), *found.rows[name]])
     )
+    is_indexed = found.index is not None and found.index.is_attached
+    if not is_indexed and not read.num_rows:
+        return  # the table stays as it is, empty
     connection.execute(f'DROP TABLE "{name}"')
-    if found.index is None or not found.index.is_attached:
+    if found.index is None or not is_indexed:
         _create_table(connection, name, read)
         return
     text = found.index.table(name, found.not_indexed)

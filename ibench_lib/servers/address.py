@@ -32,4 +32,5 @@ class Address:
         if self.port is not None:
             tls = {"ssl": {"ca": self.certificate}} if self.certificate else {"ssl_disabled": True}
             return {"host": self.host, "port": self.port, **tls, **who}
-        return {"unix_socket": self.socket, **who}
+        # PyMySQL would prefer TLS here as well, and read the certificates of the system for each connection.
+        return {"unix_socket": self.socket, "ssl_disabled": True, **who}

@@ -6,17 +6,20 @@ from typing import Any
 
 import ibench_lib as ib
 from ibench_lib.ask.pair import Pair
-from ibench_lib.lake import reader
 from ibench_lib.metrics import METRICS
-from ibench_lib.paths import Workspace
 from ibench_lib.show.comparison import Compared
-from tests.synthetic import Run, write_runs
+from tests.shared import lake_of
+from tests.synthetic import Run
+
+_pairs: dict[str, Pair] = {}
 
 
-def pair_of(workspace: Workspace, *runs: Run, a: str = "", b: str = "", experiment: str = "demo") -> Pair:
-    write_runs(workspace, *runs)
-    pair: Pair = ib.pair(ib.choose(reader.lake(workspace), experiment), a, b)
-    return pair
+def pair_of(*runs: Run, a: str = "", b: str = "") -> Pair:
+    """Two dbms of these runs. Tests share what was asked of them."""
+    key = repr((runs, a, b))
+    if key not in _pairs:
+        _pairs[key] = ib.pair(ib.choose(lake_of(*runs), "demo"), a, b)
+    return _pairs[key]
 
 
 def repeated(a: str, b: str, **of_b: Any) -> list[Run]:

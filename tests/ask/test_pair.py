@@ -25,6 +25,7 @@ from tests.ask.pairs import pair_of, repeated
 from tests.lake.test_compare_questions import change_manifest
 from tests.publish.browsing import open_post, table_rows
 from tests.publish.posting import HOSTILE, params_file, with_notebook
+from tests.shared import lake_of
 from tests.show.tables.parsed import Parsed
 from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
 
@@ -47,10 +48,11 @@ def said(html: Any) -> list[str]:
     ]
 
 
-def test_the_first_two_are_compared_or_those_that_are_named(workspace: Workspace) -> None:
-    pair = pair_of(workspace, *three_configurations())
+@pytest.mark.slow
+def test_the_first_two_are_compared_or_those_that_are_named() -> None:
+    pair = pair_of(*three_configurations())
     assert (pair.base, pair.other) == ("system.cy10a", "system.cy10ap1")
-    lake = reader.lake(workspace)
+    lake = lake_of(*three_configurations())
     for a, b, found in (
         ("", "system.cy10a", ("system.cy10ap1", "system.cy10a")),
         ("system.cy10ap1lag", "", ("system.cy10ap1lag", "system.cy10a")),
@@ -58,7 +60,7 @@ def test_the_first_two_are_compared_or_those_that_are_named(workspace: Workspace
     ):
         pair = ib.pair(ib.choose(lake, "demo"), a, b)
         assert (pair.base, pair.other) == found
-        assert sorted(set(pair.ask("metric_values")["dbms"])) == sorted(found)
+        assert sorted(pair.ask("selected_runs")["dbms"]) == sorted(found)
     chosen = ib.choose(lake, "demo", base="system.cy10ap1lag")
     assert [(two.base, two.other) for two in (ib.pair(chosen), ib.pair(chosen, b="system.cy10ap1lag"))] == [
         ("system.cy10ap1lag", "system.cy10a"), ("system.cy10a", "system.cy10ap1lag"),
@@ -70,9 +72,9 @@ def test_the_first_two_are_compared_or_those_that_are_named(workspace: Workspace
         assert caught.value.what.startswith(wrong)
 
 
-def test_one_dbms_of_two_experiments_can_be_compared_with_itself_and_with_others(workspace: Workspace) -> None:
-    write_runs(workspace, Run(), Run(minute=1, experiment="other", l_i1_s=20), Run("z", minute=2, experiment="other"))
-    lake = reader.lake(workspace)
+@pytest.mark.slow
+def test_one_dbms_of_two_experiments_can_be_compared_with_itself_and_with_others() -> None:
+    lake = lake_of(Run(), Run(minute=1, experiment="other", l_i1_s=20), Run("z", minute=2, experiment="other"))
     pair = ib.pair(ib.choose(lake, "*"), "system.cy10a (demo)", "system.cy10a (other)")
     assert of_step(pair, "l.i1")["inserts/s"].ratio == pytest.approx(ratio([2500.0], [5000.0]))
     # Beside z it is the only one of its name.
@@ -81,22 +83,25 @@ def test_one_dbms_of_two_experiments_can_be_compared_with_itself_and_with_others
     assert of_step(pair, "l.i1")["inserts/s"].a == [2500.0]
 
 
-def test_without_two_dbms_there_is_a_sentence(workspace: Workspace) -> None:
-    pair = pair_of(workspace)
+@pytest.mark.slow
+def test_without_two_dbms_there_is_a_sentence() -> None:
+    pair = pair_of()
     assert (pair.base, pair.other) == ("", "")
     assert said(ib.differences(pair)) == ["There is no run yet, so there is nothing to compare."] == [pair.nothing("x")]
     assert ib.left_out(pair).markup == ""
-    pair = pair_of(workspace, Run())
+    pair = pair_of(Run())
     only = "There is only one dbms here, system.cy10a, so there is nothing to compare it with."
     assert said(ib.differences(pair)) == [only] == [pair.nothing("No option differs.")]
     assert pair.metrics().is_empty() and pair.responses().is_empty()
-    pair = pair_of(workspace, Run("io", minute=1, setup="io_bound"))
+    io = Run("io", minute=1, setup="io_bound")
+    pair = pair_of(Run(), io)
     assert pair.nothing("Nothing differs.") == "The two dbms have no common setup, so there is nothing to compare."
-    assert pair_of(workspace, Run("b", minute=2), b="system.b").nothing("Nothing differs.") == "Nothing differs."
+    assert pair_of(Run(), io, Run("b", minute=2), b="system.b").nothing("Nothing differs.") == "Nothing differs."
 
 
-def test_one_run_a_side_says_that_the_noise_is_unknown(workspace: Workspace) -> None:
-    pair = pair_of(workspace, *three_configurations())
+@pytest.mark.slow
+def test_one_run_a_side_says_that_the_noise_is_unknown() -> None:
+    pair = pair_of(*three_configurations())
     table = Parsed(ib.metrics_side_by_side(pair.metrics().filter(step="qr100"), pair.base, pair.other))
     assert table.of("queries/s") == ["1,000", "500", "0.50", "one run", "noise unknown"]
     assert any("the noise is unknown, so there is no verdict" in row[0] for row in table.rows)
@@ -108,8 +113,9 @@ def test_one_run_a_side_says_that_the_noise_is_unknown(workspace: Workspace) -> 
     assert not any(re.search("better|worse|beyond noise", line) for line in lines)
 
 
-def test_responses_are_compared_by_operation_and_timing(workspace: Workspace) -> None:
-    pair = pair_of(workspace, *repeated("a", "b"))
+@pytest.mark.slow
+def test_responses_are_compared_by_operation_and_timing() -> None:
+    pair = pair_of(*repeated("a", "b"))
     intended = pair.responses().filter(step="qr100", operation="insert").with_columns(timing=pl.lit("intended"))
     slower = pl.when(pl.col("dbms") == "system.b").then(2 * pl.col("value")).otherwise(pl.col("value"))
     frame = pl.concat([pair.responses().filter(step="qr100"), intended.with_columns(value=slower)])
@@ -127,10 +133,11 @@ def test_responses_are_compared_by_operation_and_timing(workspace: Workspace) ->
     assert table.of("max of insert, intended (ms)") == ["2.000", "4.000", "2.00", "2.00 to 2.00", "worse ▼"]
 
 
+@pytest.mark.slow
 def test_a_step_that_a_side_did_not_complete_is_a_word_in_the_table_and_a_sentence(workspace: Workspace) -> None:
     failed = Run("x", minute=1, status="failed", failed_step="l.i1", error="lost", steps=("l.i0", "l.x", "l.i1"))
     live = Run("live", minute=2, status="running", steps=("l.i0",))
-    pair = pair_of(workspace, Run(), failed)
+    pair = pair_of(Run(), failed)
     frame = pair.metrics()
     table = Parsed(ib.metrics_side_by_side(frame.filter(step="l.i1"), pair.base, pair.other))
     assert table.of("inserts/s") == ["5,000", "failed", "", "", ""]
@@ -145,6 +152,7 @@ def test_a_step_that_a_side_did_not_complete_is_a_word_in_the_table_and_a_senten
         "cached, l.i1: not compared (B: failed).",
         "cached, qr100: not compared (B: not run).",
     ]
+    write_runs(workspace, Run(), failed)
     writer = begin_run(workspace, live, sealed=())
     pair = ib.pair(ib.choose(reader.lake(workspace), "demo"), "system.x", "system.live")
     table = Parsed(ib.metrics_side_by_side(pair.metrics().filter(step="l.i1"), pair.base, pair.other))
@@ -156,9 +164,10 @@ def test_a_step_that_a_side_did_not_complete_is_a_word_in_the_table_and_a_senten
     end_run(writer, live)
 
 
-def test_a_missed_target_and_a_limit_of_the_clients_stand_below_the_table(workspace: Workspace) -> None:
+@pytest.mark.slow
+def test_a_missed_target_and_a_limit_of_the_clients_stand_below_the_table() -> None:
     slow = Run("b", minute=1, background_rows=900, client_bound="a querier used 97 % of a core")
-    pair = pair_of(workspace, Run(), slow)
+    pair = pair_of(Run(), slow)
     table = Parsed(ib.metrics_side_by_side(pair.metrics().filter(step="qr100"), pair.base, pair.other))
     notes = " ".join(row[0] for row in table.rows)
     assert "B, qr100: 1 of 1 run missed a target rate." in notes and "A, qr100" not in notes
@@ -169,9 +178,10 @@ def test_a_missed_target_and_a_limit_of_the_clients_stand_below_the_table(worksp
     assert "‡ system.b, qr100: limited by the clients: a querier used 97 % of a core." in lines
 
 
-def test_the_list_names_the_largest_first_and_what_chance_would_do(workspace: Workspace) -> None:
+@pytest.mark.slow
+def test_the_list_names_the_largest_first_and_what_chance_would_do() -> None:
     runs = repeated("a", "b", l_i1_s=20, queries=4000, history_list=(10, 20, 300, 5))
-    pair = pair_of(workspace, *runs)
+    pair = pair_of(*runs)
     lines = said(ib.differences(pair))
     assert lines[0] == "A is system.a (3 runs); B is system.b (3 runs)."
     judged = [one for step in ("l.i0", "l.x", "l.i1", "qr100") for one in of_step(pair, step).values() if one.verdict]
@@ -231,8 +241,8 @@ def test_a_server_that_did_not_start_has_unknown_variables(workspace: Workspace)
     assert said(ib.left_out(pair))[0] == expected
 
 
-def test_no_public_name_is_hidden_by_a_module_of_the_same_name(workspace: Workspace) -> None:
-    pair_of(workspace, *three_configurations())  # imports what there is to import
+def test_no_public_name_is_hidden_by_a_module_of_the_same_name() -> None:
+    pair_of(*three_configurations())  # imports what there is to import
     ib.contents()
     assert all(callable(getattr(ib, name)) for name in ib.__all__)
 

@@ -17,6 +17,7 @@ def names(selection: Selection) -> list[tuple[str, int, int]]:
     return selection.runs.select("dbms", "dbms_position", "repeat").rows()
 
 
+@pytest.mark.slow
 def test_an_experiment_is_chosen_by_name_or_glob_and_narrowed_by_globs(workspace: Workspace) -> None:
     other = Run("z", minute=9, experiment="other")
     write_runs(workspace, *three_configurations(), other, Run("big", minute=8, setup="io_bound"))
@@ -56,6 +57,7 @@ def test_runs_named_in_a_lake_without_any_are_none_yet(workspace: Workspace) -> 
     assert choose(lake, runs=["20261121T100000Z-demo-cached-cy10a-r1"]).run_ids == []
 
 
+@pytest.mark.slow
 def test_one_name_in_two_experiments_stays_two_names(workspace: Workspace) -> None:
     here, there = Run(), Run(minute=5, experiment="other", l_i1_s=20)
     write_runs(workspace, here, there)

@@ -37,6 +37,7 @@ def test_two_runs_never_mark_a_difference(noise: float) -> None:
     assert (found.low, found.high) == (200 / 101, 210 / 100)
 
 
+@pytest.mark.slow
 def test_three_runs_mark_few_equal_configurations() -> None:
     marked = sum(found.verdict != "same" for found in equal_pairs(3, 0.1))
     assert marked / PAIRS <= 0.06

@@ -114,6 +114,7 @@ def loop_device(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.measurement("M12")
+@pytest.mark.slow
 def test_direct_writes_are_captured_within_one_percent(loop_device: Path, tmp_path: Path) -> None:
     written = 256 * MIB
     sink = Sink()

@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from ibench_lib.capture.host import Host, memory_columns, paging_columns, stat_columns
 from ibench_lib.capture.network import Network
 from ibench_lib.capture.session import Capture
@@ -62,6 +64,7 @@ def test_proc_vmstat() -> None:
     assert paging_columns(text) == {"swapped_in_pages": 11, "swapped_out_pages": 13, "major_faults": 7}
 
 
+@pytest.mark.slow
 def test_a_busy_host_is_seen_and_watching_it_costs_little(tmp_path: Path) -> None:
     sink = Sink()
     with Capture(scene(tmp_path), sink, [Host, Network]) as capture:

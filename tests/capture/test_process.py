@@ -51,6 +51,7 @@ input()
 """
 
 
+@pytest.mark.slow
 def test_a_peak_between_two_samples_is_seen_and_belongs_to_its_step(tmp_path: Path) -> None:
     sink = Sink()
     swelling = subprocess.Popen([sys.executable, "-S", "-c", SWELL], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -91,7 +92,9 @@ def test_a_peak_that_may_not_be_reset_is_left_out_with_the_reason(
     assert reason.endswith("no_such_file: No such file or directory; rss is the largest sample instead")
 
 
+@pytest.mark.slow
 @pytest.mark.measurement("M11")
+@pytest.mark.slow
 def test_cpu_is_that_of_rusage_within_two_percent(tmp_path: Path) -> None:
     sink = Sink()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

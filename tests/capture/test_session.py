@@ -101,6 +101,7 @@ def _tried(report: CollectorReport) -> int:
         (RaisesInClose, 2, 0, "RuntimeError: stuck"),
     ],
 )
+@pytest.mark.slow
 def test_a_collector_that_fails_leaves_the_others_alone(
     kind: type[Collector], samples: int, missed: int, reason: str, tmp_path: Path
 ) -> None:
@@ -115,6 +116,7 @@ def test_a_collector_that_fails_leaves_the_others_alone(
     assert capture.null_reasons() == ({} if samples else dict.fromkeys(kind.tables, reason))
 
 
+@pytest.mark.slow
 def test_a_collector_that_hangs_is_left_behind(tmp_path: Path) -> None:
     reports, _, sink = watched(tmp_path, (Hangs, 0), (Good, 2))
     assert reports["hangs"].reason == "still at work 0 s after the run had ended"

@@ -39,6 +39,7 @@ def test_whatever_is_not_ok_says_how_to_mend_it(monkeypatch: pytest.MonkeyPatch,
     assert all(finding.fix for finding in findings.values() if finding.status != "ok")
 
 
+@pytest.mark.slow
 def test_a_package_that_differs_from_the_lock_is_named(monkeypatch: pytest.MonkeyPatch, workspace: Workspace) -> None:
     assert finding("environment", workspace).status == "ok"
     real = doctor.importlib.metadata.version
@@ -48,6 +49,7 @@ def test_a_package_that_differs_from_the_lock_is_named(monkeypatch: pytest.Monke
     assert found.found.startswith("polars is 0.0.1, the lock file has ")
 
 
+@pytest.mark.slow
 def test_sandboxes_are_told_apart_live_left_behind_and_foreign(workspace: Workspace) -> None:
     def sandbox(name: str) -> Path:
         (workspace.sandboxes / name).mkdir(parents=True)

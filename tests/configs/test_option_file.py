@@ -158,9 +158,9 @@ def test_an_include_that_no_file_can_have_is_one_line(tmp_path: Path, directive:
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.cnf")
-    with pytest.raises(ConfigError, match=r"pipe\.cnf is no file that can be read"):
+    with pytest.raises(ConfigError, match=r"pipe\.cnf cannot be read: not a file, but a folder, a device or a pipe"):
         parse("!include pipe.cnf\n", "f.cnf", tmp_path)
-    with pytest.raises(ConfigError, match=r"pipe\.cnf is no file that can be read"):
+    with pytest.raises(ConfigError, match=r"pipe\.cnf cannot be read: not a file, but a folder, a device or a pipe"):
         parse(f"!includedir {tmp_path}\n", "f.cnf", tmp_path)
 
 

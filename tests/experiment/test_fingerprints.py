@@ -79,6 +79,7 @@ def identities() -> dict[str, Any]:
     return {"cells": {file.stem: fingerprints(file) for file in files}, "snapshots": snapshot_digests()}
 
 
+@pytest.mark.slow
 def test_cells_and_snapshots_keep_their_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ibench_lib.run.snapshot.key.known_options", lambda _build: KNOWN)
     golden = json.loads(IDENTITIES.read_text(encoding="utf-8"))

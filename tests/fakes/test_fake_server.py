@@ -11,6 +11,7 @@ from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import COM_STMT_EXECUTE, ConnectionLost, StatementError
 from tests.fakes.counter import Counter, Stall
 from tests.fakes.server import FakeServer, Script
+from tests.waiting import PATIENCE_S
 
 MS = 1_000_000
 
@@ -24,7 +25,7 @@ def test_clients_log_in_ask_and_leave(tcp: bool, deprecate_eof: bool) -> None:
             assert cursor.fetchall() == ((7,),) * 3
             assert cursor.execute("DELETE FROM t") == 3
             connection.ping(reconnect=False)
-        fast = Connection(server.address, "t", timeout_s=5)
+        fast = Connection(server.address, "t", timeout_s=PATIENCE_S)
         assert fast.query("SELECT v FROM t") == 3
         assert fast.scalar("SELECT v FROM t") == 7
         statement = fast.prepare("SELECT v FROM t WHERE v >= ?")
@@ -38,7 +39,7 @@ def test_clients_log_in_ask_and_leave(tcp: bool, deprecate_eof: bool) -> None:
 
 def test_the_script_goes_wrong_where_it_says() -> None:
     with FakeServer(Script(faults={2: "error 1205", 4: "killed 1927"})) as server:
-        connection = Connection(server.address, None, timeout_s=5)
+        connection = Connection(server.address, None, timeout_s=PATIENCE_S)
         assert connection.query("DELETE FROM t") == 1
         with pytest.raises(StatementError, match="1205"):
             connection.query("DELETE FROM t")
@@ -52,7 +53,7 @@ def test_the_script_goes_wrong_where_it_says() -> None:
 @pytest.mark.timing
 def test_statements_take_their_time_and_never_less() -> None:
     with FakeServer(Script(service_ms=5.0)) as server:
-        connection = Connection(server.address, None, timeout_s=5)
+        connection = Connection(server.address, None, timeout_s=PATIENCE_S)
         took = []
         for _ in range(50):
             time.sleep(0.005)  # or it would count as having waited

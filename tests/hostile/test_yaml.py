@@ -87,8 +87,10 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=500, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=st.lists(st.one_of(PIECES, st.text(max_size=8)), max_size=40).map("".join), kind=st.sampled_from([*MODELS]))
+@pytest.mark.slow
 def test_generated_texts_load_or_are_refused_in_lines(
     tmp_path_factory: pytest.TempPathFactory, text: str, kind: str
 ) -> None:

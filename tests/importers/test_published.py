@@ -63,6 +63,7 @@ def test_every_published_value_is_in_the_lake_and_in_its_table(report: Workspace
             assert cells == [f"{float(published[setup, dbms, step]):.3f}" for step in steps]
 
 
+@pytest.mark.slow
 def test_nothing_is_made_up_for_them(report: Workspace) -> None:
     lake = reader.lake(report)
     counts = {name: reader.sql(lake, f"SELECT count(*) AS n FROM {name}")["n"][0] for name in TABLES}

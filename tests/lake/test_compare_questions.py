@@ -13,6 +13,7 @@ from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
 from tests.lake.test_resources import GIB, lake_with, samples, step
+from tests.shared import asked, lake_of
 from tests.synthetic import Run, answer, begin_run, end_run, three_configurations, write_runs
 
 NO_VALUE_OF_A_STEP = {
@@ -20,11 +21,6 @@ NO_VALUE_OF_A_STEP = {
     "throughput": "the Insert Benchmark has names for its rates",
 }
 """Declared metrics that `metric_values` leaves out, each with the reason."""
-
-
-def values(workspace: Workspace, *runs: Run, **more: Any) -> pl.DataFrame:
-    write_runs(workspace, *runs)
-    return answer(reader.lake(workspace), "metric_values", **more)
 
 
 def of_step(frame: pl.DataFrame, step: str, operation: str | None = None) -> dict[str, float | None]:
@@ -45,18 +41,20 @@ def change_manifest(workspace: Workspace, run: Run, **changes: dict[str, Any]) -
     path.write_bytes(with_checksum(manifest))
 
 
-def test_every_declared_metric_is_in_the_answer_or_left_out_for_a_reason(workspace: Workspace) -> None:
-    found = set(values(workspace, Run())["metric"])
+@pytest.mark.slow
+def test_every_declared_metric_is_in_the_answer_or_left_out_for_a_reason() -> None:
+    found = set(asked("metric_values", Run())["metric"])
     assert found | NO_VALUE_OF_A_STEP.keys() == METRICS.keys()
     assert not found & NO_VALUE_OF_A_STEP.keys()
 
 
-def test_every_value_is_worked_out_by_hand(workspace: Workspace) -> None:
-    frame = values(workspace, Run())
+def test_every_value_is_worked_out_by_hand() -> None:
+    frame = asked("metric_values", Run())
     not_captured = dict.fromkeys(
         ["rps", "wps", "rmbps", "wmbps", "rpq", "rkbpq", "wpi", "wkbpi", "csps", "cpups", "cspq", "cpupq", "scpupq",
          "rss", "dbgb1", "dbgb2", "table_data", "table_index", "system", "undo", "redo", "temporary", "binary_log",
-         "read_wait_ms", "read_kb", "write_wait_ms", "write_kb", "flushes_per_s", "flush_wait_ms", "queue", "busy_pct"]
+         "read_wait_ms", "read_kb", "write_wait_ms", "write_kb", "flushes_per_s", "flush_wait_ms", "queue", "busy_pct",
+         "other_cpu"]
     )  # fmt: skip
     # 50,000 rows in 10 s. Four processes with half a CPU second each.
     assert of_step(frame, "l.i1") == pytest.approx(
@@ -90,6 +88,7 @@ def test_every_value_is_worked_out_by_hand(workspace: Workspace) -> None:
     assert set(frame.filter(pl.col("operation").is_not_null())["timing"]) == {"service"}
 
 
+@pytest.mark.slow
 def test_resources_are_those_of_step_resources(workspace: Workspace) -> None:
     key = {"step_id": 3, "step": "qr100", "client": 1, "status": "complete", "start_s": 21.0, "end_s": 61.0}
     lake = lake_with(
@@ -108,6 +107,7 @@ def test_resources_are_those_of_step_resources(workspace: Workspace) -> None:
     assert not {"ips", "dps", "wpi", "wkbpi"} & found.keys()
 
 
+@pytest.mark.slow
 def test_steps_that_did_not_complete_say_so_in_every_row(workspace: Workspace) -> None:
     failed = Run("x", minute=1, status="failed", failed_step="l.i1", error="lost", steps=("l.i0", "l.x", "l.i1"))
     live = Run("live", minute=2, status="running", steps=("l.i0",))
@@ -125,9 +125,9 @@ def test_steps_that_did_not_complete_say_so_in_every_row(workspace: Workspace) -
     end_run(writer, live)
 
 
-def test_a_question_can_be_part_of_sql(workspace: Workspace) -> None:
-    write_runs(workspace, *three_configurations())
-    lake = reader.lake(workspace)
+@pytest.mark.slow
+def test_a_question_can_be_part_of_sql() -> None:
+    lake = lake_of(*three_configurations())
     ids = reader.sql(lake, "SELECT run_id FROM runs")["run_id"].to_list()
     listed = ", ".join(f"'{run_id}'" for run_id in ids)
     text = f"SELECT dbms, ips FROM questions.step_throughput([{listed}], ['l.i1']) ORDER BY ips, dbms"

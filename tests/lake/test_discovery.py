@@ -2,9 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -22,18 +20,29 @@ def truncate(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-7])
 
 
-@pytest.mark.parametrize("damage", [truncate, flip_bytes, lambda path: path.write_bytes(b""), Path.unlink])
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+@pytest.mark.slow
 @pytest.mark.fault("F29")
-def test_a_damaged_file_is_named_and_the_rest_loads(workspace: Workspace, damage: Callable[[Path], Any]) -> None:
-    good, bad = Run(), Run("cy10ap1", minute=1)
-    write_runs(workspace, good, bad)
-    damage(workspace.run_dir(bad.run_id) / "ops.parquet")
+def test_a_damaged_file_is_named_and_the_rest_loads(workspace: Workspace) -> None:
+    good = Run()
+    bad = {
+        Run(damage.__name__, minute=minute): damage
+        for minute, damage in enumerate((truncate, flip_bytes, empty, Path.unlink), 1)
+    }
+    write_runs(workspace, good, *bad)
+    for run, damage in bad.items():
+        damage(workspace.run_dir(run.run_id) / "ops.parquet")
     lake = reader.lake(workspace)
-    (problem,) = rows(lake, "SELECT * FROM problems")
-    assert (problem["run_id"], problem["file"]) == (bad.run_id, "ops.parquet")
-    assert problem["problem"]
+    problems = rows(lake, "SELECT * FROM problems ORDER BY run_id")
+    assert [(problem["run_id"], problem["file"]) for problem in problems] == [
+        (run.run_id, "ops.parquet") for run in bad
+    ]
+    assert all(problem["problem"] for problem in problems)
     assert rows(lake, "SELECT DISTINCT run_id FROM ops") == [{"run_id": good.run_id}]
-    assert len(rows(lake, "SELECT * FROM steps")) == 8
+    assert len(rows(lake, "SELECT * FROM steps")) == 4 * (1 + len(bad))
     ask_everything(lake)
 
 

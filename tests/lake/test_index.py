@@ -15,6 +15,7 @@ from ibench_lib.lake.manifest import Manifest, parse_manifest
 from ibench_lib.lake.remove import remove_run
 from ibench_lib.lake.store import Store, open_store, push, push_index
 from ibench_lib.paths import Workspace
+from tests import shared
 from tests.synthetic import Run, answer, write_runs
 
 
@@ -34,6 +35,16 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
+@pytest.fixture
+def own_views(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The workspace itself keeps what DuckDB makes of the SQL: only of what these tests ask, for all takes seconds."""
+    asked = map(reader.question_text, ("known_runs", "selected_runs", "steps", "fairness"))
+    wanted = reader.building_blocks("\n".join([*asked, *reader._COMPUTED_ONCE]))
+    needed = {piece.place: piece.statement for piece in reader._pieces() if piece.called in wanted}
+    monkeypatch.setattr(reader, "_with_every_name", shared.in_each_workspace)
+    monkeypatch.setattr(reader, "_statements", lambda: needed)
+
+
 def runs(count: int = 3) -> list[Run]:
     return [Run(minute=minute) for minute in range(count)]
 
@@ -41,25 +52,30 @@ def runs(count: int = 3) -> list[Run]:
 def everything(lake: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     tables = ("runs", "planned_steps", "config_options", "server_variables", "problems", "steps", "ops", "run_steps")
     found: dict[str, Any] = {name: reader.sql(lake, f"FROM {name} ORDER BY ALL").rows() for name in tables}
-    return found | {name: answer(lake, name).rows() for name in ("step_throughput", "gaps", "fairness")}
+    return found | {"fairness": answer(lake, "fairness").rows()}
 
 
 def index_files(workspace: Workspace) -> list[Path]:
     return sorted(workspace.data.glob(".index-*.duckdb"))
 
 
+@pytest.mark.slow
 def test_the_index_answers_what_the_manifests_do(workspace: Workspace, read: list[str]) -> None:
     write_runs(workspace, *runs())
-    with_manifests = everything(reader.lake(workspace))
+    lake = reader.lake(workspace)
+    with_manifests = everything(lake)
+    throughput = answer(lake, "step_throughput").rows()
     assert sorted(read) == [run.run_id for run in runs()]
     read.clear()
     lake = reader.lake(workspace)
     assert read == [] and everything(lake) == with_manifests
+    assert answer(lake, "step_throughput").rows() == throughput
     for path in workspace.data.glob(".*"):
         path.unlink()
     assert everything(reader.lake(workspace)) == with_manifests
 
 
+@pytest.mark.slow
 def test_a_new_run_is_seen_at_once_and_a_removed_one_is_gone(workspace: Workspace, read: list[str]) -> None:
     write_runs(workspace, *runs())
     open_before = reader.lake(workspace)
@@ -90,19 +106,20 @@ def test_few_new_runs_are_read_without_writing_the_index(
         assert found == [Run(minute=minute).run_id for minute in (1, 2, 9)], table
 
 
-@pytest.mark.parametrize("file", ["manifest.json", "steps.parquet", "ops.parquet"])
-def test_what_was_changed_since_is_noticed(workspace: Workspace, read: list[str], file: str) -> None:
+def test_what_was_changed_since_is_noticed(workspace: Workspace, read: list[str]) -> None:
     write_runs(workspace, *runs())
     reader.lake(workspace)
-    path = workspace.run_dir(Run().run_id) / file
-    times, content = path.stat(), bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    changed = dict(zip([run.run_id for run in runs()], ("manifest.json", "steps.parquet", "ops.parquet"), strict=True))
+    for run_id, file in changed.items():
+        path = workspace.run_dir(run_id) / file
+        times = path.stat()
+        flip(path)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     lake = reader.lake(workspace)
-    assert reader.sql(lake, "SELECT run_id, file FROM problems").rows() == [(Run().run_id, file)]
-    table = "runs" if file == "manifest.json" else path.stem
-    assert Run().run_id not in reader.sql(lake, f"SELECT run_id FROM {table}")["run_id"].to_list()
+    assert reader.sql(lake, "SELECT run_id, file FROM problems ORDER BY ALL").rows() == list(changed.items())
+    for run_id, file in changed.items():
+        table = "runs" if file == "manifest.json" else Path(file).stem
+        assert run_id not in reader.sql(lake, f"SELECT run_id FROM {table}")["run_id"].to_list()
 
 
 def empty(path: Path) -> None:
@@ -122,17 +139,18 @@ def garble_under_its_own_checksum(path: Path) -> None:
     path.with_name(f".index-{hashlib.sha256(b'no database').hexdigest()}.duckdb").write_bytes(b"no database")
 
 
-@pytest.mark.parametrize("damage", [Path.unlink, empty, flip, garble_under_its_own_checksum])
+@pytest.mark.slow
 @pytest.mark.parametrize("file", [".index-*", ".views-*"])
-def test_a_damaged_cache_is_made_again(workspace: Workspace, read: list[str], damage: Any, file: str) -> None:
+def test_a_damaged_cache_is_made_again(workspace: Workspace, read: list[str], own_views: None, file: str) -> None:
     write_runs(workspace, *runs())
     expected = everything(reader.lake(workspace))
-    (path,) = workspace.data.glob(f"{file}.duckdb")
-    damage(path)
-    assert everything(reader.lake(workspace)) == expected
-    read.clear()
-    assert everything(reader.lake(workspace)) == expected
-    assert read == []
+    for damage in (Path.unlink, empty, flip, garble_under_its_own_checksum):
+        (path,) = workspace.data.glob(f"{file}.duckdb")
+        damage(path)
+        assert everything(reader.lake(workspace)) == expected, damage
+        read.clear()
+        reader.lake(workspace)
+        assert read == [], damage
 
 
 def test_an_index_of_other_code_does_not_count(
@@ -147,7 +165,7 @@ def test_an_index_of_other_code_does_not_count(
 
 
 def test_a_workspace_that_cannot_be_written_is_read_all_the_same(
-    workspace: Workspace, read: list[str], monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, read: list[str], own_views: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_runs(workspace, *runs())
 
@@ -169,6 +187,7 @@ def test_many_files_are_read_by_way_of_a_variable(
     assert everything(reader.lake(workspace)) == expected
 
 
+@pytest.mark.slow
 def test_a_store_is_opened_with_few_requests(
     workspace: Workspace, read: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,7 +46,9 @@ def test_everything_that_was_written_is_read_whether_or_not_the_stream_was_ended
         writer.close()
 
 
+@pytest.mark.slow
 @pytest.mark.fault("F30")
+@pytest.mark.slow
 def test_f30_a_journal_cut_at_every_byte_of_its_last_batch_keeps_the_earlier_ones(tmp_path: Path) -> None:
     """The journal ends with a flush of two tables; the stream of one of them is cut."""
     both = [{"server_samples": samples(float(number)), "probes": probes(float(number))} for number in range(3)]

@@ -15,8 +15,9 @@ from ibench_lib.show.step_detail import step_detail
 from tests.synthetic import OTHER_OPERATIONS, Run, answer, write_other_run, write_runs
 
 
-@pytest.fixture
-def lake(workspace: Workspace) -> duckdb.DuckDBPyConnection:
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    workspace = Workspace(tmp_path_factory.mktemp("other-workload"))
     write_other_run(workspace, Run("x"))
     write_other_run(workspace, Run("y", minute=1))
     found = reader.lake(workspace)
@@ -71,6 +72,7 @@ def test_every_second_has_the_rate_of_each_family(lake: duckdb.DuckDBPyConnectio
     }
 
 
+@pytest.mark.slow
 def test_its_metrics_are_those_that_every_workload_has(lake: duckdb.DuckDBPyConnection) -> None:
     frame = answer(lake, "metric_values").filter(dbms="system.x", step="run")
     values = dict(frame.filter(pl.col("operation").is_null()).select("metric", "value").rows())
@@ -79,6 +81,7 @@ def test_its_metrics_are_those_that_every_workload_has(lake: duckdb.DuckDBPyConn
     assert frame["operation"].drop_nulls().unique(maintain_order=True).to_list() == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_all_tables_charts_and_statements_can_be_made_of_it(lake: duckdb.DuckDBPyConnection) -> None:
     post = choose(lake, "demo")
     head = ib.absolute_throughput(post.ask("step_throughput")).as_raw_html()

@@ -162,6 +162,7 @@ def sized(data: int, index: int, files: int, *, rows: int) -> dict[str, list[dic
 MB = 10**6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "index", "files", "rows", "known"),
     [
@@ -201,6 +202,7 @@ def test_the_sample_has_no_table_of_no_size() -> None:
     assert late["table_data"].null_count() == 0 and late["table_index"].min() > 0.001  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_step_metrics_are_those_of_the_other_questions(workspace: Workspace) -> None:
     write_runs(workspace, Run(), Run("b", minute=1, status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1")))
     lake = reader.lake(workspace)

@@ -179,7 +179,7 @@ def test_the_commands_push_pull_and_read_by_an_address(
     count = ("sql", "-f", "csv", "SELECT count(*) AS n FROM steps")
     assert run(tmp_path / "b", *count).split() == ["n", "0"]
     assert run(tmp_path / "b", *count, IBENCH_LAKE=url).split() == ["n", "4"]
-    assert "1 of 1 runs pulled" in run(tmp_path / "b", "runs", "pull", url)
+    assert "1 of 1 run pulled" in run(tmp_path / "b", "runs", "pull", url)
     assert run(tmp_path / "b", *count).split() == ["n", "4"]
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert not [path for path in files if CANARY.encode() in path.read_bytes()]

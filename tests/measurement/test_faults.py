@@ -50,12 +50,13 @@ def test_f9_a_connection_that_breaks_in_mid_statement_is_unknown_and_nothing_is_
 def test_f9_the_real_inserter_sends_each_of_its_statements_once() -> None:
     what = step("l.i0", statements=50)
     client = Worker(client=1, role="inserter", operations=("insert",), table="pi1", probes=True)
-    with FakeServer(Script(faults={21: "reset"}, tcp=True)) as server:
+    with FakeServer(Script(faults={22: "reset"}, tcp=True)) as server:
         result = run(server.address, what, [client], CLIENT_MODULE, timeout_s=10)
         texts = server.report()["texts"]
     assert counts(result) == {"ops": 19, "rows": 19, "errors": 0, "retries": 0, "unknown": 1}
-    assert texts[0] == "SELECT min(transactionid) FROM pi1"
-    inserts = texts[1:]
+    assert "dateandtime" in texts[0], "where the clock of the table stands"
+    assert texts[1] == "SELECT min(transactionid) FROM pi1"
+    inserts = texts[2:]
     assert len(inserts) == 20 and all(text.startswith("INSERT INTO pi1") for text in inserts)
     assert len(set(inserts)) == 20, "no row twice"
 

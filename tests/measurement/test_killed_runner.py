@@ -54,7 +54,7 @@ def test_f2_a_runner_killed_by_9_loses_a_second_and_the_experiment_goes_on(
     killed_s = _age_s(run_dir)
     runner.kill()
     process.wait()
-    assert survivors(children, within_s=5) == []
+    assert survivors(children) == []
     lake = reader.lake(workspace)
     (known,) = reader.sql(lake, "SELECT status, error FROM runs").to_dicts()
     assert known["status"] == "failed" and "the runner died" in known["error"]

@@ -10,6 +10,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page
 
 from ibench_lib import paths
+from tests.waiting import PATIENCE_S
 from tools.provide import AXE_FOLDER
 
 
@@ -41,7 +42,7 @@ def open_post(browser: Browser, path: Path, width: int = 1280) -> Opened:
         opened.page.evaluate("top => window.scrollTo({top, behavior: 'instant'})", top)
         opened.page.wait_for_timeout(30)
     # Not wait_for_function: what that looks at again and again is a script, which the page's policy refuses.
-    opened.page.wait_for_selector("figure.chart:not(:has(.main-svg))", state="detached", timeout=30_000)
+    opened.page.wait_for_selector("figure.chart:not(:has(.main-svg))", state="detached", timeout=PATIENCE_S * 1e3)
     return opened
 
 

@@ -23,6 +23,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.publish import page
 from ibench_lib.publish.execution import kernel_environment, kernel_of
 from tests.places import ROOT
+from tests.shared import give_views
 
 HOSTILE = (
     "<script>window.hit=1</script>\"><img src=x onerror='window.hit=1'></title>{{ 1 }} ${1} %{y}'; DROP TABLE runs; --"
@@ -87,7 +88,7 @@ def tiny_post(workspace: Workspace, slug: str, source: str = "print(word)", **ch
 def with_notebook(root: Path) -> Workspace:
     """A workspace with the project's notebooks and no runs."""
     shutil.copytree(ROOT / "notebooks", root / "notebooks")
-    return Workspace(root)
+    return give_views(Workspace(root))
 
 
 def unpacked(page: Path) -> bytes:
@@ -104,7 +105,7 @@ class SharedKernel:
         self._private = tempfile.TemporaryDirectory(prefix="ibench-")
         private = Path(self._private.name)
         manager = kernel_of(kernel_environment(private, private), private / "kernel.json")
-        self._client = NotebookClient(nbformat.v4.new_notebook(), kernel_manager_class=manager, timeout=120)
+        self._client = NotebookClient(nbformat.v4.new_notebook(), kernel_manager_class=manager, timeout=600)
         self._client.create_kernel_manager()
         self._client.start_new_kernel(cwd=self._private.name)
         self._client.start_new_kernel_client()
@@ -115,7 +116,7 @@ class SharedKernel:
         notebook = parameterize_notebook(notebook, parameters, kernel_name="python3", language="python")
         start = f"%reset -f\nimport os\nos.environ['IBENCH_HOME'] = {str(home)!r}"
         notebook.cells.insert(0, nbformat.v4.new_code_cell(start, metadata={"tags": ["remove-cell"]}))
-        runner = NotebookClient(notebook, km=self._client.km, timeout=120)
+        runner = NotebookClient(notebook, km=self._client.km, timeout=600)
         runner.kc = self._client.kc
         ran: NotebookNode = runner.execute()
         return ran

@@ -92,32 +92,26 @@ def test_a_page_of_a_tiny_lake_is_whole(path: Path, place: Workspace, kernel: Sh
 
 
 @every_notebook
-def test_a_file_that_could_not_be_read_is_named(path: Path, place: Workspace, kernel: SharedKernel) -> None:
-    base, *others = three_configurations()
-    write_runs(place, base, *others)
-    damaged = place.run_dir(base.run_id) / "ops.parquet"
-    damaged.write_bytes(damaged.read_bytes()[:-9])
-    assert len(reader.sql(reader.lake(place), "SELECT * FROM problems")) == 1
-    text = page_from(kernel.run(path, own_parameters(path), place.root), place.root).read_text()
-    visible = re.sub(r"<(script|style|details).*?</\1>", "", text, flags=re.DOTALL)
-    assert re.search(rf"{base.run_id}.*?ops\.parquet", visible, re.DOTALL)
-    assert "Every file of the runs could be read." not in visible
-
-
-@every_notebook
-def test_failed_and_running_runs_show(path: Path, place: Workspace, kernel: SharedKernel) -> None:
+def test_failed_and_running_runs_and_files_that_could_not_be_read_show(
+    path: Path, place: Workspace, kernel: SharedKernel
+) -> None:
     # A notebook that shows two dbms shows the first and the second, or the first and the last.
     steps = ("l.i0", "l.x", "l.i1")
-    write_runs(place, Run(status="failed", failed_step="l.i1", error="server lost", steps=steps))
+    (failed,) = write_runs(place, Run(status="failed", failed_step="l.i1", error="server lost", steps=steps))
+    damaged = failed.run_dir / "ops.parquet"
+    damaged.write_bytes(damaged.read_bytes()[:-9])
     live = [Run(name, status="running", minute=2, steps=steps, l_i1_s=2) for name in ("cy10ap1", "cy10ap1lag")]
     writers = [begin_run(place, run, sealed=("l.i0", "l.x")) for run in live]
     try:
+        assert len(reader.sql(reader.lake(place), "SELECT * FROM problems")) == 1
         text = page_from(kernel.run(path, own_parameters(path), place.root), place.root).read_text()
     finally:
         for writer, run in zip(writers, live, strict=True):
             end_run(writer, run)
     visible = re.sub(r"<(script|style|details).*?</\1>", "", text, flags=re.DOTALL)
     assert "failed" in visible and "running" in visible
+    assert re.search(rf"{failed.run_dir.name}.*?ops\.parquet", visible, re.DOTALL)
+    assert "Every file of the runs could be read." not in visible
 
 
 def test_a_notebook_for_the_lab_runs_with_and_without_runs(place: Workspace, kernel: SharedKernel) -> None:

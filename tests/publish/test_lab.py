@@ -69,7 +69,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield html.unescape(until(address, "JupyterLab has said its address")[1])
     finally:
         server.send_signal(signal.SIGTERM)
-        server.wait(60)
+        server.wait(PATIENCE_S)
         end_run(writer, LIVE)
 
 

@@ -3,9 +3,12 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.publish.posting import ROOT
 
 
+@pytest.mark.slow
 def test_what_takes_seconds_to_import_is_left_out_only_while_it_lasts() -> None:
     program = (
         "import sys\nfrom ibench_lib.publish.lean_imports import lean_imports\n"

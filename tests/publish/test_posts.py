@@ -140,7 +140,7 @@ def test_ctrl_c_ends_every_builder_and_leaves_no_half_post(workspace: Workspace)
         watchdog.cancel()
     assert process.returncode == 130
     assert "interrupted" in err
-    assert survivors(kernels, within_s=60) == []
+    assert survivors(kernels) == []
     assert [path.name for path in workspace.posts.iterdir() if path.name.startswith(".") or path.is_dir()] == []
 
 

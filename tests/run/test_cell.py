@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -104,7 +105,10 @@ def the_run(workspace: Workspace) -> tuple[Path, Manifest]:
 def nothing_left(workspace: Workspace) -> bool:
     """No sandbox, and no process of a run: other tests of this session may have a browser open."""
     names = ("mariadbd", "mysqld", "ibench_lib")
-    commands = [" ".join(child.cmdline()) for child in psutil.Process().children(recursive=True)]
+    commands = []
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            commands.append(" ".join(child.cmdline()))
     left = [command for command in commands if any(name in command for name in names)]
     return list(workspace.sandboxes.iterdir()) == [] and left == []
 
@@ -337,8 +341,9 @@ def test_f26_no_password_in_anything_that_a_run_and_its_posts_leave(
         journaled.extend(path.read_bytes() for path in workspace.runs.rglob("*") if path.is_file())
         me = psutil.Process()
         for process in [me, *me.children(recursive=True)]:
-            seen.append(" ".join(process.cmdline()))
-            seen.append(repr(process.environ()))
+            with suppress(psutil.NoSuchProcess):  # perf and its like come and go
+                seen.append(" ".join(process.cmdline()))
+                seen.append(repr(process.environ()))
 
     more = "capture: {waits: true, profile: {seconds: 1, every_s: 2}}"
     loaded = experiment(tmp_path, monkeypatch, "l.i0, l.x, qr100", more=more)

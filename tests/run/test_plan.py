@@ -23,7 +23,9 @@ def test_a_shuffle_is_of_each_round_and_repeatable(workspace: Workspace) -> None
     assert orders[0] == orders[1] != orders[2]
 
 
+@pytest.mark.slow
 @pytest.mark.fault("F37")
+@pytest.mark.slow
 def test_what_is_done_is_not_run_again_and_an_edit_runs_what_it_changed(workspace: Workspace) -> None:
     assert len(sweep(workspace)) == 10
     assert sweep(workspace) == []

@@ -1,9 +1,21 @@
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from ibench_lib.base import debian
+
 FakeServer = Callable[..., Path]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def apt_is_asked_once() -> Iterator[None]:
+    """Each answer of its takes a second of CPU."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("candidate_version", "_debian_archive"):
+            patch.setattr(debian, name, functools.cache(getattr(debian, name)))
+        yield
 
 
 @pytest.fixture

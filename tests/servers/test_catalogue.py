@@ -1,27 +1,17 @@
 """What can be brought, and what happens when it cannot be. The real thing is in tests/builds/."""
 
-import functools
 import os
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ibench_lib.base import debian
 from ibench_lib.errors import BuildNotFound, IbenchError, NameRefused
 from ibench_lib.paths import Workspace
 from ibench_lib.servers import catalogue, registry
 from ibench_lib.servers.sources import maven, npm
-
-
-@pytest.fixture(scope="module", autouse=True)
-def apt_is_asked_once() -> Iterator[None]:
-    """Each answer of its takes a second of CPU."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(debian, "candidate_version", functools.cache(debian.candidate_version))
-        yield
 
 
 def client(folder: Path, name: str, body: str) -> Path:
@@ -42,6 +32,7 @@ def clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_every_source_offers_builds_under_labels_of_their_own() -> None:
     offered = catalogue.offers()
     assert {"mysql-5.6.24", "mariadb-10.1.23", "mariadb-10.2.11", "mariadb-10.11.5", "mariadb-11.4.5"} <= set(offered)

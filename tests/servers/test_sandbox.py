@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -109,11 +110,9 @@ def test_f16_a_second_server_on_one_directory_is_refused_at_once_and_the_holder_
 ) -> None:
     with sandbox(build, tmp_path) as address:
         second = sandbox(build, tmp_path)
-        begun = time.monotonic()
         with pytest.raises(ServerStartError, match=f"held by process {os.getpid()}"), second:
             pass
-        # Against what a server needs to notice by itself: 30 s.
-        assert time.monotonic() - begun < 1
+        assert second.process is None, "no server was started, which needs 30 s to notice by itself"
         pymysql.connect(**address.arguments()).close()
 
 
@@ -182,7 +181,7 @@ def test_the_server_dies_with_a_runner_killed_by_9_and_the_next_one_sweeps_up(bu
     assert sweep(tmp_path / "sandboxes") == [], "a living runner's sandbox is left alone"
     runner.send_signal(signal.SIGKILL)
     runner.wait()
-    assert survivors([server], within_s=5) == []
+    assert survivors([server]) == []
     assert sweep(tmp_path / "sandboxes") == [tmp_path / "sandboxes" / "box"]
     assert not Path(socket).parent.exists()
 
@@ -197,6 +196,17 @@ def test_a_stopped_server_is_still_ended(build: Build, tmp_path: Path) -> None:
         before = time.monotonic()
     assert not psutil.pid_exists(pid)
     assert time.monotonic() - before < box.stop_timeout_s + 60, "it is not waited for as if it could answer"
+
+
+def test_a_socket_is_in_the_clear_though_the_server_knows_tls(build: Build, tmp_path: Path) -> None:
+    box = sandbox(build, tmp_path)
+    box.tls = box.tcp = True
+    with box as address:
+        for where, is_encrypted in ((address, True), (replace(address, port=None), False)):
+            with pymysql.connect(**where.arguments()) as connection, connection.cursor() as cursor:
+                cursor.execute("SHOW STATUS LIKE 'Ssl_cipher'")
+                ((_, cipher),) = cursor.fetchall()
+                assert bool(cipher) == is_encrypted
 
 
 def test_a_server_goes_on_with_a_copy_of_its_files_unless_it_did_not_shut_down_cleanly(

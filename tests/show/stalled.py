@@ -13,6 +13,7 @@ from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
 from ibench_lib.server_figures import FIGURES
+from tests.shared import lake_of
 from tests.synthetic import Run
 
 START_S = 15  # of l.i1 on the run's clock
@@ -25,6 +26,11 @@ WRITTEN = (0, 100, 200, 300, 550, 950, 1200, 1300, 1400, 1500, 1600, 1700)
 
 def l_i1(workspace: Workspace, **chosen: Any) -> Selection:
     return choose(reader.lake(workspace), "demo", steps=["l.i1"], **chosen)
+
+
+def l_i1_of(*runs: Run, **chosen: Any) -> Selection:
+    """Step l.i1 of these runs, for tests that only read."""
+    return choose(lake_of(*runs), "demo", steps=["l.i1"], **chosen)
 
 
 def one(frame: pl.DataFrame, **values: Any) -> dict[str, Any]:

@@ -2,17 +2,17 @@
 
 import base64
 import struct
-from dataclasses import replace
 from typing import Any
 
 import plotly.graph_objects as go
 import polars as pl
+import pytest
 
 import ibench_lib as ib
-from ibench_lib.lake import reader
-from ibench_lib.paths import Workspace
 from ibench_lib.show.chart_text import describe
-from tests.synthetic import Run, three_configurations, write_runs
+from tests.ask.pairs import pair_of
+from tests.shared import lake_of
+from tests.synthetic import Run, three_configurations
 
 
 def words_of(figure: go.Figure) -> str:
@@ -34,27 +34,25 @@ def test_a_chart_in_words_takes_plotly_s_packed_numbers_and_says_how_much_it_lea
     assert describe({}) == "Empty chart."
 
 
-def test_where_names_lie_on_the_vertical_axis_the_numbers_of_the_other_one_are_told(workspace: Workspace) -> None:
-    write_runs(workspace, *three_configurations())
-    pair = ib.pair(ib.choose(reader.lake(workspace), "demo"))
+@pytest.mark.slow
+def test_where_names_lie_on_the_vertical_axis_the_numbers_of_the_other_one_are_told() -> None:
+    pair = pair_of(*three_configurations())
     words = words_of(ib.ratio_chart(pair.metrics().filter(step="qr100"), pair.base, pair.other))
     found = pair.metrics().filter(step="qr100", metric="get_min_s").sort("dbms_position")["value"]
     assert found[1] / found[0] == 250
     assert words == "Line chart. Horizontally: B / A. one run, noise unknown: 9 points, from 0.5 to 250."
 
 
-def test_a_chart_without_lines_says_what_stands_in_their_place(workspace: Workspace) -> None:
-    write_runs(workspace, *three_configurations())
-    pair = ib.pair(ib.choose(reader.lake(workspace), "demo"))
+def test_a_chart_without_lines_says_what_stands_in_their_place() -> None:
+    pair = pair_of(*three_configurations())
     nothing = pair.metrics().filter(step="qr100").with_columns(value=pl.lit(None, pl.Float64))
     words = words_of(ib.ratio_chart(nothing, pair.base, pair.other))
     assert words == "Empty chart: no ratio: a side has no value."
     assert describe({"layout": {"annotations": [{"text": "&lt;b&gt;"}, {"text": "c"}]}}) == "Empty chart: <b>; c."
 
 
-def test_a_heat_map_is_told_by_the_values_behind_its_colours(workspace: Workspace) -> None:
-    write_runs(workspace, Run(), replace(Run("x", minute=1), l_i1_s=20))
-    post = ib.choose(reader.lake(workspace), "demo", steps=["l.i1"])
+def test_a_heat_map_is_told_by_the_values_behind_its_colours() -> None:
+    post = ib.choose(lake_of(Run(), Run("x", minute=1, l_i1_s=20)), "demo", steps=["l.i1"])
     frame = post.ask("response_percentiles_over_time").filter(operation="insert", timing="service")
     known = frame.filter(dbms="system.cy10a")["p50_s"].drop_nulls() * 1e3
     assert known.min() == known.max() and len(known) == 10

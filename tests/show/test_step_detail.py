@@ -17,15 +17,16 @@ from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.paths import Workspace
 from ibench_lib.show.step_detail import StepDetail
 from tests.places import ROOT
-from tests.show.stalled import STALLED, WRITTEN, l_i1, one, unlinked
-from tests.synthetic import Run, begin_run, die, write_runs
+from tests.shared import asked
+from tests.show.stalled import STALLED, WRITTEN, l_i1, l_i1_of, one, unlinked
+from tests.synthetic import Run, begin_run, die, flushed, write_runs
 
 READ = (7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8)  # a single page, in the stall
 
 
-def test_a_stall_is_the_seconds_under_half_of_the_median(workspace: Workspace) -> None:
-    write_runs(workspace, Run(), STALLED)
-    post = l_i1(workspace)
+@pytest.mark.slow
+def test_a_stall_is_the_seconds_under_half_of_the_median() -> None:
+    post = l_i1_of(Run(), STALLED)
     (stall,) = post.ask("stalls").to_dicts()
     # Both clients insert 25,000 rows in the ten seconds that are left of twelve.
     assert {name: stall[name] for name in ("dbms", "stall", "from_s", "to_s", "seconds", "rate", "median_rate")} == {
@@ -45,25 +46,22 @@ def test_a_stall_is_the_seconds_under_half_of_the_median(workspace: Workspace) -
     ]
 
 
-def test_stalls_are_apart_where_a_second_between_them_is_not_one(workspace: Workspace) -> None:
-    write_runs(workspace, Run(l_i1_s=15, stall=(0, 3, 4, 6, 14)))
-    found = l_i1(workspace).ask("stalls").select("stall", "from_s", "to_s").rows()
+def test_stalls_are_apart_where_a_second_between_them_is_not_one() -> None:
+    found = l_i1_of(Run(l_i1_s=15, stall=(0, 3, 4, 6, 14))).ask("stalls").select("stall", "from_s", "to_s").rows()
     assert found == [(1, 0, 1), (2, 3, 5), (3, 6, 7), (4, 14, 15)]
 
 
-def test_an_index_step_has_no_stalls_and_a_query_step_is_judged_by_its_queries(workspace: Workspace) -> None:
-    write_runs(workspace, Run())
-    steps = choose(reader.lake(workspace), "demo").ask("steadiness")
+def test_an_index_step_has_no_stalls_and_a_query_step_is_judged_by_its_queries() -> None:
+    steps = asked("steadiness", Run())
     assert one(steps, step="l.x")["rated_seconds"] is None
     assert one(steps, step="qr100")["median_rate"] == 1000.0
     said = ib.steadiness_facts(steps.filter(step="l.x")).markup
     assert "l.x is one statement per index and client, so it has no rate per second and no stalls." in said
 
 
-def test_what_moved_in_a_stall_is_weighed_by_the_time_that_lies_in_it(workspace: Workspace) -> None:
+def test_what_moved_in_a_stall_is_weighed_by_the_time_that_lies_in_it() -> None:
     sampled = (("pages_written", WRITTEN), ("pages_read", READ), ("dirty_pages", (50,) * 4 + (90,) * 2 + (50,) * 6))
-    write_runs(workspace, Run(l_i1_s=12, stall=(4, 5), sampled=sampled))
-    company = l_i1(workspace).ask("stall_company")
+    company = l_i1_of(Run(l_i1_s=12, stall=(4, 5), sampled=sampled)).ask("stall_company")
     together = company.filter(pl.col("stall").is_null())
     written = one(together, series="pages_written_per_s")
     # (0.5 * 250 + 400 + 0.5 * 250) / 2 s; outside 8 intervals of 100 and the two other halves of 250, in 9 s.
@@ -82,16 +80,15 @@ def test_what_moved_in_a_stall_is_weighed_by_the_time_that_lies_in_it(workspace:
     assert company.filter(stall=1)["series"].to_list() == ["pages_written_per_s", "dirty_pages"]
 
 
-def test_what_lies_within_the_usual_range_did_not_move(workspace: Workspace) -> None:
+def test_what_lies_within_the_usual_range_did_not_move() -> None:
     usual = (0, 500, 500, 1000, 1000, 1500, 1500, 2000, 2000, 2500, 2500, 3000)  # 500 in every other second
-    write_runs(workspace, Run(l_i1_s=12, stall=(4,), sampled=(("pages_written", usual),)))
-    together = l_i1(workspace).ask("stall_company").filter(pl.col("stall").is_null())
+    run = Run(l_i1_s=12, stall=(4,), sampled=(("pages_written", usual),))
+    together = l_i1_of(run).ask("stall_company").filter(pl.col("stall").is_null())
     assert one(together, series="pages_written_per_s")["moved"] is False
 
 
-def test_a_gauge_that_follows_no_stall_is_not_listed_and_without_stalls_nothing_is(workspace: Workspace) -> None:
-    write_runs(workspace, Run())
-    assert l_i1(workspace).ask("stall_company").is_empty()
+def test_a_gauge_that_follows_no_stall_is_not_listed_and_without_stalls_nothing_is() -> None:
+    assert l_i1_of(Run()).ask("stall_company").is_empty()
 
 
 def test_what_was_not_captured_is_said_with_its_reason(workspace: Workspace) -> None:
@@ -105,7 +102,7 @@ def test_what_was_not_captured_is_said_with_its_reason(workspace: Workspace) -> 
     assert not any(line.startswith("History list") for line in said)
 
 
-def test_nothing_is_judged_after_the_last_report_of_a_client_that_died(workspace: Workspace) -> None:
+def test_nothing_is_judged_after_the_last_report_of_a_client_that_died() -> None:
     key = {"step_id": 2, "step": "l.i1"}
     more: list[tuple[str, dict[str, Any]]] = []
     for worker, (role, operation) in enumerate([("inserter", "insert"), ("deleter", "delete")] * 2):
@@ -123,28 +120,28 @@ def test_nothing_is_judged_after_the_last_report_of_a_client_that_died(workspace
     ended = {"kind": "write", "status": "failed", "clients": 2, "start_s": 15.0, "end_s": 27.0, "duration_s": 12.0}
     more.append(("steps", key | ended | {"existing_rows": 0}))
     failed = Run(status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1"), also=tuple(more))
-    write_runs(workspace, failed)
-    row = l_i1(workspace).ask("steadiness").row(0, named=True)
+    row = l_i1_of(failed).ask("steadiness").row(0, named=True)
     assert (row["duration_s"], row["full_seconds"], row["rated_seconds"], row["stalls"]) == (12.0, 10, 10, 0)
 
 
-def test_a_median_of_nothing_tells_no_stall(workspace: Workspace) -> None:
-    write_runs(workspace, Run(stall=(1, 2, 3, 4, 5, 6)))
-    row = l_i1(workspace).ask("steadiness")
+def test_a_median_of_nothing_tells_no_stall() -> None:
+    row = l_i1_of(Run(stall=(1, 2, 3, 4, 5, 6))).ask("steadiness")
     assert (row["median_rate"][0], row["stalls"][0]) == (0.0, 0)
     assert "a median of 0 inserts/s in 10 full seconds, so stalls cannot be recognised" in (
         ib.steadiness_facts(row).markup
     )
 
 
+@pytest.mark.slow
 def test_a_step_that_runs_is_judged_only_as_far_as_every_client_has_reported(workspace: Workspace) -> None:
     live = Run("live", status="running", steps=("l.i0", "l.x", "l.i1"), l_i1_s=10)
     writer = begin_run(workspace, live, sealed=("l.i0", "l.x"))
     # One of the two inserters has reported a second more.
     ops = reader.sql(reader.lake(workspace), "FROM ops WHERE step = 'l.i1' AND worker = 0 AND second = 9")
     writer.append("ops", **{**ops.drop("run_id").to_dicts()[0], "second": 10})
+    flushed(writer)
     try:
-        steadiness = wait_for(workspace, seconds=11)
+        steadiness = l_i1(workspace).ask("steadiness")
         row = steadiness.row(0, named=True)
         assert (row["step_status"], row["full_seconds"], row["rated_seconds"], row["stalls"]) == ("running", 10, 10, 0)
         detail = ib.step_detail(l_i1(workspace).ask)
@@ -157,23 +154,13 @@ def test_a_step_that_runs_is_judged_only_as_far_as_every_client_has_reported(wor
         die(writer)
 
 
-def wait_for(workspace: Workspace, seconds: int) -> pl.DataFrame:
-    """How steady the step was, once the journal has that many seconds."""
-    for _ in range(200):
-        found = l_i1(workspace).ask("steadiness")
-        if found["duration_s"][0] == seconds:
-            break
-    return found
-
-
 def test_a_failed_step_says_how_far_it_went(detail: StepDetail) -> None:
     said = ib.steadiness_facts(detail.steadiness).markup
     assert "system.x: l.i1 failed after 10.0 s and is shown up to there; 1 stall, 1 of 10 full seconds" in said
 
 
-def test_a_step_that_was_never_begun_says_so(workspace: Workspace) -> None:
-    write_runs(workspace, Run(status="failed", failed_step="l.x", steps=("l.i0",)))
-    post = l_i1(workspace)
+def test_a_step_that_was_never_begun_says_so() -> None:
+    post = l_i1_of(Run(status="failed", failed_step="l.x", steps=("l.i0",)))
     assert "<li>system.cy10a: l.i1 was not run (the run: failed).</li>" in (
         unlinked(ib.steadiness_facts(post.ask("steadiness")))
     )
@@ -181,14 +168,14 @@ def test_a_step_that_was_never_begun_says_so(workspace: Workspace) -> None:
     assert ib.not_captured(ib.step_detail(post.ask)).markup == ""
 
 
-def test_a_step_loaded_from_a_snapshot_is_not_said_to_have_failed(workspace: Workspace) -> None:
-    write_runs(workspace, Run(steps=("l.i1", "qr100"), loaded_from="another"))
-    steadiness = choose(reader.lake(workspace), "demo", steps=["l.i0"]).ask("steadiness")
+def test_a_step_loaded_from_a_snapshot_is_not_said_to_have_failed() -> None:
+    steadiness = asked("steadiness", Run(steps=("l.i1", "qr100"), loaded_from="another"), steps=["l.i0"])
     assert "<li>system.cy10a: l.i0 was loaded from a snapshot, so this run did not run it.</li>" in (
         unlinked(ib.steadiness_facts(steadiness))
     )
 
 
+@pytest.mark.slow
 def test_the_post_of_the_sample_says_what_its_runs_show(workspace: Workspace) -> None:
     workspace.data.mkdir(parents=True, exist_ok=True)
     workspace.sample.symlink_to(ROOT / "data" / "sample")

@@ -108,5 +108,5 @@ def test_hovering_names_a_panel_s_lines_at_one_moment(opened: Page) -> None:
     opened.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     opened.mouse.move(box["x"] + box["width"] / 2 + 2, box["y"] + box["height"] / 2 + 1)
     hover = opened.locator("#time-axis .hoverlayer .legend").first
-    hover.wait_for(timeout=5000)
+    hover.wait_for()
     assert re.search(r"inserts : 5000 rows/s.*deletes : 5000 rows/s", hover.text_content() or "")

@@ -81,6 +81,7 @@ def test_the_tool_needs_nothing_but_the_standard_library() -> None:
     subprocess.run(run, check=True)
 
 
+@pytest.mark.slow
 def test_debians_pip_is_fetched_without_the_library_being_importable(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

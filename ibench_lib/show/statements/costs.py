@@ -22,8 +22,7 @@ from ibench_lib.show.wording import count, shortened
 
 _COSTS = ("cpupq", "cspq", "rpq", "rkbpq", "wpi", "wkbpi")
 _OTHERS = (
-    f"Other processes had over {OTHERS_PCT:.0f} % of the CPU time in at least one run, which is in cpupq and cspq, with"
-    " {}."
+    f"Other processes took over {OTHERS_PCT:.0f} % of the CPU in at least one run of {{}}; cpupq and cspq include it."
 )
 _DIGITS = 20
 """Values below so many times the last digit that tables show differ by their rounding."""

@@ -18,6 +18,7 @@ from ibench_lib.client.mysql.wire import (
     Wire,
     packets,
 )
+from tests.waiting import PATIENCE_S
 
 _COLUMNS = (
     "01000001031b00000203646566016401740174016101610c3f000b0000000303500000001b00000303646566016401740174016201620c2d00"
@@ -80,7 +81,7 @@ def outcome(*replies: bytes, deprecate_eof: bool = False) -> int | str:
     """What a wire makes of the last of these answers, after which the server hangs up: rows, or the error's type."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        wire = Wire(ours, deprecate_eof=deprecate_eof, timeout_s=5)
+        wire = Wire(ours, deprecate_eof=deprecate_eof, timeout_s=PATIENCE_S)
         for reply in replies[:-1]:
             theirs.sendall(reply)
             wire.execute(b"\x03SELECT")
@@ -208,6 +209,7 @@ def test_what_is_no_answer_is_an_error(data: bytes, words: str) -> None:
         Answer(deprecate_eof=False).feed(data)
 
 
+@pytest.mark.slow
 def test_damage_is_an_error_or_the_same_count_at_first_and_again() -> None:
     """Random damage: what was seen before makes no difference, unless it lets the right count be seen after all."""
     chance = random.Random(5)
@@ -252,7 +254,7 @@ def test_a_command_longer_than_a_packet_is_split() -> None:
 
 
 @contextmanager
-def server(script: Callable[[socket.socket], None], timeout_s: float = 5.0) -> Iterator[Wire]:
+def server(script: Callable[[socket.socket], None], timeout_s: float = PATIENCE_S) -> Iterator[Wire]:
     """A wire to a peer that runs `script` in a thread."""
     ours, theirs = socket.socketpair()
     thread = threading.Thread(target=lambda: (script(theirs), theirs.close()), daemon=True)
@@ -261,7 +263,7 @@ def server(script: Callable[[socket.socket], None], timeout_s: float = 5.0) -> I
         yield Wire(ours, deprecate_eof=False, timeout_s=timeout_s)
     finally:
         ours.close()
-        thread.join(5)
+        thread.join(PATIENCE_S)
 
 
 def test_an_answer_in_pieces_is_put_together() -> None:
@@ -345,5 +347,5 @@ def test_a_server_that_drips_for_ever_is_lost_too() -> None:
                 return
             time.sleep(0.001)
 
-    with server(drip, timeout_s=0.3) as wire, pytest.raises(ConnectionLost, match="no whole answer within"):
+    with server(drip, timeout_s=1.0) as wire, pytest.raises(ConnectionLost, match="no whole answer within"):
         wire.execute(b"\x03SELECT 1")

@@ -17,7 +17,7 @@ from ibench_lib.run.hosts.sweep import run_on_workers
 from ibench_lib.run.observer import Observer
 from ibench_lib.run.sweep import SweepResult
 from tests.places import ROOT
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 FAKE = "tests.fakes.cell_process"
 COMMAND = "from ibench_lib.cli.main import main; main()"
@@ -73,7 +73,7 @@ class Lab:
         for process in reversed(self.processes):
             process.terminate()
         for process in self.processes:
-            process.wait(30)
+            process.wait(PATIENCE_S)
         children = psutil.Process().children(recursive=True)
         assert [child for child in children if "cell_process" in " ".join(child.cmdline())] == []
 
@@ -108,7 +108,7 @@ def sweep(
     lab: Lab, workspace: Workspace, observer: Any = None, text: str = TEXT, cell_process: str = FAKE, **options: Any
 ) -> SweepResult:
     loaded = load_experiment(write(workspace, text))
-    options = {"wait_s": 60, **options}
+    options = {"wait_s": PATIENCE_S, **options}
     return run_on_workers(loaded, workspace, observer or Observer(), lab.address, cell_process=cell_process, **options)
 
 

@@ -15,6 +15,7 @@ from ibench_lib.run.observer import Observer
 from ibench_lib.run.plan import manifests
 from tests.places import ROOT
 from tests.run.hosts.lab import TWICE, Lab, Telling, sweep, write
+from tests.waiting import PATIENCE_S
 
 
 def test_hosts_of_different_classes_are_mixed_only_when_told_to(lab: Lab, workspace: Workspace) -> None:
@@ -26,7 +27,7 @@ def test_hosts_of_different_classes_are_mixed_only_when_told_to(lab: Lab, worksp
     assert name == "small" and "Small 1" in reason and "Big 9000" in reason
     assert {run.host["cpu_model"] for run in manifests(workspace)} == {"Big 9000"}
     big.terminate()
-    big.wait(30)
+    big.wait(PATIENCE_S)
     with pytest.raises(
         UsageError,
         match=r"no worker has a suitable host: small: it is Small 1.* "
@@ -59,9 +60,12 @@ def test_other_code_and_another_build_under_the_label_are_refused(
 def test_without_a_worker_or_a_scheduler_it_says_so(
     lab: Lab, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew, "_CONNECT_S", 1.0)
     loaded = load_experiment(write(workspace))
-    with pytest.raises(UsageError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1: "):
+    with (
+        monkeypatch.context() as patch,
+        pytest.raises(UsageError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1: "),
+    ):
+        patch.setattr(crew, "_CONNECT_S", 1.0)
         run_on_workers(loaded, workspace, Observer(), "tcp://127.0.0.1:1")
     with pytest.raises(UsageError, match=r"no worker of tcp://127\.0\.0\.1:"):
         sweep(lab, workspace, wait_s=1)

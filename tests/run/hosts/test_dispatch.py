@@ -20,6 +20,7 @@ from ibench_lib.run.observer import Observer
 from ibench_lib.run.planned import Planned
 from ibench_lib.run.sweep import SweepResult, Tally
 from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS
+from tests.waiting import PATIENCE_S
 
 DONE = {"run_id": "r"}
 INTERRUPTED = {"error": {"kind": "Interrupted", "what": "told to end"}, "run_id": "r"}
@@ -127,7 +128,9 @@ def dispatch(
     tally = Tally("e", planned, ledger, told)
     place: Any = crew
     try:
-        outcome = remote_cells.Dispatch(planned, place, tally, told, receive, wait_s=60).run(fail_fast=fail_fast)
+        outcome = remote_cells.Dispatch(planned, place, tally, told, receive, wait_s=PATIENCE_S).run(
+            fail_fast=fail_fast
+        )
     except IbenchError as error:
         return error, ledger.attempts(), told
     return outcome, ledger.attempts(), told

@@ -25,6 +25,7 @@ from ibench_lib.run.observer import Both
 from ibench_lib.run.plan import manifests
 from tests.places import ROOT
 from tests.run.hosts.lab import COMMAND, TEXT, TWICE, Lab, Telling, sweep, write
+from tests.waiting import PATIENCE_S
 
 
 @pytest.mark.fault("F37")
@@ -72,7 +73,7 @@ workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, qr100]}
     lab.worker("one")
     command = [sys.executable, "-c", COMMAND, "run", str(write(workspace, text)), "--scheduler", lab.address]
     environment = {**os.environ, "IBENCH_HOME": str(workspace.root), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1800, check=False)
     assert done.returncode == 0, done.stderr
     (manifest,) = manifests(workspace)
     assert "many: 1 cell, 0 already done\n" in done.stdout, "what others will take is not known here"
@@ -125,22 +126,23 @@ def test_a_worker_that_is_told_to_end_leaves_its_cell_to_others(lab: Lab, worksp
     assert len(sweep(lab, workspace, watcher).made) == 2
     assert [name for _, name in watcher.lost] == ["two"]
     assert Counter(run.status for run in manifests(workspace)) == {"complete": 2}
-    assert stopped.wait(30) == 0
+    assert stopped.wait(PATIENCE_S) == 0
     states = Counter((attempt.state, attempt.host) for attempt in Ledger(workspace).attempts())
     assert states.pop(("complete", "one")) == 2
     assert set(states) in ({("lost", "two")}, {("interrupted", "two")}) and states.total() == 1
 
 
+@pytest.mark.slow
 def test_without_its_scheduler_it_ends_and_so_does_what_measures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew, "_CONNECT_S", 5.0)
     workspace, lab = Workspace(tmp_path), Lab(tmp_path / "lab")
     try:
         worker, pids = lab.worker("one", FAKE_CELL_S="600"), []
 
         def end() -> None:
             pids.append(lab.measuring("one"))
+            monkeypatch.setattr(crew, "_CONNECT_S", 5.0)
             lab.processes[0].kill()
 
         watcher = Telling("one", end)
@@ -149,7 +151,7 @@ def test_without_its_scheduler_it_ends_and_so_does_what_measures(
         (attempt,) = Ledger(workspace).attempts()
         assert attempt.state == "lost" and "the scheduler" in str(attempt.error)
         assert watcher.lost == [], "nobody says that the worker died"
-        assert worker.wait(60) == 0
+        assert worker.wait(PATIENCE_S) == 0
         assert not psutil.pid_exists(pids[0])
     finally:
         lab.close()

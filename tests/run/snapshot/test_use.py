@@ -254,6 +254,7 @@ def content(workspace: Workspace) -> list[Any]:
     return found
 
 
+@pytest.mark.server
 def test_a_cell_from_a_snapshot_goes_on_as_if_it_had_loaded(workspace: Workspace) -> None:
     """Two cells, the second interrupted and made again, and for comparison one without snapshots."""
     loaded = real(workspace)

@@ -17,6 +17,7 @@ from ibench_lib.servers.sources.apt import install_mariadb, unpacked_build
 needs_apt = pytest.mark.skipif(not debian.has_apt(), reason="not Debian or Ubuntu")
 
 
+@pytest.mark.registries
 @needs_apt
 def test_mariadb_unpacked_without_root_starts_and_is_not_fetched_twice(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -47,6 +48,7 @@ def test_mariadb_unpacked_without_root_starts_and_is_not_fetched_twice(
     assert install_mariadb(workspace) == unpacked_build(workspace) == build
 
 
+@pytest.mark.slow
 @needs_apt
 def test_a_download_that_fails_leaves_nothing(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(debian, "privilege", lambda: None)

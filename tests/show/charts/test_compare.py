@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import pytest
+
 import ibench_lib as ib
-from ibench_lib.paths import Workspace
 from tests.ask.pairs import pair_of
 from tests.synthetic import Run
 
 
-def test_the_chart_draws_ratios_with_their_intervals_and_names_what_it_cannot_draw(workspace: Workspace) -> None:
+@pytest.mark.slow
+def test_the_chart_draws_ratios_with_their_intervals_and_names_what_it_cannot_draw() -> None:
     queries = iter((1000, 1100, 1200, 2000, 2200, 2600))
     runs = [
         Run(name, repeat=n, minute=m, queries=next(queries), history_list=(1, 1, 1, 0 if name == "b" else 7))
         for m, (name, n) in enumerate([(name, n) for name in "ab" for n in (1, 2, 3)])
     ]  # fmt: skip
-    pair = pair_of(workspace, *runs)
+    pair = pair_of(*runs)
     figure = ib.ratio_chart(pair.metrics().filter(step="qr100"), pair.base, pair.other)
     drawn = {
         label: (trace.name, trace.x[i], trace.error_x.array[i], trace.error_x.arrayminus[i], trace.text[i])

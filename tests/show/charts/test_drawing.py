@@ -4,21 +4,19 @@ import plotly.graph_objects as go
 import pytest
 
 import ibench_lib as ib
-from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import Status
-from ibench_lib.paths import Workspace
 from ibench_lib.show.theme import series
-from tests.show.charts.traces import ask, one, traces
-from tests.synthetic import Run, answer, three_configurations
+from tests.shared import asked
+from tests.show.charts.traces import one, traces
+from tests.synthetic import Run, three_configurations
 
 
-def test_a_dbms_looks_the_same_in_every_chart(workspace: Workspace) -> None:
-    lag = ask(workspace, "purge_lag_series", *three_configurations(), points=2000)
-    lake = reader.lake(workspace)
+def test_a_dbms_looks_the_same_in_every_chart() -> None:
+    lag = asked("purge_lag_series", *three_configurations(), points=2000)
     figures = [
         ib.purge_lag_chart(one(lag, step="l.i1")),
         ib.purge_lag_chart(one(lag, step="l.i1", dbms="system.cy10ap1")),
-        ib.get_min_chart(answer(lake, "get_min")),
+        ib.get_min_chart(asked("get_min", *three_configurations())),
     ]
     for figure in figures:
         (trace,) = traces(figure, "system.cy10ap1")
@@ -26,11 +24,12 @@ def test_a_dbms_looks_the_same_in_every_chart(workspace: Workspace) -> None:
     assert len({series(position) for position in range(32)}) == 32
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("points", [7, 100])
-def test_no_trace_has_more_points_than_asked_and_all_are_svg(workspace: Workspace, points: int) -> None:
+def test_no_trace_has_more_points_than_asked_and_all_are_svg(points: int) -> None:
     runs = [Run(l_i1_s=130)]
-    seconds = ask(workspace, "one_second", *runs, points=points)
-    lag = answer(reader.lake(workspace), "purge_lag_series", points=points)
+    seconds = asked("one_second", *runs, points=points)
+    lag = asked("purge_lag_series", *runs, points=points)
     inserts = one(seconds, step="l.i1", operation="insert")
     lagging = one(lag, step="l.i1")
     for figure in (ib.rate_chart(inserts), ib.max_response_chart(inserts), ib.purge_lag_chart(lagging)):
@@ -40,11 +39,11 @@ def test_no_trace_has_more_points_than_asked_and_all_are_svg(workspace: Workspac
 
 
 @pytest.mark.parametrize("status", ["failed", "interrupted"])
-def test_a_failed_step_or_run_says_so_at_its_name(workspace: Workspace, status: Status) -> None:
+def test_a_failed_step_or_run_says_so_at_its_name(status: Status) -> None:
     failed = Run("x", minute=1, status=status, failed_step="l.i1", steps=("l.i0", "l.x", "l.i1"))
-    frame = ask(workspace, "one_second", Run(), failed, points=2000)
+    frame = asked("one_second", Run(), failed, points=2000)
     for step, name in (("l.i1", f"system.x (l.i1: {status})"), ("l.i0", f"system.x (run: {status})")):
         figure = ib.rate_chart(one(frame, step=step, operation="insert"))
         assert [note.text for note in figure.layout.annotations] == ["system.cy10a", name]
-        lag = answer(reader.lake(workspace), "purge_lag_series", points=2000)
+        lag = asked("purge_lag_series", Run(), failed, points=2000)
         assert [trace.name for trace in ib.purge_lag_chart(one(lag, step=step)).data] == ["system.cy10a", name]

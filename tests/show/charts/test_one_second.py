@@ -3,13 +3,13 @@
 import polars as pl
 
 import ibench_lib as ib
-from ibench_lib.paths import Workspace
-from tests.show.charts.traces import ask, one, repeated, traces
+from tests.shared import asked
+from tests.show.charts.traces import one, repeated, traces
 from tests.synthetic import Run, three_configurations
 
 
-def test_one_second_panels_share_both_axes(workspace: Workspace) -> None:
-    frame = ask(workspace, "one_second", *three_configurations(), points=2000)
+def test_one_second_panels_share_both_axes() -> None:
+    frame = asked("one_second", *three_configurations(), points=2000)
     inserts = one(frame, step="l.i1", operation="insert")
     figure = ib.rate_chart(inserts)
     for kind in ("x", "y"):
@@ -24,8 +24,8 @@ def test_one_second_panels_share_both_axes(workspace: Workspace) -> None:
     assert list(total.y) == [2.0] * 10
 
 
-def test_panels_of_repeats_stand_beside_each_other(workspace: Workspace) -> None:
-    frame = one(ask(workspace, "one_second", *repeated(), points=2000), step="l.i1", operation="insert")
+def test_panels_of_repeats_stand_beside_each_other() -> None:
+    frame = one(asked("one_second", *repeated(), points=2000), step="l.i1", operation="insert")
     figure = ib.rate_chart(frame)
     notes = {note.text: (note.x, note.y) for note in figure.layout.annotations}
     assert list(notes) == ["system.cy10a", "r2", "r3 (run: failed)", "system.other"]
@@ -38,9 +38,9 @@ def test_panels_of_repeats_stand_beside_each_other(workspace: Workspace) -> None
         assert axis.domain[0] == notes["r2"][0]
 
 
-def test_a_step_that_nobody_took_a_second_for_has_no_panels(workspace: Workspace) -> None:
+def test_a_step_that_nobody_took_a_second_for_has_no_panels() -> None:
     failed = Run("x", minute=1, status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1"))
-    frame = one(ask(workspace, "one_second", Run(), failed, points=2000), step="l.i1", operation="insert")
+    frame = one(asked("one_second", Run(), failed, points=2000), step="l.i1", operation="insert")
     short = frame.with_columns(rate_mean=pl.lit(None, pl.Float64))
     for figure in (ib.rate_chart(short), ib.max_response_chart(short)):
         assert not figure.data

@@ -10,20 +10,22 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 import polars as pl
+import pytest
 
 import ibench_lib as ib
 from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.paths import Workspace
 from ibench_lib.show import step_panels
 from ibench_lib.show.step_detail import StepDetail
-from tests.show.stalled import WRITTEN, captured, l_i1, one, unlinked
+from tests.show.stalled import WRITTEN, captured, l_i1, l_i1_of, one, unlinked
 from tests.synthetic import Run, write_runs
 
 
-def test_stalls_and_extremes_are_found_however_few_points_a_chart_has(workspace: Workspace) -> None:
+@pytest.mark.slow
+def test_stalls_and_extremes_are_found_however_few_points_a_chart_has() -> None:
     growing = tuple(np.cumsum([1000 if second == 60 else 10 for second in range(130)]).tolist())
-    write_runs(workspace, Run(l_i1_s=130, stall=(77,), sampled=(("pages_written", growing),)))
-    detail = ib.step_detail(l_i1(workspace, points=7).ask)
+    run = Run(l_i1_s=130, stall=(77,), sampled=(("pages_written", growing),))
+    detail = ib.step_detail(l_i1_of(run, points=7).ask)
     assert detail.stalls.select("from_s", "to_s").rows() == [(77, 78)]
     inserts = detail.series.filter(series="inserts_per_s")
     assert inserts["bucket_s"].unique().to_list() == [19]  # (130 + 2) / 7, rounded up
@@ -35,6 +37,7 @@ def test_stalls_and_extremes_are_found_however_few_points_a_chart_has(workspace:
     assert [(shape.x0, shape.x1) for shape in figure.layout.shapes] == [(77, 78)]
 
 
+@pytest.mark.slow
 def test_a_second_without_a_response_is_a_gap(detail: StepDetail) -> None:
     figure = ib.step_detail_chart(detail.series.filter(dbms="system.slow"), detail=detail)
     drawn = {trace.name: trace for trace in figure.data}
@@ -48,9 +51,9 @@ def test_a_second_without_a_response_is_a_gap(detail: StepDetail) -> None:
     assert largest[1][6] == 2100.0
 
 
-def test_seconds_samples_and_rates_stand_where_they_belong(workspace: Workspace) -> None:
-    write_runs(workspace, Run(l_i1_s=12, stall=(4, 5), sampled=(("pages_written", WRITTEN),), also=captured(40)))
-    post = l_i1(workspace)
+@pytest.mark.slow
+def test_seconds_samples_and_rates_stand_where_they_belong() -> None:
+    post = l_i1_of(Run(l_i1_s=12, stall=(4, 5), sampled=(("pages_written", WRITTEN),), also=captured(40)))
     inserts = post.ask("operation_series").filter(series="inserts_per_s")
     assert inserts.select("t_s", "middle").rows()[3:7] == [(3.5, 5000.0), (4.5, 0.0), (5.5, 0.0), (6.5, 5000.0)]
     server = post.ask("server_series")
@@ -76,6 +79,7 @@ def axes_of(figure: go.Figure) -> dict[str, Any]:
     return {name: (figure.layout[name].range, figure.layout[name].domain) for name in names}
 
 
+@pytest.mark.slow
 def test_runs_have_the_same_panels_and_axes_and_their_own_stalls(detail: StepDetail) -> None:
     figures = [
         ib.step_detail_chart(rows, detail=detail) for _, rows in detail.series.group_by("run_id", maintain_order=True)
@@ -95,6 +99,7 @@ def test_runs_have_the_same_panels_and_axes_and_their_own_stalls(detail: StepDet
     assert bands == [[], [(4, 6)], [(7, 8)]]
 
 
+@pytest.mark.slow
 def test_a_device_without_a_request_has_no_time_of_one(workspace: Workspace) -> None:
     idle = tuple(
         (table, row | {"writes": 5, "write_s": 1.0, "flushes": None, "flush_s": None})
@@ -115,6 +120,7 @@ def test_a_device_without_a_request_has_no_time_of_one(workspace: Workspace) -> 
     assert f"<li>Device, requests: flushes ({kernel}): system.cy10a</li>" in said
 
 
+@pytest.mark.slow
 def test_an_axis_of_less_than_two_decades_has_more_ticks_than_powers_of_ten(detail: StepDetail) -> None:
     figure = ib.step_detail_chart(detail.series.filter(dbms="system.slow"), detail=detail)
     ticks = [axis.ticktext for axis in figure.select_yaxes() if axis.type == "log"]

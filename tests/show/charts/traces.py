@@ -6,14 +6,7 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
-from ibench_lib.lake import reader
-from ibench_lib.paths import Workspace
-from tests.synthetic import Run, answer, write_runs
-
-
-def ask(workspace: Workspace, name: str, *runs: Run, **more: Any) -> pl.DataFrame:
-    write_runs(workspace, *runs)
-    return answer(reader.lake(workspace), name, **more)
+from tests.synthetic import Run
 
 
 def traces(figure: go.Figure, name: str) -> list[Any]:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 import ibench_lib as ib
 from ibench_lib.paths import Workspace
 from tests.show.statements.saying import made_of, spoken, step
@@ -14,6 +16,7 @@ FULL: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_benchmark_is_told_as_it_was_run(workspace: Workspace) -> None:
     def cached(manifest: dict[str, Any]) -> None:
         io_bound = manifest["cell"]["setup"] == "io_bound"
@@ -52,6 +55,7 @@ def test_a_workload_of_which_little_is_known_is_told_in_few_words(workspace: Wor
     assert len(spoken(workspace, ib.step_statements)) == 4
 
 
+@pytest.mark.slow
 def test_runs_of_two_editions_are_not_mixed_silently(workspace: Workspace) -> None:
     def second(manifest: dict[str, Any]) -> None:
         manifest["workload"] = FULL | ({"edition": 2} if manifest["cell"]["config"] == "b" else {})

@@ -4,7 +4,7 @@ import random
 import re
 from functools import cache
 from inspect import signature
-from itertools import product
+from itertools import cycle, product
 from statistics import median
 from typing import Any
 
@@ -20,6 +20,7 @@ from ibench_lib.show import theme
 from ibench_lib.show.display import say
 from ibench_lib.show.verdicts import ratio
 from ibench_lib.show.wording import times
+from tests.shared import lake_of
 from tests.show.statements.saying import COSTS, KINDS, STEPS, Statements
 from tests.synthetic import Run, three_configurations, write_runs
 
@@ -104,6 +105,7 @@ def numbers(sentence: str) -> list[str]:
     return re.findall(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]\d+)?(?!\w)", re.sub(r"l\.(i0|i1|x)", "", sentence))
 
 
+@cache
 def texts(value: float) -> set[str]:
     """A number in every format that a sentence may give it."""
     specs = {",.0f", ".3f", ",.3f", ".1f", ",.1f"} | {metric.format for metric in METRICS.values()}
@@ -116,19 +118,22 @@ def supported(frame: pl.DataFrame) -> set[str]:
     done = frame.filter(pl.col("step_status") == "complete")
     found: set[str] = {str(n) for n in range(len(frame) + 1)}
     columns = [name for name, kind in done.schema.items() if kind.is_numeric() and name not in ("repeat", "step_id")]
-    for _, rows in done.group_by("setup", "step"):
-        enough = (
-            rows.filter(pl.col("seconds_at_work") >= 10)
-            .group_by("dbms")
-            .agg(pl.col("seconds_at_work", "stalled_seconds").sum())
-        )
-        found |= {f"{value:,}" for name in ("seconds_at_work", "stalled_seconds") for value in enough[name]}
-        # The rates of a step are a list; each place in it is as a column of its own.
-        rows = rows.with_columns(pl.col("rates").list.get(n, null_on_oob=True).alias(f"rate {n}") for n in range(2))
+    for rows in done.partition_by("setup", "step"):
+        # The values of each column by dbms. The rates of a step are a list: each place in it is as a column of its own.
+        of_dbms: dict[str, dict[str, list[float]]] = {}
+        for row in rows.with_columns(pl.col("rates").list.get(n).alias(f"rate {n}") for n in range(2)).to_dicts():
+            for column in [*columns, "rate 0", "rate 1"]:
+                kept = of_dbms.setdefault(row["dbms"], {}).setdefault(column, [])
+                kept += [row[column]] if row[column] is not None else []
+            if (row["seconds_at_work"] or 0) >= 10:
+                for column in ("seconds_at_work", "stalled_seconds"):
+                    of_dbms[row["dbms"]].setdefault(f"{column} of enough", []).append(row[column])
+        for runs in of_dbms.values():
+            enough = (runs.get(f"{column} of enough") for column in ("seconds_at_work", "stalled_seconds"))
+            found |= {f"{sum(values):,}" for values in enough if values}
         for column in [*columns, "rate 0", "rate 1"]:
-            runs = [group[column].drop_nulls().to_list() for _, group in rows.group_by("dbms", maintain_order=True)]
-            of_base = rows.filter(pl.col("dbms") == BASE)[column].drop_nulls().to_list()
-            for values in filter(None, runs):
+            of_base = of_dbms.get(BASE, {}).get(column, [])
+            for values in filter(None, (runs[column] for runs in of_dbms.values())):
                 for value in [*values, median(values), sum(values)]:
                     found |= texts(value)
                 against = ratio(values, of_base)
@@ -149,19 +154,27 @@ def supported_by(number: int) -> set[str]:
     return supported(FRAMES[number]) | RULES
 
 
+@cache
+def told_of(function: Statements, number: int) -> list[str]:
+    """The sentences of one of FRAMES, which several tests look at."""
+    return told(function, FRAMES[number])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("function", COMPARING)
 def test_every_number_of_a_sentence_is_in_its_answer(function: Statements) -> None:
     sentences = 0
-    for number, frame in enumerate(FRAMES):
-        for sentence in told(function, frame):
+    for number in range(len(FRAMES)):
+        for sentence in told_of(function, number):
             sentences += 1
             assert set(numbers(sentence)) <= supported_by(number), sentence
     assert sentences > len(FRAMES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", COMPARING)
 def test_what_did_not_complete_changes_no_sentence(function: Statements) -> None:
-    for frame in FRAMES:
+    for number, frame in enumerate(FRAMES):
         other = random.Random(7)
         wild = pl.DataFrame([figures(other, step) for step in frame["step"]], infer_schema_length=None)
         broken = pl.col("step_status") != "complete"
@@ -171,29 +184,31 @@ def test_what_did_not_complete_changes_no_sentence(function: Statements) -> None
             for name in wild.columns
             if name not in kept
         )
-        assert told(function, changed) == told(function, frame)
+        assert told(function, changed) == told_of(function, number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", COMPARING)
 def test_the_order_of_the_rows_changes_no_sentence(function: Statements) -> None:
-    for frame in FRAMES:
+    for number, frame in enumerate(FRAMES):
         shuffled = frame.sample(fraction=1, shuffle=True, seed=3)
-        assert sorted(told(function, shuffled)) == sorted(told(function, frame))
+        assert sorted(told(function, shuffled)) == sorted(told_of(function, number))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", COMPARING)
 def test_a_figure_of_a_run_that_did_not_complete_says_so(function: Statements) -> None:
     sentences = 0
     # Throughput tells of its base where it has no figure of it; another test has what it says.
     names = DBMS[function is ib.throughput_statements :]
-    for frame, name in product(FRAMES, names):
+    for frame, name in zip(FRAMES, cycle(names), strict=False):  # each name in turn
         status = pl.when(pl.col("dbms") == name).then(pl.lit("interrupted")).otherwise(pl.lit("complete"))
         for sentence in told(function, frame.with_columns(run_status=status)):
             if sentence.startswith(("Not compared", "Limited by")):
                 continue
-            told_of = re.search(rf"\b{name}\b(?!')", sentence) is not None
-            sentences += told_of
-            assert ("from a run that did not complete" in sentence) == told_of, (name, sentence)
+            is_named = re.search(rf"\b{name}\b(?!')", sentence) is not None
+            sentences += is_named
+            assert ("from a run that did not complete" in sentence) == is_named, (name, sentence)
     assert sentences > 5
 
 
@@ -229,9 +244,8 @@ def test_of_nothing_nothing_is_said(function: Statements) -> None:
     assert told(function, random_frame(random.Random(1)).clear()) == []
 
 
-def test_a_sentence_links_to_the_query_that_it_comes_from(workspace: Workspace) -> None:
-    write_runs(workspace, *three_configurations())
-    post = choose(reader.lake(workspace), "demo")
+def test_a_sentence_links_to_the_query_that_it_comes_from() -> None:
+    post = choose(lake_of(*three_configurations()), "demo")
     markup = say(post, ib.purge_lag_statements, ib.get_min_statements).markup
     links = re.findall(r'<a class="source" href="#evidence\.(\w+)"', markup)
     assert list(dict.fromkeys(links)) == ["purge_lag_at_step_end", "get_min"]
@@ -241,6 +255,7 @@ def test_a_sentence_links_to_the_query_that_it_comes_from(workspace: Workspace) 
         assert set(signature(function).parameters) - {"base"} <= reader.questions().keys()
 
 
+@pytest.mark.slow
 @pytest.mark.fault("F23")
 def test_hostile_names_are_text(workspace: Workspace) -> None:
     nasty = "<img src=x onerror=alert(1)>"

@@ -3,15 +3,10 @@
 import csv
 import re
 from html.parser import HTMLParser
-from typing import Any
 
-import polars as pl
 from great_tables import GT
 
-from ibench_lib.lake import reader
-from ibench_lib.paths import Workspace
 from tests.places import GOLDEN
-from tests.synthetic import Run, answer, write_runs
 
 
 class Parsed(HTMLParser):
@@ -51,8 +46,3 @@ class Parsed(HTMLParser):
 def golden(name: str) -> list[dict[str, str]]:
     with open(GOLDEN / name, encoding="utf-8") as file:
         return list(csv.DictReader(file))
-
-
-def ask(workspace: Workspace, name: str, *runs: Run, **more: Any) -> pl.DataFrame:
-    write_runs(workspace, *runs)
-    return answer(reader.lake(workspace), name, **more)

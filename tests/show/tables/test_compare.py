@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
-from ibench_lib.paths import Workspace
 from tests.ask.pairs import pair_of, repeated
 from tests.show.tables.parsed import Parsed
 
 
-def test_the_table_of_a_step_has_medians_ratios_intervals_and_verdicts(workspace: Workspace) -> None:
+@pytest.mark.slow
+def test_the_table_of_a_step_has_medians_ratios_intervals_and_verdicts() -> None:
     runs = repeated("a", "b", l_i1_s=20, history_list=(10, 20, 0, 5))
-    frame = pair_of(workspace, *runs).metrics().filter(step="l.i1")
+    frame = pair_of(*runs).metrics().filter(step="l.i1")
     table = Parsed(ib.metrics_side_by_side(frame, "system.a", "system.b"))
     assert table.of("inserts/s") == ["5,000", "2,500", "0.50", "0.50 to 0.50", "worse ▼"]
     assert table.of("history list length") == ["30,000", "0", "0.00", "0.00 to 0.00", "better ▲"]
@@ -25,8 +26,8 @@ def test_the_table_of_a_step_has_medians_ratios_intervals_and_verdicts(workspace
     assert swapped.of("history list length") == ["0", "30,000", "A is 0", "", "worse ▼"]
 
 
-def test_a_value_has_the_digits_that_its_ratio_needs_and_tells_of_runs_without_one(workspace: Workspace) -> None:
-    frame = pair_of(workspace, *repeated("a", "b")).metrics().filter(step="l.i1")
+def test_a_value_has_the_digits_that_its_ratio_needs_and_tells_of_runs_without_one() -> None:
+    frame = pair_of(*repeated("a", "b")).metrics().filter(step="l.i1")
     of_b, get_min, first = pl.col("dbms") == "system.b", pl.col("metric") == "get_min_s", pl.col("repeat") == 1
     value = pl.when(get_min & ~of_b).then(0.00042).when(get_min & first).then(None).when(get_min).then(0.00123)
     changed = frame.with_columns(value=value.otherwise(pl.col("value")))

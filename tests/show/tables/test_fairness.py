@@ -1,15 +1,18 @@
 """The table of fairness."""
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
 from ibench_lib.lake import reader
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
-from tests.show.tables.parsed import Parsed, ask, golden
+from tests.shared import asked
+from tests.show.tables.parsed import Parsed, golden
 from tests.synthetic import Run, answer, manifest_of
 
 
+@pytest.mark.slow
 def test_fairness_prints_as_published(workspace: Workspace) -> None:
     """From the durations of clients on, of which the report gives the difference and its share."""
     published = golden("published_fairness.csv")
@@ -39,8 +42,8 @@ def test_fairness_prints_as_published(workspace: Workspace) -> None:
             assert table.of(row["dbms"])[2:] == [row["diff_s"], row["pct"]]
 
 
-def test_fairness_of_short_steps_keeps_tenths(workspace: Workspace) -> None:
-    frame = ask(workspace, "fairness", Run()).filter(pl.col("step") == "l.i0")
+def test_fairness_of_short_steps_keeps_tenths() -> None:
+    frame = asked("fairness", Run()).filter(pl.col("step") == "l.i0")
     assert Parsed(ib.fairness_table(frame)).of("system.cy10a") == ["8.0", "10.0", "2.0", "25.0"]
 
 

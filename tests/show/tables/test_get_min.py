@@ -3,8 +3,8 @@
 import polars as pl
 
 import ibench_lib as ib
-from ibench_lib.paths import Workspace
-from tests.show.tables.parsed import Parsed, ask, golden
+from tests.shared import asked
+from tests.show.tables.parsed import Parsed, golden
 from tests.synthetic import Run
 
 
@@ -29,7 +29,7 @@ def test_get_min_prints_as_published_and_marks_over_ten_times_the_best() -> None
     assert table.of("my5651_rel.cy10a_gcp_c2s30") == ["0.000", "450.500 ▼", "368.100 ▼", "126.500 ▼"]
 
 
-def test_get_min_of_a_step_that_failed_later_is_still_shown(workspace: Workspace) -> None:
+def test_get_min_of_a_step_that_failed_later_is_still_shown() -> None:
     failed = Run(status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1"), get_min_s=(0.001, 0.001, 0.25, 0))
-    frame = ask(workspace, "get_min", failed)
+    frame = asked("get_min", failed)
     assert Parsed(ib.get_min_table(frame)).of("system.cy10a")[2:] == ["0.250 †", "not run"]

@@ -3,18 +3,17 @@
 import pytest
 
 import ibench_lib as ib
-from ibench_lib.lake import reader
-from ibench_lib.paths import Workspace
 from ibench_lib.show.grid import Cell, Grid
+from tests.shared import asked, lake_of
 from tests.show.tables.parsed import Parsed
-from tests.synthetic import Run, answer, three_configurations, write_runs
+from tests.synthetic import Run, answer, three_configurations
 
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>{{ 1 }}'
 
 
-def test_the_runs_table_names_what_failed(workspace: Workspace) -> None:
-    write_runs(workspace, Run(status="failed", failed_step="l.i1", error="server lost", steps=("l.i0",)))
-    frame = answer(reader.lake(workspace), "selected_runs")
+def test_the_runs_table_names_what_failed() -> None:
+    failed = Run(status="failed", failed_step="l.i1", error="server lost", steps=("l.i0",))
+    frame = asked("selected_runs", failed)
     assert Parsed(ib.runs_table(frame)).of("system.cy10a") == [
         "cached",
         "1",
@@ -25,25 +24,24 @@ def test_the_runs_table_names_what_failed(workspace: Workspace) -> None:
     ]
 
 
-def test_config_table_shows_the_base_beside_the_others(workspace: Workspace) -> None:
-    write_runs(workspace, *three_configurations())
-    frame = answer(reader.lake(workspace), "config_diff", base="system.cy10a")
+def test_config_table_shows_the_base_beside_the_others() -> None:
+    frame = asked("config_diff", *three_configurations(), base="system.cy10a")
     table = Parsed(ib.config_table(frame, "system.cy10a"))
     assert table.of("innodb_max_purge_lag") == ["not set", "as base", "100"]
     assert table.of("innodb_purge_batch_size") == ["not set", "1", "as base"]
 
 
-def test_gaps_table_names_an_older_run_that_completed(workspace: Workspace) -> None:
+def test_gaps_table_names_an_older_run_that_completed() -> None:
     whole = Run()
-    write_runs(workspace, whole, Run(minute=1, status="failed", failed_step="l.x", steps=("l.i0",)))
-    parsed = Parsed(ib.gaps_table(answer(reader.lake(workspace), "gaps")))
+    failed = Run(minute=1, status="failed", failed_step="l.x", steps=("l.i0",))
+    parsed = Parsed(ib.gaps_table(asked("gaps", whole, failed)))
     assert f"an older run of 2026-11-21 10:00 completed (id {whole.run_id})" in str(parsed.rows)
 
 
-def test_repeats_that_are_alike_share_a_row_and_others_do_not(workspace: Workspace) -> None:
+def test_repeats_that_are_alike_share_a_row_and_others_do_not() -> None:
     failed = Run(repeat=4, minute=9, status="failed", failed_step="l.x", error="lost", steps=("l.i0", "l.x"))
-    write_runs(workspace, *(Run(repeat=n, minute=n) for n in (1, 2, 3)), failed, Run("b", minute=5))
-    table = Parsed(ib.runs_table(answer(reader.lake(workspace), "selected_runs")))
+    runs = [*(Run(repeat=n, minute=n) for n in (1, 2, 3)), failed, Run("b", minute=5)]
+    table = Parsed(ib.runs_table(asked("selected_runs", *runs)))
     rows = [row for row in table.rows if row and row[0].startswith("system")]
     assert [(row[0], row[2], row[4], row[5]) for row in rows] == [
         ("system.cy10a", "1, 2, 3", "complete", "2026-11-21 10:01 to 10:03"),
@@ -52,12 +50,12 @@ def test_repeats_that_are_alike_share_a_row_and_others_do_not(workspace: Workspa
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.fault("F23")
-def test_text_in_a_table_is_only_text(workspace: Workspace) -> None:
+def test_text_in_a_table_is_only_text() -> None:
     run = Run(dbms=HOSTILE, setup="cached", error=HOSTILE, client_bound=HOSTILE)
     broken = Run("x", minute=1, status="failed", failed_step="l.x", error=HOSTILE, dbms="**b** [l](http://e.com)")
-    write_runs(workspace, run, broken)
-    lake = reader.lake(workspace)
+    lake = lake_of(run, broken)
     # great_tables reads {{...}} in a column's label as a unit, and does not escape what is around it.
     every_text = Grid(HOSTILE, HOSTILE, HOSTILE, [HOSTILE], [(HOSTILE, [Cell(HOSTILE)])], [HOSTILE], [(HOSTILE, [0])])
     drawn = [

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 import ibench_lib as ib
-from ibench_lib.paths import Workspace
 from ibench_lib.show.tables.responses import _BUCKETS, _share
-from tests.show.tables.parsed import Parsed, ask
+from tests.shared import asked
+from tests.show.tables.parsed import Parsed
 from tests.synthetic import Run
 
 
@@ -19,8 +19,8 @@ def test_a_share_that_is_not_zero_never_prints_as_zero(percent: float, text: str
     assert _share(percent) == text
 
 
-def test_response_time_table(workspace: Workspace) -> None:
-    frame = ask(workspace, "response_time_histogram", Run())
+def test_response_time_table() -> None:
+    frame = asked("response_time_histogram", Run())
     queries = frame.filter(pl.col("operation") == "range_query")
     cells = Parsed(ib.response_time_table(queries)).of("system.cy10a")
     assert cells == ["100.000", "0.502", "0.502", "0.502", "0.502", "2.000"]
@@ -43,9 +43,9 @@ def test_response_times_of_repeats_share_a_row_and_a_failed_run_has_its_own() ->
     assert table.of("m.a r3 (failed)") == ["50.000", "50.000", "0.200", "2.000", "-", "-", "3.000"]
 
 
-def test_response_times_of_a_run_that_did_not_complete_are_marked(workspace: Workspace) -> None:
+def test_response_times_of_a_run_that_did_not_complete_are_marked() -> None:
     failed = Run(repeat=2, minute=1, status="interrupted", failed_step="qr100")
-    frame = ask(workspace, "response_time_histogram", Run(), failed, Run("b", minute=2))
+    frame = asked("response_time_histogram", Run(), failed, Run("b", minute=2))
     for step, heads in (
         ("l.i1", ["system.cy10a †", "system.b"]),
         ("qr100", ["system.cy10a", "system.cy10a r2 (interrupted)", "system.b"]),

@@ -3,16 +3,16 @@
 import polars as pl
 
 import ibench_lib as ib
-from ibench_lib.paths import Workspace
-from tests.show.tables.parsed import Parsed, ask
+from tests.shared import asked
+from tests.show.tables.parsed import Parsed
 from tests.synthetic import Run
 
 
-def test_tenths_say_of_which_runs_they_are(workspace: Workspace) -> None:
+def test_tenths_say_of_which_runs_they_are() -> None:
     steps = ("l.i0", "l.x", "l.i1", "qr100")
     failed = Run("x", minute=1, status="failed", failed_step="qr100", steps=steps, l_i1_s=20)
     broken = Run("y", repeat=2, minute=3, status="interrupted", failed_step="l.i1", steps=steps[:3], l_i1_s=20)
-    frame = ask(workspace, "rate_by_tenth", Run(l_i1_s=20), failed, Run("y", minute=2, l_i1_s=20), broken)
+    frame = asked("rate_by_tenth", Run(l_i1_s=20), failed, Run("y", minute=2, l_i1_s=20), broken)
     inserts = frame.filter(pl.col("step") == "l.i1")
     bound = inserts.with_columns(client_bound=pl.when(pl.col("dbms") == "system.cy10a").then(pl.lit("busy")))
     table = Parsed(ib.rate_by_tenth_table(bound))

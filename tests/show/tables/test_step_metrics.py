@@ -1,19 +1,20 @@
 """Tables of the metrics of a step."""
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
-from ibench_lib.lake import reader
-from ibench_lib.paths import Workspace
-from tests.show.tables.parsed import Parsed, ask
+from tests.shared import asked, lake_of
+from tests.show.tables.parsed import Parsed
 from tests.synthetic import Run, answer
 
 
-def test_the_legend_has_every_metric_of_the_tables(workspace: Workspace) -> None:
-    frame = ask(workspace, "step_metrics", Run()).filter(pl.col("step") == "qr100")
+@pytest.mark.slow
+def test_the_legend_has_every_metric_of_the_tables() -> None:
+    frame = asked("step_metrics", Run()).filter(pl.col("step") == "qr100")
     legend = {row[0] for row in Parsed(ib.metrics_legend()).rows if row}
     drawn = [Parsed(table(frame)) for table in (ib.step_metrics_table, ib.step_storage_table, ib.step_cpu_table)]
-    lake = reader.lake(workspace)
+    lake = lake_of(Run())
     drawn.append(Parsed(ib.device_table(answer(lake, "device_averages", steps=["qr100"]))))
     sizes = Parsed(ib.sizes_table(answer(lake, "sizes_at_step_end", steps=["qr100"])))
     for table in (*drawn, sizes):
@@ -21,8 +22,8 @@ def test_the_legend_has_every_metric_of_the_tables(workspace: Workspace) -> None
     assert any("by the server's statistics" in row[0] and "lag behind" in row[0] for row in sizes.rows)
 
 
-def test_step_metrics_show_what_the_step_has(workspace: Workspace) -> None:
-    frame = ask(workspace, "step_metrics", Run()).filter(pl.col("step") == "qr100")
+def test_step_metrics_show_what_the_step_has() -> None:
+    frame = asked("step_metrics", Run()).filter(pl.col("step") == "qr100")
     table = Parsed(ib.step_metrics_table(frame))
     assert table.of("dbms") == ["T (s)", "ips", "dps", "qps", "rate p50", "rate p99", "maxop", "hll"]
     assert table.of("system.cy10a") == ["5.0", "200", "200", "1,000", "1,000", "1,000", "0.002", "5"]
@@ -31,5 +32,5 @@ def test_step_metrics_show_what_the_step_has(workspace: Workspace) -> None:
         "csps": "-", "cpups": "-", "cspq": "-", "cpupq": "-", "other_cpu": "-", "ccpupq": "600.0", "scpupq": "-",
         "rss": "-", "dbgb1": "-", "dbgb2": "-",
     }  # fmt: skip
-    loading = ask(workspace, "step_metrics", Run("b", minute=1)).filter(pl.col("step") == "l.i0")
+    loading = asked("step_metrics", Run("b", minute=1)).filter(pl.col("step") == "l.i0")
     assert not {"dps", "qps"} & {*Parsed(ib.step_metrics_table(loading)).of("dbms")}

@@ -7,13 +7,12 @@ import pytest
 
 import ibench_lib as ib
 from ibench_lib.errors import ParameterError
-from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import Status
-from ibench_lib.paths import Workspace
 from ibench_lib.show import theme
 from ibench_lib.show.verdicts import ratio
-from tests.show.tables.parsed import Parsed, ask, golden
-from tests.synthetic import Run, answer, three_configurations, write_runs
+from tests.shared import asked, lake_of
+from tests.show.tables.parsed import Parsed, golden
+from tests.synthetic import Run, answer, three_configurations
 
 
 def test_the_published_table_is_drawn_with_the_published_classes() -> None:
@@ -43,8 +42,8 @@ def test_the_published_table_is_drawn_with_the_published_classes() -> None:
     assert {row["cell"] for row in published} == set(glyphs)
 
 
-def test_absolute_throughput_has_exact_numbers_marks_and_scopes(workspace: Workspace) -> None:
-    frame = ask(workspace, "step_throughput", *three_configurations())
+def test_absolute_throughput_has_exact_numbers_marks_and_scopes() -> None:
+    frame = asked("step_throughput", *three_configurations())
     table = Parsed(ib.absolute_throughput(frame))
     assert table.of("system.cy10a") == ["2,000 ▲", "10,000 ▲", "5,000 ▲", "1,000 ▲"]
     assert table.of("system.cy10ap1") == ["2,000 ▲", "10,000 ▲", "5,000 ▲", "500 ▼"]
@@ -53,8 +52,8 @@ def test_absolute_throughput_has_exact_numbers_marks_and_scopes(workspace: Works
     assert any("One run, noise unknown" in row[0] for row in table.rows)
 
 
-def test_the_palette_decides_the_colours(workspace: Workspace) -> None:
-    frame = ask(workspace, "step_throughput", *three_configurations())
+def test_the_palette_decides_the_colours() -> None:
+    frame = asked("step_throughput", *three_configurations())
     for name in ("default", "classic"):
         good, _ = theme.PALETTES[name].good
         assert good in ib.absolute_throughput(frame, palette=name).as_raw_html()
@@ -62,16 +61,17 @@ def test_the_palette_decides_the_colours(workspace: Workspace) -> None:
         ib.absolute_throughput(frame, palette="clasic")
 
 
-def test_relative_throughput_is_marked_outside_five_per_cent(workspace: Workspace) -> None:
+def test_relative_throughput_is_marked_outside_five_per_cent() -> None:
     runs = [Run(), *(Run(f"q{q}", minute=m, queries=q) for m, q in enumerate((4748, 4760, 5240, 5260), start=1))]
-    frame = ask(workspace, "step_throughput", *runs)
+    frame = asked("step_throughput", *runs)
     table = Parsed(ib.relative_throughput(frame, "system.cy10a"))
     assert table.of("system.cy10a (base)") == ["1.00"] * 4
     shown = [table.of(f"system.q{queries}")[3] for queries in (4748, 4760, 5240, 5260)]
     assert shown == ["0.95 ▼", "0.95", "1.05", "1.05 ▲"]
 
 
-def test_with_repeats_a_cell_is_marked_only_when_its_interval_clears_the_threshold(workspace: Workspace) -> None:
+@pytest.mark.slow
+def test_with_repeats_a_cell_is_marked_only_when_its_interval_clears_the_threshold() -> None:
     clear = ratio([200.0, 202.0, 204.0], [100.0, 101.0, 102.0])
     assert clear and clear.low and clear.low > 1.9 and clear.verdict == "better"
     noisy = ratio([60.0, 120.0, 200.0], [100.0, 101.0, 102.0])
@@ -79,20 +79,21 @@ def test_with_repeats_a_cell_is_marked_only_when_its_interval_clears_the_thresho
     assert ratio([1.0], [0.0]) is None
     runs = [Run(repeat=n, minute=n, queries=5000 + 10 * n) for n in (1, 2, 3)]
     runs += [Run("b", repeat=n, minute=10 + n, queries=2500 + 10 * n) for n in (1, 2, 3)]
-    table = Parsed(ib.relative_throughput(ask(workspace, "step_throughput", *runs), "system.cy10a"))
+    table = Parsed(ib.relative_throughput(asked("step_throughput", *runs), "system.cy10a"))
     assert re.fullmatch(r"0\.50 \[0\.\d\d, 0\.\d\d\] ▼", table.of("system.b")[3])
     assert any("Median of up to 3 runs" in row[0] for row in table.rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", ["failed", "interrupted"])
-def test_a_failed_step_is_a_word_and_its_run_is_marked(workspace: Workspace, status: Status) -> None:
+def test_a_failed_step_is_a_word_and_its_run_is_marked(status: Status) -> None:
     failed = Run("x", minute=1, status=status, failed_step="l.i1", error="lost", steps=("l.i0", "l.x", "l.i1"))
-    frame = ask(workspace, "step_throughput", Run(), failed)
+    frame = asked("step_throughput", Run(), failed)
     assert Parsed(ib.absolute_throughput(frame)).of("system.x") == ["2,000 † ▲", "10,000 † ▲", status, "not run"]
     relative = Parsed(ib.relative_throughput(frame, "system.cy10a"))
     assert relative.of("system.x") == ["1.00 †", "1.00 †", status, "not run"]
     assert ["† of a run that did not complete."] in relative.rows
-    metrics = answer(reader.lake(workspace), "step_metrics").filter(pl.col("step") == "l.i1")
+    metrics = asked("step_metrics", Run(), failed).filter(pl.col("step") == "l.i1")
     assert set(Parsed(ib.step_metrics_table(metrics)).of("system.x")) == {status}
     # A failed base leaves nothing to compare with.
     relative = Parsed(ib.relative_throughput(frame, "system.x"))
@@ -100,10 +101,10 @@ def test_a_failed_step_is_a_word_and_its_run_is_marked(workspace: Workspace, sta
     assert relative.of("system.cy10a") == ["1.00", "1.00", "no base", "no base"]
 
 
-def test_a_ratio_says_which_of_its_runs_did_not_complete(workspace: Workspace) -> None:
+def test_a_ratio_says_which_of_its_runs_did_not_complete() -> None:
     steps = ("l.i0", "l.x", "l.i1")
     failed = Run("x", repeat=2, minute=2, status="interrupted", failed_step="l.i1", steps=steps)
-    frame = ask(workspace, "step_throughput", Run(), Run("x", minute=1), failed)
+    frame = asked("step_throughput", Run(), Run("x", minute=1), failed)
     assert Parsed(ib.relative_throughput(frame, "system.cy10a")).of("system.x") == [
         "1.00 †",
         "1.00 †",
@@ -112,8 +113,9 @@ def test_a_ratio_says_which_of_its_runs_did_not_complete(workspace: Workspace) -
     ]
 
 
-def test_a_client_bound_step_says_so(workspace: Workspace) -> None:
-    frame = ask(workspace, "step_throughput", Run(client_bound="a querier used 97 % of a core"))
+def test_a_client_bound_step_says_so() -> None:
+    run = Run(client_bound="a querier used 97 % of a core")
+    frame = asked("step_throughput", run)
     for table, cell in (
         (ib.absolute_throughput(frame), "1,000 ‡ ▲"),
         (ib.relative_throughput(frame, "system.cy10a"), "1.00 ‡"),
@@ -121,14 +123,14 @@ def test_a_client_bound_step_says_so(workspace: Workspace) -> None:
         drawn = Parsed(table)
         assert [row[-1] for row in drawn.rows if row[0].startswith("system.cy10a")] == [cell]
         assert any("a querier used 97 % of a core" in row[0] for row in drawn.rows)
-    responses = answer(reader.lake(workspace), "response_time_histogram")
+    responses = asked("response_time_histogram", run)
     queries = Parsed(ib.response_time_table(responses.filter(pl.col("operation") == "range_query")))
     assert queries.of("system.cy10a ‡")[-1] == "2.000"
     assert any("‡ system.cy10a, qr100: limited by the clients" in row[0] for row in queries.rows)
 
 
-def test_steps_that_nobody_took_a_second_for_are_not_marked(workspace: Workspace) -> None:
-    frame = ask(workspace, "step_throughput", *three_configurations(), Run("slow", minute=5, background_rows=900))
+def test_steps_that_nobody_took_a_second_for_are_not_marked() -> None:
+    frame = asked("step_throughput", *three_configurations(), Run("slow", minute=5, background_rows=900))
     in_l_i1, in_qr100 = pl.col("step") == "l.i1", pl.col("step") == "qr100"
     brief = pl.when(in_l_i1 | in_qr100).then(pl.col("duration_s") / 100).otherwise("duration_s")
     short = frame.with_columns(duration_s=brief)
@@ -151,14 +153,14 @@ def test_steps_that_nobody_took_a_second_for_are_not_marked(workspace: Workspace
     assert not any("less than 1 s" in row[0] for row in relative.rows)
 
 
-def test_a_step_loaded_from_a_snapshot_says_so_in_the_place_of_a_number(workspace: Workspace) -> None:
+@pytest.mark.slow
+def test_a_step_loaded_from_a_snapshot_says_so_in_the_place_of_a_number() -> None:
     first = Run()
     others = [
         Run(minute=1, repeat=2, steps=("l.i1", "qr100"), loaded_from=first.run_id),
         Run("other", minute=2, steps=("l.i1", "qr100"), loaded_from=first.run_id),
     ]
-    write_runs(workspace, first, *others)
-    lake = reader.lake(workspace)
+    lake = lake_of(first, *others)
     frame = answer(lake, "step_throughput")
     table = Parsed(ib.absolute_throughput(frame))
     assert table.of("system.cy10a")[0] == "2,000 (1 of 2 loaded from a snapshot)"

@@ -1,0 +1,62 @@
+"""What takes long to make and is only looked at: made once in a session, and shared by all tests.
+
+What DuckDB makes of the project's SQL takes seconds, and a lake or the answer of a large question a good part of one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from ibench_lib.lake import reader
+from ibench_lib.paths import Workspace
+from tests.synthetic import Run, answer, write_runs
+
+folder = Path()
+"""Where it is kept: set for the session by tests/conftest.py."""
+
+in_each_workspace = reader._with_every_name
+
+_MOST_LAKES = 20
+_lakes: dict[str, duckdb.DuckDBPyConnection] = {}
+_answers: dict[str, pl.DataFrame] = {}
+
+
+def in_one_folder(_cache: Path) -> duckdb.DuckDBPyConnection:
+    return in_each_workspace(folder)
+
+
+def give_views(workspace: Workspace) -> Workspace:
+    """Put DuckDB's views where other processes look for them when they open the workspace's lake."""
+    workspace.data.mkdir(parents=True, exist_ok=True)
+    in_each_workspace(folder).close()
+    (kept,) = folder.glob(".views-*.duckdb")
+    with contextlib.suppress(FileExistsError):
+        os.link(kept, workspace.data / kept.name)
+    return workspace
+
+
+def lake_of(*runs: Run) -> duckdb.DuckDBPyConnection:
+    """A lake with these runs, for tests that only read it."""
+    key = repr(runs)
+    if key not in _lakes:
+        place = Workspace(Path(tempfile.mkdtemp(prefix="lake-", dir=folder)))
+        write_runs(place, *runs)
+        if len(_lakes) == _MOST_LAKES:
+            del _lakes[next(iter(_lakes))]
+        _lakes[key] = reader.lake(place)
+    return _lakes[key]
+
+
+def asked(name: str, *runs: Run, experiment: str = "demo", **chosen: Any) -> pl.DataFrame:
+    """The answer of a question about these runs."""
+    key = repr((name, runs, experiment, chosen))
+    if key not in _answers:
+        _answers[key] = answer(lake_of(*runs), name, experiment, **chosen)
+    return _answers[key]

@@ -1,0 +1,17 @@
+"""The command that runs the tests in parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tools.run_tests import slowest
+
+
+def test_the_slowest_tests_of_a_report_are_listed_first(tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    cases = "".join(
+        f'<testcase classname="tests.test_{name}" name="test_it" time="{seconds}"/>'
+        for name, seconds in (("a", 0.2), ("b", 12.5), ("c", 3.0))
+    )
+    report.write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+    assert slowest(report, most=2) == ["  12.5 s tests.test_b::test_it", "   3.0 s tests.test_c::test_it"]
