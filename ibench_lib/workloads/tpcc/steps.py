@@ -138,8 +138,10 @@ def work(steps: Sequence[Step]) -> list[Work]:
 def disk_bytes(options: Options, steps: Sequence[Step]) -> int:
     """About how large the tables are on disk, as observed with MariaDB 10.11: not an upper limit.
 
-    What the transactions add is counted at their rate, or at the assumed one.
+    What the transactions add is counted at their rate, or at the assumed one. 0 without a step.
     """
+    if not steps:
+        return 0
     size = steps[0]
     loaded = size.sets * (tables.BYTES_OF_ITEMS + size.warehouses * tables.BYTES_OF_WAREHOUSE)
     rate = options.rate or _GUESSED_RATES["run"]
