@@ -24,7 +24,7 @@ _DELIVERED_AMOUNTS = (
 
 
 def _balanced(keys: str, *parts: str, must: str = "SUM(x) <> 0") -> str:
-    """Groups of equal `keys` in all of `parts` for which `must` holds: that is a violation. The last column of a part is x."""
+    """Groups of rows of all `parts` that have the same `keys`, and for which `must` holds: each is a violation."""
     return f"FROM (SELECT 1 FROM ({' UNION ALL '.join(parts)}) u GROUP BY {keys} HAVING {must}) v"
 
 

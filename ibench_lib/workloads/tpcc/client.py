@@ -51,8 +51,7 @@ class Indexer(Role):
     """The secondary indexes of this process's sets, and their foreign keys if they are declared."""
 
     def __init__(self, spec: Spec, connection: Connection) -> None:
-        # Declared keys are not checked, neither by the clients' statements nor here.
-        connection.query("SET SESSION foreign_key_checks=0")
+        _set_checks(spec, connection)
         self._statements = iter(index_statements(spec.details, spec.client))
 
     def next_statement(self) -> bytes:
@@ -66,12 +65,12 @@ class Terminal(TransactionRole):
 
     def __init__(self, spec: Spec, connection: Connection) -> None:
         details = spec.details
-        connection.query("SET SESSION foreign_key_checks=0")
+        _set_checks(spec, connection)
         level = details["isolation"].replace("_", " ").upper()
         connection.query(f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
         seed = np.random.SeedSequence([spec.seed, 2, details["step_id"], spec.client, spec.terminal])
-        size = Size(details["sets"], details["warehouses"])
-        self._inputs = Inputs(size, Constants.of(spec.seed), seed)
+        size = Size(details["sets"], details["warehouses"], _home(spec))
+        self._inputs = Inputs(size, Constants.of(spec.seed), seed, details["weights"])
         self._sql = [sql_of(end) for end in tables.suffixes(size.sets)]
 
     def next_transaction(self) -> Transaction:
@@ -98,11 +97,26 @@ def index_statements(details: Mapping[str, object], client: int) -> list[str]:
     sets, processes = details["sets"], details["processes"]
     assert isinstance(sets, int) and isinstance(processes, int)
     own = tables.suffixes(sets)[client - 1 :: processes]
-    declared = details["foreign_keys"] == "declared"
-    return [statement for end in own for statement in tables.index(end, foreign_keys=declared)]
+    foreign_keys, needed = details["foreign_keys"] != "none", details["indexes"] == "needed"
+    return [statement for end in own for statement in tables.index(end, foreign_keys=foreign_keys, only_needed=needed)]
+
+
+def _set_checks(spec: Spec, connection: Connection) -> None:
+    """Foreign keys that are only declared are checked neither by the transactions nor where they are made."""
+    if spec.details["foreign_keys"] != "checked":
+        connection.query("SET SESSION foreign_key_checks=0")
+
+
+def _home(spec: Spec) -> int | None:
+    """The warehouse of a terminal, from 0 over all sets; None if it draws one for each transaction."""
+    details = spec.details
+    if details["home"] != "fixed":
+        return None
+    number = spec.terminal * int(details["processes"]) + spec.client - 1
+    return number % (int(details["sets"]) * int(details["warehouses"]))
 
 
 def make_role(spec: Spec, connection: Connection) -> Role:
     """The role that `spec` (see `steps.spec`) asks for."""
     roles: dict[str, type[Role]] = {"loader": Loader, "indexer": Indexer, "terminal": Terminal}
-    return roles[spec.role](spec, connection)  # type: ignore[call-arg]
+    return roles[spec.role](spec, connection)

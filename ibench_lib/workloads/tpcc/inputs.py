@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -84,16 +84,23 @@ class StockLevel(NamedTuple):
 
 @dataclass(frozen=True)
 class Size:
-    """Sets, and warehouses of each set. Every transaction draws one of both, uniformly."""
+    """Sets, and warehouses of each set. Every transaction draws one of both, uniformly.
+
+    A terminal whose `home` is not None has that warehouse, numbered over all sets from 0, in all of its transactions.
+    """
 
     sets: int
     warehouses: int
+    home: int | None = None
 
 
 class Inputs:
     """The inputs of one terminal, endless iterators of each type and of the types themselves."""
 
-    def __init__(self, size: Size, constants: Constants, seed: np.random.SeedSequence) -> None:
+    def __init__(
+        self, size: Size, constants: Constants, seed: np.random.SeedSequence, deck: Sequence[int] = DECK
+    ) -> None:
+        self._deck = np.repeat(np.arange(len(deck)), deck)
         self._size, self._constants = size, constants
         self._random = np.random.Generator(np.random.PCG64(seed))
         self.types = self._types()
@@ -104,15 +111,14 @@ class Inputs:
         self.stock_levels = self._stock_levels()
 
     def _types(self) -> Iterator[int]:
-        deck = np.repeat(np.arange(len(DECK)), DECK)
         while True:
-            yield from self._random.permutation(deck).tolist()
+            yield from self._random.permutation(self._deck).tolist()
 
     def _new_orders(self) -> Iterator[NewOrder]:
         random, c = self._random, self._constants
         block = (_BLOCK, MOST_LINES)
         while True:
-            sets, warehouses, districts = self._uniform(self._size.sets), self._warehouses(), self._uniform(DISTRICTS)
+            sets, warehouses, districts = self._sets(), self._warehouses(), self._uniform(DISTRICTS)
             customers = nurand(random, A_CUSTOMER, 1, CUSTOMERS, c.customer, _BLOCK).tolist()
             counts = random.integers(LEAST_LINES, MOST_LINES + 1, _BLOCK).tolist()
             unused = (random.random(_BLOCK) < _ROLLBACK_SHARE).tolist()
@@ -133,7 +139,7 @@ class Inputs:
     def _payments(self) -> Iterator[Payment]:
         random = self._random
         while True:
-            sets, warehouses, districts = self._uniform(self._size.sets), self._warehouses(), self._uniform(DISTRICTS)
+            sets, warehouses, districts = self._sets(), self._warehouses(), self._uniform(DISTRICTS)
             remote = (random.random(_BLOCK) < _REMOTE_PAYMENT_SHARE).tolist()
             others = self._others(np.array(warehouses)).tolist()
             elsewhere = self._uniform(DISTRICTS)
@@ -148,19 +154,19 @@ class Inputs:
 
     def _order_statuses(self) -> Iterator[OrderStatus]:
         while True:
-            sets = self._uniform(self._size.sets)
+            sets = self._sets()
             homes = list(zip(self._warehouses(), self._uniform(DISTRICTS), strict=True))
             for number, customer in zip(sets, self._customers(homes), strict=True):
                 yield OrderStatus(number, customer)
 
     def _deliveries(self) -> Iterator[Delivery]:
         while True:
-            columns = (self._uniform(self._size.sets), self._warehouses(), self._uniform(10))
+            columns = (self._sets(), self._warehouses(), self._uniform(10))
             yield from map(Delivery, *columns)
 
     def _stock_levels(self) -> Iterator[StockLevel]:
         while True:
-            columns = (self._uniform(self._size.sets), self._warehouses(), self._uniform(DISTRICTS))
+            columns = (self._sets(), self._warehouses(), self._uniform(DISTRICTS))
             yield from map(StockLevel, *columns, self._random.integers(10, 21, _BLOCK).tolist())
 
     def _uniform(self, high: int) -> list[int]:
@@ -168,10 +174,15 @@ class Inputs:
         drawn: list[int] = self._random.integers(1, high + 1, _BLOCK).tolist()
         return drawn
 
-    def _warehouses(self) -> list[int]:
-        return self._uniform(self._size.warehouses)
+    def _sets(self) -> list[int]:
+        home = self._size.home
+        return self._uniform(self._size.sets) if home is None else [home // self._size.warehouses + 1] * _BLOCK
 
-    def _others(self, home: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+    def _warehouses(self) -> list[int]:
+        home = self._size.home
+        return self._uniform(self._size.warehouses) if home is None else [home % self._size.warehouses + 1] * _BLOCK
+
+    def _others(self, home: np.ndarray) -> np.ndarray:
         """For each warehouse another one, uniformly; the same if there is only one."""
         if self._size.warehouses == 1:
             return home

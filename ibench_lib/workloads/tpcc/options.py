@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Seconds
 
 STEPS = ("load", "index", "ramp_up", "run")
+
+Weight = Annotated[int, Field(ge=0, le=100)]
 
 
 class Setup(CommonSetup):
@@ -36,15 +38,34 @@ PRESET_SETUPS = {
 class Options(CommonOptions):
     """The `workload:` part of an experiment. `clients` processes load, and share the terminals.
 
-    `rate` limits the transactions per second of all terminals. `checks`: the consistency conditions, of which the
-    first three are cheap; auto means all of them up to 20 warehouses.
+    `foreign_keys`: none, declared (sessions do not check them) or checked. `indexes`: all six secondary indexes, or
+    only the two that statements need. `history_key`: history gets a primary key, as clusters want. `charset` is that
+    of the tables; None leaves the server's. `home`: each transaction draws its warehouse, or each terminal has one.
+    `weights` are how often each type is in a deck: new order, payment, order status, delivery, stock level. `rate`
+    limits the transactions per second of all terminals. `checks`: the consistency conditions, of which the first three
+    are cheap; auto means all of them up to 20 warehouses.
     """
 
     benchmark: Literal["tpcc"]
     clients: Annotated[int, Field(ge=1, le=1024)] = 2
     profile: Literal["standard"] = "standard"
     engine: Literal["innodb"] = "innodb"
-    foreign_keys: Literal["none", "declared"] = "none"
+    foreign_keys: Literal["none", "declared", "checked"] = "none"
+    indexes: Literal["all", "needed"] = "all"
+    history_key: Literal["none", "auto_increment"] = "none"
+    charset: Annotated[str, Field(pattern=r"^[a-z0-9]{1,32}$")] | None = None
     isolation: Literal["read_committed", "repeatable_read", "serializable"] = "repeatable_read"
+    home: Literal["uniform", "fixed"] = "uniform"
+    weights: Annotated[list[Weight], Field(min_length=5, max_length=5)] = Field(
+        default_factory=lambda: [10, 10, 1, 1, 1]
+    )
     rate: Annotated[float, Field(gt=0, le=1e7, allow_inf_nan=False)] | None = None
     checks: Literal["auto", "cheap", "full"] = "auto"
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Options:
+        if not sum(self.weights):
+            raise ValueError("weights are all 0: there would be no transaction")
+        if self.foreign_keys != "none" and self.indexes == "needed":
+            raise ValueError("indexes: needed does not go with foreign_keys, which need indexes of their own")
+        return self

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ibench_lib.client.spec import Spec
+from ibench_lib.errors import ExperimentError
 from ibench_lib.workloads import workload
 from ibench_lib.workloads.tpcc import tables
 from ibench_lib.workloads.tpcc.client import index_statements
@@ -44,11 +45,17 @@ class Step(workload.Step):
 
 
 def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
-    """The steps of a run: the setup's warehouses and seconds times `scale`, whole and at least one."""
+    """The steps of a run: the setup's warehouses and seconds times `scale`, whole and at least one.
+
+    Raises
+    ------
+    ExperimentError : so many payments that a sum would overflow, at the rate or the assumed one.
+    """
     warehouses = max(1, round(setup.warehouses * scale))
-    size = {"sets": setup.sets, "warehouses": warehouses, "terminals": setup.terminals}
+    size: dict[str, Any] = {"sets": setup.sets, "warehouses": warehouses, "terminals": setup.terminals}
     rows = tables.loaded_rows(setup.sets, warehouses)
     seconds = {"ramp_up": setup.ramp_up, "run": setup.seconds}
+    _require_payments_that_fit(options, setup, warehouses, scale * sum(seconds.values()))
     return [
         # Loaders have about the same amount: the lines of an order are random.
         Step(name="load", form="load", kind="load", amount=rows // options.clients, **size),
@@ -66,6 +73,18 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
             for name, planned in seconds.items()
         ),
     ]
+
+
+def _require_payments_that_fit(options: Options, setup: Setup, warehouses: int, seconds: float) -> None:
+    share = options.weights[TYPES.index("payment")] / sum(options.weights)
+    rate = options.rate or _GUESSED_RATES["run"]
+    payments = share * rate * seconds / (setup.sets * warehouses)
+    if payments > tables.MOST_PAYMENTS:
+        raise ExperimentError(
+            f"setup {setup.name}: about {payments / 1e6:,.1f} million payments to each warehouse, at {rate:,.0f} "
+            f"transactions/s, would overflow its sum w_ytd, which has room for {tables.MOST_PAYMENTS / 1e6:g} million",
+            hint="give the setup more warehouses or fewer seconds",
+        )
 
 
 def workers(options: Options, step: Step) -> list[Worker]:
@@ -100,7 +119,10 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
         "warehouses": step.warehouses,
         "processes": processes,
         "foreign_keys": options.foreign_keys,
+        "indexes": options.indexes,
         "isolation": options.isolation,
+        "home": options.home,
+        "weights": options.weights,
     }
     statements: int | None = None
     if step.kind == "load":
@@ -146,7 +168,8 @@ def disk_bytes(options: Options, steps: Sequence[Step]) -> int:
     loaded = size.sets * (tables.BYTES_OF_ITEMS + size.warehouses * tables.BYTES_OF_WAREHOUSE)
     rate = options.rate or _GUESSED_RATES["run"]
     seconds = sum(step.seconds or 0.0 for step in steps)
-    return loaded + round(0.45 * rate * seconds * tables.BYTES_OF_NEW_ORDER)
+    new_orders = options.weights[0] / sum(options.weights)
+    return loaded + round(new_orders * rate * seconds * tables.BYTES_OF_NEW_ORDER)
 
 
 def described(step: Step) -> dict[str, Any]:

@@ -21,6 +21,8 @@ MEAN_ORDER_LINES = CUSTOMERS * DISTRICTS * (LEAST_LINES + MOST_LINES) // 2
 
 INITIAL_NEXT_ORDER = CUSTOMERS + 1
 INITIAL_W_YTD_CENTS = 30_000_000
+MOST_PAYMENTS = 4_000_000
+"""To a warehouse, before w_ytd, a DECIMAL(12,2), overflows: payments are 2,500.50 on average."""
 BYTES_OF_WAREHOUSE = 103 << 20
 BYTES_OF_ITEMS = 10 << 20
 BYTES_OF_NEW_ORDER = 2_000
@@ -78,6 +80,8 @@ INDEXES = {
     "order_line": (("fkey_order_line_2", "ol_supply_w_id, ol_i_id"),),
     "stock": (("fkey_stock_2", "s_i_id"),),
 }
+NEEDED = ("customer", "orders")
+"""The tables whose secondary indexes the transactions' statements use."""
 
 FOREIGN_KEYS = (
     ("district", "d_w_id", "warehouse", "w_id"),
@@ -108,20 +112,28 @@ def names(sets: int) -> list[str]:
     return [f"{table}{end}" for end in suffixes(sets) for table in DEFINITIONS]
 
 
-def create(sets: int) -> list[str]:
+def create(sets: int, *, history_key: bool = False, charset: str | None = None) -> list[str]:
     """The statements that make all tables, empty and without secondary indexes."""
+    definitions = dict(DEFINITIONS)
+    if history_key:
+        definitions["history"] += ", h_id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY"
+    of_text = f" DEFAULT CHARSET={charset}" if charset else ""
     return [
-        f"CREATE TABLE {table}{end} ({definition}) ENGINE=InnoDB"
+        f"CREATE TABLE {table}{end} ({definition}) ENGINE=InnoDB{of_text}"
         for end in suffixes(sets)
-        for table, definition in DEFINITIONS.items()
+        for table, definition in definitions.items()
     ]
 
 
-def index(end: str, *, foreign_keys: bool) -> list[str]:
-    """The statements that make the secondary indexes of a set, then its foreign keys."""
+def index(end: str, *, foreign_keys: bool, only_needed: bool = False) -> list[str]:
+    """The statements that make the secondary indexes of a set, then its foreign keys.
+
+    `only_needed`: the indexes that the transactions' statements use.
+    """
+    chosen = {table: of_table for table, of_table in INDEXES.items() if not only_needed or table in NEEDED}
     added = [
         f"ALTER TABLE {table}{end} " + ", ".join(f"ADD INDEX {name} ({columns})" for name, columns in of_table)
-        for table, of_table in INDEXES.items()
+        for table, of_table in chosen.items()
     ]
     if foreign_keys:
         # A constraint's name is unique in its database.

@@ -77,8 +77,8 @@ class Sql:
         self.ids_of_last = text(f"SELECT c_id {by_last} ORDER BY c_first")
         customer = f"FROM customer@ WHERE {_OF_CUSTOMER} AND c_id=%d"
         self.customer = text(
-            f"SELECT c_first,c_middle,c_last,{_ADDRESS.format('c_')},c_phone,c_credit,c_credit_lim,c_discount,c_balance,"
-            f"c_since {customer} FOR UPDATE"
+            f"SELECT c_first,c_middle,c_last,{_ADDRESS.format('c_')},c_phone,c_credit,c_credit_lim,c_discount,"
+            f"c_balance,c_since {customer} FOR UPDATE"
         )
         self.data = text(f"SELECT c_data {customer} FOR UPDATE")
         paid = (
@@ -189,7 +189,8 @@ class Payment:
         credit = _row((yield Query(sql.customer % (*home, number))))[9]
         if credit == b"BC":
             (old,) = _row((yield Query(sql.data % (*home, number))))
-            head = b"%d %d %d %d %d %b | " % (number, *reversed(home), district, warehouse, amount)
+            of_customer = (number, customer.district, customer.warehouse)
+            head = b"%d %d %d %d %d %b | " % (*of_customer, district, warehouse, amount)
             yield sql.pay_badly % (amount, amount, (head + old)[:_LONGEST_DATA], *home, number)
         else:
             yield sql.pay % (amount, amount, *home, number)

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from typing import Any
 
 from ibench_lib.client.spec import Spec
-from ibench_lib.workloads.tpcc import checks, options, steps, tables
+from ibench_lib.workloads.tpcc import checks, steps, tables
+from ibench_lib.workloads.tpcc import options as files
 from ibench_lib.workloads.tpcc.nurand import Constants
-from ibench_lib.workloads.tpcc.options import STEPS, Options, Setup
 from ibench_lib.workloads.tpcc.steps import Step
 from ibench_lib.workloads.workload import (
     Check,
@@ -33,37 +33,37 @@ class Tpcc:
 
     name = "tpcc"
     title = "TPC-C"
-    Options: type[CommonOptions] = options.Options
-    Setup: type[CommonSetup] = options.Setup
-    presets: Mapping[str, CommonSetup] = options.PRESET_SETUPS
+    Options: type[CommonOptions] = files.Options
+    Setup: type[CommonSetup] = files.Setup
+    presets: Mapping[str, CommonSetup] = files.PRESET_SETUPS
     operations: tuple[Operation, ...] = steps.OPERATIONS
     kinds: tuple[StepKind, ...] = steps.KINDS
 
-    def steps(self, options: Options, setup: Setup, scale: float) -> list[Step]:
+    def steps(self, options: files.Options, setup: files.Setup, scale: float) -> list[Step]:
         return steps.plan(options, setup, scale)
 
-    def step_names(self, options: Options) -> list[str]:
-        return list(STEPS)
+    def step_names(self, options: files.Options) -> list[str]:
+        return list(files.STEPS)
 
     def kind_of(self, step: str) -> str | None:
-        return step if step in STEPS else None
+        return step if step in files.STEPS else None
 
-    def needs(self, options: Options) -> Needs:
+    def needs(self, options: files.Options) -> Needs:
         return Needs()
 
-    def tables(self, options: Options, setup: Setup) -> list[str]:
+    def tables(self, options: files.Options, setup: files.Setup) -> list[str]:
         return tables.names(setup.sets)
 
-    def prepare(self, options: Options, setup: Setup) -> list[str]:
-        return tables.create(setup.sets)
+    def prepare(self, options: files.Options, setup: files.Setup) -> list[str]:
+        return tables.create(setup.sets, history_key=options.history_key == "auto_increment", charset=options.charset)
 
-    def workers(self, options: Options, step: Step) -> list[Worker]:
+    def workers(self, options: files.Options, step: Step) -> list[Worker]:
         return steps.workers(options, step)
 
-    def spec(self, options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
+    def spec(self, options: files.Options, step: Step, worker: Worker, step_id: int) -> Spec:
         return steps.spec(options, step, worker, step_id)
 
-    def checks(self, options: Options, step: Step, rows: Mapping[str, int]) -> list[Check]:
+    def checks(self, options: files.Options, step: Step, rows: Mapping[str, int]) -> list[Check]:
         # Between ramp-up and run, checks would read all tables into the buffer pool.
         if step.kind not in ("load", "run"):
             return []
@@ -76,22 +76,24 @@ class Tpcc:
             found += checks.ledger(end, step.warehouses, rows)
         return found
 
-    def background(self, options: Options, step: Step) -> list[str]:
+    def background(self, options: files.Options, step: Step) -> list[str]:
         return []
 
-    def work(self, options: Options, planned: Sequence[Step]) -> list[Work]:
+    def work(self, options: files.Options, planned: Sequence[Step]) -> list[Work]:
         return steps.work(planned)
 
-    def disk_bytes(self, options: Options, planned: Sequence[Step]) -> int:
+    def disk_bytes(self, options: files.Options, planned: Sequence[Step]) -> int:
         return steps.disk_bytes(options, planned)
 
-    def loaded_rows(self, options: Options, planned: Sequence[Step]) -> int:
+    def loaded_rows(self, options: files.Options, planned: Sequence[Step]) -> int:
         return tables.loaded_rows(planned[0].sets, planned[0].warehouses)
 
-    def load_key(self, options: Options, planned: Sequence[Step]) -> dict[str, str]:
+    def load_key(self, options: files.Options, planned: Sequence[Step]) -> dict[str, str]:
         """What decides the rows. Cells that differ in terminals or seconds share a load, as long as nothing has run."""
         size = planned[0]
-        decisive = options.model_dump(include={"benchmark", "profile", "engine", "foreign_keys", "seed"})
+        decisive = options.model_dump(
+            include={"benchmark", "profile", "engine", "foreign_keys", "indexes", "history_key", "charset", "seed"}
+        )
         values = {
             "workload": json.dumps(decisive, sort_keys=True),
             "edition": str(EDITION),
@@ -105,10 +107,10 @@ class Tpcc:
             values["seconds"] = ", ".join(str(step.seconds) for step in planned)
         return values
 
-    def edition(self, options: Options) -> int | None:
+    def edition(self, options: files.Options) -> int | None:
         return None
 
-    def describe(self, options: Options, setup: Setup, planned: Sequence[Step]) -> dict[str, Any]:
+    def describe(self, options: files.Options, setup: files.Setup, planned: Sequence[Step]) -> dict[str, Any]:
         return {
             **options.model_dump(),
             "edition": EDITION,
