@@ -44,7 +44,7 @@ def loaded(folder: Path, sets: int, warehouses: int, more: str = "") -> LoadedEx
 
 
 def test_two_sets_of_two_warehouses_from_load_to_seal(tmp_path: Path, build: Build, workspace: Workspace) -> None:
-    experiment = loaded(tmp_path, 2, 2, ", foreign_keys: checked, history_key: auto_increment")
+    experiment = loaded(tmp_path, 2, 2, ", history_key: auto_increment, indexes: needed")
     manifest = run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Observer())
     assert manifest.status == "complete"
     run_dir = workspace.run_dir(manifest.run_id)
@@ -96,7 +96,7 @@ def test_a_violated_condition_fails_the_run_and_is_named(
             return meddler.address
 
     monkeypatch.setattr("ibench_lib.run.server.Sandbox", Seen)
-    experiment = loaded(tmp_path, 1, 1)
+    experiment = loaded(tmp_path, 1, 1, ", foreign_keys: checked")
     with pytest.raises(RunFailed) as caught:
         run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, meddler)
     expected = (

@@ -1,15 +1,24 @@
--- The metrics of chosen steps that only TPC-C has. A new order counts one row if it was committed, none if it was rolled
--- back as its input intends.
+-- The metrics of chosen steps that only TPC-C has.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
-WITH new_orders AS (
-    SELECT s.run_id, s.step_id, 60.0 / nullif(s.duration_s, 0) AS per_minute, sum(o.ops) AS done, sum(o."rows") AS committed
-    FROM selected_steps($ids, $names) s
-    JOIN ops o ON o.run_id = s.run_id AND o.step_id = s.step_id AND o.operation = 'new_order'
-    WHERE s.benchmark = 'tpcc' AND s.kind IN ('ramp_up', 'run')
-    GROUP BY ALL
+WITH summary AS (
+    FROM questions.tpcc_summary($ids, $names)
+), steady AS (
+    FROM questions.tpcc_stability($ids, $names)
 )
-SELECT run_id, step_id, 'notpm' AS metric, per_minute * done AS value FROM new_orders
+SELECT run_id, step_id, 'notpm' AS metric, notpm AS value FROM summary
 UNION ALL
-SELECT run_id, step_id, 'notpm_committed' AS metric, per_minute * committed AS value FROM new_orders
+SELECT run_id, step_id, 'notpm_committed', notpm_committed FROM summary
+UNION ALL
+SELECT run_id, step_id, 'repeats_per_1000', repeats_per_1000 FROM summary
+UNION ALL
+SELECT run_id, step_id, 'tps_cv', cv FROM steady
+UNION ALL
+SELECT run_id, step_id, 'tps_floor', floor FROM steady
+UNION ALL
+SELECT run_id, step_id, 'tps_trend', trend FROM steady
+UNION ALL
+SELECT run_id, step_id, 'waves', waves FROM steady
+UNION ALL
+SELECT run_id, step_id, 'wave_share', 100 * wave_share FROM steady
