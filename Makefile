@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo posts test test-quick test-rest test-builds check fix lab clean env server chromium axe lock
+.PHONY: help demo posts test test-quick test-rest test-long test-builds check fix lab clean env server chromium axe lock
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,13 +15,16 @@ demo: server ## run the small benchmark on a real server and build its post
 posts: env ## build every post in papermill_params/, and the site that lists them
 	@$(BIN)/ibench posts papermill_params/; built=$$?; $(BIN)/ibench site && exit $$built
 
-test: server chromium axe ## run all tests: two at a time, then those that measure time alone
-	@$(BIN)/python tools/run_tests.py all
+test: server chromium axe ## run the tests: four at a time, then alone those that measure time; within 10 minutes
+	@$(BIN)/python tools/run_tests.py test
 
 test-quick: env ## run the tests that need no server, browser or lake, in a minute
 	@$(BIN)/python tools/run_tests.py quick
 
-test-rest: server chromium axe ## run the tests that test-quick leaves out of test
+test-long: server chromium axe ## run the tests that take too long for test
+	@$(BIN)/python tools/run_tests.py long
+
+test-rest: server chromium axe ## run what test-quick leaves out of test and test-long
 	@$(BIN)/python tools/run_tests.py rest
 
 test-builds: server ## install every server build from its registry and run on it; profile one with perf

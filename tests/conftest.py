@@ -13,11 +13,15 @@ from ibench_lib.base import debian
 from ibench_lib.base.chromium import find_chromium
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
+from ibench_lib.publish.lean_imports import lean_imports
 from ibench_lib.servers import on_this_machine
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sources import apt
 from tests import shared
+
+with lean_imports():  # every pytest process imports it, and `import nbformat` would take five seconds of CPU
+    import nbformat  # noqa: F401
 
 # What playwright's driver needs and a bare machine lacks, where tools/provide.py had to unpack it.
 _driver_libraries = debian.library_folders(paths.workspace().build_dir("playwright-libraries"))

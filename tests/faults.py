@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import psutil
@@ -61,11 +61,14 @@ class Victim:
         return ended(self.process)
 
 
-def server_here() -> Victim:
-    """The database server that this process has started."""
-    servers = until(lambda: [child.pid for child in psutil.Process().children() if is_server(child)], "a server runs")
-    assert len(servers) == 1
-    return Victim(servers[0])
+def server_here(others: Collection[int] = ()) -> Victim:
+    """The database server that this process has started, apart from `others`."""
+
+    def found() -> list[int]:
+        return [child.pid for child in psutil.Process().children() if child.pid not in others and is_server(child)]
+
+    (server,) = until(found, "a server runs")
+    return Victim(server)
 
 
 def is_server(process: psutil.Process) -> bool:

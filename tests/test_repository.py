@@ -39,10 +39,12 @@ def test_processes_that_send_load_import_nothing_heavy() -> None:
     assert not imported & {"pyarrow", "polars", "duckdb", "pandas", "pydantic", "plotly", "IPython"}
 
 
-@pytest.mark.parametrize("parts", [("all", "builds"), ("quick", "rest", "builds")], ids=["by hand", "by .ci/run"])
+@pytest.mark.parametrize(
+    "parts", [("test", "long", "builds"), ("quick", "rest", "builds")], ids=["by hand", "by .ci/run"]
+)
 def test_each_test_is_run_once(parts: tuple[str, ...]) -> None:
     selections = [part.marks for name in parts for part in run_tests.PARTS[name]]
-    names = ["browser", "lake", "registries", "server", "slow", "timing"]
+    names = ["browser", "lake", "long", "registries", "server", "slow", "timing"]
     used = {name for selection in selections for name in re.findall(r"\w+", selection)}
     assert used <= {*names, "not", "and", "or"}
     for values in itertools.product([False, True], repeat=len(names)):
@@ -55,7 +57,7 @@ def test_make_and_ci_run_the_parts_of_the_tests() -> None:
     targets = dict(
         re.findall(r"^(test[a-z-]*):.*\n\t@\$\(BIN\)/python tools/run_tests.py (\w+)$", makefile, re.MULTILINE)
     )
-    assert targets == {"test": "all", "test-quick": "quick", "test-rest": "rest", "test-builds": "builds"}
+    assert targets == {"test": "test", **{f"test-{name}": name for name in ("quick", "long", "rest", "builds")}}
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert re.findall(r"^make (\S+)$", ci, re.MULTILINE) == ["check", "test-quick", "test-rest", "test-builds"]
 

@@ -6,6 +6,8 @@ import shlex
 import subprocess
 import sys
 
+import pytest
+
 from ibench_lib import paths
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
@@ -23,6 +25,7 @@ def test_the_tutorial_gives_every_file_and_command() -> None:
     assert called == ["config show", "config diff", "experiment check", "run mine", "post mine"]
 
 
+@pytest.mark.long
 def test_the_tutorial_leads_to_a_comparison(build: Build, workspace: Workspace) -> None:
     (workspace.root / "notebooks").symlink_to(ROOT / "notebooks")
     # The commands are processes of their own: what all tests share, they find there.

@@ -1,8 +1,9 @@
-"""Run the tests in parts: `run_tests.py [all | quick | rest | builds] [pytest's arguments]`.
+"""Run the tests in parts: `run_tests.py [test | quick | rest | long | builds] [pytest's arguments]`.
 
-    all     everything but builds: two tests at a time, then those that measure time, alone (`make test`)
+    test    what shows that it works: four tests at a time, then those that measure time, alone (`make test`)
     quick   what needs no server, no browser, no lake and no second (`make test-quick`)
-    rest    what `quick` leaves out of `all`
+    long    what takes so long that `test` leaves it out (`make test-long`)
+    rest    what `quick` leaves out of `test` and `long` together
     builds  every server build, fetched from its registry (`make test-builds`)
 
 pytest's own output goes through as it is. If `quick` takes more than a minute, its slowest tests are listed: those that
@@ -13,6 +14,7 @@ other parts.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -27,7 +29,8 @@ INTERRUPTED = 2
 NO_TESTS = 5
 
 QUICK = "not (server or browser or lake or slow)"
-TOGETHER = ("-n", "2", "--dist", "worksteal")
+# They wait for real servers, so two of them at a time would leave the cores of a small machine idle.
+TOGETHER = ("-n", "4", "--dist", "worksteal")
 
 
 @dataclass(frozen=True)
@@ -48,17 +51,25 @@ class Part:
     meant_s: float | None = None
 
 
-ALONE = Part("tests that measure time, alone", "timing and not registries")
+def parts(name: str, which: str, meant_s: float | None = None) -> list[Part]:
+    """Those of `which`, an expression of marks: several at a time, then alone those that measure time."""
+    return [
+        Part(f"{name}, four at a time", f"not timing and not registries and {which}", TOGETHER, meant_s),
+        Part(f"{name} that measure time, alone", f"timing and not registries and {which}"),
+    ]
+
+
 PARTS: dict[str, list[Part]] = {
-    "all": [Part("tests two at a time", "not timing and not registries", TOGETHER), ALONE],
-    "quick": [Part("quick tests", f"not timing and not registries and {QUICK}", TOGETHER, meant_s=60)],
-    "rest": [Part("other tests two at a time", f"not timing and not registries and not {QUICK}", TOGETHER), ALONE],
+    "test": parts("tests", "not long"),
+    "quick": parts("quick tests", f"not long and {QUICK}", meant_s=60)[:1],
+    "long": parts("long tests", "long"),
+    "rest": parts("other tests", f"(long or timing or not {QUICK})"),
     "builds": [Part("tests of builds", "registries", ("tests/builds", "tests/capture", "tests/servers"))],
 }
 
 
 def main(arguments: list[str]) -> int:
-    which = arguments.pop(0) if arguments and arguments[0] in PARTS else "all"
+    which = arguments.pop(0) if arguments and arguments[0] in PARTS else "test"
     said, first_failure = [], 0
     for part in PARTS[which]:
         begin = time.monotonic()
@@ -80,7 +91,9 @@ def main(arguments: list[str]) -> int:
 def run(part: Part, arguments: list[str], report: Path) -> int:
     """pytest's exit code; `report` is the file for its report. A part of which these arguments leave nothing passes."""
     command = [sys.executable, "-m", "pytest", "-m", part.marks, f"--junit-xml={report}", *part.arguments, *arguments]
-    process = subprocess.Popen(command, cwd=ROOT)
+    # Else every process of the tests would compile the library again: a third of the CPU of collecting the tests.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    process = subprocess.Popen(command, cwd=ROOT, env=environment)
     while True:
         try:
             code = process.wait()

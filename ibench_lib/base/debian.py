@@ -24,7 +24,7 @@ _ENV = ["/usr/bin/env", f"PATH={_PATH}", "DEBIAN_FRONTEND=noninteractive", "LC_A
 _OPTIONS = ["-q", "-y", "--no-install-recommends", "-o", "Dpkg::Use-Pty=0", "-o", "DPkg::Lock::Timeout=120"]
 # What every Debian checks its own archive by.
 _DEBIAN_KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-# A dynamic loader works with its own libc only, so a libc beside it is never unpacked.
+# A dynamic loader works with its own libc only, so a libc is never unpacked next to it.
 _LIBC_PACKAGES = ("libc6_", "libc-bin_")
 
 

@@ -39,7 +39,7 @@ def limit_facts(membership: Path = _MEMBERSHIP, root: Path = _ROOT) -> dict[str,
 
 def _groups(root: Path, controllers: str, path: str) -> list[Path]:
     """The group and all above it. In a container, its own group is mounted as the root."""
-    # Beside version 1, version 2 is mounted below a name.
+    # Where version 1 is mounted too, version 2 is mounted below a name.
     names = [controllers, *controllers.split(",")] if controllers else ["", "unified"]
     for name in names:
         top = root / name

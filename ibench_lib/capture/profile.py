@@ -1,6 +1,6 @@
 """Where the server spends its CPU: perf samples its stacks for some seconds at intervals, where the experiment asks.
 
-Only recording happens beside the load, at a low priority; what was recorded is folded after it.
+Only recording happens during the load, at a low priority; what was recorded is folded after it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ibench_lib.capture.options import CaptureOptions, Profile
 _HEADER = re.compile(r"(?P<comm>\S.*?)\s+(?P<event>[\w-]+)(?::\w*)*:\s*")
 _FRAME = re.compile(r"\s+[0-9a-f]+ (?P<function>.+)")
 _PROBE_S = 0.1
-# Not the lowest: starting takes perf 0.2 s of CPU, which at 19 take it more than ten beside a load on all cores.
+# Not the lowest: starting takes perf 0.2 s of CPU, which at 19 take it more than 10 s while a load uses all cores.
 _NICE = "10"
 _GRACE_S = 60.0
 _FOLD_S = 120.0  # of one recording; perf reads the symbols of every library again

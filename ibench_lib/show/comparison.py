@@ -54,7 +54,7 @@ class Compared:
         return _measured(self.b_rows)
 
     def text(self, rows: list[dict[str, Any]]) -> str:
-        """The median of a side as the metric prints it, with three digits at least: a ratio stands beside it."""
+        """The median of a side as the metric prints it, with three digits at least: a ratio stands next to it."""
         values, step = _measured(rows), self.metric.resolution
         if values and 0 < median(values) < 100 * step:
             return value_text(rows, "value", "#.3g" if step < 1 else ".3g")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import polars as pl
@@ -20,17 +21,42 @@ OTHERS_PCT = 10.0
 
 def by_position(frame: pl.DataFrame) -> list[str]:
     """The frame's dbms in the order in which the experiment ran them first."""
-    return frame.select("dbms", "dbms_position").unique().sort("dbms_position")["dbms"].to_list()
+    first: dict[str, int] = {}
+    for dbms, position in zip(frame["dbms"].to_list(), frame["dbms_position"].to_list(), strict=True):
+        first[dbms] = min(position, first.get(dbms, position))
+    return sorted(first, key=lambda dbms: (first[dbms], dbms))
 
 
 def steps_of(frame: pl.DataFrame) -> list[str]:
     """The frame's steps in the order in which runs take them; the run that has most of them decides."""
-    return frame.group_by("step").agg(pl.col("step_id").max()).sort("step_id", "step")["step"].to_list()
+    last: dict[str, int] = {}
+    for step, step_id in zip(frame["step"].to_list(), frame["step_id"].to_list(), strict=True):
+        last[step] = max(step_id, last.get(step, step_id))
+    return sorted(last, key=lambda step: (last[step], step))
 
 
 def rows_of(frame: pl.DataFrame, dbms: str, step: str) -> list[dict[str, Any]]:
     """One row per repeat of a dbms and step."""
-    return frame.filter((pl.col("dbms") == dbms) & (pl.col("step") == step)).to_dicts()
+    return [dict(row) for row in _grouped(frame).get((dbms, step), ())]
+
+
+_GROUPED: dict[int, tuple[weakref.ref[pl.DataFrame], dict[tuple[str, str], list[dict[str, Any]]]]] = {}
+
+
+def _grouped(frame: pl.DataFrame) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """The rows by dbms and step. Kept while the frame lives: a post asks for each of them many times.
+
+    polars hands each operation on a frame to a thread of its own, which takes longer than the rest of a sentence.
+    """
+    kept = _GROUPED.get(id(frame))
+    if kept is not None and kept[0]() is frame:
+        return kept[1]
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in frame.iter_rows(named=True):
+        groups.setdefault((row["dbms"], row["step"]), []).append(row)
+    key = id(frame)
+    _GROUPED[key] = weakref.ref(frame, lambda _: _GROUPED.pop(key, None)), groups
+    return groups
 
 
 def measured(

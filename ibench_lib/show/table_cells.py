@@ -125,7 +125,7 @@ def repeat_notes(frame: pl.DataFrame) -> list[str]:
 
 
 def interval_notes(frame: pl.DataFrame) -> list[str]:
-    """What stands beside a ratio."""
+    """What stands next to a ratio."""
     if repeats(frame) <= 1:
         return repeat_notes(frame)
     return [

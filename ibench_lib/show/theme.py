@@ -19,7 +19,7 @@ RULE = "#d9dfe5"
 
 @dataclass(frozen=True)
 class Palette:
-    """Background and text colour of each mark. A glyph always says the same beside the colour."""
+    """Background and text colour of each mark. A glyph next to it always says the same as the colour."""
 
     good: tuple[str, str]
     bad: tuple[str, str]

@@ -77,7 +77,7 @@ def test_one_dbms_of_two_experiments_can_be_compared_with_itself_and_with_others
     lake = lake_of(Run(), Run(minute=1, experiment="other", l_i1_s=20), Run("z", minute=2, experiment="other"))
     pair = ib.pair(ib.choose(lake, "*"), "system.cy10a (demo)", "system.cy10a (other)")
     assert of_step(pair, "l.i1")["inserts/s"].ratio == pytest.approx(ratio([2500.0], [5000.0]))
-    # Beside z it is the only one of its name.
+    # Next to z, it is the only one of its name.
     pair = ib.pair(ib.choose(lake, "*"), "system.cy10a (other)", "system.z")
     assert (pair.base, pair.other) == ("system.cy10a", "system.z")
     assert of_step(pair, "l.i1")["inserts/s"].a == [2500.0]

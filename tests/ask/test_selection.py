@@ -1,4 +1,4 @@
-"""Choosing runs: by experiment, globs and ids, and the names and places that chosen runs have beside each other."""
+"""Choosing runs: by experiment, globs and ids, and the names and places that chosen runs have next to each other."""
 
 from __future__ import annotations
 

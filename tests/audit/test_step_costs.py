@@ -67,6 +67,7 @@ def at(samples: list[dict[str, float]], moment_s: float, counter: str) -> tuple[
     raise AssertionError(f"no sample around {moment_s}")
 
 
+@pytest.mark.long
 def test_costs_of_short_steps_are_those_of_an_independent_sampler(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

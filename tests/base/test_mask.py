@@ -196,6 +196,7 @@ def texts(path: Path) -> Iterator[str]:
             yield "\n".join(value or "" for value in column.unique().to_pylist())
 
 
+@pytest.mark.long
 def test_no_file_of_a_run_and_no_post_tells_where_it_was_made(build: Build, tmp_path: Path) -> None:
     workspace = shipped(tmp_path)
     (run_dir,) = workspace.runs.iterdir()

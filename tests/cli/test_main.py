@@ -177,6 +177,7 @@ def test_sql_that_duckdb_refuses(workspace: Workspace) -> None:
     refused(ibench(workspace, "sql", "SELECT nope FROM steps"), "nope")
 
 
+@pytest.mark.long
 def test_ctrl_c_in_the_middle(build: Build, workspace: Workspace) -> None:
     path = write(workspace, l_i1_rows=2_000_000_000, steps="l.i0, l.x, l.i1")
     process = subprocess.Popen(

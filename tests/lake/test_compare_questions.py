@@ -1,4 +1,4 @@
-"""What two dbms are compared by: every metric in one long answer, and what differs beside what they did."""
+"""What two dbms are compared by: every metric in one long answer, and what differs next to what they did."""
 
 from __future__ import annotations
 
@@ -125,6 +125,7 @@ def test_steps_that_did_not_complete_say_so_in_every_row(workspace: Workspace) -
     end_run(writer, live)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_question_can_be_part_of_sql() -> None:
     lake = lake_of(*three_configurations())

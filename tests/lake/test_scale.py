@@ -136,6 +136,7 @@ def test_answers_are_the_same_without_rolled_up_rows(small: Workspace) -> None:
         assert frame.equals(from_seconds[name]), name
 
 
+@pytest.mark.long
 def test_a_row_takes_the_bytes_that_the_documentation_says(large: Workspace) -> None:
     for path in large.runs.glob("*/ops.parquet"):
         assert path.stat().st_size / pq.read_metadata(path).num_rows < BYTES_PER_ROW
@@ -161,6 +162,7 @@ def plan_of(lake: duckdb.DuckDBPyConnection, text: str) -> str:
     return " ".join(str(lake.execute(text).fetchall()[0][1]).split())
 
 
+@pytest.mark.long
 @pytest.mark.timing
 def test_ten_times_the_rows_cost_at_most_about_ten_times_the_time(small: Workspace, large: Workspace) -> None:
     lakes = [reader.lake(each) for each in (small, large)]

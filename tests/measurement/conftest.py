@@ -1,4 +1,4 @@
-"""The minute-long measurements run beside the other tests of this folder, each in a process of its own."""
+"""The minute-long measurements run at the same time as the other tests of this folder, each in a process of its own."""
 
 from __future__ import annotations
 

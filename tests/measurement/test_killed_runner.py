@@ -32,6 +32,7 @@ workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, {step: l.
 """
 
 
+@pytest.mark.long
 @pytest.mark.fault("F2")
 def test_f2_a_runner_killed_by_9_loses_a_second_and_the_experiment_goes_on(
     build: Build, workspace: Workspace, tmp_path: Path

@@ -23,6 +23,7 @@ EIGHT_HOURS_S = 8 * 3600
 RATE = 10
 
 
+@pytest.mark.long
 def test_the_resident_size_of_a_client_process_stays_flat_for_eight_hours() -> None:
     what = step("paced", seconds=float(EIGHT_HOURS_S), rate=float(RATE))
     with FakeServer(Script()) as server:
@@ -38,6 +39,7 @@ def test_the_resident_size_of_a_client_process_stays_flat_for_eight_hours() -> N
     assert max(sizes) - sizes[first_hour - 1] < EIGHT_HOURS_S * RATE
 
 
+@pytest.mark.long
 def test_what_python_has_allocated_does_not_grow_either(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = VirtualTime()
     monkeypatch.setattr(load_module, "time", clock)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from ibench_lib import paths
 from tests.waiting import PATIENCE_S
@@ -23,9 +23,16 @@ class Opened:
     complaints: list[str] = field(default_factory=list)
 
 
+def new_context(browser: Browser, **options: Any) -> BrowserContext:
+    """A context that waits as patiently as all tests do: playwright's own limit is 30 s."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE_S * 1e3)
+    return context
+
+
 def open_page(browser: Browser, path: Path, width: int = 1280, fragment: str = "", **options: Any) -> Opened:
     """Open a file; `options` are those of a browser context."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, offline=True, **options)
+    context = new_context(browser, viewport={"width": width, "height": 900}, offline=True, **options)
     opened = Opened(context.new_page())
     opened.page.on("request", lambda request: opened.requests.append(request.url))
     opened.page.on("console", lambda message: opened.complaints.append(message.text))
@@ -42,7 +49,7 @@ def open_post(browser: Browser, path: Path, width: int = 1280) -> Opened:
         opened.page.evaluate("top => window.scrollTo({top, behavior: 'instant'})", top)
         opened.page.wait_for_timeout(30)
     # Not wait_for_function: what that looks at again and again is a script, which the page's policy refuses.
-    opened.page.wait_for_selector("figure.chart:not(:has(.main-svg))", state="detached", timeout=PATIENCE_S * 1e3)
+    opened.page.wait_for_selector("figure.chart:not(:has(.main-svg))", state="detached")
     return opened
 
 

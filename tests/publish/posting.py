@@ -92,7 +92,7 @@ def with_notebook(root: Path) -> Workspace:
 
 
 def unpacked(page: Path) -> bytes:
-    """A page, or the notebook beside it, with all that is packed in it: charts, and files to save."""
+    """A page, or the notebook next to it, with all that is packed in it: charts, and files to save."""
     content = page.read_bytes()
     packed = (base64.b64decode(found) for found in re.findall(rb"[A-Za-z0-9+/]{40,}=*", content) if len(found) % 4 == 0)
     return content + b"".join(gzip.decompress(each) if each[:2] == b"\x1f\x8b" else each for each in packed)

@@ -91,6 +91,7 @@ def test_a_page_of_a_tiny_lake_is_whole(path: Path, place: Workspace, kernel: Sh
     assert serious_violations(page) == []
 
 
+@pytest.mark.long
 @every_notebook
 def test_failed_and_running_runs_and_files_that_could_not_be_read_show(
     path: Path, place: Workspace, kernel: SharedKernel

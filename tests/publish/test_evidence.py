@@ -116,6 +116,7 @@ def test_a_lake_without_the_experiment_has_questions_and_no_runs(workspace: Work
     assert found.runs == []
 
 
+@pytest.mark.long
 @pytest.mark.fault("F23")
 def test_hostile_texts_are_only_texts_and_stay_what_they_are_in_the_data(hostile: Path, browser: Browser) -> None:
     opened = open_page(browser, hostile, accept_downloads=True)

@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Page
 
 from ibench_lib.paths import Workspace
 from tests.places import ROOT
+from tests.publish.browsing import new_context
 from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
 from tests.waiting import PATIENCE_S, until
 
@@ -36,9 +37,6 @@ def lab_command() -> list[str]:
     program, *arguments = shlex.split(lines.splitlines()[-1])
     assert program.endswith("bin/jupyter")
     return [sys.executable, "-m", "jupyter", *arguments]
-
-
-PATIENCE_MS = PATIENCE_S * 1e3
 
 
 @pytest.fixture(scope="module")
@@ -76,29 +74,34 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def ran(lab: str, browser: Browser) -> Iterator[tuple[Page, list[str]]]:
     """explore.ipynb in JupyterLab after Run All, with the addresses that the page asked for."""
-    context = browser.new_context(viewport={"width": 1280, "height": 3000})
+    context = new_context(browser, viewport={"width": 1280, "height": 3000})
     page, asked = context.new_page(), []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(lab)
-    page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=PATIENCE_MS)
+    page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
     page.wait_for_function(
         """() => document.querySelector('.jp-Toolbar-kernelName')?.textContent.includes('Python 3') &&
-                 document.querySelector('.jp-Notebook-ExecutionIndicator')?.dataset.status === 'idle'""",
-        timeout=PATIENCE_MS,
+                 document.querySelector('.jp-Notebook-ExecutionIndicator')?.dataset.status === 'idle'"""
     )
-    page.keyboard.press("Control+Shift+C")
-    page.locator(".lm-CommandPalette-input").fill("Run All Cells")
+    palette = page.locator(".lm-CommandPalette-input")
+
+    def opened() -> bool:
+        page.keyboard.press("Control+Shift+C")  # JupyterLab ignores it until its shortcuts are loaded
+        return palette.is_visible()
+
+    until(opened, "the command palette is open", every_s=0.5)
+    palette.fill("Run All Cells")
     page.keyboard.press("Enter")
     # The last cell has a number when all before it have run.
     page.wait_for_function(
         """() => { const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputArea-prompt')];
-                   return prompts.length > 0 && /\\[\\d+\\]/.test(prompts.at(-1).textContent) }""",
-        timeout=PATIENCE_MS,
+                   return prompts.length > 0 && /\\[\\d+\\]/.test(prompts.at(-1).textContent) }"""
     )
     yield page, asked
     context.close()
 
 
+@pytest.mark.long
 def test_explore_runs_in_jupyterlab_and_shows_tables_and_charts(ran: tuple[Page, list[str]]) -> None:
     page, asked = ran
     assert page.locator(".jp-NotebookPanel").count() == 1
@@ -109,9 +112,7 @@ def test_explore_runs_in_jupyterlab_and_shows_tables_and_charts(ran: tuple[Page,
     ]
     errors = "[data-mime-type='application/vnd.jupyter.stderr'], [data-mime-type='application/vnd.jupyter.error']"
     assert page.locator(errors).all_inner_texts() == []
-    page.wait_for_function(
-        "document.querySelectorAll('.jp-OutputArea .js-plotly-plot .trace path').length > 0", timeout=PATIENCE_MS
-    )
+    page.wait_for_function("document.querySelectorAll('.jp-OutputArea .js-plotly-plot .trace path').length > 0")
     widths = page.evaluate(
         """[...document.querySelectorAll('.jp-OutputArea .js-plotly-plot')].map(chart =>
             Math.max(0, ...[...chart.querySelectorAll('.trace path, .points path')].map(e => e.getBBox().width)))"""

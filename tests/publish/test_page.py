@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.page import prose
 from ibench_lib.show.theme import PALETTES
-from tests.publish.browsing import Opened, open_page, open_post, sentences, serious_violations, table_rows
+from tests.publish.browsing import Opened, new_context, open_page, open_post, sentences, serious_violations, table_rows
 from tests.publish.posting import HOSTILE, SharedKernel, page_of
 from tests.synthetic import three_configurations, write_runs
 
@@ -193,7 +193,7 @@ def test_without_javascript_the_words_stand_in_for_the_charts(demo: Path, browse
 
 
 def test_an_old_browser_gets_the_words(demo: Path, browser: Browser) -> None:
-    context = browser.new_context(offline=True)
+    context = new_context(browser, offline=True)
     context.add_init_script("delete window.DecompressionStream")
     page = context.new_page()
     page.goto(demo.as_uri())

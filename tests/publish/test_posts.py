@@ -77,6 +77,7 @@ def test_no_more_are_built_at_once_than_memory_holds(monkeypatch: pytest.MonkeyP
         assert posts.jobs_here() == jobs
 
 
+@pytest.mark.long
 def test_the_command_says_a_line_a_post_and_ends_with_what_failed(workspace: Workspace) -> None:
     tiny_post(workspace, "good")
     tiny_post(workspace, "bad", "1 / 0")

@@ -102,11 +102,23 @@ def the_run(workspace: Workspace) -> tuple[Path, Manifest]:
     return run_dir, read_manifest(run_dir)
 
 
+OTHERS: set[int] = set()
+"""Processes that ran before the test: what other tests of the session share, such as a server or a browser."""
+
+
+@pytest.fixture(autouse=True)
+def others() -> None:
+    OTHERS.clear()
+    OTHERS.update(child.pid for child in psutil.Process().children(recursive=True))
+
+
 def nothing_left(workspace: Workspace) -> bool:
-    """No sandbox, and no process of a run: other tests of this session may have a browser open."""
+    """No sandbox, and no process of a run."""
     names = ("mariadbd", "mysqld", "ibench_lib")
     commands = []
     for child in psutil.Process().children(recursive=True):
+        if child.pid in OTHERS:
+            continue
         with suppress(psutil.NoSuchProcess):
             commands.append(" ".join(child.cmdline()))
     left = [command for command in commands if any(name in command for name in names)]
@@ -183,7 +195,7 @@ def test_f1_the_server_killed_in_second_12_keeps_every_finished_second_and_the_g
     steps = "l.i0, l.x, {step: l.i1, rate: 1000}"
     loaded = experiment(tmp_path, monkeypatch, steps, l_i1_rows=10_000_000)
     with pytest.raises(ServerLost, match=r"step l\.i1: the server died"):
-        run(loaded, build, workspace, Watcher("l.i1", 12.1, lambda _workers: server_here().kill()))
+        run(loaded, build, workspace, Watcher("l.i1", 12.1, lambda _workers: server_here(OTHERS).kill()))
     run_dir, manifest = the_run(workspace)
     assert (manifest.status, manifest.failed_step) == ("failed", "l.i1")
     ops = [row for row in rows(run_dir, "ops") if row["step"] == "l.i1"]
@@ -293,7 +305,7 @@ def test_a_server_stopped_for_a_while_shows_in_the_latencies_and_the_run_passes(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded = experiment(tmp_path, monkeypatch, "l.i0, l.x, qr100", seconds=6)
-    run(loaded, build, workspace, Watcher("qr100", 1.5, lambda _workers: server_here().stop_for(2)))
+    run(loaded, build, workspace, Watcher("qr100", 1.5, lambda _workers: server_here(OTHERS).stop_for(2)))
     run_dir, manifest = the_run(workspace)
     assert manifest.status == "complete"
     ops = [row for row in rows(run_dir, "ops") if row["step"] == "qr100"]

@@ -1,7 +1,7 @@
 """What of this library runs inside a Dask worker: a process is started for each request, and waited for.
 
 Dask carries the request and the answer. While a cell measures, its worker only waits for that process and sends
-heartbeats; `serve` starts a worker that does as little beside that as Dask lets it.
+heartbeats; `serve` starts a worker that does as little else as Dask lets it.
 """
 
 from __future__ import annotations

@@ -23,17 +23,22 @@ _GRID = "#e8ecf0"
 def runs_of(frame: pl.DataFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
     """(label, colour position, rows) of each run, dbms by dbms; the label tells what did not complete."""
     several = repeats(frame) > 1 if len(frame) else False
+    parts = {(rows["dbms"][0], rows["repeat"][0]): rows for rows in _parts(frame, ["dbms", "repeat"])}
     for name in by_position(frame):
-        of_dbms = frame.filter(pl.col("dbms") == name)
-        for repeat in of_dbms["repeat"].unique().sort():
-            rows = of_dbms.filter(pl.col("repeat") == repeat)
+        for repeat in sorted(number for dbms, number in parts if dbms == name):
+            rows = parts[name, repeat]
             label = f"{name} r{repeat}" if several else name
-            broken = rows.filter(pl.col("step_status") != "complete")
-            if len(broken):
-                label += f" ({broken['step'][0]}: {broken['step_status'][0]})"
+            statuses = zip(rows["step"].to_list(), rows["step_status"].to_list(), strict=True)
+            broken = next((f" ({step}: {status})" for step, status in statuses if status != "complete"), None)
+            if broken:
+                label += broken
             elif rows["run_status"][0] != "complete":
                 label += f" (run: {rows['run_status'][0]})"
             yield label, int(rows["dbms_position"][0]) - 1, rows
+
+
+def _parts(frame: pl.DataFrame, by: list[str]) -> list[pl.DataFrame]:
+    return frame.partition_by(by, maintain_order=True) if len(frame) else []
 
 
 def dbms_of(frame: pl.DataFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
@@ -46,7 +51,7 @@ def dbms_of(frame: pl.DataFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
 
 
 def line_mode(values: pl.Series) -> str:
-    return "lines" if values.drop_nulls().len() > 1 else "markers"
+    return "lines" if len(values) - values.null_count() > 1 else "markers"
 
 
 def numbers(values: pl.Series, decimals: int) -> list[Any]:

@@ -49,8 +49,9 @@ def _panels(frame: pl.DataFrame, unit: str, columns: tuple[str, str, str], decim
         above = label.removeprefix(f"{rows['dbms'][0]} ") if named else label.removesuffix(" r1")
         labels.append(_above(left, top, above))
         colour, _ = theme.series(position)
-        for client in rows["client"].drop_nulls().unique().sort():
-            of_client = rows.filter(pl.col("client") == client)
+        parts = {part["client"][0]: part for part in rows.partition_by("client", maintain_order=True)}
+        total = parts.pop(None, rows.clear())
+        for client, of_client in sorted(parts.items()):
             traces.append(
                 {
                     "type": "scatter", "x": of_client["t_s"].to_list(), "y": numbers(of_client[middle], decimals),
@@ -59,7 +60,6 @@ def _panels(frame: pl.DataFrame, unit: str, columns: tuple[str, str, str], decim
                     "showlegend": False, **place,
                 }
             )  # fmt: skip
-        total = rows.filter(pl.col("client").is_null())
         times = total["t_s"].to_list()
         if low != high and int(total["bucket_s"].max() or 1) > 1:  # type: ignore[arg-type]
             lower, upper = numbers(total[low], decimals), numbers(total[high], decimals)

@@ -56,10 +56,12 @@ def asks(*questions: str, base: bool = False) -> Callable[[Subject], Subject]:
 
 def columns_of(frame: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """(setup, step, rows) of each column of a post's tables."""
-    for setup in frame["setup"].unique().sort():
-        of_setup = frame.filter(pl.col("setup") == setup)
+    if frame.is_empty():
+        return
+    for of_setup in sorted(frame.partition_by("setup", maintain_order=True), key=lambda rows: rows["setup"][0]):
+        of_step = {rows["step"][0]: rows for rows in of_setup.partition_by("step", maintain_order=True)}
         for step in steps_of(of_setup):
-            yield setup, step, of_setup.filter(pl.col("step") == step)
+            yield of_setup["setup"][0], step, of_step[step]
 
 
 def complete(frame: pl.DataFrame) -> pl.DataFrame:
@@ -109,7 +111,7 @@ def unfinished(frame: pl.DataFrame) -> list[str]:
 
 
 def caveats(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """What must be said beside the number of one dbms and step, whose rows these are."""
+    """What must be said next to the number of one dbms and step, whose rows these are."""
     done = [row for row in rows if row["step_status"] == "complete"]
     said = []
     if any(row["run_status"] != "complete" for row in done):

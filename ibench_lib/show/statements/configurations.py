@@ -23,7 +23,7 @@ def caution_statements(fragments: pl.DataFrame) -> list[str]:
 
 @asks("fragments")
 def shared_statements(fragments: pl.DataFrame) -> list[str]:
-    """What all configurations have beside the base file, and so cannot differ in: each such fragment, in its words."""
+    """What all configurations have on top of the base file, so none differs in it: each such fragment, in its words."""
     results = {name for names in fragments["dbms"] for name in names}
     shared = [row for row in fragments.to_dicts() if row["position"] and {*row["dbms"]} == results]
     return [

@@ -18,6 +18,7 @@ from tests.run.hosts.lab import TWICE, Lab, Telling, sweep, write
 from tests.waiting import PATIENCE_S
 
 
+@pytest.mark.long
 def test_hosts_of_different_classes_are_mixed_only_when_told_to(lab: Lab, workspace: Workspace) -> None:
     big = lab.worker("big", FAKE_CPU="Big 9000")
     lab.worker("small", FAKE_CPU="Small 1")

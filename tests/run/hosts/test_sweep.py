@@ -89,6 +89,7 @@ workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, qr100]}
     assert list(there.sandboxes.iterdir()) == []
 
 
+@pytest.mark.long
 def test_runs_can_be_left_in_a_store_and_count_as_done_there(lab: Lab, workspace: Workspace, tmp_path: Path) -> None:
     lab.worker("one")
     shared = f"file://{tmp_path / 'shared'}"
@@ -110,6 +111,7 @@ def test_a_failed_cell_is_told_and_its_run_comes_back(lab: Lab, workspace: Works
     assert {attempt.state: attempt.run_id is not None for attempt in attempts} == {"complete": True, "failed": True}
 
 
+@pytest.mark.long
 def test_ctrl_c_lets_cells_under_way_end_and_hands_out_no_more(lab: Lab, workspace: Workspace) -> None:
     lab.worker("one", FAKE_CELL_S="1")
     watcher = Telling("one", lambda: (lab.measuring("one"), os.kill(os.getpid(), signal.SIGINT)))
@@ -119,6 +121,7 @@ def test_ctrl_c_lets_cells_under_way_end_and_hands_out_no_more(lab: Lab, workspa
     assert [attempt.state for attempt in Ledger(workspace).attempts()] == ["complete"]
 
 
+@pytest.mark.long
 def test_a_worker_that_is_told_to_end_leaves_its_cell_to_others(lab: Lab, workspace: Workspace) -> None:
     lab.worker("one")
     stopped = lab.worker("two", FAKE_CELL_S="600")
@@ -132,6 +135,7 @@ def test_a_worker_that_is_told_to_end_leaves_its_cell_to_others(lab: Lab, worksp
     assert set(states) in ({("lost", "two")}, {("interrupted", "two")}) and states.total() == 1
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_without_its_scheduler_it_ends_and_so_does_what_measures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -171,6 +175,7 @@ def test_a_signal_ends_the_cell_on_the_worker(lab: Lab, workspace: Workspace) ->
     assert [attempt.state for attempt in Ledger(workspace).attempts()] == ["interrupted"]
 
 
+@pytest.mark.long
 def test_what_a_killed_command_left_on_a_worker_does_not_come_twice(lab: Lab, workspace: Workspace) -> None:
     lab.worker("one", FAKE_CELL_S="1")
     loaded, place = (
