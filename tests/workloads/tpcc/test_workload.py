@@ -43,6 +43,7 @@ def loaded(folder: Path, sets: int, warehouses: int, more: str = "") -> LoadedEx
     return load_experiment(path)
 
 
+@pytest.mark.long
 def test_two_sets_of_two_warehouses_from_load_to_seal(tmp_path: Path, build: Build, workspace: Workspace) -> None:
     experiment = loaded(tmp_path, 2, 2, ", history_key: auto_increment, indexes: needed")
     manifest = run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Observer())
@@ -85,6 +86,7 @@ class Meddler(Observer):
                 ask(connection, "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 3")
 
 
+@pytest.mark.slow
 def test_a_violated_condition_fails_the_run_and_is_named(
     tmp_path: Path, build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
