@@ -49,6 +49,7 @@ MY_CNF = (
 GOAL = 0.02
 
 
+SETUP = Setup(name="one", l_i0_rows=200_000, l_i1_rows=1, l_i2_rows=1, query_seconds=1.0)
 BLOCK_S = 2
 
 
@@ -96,7 +97,7 @@ class Bench:
         connection = Connection(address, None, timeout_s=60)
         connection.query(f"CREATE DATABASE {DATABASE}")
         connection.query(f"USE {DATABASE}")
-        for statement in WORKLOAD.prepare(options):
+        for statement in WORKLOAD.prepare(options, SETUP):
             connection.query(statement)
         connection.close()
 
@@ -159,7 +160,7 @@ class Bench:
             datadir=self.box.datadir,
             tmpdir=self.box.tmpdir,
             database=DATABASE,
-            tables=tuple(WORKLOAD.tables(self.options)),
+            tables=tuple(WORKLOAD.tables(self.options, SETUP)),
             variables={},
             places=PLACES,
             scratch=self.scratch,
@@ -176,8 +177,7 @@ def plan(write_rows: int, query_s: float) -> tuple[list[Step], Options]:
         {"step": "qr100", "name": "query", "seconds": query_s},
     ]
     options = Options.model_validate({"benchmark": "insert_benchmark", "clients": CLIENTS, "steps": steps})
-    setup = Setup(name="one", l_i0_rows=200_000, l_i1_rows=1, l_i2_rows=1, query_seconds=1.0)
-    return steps_of.plan(options, setup, 1.0), options
+    return steps_of.plan(options, SETUP, 1.0), options
 
 
 def report(

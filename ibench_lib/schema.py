@@ -31,7 +31,7 @@ from ibench_lib.server_figures import FIGURES
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
 
-SCHEMA_MINOR = 4
+SCHEMA_MINOR = 5
 """Minor version: it grows with every new table or nullable column. Older runs load with NULL in their place."""
 
 WHOLE_US = 1.0
@@ -174,7 +174,7 @@ WORKERS = Table(
         _OPS,
         _ROWS,
         _ERRORS,
-        Column("retries", pa.int64(), "", "repeats after a deadlock (1213) or a lock wait timeout (1205)"),
+        Column("retries", pa.int64(), "", "repeats after a deadlock (1213), a lock wait timeout (1205) or 1020"),
         _UNKNOWN,
         Column(
             "cpu_user_s", pa.float64(), "s", "user CPU of the process during the step's load; NULL if it died", True
@@ -216,7 +216,17 @@ OPS = Table(
         _OPS,
         _ROWS,
         _ERRORS,
-        Column("retries", pa.int64(), "", "repeats after a deadlock (1213) or a lock wait timeout (1205)"),
+        Column("retries", pa.int64(), "", "repeats after one of the three errors that follow"),
+        Column("deadlocks", pa.int64(), "", "repeats after a deadlock (1213)", True, 5),
+        Column("lock_timeouts", pa.int64(), "", "repeats after a lock wait timeout (1205)", True, 5),
+        Column(
+            "changed",
+            pa.int64(),
+            "",
+            "repeats after a row had changed since the transaction's read view (1020)",
+            True,
+            5,
+        ),
         _UNKNOWN,
         Column("service_sum_us", pa.float64(), "us", "sum of service times (sent to answered)", resolution=WHOLE_US),
         Column(

@@ -298,6 +298,10 @@ TESTED_ELSEWHERE = {
         " workloads/insert_benchmark/results/tables.py workloads/insert_benchmark/steps.py"
         " workloads/insert_benchmark/workers.py"
     ),
+    "tests/workloads/tpcc/test_results.py": (
+        "workloads/tpcc/results/charts.py workloads/tpcc/results/metrics.py workloads/tpcc/results/statements.py"
+        " workloads/tpcc/results/tables.py"
+    ),
     "tests/workloads/test_workload.py runs transactions, one connection or many": "client/many.py client/role.py",
     "tests/cli/test_main.py and tests/run/test_cell.py leave directories and find them gone": "base/scratch.py",
 }

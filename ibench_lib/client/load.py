@@ -141,11 +141,11 @@ class Load:
         self._under_way.record(due_ns, ready_ns, sent_ns, answered_ns, rows)
 
     def _again(self, run: Callable[[Any], int], operation: bytes | Transaction, error: StatementError) -> int:
-        """Repeat an operation after a deadlock or lock wait timeout, up to a limit. Returns its rows."""
+        """Repeat an operation after an error that allows it, up to a limit. Returns its rows."""
         for _ in range(self.role.max_retries):
             if not error.retryable:
                 break
-            self._under_way.record_retry(time.monotonic_ns())
+            self._under_way.record_retry(time.monotonic_ns(), error.code)
             try:
                 if self.role.transactional:  # a lock wait timeout rolls back a statement, and leaves its transaction
                     self.connection.execute(ROLLBACK)

@@ -190,13 +190,13 @@ class ManyLoad:
         terminal.sent_ns = time.monotonic_ns()
 
     def _again(self, terminal: Terminal, error: StatementError) -> None:
-        """Repeat an operation after a deadlock or lock wait timeout, up to a limit."""
+        """Repeat an operation after an error that allows it, up to a limit."""
         now_ns = time.monotonic_ns()
         terminal.retries += 1
         if not error.retryable or terminal.retries > terminal.role.max_retries:
             terminal.recorder.record_error(now_ns)
             raise error
-        terminal.recorder.record_retry(now_ns)
+        terminal.recorder.record_retry(now_ns, error.code)
         terminal.steps = _steps_again(terminal.operation)
         self._advance(terminal, None)
 

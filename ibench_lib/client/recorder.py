@@ -18,6 +18,9 @@ from ibench_lib.client.histogram import bin_latencies
 
 SECOND_NS = 1_000_000_000
 
+RETRIES = {1213: "deadlocks", 1205: "lock_timeouts", 1020: "changed"}
+"""The errors after which an operation is repeated, with the column of `ops` that counts these repeats."""
+
 
 class OperationRecorder:
     """What a worker counts under one name. `roll` is called with the time when the second has ended."""
@@ -31,7 +34,8 @@ class OperationRecorder:
         self._intended = array("q")
         self._lag = array("q")
         self.service = StepHistogram()  # of the whole step, where its lag is held against its responses
-        self._rows = self._errors = self._retries = self._unknown = 0
+        self._rows = self._errors = self._unknown = 0
+        self._retries = dict.fromkeys(RETRIES.values(), 0)
         self.total_ops = self.total_rows = self.total_errors = self.total_retries = self.total_unknown = 0
 
     def record(self, due_ns: int, ready_ns: int, sent_ns: int, answered_ns: int, rows: int) -> None:
@@ -48,11 +52,11 @@ class OperationRecorder:
         """How long the client kept an operation that is not paced from going on: it shares its process with others."""
         self._lag.append(lag_ns)
 
-    def record_retry(self, now_ns: int) -> None:
-        """One repeat of an operation that the server has rolled back."""
+    def record_retry(self, now_ns: int, code: int) -> None:
+        """One repeat of an operation that the server has refused with this error, one of `RETRIES`."""
         if now_ns >= self.second_end_ns:
             self._roll(now_ns)
-        self._retries += 1
+        self._retries[RETRIES[code]] += 1
 
     def record_error(self, now_ns: int) -> None:
         """One operation that the server answered with an error."""
@@ -69,19 +73,21 @@ class OperationRecorder:
     @property
     def pending(self) -> bool:
         """Whether anything was recorded that has not been handed over."""
-        return bool(self._service or self._errors or self._unknown or self._retries)
+        return bool(self._service or self._errors or self._unknown or any(self._retries.values()))
 
     def hand_over(self, second: int, lags: StepHistogram) -> dict[str, Any]:
         """The row of a second, and nothing pending any more."""
         service = np.frombuffer(self._service, dtype=np.int64)
         bins, counts = bin_latencies(service)
+        retries = sum(self._retries.values())
         row: dict[str, Any] = {
             "operation": self.name,
             "second": second,
             "ops": len(service),
             "rows": self._rows,
             "errors": self._errors,
-            "retries": self._retries,
+            "retries": retries,
+            **self._retries,
             "unknown": self._unknown,
             "service_sum_us": float(service.sum()) / 1000.0,
             "service_max_us": float(service.max()) / 1000.0 if len(service) else None,
@@ -103,11 +109,12 @@ class OperationRecorder:
         self.total_ops += len(service)
         self.total_rows += self._rows
         self.total_errors += self._errors
-        self.total_retries += self._retries
+        self.total_retries += retries
         self.total_unknown += self._unknown
         del service  # an array that numpy still looks at cannot be emptied
         del self._service[:], self._intended[:], self._lag[:]
-        self._rows = self._errors = self._retries = self._unknown = 0
+        self._rows = self._errors = self._unknown = 0
+        self._retries = dict.fromkeys(RETRIES.values(), 0)
         return row
 
 

@@ -90,12 +90,15 @@ class Role:
         """The work that belongs to the load but comes after its last statement."""
 
     def rows_by_table(self, rows: Mapping[str, int]) -> dict[str, int]:
-        """The change in rows of each table by its acknowledged operations; `rows` has the rows of each operation."""
+        """The change in rows of each table by its acknowledged operations; `rows` has the rows of each operation.
+
+        A workload may count more under names of its own, such as a column's sum, and compare it in its checks.
+        """
         return {}
 
 
 class TransactionRole(Role):
-    """A role whose operations are transactions. `changed` counts rows of tables that COMMIT has acknowledged."""
+    """A role whose operations are transactions. `changed` counts what COMMIT has acknowledged (`rows_by_table`)."""
 
     changed: Counter[str]
     transactional = True

@@ -61,6 +61,7 @@ class OneRun:
         self.observer = observer
         self.current_step: str | None = None
         self.incarnation = 0  # starts of the server before the present one
+        self._tables = self.workload.tables(self.options, planned.cell.setup)
         self._rows_by_table: dict[str, int] = {}
 
     def execute(self) -> None:
@@ -114,7 +115,7 @@ class OneRun:
             origin_ns=self.origin_ns,
             address=address,
             database=DATABASE,
-            tables=self.workload.tables(self.options),
+            tables=self._tables,
             options=self.capture_options,
             incarnation=self.incarnation,
         ) as capture:
@@ -128,9 +129,9 @@ class OneRun:
         try:
             run_server.create_database(self.server, connection, DATABASE)
             connection.query(f"USE {DATABASE}")
-            for statement in self.workload.prepare(self.options):
+            for statement in self.workload.prepare(self.options, self.planned.cell.setup):
                 connection.query(statement)
-            self._rows_by_table = dict.fromkeys(self.workload.tables(self.options), 0)
+            self._rows_by_table = dict.fromkeys(self._tables, 0)
         except (ConnectionLost, StatementError) as error:
             raise RunFailed(f"run {self.manifest.run_id}: creating the tables: {error}") from error
         except RunFailed as error:
@@ -140,7 +141,7 @@ class OneRun:
 
     def _step(self, step_id: int, step: Step, address: dict[str, Any], capture: Capture) -> None:
         options = self.options
-        existing = sum(self._rows_by_table.values())
+        existing = sum(self._rows_by_table[table] for table in self._tables)
         if step.settle_before:
             self._settle(step, address)
         self.observer.step_begins(step)
@@ -175,7 +176,7 @@ class OneRun:
                 duration_s = recorder.ended(result, length)
                 capture.step_counted(step_id, step.name)
                 for table, rows in rows_added(result).items():
-                    self._rows_by_table[table] += rows
+                    self._rows_by_table[table] = self._rows_by_table.get(table, 0) + rows
                 if result.failure is None:
                     self._seal_step(step)
         if result.failure is not None:
@@ -203,8 +204,7 @@ class OneRun:
         connection = Connection(address, DATABASE, timeout_s)
         try:
             settling = flavour_of(self.server.build).settling
-            tables = self.workload.tables(self.options)
-            actions = settle(connection, settling, tables, timeout_s, self._reset_binary_log(), step.settle_s)
+            actions = settle(connection, settling, self._tables, timeout_s, self._reset_binary_log(), step.settle_s)
         except (ConnectionLost, StatementError) as error:
             raise RunFailed(f"run {self.manifest.run_id}, settling before step {step.name}: {error}") from error
         finally:
@@ -254,7 +254,8 @@ class OneRun:
                         seconds=time.monotonic() - sent,
                     )
                 if found != check.expected:
-                    seen = f"{check.table} has {found} rows" if check.table else f"{check.statement} gives {found}"
+                    seen = f"{check.name} is {found}" if check.name else f"{check.statement} gives {found}"
+                    seen = f"{check.table} has {found} rows" if check.table else seen
                     raise RunFailed(
                         f"run {self.manifest.run_id}, step {step.name}: {seen}, but {check.proves} {check.expected}",
                         hint="the figures of this run cannot be trusted; please report this",

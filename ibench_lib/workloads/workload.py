@@ -134,13 +134,15 @@ class Worker:
 class Check:
     """A statement whose single number must be `expected` after a step. `proves` is the text for the error if it is not.
 
-    `table` is the table that it counts; None for another kind of check.
+    `table` is the table that it counts; None for another kind of check. `name` says what such a number is, for the
+    error; without it the error quotes the statement.
     """
 
     statement: str
     expected: int
     proves: str
     table: str | None = None
+    name: str | None = None
 
 
 @dataclass(frozen=True)
@@ -188,10 +190,10 @@ class Workload(Protocol):
     def needs(self, options: Any) -> Needs:
         """What it needs of a server."""
 
-    def tables(self, options: Any) -> list[str]:
+    def tables(self, options: Any, setup: Any) -> list[str]:
         """Names of the tables that it fills."""
 
-    def prepare(self, options: Any) -> list[str]:
+    def prepare(self, options: Any, setup: Any) -> list[str]:
         """Statements that make the empty tables."""
 
     def workers(self, options: Any, step: Any) -> Sequence[Worker]:
@@ -201,7 +203,11 @@ class Workload(Protocol):
         """The specification of a client process of a step."""
 
     def checks(self, options: Any, step: Any, rows: Mapping[str, int]) -> list[Check]:
-        """The checks after a step. `rows` are the rows of each table according to what the server has acknowledged."""
+        """The checks after a step.
+
+        `rows` is the ledger of what the server has acknowledged since the run began with empty tables: the rows of each
+        table and, under names of its own, whatever else the workload's roles have counted in `rows_by_table`.
+        """
 
     def background(self, options: Any, step: Any) -> list[str]:
         """Statements that fix what the transaction that is held open during the load can see."""

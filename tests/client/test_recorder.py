@@ -1,6 +1,8 @@
 from typing import Any
 
-from ibench_lib.client.recorder import SECOND_NS, SecondRecorder
+from ibench_lib.client.mysql.wire import StatementError
+from ibench_lib.client.recorder import RETRIES, SECOND_NS, SecondRecorder
+from ibench_lib.schema import OPS
 
 
 def recorder(paced: bool = False, start_ns: int = 1_000) -> tuple[SecondRecorder, list[dict[str, Any]]]:
@@ -43,12 +45,27 @@ def test_paced_operations_have_service_and_intended_latency() -> None:
     assert sum(rows[0]["intended_counts"]) == 1
 
 
+def test_repeats_are_counted_by_the_error_before_them() -> None:
+    recording, rows = recorder(start_ns=0)
+    for number, code in enumerate((1213, 1213, 1205, 1020, 1213, 1020)):
+        recording.first.record_retry(number * SECOND_NS // 2, code)
+    recording.finish(3 * SECOND_NS)
+    names = ("retries", "deadlocks", "lock_timeouts", "changed")
+    assert [tuple(row[name] for name in names) for row in rows] == [(2, 2, 0, 0), (2, 0, 1, 1), (2, 1, 0, 1)]
+    assert recording.totals()["retries"] == 6
+
+
+def test_all_errors_after_which_an_operation_is_repeated_have_a_column() -> None:
+    assert {code for code in range(10_000) if StatementError(code, "").retryable} == set(RETRIES)
+    assert set(RETRIES.values()) <= {column.name for column in OPS.columns}
+
+
 def test_totals_are_the_sums_of_the_seconds() -> None:
     recording, rows = recorder(start_ns=0)
     for number in range(2_500):
         recording.first.record(0, 0, number * 1_000_000, number * 1_000_000 + 500_000, rows=50)
         if number % 2:
-            recording.first.record_retry(number * 1_000_000 + 500_000)
+            recording.first.record_retry(number * 1_000_000 + 500_000, 1213)
     recording.first.record_error(2_600_000_000)
     recording.first.record_unknown(3_100_000_000)
     recording.finish(3_200_000_000)

@@ -63,7 +63,7 @@ def test_every_workload_of_the_library_is_found_and_says_what_it_counts() -> Non
 
 @pytest.mark.usefixtures("counter")
 def test_an_experiment_is_typed_by_its_workload(tmp_path: Path) -> None:
-    assert known() == ["counter", "insert_benchmark"]
+    assert {"counter", "insert_benchmark"} <= set(known())
     experiment = loaded(tmp_path)
     assert [step.name for step in experiment.steps(experiment.cells()[0])] == ["fill", "play"]
     for more, words in (

@@ -45,12 +45,16 @@ class ProtocolError(ConnectionLost):
 
 
 class StatementError(Exception):
-    """The server answered with an error. `retryable` for a deadlock (1213) or a lock wait timeout (1205)."""
+    """The server answered with an error.
+
+    `retryable` for a deadlock (1213), a lock wait timeout (1205), and a row that has changed since the transaction's
+    read view (1020, MariaDB with innodb_snapshot_isolation).
+    """
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(f"({code}) {message}")
         self.code = code
-        self.retryable = code in (1205, 1213)
+        self.retryable = code in (1020, 1205, 1213)
 
 
 def packets(payload: bytes) -> bytes:

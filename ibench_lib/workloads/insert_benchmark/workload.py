@@ -45,10 +45,10 @@ class InsertBenchmark:
             )
         return Needs()
 
-    def tables(self, options: files.Options) -> list[str]:
+    def tables(self, options: files.Options, setup: files.Setup) -> list[str]:
         return workers.tables(options)
 
-    def prepare(self, options: files.Options) -> list[str]:
+    def prepare(self, options: files.Options, setup: files.Setup) -> list[str]:
         return [workers.create_table(table, options) for table in workers.tables(options)]
 
     def workers(self, options: files.Options, step: Step) -> list[Worker]:

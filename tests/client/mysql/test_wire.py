@@ -141,9 +141,9 @@ def test_error_packets_first_and_in_mid_result_cut_at_every_byte(data: bytes) ->
     assert not caught.value.retryable
 
 
-@pytest.mark.parametrize("code", [1205, 1213])
+@pytest.mark.parametrize("code", [1020, 1205, 1213])
 @pytest.mark.fault("F12")
-def test_deadlock_and_lock_wait_are_retryable(code: int) -> None:
+def test_deadlock_lock_wait_and_changed_row_are_retryable(code: int) -> None:
     with pytest.raises(StatementError) as caught:
         Answer(deprecate_eof=False).feed(packet(1, b"\xff" + code.to_bytes(2, "little") + b"#40001try again"))
     assert caught.value.retryable

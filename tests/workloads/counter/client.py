@@ -48,17 +48,19 @@ class Player(TransactionRole):
     def next_transaction(self) -> Transaction:
         self._made += 1
         first, second = (int(number) for number in self._random.integers(1, self._rows + 1, 2))
-        return Bump(self.table, first) if self._made % 2 else Move(self.table, first, second)
+        return Bump(self, self.table, first) if self._made % 2 else Move(self.table, first, second)
 
 
 @dataclass
 class Bump:
+    role: Player
     table: str
     row: int
     operation = "bump"
 
     def steps(self) -> Steps:
         rows = yield COM_QUERY + f"UPDATE {self.table} SET n = n + 10 WHERE id = {self.row}".encode()
+        self.role.changed[f"{self.table}.n"] += 1
         assert isinstance(rows, int)
         return rows
 

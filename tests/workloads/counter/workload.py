@@ -52,11 +52,13 @@ class Counter:
     def needs(self, options: Options) -> Needs:
         return Needs()
 
-    def tables(self, options: Options) -> list[str]:
+    def tables(self, options: Options, setup: Setup) -> list[str]:
         return [f"counter{client}" for client in range(1, options.clients + 1)]
 
-    def prepare(self, options: Options) -> list[str]:
-        return [f"CREATE TABLE {table} (id INT PRIMARY KEY, n BIGINT NOT NULL)" for table in self.tables(options)]
+    def prepare(self, options: Options, setup: Setup) -> list[str]:
+        return [
+            f"CREATE TABLE {table} (id INT PRIMARY KEY, n BIGINT NOT NULL)" for table in self.tables(options, setup)
+        ]
 
     def workers(self, options: Options, step: Step) -> list[Worker]:
         operations, connections = (("add",), 1) if step.kind == "fill" else (("bump", "move"), options.connections)
@@ -82,10 +84,18 @@ class Counter:
         )
 
     def checks(self, options: Options, step: Step, rows: Mapping[str, int]) -> list[Check]:
-        counts = [Check(f"SELECT COUNT(*) FROM {table}", n, "clients have added", table) for table, n in rows.items()]
+        tables = {name: n for name, n in rows.items() if "." not in name}
+        counts = [Check(f"SELECT COUNT(*) FROM {table}", n, "clients have added", table) for table, n in tables.items()]
         sums = [Check(f"SELECT SUM(n) % 10 FROM {table}", 0, "each move keeps the sum, each bump adds ten to make")
-                for table in rows]  # fmt: skip
-        return [*counts, *sums]
+                for table in tables]  # fmt: skip
+        tens = [
+            Check(
+                f"SELECT SUM(n) DIV 10 FROM {name.partition('.')[0]}", n, "clients have acknowledged", name="the tens"
+            )
+            for name, n in rows.items()
+            if name not in tables
+        ]
+        return [*counts, *sums, *tens]
 
     def background(self, options: Options, step: Step) -> list[str]:
         return []

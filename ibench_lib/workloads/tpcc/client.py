@@ -1,0 +1,122 @@
+"""What the client processes of TPC-C send: the load, the indexes, and the transactions of terminals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.wire import COM_QUERY
+from ibench_lib.client.role import Role, Transaction, TransactionRole
+from ibench_lib.client.spec import Spec
+from ibench_lib.workloads.tpcc import tables
+from ibench_lib.workloads.tpcc.inputs import TYPES, Inputs, Size
+from ibench_lib.workloads.tpcc.nurand import Constants
+from ibench_lib.workloads.tpcc.population import Insert, inserts, parts_of
+from ibench_lib.workloads.tpcc.transactions import Delivery, NewOrder, OrderStatus, Payment, StockLevel, sql_of
+
+
+class Loader(Role):
+    """INSERTs of this process's part of the population."""
+
+    def __init__(self, spec: Spec, _connection: Connection) -> None:
+        self._sent: list[tuple[str, int]] = []
+        self._inserts = self._all(spec)
+
+    def next_statement(self) -> bytes:
+        made = next(self._inserts)
+        self._sent.append((made.table, made.rows))
+        return made.command
+
+    def rows_by_table(self, rows: Mapping[str, int]) -> dict[str, int]:
+        """Statements are acknowledged in the order in which they were made."""
+        left, found = rows["insert"], Counter[str]()
+        for table, count in self._sent:
+            taken = min(count, left)
+            found[table] += taken
+            left -= taken
+        return dict(found)
+
+    @staticmethod
+    def _all(spec: Spec) -> Iterator[Insert]:
+        details = spec.details
+        parts = parts_of(details["sets"], details["warehouses"], spec.client - 1, details["processes"])
+        for part in parts:
+            yield from inserts(spec.seed, details["sets"], part)
+
+
+class Indexer(Role):
+    """The secondary indexes of this process's sets, and their foreign keys if they are declared."""
+
+    def __init__(self, spec: Spec, connection: Connection) -> None:
+        _set_checks(spec, connection)
+        self._statements = iter(index_statements(spec.details, spec.client))
+
+    def next_statement(self) -> bytes:
+        return COM_QUERY + next(self._statements).encode()
+
+
+class Terminal(TransactionRole):
+    """The transactions of one terminal, by a deck of 23."""
+
+    max_retries = 100
+
+    def __init__(self, spec: Spec, connection: Connection) -> None:
+        details = spec.details
+        _set_checks(spec, connection)
+        level = details["isolation"].replace("_", " ").upper()
+        connection.query(f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
+        seed = np.random.SeedSequence([spec.seed, 2, details["step_id"], spec.client, spec.terminal])
+        size = Size(details["sets"], details["warehouses"], _home(spec))
+        self._inputs = Inputs(size, Constants.of(spec.seed), seed, details["weights"])
+        self._sql = [sql_of(end) for end in tables.suffixes(size.sets)]
+
+    def next_transaction(self) -> Transaction:
+        inputs, sql, changed = self._inputs, self._sql, self.changed
+        match TYPES[next(inputs.types)]:
+            case "new_order":
+                order = next(inputs.new_orders)
+                return NewOrder(sql[order.set - 1], order, changed)
+            case "payment":
+                payment = next(inputs.payments)
+                return Payment(sql[payment.set - 1], payment, changed)
+            case "order_status":
+                status = next(inputs.order_statuses)
+                return OrderStatus(sql[status.set - 1], status)
+            case "delivery":
+                delivery = next(inputs.deliveries)
+                return Delivery(sql[delivery.set - 1], delivery, changed)
+        level = next(inputs.stock_levels)
+        return StockLevel(sql[level.set - 1], level)
+
+
+def index_statements(details: Mapping[str, object], client: int) -> list[str]:
+    """The statements of an indexer: it has every set that falls to its client."""
+    sets, processes = details["sets"], details["processes"]
+    assert isinstance(sets, int) and isinstance(processes, int)
+    own = tables.suffixes(sets)[client - 1 :: processes]
+    foreign_keys, needed = details["foreign_keys"] != "none", details["indexes"] == "needed"
+    return [statement for end in own for statement in tables.index(end, foreign_keys=foreign_keys, only_needed=needed)]
+
+
+def _set_checks(spec: Spec, connection: Connection) -> None:
+    """Foreign keys that are only declared are checked neither by the transactions nor where they are made."""
+    if spec.details["foreign_keys"] != "checked":
+        connection.query("SET SESSION foreign_key_checks=0")
+
+
+def _home(spec: Spec) -> int | None:
+    """The warehouse of a terminal, from 0 over all sets; None if it draws one for each transaction."""
+    details = spec.details
+    if details["home"] != "fixed":
+        return None
+    number = spec.terminal * int(details["processes"]) + spec.client - 1
+    return number % (int(details["sets"]) * int(details["warehouses"]))
+
+
+def make_role(spec: Spec, connection: Connection) -> Role:
+    """The role that `spec` (see `steps.spec`) asks for."""
+    roles: dict[str, type[Role]] = {"loader": Loader, "indexer": Indexer, "terminal": Terminal}
+    return roles[spec.role](spec, connection)

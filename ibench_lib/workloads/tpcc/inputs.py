@@ -1,0 +1,200 @@
+"""What a terminal's transactions are about: types by the deck, warehouses, customers and items, drawn in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ibench_lib.workloads.tpcc.nurand import A_CUSTOMER, A_ITEM, A_NAME, LAST_NAMES, Constants, nurand
+from ibench_lib.workloads.tpcc.tables import CUSTOMERS, DISTRICTS, ITEMS, LEAST_LINES, MOST_LINES
+
+TYPES = ("new_order", "payment", "order_status", "delivery", "stock_level")
+DECK = (10, 10, 1, 1, 1)
+"""How often each type is in a deck of 23, which a terminal shuffles and goes through."""
+UNUSED_ITEM = ITEMS + 1
+
+_BLOCK = 64
+_ROLLBACK_SHARE, _REMOTE_LINE_SHARE = 0.01, 0.01
+_BY_NAME_SHARE, _REMOTE_PAYMENT_SHARE = 0.6, 0.15
+
+
+class Line(NamedTuple):
+    """An order line. `supply` is the warehouse that it comes from."""
+
+    supply: int
+    item: int
+    quantity: int
+
+
+class NewOrder(NamedTuple):
+    """Input of a new order. Its lines are in the order of warehouse and item, an unused item at the end."""
+
+    set: int
+    warehouse: int
+    district: int
+    customer: int
+    lines: list[Line]
+
+
+class Customer(NamedTuple):
+    """A customer by number or, if `last` is not None, by last name."""
+
+    warehouse: int
+    district: int
+    number: int
+    last: str | None
+
+
+class Payment(NamedTuple):
+    """Input of a payment."""
+
+    set: int
+    warehouse: int
+    district: int
+    customer: Customer
+    cents: int
+
+
+class OrderStatus(NamedTuple):
+    """Input of an order status."""
+
+    set: int
+    customer: Customer
+
+
+class Delivery(NamedTuple):
+    """Input of a delivery."""
+
+    set: int
+    warehouse: int
+    carrier: int
+
+
+class StockLevel(NamedTuple):
+    """Input of a stock level."""
+
+    set: int
+    warehouse: int
+    district: int
+    threshold: int
+
+
+@dataclass(frozen=True)
+class Size:
+    """Sets, and warehouses of each set. Every transaction draws one of both, uniformly.
+
+    A terminal whose `home` is not None has that warehouse, numbered over all sets from 0, in all of its transactions.
+    """
+
+    sets: int
+    warehouses: int
+    home: int | None = None
+
+
+class Inputs:
+    """The inputs of one terminal, endless iterators of each type and of the types themselves."""
+
+    def __init__(
+        self, size: Size, constants: Constants, seed: np.random.SeedSequence, deck: Sequence[int] = DECK
+    ) -> None:
+        self._deck = np.repeat(np.arange(len(deck)), deck)
+        self._size, self._constants = size, constants
+        self._random = np.random.Generator(np.random.PCG64(seed))
+        self.types = self._types()
+        self.new_orders = self._new_orders()
+        self.payments = self._payments()
+        self.order_statuses = self._order_statuses()
+        self.deliveries = self._deliveries()
+        self.stock_levels = self._stock_levels()
+
+    def _types(self) -> Iterator[int]:
+        while True:
+            yield from self._random.permutation(self._deck).tolist()
+
+    def _new_orders(self) -> Iterator[NewOrder]:
+        random, c = self._random, self._constants
+        block = (_BLOCK, MOST_LINES)
+        while True:
+            sets, warehouses, districts = self._sets(), self._warehouses(), self._uniform(DISTRICTS)
+            customers = nurand(random, A_CUSTOMER, 1, CUSTOMERS, c.customer, _BLOCK).tolist()
+            counts = random.integers(LEAST_LINES, MOST_LINES + 1, _BLOCK).tolist()
+            unused = (random.random(_BLOCK) < _ROLLBACK_SHARE).tolist()
+            home = np.repeat(np.array(warehouses)[:, None], MOST_LINES, axis=1)
+            remote = random.random(block) < _REMOTE_LINE_SHARE
+            supplies = np.where(remote, self._others(home), home).tolist()
+            items = nurand(random, A_ITEM, 1, ITEMS, c.item, block).tolist()
+            quantities = random.integers(1, 11, block).tolist()
+            for at, count in enumerate(counts):
+                drawn = zip(supplies[at][:count], items[at], quantities[at], strict=False)
+                lines = [Line(*line) for line in drawn]
+                last = lines.pop() if unused[at] else None
+                lines.sort()
+                if last is not None:
+                    lines.append(last._replace(item=UNUSED_ITEM))
+                yield NewOrder(sets[at], warehouses[at], districts[at], customers[at], lines)
+
+    def _payments(self) -> Iterator[Payment]:
+        random = self._random
+        while True:
+            sets, warehouses, districts = self._sets(), self._warehouses(), self._uniform(DISTRICTS)
+            remote = (random.random(_BLOCK) < _REMOTE_PAYMENT_SHARE).tolist()
+            others = self._others(np.array(warehouses)).tolist()
+            elsewhere = self._uniform(DISTRICTS)
+            if self._size.warehouses == 1:
+                remote = [False] * _BLOCK
+            homes = [
+                (others[at], elsewhere[at]) if remote[at] else (warehouses[at], districts[at]) for at in range(_BLOCK)
+            ]
+            cents = random.integers(100, 500_001, _BLOCK).tolist()
+            for at, customer in enumerate(self._customers(homes)):
+                yield Payment(sets[at], warehouses[at], districts[at], customer, cents[at])
+
+    def _order_statuses(self) -> Iterator[OrderStatus]:
+        while True:
+            sets = self._sets()
+            homes = list(zip(self._warehouses(), self._uniform(DISTRICTS), strict=True))
+            for number, customer in zip(sets, self._customers(homes), strict=True):
+                yield OrderStatus(number, customer)
+
+    def _deliveries(self) -> Iterator[Delivery]:
+        while True:
+            columns = (self._sets(), self._warehouses(), self._uniform(10))
+            yield from map(Delivery, *columns)
+
+    def _stock_levels(self) -> Iterator[StockLevel]:
+        while True:
+            columns = (self._sets(), self._warehouses(), self._uniform(DISTRICTS))
+            yield from map(StockLevel, *columns, self._random.integers(10, 21, _BLOCK).tolist())
+
+    def _uniform(self, high: int) -> list[int]:
+        """Numbers from 1 to `high`."""
+        drawn: list[int] = self._random.integers(1, high + 1, _BLOCK).tolist()
+        return drawn
+
+    def _sets(self) -> list[int]:
+        home = self._size.home
+        return self._uniform(self._size.sets) if home is None else [home // self._size.warehouses + 1] * _BLOCK
+
+    def _warehouses(self) -> list[int]:
+        home = self._size.home
+        return self._uniform(self._size.warehouses) if home is None else [home % self._size.warehouses + 1] * _BLOCK
+
+    def _others(self, home: np.ndarray) -> np.ndarray:
+        """For each warehouse another one, uniformly; the same if there is only one."""
+        if self._size.warehouses == 1:
+            return home
+        other = self._random.integers(1, self._size.warehouses, home.shape)
+        return other + (other >= home)
+
+    def _customers(self, homes: list[tuple[int, int]]) -> list[Customer]:
+        random, c = self._random, self._constants
+        by_name = (random.random(_BLOCK) < _BY_NAME_SHARE).tolist()
+        names = nurand(random, A_NAME, 0, 999, c.name_run, _BLOCK).tolist()
+        numbers = nurand(random, A_CUSTOMER, 1, CUSTOMERS, c.customer, _BLOCK).tolist()
+        return [
+            Customer(*home, number, LAST_NAMES[name] if named else None)
+            for home, number, name, named in zip(homes, numbers, names, by_name, strict=True)
+        ]

@@ -1,0 +1,71 @@
+"""TPC-C in an experiment file: its options and its setups."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Seconds
+
+STEPS = ("load", "index", "ramp_up", "run")
+
+Weight = Annotated[int, Field(ge=0, le=100)]
+
+
+class Setup(CommonSetup):
+    """A size. `warehouses` are those of each set, `terminals` those of all client processes together."""
+
+    warehouses: Annotated[int, Field(ge=1, le=32_767)]  # as many as a SMALLINT has
+    terminals: Annotated[int, Field(ge=1, le=4096)]
+    seconds: Seconds
+    ramp_up: Seconds
+    sets: Annotated[int, Field(ge=1, le=1000)] = 1
+
+
+PRESET_SETUPS = {
+    setup.name: setup
+    for setup in (
+        Setup(name="tiny", warehouses=1, terminals=4, ramp_up=2.0, seconds=10.0),
+        Setup(name="small", warehouses=2, terminals=8, ramp_up=5.0, seconds=60.0),
+        Setup(name="tpcc1000", warehouses=1000, terminals=16, ramp_up=300.0, seconds=7200.0),
+        Setup(name="10x100", sets=10, warehouses=100, terminals=64, ramp_up=300.0, seconds=3600.0),
+        Setup(name="10x100_3h", sets=10, warehouses=100, terminals=64, ramp_up=300.0, seconds=10_800.0),
+    )
+}
+
+
+class Options(CommonOptions):
+    """The `workload:` part of an experiment. `clients` processes load, and share the terminals.
+
+    `foreign_keys`: none, declared (sessions do not check them) or checked. `indexes`: all six secondary indexes, or
+    only the two that statements need. `history_key`: history gets a primary key, as clusters want. `charset` is that
+    of the tables; None leaves the server's. `home`: each transaction draws its warehouse, or each terminal has one.
+    `weights` are how often each type is in a deck: new order, payment, order status, delivery, stock level. `rate`
+    limits the transactions per second of all terminals. `checks`: the consistency conditions, of which the first three
+    are cheap; auto means all of them up to 20 warehouses.
+    """
+
+    benchmark: Literal["tpcc"]
+    clients: Annotated[int, Field(ge=1, le=1024)] = 2
+    profile: Literal["standard"] = "standard"
+    engine: Literal["innodb"] = "innodb"
+    foreign_keys: Literal["none", "declared", "checked"] = "none"
+    indexes: Literal["all", "needed"] = "all"
+    history_key: Literal["none", "auto_increment"] = "none"
+    charset: Annotated[str, Field(pattern=r"^[a-z0-9]{1,32}$")] | None = None
+    isolation: Literal["read_committed", "repeatable_read", "serializable"] = "repeatable_read"
+    home: Literal["uniform", "fixed"] = "uniform"
+    weights: Annotated[list[Weight], Field(min_length=5, max_length=5)] = Field(
+        default_factory=lambda: [10, 10, 1, 1, 1]
+    )
+    rate: Annotated[float, Field(gt=0, le=1e7, allow_inf_nan=False)] | None = None
+    checks: Literal["auto", "cheap", "full"] = "auto"
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Options:
+        if not sum(self.weights):
+            raise ValueError("weights are all 0: there would be no transaction")
+        if self.foreign_keys != "none" and self.indexes == "needed":
+            raise ValueError("indexes: needed does not go with foreign_keys, which need indexes of their own")
+        return self

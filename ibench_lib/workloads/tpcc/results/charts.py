@@ -1,0 +1,48 @@
+"""TPC-C over time: new orders per minute, and the disk and CPU that they took, all dbms on shared axes."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+import polars as pl
+
+from ibench_lib.show import theme
+from ibench_lib.show.charts.drawing import finish, line_mode, numbers, runs_of
+from ibench_lib.show.theme import inert
+
+_MB = 1 << 20
+
+
+def notpm_chart(frame: pl.DataFrame) -> go.Figure:
+    """New orders per minute over the time of one step (`notpm_series`): a line for each run."""
+    bucket_s = max(frame["bucket_s"].to_list(), default=1)
+    return _lines(frame, "notpm", f"New orders per minute, every {bucket_s} s", "NOTPM", 0)
+
+
+def disk_throughput_chart(frame: pl.DataFrame) -> go.Figure:
+    """MB/s that the data's device reads and writes over the time of one step (`device_series`), together."""
+    moved = frame.filter(pl.col("series").is_in(["read_bytes_per_s", "written_bytes_per_s"]))
+    keys = [column for column in moved.columns if column not in ("source", "series", "low", "middle", "high")]
+    total = moved.group_by(keys, maintain_order=True).agg((pl.col("middle").sum() / _MB).alias("mb_per_s"))
+    return _lines(total, "mb_per_s", "Disk reads and writes", "MB/s", 2)
+
+
+def server_cpu_chart(frame: pl.DataFrame) -> go.Figure:
+    """CPUs that the host uses over the time of one step (`cpu_series`), user and system; 2.0 is two of them busy."""
+    used = frame.filter((pl.col("source") == "host") & (pl.col("series") == "cpu_per_s"))
+    return _lines(used, "middle", "CPU of the host", "CPUs", 3)
+
+
+def _lines(frame: pl.DataFrame, column: str, title: str, unit: str, decimals: int) -> go.Figure:
+    figure = go.Figure()
+    for label, position, rows in runs_of(frame):
+        colour, dash = theme.series(position)
+        of_run = rows.sort("t_s")
+        figure.add_scatter(
+            x=numbers(of_run["t_s"], 1),
+            y=numbers(of_run[column], decimals),
+            mode=line_mode(of_run[column]),
+            name=inert(label),
+            line={"color": colour, "dash": dash, "width": 2},
+        )
+    where = f"{frame['step'][0]}, {frame['setup'][0]}" if len(frame) else ""
+    return finish(figure, f"{title}, {where}", x="seconds of the step", y=unit, zero=True)

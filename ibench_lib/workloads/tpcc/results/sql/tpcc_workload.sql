@@ -1,0 +1,23 @@
+-- What the selected runs of TPC-C were: one row per experiment, setup and workload. `complete`: runs that ended well, for
+-- which all chosen checks held after the load and after the run.
+--
+-- $runs: ids of the runs
+WITH described AS (
+    SELECT
+        experiment, setup, status, workload::JSON AS w,
+        from_json(workload::JSON->'$.resolved_steps', '[{"kind": "VARCHAR", "seconds": "DOUBLE"}]') AS steps
+    FROM selected_runs($runs) WHERE benchmark = 'tpcc'
+)
+SELECT
+    experiment, setup, w->>'$.profile' AS profile, try_cast(w->>'$.setup.sets' AS BIGINT) AS sets,
+    try_cast(w->>'$.warehouses_used' AS BIGINT) AS warehouses, try_cast(w->>'$.setup.terminals' AS BIGINT) AS terminals,
+    try_cast(w->>'$.clients' AS BIGINT) AS clients, w->>'$.isolation' AS isolation, w->>'$.foreign_keys' AS foreign_keys,
+    w->>'$.indexes' AS indexes, w->>'$.home' AS home, try_cast(w->'$.weights' AS BIGINT[]) AS weights,
+    try_cast(w->>'$.rate' AS DOUBLE) AS rate, w->>'$.checks' AS checks,
+    try_cast(w->>'$.count_rows' AS BOOLEAN) AS count_rows,
+    list_filter(steps, lambda step: step.kind = 'ramp_up')[1].seconds AS ramp_up_s,
+    list_filter(steps, lambda step: step.kind = 'run')[1].seconds AS run_s,
+    count(*) AS runs, count(*) FILTER (status = 'complete') AS complete
+FROM described
+GROUP BY ALL
+ORDER BY experiment, setup, runs DESC

@@ -1,0 +1,145 @@
+"""Sentences on TPC-C: what was run, whether it is consistent, who has how many new orders, and who has waves."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from ibench_lib.show.frames import by_position, measured, rows_of
+from ibench_lib.show.statements.common import (
+    asks,
+    attention,
+    caveats,
+    columns_of,
+    complete,
+    noise_said,
+    ratio_text,
+    unfinished,
+)
+from ibench_lib.show.verdicts import Ratio, ratio
+from ibench_lib.show.wording import count, joined, shortened
+
+_FULL_CHECKS_UP_TO = 20
+
+
+@asks("tpcc_workload")
+def tpcc_statements(tpcc_workload: pl.DataFrame) -> list[str]:
+    """The size and the rules of each setup, and the verdict of the checks."""
+    said = [_size(row) for row in tpcc_workload.to_dicts()]
+    return [*dict.fromkeys(said), *_verdicts(tpcc_workload)]
+
+
+@asks("tpcc_summary", base=True)
+def notpm_statements(tpcc_summary: pl.DataFrame, base: str) -> list[str]:
+    """New orders per minute of the base, and of the others relative to it, for each setup."""
+    said, seen = [], list[Ratio]()
+    for setup, step, rows in columns_of(complete(tpcc_summary).filter(pl.col("step") == "run")):
+        of_base, items = measured(rows, base, step, "notpm"), []
+        for name in by_position(rows):
+            found = ratio(measured(rows, name, step, "notpm"), of_base) if name != base else None
+            if found is None:
+                continue
+            seen.append(found)
+            items.append(", ".join([f"{ratio_text(found)} with {name}", *caveats(rows_of(rows, name, step))]))
+        if of_base:
+            text = f"{setup}: {base} ran {median(of_base):,.0f} new orders per minute (NOTPM)"
+            text += "".join(f" ({caveat})" for caveat in caveats(rows_of(rows, base, step)))
+            said.append(f"{text}. It is {shortened(items)}." if items else f"{text}.")
+    return [*noise_said(seen), *said, *unfinished(tpcc_summary)]
+
+
+@asks("tpcc_types")
+def transaction_statements(tpcc_types: pl.DataFrame) -> list[str]:
+    """Types that miss a limit of the specification, and how many transactions had to be repeated."""
+    said: list[str] = []
+    for setup, step, rows in columns_of(complete(tpcc_types).filter(pl.col("step") == "run")):
+        slow, repeated = [], []
+        for name in by_position(rows):
+            mine = rows.filter(pl.col("dbms") == name)
+            over = mine.filter(pl.col("p90_s") > pl.col("limit_s"))
+            if len(over):
+                types = joined([str(kind).replace("_", " ") for kind in over["operation"].unique(maintain_order=True)])
+                slow.append(f"{name} ({types})")
+            counts = [(mine[column].sum(), text) for column, text in _ERRORS.items()]
+            if any(number for number, _ in counts):
+                items = [count(int(number), text) for number, text in counts if number]
+                repeated.append(f"{name} ({joined(items)} in {mine['done'].sum():,} transactions)")
+        if slow:
+            said.append(attention(f"{setup}, {step}: p90 is over the limit of TPC-C: {shortened(slow)}."))
+        if repeated:
+            said.append(f"{setup}, {step}: transactions were repeated with the same input: {shortened(repeated)}.")
+        elif not any(rows[column].null_count() for column in _ERRORS):
+            said.append(f"{setup}, {step}: no transaction was repeated.")
+    return said
+
+
+@asks("tpcc_stability")
+def wave_statements(tpcc_stability: pl.DataFrame) -> list[str]:
+    """Who has waves in the run, how many and how deep; or that nobody has."""
+    said = []
+    for setup, step, rows in columns_of(complete(tpcc_stability).filter(pl.col("step") == "run")):
+        items = []
+        for name in by_position(rows):
+            mine = rows.filter((pl.col("dbms") == name) & (pl.col("waves") > 0))
+            if mine.is_empty():
+                continue
+            runs = rows.filter(pl.col("dbms") == name).height
+            facts = [f"{median(mine['waves']):,.0f} waves" if runs == 1 else f"waves in {len(mine)} of {runs} runs"]
+            facts.append(f"{median(mine['wave_depth']):.0%} deep")
+            periods = mine["wave_period_s"].drop_nulls()
+            if len(periods):
+                facts.append(f"one every {median(periods):,.0f} s")
+            facts.append(f"{median(mine['wave_share']):.0%} of the time")
+            items.append(f"{name} ({', '.join([*facts, *caveats(rows_of(rows, name, step))])})")
+        text = f"fell below 0.8 of its median and recovered with {shortened(items)}" if items else "had no wave"
+        said.append(f"{setup}, {step}: the rate of transactions {text}.")
+    return said
+
+
+_ERRORS = {"deadlocks": "deadlock", "lock_timeouts": "lock wait timeout", "changed": "changed row"}
+
+
+def _size(row: dict[str, Any]) -> str:
+    sets, warehouses = row["sets"] or 1, row["warehouses"] or 0
+    size = count(warehouses, "warehouse")
+    if sets > 1:
+        size = f"{count(sets, 'set')} of {size}"
+    processes = count(row["clients"], "process", "processes")
+    text = f"{row['setup']}: {size}, {count(row['terminals'], 'terminal')} in {processes}"
+    facts = [f"profile {row['profile']}", str(row["isolation"]).replace("_", " ")]
+    if row["foreign_keys"] not in (None, "none"):
+        facts.append(f"foreign keys {row['foreign_keys']}")
+    if row["indexes"] == "needed":
+        facts.append("only the secondary indexes that statements use")
+    if row["home"] == "fixed":
+        facts.append("each terminal has a warehouse of its own")
+    if row["weights"] not in (None, [10, 10, 1, 1, 1]):
+        facts.append(f"decks of {'/'.join(map(str, row['weights']))}")
+    facts.append(f"{row['rate']:,g} transactions/s" if row["rate"] else "as fast as possible, without thinking")
+    after = f" after a ramp-up of {row['ramp_up_s']:,g} s" if row["ramp_up_s"] else ""
+    return f"{text} ({', '.join(facts)}); {row['run_s'] or 0:,g} s are measured{after}."
+
+
+def _verdicts(frame: pl.DataFrame) -> list[str]:
+    """Whether the checks held: a complete run is one for which all of them did."""
+    said = []
+    held, runs = int(frame["complete"].sum()), int(frame["runs"].sum())
+    if held:
+        which = {_checked(row) for row in frame.to_dicts() if row["complete"]}
+        every = "the run" if runs == 1 else f"all {held} runs" if held == runs else f"{held} of {runs} runs"
+        said.append(
+            f"Verdict: {every} held {' or '.join(sorted(which))} and a ledger of acknowledged transactions, after the "
+            "load and after the run."
+        )
+    if held < runs:
+        said.append(attention(f"{count(runs - held, 'run')} did not complete, so nothing is proven of its data."))
+    return said
+
+
+def _checked(row: dict[str, Any]) -> str:
+    full = row["checks"] == "full" or (
+        row["checks"] == "auto" and (row["sets"] or 1) * (row["warehouses"] or 0) <= _FULL_CHECKS_UP_TO
+    )
+    return "all consistency conditions of TPC-C (C1 to C12)" if full else "the cheap consistency conditions (C1 to C3)"

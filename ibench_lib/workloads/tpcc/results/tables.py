@@ -1,0 +1,155 @@
+"""Tables of TPC-C: its rates, its types of transactions, and how steady it was."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+import polars as pl
+from great_tables import GT
+
+from ibench_lib.show.frames import by_position, measured, rows_of
+from ibench_lib.show.grid import Cell, Grid
+from ibench_lib.show.table_cells import (
+    about_runs,
+    interval_notes,
+    mark_notes,
+    ratio_cell,
+    repeat_notes,
+    status_cell,
+    value_text,
+)
+from ibench_lib.show.tables.naming import grid_name, grid_title
+from ibench_lib.show.verdicts import BETTER, WORSE, ratio
+
+_LAST_BUCKET = 10
+
+
+def notpm_table(frame: pl.DataFrame, base: str, palette: str = "default") -> GT:
+    """New orders per minute of each dbms in one step, absolute and relative to the base (`tpcc_summary`)."""
+    step = frame["step"][0]
+    columns = ["NOTPM", "relative", "NOTPM committed", "transactions/s", "repeats per 1000"]
+    grid = Grid(
+        grid_name(f"notpm.{step}", frame), grid_title(f"New orders per minute in {step}", frame), "dbms", columns
+    )
+    of_base = measured(frame, base, step, "notpm")
+    for name in by_position(frame):
+        rows = rows_of(frame, name, step)
+        found = ratio(measured(frame, name, step, "notpm"), of_base)
+        grid.rows.append(
+            (
+                f"{name} (base)" if name == base else name,
+                [
+                    *_values(rows, ("notpm", ",.0f")),
+                    status_cell(rows) or ratio_cell(found, about_runs(rows, "notpm"), is_base=name == base),
+                    *_values(rows, ("notpm_committed", ",.0f"), ("tps", ",.1f"), ("repeats_per_1000", ",.2f")),
+                ],
+            )
+        )
+    grid.notes = [
+        "NOTPM counts new orders that are rolled back as their input intends, about 1 %; NOTPM committed does not. "
+        "NOTPM is not tpmC: nothing here was audited, and terminals do not think.",
+        f"▲ above {BETTER}, ▼ below {WORSE} of the base.",
+        *interval_notes(frame),
+        *mark_notes(frame),
+    ]
+    return grid.draw(palette)
+
+
+def transaction_types_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """The types of transactions of one dbms and step (`tpcc_types`): counts, shares, response times and repeats."""
+    step, name = frame["step"][0], frame["dbms"][0]
+    columns = [
+        "transactions", "share (%)", "p50 (ms)", "p90 (ms)", "p99 (ms)", "max (ms)",
+        "deadlock", "lock wait", "changed",
+    ]  # fmt: skip
+    title = grid_title(f"Transactions of {name} in {step}", frame)
+    spanners = [("repeats after", [6, 7, 8])]
+    grid = Grid(grid_name(f"types.{step}.{name}", frame), title, "type", columns, spanners=spanners)
+    for operation in frame["operation"].unique(maintain_order=True):
+        of_type = frame.filter(pl.col("operation") == operation).with_columns(
+            **{f"{column}_ms": 1e3 * pl.col(f"{column}_s") for column in ("p50", "p90", "p99", "max")}
+        )
+        rows = rows_of(of_type, name, step)
+        cells = _values(
+            rows, ("done", ",.0f"), ("share", ".1f"), *((f"{p}_ms", ",.1f") for p in ("p50", "p90", "p99", "max")),
+            *((column, ",.0f") for column in ("deadlocks", "lock_timeouts", "changed")),
+        )  # fmt: skip
+        shares, limits = measured(of_type, name, step, "share"), measured(of_type, name, step, "p90_s")
+        least, limit = rows[0]["least_share"], rows[0]["limit_s"]
+        if shares and least is not None and median(shares) < least:
+            cells[1] = Cell(cells[1].text, "bad")
+        if limits and limit is not None and median(limits) > limit:
+            cells[3] = Cell(cells[3].text, "bad")
+        grid.rows.append((operation.replace("_", " "), cells))
+    grid.notes = [
+        "Repeats have the same input: after a deadlock (1213), a lock wait timeout (1205), or a row that has changed "
+        "since the transaction's read view (1020).",
+        "Response times include all repeats of a transaction. A percentile needs enough responses: p99 needs 100.",
+        "▼ a share below what the specification demands (payment 43 %, others 4 %), or a p90 above its limit (5 s, "
+        "stock level 20 s).",
+        *repeat_notes(frame),
+        *mark_notes(frame),
+    ]
+    return grid.draw(palette)
+
+
+def waves_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """How steady the transactions of one step were (`tpcc_stability`): variation, floor, waves and trend."""
+    step, window_s = frame["step"][0], max(frame["window_s"].to_list())
+    columns = ["cv", "floor", "waves", "depth", "period (s)", "time in waves (%)", "trend"]
+    grid = Grid(grid_name(f"waves.{step}", frame), grid_title(f"Waves in {step}", frame), "dbms", columns)
+    shown = frame.with_columns(wave_percent=100 * pl.col("wave_share"))
+    for name in by_position(frame):
+        rows = rows_of(shown, name, step)
+        cells = _values(
+            rows, ("cv", ".3f"), ("floor", ".2f"), ("waves", ",.0f"), ("wave_depth", ".2f"),
+            ("wave_period_s", ",.0f"), ("wave_percent", ".1f"), ("trend", ".2f"),
+        )  # fmt: skip
+        # A depth or period that no run has is none, and nothing that was not captured.
+        for place, column in ((3, "wave_depth"), (4, "wave_period_s")):
+            found = measured(shown, name, step, column)
+            if cells[place].mark is None:
+                cells[place] = Cell(format(median(found), ".2f" if place == 3 else ",.0f") if found else "none")
+        grid.rows.append((name, cells))
+    grid.notes = [
+        f"Transactions/s in windows of {window_s} s. cv is their standard deviation divided by their mean, floor the "
+        "lowest divided by the median, trend the mean of the last third divided by that of the first.",
+        "A wave begins with a window below 0.8 of the median and ends with one above 0.9 of it; one at the edge of the "
+        "step does not count. depth is 1 - lowest / median, the mean of all waves.",
+        *repeat_notes(frame),
+        *mark_notes(frame),
+    ]
+    return grid.draw(palette)
+
+
+def response_buckets_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """Shares of response times of one type in one step, in buckets of 0.2 s (`tpcc_response_buckets`)."""
+    step, operation = frame["step"][0], str(frame["operation"][0]).replace("_", " ")
+    heads = [f"{(bucket + 1) / 5:.1f} s" for bucket in range(_LAST_BUCKET)] + ["more"]
+    title = grid_title(f"Response times of {operation} in {step}, % of responses", frame)
+    grid = Grid(grid_name(f"buckets.{step}.{operation}", frame), title, "dbms", heads)
+    for name in by_position(frame):
+        rows = frame.filter((pl.col("dbms") == name) & (pl.col("step_status") == "complete"))
+        if rows.is_empty():
+            grid.rows.append((name, [status_cell(rows_of(frame, name, step)) or Cell("-")] * len(heads)))
+            continue
+        total = sum(rows["responses"].to_list())
+        counts = dict(rows.group_by("bucket").agg(pl.col("responses").sum()).iter_rows())
+        grid.rows.append((name, [Cell(_share(counts.get(bucket, 0), total)) for bucket in range(len(heads))]))
+    grid.notes = [
+        "Service times, in buckets of 0.2 s as tpcc-mysql prints them; a column's head is its upper edge. Responses of "
+        "all repeats together.",
+        *mark_notes(frame),
+    ]
+    return grid.draw(palette)
+
+
+def _values(rows: list[dict[str, Any]], *columns: tuple[str, str]) -> list[Cell]:
+    status = status_cell(rows)
+    return [status or Cell(value_text(rows, column, spec)) for column, spec in columns]
+
+
+def _share(count: int, total: int) -> str:
+    percent = 100 * count / total
+    return "0" if not count else "<0.001" if percent < 0.001 else f"{percent:.3f}"

@@ -1,0 +1,183 @@
+"""The steps of TPC-C and their client processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ibench_lib.client.spec import Spec
+from ibench_lib.errors import ExperimentError
+from ibench_lib.workloads import workload
+from ibench_lib.workloads.tpcc import tables
+from ibench_lib.workloads.tpcc.client import index_statements
+from ibench_lib.workloads.tpcc.inputs import TYPES
+from ibench_lib.workloads.tpcc.options import Options, Setup
+from ibench_lib.workloads.tpcc.population import parts_of
+from ibench_lib.workloads.workload import Operation, StepKind, Work, Worker
+
+OPERATIONS = (
+    Operation("insert", "insert", "rows", "rows/s"),
+    Operation("create_index", "index", "ops", "rows indexed/s"),
+    *(Operation(name, "transaction", "ops", "transactions/s") for name in TYPES),
+)
+
+KINDS = (
+    StepKind("load", main="insert"),
+    StepKind("index", main="index", of_existing_rows=True),
+    StepKind("ramp_up", main="transaction"),
+    StepKind("run", main="transaction"),
+)
+
+CLIENT_MODULE = "ibench_lib.workloads.tpcc.client"
+
+# Of all clients, as measured on two cores with MariaDB 10.11. Used only if the lake has no run of this host.
+_GUESSED_RATES = {"load": 150_000.0, "index": 400_000.0, "ramp_up": 500.0, "run": 500.0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step(workload.Step):
+    """One step. `sets`, `warehouses` of each set, and `terminals` are the resolved size."""
+
+    sets: int
+    warehouses: int
+    terminals: int
+
+
+def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
+    """The steps of a run: the setup's warehouses and seconds times `scale`, whole and at least one.
+
+    Raises
+    ------
+    ExperimentError : so many payments that a sum would overflow, at the rate or the assumed one.
+    """
+    warehouses = max(1, round(setup.warehouses * scale))
+    size: dict[str, Any] = {"sets": setup.sets, "warehouses": warehouses, "terminals": setup.terminals}
+    rows = tables.loaded_rows(setup.sets, warehouses)
+    seconds = {"ramp_up": setup.ramp_up, "run": setup.seconds}
+    _require_payments_that_fit(options, setup, warehouses, scale * sum(seconds.values()))
+    return [
+        # Loaders have about the same amount: the lines of an order are random.
+        Step(name="load", form="load", kind="load", amount=rows // options.clients, **size),
+        Step(name="index", form="index", kind="index", **size),
+        *(
+            Step(
+                name=name,
+                form=name,
+                kind=name,
+                seconds=float(max(1, round(planned * scale))),
+                target_per_s=None if options.rate is None else options.rate / options.clients,
+                churns=True,
+                **size,
+            )
+            for name, planned in seconds.items()
+        ),
+    ]
+
+
+def _require_payments_that_fit(options: Options, setup: Setup, warehouses: int, seconds: float) -> None:
+    share = options.weights[TYPES.index("payment")] / sum(options.weights)
+    rate = options.rate or _GUESSED_RATES["run"]
+    payments = share * rate * seconds / (setup.sets * warehouses)
+    if payments > tables.MOST_PAYMENTS:
+        raise ExperimentError(
+            f"setup {setup.name}: about {payments / 1e6:,.1f} million payments to each warehouse, at {rate:,.0f} "
+            f"transactions/s, would overflow its sum w_ytd, which has room for {tables.MOST_PAYMENTS / 1e6:g} million",
+            hint="give the setup more warehouses or fewer seconds",
+        )
+
+
+def workers(options: Options, step: Step) -> list[Worker]:
+    """The client processes of a step: no more than there are sets to index, or terminals."""
+    if step.kind == "load":
+        return [
+            Worker(client=client, role="loader", operations=("insert",)) for client in range(1, options.clients + 1)
+        ]
+    if step.kind == "index":
+        return [
+            Worker(client=client, role="indexer", operations=("create_index",))
+            for client in range(1, min(options.clients, step.sets) + 1)
+        ]
+    processes = min(options.clients, step.terminals)
+    return [
+        Worker(
+            client=client,
+            role="terminal",
+            operations=TYPES,
+            connections=(step.terminals + processes - client) // processes,
+        )
+        for client in range(1, processes + 1)
+    ]
+
+
+def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
+    """The specification of a client process."""
+    processes = len(workers(options, step))
+    details = {
+        "step_id": step_id,
+        "sets": step.sets,
+        "warehouses": step.warehouses,
+        "processes": processes,
+        "foreign_keys": options.foreign_keys,
+        "indexes": options.indexes,
+        "isolation": options.isolation,
+        "home": options.home,
+        "weights": options.weights,
+    }
+    statements: int | None = None
+    if step.kind == "load":
+        parts = parts_of(step.sets, step.warehouses, worker.client - 1, processes)
+        statements = sum(part.statements for part in parts)
+    elif step.kind == "index":
+        statements = len(index_statements(details, worker.client))
+    paced = step.seconds is not None and options.rate is not None
+    return Spec(
+        module=CLIENT_MODULE,
+        role=worker.role,
+        client=worker.client,
+        number=worker.number,
+        operations=worker.operations,
+        statements=statements,
+        seconds=step.seconds,
+        tick_ns=round(processes / options.rate * 1e9) if paced and options.rate is not None else None,
+        timeout_s=options.statement_timeout_s,
+        seed=options.seed,
+        connections=worker.connections,
+        details=details,
+    )
+
+
+def work(steps: Sequence[Step]) -> list[Work]:
+    """The rows that are loaded, and that indexes are made of."""
+    return [
+        Work(
+            tables.loaded_rows(step.sets, step.warehouses) if step.seconds is None else None, _GUESSED_RATES[step.kind]
+        )
+        for step in steps
+    ]
+
+
+def disk_bytes(options: Options, steps: Sequence[Step]) -> int:
+    """About how large the tables are on disk, as observed with MariaDB 10.11: not an upper limit.
+
+    What the transactions add is counted at their rate, or at the assumed one. 0 without a step.
+    """
+    if not steps:
+        return 0
+    size = steps[0]
+    loaded = size.sets * (tables.BYTES_OF_ITEMS + size.warehouses * tables.BYTES_OF_WAREHOUSE)
+    rate = options.rate or _GUESSED_RATES["run"]
+    seconds = sum(step.seconds or 0.0 for step in steps)
+    new_orders = options.weights[0] / sum(options.weights)
+    return loaded + round(new_orders * rate * seconds * tables.BYTES_OF_NEW_ORDER)
+
+
+def described(step: Step) -> dict[str, Any]:
+    """A step in the manifest."""
+    return {
+        "name": step.name,
+        "form": step.form,
+        "kind": step.kind,
+        "seconds": step.seconds,
+        "rate": step.target_per_s,
+    }

@@ -1,0 +1,124 @@
+"""TPC-C, as the runner finds it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from ibench_lib.client.spec import Spec
+from ibench_lib.workloads.tpcc import checks, steps, tables
+from ibench_lib.workloads.tpcc import options as files
+from ibench_lib.workloads.tpcc.nurand import Constants
+from ibench_lib.workloads.tpcc.steps import Step
+from ibench_lib.workloads.workload import (
+    Check,
+    CommonOptions,
+    CommonSetup,
+    Needs,
+    Operation,
+    StepKind,
+    Work,
+    Worker,
+    Workload,
+)
+
+EDITION = 1
+"""Of the rows and statements that the same options make."""
+
+
+class Tpcc:
+    """Orders, payments and deliveries of a wholesale supplier, after the TPC-C specification. Its rate is no tpmC."""
+
+    name = "tpcc"
+    title = "TPC-C"
+    Options: type[CommonOptions] = files.Options
+    Setup: type[CommonSetup] = files.Setup
+    presets: Mapping[str, CommonSetup] = files.PRESET_SETUPS
+    operations: tuple[Operation, ...] = steps.OPERATIONS
+    kinds: tuple[StepKind, ...] = steps.KINDS
+
+    def steps(self, options: files.Options, setup: files.Setup, scale: float) -> list[Step]:
+        return steps.plan(options, setup, scale)
+
+    def step_names(self, options: files.Options) -> list[str]:
+        return list(files.STEPS)
+
+    def kind_of(self, step: str) -> str | None:
+        return step if step in files.STEPS else None
+
+    def needs(self, options: files.Options) -> Needs:
+        return Needs()
+
+    def tables(self, options: files.Options, setup: files.Setup) -> list[str]:
+        return tables.names(setup.sets)
+
+    def prepare(self, options: files.Options, setup: files.Setup) -> list[str]:
+        return tables.create(setup.sets, history_key=options.history_key == "auto_increment", charset=options.charset)
+
+    def workers(self, options: files.Options, step: Step) -> list[Worker]:
+        return steps.workers(options, step)
+
+    def spec(self, options: files.Options, step: Step, worker: Worker, step_id: int) -> Spec:
+        return steps.spec(options, step, worker, step_id)
+
+    def checks(self, options: files.Options, step: Step, rows: Mapping[str, int]) -> list[Check]:
+        # Between ramp-up and run, checks would read all tables into the buffer pool.
+        if step.kind not in ("load", "run"):
+            return []
+        after_load = step.kind == "load"
+        found = checks.population(step.sets, step.warehouses, rows) if after_load else []
+        found += checks.row_counts(step.sets, rows) if options.count_rows else []
+        names = checks.wanted(options.checks, step.sets, step.warehouses, after_load=after_load)
+        for end in tables.suffixes(step.sets):
+            found += checks.conditions(end, names)
+            found += checks.ledger(end, step.warehouses, rows)
+        return found
+
+    def background(self, options: files.Options, step: Step) -> list[str]:
+        return []
+
+    def work(self, options: files.Options, planned: Sequence[Step]) -> list[Work]:
+        return steps.work(planned)
+
+    def disk_bytes(self, options: files.Options, planned: Sequence[Step]) -> int:
+        return steps.disk_bytes(options, planned)
+
+    def loaded_rows(self, options: files.Options, planned: Sequence[Step]) -> int:
+        return tables.loaded_rows(planned[0].sets, planned[0].warehouses)
+
+    def load_key(self, options: files.Options, planned: Sequence[Step]) -> dict[str, str]:
+        """What decides the rows. Cells that differ in terminals or seconds share a load, as long as nothing has run."""
+        size = planned[0]
+        decisive = options.model_dump(
+            include={"benchmark", "profile", "engine", "foreign_keys", "indexes", "history_key", "charset", "seed"}
+        )
+        values = {
+            "workload": json.dumps(decisive, sort_keys=True),
+            "edition": str(EDITION),
+            "sets": str(size.sets),
+            "warehouses": str(size.warehouses),
+            "steps": ", ".join(step.name for step in planned),
+        }
+        if any(step.churns for step in planned):
+            values["options"] = json.dumps(options.model_dump(), sort_keys=True)
+            values["terminals"] = str(size.terminals)
+            values["seconds"] = ", ".join(str(step.seconds) for step in planned)
+        return values
+
+    def edition(self, options: files.Options) -> int | None:
+        return None
+
+    def describe(self, options: files.Options, setup: files.Setup, planned: Sequence[Step]) -> dict[str, Any]:
+        return {
+            **options.model_dump(),
+            "edition": EDITION,
+            "setup": setup.model_dump(),
+            "resolved_steps": [steps.described(step) for step in planned],
+            "warehouses_used": planned[0].warehouses,
+            "nurand_constants": asdict(Constants.of(options.seed)),
+        }
+
+
+WORKLOAD: Workload = Tpcc()

@@ -1,0 +1,50 @@
+"""What an experiment file may say of TPC-C, and the line that says what is wrong with it."""
+
+from pathlib import Path
+
+import pytest
+
+from ibench_lib.errors import ExperimentError
+from ibench_lib.experiment.cells import load_experiment
+
+TEXT = """\
+title: t
+builds: [system]
+configs: [{name: base, fragments: [cy10a]}]
+setups: [%s]
+workload: {benchmark: tpcc%s}
+"""
+SIZE = "{name: one, warehouses: %s, terminals: %s, seconds: %s, ramp_up: 1.0}"
+
+
+def load(tmp_path: Path, setup: str = SIZE % (1, 4, 2.0), more: str = "") -> None:
+    path = tmp_path / "t.yaml"
+    path.write_text(TEXT % (setup, more))
+    experiment = load_experiment(path)
+    for cell in experiment.cells():
+        experiment.steps(cell)
+
+
+@pytest.mark.parametrize("setup", ["tiny", "small", "tpcc1000", "10x100", "10x100_3h"])
+def test_presets(tmp_path: Path, setup: str) -> None:
+    load(tmp_path, setup)
+
+
+@pytest.mark.parametrize(
+    ("setup", "more", "words"),
+    [
+        (SIZE % (1, 0, 2.0), "", r"t\.yaml:4: setups\[1\]\.terminals: .*greater than or equal to 1"),
+        (SIZE % (0, 1, 2.0), "", r"t\.yaml:4: setups\[1\]\.warehouses: .*greater than or equal to 1"),
+        (SIZE % (40_000, 1, 2.0), "", r"t\.yaml:4: setups\[1\]\.warehouses: .*less than or equal to 32767"),
+        (SIZE % (1, 4, 2.0), ", profile: tpcc_c", r"t\.yaml:5: workload\.profile: .*'standard'"),
+        (SIZE % (1, 4, 2.0), ", weights: [0, 0, 0, 0, 0]", r"weights are all 0: there would be no transaction"),
+        (SIZE % (1, 4, 2.0), ", weights: [1, 1]", r"t\.yaml:5: workload\.weights: .*at least 5 items"),
+        (SIZE % (1, 4, 2.0), ", foreign_keys: checked, indexes: needed", r"indexes: needed does not go with foreign_k"),
+        (SIZE % (1, 4, 36_000.0), "", r"setup one: about 7\.8 million payments to each warehouse, at 500 .*overflow"),
+        (SIZE % (1, 4, 1_000.0), ", rate: 20000", r"about 8\.7 million payments to each warehouse, at 20,000 .*w_ytd"),
+    ],
+)
+def test_a_mistake_is_one_clear_line(tmp_path: Path, setup: str, more: str, words: str) -> None:
+    with pytest.raises(ExperimentError, match=words) as caught:
+        load(tmp_path, setup, more)
+    assert "\n" not in caught.value.what

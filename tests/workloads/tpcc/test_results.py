@@ -1,0 +1,162 @@
+"""The reading half, on runs whose rates can be worked out in the head."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+import ibench_lib as ib
+from ibench_lib.lake import reader
+from ibench_lib.lake.manifest import KindRecord, OperationRecord
+from ibench_lib.lake.writer import RunWriter
+from ibench_lib.paths import Workspace
+from ibench_lib.workloads.tpcc.inputs import TYPES
+from tests.show.tables.parsed import Parsed
+from tests.synthetic import BIN_2_S, BIN_500_US, Run, answer, manifest_of
+
+KIND = "run"
+PER_SECOND = {"payment": 10, "order_status": 1, "delivery": 1, "stock_level": 1}
+
+
+def write(workspace: Workspace, run: Run, new_orders: list[int], *, repeats: dict[str, int] | None = None) -> None:
+    """A run of TPC-C with one step: new orders second by second, of which one a second is rolled back as intended.
+
+    The other types have their share of 23 for ten new orders. Every response takes 500 us, and one new order a second
+    takes 2 s. `repeats` are those of the first second's new orders.
+    """
+    writer, seconds = RunWriter(workspace.run_dir(run.run_id)), len(new_orders)
+    key = {"step_id": 0, "step": KIND}
+    total = 0
+    for second, orders in enumerate(new_orders):
+        for operation in TYPES:
+            done = orders if operation == "new_order" else PER_SECOND[operation] * orders // 10
+            total += done
+            rows = done - 1 if operation == "new_order" and done else done
+            slow = 1 if operation == "new_order" and done else 0
+            bins = {BIN_500_US: done - slow, BIN_2_S: slow}
+            errors = {"deadlocks": 0, "lock_timeouts": 0, "changed": 0}
+            if operation == "new_order" and second == 0:
+                errors |= repeats or {}
+            writer.append(
+                "ops", **key, client=1, worker=0, operation=operation, second=second, ops=done, rows=rows, errors=0,
+                retries=sum(errors.values()), **errors, unknown=0, service_sum_us=0.0,
+                service_max_us=2.1e6 if slow else 500.0,
+                service_bins=[bin_ for bin_, n in bins.items() if n], service_counts=[n for n in bins.values() if n],
+                intended_max_us=None, intended_bins=None, intended_counts=None,
+            )  # fmt: skip
+    times: dict[str, Any] = {"start_s": 1.0, "end_s": 1.0 + seconds}
+    writer.append(
+        "workers", **key, client=1, worker=0, role="terminal", **times, status="complete", ops=total, rows=total,
+        errors=0, retries=sum((repeats or {}).values()), unknown=0,
+    )  # fmt: skip
+    writer.append(
+        "steps", **key, kind=KIND, status="complete", clients=1, insert_rows_per_commit=None, target_rows_per_s=None,
+        existing_rows=None, **times, duration_s=float(seconds), history_list_length=None, client_bound=None,
+    )  # fmt: skip
+    described = {
+        "benchmark": "tpcc",
+        "operations": [OperationRecord(name=n, family="transaction", counts="ops", label="tx/s") for n in TYPES],
+        "kinds": [KindRecord(name=KIND, main="transaction")],
+        "workload": {
+            "clients": 1, "profile": "standard", "setup": {"sets": 1, "terminals": 8}, "warehouses_used": 2,
+            "isolation": "repeatable_read", "foreign_keys": "none", "checks": "auto", "count_rows": True,
+            "resolved_steps": [{"name": KIND, "kind": KIND, "seconds": float(seconds)}],
+        },
+    }  # fmt: skip
+    writer.seal(manifest_of(run).model_copy(update=described))
+
+
+def square(high: int, low: int, period: int, low_for: int, seconds: int, first: int = 0) -> list[int]:
+    """A rate that is low for `low_for` of every `period` seconds."""
+    return [low if (second + first) % period >= period - low_for else high for second in range(seconds)]
+
+
+def test_a_square_wave_has_its_exact_number_depth_and_period(workspace: Workspace) -> None:
+    """Five waves of 4 s every 12 s, to 30 %; the sixth is cut off by the end of the step and does not count."""
+    write(workspace, Run("waves"), [*square(100, 30, 12, 4, 60), *[100] * 8, *[30] * 4])
+    (found,) = answer(reader.lake(workspace), "tpcc_stability").to_dicts()
+    assert (found["window_s"], found["windows"], found["waves"]) == (1, 72, 5)
+    assert found["wave_depth"] == pytest.approx(0.7) and found["wave_period_s"] == 12
+    assert found["wave_share"] == pytest.approx(20 / 72)
+    assert found["floor"] == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    ("rates", "waves"),
+    [
+        ([100] * 60, 0),
+        ([100] * 20 + [81] * 20 + [100] * 20, 0),  # not below 0.8
+        ([100] * 30 + [70] * 3 + [85] * 3 + [70] * 3 + [100] * 30, 1),  # 0.85 is no recovery
+        ([100] * 30 + [70] * 3 + [95] * 3 + [70] * 3 + [100] * 30, 2),
+        ([50] * 10 + [100] * 50, 0),  # begins low
+    ],
+)
+def test_a_wave_begins_and_ends_at_its_thresholds(workspace: Workspace, rates: list[int], waves: int) -> None:
+    write(workspace, Run(), rates)
+    assert answer(reader.lake(workspace), "tpcc_stability")["waves"].to_list() == [waves]
+
+
+def test_windows_grow_with_the_step_up_to_ten_seconds(workspace: Workspace) -> None:
+    write(workspace, Run("short"), [100] * 30)
+    write(workspace, Run("long", minute=1), square(100, 30, 200, 40, 1000))
+    found = answer(reader.lake(workspace), "tpcc_stability").sort("windows")
+    assert found.select("window_s", "windows", "waves").rows() == [(1, 30, 0), (10, 100, 4)]
+
+
+def test_rates_shares_and_repeats(workspace: Workspace) -> None:
+    write(workspace, Run(), [100] * 20, repeats={"deadlocks": 3, "changed": 1})
+    lake = reader.lake(workspace)
+    (summary,) = answer(lake, "tpcc_summary").to_dicts()
+    assert (summary["tps"], summary["notpm"], summary["notpm_committed"]) == (230.0, 6000.0, 5940.0)
+    assert summary["repeats_per_1000"] == pytest.approx(1000 * 4 / 4600)
+    types = answer(lake, "tpcc_types")
+    assert types["operation"].to_list() == list(TYPES)
+    assert types["share"].to_list() == pytest.approx([100 * n / 23 for n in (10, 10, 1, 1, 1)])
+    first = types.row(0, named=True)
+    assert (first["deadlocks"], first["lock_timeouts"], first["changed"]) == (3, 0, 1)
+    assert first["intended_rollbacks"] == 20 and types["intended_rollbacks"][1:].null_count() == 4
+    of_step = answer(lake, "metric_values").filter(pl.col("operation").is_null())
+    values = dict(of_step.select("metric", "value").rows())
+    assert (values["notpm"], values["waves"], values["tps_trend"]) == (6000.0, 0.0, 1.0)
+    series = answer(lake, "notpm_series")
+    assert series["t_s"].to_list() == list(range(20)) and set(series["notpm"]) == {6000.0}
+
+
+def test_buckets_of_a_fifth_of_a_second(workspace: Workspace) -> None:
+    write(workspace, Run(), [100] * 10)
+    found = answer(reader.lake(workspace), "tpcc_response_buckets").filter(operation="new_order")
+    assert found.select("bucket", "up_to_s", "responses", "share").rows() == [(0, 0.2, 990, 99.0), (10, None, 10, 1.0)]
+    (cells,) = (row for row in Parsed(ib.response_buckets_table(found)).rows if row[0] == "system.cy10a")
+    assert cells[1] == "99.000" and cells[-1] == "1.000" and cells[5] == "0"
+
+
+def test_what_is_said(workspace: Workspace) -> None:
+    write(workspace, Run("a"), [100] * 60)
+    write(workspace, Run("b", minute=1), square(60, 20, 12, 4, 66, first=6), repeats={"deadlocks": 2})
+    lake = reader.lake(workspace)
+    first, *_, verdict = ib.tpcc_statements(answer(lake, "tpcc_workload"))
+    assert first.startswith("cached: 2 warehouses, 8 terminals in 1 process (profile standard, repeatable read")
+    assert verdict.startswith("Verdict: all 2 runs held all consistency conditions of TPC-C (C1 to C12) and a ledger")
+    said = ib.notpm_statements(answer(lake, "tpcc_summary"), "system.a")
+    assert any("cached: system.a ran 6,000 new orders per minute (NOTPM). It is 0." in text for text in said)
+    (waves,) = ib.wave_statements(answer(lake, "tpcc_stability"))
+    assert "with system.b (" in waves and "67% deep, one every 12 s" in waves and "system.a" not in waves
+    repeated = ib.transaction_statements(answer(lake, "tpcc_types"))
+    assert any("system.b (2 deadlocks in " in text for text in repeated)
+
+
+def test_tables_and_charts_show_every_dbms(workspace: Workspace) -> None:
+    write(workspace, Run("a"), [100] * 30)
+    write(workspace, Run("b", minute=1), [50] * 30)
+    lake = reader.lake(workspace)
+    rows = {row[0]: row for row in Parsed(ib.notpm_table(answer(lake, "tpcc_summary"), base="system.a")).rows}
+    assert rows["system.a (base)"][1] == "6,000" and rows["system.b"][2].startswith("0.50")
+    types = answer(lake, "tpcc_types").filter(dbms="system.b")
+    names = [row[0] for row in Parsed(ib.transaction_types_table(types)).rows if len(row) > 1]
+    assert names[-5:] == ["new order", "payment", "order status", "delivery", "stock level"]
+    waves = {row[0]: row for row in Parsed(ib.waves_table(answer(lake, "tpcc_stability"))).rows}
+    assert waves["system.a"][1:6] == ["0.000", "1.00", "0", "none", "none"]
+    chart = ib.notpm_chart(answer(lake, "notpm_series"))
+    assert [(line.name, set(line.y)) for line in chart.data] == [("system.a", {6000.0}), ("system.b", {3000.0})]

@@ -1,0 +1,36 @@
+from ibench_lib.workloads.tpcc.steps import disk_bytes, plan, spec, work, workers
+from tests.workloads.tpcc.warehouse import options, setup
+
+
+def test_a_run_has_four_steps_and_scale_shrinks_warehouses_and_seconds() -> None:
+    steps = plan(options(rate=100.0), setup(warehouses=10, seconds=60.0, ramp_up=8.0), 0.5)
+    assert [(step.name, step.seconds, step.target_per_s) for step in steps] == [
+        ("load", None, None), ("index", None, None), ("ramp_up", 4.0, 50.0), ("run", 30.0, 50.0),
+    ]  # fmt: skip
+    assert {step.warehouses for step in steps} == {5}
+    assert [step.churns for step in steps] == [False, False, True, True]
+    assert [made.amount is None for made in work(steps)] == [False, False, True, True]
+    assert disk_bytes(options(), []) == 0 < disk_bytes(options(), steps[:1]) < disk_bytes(options(), steps)
+
+
+def test_terminals_are_shared_by_the_processes() -> None:
+    for terminals, clients, expected in ((7, 3, [3, 2, 2]), (2, 4, [1, 1]), (64, 2, [32, 32])):
+        chosen, size = options(clients=clients), setup(terminals=terminals, sets=2)
+        load, index, _, run = plan(chosen, size, 1.0)
+        made = workers(chosen, run)
+        assert [worker.connections for worker in made] == expected
+        assert [worker.client for worker in made] == list(range(1, len(expected) + 1))
+        assert len(workers(chosen, load)) == clients and len(workers(chosen, index)) == 2
+
+
+def test_processes_share_a_rate_and_the_statements_of_the_load() -> None:
+    chosen = options(clients=2, rate=50.0)
+    steps = plan(chosen, setup(terminals=4, warehouses=3), 1.0)
+    ticks = [spec(chosen, steps[3], worker, 3).tick_ns for worker in workers(chosen, steps[3])]
+    assert ticks == [40_000_000, 40_000_000]
+    alone = options(clients=1)
+    sent = [
+        sum(spec(each, steps[0], worker, 0).statements or 0 for worker in workers(each, steps[0]))
+        for each in (chosen, alone)
+    ]
+    assert sent[0] == sent[1]

@@ -1,0 +1,122 @@
+"""Whole runs: from an empty server to a sealed run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from ibench_lib.errors import RunFailed
+from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
+from ibench_lib.lake.manifest import read_manifest
+from ibench_lib.lake.verify import verify
+from ibench_lib.paths import Workspace
+from ibench_lib.run.cell import run_cell
+from ibench_lib.run.observer import Observer
+from ibench_lib.run.plan import plan_cell
+from ibench_lib.run.step import WorkerState
+from ibench_lib.servers.address import Address
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.workloads.tpcc.tables import names
+from ibench_lib.workloads.workload import Step
+from tests.measurement.real import ask, connect
+from tests.workloads.tpcc.warehouse import MY_CNF
+
+TEXT = """\
+title: t
+builds: [system]
+configs: [{name: base, fragments: [tiny]}]
+configs_folder: own
+setups: [{name: s, sets: %d, warehouses: %d, terminals: 4, ramp_up: 1.0, seconds: 2.0}]
+workload: {benchmark: tpcc, clients: 2, seed: 5%s}
+"""
+
+
+def loaded(folder: Path, sets: int, warehouses: int, more: str = "") -> LoadedExperiment:
+    (folder / "own").mkdir()
+    (folder / "own" / "tiny.cnf").write_text(MY_CNF)
+    path = folder / "t.yaml"
+    path.write_text(TEXT % (sets, warehouses, more))
+    return load_experiment(path)
+
+
+@pytest.mark.long
+def test_two_sets_of_two_warehouses_from_load_to_seal(tmp_path: Path, build: Build, workspace: Workspace) -> None:
+    experiment = loaded(tmp_path, 2, 2, ", history_key: auto_increment, indexes: needed")
+    manifest = run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Observer())
+    assert manifest.status == "complete"
+    run_dir = workspace.run_dir(manifest.run_id)
+    assert verify(run_dir) == []
+    counted = {
+        (row["step"], row["table_name"]): row["row_count"]
+        for row in pq.read_table(run_dir / "table_counts.parquet").to_pylist()
+    }
+    assert {table for _, table in counted} == set(names(2))
+    for end in ("1", "2"):
+        of_load = {table.removesuffix(end): counted["load", table] for table in names(2) if table.endswith(end)}
+        lines = of_load.pop("order_line")
+        assert abs(lines - 600_000) < 4 * (60_000 * 10) ** 0.5
+        assert of_load == {
+            "warehouse": 2, "district": 20, "customer": 60_000, "history": 60_000, "new_orders": 18_000,
+            "orders": 60_000, "stock": 200_000, "item": 100_000,
+        }  # fmt: skip
+    by_step = {row["step"]: row for row in pq.read_table(run_dir / "steps.parquet").to_pylist()}
+    assert list(by_step) == ["load", "index", "ramp_up", "run"]
+    ops = pq.read_table(run_dir / "ops.parquet").to_pylist()
+    placed = sum(row["rows"] for row in ops if row["operation"] == "new_order")
+    assert placed > 0
+    assert sum(counted["run", f"orders{end}"] for end in ("1", "2")) == 120_000 + placed
+
+
+class Meddler(Observer):
+    """Changes a row in the middle of the run, which no terminal has done."""
+
+    def __init__(self) -> None:
+        self.address: Address | None = None
+        self.done = False
+
+    def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
+        if step.name == "run" and not self.done:
+            assert self.address is not None
+            self.done = True
+            with connect(self.address) as connection:
+                ask(connection, "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 3")
+
+
+@pytest.mark.slow
+def test_a_violated_condition_fails_the_run_and_is_named(
+    tmp_path: Path, build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meddler = Meddler()
+
+    class Seen(Sandbox):
+        def __enter__(self) -> Address:
+            meddler.address = super().__enter__()
+            return meddler.address
+
+    monkeypatch.setattr("ibench_lib.run.server.Sandbox", Seen)
+    experiment = loaded(tmp_path, 1, 1, ", foreign_keys: checked")
+    with pytest.raises(RunFailed) as caught:
+        run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, meddler)
+    expected = (
+        "step run: the number of rows that violate condition C1 is 1, but condition C1 (w_ytd is the sum of d_ytd) "
+        "allows 0"
+    )
+    assert caught.value.what.endswith(expected)
+    (run_dir,) = workspace.runs.iterdir()
+    failed = read_manifest(run_dir)
+    assert failed.status == "failed" and pq.read_table(run_dir / "ops.parquet").num_rows
+
+
+def test_cells_that_differ_in_terminals_share_a_load(tmp_path: Path) -> None:
+    experiment = loaded(tmp_path, 1, 1)
+    workload, options = experiment.workload, experiment.spec.workload
+    keys: list[Any] = []
+    for terminals, seconds in ((4, 2.0), (8, 9.0)):
+        size = experiment.cells()[0].setup.model_copy(update={"terminals": terminals, "seconds": seconds})
+        steps = workload.steps(options, size, 1.0)
+        keys.append((workload.load_key(options, steps[:2]), workload.load_key(options, steps)))
+    assert keys[0][0] == keys[1][0] and keys[0][1] != keys[1][1]
