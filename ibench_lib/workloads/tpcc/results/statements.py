@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from ibench_lib.show.against import against_base
 from ibench_lib.show.frames import by_position, measured, rows_of
 from ibench_lib.show.statements.common import (
     asks,
@@ -18,7 +19,7 @@ from ibench_lib.show.statements.common import (
     ratio_text,
     unfinished,
 )
-from ibench_lib.show.verdicts import Ratio, ratio
+from ibench_lib.show.verdicts import Ratio
 from ibench_lib.show.wording import count, joined, shortened
 
 _FULL_CHECKS_UP_TO = 20
@@ -35,10 +36,12 @@ def tpcc_statements(tpcc_workload: pl.DataFrame) -> list[str]:
 def notpm_statements(tpcc_summary: pl.DataFrame, base: str) -> list[str]:
     """New orders per minute of the base, and of the others relative to it, for each setup."""
     said, seen = [], list[Ratio]()
-    for setup, step, rows in columns_of(complete(tpcc_summary).filter(pl.col("step") == "run")):
+    of_run = tpcc_summary.filter(pl.col("step") == "run")
+    ratios = against_base(of_run, base, ["notpm"])
+    for setup, step, rows in columns_of(complete(of_run)):
         of_base, items = measured(rows, base, step, "notpm"), []
         for name in by_position(rows):
-            found = ratio(measured(rows, name, step, "notpm"), of_base) if name != base else None
+            found = ratios.get((setup, step, "notpm", name))
             if found is None:
                 continue
             seen.append(found)

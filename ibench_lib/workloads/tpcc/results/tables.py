@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 from great_tables import GT
 
+from ibench_lib.show.against import against_base
 from ibench_lib.show.frames import by_position, measured, rows_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import (
@@ -32,10 +33,10 @@ def notpm_table(frame: pl.DataFrame, base: str, palette: str = "default") -> GT:
     grid = Grid(
         grid_name(f"notpm.{step}", frame), grid_title(f"New orders per minute in {step}", frame), "dbms", columns
     )
-    of_base = measured(frame, base, step, "notpm")
+    ratios = {(step, name): found for (_, step, _, name), found in against_base(frame, base, ["notpm"]).items()}
     for name in by_position(frame):
         rows = rows_of(frame, name, step)
-        found = ratio(measured(frame, name, step, "notpm"), of_base)
+        found = ratios.get((step, name)) or ratio(*(measured(frame, each, step, "notpm") for each in (name, base)))
         grid.rows.append(
             (
                 f"{name} (base)" if name == base else name,
@@ -50,7 +51,7 @@ def notpm_table(frame: pl.DataFrame, base: str, palette: str = "default") -> GT:
         "NOTPM counts new orders that are rolled back as their input intends, about 1 %; NOTPM committed does not. "
         "NOTPM is not tpmC: nothing here was audited, and terminals do not think.",
         f"▲ above {BETTER}, ▼ below {WORSE} of the base.",
-        *interval_notes(frame),
+        *interval_notes(frame, ratios),
         *mark_notes(frame),
     ]
     return grid.draw(palette)
