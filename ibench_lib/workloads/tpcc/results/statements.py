@@ -89,12 +89,12 @@ def wave_statements(tpcc_stability: pl.DataFrame) -> list[str]:
             if mine.is_empty():
                 continue
             runs = rows.filter(pl.col("dbms") == name).height
-            facts = [f"{median(mine['waves']):,.0f} waves" if runs == 1 else f"waves in {len(mine)} of {runs} runs"]
-            facts.append(f"{median(mine['wave_depth']):.0%} deep")
+            facts = [count(mine["waves"][0], "wave") if runs == 1 else f"waves in {len(mine)} of {runs} runs"]
+            facts.append(f"{100 * median(mine['wave_depth']):.0f} % deep")
             periods = mine["wave_period_s"].drop_nulls()
             if len(periods):
                 facts.append(f"one every {median(periods):,.0f} s")
-            facts.append(f"{median(mine['wave_share']):.0%} of the time")
+            facts.append(f"{100 * median(mine['wave_share']):.0f} % of the time")
             items.append(f"{name} ({', '.join([*facts, *caveats(rows_of(rows, name, step))])})")
         text = f"fell below 0.8 of its median and recovered with {shortened(items)}" if items else "had no wave"
         said.append(f"{setup}, {step}: the rate of transactions {text}.")
