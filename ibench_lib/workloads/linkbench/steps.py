@@ -30,7 +30,7 @@ CONTROL = "control"
 
 CLIENT_MODULE = "ibench_lib.workloads.linkbench.client"
 
-# Of all clients, as measured on two cores with MariaDB 10.11. Used only if the lake has no run of this host.
+# Of all clients, as assumed for two cores. Used only if the lake has no run of this host.
 _GUESSED_RATES = {"load": 60_000.0, "index": 300_000.0, "warm_up": 6000.0, "requests": 6000.0}
 
 

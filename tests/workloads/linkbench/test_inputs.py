@@ -5,7 +5,7 @@ from ibench_lib.workloads.linkbench.inputs import MIX, MOST_IDS, Request, reques
 from ibench_lib.workloads.linkbench.population import Graph
 
 GRAPH = Graph(3000, "scaled")
-DRAWN = 100_000
+DRAWN = 40_000
 
 
 def drawn(count: int, seed: int = 1) -> list[Request]:

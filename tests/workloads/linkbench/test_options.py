@@ -25,7 +25,7 @@ def load(tmp_path: Path, setup: str = SIZE % 1000, more: str = "") -> None:
         experiment.steps(cell)
 
 
-@pytest.mark.parametrize("setup", ["tiny", "small", "1x"])
+@pytest.mark.parametrize("setup", ["tiny", "small"])
 def test_presets(tmp_path: Path, setup: str) -> None:
     load(tmp_path, setup)
 
