@@ -50,4 +50,5 @@ def of_type(total: Array, number: int) -> Array:
     Both types together may have one more than `total`: that error of the original is kept, and its graphs have it.
     """
     half = total // 2
-    return half + (number < total - half)
+    links: Array = half + (number < total - half)
+    return links

@@ -8,7 +8,9 @@
 WITH planned AS (
     SELECT
         run_id,
-        unnest(from_json(workload::JSON->'$.resolved_steps', '[{"name": "VARCHAR", "requesters": "BIGINT"}]')) AS planned_step
+        unnest(
+            from_json(workload::JSON->'$.resolved_steps', '[{"name": "VARCHAR", "requesters": "BIGINT"}]')
+        ) AS planned_step
     FROM selected_runs($runs) WHERE benchmark = 'linkbench'
 ), sized AS (
     SELECT run_id, planned_step.name AS step, planned_step.requesters AS requesters FROM planned
@@ -18,8 +20,8 @@ WITH planned AS (
     SELECT run_id, step_id, client, ops, count(*) OVER (PARTITION BY run_id, step_id) AS processes FROM workers
 )
 SELECT
-    c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status, c.client_bound,
-    c.duration_s, z.requesters, d.operations / nullif(c.duration_s, 0) AS ops_per_s,
+    c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status,
+    c.client_bound, c.duration_s, z.requesters, d.operations / nullif(c.duration_s, 0) AS ops_per_s,
     1000.0 * d.repeats / nullif(d.operations, 0) AS repeats_per_1000,
     min(p.ops / ((z.requesters + p.processes - p.client) // p.processes)) AS least,
     max(p.ops / ((z.requesters + p.processes - p.client) // p.processes)) AS most
