@@ -20,7 +20,7 @@ from ibench_lib.show.table_cells import (
     value_text,
 )
 from ibench_lib.show.tables.naming import grid_name, grid_title
-from ibench_lib.show.verdicts import BETTER, WORSE, ratio
+from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, ratio
 
 _LAST_BUCKET = 10
 
@@ -32,10 +32,12 @@ def notpm_table(frame: pl.DataFrame, base: str, palette: str = "default") -> GT:
     grid = Grid(
         grid_name(f"notpm.{step}", frame), grid_title(f"New orders per minute in {step}", frame), "dbms", columns
     )
-    of_base = measured(frame, base, step, "notpm")
+    of_base, ratios = measured(frame, base, step, "notpm"), dict[tuple[str, str], Ratio]()
     for name in by_position(frame):
         rows = rows_of(frame, name, step)
         found = ratio(measured(frame, name, step, "notpm"), of_base)
+        if found is not None and name != base:
+            ratios[step, name] = found
         grid.rows.append(
             (
                 f"{name} (base)" if name == base else name,
@@ -50,7 +52,7 @@ def notpm_table(frame: pl.DataFrame, base: str, palette: str = "default") -> GT:
         "NOTPM counts new orders that are rolled back as their input intends, about 1 %; NOTPM committed does not. "
         "NOTPM is not tpmC: nothing here was audited, and terminals do not think.",
         f"▲ above {BETTER}, ▼ below {WORSE} of the base.",
-        *interval_notes(frame),
+        *interval_notes(frame, ratios),
         *mark_notes(frame),
     ]
     return grid.draw(palette)
