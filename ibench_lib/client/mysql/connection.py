@@ -12,7 +12,15 @@ from typing import Any, cast
 import pymysql
 from pymysql.constants import CLIENT, CR
 
-from ibench_lib.client.mysql.wire import COM_QUERY, COM_STMT_PREPARE, ConnectionLost, StatementError, Wire
+from ibench_lib.client.mysql.binary import Prepared, with_markers
+from ibench_lib.client.mysql.wire import (
+    COM_QUERY,
+    COM_STMT_EXECUTE,
+    COM_STMT_PREPARE,
+    ConnectionLost,
+    StatementError,
+    Wire,
+)
 
 # Codes that the client library itself makes up; every other code is an answer of the server.
 _LOST = frozenset({CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST, CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, 2055})
@@ -109,6 +117,10 @@ class Connection:
             with contextlib.suppress(OSError):
                 self._wire.take_over()
         return bytes(first[1:5])
+
+    def prepared(self, text: str) -> Prepared:
+        """Prepare a text that `%` would complete: %d is an integer, '%b' a string, %b a decimal. Raises as `query`."""
+        return Prepared(COM_STMT_EXECUTE + self.prepare(with_markers(text)) + b"\x00\x01\x00\x00\x00", text)
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[None]:

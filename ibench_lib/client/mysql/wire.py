@@ -18,6 +18,8 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from ibench_lib.client.mysql.binary import Reader, reader_of, row_of
+
 COM_QUERY: Final = b"\x03"
 COM_STMT_PREPARE: Final = b"\x16"
 COM_STMT_EXECUTE: Final = b"\x17"
@@ -150,6 +152,7 @@ class Answer:
         if self._definitions_left is None:
             self._first(body, kind)
         elif self._definitions_left:
+            self._definition(body)
             self._definitions_left -= 1
             self._eof_due = self._definitions_left == 0 and not self._deprecate_eof
         elif self._eof_due:
@@ -162,6 +165,9 @@ class Answer:
             self.rows += 1
             self._continues = length == LARGEST_PACKET
             self._row(body)
+
+    def _definition(self, body: memoryview) -> None:
+        """The definition of one column, which nobody reads here."""
 
     def _row(self, body: memoryview) -> None:
         """One row of the result, which nobody reads here."""
@@ -221,6 +227,28 @@ class Rows(Answer):
             values.append(bytes(body[position : position + length]))
             position += length
         self.fetched.append(tuple(values))
+
+
+class BinaryRows(Rows):
+    """The same for the result of a prepared statement: `fetched` has the values that a text result would have."""
+
+    def __init__(self, *, deprecate_eof: bool) -> None:
+        super().__init__(deprecate_eof=deprecate_eof)
+        self._readers: list[Reader] = []
+
+    def _definition(self, body: memoryview) -> None:
+        try:
+            self._readers.append(reader_of(bytes(body)))
+        except ValueError as error:
+            raise ProtocolError(str(error)) from error
+
+    def _row(self, body: memoryview) -> None:
+        if len(body) == LARGEST_PACKET:
+            raise ProtocolError("a row of 16 MB and more is not read")
+        try:
+            self.fetched.append(row_of(bytes(body), self._readers))
+        except ValueError as error:
+            raise ProtocolError(str(error)) from error
 
 
 class _Layout(NamedTuple):
@@ -339,13 +367,13 @@ class Wire:
             raise self._lost(error) from error
 
     def begin(self, command: bytes, *, fetch: bool) -> None:
-        """Send one command and do not wait; `arrived` gives its answer. With `fetch` that is the rows of a text query.
+        """Send one command and do not wait; `arrived` gives its answer. With `fetch` that is the rows (`fetch`).
 
         Raises
         ------
         ConnectionLost : broken.
         """
-        self._answer = Rows(deprecate_eof=self._deprecate_eof) if fetch else None
+        self._answer = self._reading(command) if fetch else None
         self._begun = True
         try:
             self._send(packets(command))
@@ -400,14 +428,21 @@ class Wire:
         return _rows_changed(data) if head is None or not data.startswith(head.text) else head.rows_of(data)
 
     def fetch(self, command: bytes) -> list[tuple[bytes | None, ...]]:
-        """Send one text query and return its rows, values as text and None for NULL. Raises as `execute` does."""
+        """Send one query, as text or prepared, and return its rows, values as text and None for NULL.
+
+        Raises as `execute` does.
+        """
         try:
             self._send(packets(command))
-            answer = Rows(deprecate_eof=self._deprecate_eof)
+            answer = self._reading(command)
             self._scan(self._receive(_READ_SIZE), answer)
             return answer.fetched
         except OSError as error:
             raise self._lost(error) from error
+
+    def _reading(self, command: bytes) -> Rows:
+        of_command = BinaryRows if command[:1] == COM_STMT_EXECUTE else Rows
+        return of_command(deprecate_eof=self._deprecate_eof)
 
     def _scan(self, data: bytes, answer: Answer | None = None) -> int:
         learns, first = answer is None, data

@@ -41,7 +41,8 @@ STATEMENTS_OF_ITEM_PART = ITEMS // ITEM_PARTS // _ITEM_ROWS
 STATEMENTS_OF_DISTRICT = (
     ITEMS // DISTRICTS // _STOCK_ROWS + CUSTOMERS // _CUSTOMER_ROWS + 3 + CUSTOMERS // _ORDERS_PER_STATEMENT
 )
-"""The first district of a warehouse has two more: the warehouse itself, and all its districts."""
+STATEMENTS_OF_FIRST_DISTRICT = 2
+"""More than the others of its warehouse: the warehouse itself, and all its districts."""
 
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _ORIGINAL = np.frombuffer(b"ORIGINAL", dtype=np.uint8)
@@ -69,31 +70,34 @@ class Part:
     warehouse: int
     district: int
 
-    @property
-    def statements(self) -> int:
-        """How many statements it takes."""
-        if self.warehouse == 0:
-            return STATEMENTS_OF_ITEM_PART
-        return STATEMENTS_OF_DISTRICT + (2 if self.district == 1 else 0)
 
-
-def parts_of(sets: int, warehouses: int, loader: int, loaders: int) -> list[Part]:
+def parts_of(sets: int, warehouses: int, loader: int, loaders: int) -> Iterator[Part]:
     """The parts of one of several loading processes, `loader` from 0: a share of the items and of the districts.
 
     Both shares are contiguous, so that each process goes through its own part of every primary key.
     """
-    items = [Part(number, 0, part) for number in range(1, sets + 1) for part in range(1, ITEM_PARTS + 1)]
-    districts = [
-        Part(number, warehouse, district)
-        for number in range(1, sets + 1)
-        for warehouse in range(1, warehouses + 1)
-        for district in range(1, DISTRICTS + 1)
-    ]
-    return [
-        part
-        for parts in (items, districts)
-        for part in parts[len(parts) * loader // loaders : len(parts) * (loader + 1) // loaders]
-    ]
+    for at in _share(sets * ITEM_PARTS, loader, loaders):
+        yield Part(at // ITEM_PARTS + 1, 0, at % ITEM_PARTS + 1)
+    for at in _share(sets * warehouses * DISTRICTS, loader, loaders):
+        warehouse, district = divmod(at, DISTRICTS)
+        yield Part(warehouse // warehouses + 1, warehouse % warehouses + 1, district + 1)
+
+
+def statements_of(sets: int, warehouses: int, loader: int, loaders: int) -> int:
+    """How many statements the parts of a loading process take (`parts_of`), without going through them."""
+    items = _share(sets * ITEM_PARTS, loader, loaders)
+    districts = _share(sets * warehouses * DISTRICTS, loader, loaders)
+    first_districts = -(-districts.stop // DISTRICTS) - -(-districts.start // DISTRICTS)
+    return (
+        len(items) * STATEMENTS_OF_ITEM_PART
+        + len(districts) * STATEMENTS_OF_DISTRICT
+        + first_districts * STATEMENTS_OF_FIRST_DISTRICT
+    )
+
+
+def _share(count: int, loader: int, loaders: int) -> range:
+    """The share of one of several loading processes in as many things, numbered from 0."""
+    return range(count * loader // loaders, count * (loader + 1) // loaders)
 
 
 class _Rows:

@@ -13,7 +13,7 @@ from ibench_lib.workloads.tpcc import tables
 from ibench_lib.workloads.tpcc.client import index_statements
 from ibench_lib.workloads.tpcc.inputs import TYPES
 from ibench_lib.workloads.tpcc.options import Options, Setup
-from ibench_lib.workloads.tpcc.population import parts_of
+from ibench_lib.workloads.tpcc.population import statements_of
 from ibench_lib.workloads.workload import Operation, StepKind, Work, Worker
 
 OPERATIONS = (
@@ -126,8 +126,7 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
     }
     statements: int | None = None
     if step.kind == "load":
-        parts = parts_of(step.sets, step.warehouses, worker.client - 1, processes)
-        statements = sum(part.statements for part in parts)
+        statements = statements_of(step.sets, step.warehouses, worker.client - 1, processes)
     elif step.kind == "index":
         statements = len(index_statements(details, worker.client))
     paced = step.seconds is not None and options.rate is not None

@@ -1,3 +1,8 @@
+from ibench_lib.workloads.tpcc.population import (
+    STATEMENTS_OF_DISTRICT,
+    STATEMENTS_OF_FIRST_DISTRICT,
+    STATEMENTS_OF_ITEM_PART,
+)
 from ibench_lib.workloads.tpcc.steps import disk_bytes, plan, spec, work, workers
 from tests.workloads.tpcc.warehouse import options, setup
 
@@ -34,3 +39,13 @@ def test_processes_share_a_rate_and_the_statements_of_the_load() -> None:
         for each in (chosen, alone)
     ]
     assert sent[0] == sent[1]
+
+
+def test_the_largest_load_is_planned_without_going_through_its_parts() -> None:
+    """These are 328 million parts: a plan that goes through them takes minutes, and more memory than there is."""
+    chosen, size = options(clients=3), setup(sets=1000, warehouses=32_767)
+    steps = plan(chosen, size, 1.0)
+    sent = [spec(chosen, steps[0], worker, 0).statements or 0 for worker in workers(chosen, steps[0])]
+    of_warehouse = 10 * STATEMENTS_OF_DISTRICT + STATEMENTS_OF_FIRST_DISTRICT
+    assert sum(sent) == 1000 * (10 * STATEMENTS_OF_ITEM_PART + 32_767 * of_warehouse)
+    assert disk_bytes(chosen, steps) > 1000 * 32_767 * (100 << 20)
