@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ibench_lib.client.mysql.wire import COM_QUERY
+from ibench_lib.client.role import Insert
 from ibench_lib.workloads.linkbench.degrees import Tail, degrees, of_type
 from ibench_lib.workloads.linkbench.payload import OF_LINKS, OF_NODES
 from ibench_lib.workloads.linkbench.shuffle import LINKS, shuffle
@@ -45,15 +46,6 @@ class Graph:
     def degrees(self, ids: Array) -> Array:
         """Links of both types together that these nodes have after the load."""
         return degrees(shuffle(LINKS, self.nodes).ranks(ids), self.nodes, self.tail)
-
-
-@dataclass(frozen=True)
-class Insert:
-    """One INSERT: a command for `Connection.execute`, its table and the number of its rows."""
-
-    table: str
-    rows: int
-    command: bytes
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from ibench_lib.workloads import workload
 from ibench_lib.workloads.linkbench import inputs, population, tables
 from ibench_lib.workloads.linkbench.options import Options, Setup
 from ibench_lib.workloads.linkbench.population import Graph
-from ibench_lib.workloads.workload import Operation, StepKind, Work, Worker
+from ibench_lib.workloads.workload import Operation, StepKind, Work, Worker, sharing
 
 OPERATIONS = (
     Operation("insert", "insert", "rows", "rows/s"),
@@ -81,16 +81,7 @@ def workers(options: Options, step: Step) -> list[Worker]:
         return [Worker(client=client, role="loader", operations=("insert",)) for client in range(1, count + 1)]
     if step.kind == "index":
         return [Worker(client=1, role="indexer", operations=("create_index",))]
-    processes = _processes(options, step.requesters)
-    return [
-        Worker(
-            client=client,
-            role="requester",
-            operations=inputs.OPERATIONS,
-            connections=(step.requesters + processes - client) // processes,
-        )
-        for client in range(1, processes + 1)
-    ]
+    return sharing(step.requesters, options.clients, "requester", inputs.OPERATIONS)
 
 
 def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:

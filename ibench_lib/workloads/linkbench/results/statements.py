@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from ibench_lib.show.frames import by_position, measured
-from ibench_lib.show.statements.common import asks, attention, complete
+from ibench_lib.show.statements.common import asks, attention, complete, verdict
 from ibench_lib.show.wording import count, joined, shortened
 
 _MUCH = 0.1
@@ -39,13 +39,15 @@ def drift_statements(linkbench_summary: pl.DataFrame) -> list[str]:
                 most = max(most, abs(change - 1))
                 items.append(f"{change:.2f} with {name}")
         if items:
-            text = f"{setup}: at the end, the rate of {first} was {shortened(items)} of what it was at first."
+            text = f"{setup}: when {first} was repeated at the end, its rate relative to the first time was"
+            text += f" {shortened(items)}."
             said.append(attention(text) if most > _MUCH else text)
     return said
 
 
 def _size(row: dict[str, Any]) -> str:
-    requesters = joined([str(number) for number in row["requesters"] or []])
+    numbers = row["requesters"] or []
+    requesters = f"{joined([str(number) for number in numbers])} {'requester' if numbers == [1] else 'requesters'}"
     facts = [
         f"tables of {row['tables']}",
         f"statements of {row['statements']}",
@@ -54,21 +56,15 @@ def _size(row: dict[str, Any]) -> str:
     ]
     return (
         f"{row['setup']}: {count(row['nodes'], 'node')} and {count(row['links'], 'link')} after the load "
-        f"(degree_tail {row['degree_tail']}); {requesters} requesters in up to "
+        f"(degree_tail {row['degree_tail']}); {requesters} in up to "
         f"{count(row['clients'], 'process', 'processes')} ({', '.join(facts)})."
     )
 
 
 def _verdicts(rows: list[dict[str, Any]]) -> list[str]:
-    """Whether the checks held: a complete run is one for which all of them did."""
     held, runs = (sum(int(row[column]) for row in rows) for column in ("complete", "runs"))
-    said = []
-    if held:
-        every = "the run" if runs == 1 else f"all {held} runs" if held == runs else f"{held} of {runs} runs"
-        said.append(
-            f"Verdict: {every} passed the checks after each step: rows and links shown are what the acknowledged "
-            "operations leave, and the counts of the checked nodes equal their links."
-        )
-    if held < runs:
-        said.append(attention(f"{count(runs - held, 'run')} did not complete, so nothing is proven of its data."))
-    return said
+    proves = (
+        "passed the checks after each step: rows and links shown are what the acknowledged operations leave, and the "
+        "counts of the checked nodes equal their links"
+    )
+    return verdict(held, runs, proves)

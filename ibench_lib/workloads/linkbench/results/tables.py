@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 from great_tables import GT
 
+from ibench_lib.show.against import against_base
 from ibench_lib.show.frames import by_position, measured, rows_of, steps_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import (
@@ -16,10 +15,11 @@ from ibench_lib.show.table_cells import (
     ratio_cell,
     repeat_notes,
     status_cell,
+    value_cells,
     value_text,
 )
 from ibench_lib.show.tables.naming import grid_name, grid_title
-from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, ratio
+from ibench_lib.show.verdicts import BETTER, WORSE, ratio
 
 _TIMES = ("p25", "p50", "p75", "p95", "p99", "p999", "max", "mean")
 
@@ -30,14 +30,13 @@ def requesters_table(frame: pl.DataFrame, base: str, palette: str = "default") -
     heads = [head for step in steps for head in (step, "relative")]
     title = grid_title("Operations/s by requesters", frame)
     grid = Grid(grid_name("requesters", frame), title, "dbms", heads)
-    found: dict[tuple[str, str], Ratio] = {}
+    found = {(step, name): one for (_, step, _, name), one in against_base(frame, base, ["ops_per_s"]).items()}
     for name in by_position(frame):
         cells: list[Cell] = []
         for step in steps:
             rows = rows_of(frame, name, step)
-            relative = ratio(measured(frame, name, step, "ops_per_s"), measured(frame, base, step, "ops_per_s"))
-            if relative is not None and name != base:
-                found[step, name] = relative
+            sides = (measured(frame, each, step, "ops_per_s") for each in (name, base))
+            relative = found.get((step, name)) or ratio(*sides)
             status = status_cell(rows)
             cells.append(status or Cell(value_text(rows, "ops_per_s", ",.0f")))
             cells.append(status or ratio_cell(relative, about_runs(rows, "ops_per_s"), is_base=name == base))
@@ -73,7 +72,7 @@ def linkbench_operations_table(frame: pl.DataFrame, palette: str = "default") ->
     shown = frame.with_columns(**{f"{column}_ms": 1e3 * pl.col(f"{column}_s") for column in _TIMES})
     for operation in shown["operation"].unique(maintain_order=True):
         rows = rows_of(shown.filter(pl.col("operation") == operation), name, step)
-        cells = _values(
+        cells = value_cells(
             rows, ("done", ",.0f"), ("share", ".1f"), ("rows_per_op", ",.2f"),
             *((f"{column}_ms", ",.2f") for column in _TIMES), ("repeats", ",.0f"),
         )  # fmt: skip
@@ -97,7 +96,9 @@ def requester_fairness_table(frame: pl.DataFrame, palette: str = "default") -> G
     )
     for name in by_position(frame):
         rows = rows_of(frame, name, step)
-        cells = _values(rows, ("requesters", ",.0f"), ("least", ",.0f"), ("most", ",.0f"), ("repeats_per_1000", ",.2f"))
+        cells = value_cells(
+            rows, ("requesters", ",.0f"), ("least", ",.0f"), ("most", ",.0f"), ("repeats_per_1000", ",.2f")
+        )
         grid.rows.append((name, cells))
     grid.notes = [
         "Averages over the requesters of the process in which they are lowest and highest; requesters of one process "
@@ -108,8 +109,3 @@ def requester_fairness_table(frame: pl.DataFrame, palette: str = "default") -> G
         *mark_notes(frame),
     ]
     return grid.draw(palette)
-
-
-def _values(rows: list[dict[str, Any]], *columns: tuple[str, str]) -> list[Cell]:
-    status = status_cell(rows)
-    return [status or Cell(value_text(rows, column, spec)) for column, spec in columns]

@@ -18,6 +18,7 @@ from ibench_lib.show.statements.common import (
     noise_said,
     ratio_text,
     unfinished,
+    verdict,
 )
 from ibench_lib.show.verdicts import Ratio
 from ibench_lib.show.wording import count, joined, shortened
@@ -126,19 +127,10 @@ def _size(row: dict[str, Any]) -> str:
 
 
 def _verdicts(frame: pl.DataFrame) -> list[str]:
-    """Whether the checks held: a complete run is one for which all of them did."""
-    said = []
-    held, runs = int(frame["complete"].sum()), int(frame["runs"].sum())
-    if held:
-        which = {_checked(row) for row in frame.to_dicts() if row["complete"]}
-        every = "the run" if runs == 1 else f"all {held} runs" if held == runs else f"{held} of {runs} runs"
-        said.append(
-            f"Verdict: {every} held {' or '.join(sorted(which))} and a ledger of acknowledged transactions, after the "
-            "load and after the run."
-        )
-    if held < runs:
-        said.append(attention(f"{count(runs - held, 'run')} did not complete, so nothing is proven of its data."))
-    return said
+    which = {_checked(row) for row in frame.to_dicts() if row["complete"]}
+    proves = f"held {' or '.join(sorted(which))} and a ledger of acknowledged transactions, after the load"
+    proves += " and after the run"
+    return verdict(int(frame["complete"].sum()), int(frame["runs"].sum()), proves)
 
 
 def _checked(row: dict[str, Any]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from statistics import median
-from typing import Any
 
 import polars as pl
 from great_tables import GT
@@ -18,7 +17,7 @@ from ibench_lib.show.table_cells import (
     ratio_cell,
     repeat_notes,
     status_cell,
-    value_text,
+    value_cells,
 )
 from ibench_lib.show.tables.naming import grid_name, grid_title
 from ibench_lib.show.verdicts import BETTER, WORSE, ratio
@@ -41,9 +40,9 @@ def notpm_table(frame: pl.DataFrame, base: str, palette: str = "default") -> GT:
             (
                 f"{name} (base)" if name == base else name,
                 [
-                    *_values(rows, ("notpm", ",.0f")),
+                    *value_cells(rows, ("notpm", ",.0f")),
                     status_cell(rows) or ratio_cell(found, about_runs(rows, "notpm"), is_base=name == base),
-                    *_values(rows, ("notpm_committed", ",.0f"), ("tps", ",.1f"), ("repeats_per_1000", ",.2f")),
+                    *value_cells(rows, ("notpm_committed", ",.0f"), ("tps", ",.1f"), ("repeats_per_1000", ",.2f")),
                 ],
             )
         )
@@ -72,7 +71,7 @@ def transaction_types_table(frame: pl.DataFrame, palette: str = "default") -> GT
             **{f"{column}_ms": 1e3 * pl.col(f"{column}_s") for column in ("p50", "p90", "p99", "max")}
         )
         rows = rows_of(of_type, name, step)
-        cells = _values(
+        cells = value_cells(
             rows, ("done", ",.0f"), ("share", ".1f"), *((f"{p}_ms", ",.1f") for p in ("p50", "p90", "p99", "max")),
             *((column, ",.0f") for column in ("deadlocks", "lock_timeouts", "changed")),
         )  # fmt: skip
@@ -103,7 +102,7 @@ def waves_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     shown = frame.with_columns(wave_percent=100 * pl.col("wave_share"))
     for name in by_position(frame):
         rows = rows_of(shown, name, step)
-        cells = _values(
+        cells = value_cells(
             rows, ("cv", ".3f"), ("floor", ".2f"), ("waves", ",.0f"), ("wave_depth", ".2f"),
             ("wave_period_s", ",.0f"), ("wave_percent", ".1f"), ("trend", ".2f"),
         )  # fmt: skip
@@ -144,11 +143,6 @@ def response_buckets_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         *mark_notes(frame),
     ]
     return grid.draw(palette)
-
-
-def _values(rows: list[dict[str, Any]], *columns: tuple[str, str]) -> list[Cell]:
-    status = status_cell(rows)
-    return [status or Cell(value_text(rows, column, spec)) for column, spec in columns]
 
 
 def _share(count: int, total: int) -> str:
