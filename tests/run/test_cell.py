@@ -300,6 +300,7 @@ def test_a_killed_worker_fails_the_step_and_is_named(
     assert nothing_left(workspace)
 
 
+@pytest.mark.long
 @pytest.mark.fault("F4")
 def test_a_server_stopped_for_a_while_shows_in_the_latencies_and_the_run_passes(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -340,6 +341,7 @@ def test_ctrl_c_stops_everything_and_keeps_what_was_captured(
     assert signal.getsignal(signal.SIGINT) is handler, "as it was before"
 
 
+@pytest.mark.long
 @pytest.mark.fault("F26")
 def test_f26_no_password_in_anything_that_a_run_and_its_posts_leave(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -399,6 +401,7 @@ def test_f32_a_second_run_with_the_same_id_is_refused_at_once(
     assert nothing_left(workspace)
 
 
+@pytest.mark.long
 def test_every_settled_step_is_on_record(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
