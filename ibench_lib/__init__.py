@@ -4,7 +4,7 @@
 
     lake = ib.lake()
     post = ib.choose(lake, "demo")
-    ib.each(post.ask("step_throughput"), ib.absolute_throughput)
+    ib.each(post.ask("step_throughput"), ib.throughput_table)
 
 Names are loaded on first use: the processes that send load import this package too, and need none of them.
 """
@@ -33,6 +33,7 @@ _OTHERS = {
     "show.contents": ("contents",),
     "show.differences": ("differences", "left_out"),
     "show.display": ("each", "say", "sentence", "warnings"),
+    "show.headline": ("headline", "headline_statements"),
     "show.sections": ("made_from",),
     "show.step_detail": ("not_captured", "steadiness_facts", "step_detail"),
 }

@@ -41,6 +41,7 @@ class Run:
     experiment: str = "demo"
     title: str = "Purge lag"
     dbms: str | None = None
+    build: str = "system"
     repeat: int = 1
     minute: int = 0
     status: Status = "complete"
@@ -65,7 +66,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        return self.dbms if self.dbms is not None else f"system.{self.config}"
+        return self.dbms if self.dbms is not None else f"{self.build}.{self.config}"
 
     @property
     def run_id(self) -> str:
@@ -86,7 +87,7 @@ def manifest_of(run: Run) -> Manifest:
         origin_wall=(datetime(2026, 11, 21, 10, tzinfo=UTC) + timedelta(minutes=run.minute)).isoformat(),
         experiment=ExperimentRecord(name=run.experiment, title=run.title, text="title: Purge lag\n"),
         cell=Cell(
-            build="system",
+            build=run.build,
             config=run.config,
             dbms=run.name,
             setup=run.setup,

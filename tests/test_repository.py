@@ -287,7 +287,7 @@ TESTED_ELSEWHERE = {
         "servers/sources/fetch.py servers/sources/maven.py servers/sources/npm.py servers/sources/suite.py"
     ),
     "tests/show/tables, charts and statements draw with them": (
-        "metrics.py show/charts/response_heat.py show/display.py show/grid.py show/series_names.py show/table_cells.py"
+        "metrics.py show/charts/response_heat.py show/grid.py show/series_names.py show/table_cells.py"
         " show/tables/naming.py show/theme.py"
     ),
     "tests/ask/test_pair.py": "show/differences.py",

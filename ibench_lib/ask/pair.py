@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from ibench_lib.ask.bases import Bases, bases
 from ibench_lib.ask.provenance import derived
 from ibench_lib.ask.selection import Selection
 from ibench_lib.base import strict_yaml
@@ -89,13 +90,15 @@ def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
     a = a or next((name for name in (chosen.base, *names) if name in names and name != b), "")
     b = b or next((name for name in names if name != a), "")
     ids = [runs.filter(pl.col("dbms") == name)["run_id"].to_list() for name in (a, b)]
-    narrowed = Pair(chosen.lake, [*ids[0], *ids[1]], chosen.steps, "", chosen.points)
+    narrowed = Pair(chosen.lake, [*ids[0], *ids[1]], chosen.steps, Bases(), chosen.points)
     # Among fewer runs a dbms may need no experiment in its name.
     known = dict(narrowed.runs.select("run_id", "dbms").iter_rows())
     called = [known[of_side[0]] if of_side else "" for of_side in ids]
     not_compared = tuple(_standing(runs, name) for name in names if name not in (a, b))
     others = tuple(runs.filter(~pl.col("dbms").is_in([a, b]))["run_id"]) if a and b else ()
-    return replace(narrowed, base=called[0], other=called[1], not_compared=not_compared, neighbours=others, asked=[])
+    return replace(
+        narrowed, bases=bases(called[0]), other=called[1], not_compared=not_compared, neighbours=others, asked=[]
+    )
 
 
 def _standing(runs: pl.DataFrame, name: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
+from ibench_lib.ask.bases import Bases, bases, chosen_bases
 from ibench_lib.ask.provenance import remember
 from ibench_lib.base import strict_yaml
 from ibench_lib.errors import ParameterError
@@ -31,14 +32,22 @@ class Asked:
 
 @dataclass(frozen=True)
 class Selection:
-    """Part of a lake. `ask` answers any question of `ibench_lib/sql/` for it, and `asked` remembers what was."""
+    """Part of a lake. `ask` answers any question of `ibench_lib/sql/` for it, and `asked` remembers what was.
+
+    `bases` are what its dbms are compared with.
+    """
 
     lake: duckdb.DuckDBPyConnection = field(repr=False)
     run_ids: list[str]
     steps: list[str]
-    base: str
+    bases: Bases
     points: int
     asked: list[Asked] = field(default_factory=list, repr=False)
+
+    @property
+    def base(self) -> str:
+        """The first base; empty where there is no run."""
+        return self.bases.first
 
     @property
     def runs(self) -> pl.DataFrame:
@@ -51,7 +60,8 @@ class Selection:
 
     def ask(self, name: str, **others: Any) -> pl.DataFrame:
         """Ask a question for this selection; `others` are parameters that a selection does not have."""
-        mine = {"runs": self.run_ids, "steps": self.steps, "base": self.base, "points": self.points}
+        mine = {"runs": self.run_ids, "steps": self.steps, "points": self.points}
+        mine |= {"base": self.base, "bases": list(self.bases.names)}
         wanted = reader.parameters_of(name)
         values = {key: value for key, value in mine.items() if key in wanted} | others
         earlier = [known for known in self.asked if (known.question, known.parameters) == (name, values)]
@@ -85,7 +95,9 @@ def choose(
     dbms : globs on `<build>.<config>`; empty: all.
     setups, steps : names; empty: all.
     repeats : which repeats of the experiment's cells; empty: all.
-    base : dbms to compare with; empty: the first one, in the order of the experiment file.
+    base : dbms to compare with; or a configuration: each dbms is compared with that of its own build. Empty: the
+        first dbms in the order of the experiment file; with several builds that have several configurations, each
+        build's dbms with the configuration of the first.
     points : how many points a line of a chart may have, 2 to 2000.
 
     Raises
@@ -97,7 +109,7 @@ def choose(
         raise ParameterError(f"points {points!r} is out of range", hint="use 2 to 2000")
     known = reader.question(lake, "known_runs")
     if known.is_empty():
-        return Selection(lake, [], list(steps), base, points)
+        return Selection(lake, [], list(steps), bases(base), points)
     _check("run", runs, known["run_id"], "in the lake")
     of_experiment = _fits(known["experiment"], [experiment]) & known["latest"]
     if of_experiment.any():
@@ -107,7 +119,7 @@ def choose(
         of_experiment &= known["repeat"].is_in(list(repeats))
     found = known.filter(of_experiment | known["run_id"].is_in(list(runs)))
     if found.is_empty():
-        return Selection(lake, [], list(steps), base, points)
+        return Selection(lake, [], list(steps), bases(base), points)
     what = experiment if experiment and not runs else "the selection"
     _check(
         "dbms",
@@ -120,11 +132,13 @@ def choose(
     _check("setup", setups, found["setup"], f"in any run of {what}")
     if setups:
         found = found.filter(pl.col("setup").is_in(list(setups)))
-    everything = Selection(lake, found["run_id"].to_list(), [], "", points)
+    everything = Selection(lake, found["run_id"].to_list(), [], Bases(), points)
     cells = everything.runs.sort("dbms_position")
     _check("step", steps, everything.ask("steps")["step"], f"in any run of {what}")
-    _check("base", [base] if base else [], cells["dbms"], f"in any run of {what}")
-    return Selection(lake, everything.run_ids, list(steps), base or cells["dbms"][0], points)
+    several = chosen_bases(cells.select("dbms", "build", "config").unique(maintain_order=True).rows(), base)
+    if several is None:
+        _check("base", [base], pl.concat([cells["dbms"], cells["config"]]), f"in any run of {what}")
+    return Selection(lake, everything.run_ids, list(steps), several or Bases(), points)
 
 
 def has_run(lake: duckdb.DuckDBPyConnection, experiment: str, runs: Sequence[str]) -> bool:

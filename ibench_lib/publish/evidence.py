@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from typing import Any
 
+from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.selection import Asked, Selection
 from ibench_lib.base.mask import mask_of_machine
 from ibench_lib.lake import reader
@@ -48,7 +49,7 @@ def evidence(selection: Selection) -> Evidence:
     parts = [
         _runs(runs),
         _experiments(runs),
-        _configurations(runs, selection.base),
+        _configurations(runs, selection.bases),
         _versions(runs),
         _warnings(runs),
         _questions(selection),
@@ -137,23 +138,23 @@ def _experiments(runs: list[Row]) -> str:
     return _folded("evidence-experiment", f"Experiment ({count(len(files), 'file')})", "".join(blocks)) if runs else ""
 
 
-def _configurations(runs: list[Row], base: str) -> str:
+def _configurations(runs: list[Row], bases: Bases) -> str:
     """One block for each my.cnf: those of repeats are the same, those of setups may differ by their sizes."""
     files: dict[tuple[str, str, str], list[Row]] = {}
     for run in runs:
         files.setdefault((run["setup"], run["dbms"], run["my_cnf"]), []).append(run)
-    bases = {run["setup"]: run["my_cnf"] for run in reversed(runs) if run["dbms"] == base and run["my_cnf"]}
+    known = {(run["setup"], run["dbms"]): run["my_cnf"] for run in reversed(runs) if run["my_cnf"]}
     blocks = []
     for setup, dbms, text in files:
-        diff = ""
+        diff, base = "", bases.of(dbms)
         if not text:
             against = "the my.cnf is not known"
         elif dbms == base:
             against = "the base"
-        elif setup not in bases:
+        elif (setup, base) not in known:
             against = f"the my.cnf of the base {base} is not known in this setup"
         else:
-            diff = _diff(bases[setup], text)
+            diff = _diff(known[setup, base], text)
             changed = {line[1:].partition("=")[0].strip() for line in diff.splitlines()}
             against = f"{count(len(changed), 'option')} different from {base}" if changed else f"same options as {base}"
         shown = f"<p>Options compared with {_text(base)}:</p>{_pre(diff)}" if diff else ""

@@ -1,4 +1,4 @@
-"""Every dbms against the base: ratios with the noise of all dbms of a step, judged together."""
+"""Every dbms against its base: ratios with the noise of all dbms of a step, judged together."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from statistics import median
 
 import polars as pl
 
+from ibench_lib.ask.bases import Bases, bases
 from ibench_lib.show.frames import by_position, short_steps, steps_of
 from ibench_lib.show.verdicts import Ratio, difference_of, ratio_of
 from ibench_lib.stats.noise import Difference, Noise, level_of_all, noise_of
@@ -16,8 +17,10 @@ Place = tuple[str, str, str, str]
 """Setup, step, column and dbms."""
 
 
-def against_base(frame: pl.DataFrame, base: str, columns: Sequence[str]) -> dict[Place, Ratio]:
-    """The ratios to the base of all complete steps: of each dbms, step and column that both have values of.
+def against_base(frame: pl.DataFrame, base: str | Bases, columns: Sequence[str]) -> dict[Place, Ratio]:
+    """The ratios of all complete steps to the base: of each dbms, step and column that both have values of.
+
+    With several bases each dbms is compared with its own (`Bases.of`).
 
     The noise of a run is pooled over the dbms of a step, and is not less than the noise of other steps makes likely.
     All comparisons of a setup are judged together, but those of steps that nobody took a second for, which are not
@@ -26,11 +29,11 @@ def against_base(frame: pl.DataFrame, base: str, columns: Sequence[str]) -> dict
     done = frame.filter(pl.col("step_status") == "complete")
     found: dict[Place, Ratio] = {}
     for setup in done["setup"].unique().sort():
-        found |= _of_setup(done.filter(pl.col("setup") == setup), setup, base, columns)
+        found |= _of_setup(done.filter(pl.col("setup") == setup), setup, bases(base), columns)
     return found
 
 
-def _of_setup(frame: pl.DataFrame, setup: str, base: str, columns: Sequence[str]) -> dict[Place, Ratio]:
+def _of_setup(frame: pl.DataFrame, setup: str, base: Bases, columns: Sequence[str]) -> dict[Place, Ratio]:
     names = by_position(frame)
     tables: dict[tuple[str, str], dict[str, dict[int, float]]] = {
         (step, column): {name: {} for name in names} for step in steps_of(frame) for column in columns
@@ -44,13 +47,14 @@ def _of_setup(frame: pl.DataFrame, setup: str, base: str, columns: Sequence[str]
     differences: dict[tuple[str, str, str], Difference | None] = {}
     for (step, column), rows in tables.items():
         for name in names:
-            if name != base and rows[name] and rows.get(base):
-                differences[step, column, name] = _difference(noises.get((step, column)), rows, name, base)
+            other = base.of(name)
+            if name != other and rows[name] and rows.get(other):
+                differences[step, column, name] = _difference(noises.get((step, column)), rows, name, other)
     judged = [found.p for (step, _, _), found in differences.items() if found and step not in short]
     level = level_of_all(judged)
     ratios = {}
     for (step, column, name), difference in differences.items():
-        sides = [list(tables[step, column][side].values()) for side in (name, base)]
+        sides = [list(tables[step, column][side].values()) for side in (name, base.of(name))]
         found = ratio_of(sides[0], sides[1], difference, level, max(len(judged), 1))
         if found:
             ratios[setup, step, column, name] = found

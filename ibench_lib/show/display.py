@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -16,10 +17,14 @@ import polars as pl
 from great_tables import GT
 from IPython.display import display
 
+from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import ANSWER, names_of
 from ibench_lib.show.chart_text import PLOTLY_MIME
 from ibench_lib.show.html_ids import html_id
 from ibench_lib.show.statements.common import Statement
+from ibench_lib.show.wording import MOST_NAMED, count, shortened
+
+_NUMBER = re.compile(r"\d[\d.,]*")
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,7 @@ class Asker(Protocol):
     """Who answers questions, as a selection does."""
 
     @property
-    def base(self) -> str: ...
+    def bases(self) -> Bases: ...
 
     def ask(self, name: str) -> pl.DataFrame: ...
 
@@ -113,17 +118,33 @@ def sentence(text: str, *questions: str) -> Html:
 
 
 def warnings(runs: pl.DataFrame) -> Html:
-    """What the runs warn of (`selected_runs`), each warning once with the results that it is about."""
-    about: dict[str, list[str]] = {}
-    for run in runs.select("dbms", "warnings").to_dicts():
+    """What the runs warn of (`selected_runs`): one line for warnings that differ in their numbers only, all below it.
+
+    A line says which results it is about, and how many of their runs.
+    """
+    kinds: dict[str, dict[tuple[str, str], None]] = {}
+    warned: dict[str, set[str]] = {}
+    for run in runs.select("run_id", "dbms", "warnings").to_dicts():
         for warning in run["warnings"] or []:
-            dbms = about.setdefault(warning, [])
-            if run["dbms"] not in dbms:
-                dbms.append(run["dbms"])
-    if not about:
+            kind = _NUMBER.sub("#", warning)
+            kinds.setdefault(kind, {})[warning, run["dbms"]] = None
+            warned.setdefault(kind, set()).add(run["run_id"])
+    if not kinds:
         return sentence("No run has a warning.", *names_of(runs))
-    lines = (f"<li>{html.escape(warning)} ({html.escape(', '.join(dbms))})</li>" for warning, dbms in about.items())
-    return Html(f"<p>Warnings of the runs:{sources(*names_of(runs))}</p><ul>{''.join(lines)}</ul>")
+    lines = "".join(_kind_of_warning(list(found), len(warned[kind]), runs) for kind, found in kinds.items())
+    return Html(f"<p>Warnings of the runs:{sources(*names_of(runs))}</p><ul>{lines}</ul>")
+
+
+def _kind_of_warning(found: list[tuple[str, str]], of_runs: int, runs: pl.DataFrame) -> str:
+    """A line for one kind of (warning, dbms), which unfolds if there are several."""
+    texts, names = (list(dict.fromkeys(values)) for values in zip(*found, strict=True))
+    whose = "all results" if len(names) == runs["dbms"].n_unique() > MOST_NAMED else shortened(names, ", ")
+    about = whose if len(runs) == of_runs == 1 else f"{whose}; {of_runs} of {count(len(runs), 'run')}"
+    if len(texts) == 1:
+        return f"<li>{html.escape(f'{texts[0]} ({about})')}</li>"
+    summary = html.escape(f"{texts[0]}, and {len(texts) - 1} like it ({about})")
+    each = "".join(f"<li>{html.escape(f'{text} ({dbms})')}</li>" for text, dbms in found)
+    return f"<li><details><summary>{summary}</summary><ul>{each}</ul></details></li>"
 
 
 def say(post: Asker, *subjects: Callable[..., list[str]]) -> Html:
@@ -134,7 +155,7 @@ def say(post: Asker, *subjects: Callable[..., list[str]]) -> Html:
     lines = []
     for subject in subjects:
         questions: tuple[str, ...] = subject.asks  # type: ignore[attr-defined]
-        base = {"base": post.base} if subject.takes_base else {}  # type: ignore[attr-defined]
+        base = {"base": post.bases} if subject.takes_base else {}  # type: ignore[attr-defined]
         links = sources(*questions)
         for text in subject(*map(post.ask, questions), **base):
             loud = ' class="loud"' if isinstance(text, Statement) and text.loud else ""

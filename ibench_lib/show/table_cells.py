@@ -8,16 +8,28 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.show.frames import COVERED, little_covered, repeats, steps_of
+from ibench_lib.ask.bases import Bases, bases
+from ibench_lib.show.against import against_base
+from ibench_lib.show.frames import (
+    COVERED,
+    by_position,
+    little_covered,
+    measured,
+    repeats,
+    rows_of,
+    short_steps,
+    steps_of,
+)
 from ibench_lib.show.grid import Cell
 from ibench_lib.show.theme import Mark
-from ibench_lib.show.verdicts import Ratio
+from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, ratio
 from ibench_lib.show.wording import RANGE, detectable_said, joined, method_said
 
 RUN_FAILED = "†"
 CLIENT_BOUND = "‡"
 DETECTABLE = "What is not marked may differ by less than would be found in four of five cases:"
 NOT_YET_KNOWN = "not yet known"
+_RELATIVE = "how many times that of the base it is."
 LOADED = "loaded from a snapshot"  # the step_status of a step that another run did for this one
 
 
@@ -102,15 +114,53 @@ def run_status_cell(row: dict[str, Any]) -> Cell:
     return Cell(f"{row['status']}{step}{error}", "bad" if row["status"] == "failed" else "status")
 
 
-def ratio_cell(found: Ratio | None, about: str, *, is_base: bool, marked: bool = True) -> Cell:
-    """A relative value, its interval and `about_runs`; marked (if at all) beyond a threshold, never the base."""
+def rate_cells(
+    frame: pl.DataFrame, column: str, spec: str, base: str | Bases = ""
+) -> tuple[dict[tuple[str, str], Cell], dict[tuple[str, str], Ratio]]:
+    """Cells by step and dbms, of a figure of which more is better, and the ratios in them.
+
+    Below the figure stands its ratio to the base (`Bases.of`), if there is one, with its interval. It is marked where
+    it is beyond a threshold and its noise is known and does not explain it; a single run or a range is never marked.
+    """
+    compared_with = bases(base)
+    ratios = {(step, name): one for (_, step, _, name), one in against_base(frame, compared_with, [column]).items()}
+    short = set(short_steps(frame)["step"])
+    cells = {}
+    for step in steps_of(frame):
+        for name in by_position(frame):
+            rows = rows_of(frame, name, step)
+            text, other = value_text(rows, column, spec), compared_with.of(name)
+            mark: Mark | None = None
+            if other and other != name and text != "-":
+                found = ratios.get((step, name)) or ratio(
+                    *(measured(frame, each, step, column) for each in (name, other))
+                )
+                text += f"\n{relative_text(found)}"
+                mark = _mark(found) if step not in short else None
+            if any(row.get("sla_failed") for row in rows):
+                mark = "sla_failed"
+            cells[step, name] = status_cell(rows) or Cell(text, mark)
+    return cells, ratios
+
+
+def relative_text(found: Ratio | None) -> str:
+    """1.54x [1.43, 1.56]; without an interval 1.54x."""
     if found is None:
-        return Cell("no base", "status")
-    text = format(found.value, ".2f")
-    if found.low is not None and found.high is not None and not is_base:
-        text += f" [{found.low:.2f}, {found.high:.2f}]"
-    marks: dict[str, Mark] = {"better": "good", "worse": "bad"}
-    return Cell(text + about, marks.get(found.verdict) if marked and not is_base else None)
+        return "no base"
+    interval = "" if found.low is None or found.high is None else f" [{found.low:.2f}, {found.high:.2f}]"
+    return f"{found.value:.2f}x{interval}"
+
+
+def _mark(found: Ratio | None) -> Mark | None:
+    """Only a difference that the noise does not explain is marked."""
+    if found is None or found.p is None or found.verdict == "same":
+        return None
+    return "good" if found.verdict == "better" else "bad"
+
+
+def base_head(name: str, base: str | Bases) -> str:
+    """The name of a row, which says if it is a base."""
+    return f"{name} (base)" if name in bases(base).names else name
 
 
 def setting_text(value: str | None) -> str:
@@ -133,12 +183,15 @@ def repeat_notes(frame: pl.DataFrame) -> list[str]:
 
 
 def interval_notes(frame: pl.DataFrame, ratios: Mapping[tuple[str, str], Ratio]) -> list[str]:
-    """What stands next to a ratio; `ratios` are those of the table by step and dbms."""
-    if repeats(frame) <= 1:
-        return repeat_notes(frame)
+    """What stands below a figure; `ratios` are those of the table by step and dbms."""
     found = list(ratios.values())
+    if not found:
+        return repeat_notes(frame)
+    if repeats(frame) <= 1:
+        return [*repeat_notes(frame), f"Below each figure: {_RELATIVE} With one run nothing is marked."]
     return [
         *repeat_notes(frame),
+        f"Below each figure: {_RELATIVE} ▲ above {BETTER}, ▼ below {WORSE} of the base, beyond noise.",
         *filter(None, [method_said(found)]),
         *_detectable_notes(ratios),
         *([f"Where only two runs are left of a side, {RANGE}"] if any(one.is_range for one in found) else []),

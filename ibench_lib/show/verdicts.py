@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,41 +11,11 @@ import numpy as np
 
 from ibench_lib.stats.noise import LEVEL, Difference, noise_of
 
-Grade = Literal["top", "middle", "bottom", "sla_failed"]
-
 WORSE, BETTER = 0.95, 1.05
 """Thresholds of a value relative to the base's."""
 
 FAR = 10.0
 """A figure of which less is better is far off above this many times the best of its column."""
-
-
-def grade_column(values: Mapping[str, float], sla_failures: Collection[str] = ()) -> dict[str, Grade]:
-    """Grade the values of one column of an absolute throughput table.
-
-    With min and max over the column (max without SLA failures): at or below min + (max - min) / 4 is bottom, unless
-    min is at least 0.8 max; else an SLA failure is that; else at or above max - (max - min) / 4 is top.
-
-    Parameters
-    ----------
-    values : dbms -> throughput, only what was measured.
-    sla_failures : dbms that missed the step's target rate.
-    """
-    if not values:
-        return {}
-    low = min(values.values())
-    high = max((value for name, value in values.items() if name not in sla_failures), default=low)
-    quarter = (high - low) / 4
-    even = low >= 0.8 * high
-
-    def grade(name: str, value: float) -> Grade:
-        if value <= low + quarter and not even:
-            return "bottom"
-        if name in sla_failures:
-            return "sla_failed"
-        return "top" if value >= high - quarter else "middle"
-
-    return {name: grade(name, value) for name, value in values.items()}
 
 
 @dataclass(frozen=True)

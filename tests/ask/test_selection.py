@@ -95,7 +95,7 @@ def test_a_question_is_asked_once_and_remembered(workspace: Workspace) -> None:
         ({"setups": ["cache"]}, "setup 'cache' is not in any run of demo; did you mean 'cached'?"),
         ({"steps": ["l.i9"]}, "step 'l.i9' is not in any run of demo"),
         ({"repeats": [7]}, "repeat '7' is not in any run of demo; known are 1"),
-        ({"base": "cy10a"}, "base 'cy10a' is not in any run of demo"),
+        ({"base": "cy10b"}, "base 'cy10b' is not in any run of demo; did you mean 'cy10a'?"),
         ({"points": 1}, "points 1 is out of range"),
     ],
 )  # fmt: skip

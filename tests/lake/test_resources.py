@@ -249,7 +249,7 @@ def test_samples_that_leave_out_much_of_a_step_give_no_mean_and_no_cost(workspac
     values = answer(lake, "metric_values", steps=["qr100"]).filter(metric="cpupq")
     assert values.select("value", "covered").rows() == [(None, 3 / 4)]
     post = choose(lake, "demo")
-    said = cost_statements(post.ask("step_metrics"), post.base)
+    said = cost_statements(post.ask("step_metrics"), post.bases)
     assert said[0] == "No costs where the samples cover less than 95 % of a step: qr100 in cached."
     for table in (ib.step_cpu_table, ib.step_storage_table):
         notes = [cells[0] for cells in Parsed(table(post.ask("step_metrics"))).rows]
@@ -306,7 +306,7 @@ def test_what_neither_server_nor_clients_used_is_told_and_marked(workspace: Work
         row = answer(lake, "step_resources", steps=["qr100"]).row(0, named=True)
         shares[server_s] = row["other_cpu"]
         post = choose(lake, "demo")
-        said = "\n".join(cost_statements(post.ask("step_metrics"), post.base))
+        said = "\n".join(cost_statements(post.ask("step_metrics"), post.bases))
         table = Parsed(ib.step_cpu_table(post.ask("step_metrics").filter(step="qr100")))
         cells = dict(zip(table.of("dbms"), table.of("system.cy10a"), strict=True))
         assert ("▼" in cells["other_cpu"]) == ("Other processes took over 10 %" in said) == (row["other_cpu"] > 10)

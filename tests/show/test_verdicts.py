@@ -1,34 +1,33 @@
-"""The rules by which a value is marked."""
+"""The rules by which a value is called better or worse."""
 
-from collections import defaultdict
+import pytest
 
-from ibench_lib.show.verdicts import grade_column
-from tests.show.tables.parsed import golden
-
-
-def test_the_rule_gives_all_published_classes() -> None:
-    published = golden("published_20m_absolute.csv")
-    columns: dict[str, dict[str, float]] = defaultdict(dict)
-    for row in published:
-        columns[row["step"]][row["dbms"]] = float(row["value"])
-    failures: dict[str, set[str]] = defaultdict(set)
-    for row in golden("published_20m_inserts.csv"):
-        if row["failed"] == "yes":
-            failures[row["step"]].add(row["dbms"])
-    grades = {step: grade_column(column, failures[step]) for step, column in columns.items()}
-    got = [grades[row["step"]][row["dbms"]] for row in published]
-    assert len(got) == 162
-    assert got == [row["cell"] for row in published]
+from ibench_lib.show.verdicts import Ratio, ratio
 
 
-def test_an_sla_failure_is_neither_top_nor_the_column_s_maximum() -> None:
-    assert grade_column({"a": 100, "b": 90, "c": 10, "fast": 500}, {"fast"}) == {
-        "a": "top",
-        "b": "top",
-        "c": "bottom",
-        "fast": "sla_failed",
-    }
-    # The lowest is the bottom, failure or not; an even column has no bottom.
-    assert grade_column({"a": 100, "slow": 10}, {"slow"})["slow"] == "bottom"
-    assert grade_column({"a": 100, "b": 80}) == {"a": "top", "b": "middle"}
-    assert grade_column({}) == {}
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        (Ratio(0.94), "worse"),
+        (Ratio(0.95), "same"),
+        (Ratio(1.05), "same"),
+        (Ratio(1.06), "better"),
+        (Ratio(2.0, 1.5, 2.5, runs=2), "same"),  # a range of two runs says nothing
+        (Ratio(1.2, 1.1, 1.3, runs=3, p=0.01), "better"),
+        (Ratio(1.2, 0.9, 1.6, runs=3, p=0.2), "same"),
+        (Ratio(1.04, 1.03, 1.05, runs=3, p=0.001), "same"),  # no chance, but too small to matter
+        (Ratio(1.2, 1.1, 1.3, runs=3, p=0.01, level=0.005), "same"),  # one of many comparisons
+    ],
+)
+def test_a_ratio_beyond_a_threshold_is_called_a_difference_unless_noise_explains_it(found: Ratio, verdict: str) -> None:
+    assert found.verdict == verdict
+
+
+def test_an_interval_within_the_thresholds_says_that_no_such_difference_is_there() -> None:
+    assert Ratio(1.0, 0.96, 1.04, runs=3, p=0.9).is_even
+    assert not Ratio(1.0, 0.9, 1.1, runs=3, p=0.9).is_even
+    assert not Ratio(1.0).is_even
+
+
+def test_there_is_no_ratio_to_nothing() -> None:
+    assert ratio([1.0], []) is None and ratio([], [1.0]) is None and ratio([1.0], [0.0]) is None

@@ -6,6 +6,7 @@ from math import log
 
 import polars as pl
 
+from ibench_lib.ask.bases import Bases, bases
 from ibench_lib.metrics import METRICS, Metric
 from ibench_lib.show.against import against_base
 from ibench_lib.show.frames import COVERED, OTHERS_PCT, by_position, little_covered, measured, others_used_much, rows_of
@@ -30,34 +31,35 @@ _DIGITS = 20
 
 
 @asks("step_metrics", base=True)
-def cost_statements(step_metrics: pl.DataFrame, base: str) -> list[str]:
+def cost_statements(step_metrics: pl.DataFrame, base: str | Bases) -> list[str]:
     """For each step, the costs of an operation that differ most from the base's beyond noise."""
-    said = []
+    base, said = bases(base), list[str]()
     compared = 0
     shared: list[str] = []
     seen: list[Ratio] = []
     long_enough, short = without_short(step_metrics)
     ratios = against_base(long_enough, base, _COSTS)
     for setup, step, rows in columns_of(long_enough):
-        found: list[tuple[float, str]] = []
+        found: dict[str, list[tuple[float, str]]] = {}
         shared += [
             f"{name} in {setup}, {step}" for name in by_position(rows) if others_used_much(rows_of(rows, name, step))
         ]
         named = {name: caveated(name, rows_of(rows, name, step)) for name in by_position(rows)}
         for metric in (METRICS[name] for name in _COSTS):
-            of_base = measured(rows, base, step, metric.name)
             for name in by_position(rows):
                 values = measured(rows, name, step, metric.name)
                 against = ratios.get((setup, step, metric.name, name))
+                of_base = measured(rows, base.of(name), step, metric.name)
                 if against is None or max(*values, *of_base) < _DIGITS * metric.resolution:
                     continue
                 compared += 1
                 seen.append(against)
                 if against.verdict != "same" and against.value > 0:
-                    found.append((abs(log(against.value)), _item(named[name], metric, against)))
-        if found:
-            found.sort(key=lambda item: -item[0])
-            said.append(f"{setup}, {step}, compared with {named[base]}: {shortened([item for _, item in found])}.")
+                    item = abs(log(against.value)), _item(named[name], metric, against)
+                    found.setdefault(base.of(name), []).append(item)
+        for of_group, items in found.items():
+            items.sort(key=lambda item: -item[0])
+            said.append(f"{setup}, {step}, compared with {named[of_group]}: {shortened([item for _, item in items])}.")
     if compared and not said:
         said.append(
             f"Costs per operation do not differ clearly from {base} ({count(compared, 'figure')} compared"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from ibench_lib.ask.bases import Bases, bases
 from ibench_lib.show.against import against_base
 from ibench_lib.show.frames import by_position, measured, rate_label, rows_of
 from ibench_lib.show.statements.common import (
@@ -24,16 +25,16 @@ UNRECORDED = 0.02
 
 
 @asks("step_throughput", base=True)
-def throughput_statements(step_throughput: pl.DataFrame, base: str) -> list[str]:
+def throughput_statements(step_throughput: pl.DataFrame, base: str | Bases) -> list[str]:
     """For each step, what has more and what has less throughput than the base beyond noise; then where nothing does."""
-    said: list[str] = []
+    base, said = bases(base), list[str]()
     even: dict[tuple[str, str], dict[str, dict[str, Ratio]]] = {}
     without_base: dict[str, list[str]] = {}
     seen: list[Ratio] = []
     compared, short = without_short(step_throughput)
     found = against_base(step_throughput, base, ["throughput"])
     for setup, step, rows in columns_of(compared):
-        others = [name for name in by_position(rows) if name != base and measured(rows, name, step)]
+        others = [name for name in by_position(rows) if name != base.first and measured(rows, name, step)]
         places = {name: (setup, step, "throughput", name) for name in others}
         ratios = {name: found[place] for name, place in places.items() if place in found}
         if others and not ratios:
@@ -108,7 +109,7 @@ def _unrecorded(frame: pl.DataFrame) -> list[str]:
     ]
 
 
-def _step_sentence(setup: str, step: str, rows: pl.DataFrame, ratios: dict[str, Ratio], base: str) -> str | None:
+def _step_sentence(setup: str, step: str, rows: pl.DataFrame, ratios: dict[str, Ratio], base: Bases) -> str | None:
     """What differs from the base in one step; None when nothing does."""
     better = sorted((n for n, r in ratios.items() if r.verdict == "better"), key=lambda n: -ratios[n].value)
     worse = sorted((n for n, r in ratios.items() if r.verdict == "worse"), key=lambda n: ratios[n].value)
@@ -117,16 +118,19 @@ def _step_sentence(setup: str, step: str, rows: pl.DataFrame, ratios: dict[str, 
     unit = rate_label(rows, step)
     parts = []
     for more, names in (("more", better), ("fewer", worse)):
-        if names:
-            items = [_item(name, ratios[name], rows, step) for name in names]
-            parts.append(f"{more} {unit} than {base} with {shortened(items, ', ')}")
+        for of_group, others in base.groups(names).items():
+            items = [_item(name, ratios[name], rows, step) for name in others]
+            if items:
+                parts.append(f"{more} {unit} than {of_group} with {shortened(items, ', ')}")
     same = len(ratios) - len(better) - len(worse)
     change = detectable_said([found for name, found in ratios.items() if name not in (*better, *worse)])
     limit = f"; a change of {change} would be found in {MOSTLY}" if change else ""
-    verb = "is" if same == 1 else "are"
-    rest = f" {count(same, 'other')} {verb} not clearly different from it{limit}." if same else ""
-    of_base = caveats(rows_of(rows, base, step))
-    about_base = f" {base}: {', '.join(of_base)}." if of_base else ""
+    verb, whose = "is" if same == 1 else "are", "their bases" if base.by_build else "it"
+    rest = f" {count(same, 'other')} {verb} not clearly different from {whose}{limit}." if same else ""
+    about_base = ""
+    for name in base.names:
+        of_base = caveats(rows_of(rows, name, step))
+        about_base += f" {name}: {', '.join(of_base)}." if of_base else ""
     return f"{setup}, {step}: {'; '.join(parts)}.{rest}{about_base}"
 
 

@@ -49,9 +49,9 @@ def _server(row: dict[str, Any]) -> str:
     return f"{row['server_version'] or 'did not start'} ({comment_of_build})"
 
 
-def config_table(frame: pl.DataFrame, base: str, palette: str = "default") -> GT:
-    """Options whose value differs from the base's (`config_diff`): one row an option, one column a dbms."""
-    names = by_position(frame)
+def config_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """Options whose value differs from the base's (`config_diff`, one base): one row an option, one column a dbms."""
+    base, names = frame["base"][0], by_position(frame)
     grid = Grid(
         grid_name("configurations", frame), f"Options that differ from {base}", "option", [base, *names], left=True
     )

@@ -26,7 +26,7 @@ def test_the_runs_table_names_what_failed() -> None:
 
 def test_config_table_shows_the_base_beside_the_others() -> None:
     frame = asked("config_diff", *three_configurations(), base="system.cy10a")
-    table = Parsed(ib.config_table(frame, "system.cy10a"))
+    table = Parsed(ib.config_table(frame))
     assert table.of("innodb_max_purge_lag") == ["not set", "as base", "100"]
     assert table.of("innodb_purge_batch_size") == ["not set", "1", "as base"]
 
@@ -60,8 +60,8 @@ def test_text_in_a_table_is_only_text() -> None:
     every_text = Grid(HOSTILE, HOSTILE, HOSTILE, [HOSTILE], [(HOSTILE, [Cell(HOSTILE)])], [HOSTILE], [(HOSTILE, [0])])
     drawn = [
         ib.runs_table(answer(lake, "selected_runs")),
-        ib.absolute_throughput(answer(lake, "step_throughput")),
-        ib.relative_throughput(answer(lake, "step_throughput"), HOSTILE),
+        ib.throughput_table(answer(lake, "step_throughput")),
+        ib.throughput_table(answer(lake, "step_throughput"), HOSTILE),
         ib.get_min_table(answer(lake, "get_min")),
         ib.gaps_table(answer(lake, "gaps")),
         every_text.draw("default"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from ibench_lib.ask.bases import Bases, bases
 from ibench_lib.metrics import METRICS
 from ibench_lib.show import theme
 from ibench_lib.show.frames import by_position, measured, rows_of
@@ -154,7 +155,7 @@ def get_min_statements(get_min: pl.DataFrame) -> list[str]:
 
 
 @asks("get_min", "purge_lag_at_step_end", base=True)
-def mvcc_gc_statements(get_min: pl.DataFrame, purge_lag_at_step_end: pl.DataFrame, base: str) -> list[str]:
+def mvcc_gc_statements(get_min: pl.DataFrame, purge_lag_at_step_end: pl.DataFrame, base: str | Bases) -> list[str]:
     """For each step, whose get_min is over ten times faster or slower than the base's, beyond noise, and over 0.1 s.
 
     The sentence also gives the history list at the end of the previous step, which the query had to step over.
@@ -162,34 +163,42 @@ def mvcc_gc_statements(get_min: pl.DataFrame, purge_lag_at_step_end: pl.DataFram
     said = []
     seen: list[Ratio] = []
     for setup, step, rows in columns_of(_with_history(complete(get_min), purge_lag_at_step_end)):
-        of_base = measured(rows, base, step, "get_min_s")
-        faster: list[tuple[float, str]] = []
-        slower: list[tuple[float, str]] = []
-        for name in by_position(rows):
-            values = measured(rows, name, step, "get_min_s")
-            if name == base or not values or not of_base:
-                continue
-            less, more = ratio(of_base, values), ratio(values, of_base)
-            left = _history(rows, name, step)
-            facts = [theme.seconds(median(values)), *([f"history list {left}"] if left else [])]
-            about = f"{name} ({', '.join([*facts, *caveats(rows_of(rows, name, step))])})"
-            if less and _far(less) and median(of_base) > SLOW_S:
-                seen.append(less)
-                faster.append((less.value, f"{_times(less)} as long as with {about}"))
-            elif more and _far(more) and median(values) > SLOW_S:
-                seen.append(more)
-                slower.append((more.value, f"{_times(more)} as long with {about}"))
-        if faster or slower:
-            runs = f"median of {len(of_base)} runs" if len(of_base) > 1 else "one run"
-            left = _history(rows, base, step)
-            facts = [runs, *([f"history list {left} at the end of {_before(rows, base)}"] if left else [])]
-            facts += caveats(rows_of(rows, base, step))
-            text = f"{setup}, {step}: get_min took {theme.seconds(median(of_base))} with {base} ({', '.join(facts)})."
-            for begin, found in (("That is", faster), ("It took", slower)):
-                if found:
-                    text += f" {begin} {shortened([item for _, item in sorted(found, reverse=True)])}."
-            said.append(text)
+        for of_group, others in bases(base).groups(by_position(rows)).items():
+            sentence = _against(setup, step, rows, of_group, others, seen)
+            said += [sentence] if sentence else []
     return [*_chance(seen), *said]
+
+
+def _against(setup: str, step: str, rows: pl.DataFrame, base: str, others: list[str], seen: list[Ratio]) -> str | None:
+    """What is far from one base in one step; its ratios are added to `seen`."""
+    of_base = measured(rows, base, step, "get_min_s")
+    faster: list[tuple[float, str]] = []
+    slower: list[tuple[float, str]] = []
+    for name in others:
+        values = measured(rows, name, step, "get_min_s")
+        if not values or not of_base:
+            continue
+        less, more = ratio(of_base, values), ratio(values, of_base)
+        left = _history(rows, name, step)
+        facts = [theme.seconds(median(values)), *([f"history list {left}"] if left else [])]
+        about = f"{name} ({', '.join([*facts, *caveats(rows_of(rows, name, step))])})"
+        if less and _far(less) and median(of_base) > SLOW_S:
+            seen.append(less)
+            faster.append((less.value, f"{_times(less)} as long as with {about}"))
+        elif more and _far(more) and median(values) > SLOW_S:
+            seen.append(more)
+            slower.append((more.value, f"{_times(more)} as long with {about}"))
+    if not faster and not slower:
+        return None
+    runs = f"median of {len(of_base)} runs" if len(of_base) > 1 else "one run"
+    left = _history(rows, base, step)
+    facts = [runs, *([f"history list {left} at the end of {_before(rows, base)}"] if left else [])]
+    facts += caveats(rows_of(rows, base, step))
+    text = f"{setup}, {step}: get_min took {theme.seconds(median(of_base))} with {base} ({', '.join(facts)})."
+    for begin, found in (("That is", faster), ("It took", slower)):
+        if found:
+            text += f" {begin} {shortened([item for _, item in sorted(found, reverse=True)])}."
+    return text
 
 
 def _with_history(get_min: pl.DataFrame, lag: pl.DataFrame) -> pl.DataFrame:

@@ -5,46 +5,33 @@ from __future__ import annotations
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.show.against import against_base
-from ibench_lib.show.frames import by_position, measured, rows_of, steps_of
-from ibench_lib.show.grid import Cell, Grid
+from ibench_lib.ask.bases import Bases
+from ibench_lib.show.frames import by_position, rows_of, steps_of
+from ibench_lib.show.grid import Grid
 from ibench_lib.show.table_cells import (
-    about_runs,
+    base_head,
     interval_notes,
     mark_notes,
-    ratio_cell,
+    rate_cells,
     repeat_notes,
-    status_cell,
     value_cells,
-    value_text,
 )
 from ibench_lib.show.tables.naming import grid_name, grid_title
-from ibench_lib.show.verdicts import BETTER, WORSE, ratio
 
 _TIMES = ("p25", "p50", "p75", "p95", "p99", "p999", "max", "mean")
 
 
-def requesters_table(frame: pl.DataFrame, base: str, palette: str = "default") -> GT:
+def requesters_table(frame: pl.DataFrame, base: str | Bases, palette: str = "default") -> GT:
     """Operations a second by requesters, absolute and relative to the base (`linkbench_summary`)."""
     steps = steps_of(frame)
-    heads = [head for step in steps for head in (step, "relative")]
     title = grid_title("Operations/s by requesters", frame)
-    grid = Grid(grid_name("requesters", frame), title, "dbms", heads)
-    found = {(step, name): one for (_, step, _, name), one in against_base(frame, base, ["ops_per_s"]).items()}
+    grid = Grid(grid_name("requesters", frame), title, "dbms", steps)
+    found, ratios = rate_cells(frame, "ops_per_s", ",.0f", base)
     for name in by_position(frame):
-        cells: list[Cell] = []
-        for step in steps:
-            rows = rows_of(frame, name, step)
-            sides = (measured(frame, each, step, "ops_per_s") for each in (name, base))
-            relative = found.get((step, name)) or ratio(*sides)
-            status = status_cell(rows)
-            cells.append(status or Cell(value_text(rows, "ops_per_s", ",.0f")))
-            cells.append(status or ratio_cell(relative, about_runs(rows, "ops_per_s"), is_base=name == base))
-        grid.rows.append((f"{name} (base)" if name == base else name, cells))
+        grid.rows.append((base_head(name, base), [found[step, name] for step in steps]))
     grid.notes = [
         "A step's name has its number of requesters. The step control repeats the first of them after all others.",
-        f"▲ above {BETTER}, ▼ below {WORSE} of the base.",
-        *interval_notes(frame, found),
+        *interval_notes(frame, ratios),
         *mark_notes(frame),
     ]
     return grid.draw(palette)

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from ibench_lib.ask.bases import Bases, bases
 from ibench_lib.show.against import against_base
 from ibench_lib.show.frames import by_position, measured, rows_of
 from ibench_lib.show.statements.common import (
@@ -34,23 +35,24 @@ def tpcc_statements(tpcc_workload: pl.DataFrame) -> list[str]:
 
 
 @asks("tpcc_summary", base=True)
-def notpm_statements(tpcc_summary: pl.DataFrame, base: str) -> list[str]:
+def notpm_statements(tpcc_summary: pl.DataFrame, base: str | Bases) -> list[str]:
     """New orders per minute of the base, and of the others relative to it, for each setup."""
     said, seen = [], list[Ratio]()
     of_run = tpcc_summary.filter(pl.col("step") == "run")
     ratios = against_base(of_run, base, ["notpm"])
     for setup, step, rows in columns_of(complete(of_run)):
-        of_base, items = measured(rows, base, step, "notpm"), []
-        for name in by_position(rows):
-            found = ratios.get((setup, step, "notpm", name))
-            if found is None:
-                continue
-            seen.append(found)
-            items.append(", ".join([f"{ratio_text(found)} with {name}", *caveats(rows_of(rows, name, step))]))
-        if of_base:
-            text = f"{setup}: {base} ran {median(of_base):,.0f} new orders per minute (NOTPM)"
-            text += "".join(f" ({caveat})" for caveat in caveats(rows_of(rows, base, step)))
-            said.append(f"{text}. It is {shortened(items)}." if items else f"{text}.")
+        for of_group, others in bases(base).groups(by_position(rows)).items():
+            of_base, items = measured(rows, of_group, step, "notpm"), []
+            for name in others:
+                found = ratios.get((setup, step, "notpm", name))
+                if found is None:
+                    continue
+                seen.append(found)
+                items.append(", ".join([f"{ratio_text(found)} with {name}", *caveats(rows_of(rows, name, step))]))
+            if of_base:
+                text = f"{setup}: {of_group} ran {median(of_base):,.0f} new orders per minute (NOTPM)"
+                text += "".join(f" ({caveat})" for caveat in caveats(rows_of(rows, of_group, step)))
+                said.append(f"{text}. It is {shortened(items)}." if items else f"{text}.")
     return [*noise_said(seen), *said, *unfinished(tpcc_summary)]
 
 

@@ -7,49 +7,38 @@ from statistics import median
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.show.against import against_base
+from ibench_lib.ask.bases import Bases
 from ibench_lib.show.frames import by_position, measured, rows_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import (
-    about_runs,
+    base_head,
     interval_notes,
     mark_notes,
-    ratio_cell,
+    rate_cells,
     repeat_notes,
     status_cell,
     value_cells,
 )
 from ibench_lib.show.tables.naming import grid_name, grid_title
-from ibench_lib.show.verdicts import BETTER, WORSE, ratio
 
 _LAST_BUCKET = 10
 
 
-def notpm_table(frame: pl.DataFrame, base: str, palette: str = "default") -> GT:
+def notpm_table(frame: pl.DataFrame, base: str | Bases, palette: str = "default") -> GT:
     """New orders per minute of each dbms in one step, absolute and relative to the base (`tpcc_summary`)."""
     step = frame["step"][0]
-    columns = ["NOTPM", "relative", "NOTPM committed", "transactions/s", "repeats per 1000"]
+    columns = ["NOTPM", "NOTPM committed", "transactions/s", "repeats per 1000"]
     grid = Grid(
         grid_name(f"notpm.{step}", frame), grid_title(f"New orders per minute in {step}", frame), "dbms", columns
     )
-    ratios = {(step, name): found for (_, step, _, name), found in against_base(frame, base, ["notpm"]).items()}
+    found, ratios = rate_cells(frame, "notpm", ",.0f", base)
+    others = (("notpm_committed", ",.0f"), ("tps", ",.1f"), ("repeats_per_1000", ",.2f"))
     for name in by_position(frame):
-        rows = rows_of(frame, name, step)
-        found = ratios.get((step, name)) or ratio(*(measured(frame, each, step, "notpm") for each in (name, base)))
-        grid.rows.append(
-            (
-                f"{name} (base)" if name == base else name,
-                [
-                    *value_cells(rows, ("notpm", ",.0f")),
-                    status_cell(rows) or ratio_cell(found, about_runs(rows, "notpm"), is_base=name == base),
-                    *value_cells(rows, ("notpm_committed", ",.0f"), ("tps", ",.1f"), ("repeats_per_1000", ",.2f")),
-                ],
-            )
-        )
+        cells = [found[step, name], *value_cells(rows_of(frame, name, step), *others)]
+        grid.rows.append((base_head(name, base), cells))
     grid.notes = [
         "NOTPM counts new orders that are rolled back as their input intends, about 1 %; NOTPM committed does not. "
         "NOTPM is not tpmC: nothing here was audited, and terminals do not think.",
-        f"▲ above {BETTER}, ▼ below {WORSE} of the base.",
         *interval_notes(frame, ratios),
         *mark_notes(frame),
     ]

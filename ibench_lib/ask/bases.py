@@ -1,0 +1,98 @@
+"""What each dbms is compared with: one base for all, or one for each build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Bases:
+    """The bases of a comparison.
+
+    A configuration is compared with the base of its own build if there is one, else with the first base. A base is
+    compared with the first base, so that builds are compared where they have the same configuration.
+
+    Attributes
+    ----------
+    names : dbms that others are compared with; empty where there is no run.
+    builds : dbms -> its build; needed only with several bases.
+    """
+
+    names: tuple[str, ...] = ()
+    builds: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def first(self) -> str:
+        return self.names[0] if self.names else ""
+
+    @property
+    def by_build(self) -> bool:
+        """Whether builds have bases of their own."""
+        return len(self.names) > 1
+
+    def of(self, dbms: str) -> str:
+        """What a dbms is compared with; the first base with itself."""
+        if dbms not in self.names:
+            build = self.builds.get(dbms)
+            for name in self.names:
+                if build is not None and self.builds.get(name) == build:
+                    return name
+        return self.first
+
+    def groups(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """Base -> which of these dbms are compared with it, but not with themselves; the first base is first."""
+        found: dict[str, list[str]] = {}
+        for name in names:
+            base = self.of(name)
+            found.setdefault(base, [])
+            if name != base:
+                found[base].append(name)
+        first = {self.first: found.pop(self.first)} if self.first in found else {}
+        return first | {base: others for base, others in found.items() if others}
+
+    def __str__(self) -> str:
+        return "the base of the same build" if self.by_build else self.first
+
+
+def bases(base: str | Bases) -> Bases:
+    """Bases as they are, or the one named as the base of all."""
+    return base if isinstance(base, Bases) else Bases((base,) if base else ())
+
+
+def chosen_bases(cells: Sequence[tuple[str, str, str]], base: str = "") -> Bases | None:
+    """The bases of (dbms, build, configuration) of a comparison, in its order.
+
+    Parameters
+    ----------
+    base : a dbms for all; or a configuration, then each build's dbms with it; or empty: the first dbms for all, unless
+        there are several builds and one of them has several configurations. Then each build has a base: its dbms with
+        the configuration of the first dbms, or else the build's first.
+
+    Returns
+    -------
+    None if there is no such dbms and no such configuration.
+    """
+    builds = {dbms: build for dbms, build, _ in cells}
+    if base in builds:
+        return Bases((base,), builds)
+    if base:
+        found: dict[str, str] = {}
+        for dbms, build, config in cells:
+            if config == base:
+                found.setdefault(build, dbms)
+        return Bases(tuple(found.values()), builds) if found else None
+    if not cells:
+        return Bases()
+    first, _, config = cells[0]
+    if len(set(builds.values())) < 2 or len(set(builds.values())) == len(builds):
+        return Bases((first,), builds)
+    of_build: dict[str, str] = {}
+    for dbms, build, of_cell in cells:
+        if build not in of_build or (of_cell == config and not _has(cells, of_build[build], config)):
+            of_build[build] = dbms
+    return Bases(tuple(of_build.values()), builds)
+
+
+def _has(cells: Sequence[tuple[str, str, str]], dbms: str, config: str) -> bool:
+    return any(name == dbms and of_cell == config for name, _, of_cell in cells)

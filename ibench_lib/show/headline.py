@@ -1,0 +1,202 @@
+"""The first screen of a post: what was tested, and for each step what won, by how much, and whether it is noise."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from ibench_lib.ask.bases import Bases
+from ibench_lib.ask.provenance import names_of
+from ibench_lib.ask.selection import Selection
+from ibench_lib.show.against import Place, against_base
+from ibench_lib.show.display import Html, Shown, sources
+from ibench_lib.show.frames import by_position, measured, rate_label, repeats, rows_of, steps_of
+from ibench_lib.show.statements.common import columns_of, without_short
+from ibench_lib.show.strips import StripRow, span_of, strip
+from ibench_lib.show.table_cells import relative_text
+from ibench_lib.show.verdicts import Ratio, ratio
+from ibench_lib.show.wording import MOSTLY, count, detectable_said, joined, listed
+
+_MOST_CHANGES = 4
+_MOST_BUILDS = 3
+
+
+def headline(post: Selection, palette: str = "default", *, steps: Sequence[str] = ()) -> Shown:
+    """What was tested, a strip for each step, and a sentence for each (`step_throughput`).
+
+    A strip has a row for each dbms: its throughput relative to its base, with its interval. Only differences beyond
+    noise are filled. Steps that nobody took a second for have neither. `steps`: those to show; empty: all.
+    """
+    runs, frame = post.runs, post.ask("step_throughput")
+    if runs.is_empty():
+        return Shown((Html('<p class="said">There is no run yet, so there is nothing to show.</p>'),), names_of(runs))
+    links, answers = sources(*names_of(frame)), (*names_of(runs), *names_of(frame))
+    if steps:
+        frame = frame.filter(pl.col("step").is_in(list(steps)))
+    said = (f"<li>{html.escape(text)}{links}</li>" for text in headline_statements(frame, post.bases))
+    parts = (
+        f'<p class="tested">{html.escape(_tested(runs))}</p>',
+        _badges(runs, frame),
+        _strips(frame, post.bases, palette),
+        f'<ul class="statements">{"".join(said)}</ul>',
+    )
+    return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), answers)
+
+
+def headline_statements(frame: pl.DataFrame, bases: Bases) -> list[str]:
+    """For each step what is faster and slower than its base beyond noise; then the steps in which nothing is.
+
+    With a single dbms its rates are said. Steps that nobody took a second for are only named.
+    """
+    said: list[str] = []
+    even: dict[tuple[str, str], list[str]] = {}
+    named = short_names(by_position(frame), bases.builds)
+    found = against_base(frame, bases, ["throughput"])
+    several = frame["setup"].n_unique() > 1
+    compared, short = without_short(frame)
+    for setup, step, rows in columns_of(compared):
+        ratios = {
+            name: found[place] for name in by_position(rows) if (place := (setup, step, "throughput", name)) in found
+        }
+        where = f"{setup}, {step}" if several else step
+        clear = [name for name, one in ratios.items() if one.p is not None and one.verdict != "same"]
+        if clear:
+            rest = len(ratios) - len(clear)
+            more = f" No clear difference for {count(rest, 'other')}." if rest else ""
+            changes = "; ".join(_changes(clear, ratios, bases, named))
+            said.append(f"{where}, {rate_label(rows, step)}: {changes}.{more}")
+        elif ratios:
+            even.setdefault((setup, _why_even(list(ratios.values()))), []).append(step)
+        elif len(named) == 1:
+            ((name, label),) = named.items()
+            values, unit = measured(rows, name, step), rate_label(rows, step)
+            said += [f"{where}: {sum(values) / len(values):,.0f} {unit} with {label}."] if values else []
+    for (setup, why), steps in even.items():
+        said.append(f"{f'{setup}, ' if several else ''}{joined(steps)}: {why}.")
+    return [*said, *short]
+
+
+def short_names(names: Sequence[str], builds: Mapping[str, str]) -> dict[str, str]:
+    """Each dbms without the build that all of them have; the full names where builds differ."""
+    known = {builds.get(name) for name in names}
+    prefix = f"{next(iter(known))}." if len(known) == 1 else ""
+    if prefix and all(name.startswith(prefix) for name in names):
+        return {name: name.removeprefix(prefix) for name in names}
+    return {name: name for name in names}
+
+
+def _changes(clear: list[str], ratios: dict[str, Ratio], bases: Bases, named: Mapping[str, str]) -> list[str]:
+    """faster than base: a22 1.51x [1.29, 1.75], a20 1.50x [1.29, 1.75]; the largest changes first."""
+    found = []
+    for base, others in bases.groups(sorted(clear, key=lambda name: -abs(math.log(ratios[name].value)))).items():
+        for verdict, word in (("better", "faster"), ("worse", "slower")):
+            names = [name for name in others if ratios[name].verdict == verdict]
+            items = [f"{named[name]} {relative_text(ratios[name])}" for name in names[:_MOST_CHANGES]]
+            items += [f"and {len(names) - _MOST_CHANGES} more"] if len(names) > _MOST_CHANGES else []
+            found += [f"{word} than {named.get(base, base)}: {', '.join(items)}"] if items else []
+    return found
+
+
+def _why_even(ratios: list[Ratio]) -> str:
+    if any(found.p is not None for found in ratios):
+        change = detectable_said(ratios)
+        limit = f"; a change of {change} would be found in {MOSTLY}" if change else ""
+        return f"no difference beyond noise{limit}"
+    if all(found.low is None for found in ratios):
+        return "there is one run of each, so nobody can tell a difference from noise"
+    return "the repeats are too few to tell a difference from noise"
+
+
+def _tested(runs: pl.DataFrame) -> str:
+    builds = listed(runs["build"])
+    servers = joined(builds) if len(builds) <= _MOST_BUILDS else count(len(builds), "build")
+    configurations = listed(runs["config"])
+    most = repeats(runs)
+    facts = [
+        f"{servers}, {count(len(configurations), 'configuration')}",
+        f"{most} runs of each" if most > 1 else "one run of each",
+        f"{'setups' if runs['setup'].n_unique() > 1 else 'setup'} {joined(listed(runs['setup']))}",
+        *([joined([count(number, "client") for number in listed(runs["clients"])])] if listed(runs["clients"]) else []),
+    ]
+    return f"{'; '.join(facts)}."
+
+
+def _badges(runs: pl.DataFrame, frame: pl.DataFrame) -> str:
+    """What a reader must know before any number: a few words, each with the whole story as its title."""
+    found: list[tuple[str, str]] = []
+    broken = len(runs.filter(pl.col("status") != "complete"))
+    published = len(runs.filter(pl.col("source").is_not_null()))
+    if broken:
+        found.append((f"{broken} of {count(len(runs), 'run')} not complete", "Steps without figures say why."))
+    if published:
+        found.append(("published figures", "Not measured here."))
+    if repeats(runs) == 1:
+        found.append(("one run of each", "The noise is unknown."))
+    scales = [f"1/{1 / scale:,.4g}" if scale < 1 else f"{scale:g}" for scale in listed(runs["scale"]) if scale != 1]
+    if scales:
+        found.append((f"scaled {', '.join(scales)}", "Rows, durations and memory are this part of the full size."))
+    warned = sum(bool(warnings) for warnings in runs["warnings"].to_list())
+    if warned:
+        found.append((f"warnings in {warned} of {count(len(runs), 'run')}", "The section Builds lists them."))
+    done = frame.filter(pl.col("step_status") == "complete")
+    for column, text, why in (
+        (pl.col("client_bound").is_not_null(), "client-bound", "There the clients limit the rate, not the server."),
+        (pl.col("sla_failed").fill_null(False), "target rate missed", "There some did less work than others."),
+    ):
+        steps = steps_of(done.filter(column))
+        if steps:
+            found.append((f"{text}: {joined(steps)}", why))
+    items = (f'<li title="{html.escape(why)}">{html.escape(text)}</li>' for text, why in found)
+    return f'<ul class="badges" aria-label="Reservations">{"".join(items)}</ul>' if found else ""
+
+
+def _strips(frame: pl.DataFrame, bases: Bases, palette: str) -> str:
+    """The strips of all steps in which something is compared, on one axis."""
+    ratios = against_base(frame, bases, ["throughput"])
+    named = short_names(by_position(frame), bases.builds)
+    labels = {name: f"{label} (base)" if name in bases.names else label for name, label in named.items()}
+    several = frame["setup"].n_unique() > 1
+    drawn = []
+    # The noise is that of all steps, as in the tables.
+    for setup, step, rows in columns_of(without_short(frame)[0]):
+        names = by_position(rows)
+        if any((setup, step, "throughput", name) in ratios for name in names):
+            of_step = [_row(rows, setup, step, name, bases, ratios, labels[name]) for name in _ordered(names, bases)]
+            title = f"{f'{setup}, ' if several else ''}{step}, {rate_label(rows, step)}"
+            drawn.append(strip(title, of_step, span_of(row.found for row in of_step if row.found), palette))
+    if not drawn:
+        return ""
+    whose = f"the base of its build, a base to {bases.first}" if bases.by_build else named.get(bases.first, bases.first)
+    note = f"Ratio to {whose}, with its interval. A filled dot is a difference beyond noise."
+    return f'<div class="strips">{"".join(drawn)}</div><p class="key">{html.escape(note)}</p>'
+
+
+def _ordered(names: Sequence[str], bases: Bases) -> list[str]:
+    """The dbms build by build, each base before those that are compared with it; a single base is left out."""
+    if not bases.by_build:
+        return [name for name in names if name != bases.first]
+    found: list[str] = []
+    for base in bases.names:
+        found += [name for name in names if name == base]
+        found += [name for name in names if name not in bases.names and bases.of(name) == base]
+    return found
+
+
+def _row(
+    rows: pl.DataFrame,
+    setup: str,
+    step: str,
+    name: str,
+    bases: Bases,
+    ratios: dict[Place, Ratio],
+    label: str,
+) -> StripRow:
+    if name == bases.first:
+        return StripRow(label, None, "1x")
+    sides = (measured(rows, each, step) for each in (name, bases.of(name)))
+    found = ratios.get((setup, step, "throughput", name)) or ratio(*sides)
+    statuses = sorted({row["step_status"] for row in rows_of(rows, name, step)} - {"complete"})
+    return StripRow(label, found, "" if found else joined(statuses) or "no base")

@@ -1,0 +1,83 @@
+"""What each dbms is compared with."""
+
+from __future__ import annotations
+
+import pytest
+
+from ibench_lib.ask.bases import Bases, bases, chosen_bases
+from ibench_lib.ask.selection import choose
+from ibench_lib.errors import ParameterError
+from ibench_lib.lake import reader
+from ibench_lib.paths import Workspace
+from tests.synthetic import Run, write_runs
+
+TWO_BUILDS = [
+    ("maria.base", "maria", "base"),
+    ("maria.f1", "maria", "f1"),
+    ("mysql.base", "mysql", "base"),
+    ("mysql.f1", "mysql", "f1"),
+]
+
+
+def found(cells: list[tuple[str, str, str]], base: str = "") -> Bases:
+    chosen = chosen_bases(cells, base)
+    assert chosen is not None
+    return chosen
+
+
+def test_with_several_builds_and_configurations_each_build_has_its_base() -> None:
+    chosen = found(TWO_BUILDS)
+    assert chosen.names == ("maria.base", "mysql.base") and chosen.by_build
+    compared = {dbms: chosen.of(dbms) for dbms, _, _ in TWO_BUILDS}
+    assert compared == {
+        "maria.base": "maria.base", "maria.f1": "maria.base", "mysql.base": "maria.base", "mysql.f1": "mysql.base",
+    }  # fmt: skip
+    assert chosen.groups(compared) == {"maria.base": ["maria.f1", "mysql.base"], "mysql.base": ["mysql.f1"]}
+    assert str(chosen) == "the base of the same build"
+
+
+def test_one_build_or_one_configuration_has_one_base() -> None:
+    assert found(TWO_BUILDS[:2]).names == ("maria.base",)
+    assert found([TWO_BUILDS[0], TWO_BUILDS[2]]).names == ("maria.base",), "builds are compared with each other"
+    assert str(found(TWO_BUILDS[:2])) == "maria.base"
+    assert chosen_bases([]) == Bases() and Bases().first == ""
+
+
+def test_a_base_is_named_as_a_dbms_for_all_or_as_a_configuration_of_each_build() -> None:
+    one = found(TWO_BUILDS, "mysql.f1")
+    assert one.names == ("mysql.f1",) and one.of("maria.base") == "mysql.f1"
+    each = found(TWO_BUILDS, "f1")
+    assert each.names == ("maria.f1", "mysql.f1") and each.of("mysql.base") == "mysql.f1"
+    assert chosen_bases(TWO_BUILDS, "f2") is None
+    assert bases("a") == Bases(("a",)) and bases(each) is each and bases("") == Bases()
+
+
+def test_a_build_without_the_configuration_of_the_first_has_its_own_first() -> None:
+    other = [*TWO_BUILDS[:2], ("ps.f2", "ps", "f2"), ("ps.f1", "ps", "f1")]
+    assert found(other).names == ("maria.base", "ps.f2")
+    late = [*TWO_BUILDS[:2], TWO_BUILDS[3], TWO_BUILDS[2]]
+    assert found(late).names == ("maria.base", "mysql.base"), "the same configuration, wherever it stands"
+
+
+def test_options_are_compared_with_the_base_of_the_build(workspace: Workspace) -> None:
+    runs = [
+        Run("base", build=build, minute=minute, options=f"innodb_io_capacity={minute}00  # {build}.cnf:1\n")
+        for minute, build in ((1, "maria"), (2, "mysql"))
+    ]
+    lag = "innodb_max_purge_lag=100  # lag.cnf:1\n"
+    runs += [
+        Run("f1", build=run.build, minute=run.minute + 2, options=run.options + (lag if run.build == "mysql" else ""))
+        for run in runs
+    ]
+    write_runs(workspace, *runs)
+    lake = reader.lake(workspace)
+    post = choose(lake, "demo")
+    rows = post.ask("config_diff").select("base", "dbms", "option", "base_value", "value").rows()
+    assert rows == [
+        ("maria.base", "mysql.base", "innodb_io_capacity", "100", "200"),
+        ("mysql.base", "mysql.f1", "innodb_max_purge_lag", None, "100"),
+    ]
+    named = choose(lake, "demo", base="maria.base").ask("config_diff").filter(dbms="mysql.f1")
+    assert named["option"].to_list() == ["innodb_io_capacity", "innodb_max_purge_lag"]
+    with pytest.raises(ParameterError, match="base 'bas' is not in any run of demo"):
+        choose(lake, "demo", base="bas")

@@ -1,0 +1,112 @@
+"""The first screen of a post."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import ibench_lib as ib
+from ibench_lib.ask.selection import Selection, choose
+from ibench_lib.lake import reader
+from ibench_lib.paths import Workspace
+from ibench_lib.show.display import Html
+from ibench_lib.show.headline import headline, headline_statements, short_names
+from tests.shared import lake_of
+from tests.synthetic import Run, answer
+
+
+def repeated(config: str, queries: int, minute: int, build: str = "system", **others: object) -> list[Run]:
+    return [
+        Run(config, build=build, repeat=n, minute=minute + n, queries=queries + 10 * n, **others)  # type: ignore[arg-type]
+        for n in (1, 2, 3)
+    ]
+
+
+def chosen(*runs: Run) -> Selection:
+    return choose(lake_of(*runs), "demo")
+
+
+def markup(post: Selection) -> str:
+    (item,) = headline(post).items
+    assert isinstance(item, Html)
+    return item.markup
+
+
+@pytest.mark.slow
+def test_it_says_what_won_by_how_much_and_what_noise_hides() -> None:
+    post = chosen(*repeated("cy10a", 5000, 0), *repeated("b", 2500, 10), *repeated("c", 5050, 20))
+    slower, even = headline_statements(post.ask("step_throughput"), post.bases)
+    assert re.fullmatch(
+        r"qr100, queries/s: slower than cy10a: b 0\.50x \[0\.\d\d, 0\.\d\d\]\. No clear difference for 1 other\.",
+        slower,
+    )
+    assert re.fullmatch(r"l\.i0, l\.x and l\.i1: no difference beyond noise.*\.", even)
+    page = markup(post)
+    assert "system, 3 configurations; 3 runs of each; setup cached; 2 clients." in page
+    assert page.count("<figure") == 4 and page.count("▼") == 1 and "▲" not in page
+    assert "Ratio to cy10a, with its interval." in page
+    assert page.count('href="#evidence.step_throughput"') == 2, "each sentence leads to its query"
+
+
+@pytest.mark.slow
+def test_its_figures_are_those_of_the_throughput_table() -> None:
+    """Intervals depend on the noise of all steps, so both have to look at the same ones."""
+    post = chosen(*repeated("cy10a", 5000, 0), *repeated("b", 2500, 10, l_i1_s=11))
+    table = ib.throughput_table(post.ask("step_throughput"), post.bases).as_raw_html()
+    said = " ".join(headline_statements(post.ask("step_throughput"), post.bases))
+    found = re.findall(r"b (\d\.\d\dx \[[^]]*\])", said)
+    assert len(found) == 2 and all(text in table for text in found)
+
+
+@pytest.mark.slow
+def test_with_a_base_of_each_build_it_names_them() -> None:
+    runs = [
+        *repeated("base", 4000, 0, "maria"), *repeated("f1", 4000, 10, "maria"), *repeated("base", 8000, 20, "mysql"),
+        *repeated("f1", 4000, 30, "mysql"),
+    ]  # fmt: skip
+    post = chosen(*runs)
+    said = headline_statements(post.ask("step_throughput"), post.bases)[0]
+    assert "faster than maria.base: mysql.base 2.00x" in said and "slower than mysql.base: mysql.f1 0.50x" in said
+    page = markup(post)
+    assert "Ratio to the base of its build, a base to maria.base, with its interval." in page
+    labels = re.findall(r'<text x="0"[^>]*>([^<]*)</text>', page)[:4]
+    assert labels == ["maria.base (base)", "maria.f1", "mysql.base (base)", "mysql.f1"]
+
+
+def test_one_run_of_each_is_no_result() -> None:
+    post = chosen(Run(), Run("b", minute=1, queries=2500))
+    (said,) = headline_statements(post.ask("step_throughput"), post.bases)
+    assert said.endswith(": there is one run of each, so nobody can tell a difference from noise.")
+    page = markup(post)
+    assert '<li title="The noise is unknown.">one run of each</li>' in page and "▼" not in page
+
+
+def test_reservations_come_before_the_numbers() -> None:
+    failed = Run("x", minute=1, status="failed", failed_step="l.i1", error="lost", steps=("l.i0", "l.x", "l.i1"))
+    post = chosen(
+        Run(scale=0.002, warnings=("swap",)), failed, Run("slow", minute=2, background_rows=900, client_bound="busy")
+    )
+    badges = re.findall(r"<li title=[^>]*>([^<]*)</li>", markup(post))
+    assert badges == [
+        "1 of 3 runs not complete", "one run of each", "scaled 1/500", "warnings in 1 of 3 runs",
+        "client-bound: qr100", "target rate missed: qr100",
+    ]  # fmt: skip
+
+
+def test_a_single_dbms_has_its_rates() -> None:
+    post = chosen(Run())
+    said = headline_statements(post.ask("step_throughput"), post.bases)
+    assert "qr100: 1,000 queries/s with cy10a." in said and "<figure" not in markup(post)
+
+
+def test_without_runs_there_is_one_sentence(workspace: Workspace) -> None:
+    post = choose(reader.lake(workspace), "demo")
+    assert "There is no run yet" in markup(post)
+    assert answer(reader.lake(workspace), "step_throughput").is_empty()
+
+
+def test_a_build_that_all_have_is_left_out_of_names() -> None:
+    builds = {"mysql-9.7.base": "mysql-9.7", "mysql-9.7.a13": "mysql-9.7", "maria.base": "maria"}
+    assert list(short_names(["mysql-9.7.base", "mysql-9.7.a13"], builds).values()) == ["base", "a13"]
+    assert short_names(list(builds), builds) == {name: name for name in builds}
