@@ -53,8 +53,8 @@ class Blocks:
             yield markdown(cell.source)
         elif cell.cell_type == "code":
             yield from _code(cell)
-            for output in cell.outputs:
-                yield self._output(output)
+            outputs = [self._output(output) for output in cell.outputs]
+            yield from _folded(outputs) if "folded" in tags(cell) else outputs
             yield self._sources(cell)
 
     def _sources(self, cell: NotebookNode) -> str:
@@ -141,6 +141,18 @@ def json_for_script(value: Any) -> str:
 def packed(text: str) -> str:
     """A text for the page's script to unpack: a third or less of its length, and nothing in it can end an element."""
     return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
+
+
+def _folded(outputs: list[str]) -> Iterator[str]:
+    """What readers look up but do not read, behind the titles of its tables and charts; a lone sentence as it is."""
+    titles = re.findall(r"<(?:caption|figcaption)[^>]*>(.*?)</", "".join(outputs), re.DOTALL)
+    if not titles:
+        yield from outputs
+        return
+    more = f" and {len(titles) - 1} more" if len(titles) > 1 else ""
+    yield f'<details class="fold"><summary>{titles[0]}{more}</summary>'
+    yield from outputs
+    yield "</details>"
 
 
 def _code(cell: NotebookNode) -> Iterator[str]:

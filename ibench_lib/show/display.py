@@ -22,7 +22,10 @@ from ibench_lib.ask.provenance import ANSWER, names_of
 from ibench_lib.show.chart_text import PLOTLY_MIME
 from ibench_lib.show.html_ids import html_id
 from ibench_lib.show.statements.common import Statement
-from ibench_lib.show.wording import MOST_NAMED, count, shortened
+from ibench_lib.show.wording import MOST_NAMED, count, joined, shortened
+
+MOST_OPEN = 8
+"""Results of a step that a page shows unfolded, at most."""
 
 _NUMBER = re.compile(r"\d[\d.,]*")
 
@@ -85,6 +88,7 @@ def each(
     heading: str | None = None,
     anchor: str = "",
     nothing: str = "Nothing to show.",
+    fold: bool | str = False,
     **options: Any,
 ) -> Shown:
     """Show each function's table or chart for each group of a frame.
@@ -94,22 +98,36 @@ def each(
     by : column or columns that make a group, none for the whole frame; groups keep the frame's order.
     heading : one of them, whose every new value gets a heading with the id `<value>.<anchor>`.
     nothing : the sentence for an empty frame.
+    fold : fold what is below each heading if there are more than MOST_OPEN results (dbms and repeats): a page with
+        hundreds of panels hides its answers. As text: what to say instead of how many charts and tables there are.
     options : passed to each function.
     """
     if frame.is_empty():
         return Shown((sentence(nothing),), names_of(frame))
-    items: list[Item] = []
-    headings: set[str] = set()
+    parts: dict[str, list[Item]] = {}
     columns = [by] if isinstance(by, str) else list(by)
     groups = (group for _, group in frame.group_by(columns, maintain_order=True)) if columns else [frame]
     for group in groups:
-        if heading:
-            value = str(group[heading][0])
-            if value not in headings:
-                headings.add(value)
-                items.append(Html(f'<h3 id="{html_id(f"{value}.{anchor}")}">{html.escape(value)}</h3>'))
-        items += [function(group, **options) for function in functions]
+        value = str(group[heading][0]) if heading else ""
+        parts.setdefault(value, []).extend(function(group, **options) for function in functions)
+    folded = fold and frame.select("dbms", "repeat").n_unique() > MOST_OPEN
+    items: list[Item] = []
+    for value, below in parts.items():
+        head = f'<h3 id="{html_id(f"{value}.{anchor}")}">{html.escape(value)}</h3>' if heading else ""
+        if folded:
+            said = fold if isinstance(fold, str) else _what(below)
+            summary = f'{head} <span class="what">{html.escape(said)}</span>'
+            items += [Html(f'<details class="fold"><summary>{summary}</summary>'), *below, Html("</details>")]
+        else:
+            items += [*([Html(head)] if head else []), *below]
     return Shown(tuple(items), names_of(frame))
+
+
+def _what(items: Sequence[Item]) -> str:
+    """2 charts and 1 table."""
+    charts = sum(isinstance(item, go.Figure) for item in items)
+    found = ((charts, "chart"), (len(items) - charts, "table"))
+    return joined([count(number, word) for number, word in found if number])
 
 
 def sentence(text: str, *questions: str) -> Html:

@@ -35,7 +35,7 @@ def made_from(
     return Section(
         (
             say(post, *subjects),
-            each(post.runs, runs_table, by="experiment", nothing="There is no run.", palette=palette),
+            each(post.runs, runs_table, by="experiment", fold="The runs", nothing="There is no run.", palette=palette),
             each(post.ask("gaps"), gaps_table, by=[], nothing=post.nothing(complete), palette=palette),
             each(
                 post.ask("skipped"), skipped_table, by=[], nothing="Every file of the runs could be read.",

@@ -237,6 +237,7 @@ def test_on_paper_every_chart_is_there_and_nothing_is_cut(demo: Path, browser: B
     assert page.evaluate(tables) == []
     assert not page.locator("nav").is_visible()
     assert page.locator("#evidence-runs table").is_visible()
+    assert page.locator("#sizes .fold table").first.is_visible(), "what is folded on a screen"
     assert not page.locator("#evidence-questions").is_visible()
     assert page.pdf(format="A4").count(b"/Type /Page\n") >= 5
 

@@ -1,9 +1,13 @@
 """What is put into a notebook next to tables and charts."""
 
+import polars as pl
+import pytest
+
+import ibench_lib as ib
 from ibench_lib.ask.selection import choose
-from ibench_lib.show.display import warnings
-from tests.shared import lake_of
-from tests.synthetic import Run
+from ibench_lib.show.display import MOST_OPEN, Html, each, warnings
+from tests.shared import asked, lake_of
+from tests.synthetic import Run, three_configurations
 
 
 def test_warnings_that_differ_in_numbers_share_a_line_that_unfolds() -> None:
@@ -16,3 +20,18 @@ def test_warnings_that_differ_in_numbers_share_a_line_that_unfolds() -> None:
     assert f"<li>{busy[1]} (system.b)</li>" in markup and markup.count("<details>") == 1
     assert "<li>swap &lt;is&gt; used (system.cy10a; 1 of 3 runs)</li>" in markup
     assert "No run has a warning." in warnings(choose(lake_of(Run()), "demo").runs).markup
+
+
+@pytest.mark.slow
+def test_many_results_fold_below_their_headings_and_few_do_not() -> None:
+    few = asked("response_time_histogram", *three_configurations())
+    many = pl.concat([few.with_columns(repeat=pl.lit(n, few["repeat"].dtype)) for n in range(MOST_OPEN // 3 + 1)])
+    options = {"by": ["step", "setup", "operation"], "heading": "step", "anchor": "histogram", "fold": True}
+    texts = {
+        name: [item.markup for item in each(frame, ib.response_time_table, **options).items if isinstance(item, Html)]
+        for name, frame in (("few", few), ("many", many))
+    }
+    assert texts["few"][:2] == ['<h3 id="l.i0.histogram">l.i0</h3>', '<h3 id="l.x.histogram">l.x</h3>']
+    first, end = texts["many"][:2]
+    assert first.startswith('<details class="fold"><summary><h3 id="l.i0.histogram">l.i0</h3>') and "1 table" in first
+    assert end == "</details>" and len(texts["many"]) == 2 * len(texts["few"])
