@@ -15,7 +15,8 @@ from ibench_lib.workloads.tpcc import tables
 from ibench_lib.workloads.tpcc.inputs import TYPES, Inputs, Size
 from ibench_lib.workloads.tpcc.nurand import Constants
 from ibench_lib.workloads.tpcc.population import Insert, inserts, parts_of
-from ibench_lib.workloads.tpcc.transactions import Delivery, NewOrder, OrderStatus, Payment, StockLevel, sql_of
+from ibench_lib.workloads.tpcc.profiles import PROFILES
+from ibench_lib.workloads.tpcc.transactions import Delivery, NewOrder, OrderStatus, Payment, Sql, StockLevel, sql_of
 
 
 class Loader(Role):
@@ -69,9 +70,15 @@ class Terminal(TransactionRole):
         level = details["isolation"].replace("_", " ").upper()
         connection.query(f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
         seed = np.random.SeedSequence([spec.seed, 2, details["step_id"], spec.client, spec.terminal])
-        size = Size(details["sets"], details["warehouses"], _home(spec))
-        self._inputs = Inputs(size, Constants.of(spec.seed), seed, details["weights"])
-        self._sql = [sql_of(end) for end in tables.suffixes(size.sets)]
+        size, profile = Size(details["sets"], details["warehouses"], _home(spec)), PROFILES[details["profile"]]
+        self._inputs = Inputs(size, Constants.of(spec.seed), seed, details["weights"], profile)
+        prepared = details["protocol"] == "prepared"
+        self._sql = [
+            Sql(end, profile, connection.prepared) if prepared else sql_of(end, profile)
+            for end in tables.suffixes(size.sets)
+        ]
+        if profile.begin is None:
+            connection.query("SET SESSION autocommit=0")
 
     def next_transaction(self) -> Transaction:
         inputs, sql, changed = self._inputs, self._sql, self.changed

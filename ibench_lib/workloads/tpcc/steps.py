@@ -14,6 +14,7 @@ from ibench_lib.workloads.tpcc.client import index_statements
 from ibench_lib.workloads.tpcc.inputs import TYPES
 from ibench_lib.workloads.tpcc.options import Options, Setup
 from ibench_lib.workloads.tpcc.population import statements_of
+from ibench_lib.workloads.tpcc.profiles import PROFILES
 from ibench_lib.workloads.workload import Operation, StepKind, Work, Worker
 
 OPERATIONS = (
@@ -28,6 +29,9 @@ KINDS = (
     StepKind("ramp_up", main="transaction"),
     StepKind("run", main="transaction"),
 )
+
+_MOST_PREPARED = 16_382
+"""The default of max_prepared_stmt_count."""
 
 CLIENT_MODULE = "ibench_lib.workloads.tpcc.client"
 
@@ -55,6 +59,7 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
     size: dict[str, Any] = {"sets": setup.sets, "warehouses": warehouses, "terminals": setup.terminals}
     rows = tables.loaded_rows(setup.sets, warehouses)
     seconds = {"ramp_up": setup.ramp_up, "run": setup.seconds}
+    _require_few_prepared(options, setup)
     _require_payments_that_fit(options, setup, warehouses, scale * sum(seconds.values()))
     return [
         # Loaders have about the same amount: the lines of an order are random.
@@ -73,6 +78,20 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
             for name, planned in seconds.items()
         ),
     ]
+
+
+def _require_few_prepared(options: Options, setup: Setup) -> None:
+    if protocol_of(options) != "prepared":
+        return
+    profile = PROFILES[options.profile]
+    of_set = len(profile.statements) + (0 if profile.all_dists else tables.DISTRICTS - 1)
+    needed = of_set * setup.sets * setup.terminals
+    if needed > _MOST_PREPARED:
+        raise ExperimentError(
+            f"setup {setup.name}: its terminals would prepare {needed:,} statements, {of_set} for each set, but a "
+            f"server has room for {_MOST_PREPARED:,} (max_prepared_stmt_count)",
+            hint="give the setup fewer sets or terminals, or say protocol: text",
+        )
 
 
 def _require_payments_that_fit(options: Options, setup: Setup, warehouses: int, seconds: float) -> None:
@@ -123,6 +142,8 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
         "isolation": options.isolation,
         "home": options.home,
         "weights": options.weights,
+        "profile": options.profile,
+        "protocol": protocol_of(options),
     }
     statements: int | None = None
     if step.kind == "load":
@@ -144,6 +165,11 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
         connections=worker.connections,
         details=details,
     )
+
+
+def protocol_of(options: Options) -> str:
+    """The protocol of the statements: the one that the options name, or that of the profile."""
+    return options.protocol or PROFILES[options.profile].protocol
 
 
 def work(steps: Sequence[Step]) -> list[Work]:

@@ -12,6 +12,7 @@ from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import KindRecord, OperationRecord
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
+from ibench_lib.workloads.tpcc import profiles
 from ibench_lib.workloads.tpcc.inputs import TYPES
 from tests.show.tables.parsed import Parsed
 from tests.synthetic import BIN_2_S, BIN_500_US, Run, answer, manifest_of
@@ -20,11 +21,19 @@ KIND = "run"
 PER_SECOND = {"payment": 10, "order_status": 1, "delivery": 1, "stock_level": 1}
 
 
-def write(workspace: Workspace, run: Run, new_orders: list[int], *, repeats: dict[str, int] | None = None) -> None:
+def write(
+    workspace: Workspace,
+    run: Run,
+    new_orders: list[int],
+    *,
+    repeats: dict[str, int] | None = None,
+    more: dict[str, Any] | None = None,
+) -> None:
     """A run of TPC-C with one step: new orders second by second, of which one a second is rolled back as intended.
 
     The other types have their share of 23 for ten new orders. Every response takes 500 us, and one new order a second
-    takes 2 s. `repeats` are those of the first second's new orders.
+    takes 2 s. `repeats` are those of the first second's new orders,
+    `more` what its workload has in the manifest besides.
     """
     writer, seconds = RunWriter(workspace.run_dir(run.run_id)), len(new_orders)
     key = {"step_id": 0, "step": KIND}
@@ -63,6 +72,7 @@ def write(workspace: Workspace, run: Run, new_orders: list[int], *, repeats: dic
             "clients": 1, "profile": "standard", "setup": {"sets": 1, "terminals": 8}, "warehouses_used": 2,
             "isolation": "repeatable_read", "foreign_keys": "none", "checks": "auto", "count_rows": True,
             "resolved_steps": [{"name": KIND, "kind": KIND, "seconds": float(seconds)}],
+            **(more or {}),
         },
     }  # fmt: skip
     writer.seal(manifest_of(run).model_copy(update=described))
@@ -145,6 +155,28 @@ def test_what_is_said(workspace: Workspace) -> None:
     assert "with system.b (" in waves and "67% deep, one every 12 s" in waves and "system.a" not in waves
     repeated = ib.transaction_statements(answer(lake, "tpcc_types"))
     assert any("system.b (2 deadlocks in " in text for text in repeated)
+
+
+def test_a_page_says_what_leaves_the_specification_and_what_that_breaks(workspace: Workspace) -> None:
+    write(workspace, Run("a"), [100] * 30)
+    frame = answer(reader.lake(workspace), "tpcc_workload")
+    assert frame["protocol"].to_list() == ["text"] and frame["broken"].to_list() == [[]]
+    assert Parsed(ib.profile_deviations_table(frame)).rows[-1][0] == "profile"
+    check = "the number of rows that violate condition C12"
+    broken = [{"step": "run", "check": check, "found": 7, "broken_by": "profile tpcc_mysql"}]
+    of_peer = {
+        "profile": "tpcc_mysql", "protocol": "prepared", "broken_checks": broken,
+        "deviations": profiles.deviations("tpcc_mysql"),
+    }  # fmt: skip
+    write(workspace, Run("b", minute=1), [100] * 30, more=of_peer)
+    frame = answer(reader.lake(workspace), "tpcc_workload").filter(profile="tpcc_mysql")
+    said = ib.tpcc_statements(frame)
+    assert "(profile tpcc_mysql, prepared statements, " in said[0]
+    assert any("cached: C12 did not hold; defects of profile tpcc_mysql break this" in text for text in said)
+    assert any("that its profile does not break" in text for text in said)
+    rows = Parsed(ib.profile_deviations_table(frame)).rows
+    whats = [row["what"] for row in profiles.deviations("tpcc_mysql")]
+    assert [row[0] for row in rows if len(row) == 3][-len(whats) :] == whats
 
 
 def test_tables_and_charts_show_every_dbms(workspace: Workspace) -> None:

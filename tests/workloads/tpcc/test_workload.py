@@ -8,8 +8,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+import ibench_lib as ib
 from ibench_lib.errors import RunFailed
 from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
+from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
@@ -23,6 +25,7 @@ from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads.tpcc.tables import names
 from ibench_lib.workloads.workload import Step
 from tests.measurement.real import ask, connect
+from tests.synthetic import answer
 from tests.workloads.tpcc.warehouse import MY_CNF
 
 TEXT = """\
@@ -109,6 +112,22 @@ def test_a_violated_condition_fails_the_run_and_is_named(
     (run_dir,) = workspace.runs.iterdir()
     failed = read_manifest(run_dir)
     assert failed.status == "failed" and pq.read_table(run_dir / "ops.parquet").num_rows
+
+
+@pytest.mark.long
+def test_what_a_profile_breaks_is_noted_and_does_not_fail_the_run(
+    tmp_path: Path, build: Build, workspace: Workspace
+) -> None:
+    experiment = loaded(tmp_path, 1, 1, ", profile: tpcc_mysql, checks: full")
+    manifest = run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Observer())
+    assert manifest.status == "complete" and verify(workspace.run_dir(manifest.run_id)) == []
+    broken = read_manifest(workspace.run_dir(manifest.run_id)).workload["broken_checks"]
+    assert {(entry["step"], entry["broken_by"]) for entry in broken} == {("run", "profile tpcc_mysql")}
+    assert "C12" in {entry["check"].split()[-1] for entry in broken} <= {"C10", "C12"}
+    frame = answer(reader.lake(workspace), "tpcc_workload")
+    assert frame["broken"].to_list() == [sorted(entry["check"] for entry in broken)]
+    said = " ".join(ib.tpcc_statements(frame))
+    assert "C12 did not hold" in said and "defects of profile tpcc_mysql break this" in said
 
 
 def test_cells_that_differ_in_terminals_share_a_load(tmp_path: Path) -> None:

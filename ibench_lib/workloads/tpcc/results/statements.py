@@ -108,7 +108,11 @@ def _size(row: dict[str, Any]) -> str:
         size = f"{count(sets, 'set')} of {size}"
     processes = count(row["clients"], "process", "processes")
     text = f"{row['setup']}: {size}, {count(row['terminals'], 'terminal')} in {processes}"
-    facts = [f"profile {row['profile']}", str(row["isolation"]).replace("_", " ")]
+    facts = [
+        f"profile {row['profile']}",
+        *(["prepared statements"] if row["protocol"] == "prepared" else []),
+        str(row["isolation"]).replace("_", " "),
+    ]
     if row["foreign_keys"] not in (None, "none"):
         facts.append(f"foreign keys {row['foreign_keys']}")
     if row["indexes"] == "needed":
@@ -133,6 +137,10 @@ def _verdicts(frame: pl.DataFrame) -> list[str]:
             f"Verdict: {every} held {' or '.join(sorted(which))} and a ledger of acknowledged transactions, after the "
             "load and after the run."
         )
+    for row in frame.filter(pl.col("broken").list.len() > 0).to_dicts():
+        names = joined([name.split("condition ")[-1] for name in row["broken"]])
+        why = f"defects of profile {row['profile']} break this, so no run fails"
+        said.append(attention(f"{row['setup']}: {names} did not hold; {why}."))
     if held < runs:
         said.append(attention(f"{count(runs - held, 'run')} did not complete, so nothing is proven of its data."))
     return said
@@ -142,4 +150,6 @@ def _checked(row: dict[str, Any]) -> str:
     full = row["checks"] == "full" or (
         row["checks"] == "auto" and (row["sets"] or 1) * (row["warehouses"] or 0) <= _FULL_CHECKS_UP_TO
     )
+    if full and row["broken"]:
+        return "the consistency conditions of TPC-C (C1 to C12) that its profile does not break"
     return "all consistency conditions of TPC-C (C1 to C12)" if full else "the cheap consistency conditions (C1 to C3)"

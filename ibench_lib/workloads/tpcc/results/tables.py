@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from statistics import median
 from typing import Any
 
@@ -144,6 +145,19 @@ def response_buckets_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         "all repeats together.",
         *mark_notes(frame),
     ]
+    return grid.draw(palette)
+
+
+def profile_deviations_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """How the runs' profiles (`tpcc_workload`) differ from the specification."""
+    grid = Grid("deviations", "How these runs differ from TPC-C", "what", ["in TPC-C", "in these runs"], left=True)
+    several = frame["profile"].n_unique() > 1
+    for profile, text in frame.select("profile", "deviations").unique(maintain_order=True).iter_rows():
+        of_profile = f" (profile {profile})" if several else ""
+        for row in json.loads(text):
+            grid.rows.append((row["what"], [Cell(row["specification"]), Cell(row["here"] + of_profile)]))
+    if not grid.rows:
+        grid.rows.append(("profile", [Cell("-"), Cell("standard: as docs/tpcc.md describes")]))
     return grid.draw(palette)
 
 
