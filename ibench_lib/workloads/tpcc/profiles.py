@@ -170,7 +170,7 @@ PROFILES: Mapping[str, Profile] = {
                 "oldest": f"SELECT COALESCE(MIN(no_o_id),0) {_WAITING}",
                 "customer_of": f"SELECT o_c_id FROM orders@ WHERE {_ORDER}",
                 "sold_items": "SELECT DISTINCT ol_i_id FROM order_line@ WHERE ol_w_id=%d AND ol_d_id=%d AND ol_o_id<%d "
-                "AND ol_o_id>=(%d-20)",
+                "AND ol_o_id>=(%d - 20)",
                 "low_stock": "SELECT COUNT(*) FROM stock@ WHERE s_w_id=%d AND s_i_id=%d AND s_quantity<%d",
             },
             protocol="prepared",

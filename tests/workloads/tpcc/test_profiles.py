@@ -27,7 +27,7 @@ MEANS = {
     "sysbench_tpcc": (47, 10, 6, 72, 4),
     "tpcc_mysql": (46, 10, 5, 80, 190),
 }
-OFF = {"new_order": 6, "payment": 1, "order_status": 1, "delivery": 0, "stock_level": 20}
+OFF = {"new_order": 6, "payment": 1, "order_status": 1, "delivery": 0, "stock_level": 40}
 
 # What distinguishes the statements of a profile, as the general log has them with ? for each value.
 SENT = {
@@ -53,7 +53,7 @@ SENT = {
         "UPDATE customer SET c_balance=? WHERE c_w_id=? AND c_d_id=? AND c_id=?",
         "UPDATE district SET d_next_o_id=?+? WHERE d_w_id=? AND d_id=?",
         "SELECT COALESCE(MIN(no_o_id),?) FROM new_orders WHERE no_w_id=? AND no_d_id=?",
-        "SELECT DISTINCT ol_i_id FROM order_line WHERE ol_w_id=? AND ol_d_id=? AND ol_o_id<? AND ol_o_id>=(?-?)",
+        "SELECT DISTINCT ol_i_id FROM order_line WHERE ol_w_id=? AND ol_d_id=? AND ol_o_id<? AND ol_o_id>=(? - ?)",
         "SELECT COUNT(*) FROM stock WHERE s_w_id=? AND s_i_id=? AND s_quantity<?",
     },
 }

@@ -20,7 +20,7 @@ SELECT
     list_filter(steps, lambda step: step.kind = 'ramp_up')[1].seconds AS ramp_up_s,
     list_filter(steps, lambda step: step.kind = 'run')[1].seconds AS run_s,
     count(*) AS runs, count(*) FILTER (status = 'complete') AS complete,
-    list_sort(list_distinct(flatten(list(coalesce(try_cast(w->'$.broken_checks[*].check' AS VARCHAR[]), []))))) AS broken
+    list_sort(list_distinct(flatten(list(coalesce(w->>'$.broken_checks[*].check', []))))) AS broken
 FROM described
 GROUP BY ALL
 ORDER BY experiment, setup, runs DESC
