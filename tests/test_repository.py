@@ -302,6 +302,11 @@ TESTED_ELSEWHERE = {
         "workloads/tpcc/results/charts.py workloads/tpcc/results/metrics.py workloads/tpcc/results/statements.py"
         " workloads/tpcc/results/tables.py"
     ),
+    "tests/workloads/linkbench/test_workload.py runs all of its roles": "workloads/linkbench/client.py",
+    "tests/workloads/linkbench/test_results.py": (
+        "workloads/linkbench/results/charts.py workloads/linkbench/results/statements.py"
+        " workloads/linkbench/results/tables.py"
+    ),
     "tests/workloads/test_workload.py runs transactions, one connection or many": "client/many.py client/role.py",
     "tests/cli/test_main.py and tests/run/test_cell.py leave directories and find them gone": "base/scratch.py",
 }

@@ -20,12 +20,12 @@ ONLY_B = pl.col("base_values").list.drop_nulls().list.len() == 0
 class Pair(Selection):
     """The runs of two dbms. A is the selection's `base`, B is `other`; either is empty when there is no such dbms.
 
-    `beside` are the other dbms of what was chosen, with the status of their runs that are not complete; `neighbours`
-    are the ids of their runs, which say how much repeats vary.
+    `not_compared` are the other dbms of what was chosen, with the status of their runs that are not complete;
+    `neighbours` are the ids of their runs, which say how much repeats vary.
     """
 
     other: str = ""
-    beside: tuple[str, ...] = ()
+    not_compared: tuple[str, ...] = ()
     neighbours: tuple[str, ...] = ()
 
     def facts(self, source: str) -> pl.DataFrame:
@@ -93,9 +93,9 @@ def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
     # Among fewer runs a dbms may need no experiment in its name.
     known = dict(narrowed.runs.select("run_id", "dbms").iter_rows())
     called = [known[of_side[0]] if of_side else "" for of_side in ids]
-    beside = tuple(_standing(runs, name) for name in names if name not in (a, b))
+    not_compared = tuple(_standing(runs, name) for name in names if name not in (a, b))
     others = tuple(runs.filter(~pl.col("dbms").is_in([a, b]))["run_id"]) if a and b else ()
-    return replace(narrowed, base=called[0], other=called[1], beside=beside, neighbours=others, asked=[])
+    return replace(narrowed, base=called[0], other=called[1], not_compared=not_compared, neighbours=others, asked=[])
 
 
 def _standing(runs: pl.DataFrame, name: str) -> str:

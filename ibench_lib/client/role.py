@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -95,6 +95,37 @@ class Role:
         A workload may count more under names of its own, such as a column's sum, and compare it in its checks.
         """
         return {}
+
+
+@dataclass(frozen=True)
+class Insert:
+    """One INSERT: a command for `Connection.execute`, its table and the number of its rows."""
+
+    table: str
+    rows: int
+    command: bytes
+
+
+class Loader(Role):
+    """INSERTs into several tables, in the order in which `inserts` makes them, as the operation `insert`."""
+
+    def __init__(self, inserts: Iterator[Insert]) -> None:
+        self._inserts = inserts
+        self._sent: list[tuple[str, int]] = []
+
+    def next_statement(self) -> bytes:
+        made = next(self._inserts)
+        self._sent.append((made.table, made.rows))
+        return made.command
+
+    def rows_by_table(self, rows: Mapping[str, int]) -> dict[str, int]:
+        """Statements are acknowledged in the order in which they were made."""
+        left, found = rows["insert"], Counter[str]()
+        for table, count in self._sent:
+            taken = min(count, left)
+            found[table] += taken
+            left -= taken
+        return dict(found)
 
 
 class TransactionRole(Role):

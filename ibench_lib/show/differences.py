@@ -58,8 +58,8 @@ def differences(chosen: Pair) -> Html:
         )
         said.append(_list(outside, "The ratios furthest from 1, which may be noise:"))
     said += [_paragraph(line, "metric_values") for line in (*_reservations(chosen), *_not_compared(chosen))]
-    if chosen.beside:  # of what was chosen before the pair was, and so of no question of the pair's
-        said.append(_paragraph(f"Also selected, but not compared: {', '.join(chosen.beside)}."))
+    if chosen.not_compared:  # of what was chosen before the pair was, and so of no question of the pair's
+        said.append(_paragraph(f"Also selected, but not compared: {', '.join(chosen.not_compared)}."))
     return Html("".join(said))
 
 

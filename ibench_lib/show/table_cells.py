@@ -118,6 +118,12 @@ def setting_text(value: str | None) -> str:
     return "not set" if value is None else value or "(empty)"
 
 
+def value_cells(rows: list[dict[str, Any]], *columns: tuple[str, str]) -> list[Cell]:
+    """A cell for each (column, format) of the rows of one dbms and step, or its status in all of them."""
+    status = status_cell(rows)
+    return [status or Cell(value_text(rows, column, spec)) for column, spec in columns]
+
+
 def repeat_notes(frame: pl.DataFrame) -> list[str]:
     """How many runs stand behind a number, in words."""
     most = repeats(frame)

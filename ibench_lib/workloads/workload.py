@@ -130,6 +130,15 @@ class Worker:
         return f"client {self.client} {self.role}" + (f" {self.number + 1}" if self.number else "")
 
 
+def sharing(connections: int, processes: int, role: str, operations: tuple[str, ...]) -> list[Worker]:
+    """Workers of one role, at most `processes`, that share the connections: none has over one more than another."""
+    used = min(connections, processes)
+    return [
+        Worker(client=client, role=role, operations=operations, connections=(connections + used - client) // used)
+        for client in range(1, used + 1)
+    ]
+
+
 @dataclass(frozen=True)
 class Check:
     """A statement whose single number must be `expected` after a step. `proves` is the text for the error if it is not.

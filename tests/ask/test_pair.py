@@ -267,7 +267,7 @@ def test_the_page_compares_in_its_order_and_only_two(page: Page) -> None:
     text = page.locator("main").inner_text()
     assert "Also selected, but not compared: system.z." in text and text.count("system.z") == 1
     assert table_rows(page, "Metrics of l.i1, cached")["inserts/s"] == [
-        "5,000", "2,500", "0.50", "0.50 to 0.50", "worse ▼",
+        "5,000", "2,500", "0.50", "0.50 to 0.50", "worse ▼", "",
     ]  # fmt: skip
     assert table_rows(page, "Metrics of l.i1, io")["inserts/s"][:2] == ["5,000", "failed"]
     assert "0.50 [0.50, 0.50], worse." in page.locator("#differences").inner_text()

@@ -83,7 +83,9 @@ def test_check_and_plan_say_who_shares_a_snapshot_and_why_others_do_not(build: B
     configs = "\n".join(f"  - {{name: {name}, fragments: [{name}]}}" for name in ("small", "p8"))
     head, _, rest = path.read_text().partition("configs:")
     rest = rest[rest.index("setups:") :]
-    path.write_text(f"{head}configs_folder: conf\nsnapshot_after: l.x\nrepeats: 2\nconfigs:\n{configs}\n{rest}")
+    path.write_text(
+        f"{head}configs_folder: conf\nsnapshot_after: l.x\nrepeats: 2\norder: interleaved\nconfigs:\n{configs}\n{rest}"
+    )
     checked = ibench(workspace, "experiment", "check", str(path)).stdout
     apart = "not from the snapshot of cell 1: innodb_page_size is 8192, there 16384"
     assert f"snapshot for cells 1, 3\nsnapshot for cells 2, 4, {apart}\n" in checked

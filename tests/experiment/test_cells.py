@@ -11,7 +11,7 @@ from tests.experiment.two import TEXT, load
 
 
 def test_cells_are_the_product_with_repeats_spread_over_time(tmp_path: Path) -> None:
-    cells = load(tmp_path).cells()
+    cells = load(tmp_path, TEXT + "order: interleaved\n").cells()
     assert [str(cell) for cell in cells[:5]] == [
         "a.base, cached, repeat 1",
         "a.lag, cached, repeat 1",
@@ -21,6 +21,14 @@ def test_cells_are_the_product_with_repeats_spread_over_time(tmp_path: Path) -> 
     ]
     assert len(cells) == len({str(cell) for cell in cells}) == 16
     assert [cell.repeat for cell in cells] == [1] * 8 + [2] * 8
+
+
+def test_by_default_each_repeat_has_an_order_of_its_own_which_stays(tmp_path: Path) -> None:
+    cells = load(tmp_path).cells()
+    assert [cell.repeat for cell in cells] == [1] * 8 + [2] * 8
+    rounds = [[(cell.dbms, cell.setup.name) for cell in cells[start : start + 8]] for start in (0, 8)]
+    assert rounds[0] != rounds[1] and sorted(rounds[0]) == sorted(rounds[1])
+    assert cells == load(tmp_path).cells()
 
 
 def test_the_fingerprint_covers_what_decides_a_run_and_nothing_else(tmp_path: Path) -> None:

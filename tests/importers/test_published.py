@@ -172,7 +172,7 @@ def test_all_of_a_file_comes_in_or_none_of_it(workspace: Workspace, monkeypatch:
         ("setup,dbms,step,get_min_s\nc,a.x,l.i1,1e308\n", ":2: get_min_s is '1e308'"),
         ("setup,dbms,step,ips\nc,ab,l.i1,1\n", ":2: dbms 'ab' is not <build>.<config>"),
         ("setup,dbms,step,ips\nc,a.x,l.i1,1\nc,a.x,qfoo,1\n", ":3: unknown step 'qfoo'"),
-        ("setup,dbms,step,ips\nc,a.x,load,1\n", ":2: unknown step 'load'"),
+        ("setup,dbms,step,ips\nc,a.x,loading,1\n", ":2: unknown step 'loading'"),
         ("setup,dbms,step,ips\n../c,a.x,l.i1,1\n", ":2: setup '../c' is not a usable name"),
         ("setup,dbms,step,ips\nc,a.x,l.i1\n", ":2: 3 columns, but the header has 4"),
         ('setup,dbms,step,ips\nc,a.x,l.i1,"1\n', "unexpected end of data"),

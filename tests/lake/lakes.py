@@ -24,7 +24,8 @@ def rows(lake: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
 
 def ask_everything(lake: duckdb.DuckDBPyConnection) -> dict[str, pl.DataFrame]:
     everything = choose(lake, "demo", points=2000)
-    return {name: everything.ask(name) for name in reader.questions()}
+    others: dict[str, dict[str, Any]] = {"series_points": {"metrics": ["ips", "qps"]}}
+    return {name: everything.ask(name, **others.get(name, {})) for name in reader.questions()}
 
 
 def step_row(frame: pl.DataFrame, dbms: str, step: str, **more: Any) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def test_a_failed_cell_does_not_keep_the_others_from_being_run(workspace: Worksp
 @pytest.mark.slow
 def test_what_a_repeat_cannot_mend_is_not_tried_again_and_what_may_be_chance_is(workspace: Workspace) -> None:
     text = TEXT.replace("name: p1,", "name: refused,").replace("name: only_a,", "name: disturbed,")
-    text = text.replace("repeats: 2", "repeats: 3")
+    text = text.replace("repeats: 2", "repeats: 3\norder: interleaved")
     observer = Both([Observer(), EventLog(workspace, "many")])
     with pytest.raises(CellsFailed, match=r"5 of 15 cells failed, 4 were not tried again; 6 runs made") as caught:
         run_experiment(load(workspace, text), workspace, observer, run=fake_run)

@@ -110,6 +110,18 @@ def unfinished(frame: pl.DataFrame) -> list[str]:
     return [f"Not compared, because they did not complete: {shortened(items)}."]
 
 
+def verdict(held: int, runs: int, proves: str) -> list[str]:
+    """Whether the checks of a workload held: a complete run is one for which all of them did.
+
+    `proves` is the rest of the sentence on the `held` complete ones of all runs.
+    """
+    every = "the run" if runs == 1 else f"all {held} runs" if held == runs else f"{held} of {runs} runs"
+    said = [f"Verdict: {every} {proves}."] if held else []
+    if held < runs:
+        said.append(attention(f"{count(runs - held, 'run')} did not complete, so nothing is proven of its data."))
+    return said
+
+
 def caveats(rows: Sequence[dict[str, Any]]) -> list[str]:
     """What must be said next to the number of one dbms and step, whose rows these are."""
     done = [row for row in rows if row["step_status"] == "complete"]

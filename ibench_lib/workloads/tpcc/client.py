@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import COM_QUERY
-from ibench_lib.client.role import Role, Transaction, TransactionRole
+from ibench_lib.client.role import Insert, Loader, Role, Transaction, TransactionRole
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.tpcc import tables
 from ibench_lib.workloads.tpcc.inputs import TYPES, Inputs, Size
 from ibench_lib.workloads.tpcc.nurand import Constants
-from ibench_lib.workloads.tpcc.population import Insert, inserts, parts_of
+from ibench_lib.workloads.tpcc.population import inserts, parts_of
 from ibench_lib.workloads.tpcc.profiles import PROFILES
 from ibench_lib.workloads.tpcc.transactions import Delivery, NewOrder, OrderStatus, Payment, Sql, StockLevel, sql_of
-
-
-class Loader(Role):
-    """INSERTs of this process's part of the population."""
-
-    def __init__(self, spec: Spec, _connection: Connection) -> None:
-        self._sent: list[tuple[str, int]] = []
-        self._inserts = self._all(spec)
-
-    def next_statement(self) -> bytes:
-        made = next(self._inserts)
-        self._sent.append((made.table, made.rows))
-        return made.command
-
-    def rows_by_table(self, rows: Mapping[str, int]) -> dict[str, int]:
-        """Statements are acknowledged in the order in which they were made."""
-        left, found = rows["insert"], Counter[str]()
-        for table, count in self._sent:
-            taken = min(count, left)
-            found[table] += taken
-            left -= taken
-        return dict(found)
-
-    @staticmethod
-    def _all(spec: Spec) -> Iterator[Insert]:
-        details = spec.details
-        parts = parts_of(details["sets"], details["warehouses"], spec.client - 1, details["processes"])
-        for part in parts:
-            yield from inserts(spec.seed, details["sets"], part)
 
 
 class Indexer(Role):
@@ -123,7 +93,15 @@ def _home(spec: Spec) -> int | None:
     return number % (int(details["sets"]) * int(details["warehouses"]))
 
 
+def _population(spec: Spec) -> Iterator[Insert]:
+    """The INSERTs of this process's part of the population."""
+    details = spec.details
+    for part in parts_of(details["sets"], details["warehouses"], spec.client - 1, details["processes"]):
+        yield from inserts(spec.seed, details["sets"], part)
+
+
 def make_role(spec: Spec, connection: Connection) -> Role:
     """The role that `spec` (see `steps.spec`) asks for."""
-    roles: dict[str, type[Role]] = {"loader": Loader, "indexer": Indexer, "terminal": Terminal}
-    return roles[spec.role](spec, connection)
+    if spec.role == "loader":
+        return Loader(_population(spec))
+    return {"indexer": Indexer, "terminal": Terminal}[spec.role](spec, connection)

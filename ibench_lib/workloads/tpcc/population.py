@@ -18,6 +18,7 @@ from itertools import accumulate
 import numpy as np
 
 from ibench_lib.client.mysql.wire import COM_QUERY
+from ibench_lib.client.role import Insert
 from ibench_lib.workloads.tpcc.nurand import A_NAME, LAST_NAMES, Array, Constants, nurand
 from ibench_lib.workloads.tpcc.tables import (
     CUSTOMERS,
@@ -48,15 +49,6 @@ _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _ORIGINAL = np.frombuffer(b"ORIGINAL", dtype=np.uint8)
 _ORIGINAL_SHARE = _BAD_CREDIT_SHARE = 0.1
 _ADDRESS_FIELDS = (("street_1", 20), ("street_2", 20), ("city", 20))
-
-
-@dataclass(frozen=True)
-class Insert:
-    """One INSERT: a command for `Connection.execute`, its table and the number of its rows."""
-
-    table: str
-    rows: int
-    command: bytes
 
 
 @dataclass(frozen=True)

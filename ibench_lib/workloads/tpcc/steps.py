@@ -15,7 +15,7 @@ from ibench_lib.workloads.tpcc.inputs import TYPES
 from ibench_lib.workloads.tpcc.options import Options, Setup
 from ibench_lib.workloads.tpcc.population import statements_of
 from ibench_lib.workloads.tpcc.profiles import PROFILES
-from ibench_lib.workloads.workload import Operation, StepKind, Work, Worker
+from ibench_lib.workloads.workload import Operation, StepKind, Work, Worker, sharing
 
 OPERATIONS = (
     Operation("insert", "insert", "rows", "rows/s"),
@@ -71,7 +71,7 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
                 form=name,
                 kind=name,
                 seconds=float(max(1, round(planned * scale))),
-                target_per_s=None if options.rate is None else options.rate / options.clients,
+                target_per_s=options.rate and options.rate / min(options.clients, setup.terminals),
                 churns=True,
                 **size,
             )
@@ -117,16 +117,7 @@ def workers(options: Options, step: Step) -> list[Worker]:
             Worker(client=client, role="indexer", operations=("create_index",))
             for client in range(1, min(options.clients, step.sets) + 1)
         ]
-    processes = min(options.clients, step.terminals)
-    return [
-        Worker(
-            client=client,
-            role="terminal",
-            operations=TYPES,
-            connections=(step.terminals + processes - client) // processes,
-        )
-        for client in range(1, processes + 1)
-    ]
+    return sharing(step.terminals, options.clients, "terminal", TYPES)
 
 
 def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
@@ -150,7 +141,6 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
         statements = statements_of(step.sets, step.warehouses, worker.client - 1, processes)
     elif step.kind == "index":
         statements = len(index_statements(details, worker.client))
-    paced = step.seconds is not None and options.rate is not None
     return Spec(
         module=CLIENT_MODULE,
         role=worker.role,
@@ -159,7 +149,7 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
         operations=worker.operations,
         statements=statements,
         seconds=step.seconds,
-        tick_ns=round(processes / options.rate * 1e9) if paced and options.rate is not None else None,
+        tick_ns=round(1e9 / step.target_per_s) if step.target_per_s else None,
         timeout_s=options.statement_timeout_s,
         seed=options.seed,
         connections=worker.connections,

@@ -33,7 +33,7 @@ setups:
 repeats: 1
 workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, l.i1, qr100]}
 """
-TWICE = TEXT.replace("repeats: 1", "repeats: 2")
+TWICE = TEXT.replace("repeats: 1", "repeats: 2\norder: interleaved")
 
 
 class Lab:

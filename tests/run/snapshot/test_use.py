@@ -83,6 +83,7 @@ configs:
   - {name: p8, fragments: [p1, eight]}
 setups: [{name: mine, l_i0_rows: 1000, l_i1_rows: 1000, l_i2_rows: 100, query_seconds: 2}]
 repeats: 2
+order: interleaved
 snapshot_after: l.x
 workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, l.i1, qr100]}
 """

@@ -152,7 +152,7 @@ def test_what_is_said(workspace: Workspace) -> None:
     said = ib.notpm_statements(answer(lake, "tpcc_summary"), "system.a")
     assert any("cached: system.a ran 6,000 new orders per minute (NOTPM). It is 0." in text for text in said)
     (waves,) = ib.wave_statements(answer(lake, "tpcc_stability"))
-    assert "with system.b (" in waves and "67% deep, one every 12 s" in waves and "system.a" not in waves
+    assert "with system.b (" in waves and "67 % deep, one every 12 s" in waves and "system.a" not in waves
     repeated = ib.transaction_statements(answer(lake, "tpcc_types"))
     assert any("system.b (2 deadlocks in " in text for text in repeated)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from ibench_lib.show.against import against_base
 from ibench_lib.show.frames import by_position, measured, rows_of
 from ibench_lib.show.statements.common import (
     asks,
@@ -17,8 +18,9 @@ from ibench_lib.show.statements.common import (
     noise_said,
     ratio_text,
     unfinished,
+    verdict,
 )
-from ibench_lib.show.verdicts import Ratio, ratio
+from ibench_lib.show.verdicts import Ratio
 from ibench_lib.show.wording import count, joined, shortened
 
 _FULL_CHECKS_UP_TO = 20
@@ -35,10 +37,12 @@ def tpcc_statements(tpcc_workload: pl.DataFrame) -> list[str]:
 def notpm_statements(tpcc_summary: pl.DataFrame, base: str) -> list[str]:
     """New orders per minute of the base, and of the others relative to it, for each setup."""
     said, seen = [], list[Ratio]()
-    for setup, step, rows in columns_of(complete(tpcc_summary).filter(pl.col("step") == "run")):
+    of_run = tpcc_summary.filter(pl.col("step") == "run")
+    ratios = against_base(of_run, base, ["notpm"])
+    for setup, step, rows in columns_of(complete(of_run)):
         of_base, items = measured(rows, base, step, "notpm"), []
         for name in by_position(rows):
-            found = ratio(measured(rows, name, step, "notpm"), of_base) if name != base else None
+            found = ratios.get((setup, step, "notpm", name))
             if found is None:
                 continue
             seen.append(found)
@@ -86,12 +90,12 @@ def wave_statements(tpcc_stability: pl.DataFrame) -> list[str]:
             if mine.is_empty():
                 continue
             runs = rows.filter(pl.col("dbms") == name).height
-            facts = [f"{median(mine['waves']):,.0f} waves" if runs == 1 else f"waves in {len(mine)} of {runs} runs"]
-            facts.append(f"{median(mine['wave_depth']):.0%} deep")
+            facts = [count(mine["waves"][0], "wave") if runs == 1 else f"waves in {len(mine)} of {runs} runs"]
+            facts.append(f"{100 * median(mine['wave_depth']):.0f} % deep")
             periods = mine["wave_period_s"].drop_nulls()
             if len(periods):
                 facts.append(f"one every {median(periods):,.0f} s")
-            facts.append(f"{median(mine['wave_share']):.0%} of the time")
+            facts.append(f"{100 * median(mine['wave_share']):.0f} % of the time")
             items.append(f"{name} ({', '.join([*facts, *caveats(rows_of(rows, name, step))])})")
         text = f"fell below 0.8 of its median and recovered with {shortened(items)}" if items else "had no wave"
         said.append(f"{setup}, {step}: the rate of transactions {text}.")
@@ -127,22 +131,15 @@ def _size(row: dict[str, Any]) -> str:
 
 
 def _verdicts(frame: pl.DataFrame) -> list[str]:
-    """Whether the checks held: a complete run is one for which all of them did."""
-    said = []
-    held, runs = int(frame["complete"].sum()), int(frame["runs"].sum())
-    if held:
-        which = {_checked(row) for row in frame.to_dicts() if row["complete"]}
-        every = "the run" if runs == 1 else f"all {held} runs" if held == runs else f"{held} of {runs} runs"
-        said.append(
-            f"Verdict: {every} held {' or '.join(sorted(which))} and a ledger of acknowledged transactions, after the "
-            "load and after the run."
-        )
+    """Whether the checks held, and what profiles break."""
+    which = {_checked(row) for row in frame.to_dicts() if row["complete"]}
+    proves = f"held {' or '.join(sorted(which))} and a ledger of acknowledged transactions, after the load"
+    proves += " and after the run"
+    said = verdict(int(frame["complete"].sum()), int(frame["runs"].sum()), proves)
     for row in frame.filter(pl.col("broken").list.len() > 0).to_dicts():
         names = joined([name.split("condition ")[-1] for name in row["broken"]])
         why = f"defects of profile {row['profile']} break this, so no run fails"
         said.append(attention(f"{row['setup']}: {names} did not hold; {why}."))
-    if held < runs:
-        said.append(attention(f"{count(runs - held, 'run')} did not complete, so nothing is proven of its data."))
     return said
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from statistics import median
-from typing import Any
 
 import polars as pl
 from great_tables import GT
 
+from ibench_lib.show.against import against_base
 from ibench_lib.show.frames import by_position, measured, rows_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import (
@@ -18,10 +18,10 @@ from ibench_lib.show.table_cells import (
     ratio_cell,
     repeat_notes,
     status_cell,
-    value_text,
+    value_cells,
 )
 from ibench_lib.show.tables.naming import grid_name, grid_title
-from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, ratio
+from ibench_lib.show.verdicts import BETTER, WORSE, ratio
 
 _LAST_BUCKET = 10
 
@@ -33,19 +33,17 @@ def notpm_table(frame: pl.DataFrame, base: str, palette: str = "default") -> GT:
     grid = Grid(
         grid_name(f"notpm.{step}", frame), grid_title(f"New orders per minute in {step}", frame), "dbms", columns
     )
-    of_base, ratios = measured(frame, base, step, "notpm"), dict[tuple[str, str], Ratio]()
+    ratios = {(step, name): found for (_, step, _, name), found in against_base(frame, base, ["notpm"]).items()}
     for name in by_position(frame):
         rows = rows_of(frame, name, step)
-        found = ratio(measured(frame, name, step, "notpm"), of_base)
-        if found is not None and name != base:
-            ratios[step, name] = found
+        found = ratios.get((step, name)) or ratio(*(measured(frame, each, step, "notpm") for each in (name, base)))
         grid.rows.append(
             (
                 f"{name} (base)" if name == base else name,
                 [
-                    *_values(rows, ("notpm", ",.0f")),
+                    *value_cells(rows, ("notpm", ",.0f")),
                     status_cell(rows) or ratio_cell(found, about_runs(rows, "notpm"), is_base=name == base),
-                    *_values(rows, ("notpm_committed", ",.0f"), ("tps", ",.1f"), ("repeats_per_1000", ",.2f")),
+                    *value_cells(rows, ("notpm_committed", ",.0f"), ("tps", ",.1f"), ("repeats_per_1000", ",.2f")),
                 ],
             )
         )
@@ -74,7 +72,7 @@ def transaction_types_table(frame: pl.DataFrame, palette: str = "default") -> GT
             **{f"{column}_ms": 1e3 * pl.col(f"{column}_s") for column in ("p50", "p90", "p99", "max")}
         )
         rows = rows_of(of_type, name, step)
-        cells = _values(
+        cells = value_cells(
             rows, ("done", ",.0f"), ("share", ".1f"), *((f"{p}_ms", ",.1f") for p in ("p50", "p90", "p99", "max")),
             *((column, ",.0f") for column in ("deadlocks", "lock_timeouts", "changed")),
         )  # fmt: skip
@@ -105,7 +103,7 @@ def waves_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     shown = frame.with_columns(wave_percent=100 * pl.col("wave_share"))
     for name in by_position(frame):
         rows = rows_of(shown, name, step)
-        cells = _values(
+        cells = value_cells(
             rows, ("cv", ".3f"), ("floor", ".2f"), ("waves", ",.0f"), ("wave_depth", ".2f"),
             ("wave_period_s", ",.0f"), ("wave_percent", ".1f"), ("trend", ".2f"),
         )  # fmt: skip
@@ -159,11 +157,6 @@ def profile_deviations_table(frame: pl.DataFrame, palette: str = "default") -> G
     if not grid.rows:
         grid.rows.append(("profile", [Cell("-"), Cell("standard: as docs/tpcc.md describes")]))
     return grid.draw(palette)
-
-
-def _values(rows: list[dict[str, Any]], *columns: tuple[str, str]) -> list[Cell]:
-    status = status_cell(rows)
-    return [status or Cell(value_text(rows, column, spec)) for column, spec in columns]
 
 
 def _share(count: int, total: int) -> str:

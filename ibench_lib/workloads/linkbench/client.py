@@ -1,0 +1,45 @@
+"""What the client processes of LinkBench send: the load, the secondary index, and the operations of requesters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.wire import COM_QUERY
+from ibench_lib.client.role import Insert, Loader, Role
+from ibench_lib.client.spec import Spec
+from ibench_lib.workloads.linkbench.population import Graph, inserts, parts_of
+from ibench_lib.workloads.linkbench.requester import LEDGER_SHOWN, Requester
+from ibench_lib.workloads.linkbench.tables import LINK, add_secondary
+
+
+class GraphLoader(Loader):
+    """INSERTs of this process's part of the graph, all of whose links are shown."""
+
+    def rows_by_table(self, rows: Mapping[str, int]) -> dict[str, int]:
+        found = super().rows_by_table(rows)
+        return {**found, LEDGER_SHOWN: found.get(LINK, 0)}
+
+
+class Indexer(Role):
+    """The secondary index of linktable."""
+
+    def __init__(self, spec: Spec, _connection: Connection) -> None:
+        self._statement = add_secondary(spec.details["tables"])
+
+    def next_statement(self) -> bytes:
+        return COM_QUERY + self._statement.encode()
+
+
+def _graph(spec: Spec) -> Iterator[Insert]:
+    """The INSERTs of this process's part of the graph."""
+    graph = Graph(spec.details["nodes"], spec.details["tail"])
+    for part in parts_of(graph, spec.client - 1, spec.details["processes"]):
+        yield from inserts(spec.seed, graph, part)
+
+
+def make_role(spec: Spec, connection: Connection) -> Role:
+    """The role that `spec` (see `steps.spec`) asks for."""
+    if spec.role == "loader":
+        return GraphLoader(_graph(spec))
+    return {"indexer": Indexer, "requester": Requester}[spec.role](spec, connection)

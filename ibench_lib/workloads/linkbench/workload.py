@@ -1,0 +1,116 @@
+"""LinkBench, as the runner finds it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ibench_lib.client.spec import Spec
+from ibench_lib.workloads.linkbench import checks, population, steps, tables
+from ibench_lib.workloads.linkbench import options as files
+from ibench_lib.workloads.linkbench.inputs import MIX
+from ibench_lib.workloads.linkbench.population import Graph
+from ibench_lib.workloads.linkbench.steps import Step
+from ibench_lib.workloads.workload import (
+    Check,
+    CommonOptions,
+    CommonSetup,
+    Needs,
+    Operation,
+    StepKind,
+    Work,
+    Worker,
+    Workload,
+)
+
+EDITION = 1
+"""Of the rows and statements that the same options make."""
+
+
+class LinkBench:
+    """Reads and writes of a social graph, after the LinkBench of Facebook."""
+
+    name = "linkbench"
+    title = "LinkBench"
+    Options: type[CommonOptions] = files.Options
+    Setup: type[CommonSetup] = files.Setup
+    presets: Mapping[str, CommonSetup] = files.PRESET_SETUPS
+    operations: tuple[Operation, ...] = steps.OPERATIONS
+    kinds: tuple[StepKind, ...] = steps.KINDS
+
+    def steps(self, options: files.Options, setup: files.Setup, scale: float) -> list[Step]:
+        return steps.plan(options, setup, scale)
+
+    def step_names(self, options: files.Options) -> list[str]:
+        return steps.names(options)
+
+    def kind_of(self, step: str) -> str | None:
+        return steps.kind_of(step)
+
+    def needs(self, options: files.Options) -> Needs:
+        return Needs()
+
+    def tables(self, options: files.Options, setup: files.Setup) -> list[str]:
+        return list(tables.NAMES)
+
+    def prepare(self, options: files.Options, setup: files.Setup) -> list[str]:
+        return tables.create(options.tables, options.partitions, secondary=options.secondary_index == "before")
+
+    def workers(self, options: files.Options, step: Step) -> list[Worker]:
+        return steps.workers(options, step)
+
+    def spec(self, options: files.Options, step: Step, worker: Worker, step_id: int) -> Spec:
+        return steps.spec(options, step, worker, step_id)
+
+    def checks(self, options: files.Options, step: Step, rows: Mapping[str, int]) -> list[Check]:
+        found: list[Check] = []
+        if step.kind == "load":
+            found += checks.population(rows, population.rows_by_table(Graph(step.nodes, options.degree_tail)))
+        if options.count_rows:
+            found += checks.row_counts(rows) + checks.sums(rows)
+        return found + checks.counts(min(step.nodes, options.checked_ids))
+
+    def background(self, options: files.Options, step: Step) -> list[str]:
+        return []
+
+    def work(self, options: files.Options, planned: Sequence[Step]) -> list[Work]:
+        return steps.work(options, planned)
+
+    def disk_bytes(self, options: files.Options, planned: Sequence[Step]) -> int:
+        return steps.disk_bytes(options, planned)
+
+    def loaded_rows(self, options: files.Options, planned: Sequence[Step]) -> int:
+        return sum(population.rows_by_table(Graph(planned[0].nodes, options.degree_tail)).values())
+
+    def load_key(self, options: files.Options, planned: Sequence[Step]) -> dict[str, str]:
+        """What decides the rows. Before any request, cells that differ in requesters or seconds share a load."""
+        decisive = {"benchmark", "engine", "tables", "partitions", "degree_tail", "secondary_index", "seed"}
+        churned = any(step.churns for step in planned)
+        values = {
+            "workload": json.dumps(options.model_dump(include=None if churned else decisive), sort_keys=True),
+            "edition": str(EDITION),
+            "nodes": str(planned[0].nodes),
+            "steps": ", ".join(step.name for step in planned),
+        }
+        if churned:
+            values["seconds"] = ", ".join(str(step.seconds) for step in planned)
+        return values
+
+    def edition(self, options: files.Options) -> int | None:
+        return None
+
+    def describe(self, options: files.Options, setup: files.Setup, planned: Sequence[Step]) -> dict[str, Any]:
+        graph = Graph(planned[0].nodes, options.degree_tail)
+        return {
+            **options.model_dump(),
+            "edition": EDITION,
+            "setup": setup.model_dump(),
+            "resolved_steps": [steps.described(step) for step in planned],
+            "nodes_used": graph.nodes,
+            "loaded": population.rows_by_table(graph),
+            "mix": MIX,
+        }
+
+
+WORKLOAD: Workload = LinkBench()
