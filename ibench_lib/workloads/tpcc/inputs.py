@@ -158,9 +158,9 @@ class Inputs:
         while True:
             sets, warehouses, districts = self._sets(), self._warehouses(), self._uniform(DISTRICTS)
             remote = (random.random(_BLOCK) < _REMOTE_PAYMENT_SHARE).tolist()
-            others = self._others(np.array(warehouses)).tolist()
+            others = self._others(np.array(warehouses)).tolist() if self._profile.remote else warehouses
             elsewhere = self._uniform(DISTRICTS)
-            if self._size.warehouses == 1 or not self._profile.remote:
+            if others == warehouses and not self._profile.any_district:
                 remote = [False] * _BLOCK
             homes = [
                 (others[at], elsewhere[at]) if remote[at] else (warehouses[at], districts[at]) for at in range(_BLOCK)

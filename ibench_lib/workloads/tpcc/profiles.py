@@ -88,16 +88,17 @@ class Profile:
 
     `begin` starts a transaction; None with autocommit off. `deck`: types come from a shuffled deck, or each is drawn.
     `redrawn` are the constants C of NURand that are drawn again for each number. `remote`: some lines and payments are
-    of another warehouse. `sorted_lines`: the lines of an order are in the order of warehouse and item. `unused` is the
-    place of the unused item: the last line, the last but one, or where it belongs in that order. `whole_amounts`:
-    payments have no cents. `taxed`: an order line's amount has tax and discount; `whole_lines`: and no cents.
-    `peer_stock`: the stock is filled up when the order takes all that is left, and only its quantity changes.
-    `all_dists`: all ten s_dist are read. `customer` is how a payment changes its customer: relative to the row, or
-    absolute values of balance and payments, or the balance as a single-precision number. `old_data`: with bad credit,
-    c_data stays as it was. `second_middle`: of an even number of customers of one name, the one after the middle.
-    `own_customer`: an order status by name looks for the orders of the drawn number. `lines_of_district`: it reads the
-    lines of the order whose number is that of the district. `commit_districts`: a delivery commits after each district.
-    `count_items`: a stock level counts each item on its own. `broken` are the conditions that its own defects break.
+    of another warehouse. `any_district`: payments that find no other warehouse are of any district. `sorted_lines`: the
+    lines of an order are in the order of warehouse and item. `unused` is the place of the unused item: the last line,
+    the last but one, or where it belongs in that order. `whole_amounts`: payments have no cents. `taxed`: an order
+    line's amount has tax and discount; `whole_lines`: and no cents. `peer_stock`: the stock is filled up when the order
+    takes all that is left, and only its quantity changes. `all_dists`: all ten s_dist are read. `customer` is how a
+    payment changes its customer: relative to the row, or absolute values of balance and payments, or the balance as a
+    single-precision number. `old_data`: with bad credit, c_data stays as it was. `past_middle`: of several customers of
+    one name, the one after the middle. `own_customer`: an order status by name looks for the orders of the drawn
+    number. `lines_of_district`: it reads the lines of the order whose number is that of the district.
+    `commit_districts`: a delivery commits after each district. `count_items`: a stock level counts each item on its
+    own. `broken` are the conditions that its own defects break.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Profile:
     deck: bool = True
     redrawn: frozenset[str] = frozenset()
     remote: bool = True
+    any_district: bool = False
     sorted_lines: bool = True
     unused: Literal["last", "last but one", "sorted"] = "last"
     whole_amounts: bool = False
@@ -116,7 +118,7 @@ class Profile:
     all_dists: bool = False
     customer: Literal["relative", "absolute", "balance"] = "relative"
     old_data: bool = False
-    second_middle: bool = False
+    past_middle: bool = False
     own_customer: bool = False
     lines_of_district: bool = False
     commit_districts: bool = False
@@ -145,6 +147,7 @@ PROFILES: Mapping[str, Profile] = {
             deck=False,
             redrawn=frozenset({"name", "customer", "item"}),
             remote=False,
+            any_district=True,
             sorted_lines=False,
             unused="last but one",
             whole_amounts=True,
@@ -152,7 +155,7 @@ PROFILES: Mapping[str, Profile] = {
             whole_lines=True,
             peer_stock=True,
             customer="absolute",
-            second_middle=True,
+            past_middle=True,
             lines_of_district=True,
         ),
         Profile(
@@ -176,6 +179,7 @@ PROFILES: Mapping[str, Profile] = {
             protocol="prepared",
             begin=None,
             redrawn=frozenset({"item"}),
+            any_district=True,
             unused="sorted",
             whole_amounts=True,
             taxed=True,

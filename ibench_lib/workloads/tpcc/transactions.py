@@ -179,7 +179,7 @@ class Payment:
         if customer.last is not None:
             yield sql.count_last % (*home, customer.last.encode())
             found = yield Query(sql.ids_of_last % (*home, customer.last.encode()))
-            number = int(_middle(found, second=sql.profile.second_middle)[0])
+            number = int(_middle(found, past=sql.profile.past_middle)[0])
         row = _row((yield Query(sql.customer % (*home, number))))
         paid = _paid(sql.profile, row, cents)
         if row[_CREDIT] == b"BC":
@@ -227,7 +227,7 @@ class OrderStatus:
             yield sql.count_last % (*home, customer.last.encode())
             found = yield Query(sql.status_of_last % (*home, customer.last.encode()))
             if not profile.own_customer:
-                number = int(_middle(found, second=profile.second_middle)[3])
+                number = int(_middle(found, past=profile.past_middle)[3])
         else:
             yield sql.status_of_id % (*home, number)
         of_customer = (*home, number)
@@ -325,13 +325,15 @@ def _first(answer: object) -> bytes:
     return _row(answer)[0]
 
 
-def _middle(answer: object, *, second: bool) -> tuple[bytes, ...]:
+def _middle(answer: object, *, past: bool) -> tuple[bytes, ...]:
     """The row in the middle, which the specification takes of the customers of a last name.
 
-    Of an even number it is the first of the two in the middle, or the `second`.
+    Of an even number it is the first of the two in the middle. With `past`, and several
+    rows, it is the row after that.
     """
     rows = _rows(answer)
-    return cast("tuple[bytes, ...]", rows[len(rows) // 2 if second else (len(rows) + 1) // 2 - 1])
+    middle = (len(rows) + 1) // 2 - 1
+    return cast("tuple[bytes, ...]", rows[middle + 1 if past and len(rows) > 1 else middle])
 
 
 def _text(value: bytes | None) -> bytes:
