@@ -2,66 +2,45 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from ibench_lib.client.mysql.wire import COM_QUERY
 from ibench_lib.client.role import Query
 from ibench_lib.workloads.tpcc import profiles
 from ibench_lib.workloads.tpcc.client import Terminal
-from ibench_lib.workloads.tpcc.inputs import UNUSED_ITEM, Inputs, Size
+from ibench_lib.workloads.tpcc.inputs import TYPES, UNUSED_ITEM, Inputs, Size
 from ibench_lib.workloads.tpcc.nurand import Constants
 from ibench_lib.workloads.tpcc.profiles import PROFILES, Profile
-from ibench_lib.workloads.tpcc.transactions import COMMIT, ROLLBACK, money
+from ibench_lib.workloads.tpcc.transactions import COMMIT, ROLLBACK, _middle, money
 from ibench_lib.workloads.tpcc.workload import WORKLOAD
 from tests.workloads.tpcc.warehouse import Warehouse, options, setup, step_of
 
-# Statements of each type on average, from the research behind this workload, and how far a mean of few may be off.
-MEANS = {
-    "standard": (47, 10, 6, 72, 4),
-    "sysbench_tpcc": (47, 10, 6, 72, 4),
-    "tpcc_mysql": (46, 10, 5, 80, 190),
-}
-OFF = {"new_order": 6, "payment": 1, "order_status": 1, "delivery": 0, "stock_level": 40}
-
-# What distinguishes the statements of a profile, as the general log has them with ? for each value.
-SENT = {
-    "standard": {
-        "START TRANSACTION",
-        "SELECT no_o_id FROM new_orders WHERE no_w_id=? AND no_d_id=? ORDER BY no_o_id LIMIT ? FOR UPDATE",
-        "SELECT o_c_id FROM orders WHERE o_w_id=? AND o_d_id=? AND o_id=? FOR UPDATE",
-        "UPDATE stock SET s_quantity=?,s_ytd=s_ytd+?,s_order_cnt=s_order_cnt+?,s_remote_cnt=s_remote_cnt+? "
-        "WHERE s_i_id=? AND s_w_id=?",
-        "UPDATE customer SET c_balance=c_balance-?,c_ytd_payment=c_ytd_payment+?,c_payment_cnt=c_payment_cnt+? "
-        "WHERE c_w_id=? AND c_d_id=? AND c_id=?",
-    },
-    "sysbench_tpcc": {
-        "BEGIN",
-        "UPDATE stock SET s_quantity=? WHERE s_i_id=? AND s_w_id=?",
-        "UPDATE customer SET c_balance=?,c_ytd_payment=? WHERE c_w_id=? AND c_d_id=? AND c_id=?",
-        "SELECT o_id,o_carrier_id,o_entry_d FROM orders WHERE o_w_id=? AND o_d_id=? AND o_c_id=? ORDER BY o_id DESC",
-        "SELECT no_o_id FROM new_orders WHERE no_w_id=? AND no_d_id=? ORDER BY no_o_id LIMIT ? FOR UPDATE",
-        "SELECT o_c_id FROM orders WHERE o_w_id=? AND o_d_id=? AND o_id=?",
-    },
-    "tpcc_mysql": {
-        "UPDATE stock SET s_quantity=? WHERE s_i_id=? AND s_w_id=?",
-        "UPDATE customer SET c_balance=? WHERE c_w_id=? AND c_d_id=? AND c_id=?",
-        "UPDATE district SET d_next_o_id=?+? WHERE d_w_id=? AND d_id=?",
-        "SELECT COALESCE(MIN(no_o_id),?) FROM new_orders WHERE no_w_id=? AND no_d_id=?",
-        "SELECT DISTINCT ol_i_id FROM order_line WHERE ol_w_id=? AND ol_d_id=? AND ol_o_id<? AND ol_o_id>=(? - ?)",
-        "SELECT COUNT(*) FROM stock WHERE s_w_id=? AND s_i_id=? AND s_quantity<?",
-    },
-}
+# The statements of the clients that two profiles are named after, as their public sources have them.
+PEERS = json.loads((Path(__file__).parent / "peers.json").read_text(encoding="utf-8"))
 
 
-def shape(statement: str) -> str:
-    """A statement with ? for each value."""
-    return re.sub(r"'(?:[^'\\]|\\.)*'|(?<![\w.])-?\d+(?:\.\d+)?", "?", statement)
+def parts(statement: str) -> tuple[str, ...]:
+    """The columns, conditions and other parts of a statement, sorted, with ? for each value and without names for
+    columns or numbers of tables. A moment of the client counts as one of the server."""
+    text = re.sub(r"'(?:[^'\\\\]|\\\\.)*'|NOW\(\)|(?<=[a-z])@|(?<![\w.%])-?\d+(?:\.\d+)?", _value, statement)
+    text = re.sub(r"\b(FROM|INTO|UPDATE|,) ?([a-z_]+)%d\b", r"\1 \2", text)
+    text = re.sub(r"%[bdf]|'%s'", "?", text).lower()
+    text = re.sub(r" (namecnt|sm|s_dist) from", " from", text).replace(" asc ", " ").replace("distinct (", "distinct ")
+    separators = r" (?:from|where|and|set|values|order by|limit|for update)\b|[(),]"
+    return tuple(sorted(re.sub(r"\s+", "", part) for part in re.split(separators, text) if part.strip()))
+
+
+def _value(found: re.Match[str]) -> str:
+    return "" if found[0] == "@" else found[0] if found[0] == "'%s'" else "?"
 
 
 @contextmanager
@@ -74,11 +53,11 @@ def terminal(warehouse: Warehouse, **more: Any) -> Iterator[tuple[Terminal, Any]
         yield Terminal(WORKLOAD.spec(chosen, step, worker, 3), connection), connection
 
 
-def played(terminal: Terminal, connection: Any, count: int) -> list[tuple[str, list[Any]]]:
-    """The answers that each of some transactions gets. All are rolled back, so that others see the same rows."""
+def played(terminal: Terminal, connection: Any, count: int) -> list[tuple[str, Any, list[Any]]]:
+    """The input of some transactions and the answers that each gets. All are rolled back: others see the same rows."""
     found = []
     for _ in range(count):
-        transaction = terminal.next_transaction()
+        transaction = cast(Any, terminal.next_transaction())
         steps, answers, answer = transaction.steps(), list[Any](), None
         try:
             while True:
@@ -89,40 +68,86 @@ def played(terminal: Terminal, connection: Any, count: int) -> list[tuple[str, l
                     answer = connection.execute(ROLLBACK if command == COMMIT else command)
                 answers.append(answer)
         except StopIteration:
-            found.append((transaction.operation, answers))
+            found.append((transaction.operation, transaction.given, answers))
     return found
+
+
+def test_a_profile_has_the_statements_of_its_clients_source() -> None:
+    assert set(PEERS) == set(PROFILES) - {"standard"}
+    for name, peer in PEERS.items():
+        profile = PROFILES[name]
+        texts = [text.format("s_dist_%s") if key == "stock" else text for key, text in profile.statements.items()]
+        assert sorted(map(parts, texts)) == sorted(map(parts, peer["statements"])), name
+
+
+def verbs(profile: Profile, operation: str, given: Any, answers: list[Any], items: dict[int, int]) -> Counter[str]:
+    """The statements of a transaction, as the flow of the client's source makes them of its input.
+
+    `items` are the different items of the last 20 orders of each district.
+    """
+    begun = int(profile.begin is not None)
+    made = Counter(begin=begun, rollback=1)
+    match operation:
+        case "new_order":
+            numbers = [line.item for line in given.lines]
+            missing = UNUSED_ITEM in numbers
+            whole = numbers.index(UNUSED_ITEM) if missing else len(numbers)
+            made.update(select=2 + 2 * whole + missing, update=1 + whole, insert=2 + whole)
+        case "payment":
+            named = 2 * (given.customer.last is not None)
+            bad = answers[begun + 4 + named][0][9] == b"BC"
+            made.update(select=3 + named + bad, update=3, insert=1)
+        case "order_status":
+            made.update(select=3 + (given.customer.last is not None))
+        case "delivery":
+            made.update(select=30, delete=10, update=30)
+            made["rollback"] = 10 if profile.name == "tpcc_mysql" else 1
+        case "stock_level":
+            made.update(select=1 + (items[given.district] + 1 if profile.name == "tpcc_mysql" else 1))
+    return made
+
+
+def commands(connection: Any) -> Counter[str]:
+    """The session's counters Com_*, without that prefix."""
+    rows = connection.fetch(COM_QUERY + b"SHOW SESSION STATUS LIKE 'Com\\_%'")
+    return Counter({name.decode().removeprefix("Com_").lower(): int(value) for name, value in rows})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_profile_sends_the_statements_of_its_client(warehouse: Warehouse, profile: str) -> None:
+    """As many as its source makes of each input, by the server's counters; and no other, by its general log."""
+    sold = warehouse.ask(
+        "SELECT d_id, COUNT(DISTINCT ol_i_id) FROM district JOIN order_line ON ol_w_id = d_w_id AND ol_d_id = d_id "
+        "WHERE ol_o_id < d_next_o_id AND ol_o_id >= d_next_o_id - 20 GROUP BY d_id"
+    )
     with terminal(warehouse, profile=profile) as (role, connection):
-        number = connection.scalar("SELECT CONNECTION_ID()")
+        number, before = connection.scalar("SELECT CONNECTION_ID()"), commands(connection)
         warehouse.ask("SET GLOBAL log_output = 'TABLE'")
         warehouse.ask("SET GLOBAL general_log = ON")
         try:
-            found = played(role, connection, 200)
+            found = played(role, connection, 230)
         finally:
             warehouse.ask("SET GLOBAL general_log = OFF")
-        logged = warehouse.ask(
-            "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log "
-            f"WHERE thread_id = {number} AND command_type IN ('Query', 'Execute')"
-        )
-        warehouse.ask("TRUNCATE mysql.general_log")
-    shapes = {shape(text) for (text,) in logged}
-    assert len(logged) == sum(len(answers) for _, answers in found)
-    assert SENT[profile] <= shapes
-    others = set.union(*(sent for name, sent in SENT.items() if name != profile)) - SENT[profile]
-    assert not others & shapes
-    known = {shape(re.sub(r"'?%[bd]'?", "1", text.replace("@", ""))) for text in PROFILES[profile].statements.values()}
-    known |= {shape(text) for text in ("START TRANSACTION", "BEGIN", "ROLLBACK")}
-    stock = re.compile(r"SELECT s_quantity,s_data,s_dist_.* FROM stock WHERE s_i_id=\? AND s_w_id=\? FOR UPDATE")
-    assert {text for text in shapes - known if not stock.fullmatch(text)} == set()
-    counts = defaultdict[str, list[int]](list)
-    for operation, answers in found:
-        counts[operation].append(len(answers))
-    for (operation, off), mean in zip(OFF.items(), MEANS[profile], strict=True):
-        assert abs(np.mean(counts[operation]) - mean) <= off, operation
+        counted = commands(connection)
+        counted.subtract(before)
+    logged = warehouse.ask(
+        "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log "
+        f"WHERE thread_id = {number} AND command_type IN ('Query', 'Execute')"
+    )
+    warehouse.ask("TRUNCATE mysql.general_log")
+    sent = Counter[str]()
+    for operation, given, answers in found:
+        expected = verbs(PROFILES[profile], operation, given, answers, dict(sold))
+        assert len(answers) == expected.total(), (operation, given)
+        sent += expected
+    assert {operation for operation, _, _ in found} == set(TYPES)
+    assert {verb: counted[verb] for verb in (*sent, "commit")} == {**sent, "commit": 0}
+    known = {*PROFILES[profile].statements.values(), "ROLLBACK", PROFILES[profile].begin or "ROLLBACK"}
+    if not PROFILES[profile].all_dists:
+        stock = PROFILES[profile].statements["stock"]
+        known |= {stock.format(f"s_dist_{number:02}") for number in range(1, 11)}
+    assert {parts(text) for (text,) in logged} <= {parts(text) for text in known}
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -199,9 +224,17 @@ def test_inputs_have_the_defects_of_a_profile() -> None:
     assert missing and set(missing) == {-2}
     payments = [next(sysbench.payments) for _ in range(500)]
     assert all(payment.customer.warehouse == payment.warehouse and payment.cents % 100 == 0 for payment in payments)
+    assert any(payment.customer.district != payment.district for payment in payments)
     orders = [next(mysql.new_orders) for _ in range(3000)]
     assert all(order.lines == sorted(order.lines) for order in orders)
     assert any(line.supply != order.warehouse for order in orders for line in order.lines)
+
+
+def test_the_customer_of_a_name_is_the_one_that_the_profiles_client_takes() -> None:
+    rows = [(str(number).encode(),) for number in range(1, 6)]
+    for profile, taken in (("standard", [1, 1, 2, 2, 3]), ("sysbench_tpcc", [1, 2, 3, 3, 4])):
+        past = PROFILES[profile].past_middle
+        assert [int(_middle(rows[:count], past=past)[0]) for count in range(1, 6)] == taken
 
 
 def hottest(inputs: Inputs) -> float:

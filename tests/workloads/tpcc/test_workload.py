@@ -124,7 +124,7 @@ def test_what_a_profile_breaks_is_noted_and_does_not_fail_the_run(
     broken = read_manifest(workspace.run_dir(manifest.run_id)).workload["broken_checks"]
     assert {(entry["step"], entry["broken_by"]) for entry in broken} == {("run", "profile tpcc_mysql")}
     assert "C12" in {entry["check"].split()[-1] for entry in broken} <= {"C10", "C12"}
-    frame = answer(reader.lake(workspace), "tpcc_workload")
+    frame = answer(reader.lake(workspace), "tpcc_workload", experiment.name)
     assert frame["broken"].to_list() == [sorted(entry["check"] for entry in broken)]
     said = " ".join(ib.tpcc_statements(frame))
     assert "C12 did not hold" in said and "defects of profile tpcc_mysql break this" in said
