@@ -16,6 +16,7 @@ from ibench_lib.workloads.tpcc.nurand import Constants
 from ibench_lib.workloads.tpcc.population import inserts, parts_of
 from ibench_lib.workloads.tpcc.profiles import PROFILES
 from ibench_lib.workloads.tpcc.transactions import Delivery, NewOrder, OrderStatus, Payment, Sql, StockLevel, sql_of
+from ibench_lib.workloads.tpcc.waits import Waits
 
 
 class Indexer(Role):
@@ -49,10 +50,17 @@ class Terminal(TransactionRole):
         ]
         if profile.begin is None:
             connection.query("SET SESSION autocommit=0")
+        self._waits: Waits | None = None
+        if details["think_time"] is not None:
+            of_waits = np.random.SeedSequence([spec.seed, 3, details["step_id"], spec.client, spec.terminal])
+            self._waits, self.pauses = Waits(details["think_time"], of_waits), True
 
     def next_transaction(self) -> Transaction:
         inputs, sql, changed = self._inputs, self._sql, self.changed
-        match TYPES[next(inputs.types)]:
+        kind = TYPES[next(inputs.types)]
+        if self._waits is not None:
+            self.pause_ns = self._waits.before(kind)
+        match kind:
             case "new_order":
                 order = next(inputs.new_orders)
                 return NewOrder(sql[order.set - 1], order, changed)

@@ -10,7 +10,7 @@ from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Seconds
 
 STEPS = ("load", "index", "ramp_up", "run")
 
-_LATER_KEYS = ("protocol",)
+_LATER_KEYS = ("protocol", "think_time")
 
 Weight = Annotated[int, Field(ge=0, le=100)]
 
@@ -46,6 +46,7 @@ class Options(CommonOptions):
     history gets a primary key, as clusters want. `charset` is that of the tables; None leaves the server's. `home`:
     each transaction draws its warehouse, or each terminal has one. `weights` are how often each type is in a deck: new
     order, payment, order status, delivery, stock level. `rate` limits the transactions per second of all terminals.
+    `think_time`: terminals wait for this multiple of the specification's keying and think times; None means not at all.
     `checks`: all consistency conditions, or the first three, which are cheap; auto means all up to 20 warehouses.
     """
 
@@ -64,6 +65,7 @@ class Options(CommonOptions):
         default_factory=lambda: [10, 10, 1, 1, 1]
     )
     rate: Annotated[float, Field(gt=0, le=1e7, allow_inf_nan=False)] | None = None
+    think_time: Annotated[float, Field(gt=0, le=10, allow_inf_nan=False)] | None = None
     checks: Literal["auto", "cheap", "full"] = "auto"
 
     @model_serializer(mode="wrap")
@@ -76,6 +78,8 @@ class Options(CommonOptions):
     def _fits_together(self) -> Options:
         if not sum(self.weights):
             raise ValueError("weights are all 0: there would be no transaction")
+        if self.rate is not None and self.think_time is not None:
+            raise ValueError("rate does not go with think_time: terminals that think set their rate themselves")
         if self.foreign_keys != "none" and self.indexes == "needed":
             raise ValueError("indexes: needed does not go with foreign_keys, which need indexes of their own")
         return self

@@ -15,6 +15,7 @@ from ibench_lib.workloads.tpcc.inputs import TYPES
 from ibench_lib.workloads.tpcc.options import Options, Setup
 from ibench_lib.workloads.tpcc.population import statements_of
 from ibench_lib.workloads.tpcc.profiles import PROFILES
+from ibench_lib.workloads.tpcc.waits import mean_s
 from ibench_lib.workloads.workload import Operation, StepKind, Work, Worker, sharing
 
 OPERATIONS = (
@@ -80,6 +81,13 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
     ]
 
 
+def _assumed_rate(options: Options, terminals: int) -> float:
+    """Transactions/s of all terminals: the one that the options name, or the assumed one; at most what waits allow."""
+    if options.think_time is not None:
+        return min(_GUESSED_RATES["run"], terminals / (options.think_time * mean_s(options.weights)))
+    return options.rate or _GUESSED_RATES["run"]
+
+
 def _require_few_prepared(options: Options, setup: Setup) -> None:
     if protocol_of(options) != "prepared":
         return
@@ -96,7 +104,7 @@ def _require_few_prepared(options: Options, setup: Setup) -> None:
 
 def _require_payments_that_fit(options: Options, setup: Setup, warehouses: int, seconds: float) -> None:
     share = options.weights[TYPES.index("payment")] / sum(options.weights)
-    rate = options.rate or _GUESSED_RATES["run"]
+    rate = _assumed_rate(options, setup.terminals)
     payments = share * rate * seconds / (setup.sets * warehouses)
     if payments > tables.MOST_PAYMENTS:
         raise ExperimentError(
@@ -135,6 +143,7 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
         "weights": options.weights,
         "profile": options.profile,
         "protocol": protocol_of(options),
+        "think_time": options.think_time,
     }
     statements: int | None = None
     if step.kind == "load":
@@ -181,7 +190,7 @@ def disk_bytes(options: Options, steps: Sequence[Step]) -> int:
         return 0
     size = steps[0]
     loaded = size.sets * (tables.BYTES_OF_ITEMS + size.warehouses * tables.BYTES_OF_WAREHOUSE)
-    rate = options.rate or _GUESSED_RATES["run"]
+    rate = _assumed_rate(options, size.terminals)
     seconds = sum(step.seconds or 0.0 for step in steps)
     new_orders = options.weights[0] / sum(options.weights)
     return loaded + round(new_orders * rate * seconds * tables.BYTES_OF_NEW_ORDER)

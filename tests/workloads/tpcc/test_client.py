@@ -1,14 +1,17 @@
 """Terminals in processes of their own, on a loaded warehouse."""
 
 from collections import Counter
+from typing import Any, cast
 
 import pytest
 
 from ibench_lib.errors import WorkerFailed
 from ibench_lib.run.step import WorkerState
-from ibench_lib.workloads.tpcc.client import index_statements
+from ibench_lib.workloads.tpcc.client import Terminal, index_statements
+from ibench_lib.workloads.tpcc.waits import KEYING_S
+from ibench_lib.workloads.tpcc.workload import WORKLOAD
 from tests.faults import Victim
-from tests.workloads.tpcc.warehouse import Warehouse, options, setup
+from tests.workloads.tpcc.warehouse import Warehouse, options, setup, step_of
 
 FULL = options(checks="full")
 
@@ -29,6 +32,33 @@ def test_terminals_leave_what_they_acknowledge(warehouse: Warehouse, more: dict[
     assert warehouse.rows["orders"] - before["orders"] == done["new_order rows"]
     assert warehouse.rows["history"] - before["history"] == done["payment rows"]
     assert warehouse.broken(FULL, setup()) == []
+
+
+def test_terminals_that_think_do_so_outside_of_their_transactions(warehouse: Warehouse) -> None:
+    """Waits of 21 s are a tenth of a second here; no response has a part of them, and the step lasts to its end."""
+    chosen = options(think_time=0.005)
+    result, seconds = warehouse.run(chosen, setup(terminals=8, seconds=6.0))
+    assert result.failure is None
+    assert result.start_ns is not None
+    lasted_s = max((state.totals or {})["end_ns"] - result.start_ns for state in result.workers) / 1e9
+    assert lasted_s >= 6.0
+    busy_s = sum(row["service_sum_us"] for row in seconds) / 1e6
+    keyed_s = 0.005 * sum(row["ops"] * KEYING_S[row["operation"]] for row in seconds)
+    assert busy_s > 0 < keyed_s and busy_s + keyed_s <= 8 * lasted_s
+    assert warehouse.broken(FULL, setup()) == []
+
+
+def test_a_terminal_that_thinks_sends_what_it_would_send_anyway(warehouse: Warehouse) -> None:
+    sent = []
+    for factor in (None, 0.5):
+        chosen, size = options(clients=1, think_time=factor), setup(terminals=1)
+        step = step_of("run", chosen, size)
+        (worker,) = WORKLOAD.workers(chosen, step)
+        with warehouse.connected() as connection:
+            role = Terminal(WORKLOAD.spec(chosen, step, worker, 3), connection)
+            sent.append([cast(Any, role.next_transaction()).given for _ in range(50)])
+            assert role.pauses == (factor is not None) and (role.pause_ns > 0) == role.pauses
+    assert sent[0] == sent[1]
 
 
 def test_a_killed_terminal_process_ends_the_step_and_keeps_what_was_captured(warehouse: Warehouse) -> None:

@@ -45,6 +45,8 @@ def test_presets(tmp_path: Path, setup: str) -> None:
         (SIZE % (1, 4, 2.0), ", weights: [0, 0, 0, 0, 0]", r"weights are all 0: there would be no transaction"),
         (SIZE % (1, 4, 2.0), ", weights: [1, 1]", r"t\.yaml:5: workload\.weights: .*at least 5 items"),
         (SIZE % (1, 4, 2.0), ", foreign_keys: checked, indexes: needed", r"indexes: needed does not go with foreign_k"),
+        (SIZE % (1, 4, 2.0), ", rate: 5, think_time: 1", r"rate does not go with think_time: terminals that think set"),
+        (SIZE % (1, 4, 2.0), ", think_time: 0", r"t\.yaml:5: workload\.think_time: .*greater than 0"),
         (SIZE % (1, 4, 36_000.0), "", r"setup one: about 7\.8 million payments to each warehouse, at 500 .*overflow"),
         (SIZE % (1, 4, 1_000.0), ", rate: 20000", r"about 8\.7 million payments to each warehouse, at 20,000 .*w_ytd"),
     ],
@@ -56,7 +58,8 @@ def test_a_mistake_is_one_clear_line(tmp_path: Path, setup: str, more: str, word
 
 
 def test_a_key_that_was_added_later_is_no_part_of_identity_at_its_default() -> None:
-    assert "protocol" not in options().model_dump()
+    assert not {"protocol", "think_time"} & options().model_dump().keys()
+    assert options(think_time=0.5).model_dump()["think_time"] == 0.5
     assert options(protocol="text").model_dump()["protocol"] == "text"
 
 

@@ -125,7 +125,10 @@ def _size(row: dict[str, Any]) -> str:
         facts.append("each terminal has a warehouse of its own")
     if row["weights"] not in (None, [10, 10, 1, 1, 1]):
         facts.append(f"decks of {'/'.join(map(str, row['weights']))}")
-    facts.append(f"{row['rate']:,g} transactions/s" if row["rate"] else "as fast as possible, without thinking")
+    if row["think_time"]:
+        facts.append(f"keying and think times {row['think_time']:g} times those of TPC-C")
+    else:
+        facts.append(f"{row['rate']:,g} transactions/s" if row["rate"] else "as fast as possible, without thinking")
     after = f" after a ramp-up of {row['ramp_up_s']:,g} s" if row["ramp_up_s"] else ""
     return f"{text} ({', '.join(facts)}); {row['run_s'] or 0:,g} s are measured{after}."
 

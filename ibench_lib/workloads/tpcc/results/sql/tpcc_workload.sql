@@ -14,7 +14,7 @@ SELECT
     try_cast(w->>'$.warehouses_used' AS BIGINT) AS warehouses, try_cast(w->>'$.setup.terminals' AS BIGINT) AS terminals,
     try_cast(w->>'$.clients' AS BIGINT) AS clients, w->>'$.isolation' AS isolation, w->>'$.foreign_keys' AS foreign_keys,
     w->>'$.indexes' AS indexes, w->>'$.home' AS home, try_cast(w->'$.weights' AS BIGINT[]) AS weights,
-    try_cast(w->>'$.rate' AS DOUBLE) AS rate, w->>'$.checks' AS checks,
+    try_cast(w->>'$.rate' AS DOUBLE) AS rate, try_cast(w->>'$.think_time' AS DOUBLE) AS think_time, w->>'$.checks' AS checks,
     try_cast(w->>'$.count_rows' AS BOOLEAN) AS count_rows,
     coalesce(w->>'$.protocol', 'text') AS protocol, coalesce(w->>'$.deviations', '[]') AS deviations,
     list_filter(steps, lambda step: step.kind = 'ramp_up')[1].seconds AS ramp_up_s,
