@@ -28,15 +28,19 @@ def write(
     *,
     repeats: dict[str, int] | None = None,
     more: dict[str, Any] | None = None,
+    step_id: int = 0,
+    sizes: list[tuple[int, str, int]] | None = None,
 ) -> None:
     """A run of TPC-C with one step: new orders second by second, of which one a second is rolled back as intended.
 
     The other types have their share of 23 for ten new orders. Every response takes 500 us, and one new order a second
     takes 2 s. `repeats` are those of the first second's new orders,
-    `more` what its workload has in the manifest besides.
+    `more` what its workload has in the manifest besides, `sizes` the bytes of its database after each step.
     """
     writer, seconds = RunWriter(workspace.run_dir(run.run_id)), len(new_orders)
-    key = {"step_id": 0, "step": KIND}
+    key = {"step_id": step_id, "step": KIND}
+    for number, step, size in sizes or []:
+        writer.append("sizes", step_id=number, step=step, what="database", name="", bytes=size)
     total = 0
     for second, orders in enumerate(new_orders):
         for operation in TYPES:
@@ -132,6 +136,33 @@ def test_rates_shares_and_repeats(workspace: Workspace) -> None:
     assert (values["notpm"], values["waves"], values["tps_trend"]) == (6000.0, 0.0, 1.0)
     series = answer(lake, "notpm_series")
     assert series["t_s"].to_list() == list(range(20)) and set(series["notpm"]) == {6000.0}
+
+
+def with_sizes(workspace: Workspace, run: Run, gained: int, new_orders: int, sets: int = 1) -> Run:
+    """A run of two steps, between whose ends the files of the database gained that many bytes."""
+    sizes = [(0, "ramp_up", 500 << 20), (1, KIND, (500 << 20) + gained)]
+    write(workspace, run, [new_orders // 10] * 10, step_id=1, sizes=sizes, more={"setup": {"sets": sets}})
+    return run
+
+
+def test_growth_is_that_of_the_files_for_each_committed_new_order(workspace: Workspace) -> None:
+    with_sizes(workspace, Run("a"), 24 << 20, 12_000)
+    with_sizes(workspace, Run("few", minute=1), 24 << 20, 9_000)
+    with_sizes(workspace, Run("sets", minute=2), 24 << 20, 12_000, sets=2)
+    write(workspace, Run("unknown", minute=3), [1_200] * 10)
+    lake = reader.lake(workspace)
+    frame = answer(lake, "tpcc_summary")
+    committed = 12_000 - 10  # one new order a second is rolled back as intended
+    grown = dict(frame.select("dbms", "bytes_per_new_order").rows())
+    assert grown == {
+        "system.a": pytest.approx((24 << 20) / committed), "system.few": None, "system.sets": None,
+        "system.unknown": None,
+    }  # fmt: skip
+    values = answer(lake, "metric_values").filter(metric="bytes_per_new_order")
+    assert values["value"].to_list() == [grown["system.a"]]
+    table = Parsed(ib.notpm_table(frame, base="system.a"))
+    rows = {row[0]: row for row in table.rows}
+    assert rows["system.a (base)"][-1] == "2,099" and rows["system.few"][-1] == "-"
 
 
 def test_buckets_of_a_fifth_of_a_second(workspace: Workspace) -> None:

@@ -18,6 +18,11 @@ METRICS = (
         "repeats after deadlocks, lock wait timeouts and changed rows, per 1000 transactions", "evenness", of="own",
     ),
     Metric(
+        "bytes_per_new_order", "growth", "bytes/new order", "lower", ",.0f",
+        "growth of the database's files / committed new orders, in steps with 10,000 of them for each set", "cost",
+        of="own",
+    ),
+    Metric(
         "tps_cv", "cv", "", "lower", ",.3f",
         "standard deviation / mean of transactions/s over windows of 1 to 10 s", "evenness", of="own",
     ),

@@ -13,6 +13,8 @@ SELECT run_id, step_id, 'notpm_committed', notpm_committed FROM summary
 UNION ALL
 SELECT run_id, step_id, 'repeats_per_1000', repeats_per_1000 FROM summary
 UNION ALL
+SELECT run_id, step_id, 'bytes_per_new_order', bytes_per_new_order FROM summary WHERE bytes_per_new_order IS NOT NULL
+UNION ALL
 SELECT run_id, step_id, 'tps_cv', cv FROM steady
 UNION ALL
 SELECT run_id, step_id, 'tps_floor', floor FROM steady
