@@ -8,6 +8,7 @@ METRICS = (
     Metric(
         "notpm", "NOTPM", "new orders/min", "higher", ",.0f",
         "60 * new-order transactions / T, those that are rolled back as intended included", "rate", of="own",
+        publishable=True,
     ),
     Metric(
         "notpm_committed", "NOTPM committed", "new orders/min", "higher", ",.0f",
