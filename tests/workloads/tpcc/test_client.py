@@ -1,8 +1,11 @@
 """Terminals in processes of their own, on a loaded warehouse."""
 
+import re
 from collections import Counter
+from contextlib import suppress
 from typing import Any, cast
 
+import pymysql
 import pytest
 
 from ibench_lib.errors import WorkerFailed
@@ -75,6 +78,29 @@ def test_a_killed_terminal_process_ends_the_step_and_keeps_what_was_captured(war
         warehouse.recount()
     names = [name for name in warehouse.broken(FULL, setup()) if "condition" in name]
     assert names == [], "the server has rolled back what was open"
+
+
+def test_lost_connections_end_the_step_and_bound_what_is_unknown(warehouse: Warehouse) -> None:
+    """The server ends all connections of the terminals at once, as when it is lost."""
+
+    def lose(_workers: list[WorkerState]) -> None:
+        with warehouse.hand() as hand, hand.cursor() as cursor:
+            cursor.execute(
+                "SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND db = 'ibench'"
+            )
+            for (number,) in cursor.fetchall():
+                with suppress(pymysql.err.MySQLError):  # it may have ended by itself
+                    cursor.execute(f"KILL {number}")
+
+    result, seconds = warehouse.run(options(), setup(terminals=4, seconds=600.0), lose)
+    try:
+        assert isinstance(result.failure, WorkerFailed)
+        assert re.fullmatch(r"client [12] terminal: .*connection lost: .*", result.failure.what), result.failure.what
+        assert seconds
+        assert 1 <= sum((state.totals or {})["unknown"] for state in result.workers) <= 4
+    finally:
+        warehouse.recount()
+    assert [name for name in warehouse.broken(FULL, setup()) if "condition" in name] == []
 
 
 def test_an_indexer_has_every_set_that_falls_to_its_process() -> None:
