@@ -307,7 +307,7 @@ TESTED_ELSEWHERE = {
         "workloads/linkbench/results/charts.py workloads/linkbench/results/statements.py"
         " workloads/linkbench/results/tables.py"
     ),
-    "tests/workloads/test_workload.py runs transactions, one connection or many": "client/many.py client/role.py",
+    "tests/workloads/test_workload.py runs transactions, one connection or many": "client/role.py",
     "tests/cli/test_main.py and tests/run/test_cell.py leave directories and find them gone": "base/scratch.py",
 }
 

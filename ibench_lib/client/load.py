@@ -83,7 +83,7 @@ class Load:
     def _loop(self) -> None:
         done = 0
         free_ns = due_ns = self.start_ns
-        clock, coupling, tick_ns = time.monotonic_ns, self.coupling, self.tick_ns
+        clock, coupling, tick_ns, pauses = time.monotonic_ns, self.coupling, self.tick_ns, self.role.pauses
         made = () if self.first is None else (self.first,)
         run: Callable[[Any], int]
         if self.role.transactional:
@@ -105,6 +105,8 @@ class Load:
             operation = next_operation()
             if tick_ns is not None:
                 self._sleep_until(due_ns)
+            elif pauses:
+                self._sleep_until(min(free_ns + self.role.pause_ns, end_ns))
             self.must_not_stop = True
             sent_ns = clock()
             if sent_ns >= end_ns:
@@ -114,7 +116,9 @@ class Load:
                 rows = run(operation)
             except StatementError as error:
                 rows = self._again(run, operation, error)
-            record(due_ns, max(due_ns, free_ns) if tick_ns is not None else 0, sent_ns, clock(), rows)
+            answered_ns = clock()
+            record(due_ns, max(due_ns, free_ns) if tick_ns is not None else 0, sent_ns, answered_ns, rows)
+            free_ns = answered_ns
             self.must_not_stop = False
             done += 1
             if coupling is not None:

@@ -3,16 +3,18 @@
 One thread waits for all sockets at once. It handles answers in the order in which it noticed them, so that connections
 are served fairly. The time that an operation waits for this process, because it is busy with other connections, is part
 of the response time, as is everything between sent and answered. It is also recorded as client lag, which shows whether
-the clients were the limit.
+the clients were the limit. A role may pause between operations, as a terminal whose user thinks.
 """
 
 from __future__ import annotations
 
+import heapq
 import resource
 import select
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from ibench_lib.client.load import ROLLBACK, Stopped, totals
@@ -64,6 +66,8 @@ class ManyLoad:
     _begun: int = field(default=0, init=False)
     _over: bool = field(default=False, init=False)
     _free: deque[Terminal] = field(default_factory=deque, init=False)
+    _pausing: list[tuple[int, int, Terminal]] = field(default_factory=list, init=False)  # a heap by end of the pause
+    _pauses: count[int] = field(default_factory=count, init=False)
     _in_flight: dict[int, Terminal] = field(default_factory=dict, init=False)
 
     def run(self) -> dict[str, Any]:
@@ -94,11 +98,10 @@ class ManyLoad:
         with select.epoll() as epoll:
             by_descriptor = {}
             for terminal in self.terminals:
-                terminal.free_ns = self.start_ns
                 by_descriptor[terminal.connection.fileno()] = terminal
                 # Edge-triggered: an answer is noticed once, when it arrives, not again while it waits to be handled.
                 epoll.register(terminal.connection.fileno(), select.EPOLLIN | select.EPOLLET)
-                self._free.append(terminal)
+                self._release(terminal, self.start_ns)
             while (wait_ns := self.start_ns - time.monotonic_ns()) > 0:
                 time.sleep(wait_ns / 1e9)
             noticed: deque[tuple[Terminal, int]] = deque()
@@ -117,14 +120,19 @@ class ManyLoad:
 
     def _wait_s(self) -> float:
         """How long the loop has nothing to do except wait for an answer."""
-        if self._over or self.tick_ns is None or not self._free:
+        if not self._over and self._pausing:
+            due_ns = min(self._pausing[0][0], _NEVER if self.end_ns is None else self.end_ns)
+        elif self._over or self.tick_ns is None or not self._free:
             return _LOOK_EVERY_S
-        due_ns = self.start_ns + self._begun * self.tick_ns
+        else:
+            due_ns = self.start_ns + self._begun * self.tick_ns
         return min(_LOOK_EVERY_S, max(0.0, (due_ns - time.monotonic_ns()) / 1e9))
 
     def _begin_what_is_due(self) -> None:
         """Give the operations that are due to free connections."""
         end_ns = _NEVER if self.end_ns is None else self.end_ns
+        if self._pausing:
+            self._wake(end_ns)
         while self._free and not self._over and not self.stop_requested:
             if self._begun == self.statements:
                 self._over = True
@@ -137,6 +145,27 @@ class ManyLoad:
             if due_ns > now_ns:
                 return
             self._begin(self._free.popleft(), due_ns)
+
+    def _release(self, terminal: Terminal, free_ns: int) -> None:
+        """A connection is free for its next operation, or pauses before it."""
+        if terminal.role.pauses:
+            if terminal.next is None:
+                terminal.next = next_operation(terminal.role)
+            heapq.heappush(self._pausing, (free_ns + terminal.role.pause_ns, next(self._pauses), terminal))
+        else:
+            terminal.free_ns = free_ns
+            self._free.append(terminal)
+
+    def _wake(self, end_ns: int) -> None:
+        """Free the connections whose pause has ended. The step goes on to its end, also if all of them pause."""
+        now_ns = time.monotonic_ns()
+        while self._pausing and self._pausing[0][0] <= now_ns:
+            _, _, terminal = heapq.heappop(self._pausing)
+            # From now, not from the pause's end: epoll waits for whole milliseconds, which is no fault of the client.
+            terminal.free_ns = now_ns
+            self._free.append(terminal)
+        if now_ns >= end_ns:
+            self._over = True
 
     def _begin(self, terminal: Terminal, due_ns: int) -> None:
         operation = next_operation(terminal.role) if terminal.next is None else terminal.next
@@ -175,13 +204,13 @@ class ManyLoad:
             command = terminal.steps.send(answer)
         except StopIteration as end:
             now_ns = time.monotonic_ns()
-            terminal.steps, terminal.free_ns = None, now_ns
+            terminal.steps = None
             del self._in_flight[terminal.connection.fileno()]
-            self._free.append(terminal)
             ready_ns = terminal.begun_ns - terminal.lag_ns
             terminal.recorder.record(terminal.due_ns, ready_ns, terminal.begun_ns, now_ns, int(end.value or 0))
             if self.tick_ns is None:
                 terminal.recorder.record_lag(terminal.lag_ns)
+            self._release(terminal, now_ns)
             return
         if isinstance(command, Query):
             terminal.connection.begin(command.command, fetch=True)

@@ -62,17 +62,22 @@ class Role:
 
     `late_probes` are reported when the load has ended. `max_retries` limits the repeats of one operation. `shared` is
     the number that this role shares with others of its client (`Worker.shares`); if it has none, it is the role's own.
+    A role that `pauses` sets `pause_ns` with each operation: how long its connection stays idle before it is sent, from
+    the last answer or the start of the step. That time is part of no response. Such a load is not paced.
     """
 
     late_probes: list[Probe]
     shared: SharedNumber
+    pause_ns: int
     max_retries = 10
     transactional = False
+    pauses = False
 
     def __new__(cls, *_: object) -> Role:
         role = super().__new__(cls)
         role.late_probes = []
         role.shared = SharedNumber()
+        role.pause_ns = 0
         return role
 
     def probe(self) -> list[Probe]:

@@ -253,7 +253,10 @@ class OneRun:
                         row_count=found,
                         seconds=time.monotonic() - sent,
                     )
-                if found != check.expected:
+                if found != check.expected and check.broken_by is not None:
+                    broken = {"step": step.name, "check": check.name, "found": found, "broken_by": check.broken_by}
+                    self.manifest.workload.setdefault("broken_checks", []).append(broken)
+                elif found != check.expected:
                     seen = f"{check.name} is {found}" if check.name else f"{check.statement} gives {found}"
                     seen = f"{check.table} has {found} rows" if check.table else seen
                     raise RunFailed(

@@ -144,7 +144,8 @@ class Check:
     """A statement whose single number must be `expected` after a step. `proves` is the text for the error if it is not.
 
     `table` is the table that it counts; None for another kind of check. `name` says what such a number is, for the
-    error; without it the error quotes the statement.
+    error; without it the error quotes the statement. `broken_by` says whose own defect makes the number another one:
+    such a number is noted in the manifest, and does not fail the run. None for all other checks.
     """
 
     statement: str
@@ -152,6 +153,7 @@ class Check:
     proves: str
     table: str | None = None
     name: str | None = None
+    broken_by: str | None = None
 
 
 @dataclass(frozen=True)

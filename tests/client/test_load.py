@@ -77,6 +77,25 @@ def test_a_count_ends_the_load_exactly() -> None:
     assert totals["ops"] == totals["rows"] == sum(row["ops"] for row in rows) == 500
 
 
+class Pausing(Statement):
+    """Pauses for 2 s before each statement."""
+
+    pauses = True
+
+    def next_statement(self) -> bytes:
+        self.pause_ns = 2_000_000_000
+        return super().next_statement()
+
+
+def test_a_pause_is_part_of_no_response_and_lasts_to_the_end_of_the_step() -> None:
+    connection = ScriptedConnection(0.5, 0.5)
+    totals, rows = run(connection, seconds=6.0, role=Pausing())
+    # Sent at 2.0 and 4.5; the next would be at 7.0.
+    assert totals["ops"] == 2 and sum(row["service_sum_us"] for row in rows) == 1e6
+    assert [row["second"] for row in rows if row["ops"]] == [2, 5]
+    assert connection.clock.now_ns == 1_005_000_000 + 6_000_000_000
+
+
 @pytest.mark.measurement("M1")
 def test_a_stalled_paced_load_catches_up_and_shows_the_stall_in_intended_time() -> None:
     # 100/s for 1.5 s; the 20th statement takes 0.5 s: about 50 come late and are caught up, none is forgiven.

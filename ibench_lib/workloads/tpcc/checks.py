@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ibench_lib.workloads.tpcc import tables
+from ibench_lib.workloads.tpcc.profiles import STANDARD, Profile
 from ibench_lib.workloads.tpcc.tables import CUSTOMERS, DELIVERED, INITIAL_NEXT_ORDER, INITIAL_W_YTD_CENTS
 from ibench_lib.workloads.workload import Check
 
@@ -119,8 +120,8 @@ CONDITIONS = {
 }
 
 
-def conditions(end: str, wanted: list[str]) -> list[Check]:
-    """The consistency conditions of a set, by what its tables' names end with."""
+def conditions(end: str, wanted: list[str], profile: Profile = STANDARD) -> list[Check]:
+    """The consistency conditions of a set, by what its tables' names end with. The profile may break some of them."""
     of_set = f" in set {end}" if end else ""
     return [
         Check(
@@ -128,6 +129,7 @@ def conditions(end: str, wanted: list[str]) -> list[Check]:
             0,
             f"condition {name} ({CONDITIONS[name][0]}) allows",
             name=f"the number of rows that violate condition {name}{of_set}",
+            broken_by=f"profile {profile.name}" if name in profile.broken else None,
         )
         for name in wanted
     ]

@@ -14,7 +14,9 @@ from ibench_lib.workloads.tpcc import tables
 from ibench_lib.workloads.tpcc.inputs import TYPES, Inputs, Size
 from ibench_lib.workloads.tpcc.nurand import Constants
 from ibench_lib.workloads.tpcc.population import inserts, parts_of
-from ibench_lib.workloads.tpcc.transactions import Delivery, NewOrder, OrderStatus, Payment, StockLevel, sql_of
+from ibench_lib.workloads.tpcc.profiles import PROFILES
+from ibench_lib.workloads.tpcc.transactions import Delivery, NewOrder, OrderStatus, Payment, Sql, StockLevel, sql_of
+from ibench_lib.workloads.tpcc.waits import Waits
 
 
 class Indexer(Role):
@@ -39,13 +41,26 @@ class Terminal(TransactionRole):
         level = details["isolation"].replace("_", " ").upper()
         connection.query(f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
         seed = np.random.SeedSequence([spec.seed, 2, details["step_id"], spec.client, spec.terminal])
-        size = Size(details["sets"], details["warehouses"], _home(spec))
-        self._inputs = Inputs(size, Constants.of(spec.seed), seed, details["weights"])
-        self._sql = [sql_of(end) for end in tables.suffixes(size.sets)]
+        size, profile = Size(details["sets"], details["warehouses"], _home(spec)), PROFILES[details["profile"]]
+        self._inputs = Inputs(size, Constants.of(spec.seed), seed, details["weights"], profile)
+        prepared = details["protocol"] == "prepared"
+        self._sql = [
+            Sql(end, profile, connection.prepared) if prepared else sql_of(end, profile)
+            for end in tables.suffixes(size.sets)
+        ]
+        if profile.begin is None:
+            connection.query("SET SESSION autocommit=0")
+        self._waits: Waits | None = None
+        if details["think_time"] is not None:
+            of_waits = np.random.SeedSequence([spec.seed, 3, details["step_id"], spec.client, spec.terminal])
+            self._waits, self.pauses = Waits(details["think_time"], of_waits), True
 
     def next_transaction(self) -> Transaction:
         inputs, sql, changed = self._inputs, self._sql, self.changed
-        match TYPES[next(inputs.types)]:
+        kind = TYPES[next(inputs.types)]
+        if self._waits is not None:
+            self.pause_ns = self._waits.before(kind)
+        match kind:
             case "new_order":
                 order = next(inputs.new_orders)
                 return NewOrder(sql[order.set - 1], order, changed)

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibench_lib.workloads.tpcc.nurand import A_CUSTOMER, A_ITEM, A_NAME, LAST_NAMES, Constants, nurand
+from ibench_lib.workloads.tpcc.nurand import A_CUSTOMER, A_ITEM, A_NAME, LAST_NAMES, Array, Constants, nurand
+from ibench_lib.workloads.tpcc.profiles import STANDARD, Profile
 from ibench_lib.workloads.tpcc.tables import CUSTOMERS, DISTRICTS, ITEMS, LEAST_LINES, MOST_LINES
 
 TYPES = ("new_order", "payment", "order_status", "delivery", "stock_level")
@@ -98,8 +99,14 @@ class Inputs:
     """The inputs of one terminal, endless iterators of each type and of the types themselves."""
 
     def __init__(
-        self, size: Size, constants: Constants, seed: np.random.SeedSequence, deck: Sequence[int] = DECK
+        self,
+        size: Size,
+        constants: Constants,
+        seed: np.random.SeedSequence,
+        deck: Sequence[int] = DECK,
+        profile: Profile = STANDARD,
     ) -> None:
+        self._profile = profile
         self._deck = np.repeat(np.arange(len(deck)), deck)
         self._size, self._constants = size, constants
         self._random = np.random.Generator(np.random.PCG64(seed))
@@ -111,29 +118,39 @@ class Inputs:
         self.stock_levels = self._stock_levels()
 
     def _types(self) -> Iterator[int]:
-        while True:
+        while self._profile.deck:
             yield from self._random.permutation(self._deck).tolist()
+        while True:
+            yield from self._random.choice(self._deck, _BLOCK).tolist()
 
     def _new_orders(self) -> Iterator[NewOrder]:
-        random, c = self._random, self._constants
+        random, profile = self._random, self._profile
         block = (_BLOCK, MOST_LINES)
+        remote_share = _REMOTE_LINE_SHARE if profile.remote else 0.0
         while True:
             sets, warehouses, districts = self._sets(), self._warehouses(), self._uniform(DISTRICTS)
-            customers = nurand(random, A_CUSTOMER, 1, CUSTOMERS, c.customer, _BLOCK).tolist()
+            customers = self._skewed("customer", A_CUSTOMER, 1, CUSTOMERS, _BLOCK).tolist()
             counts = random.integers(LEAST_LINES, MOST_LINES + 1, _BLOCK).tolist()
             unused = (random.random(_BLOCK) < _ROLLBACK_SHARE).tolist()
             home = np.repeat(np.array(warehouses)[:, None], MOST_LINES, axis=1)
-            remote = random.random(block) < _REMOTE_LINE_SHARE
+            remote = random.random(block) < remote_share
             supplies = np.where(remote, self._others(home), home).tolist()
-            items = nurand(random, A_ITEM, 1, ITEMS, c.item, block).tolist()
+            items = self._skewed("item", A_ITEM, 1, ITEMS, block).tolist()
             quantities = random.integers(1, 11, block).tolist()
             for at, count in enumerate(counts):
                 drawn = zip(supplies[at][:count], items[at], quantities[at], strict=False)
                 lines = [Line(*line) for line in drawn]
-                last = lines.pop() if unused[at] else None
-                lines.sort()
-                if last is not None:
-                    lines.append(last._replace(item=UNUSED_ITEM))
+                if profile.unused != "last":
+                    if unused[at]:
+                        place = -1 if profile.unused == "sorted" else -2
+                        lines[place] = lines[place]._replace(item=UNUSED_ITEM)
+                    if profile.sorted_lines:
+                        lines.sort()
+                else:
+                    last = lines.pop() if unused[at] else None
+                    lines.sort()
+                    if last is not None:
+                        lines.append(last._replace(item=UNUSED_ITEM))
                 yield NewOrder(sets[at], warehouses[at], districts[at], customers[at], lines)
 
     def _payments(self) -> Iterator[Payment]:
@@ -141,14 +158,17 @@ class Inputs:
         while True:
             sets, warehouses, districts = self._sets(), self._warehouses(), self._uniform(DISTRICTS)
             remote = (random.random(_BLOCK) < _REMOTE_PAYMENT_SHARE).tolist()
-            others = self._others(np.array(warehouses)).tolist()
+            others = self._others(np.array(warehouses)).tolist() if self._profile.remote else warehouses
             elsewhere = self._uniform(DISTRICTS)
-            if self._size.warehouses == 1:
+            if others == warehouses and not self._profile.any_district:
                 remote = [False] * _BLOCK
             homes = [
                 (others[at], elsewhere[at]) if remote[at] else (warehouses[at], districts[at]) for at in range(_BLOCK)
             ]
-            cents = random.integers(100, 500_001, _BLOCK).tolist()
+            if self._profile.whole_amounts:
+                cents = (100 * random.integers(1, 5_001, _BLOCK)).tolist()
+            else:
+                cents = random.integers(100, 500_001, _BLOCK).tolist()
             for at, customer in enumerate(self._customers(homes)):
                 yield Payment(sets[at], warehouses[at], districts[at], customer, cents[at])
 
@@ -168,6 +188,14 @@ class Inputs:
         while True:
             columns = (self._sets(), self._warehouses(), self._uniform(DISTRICTS))
             yield from map(StockLevel, *columns, self._random.integers(10, 21, _BLOCK).tolist())
+
+    def _skewed(self, what: str, a: int, low: int, high: int, size: int | tuple[int, ...]) -> Array:
+        """Numbers of NURand, with the run's constant or with one that is drawn again for each number."""
+        constants = self._constants
+        c: int | Array = {"name": constants.name_run, "customer": constants.customer, "item": constants.item}[what]
+        if what in self._profile.redrawn:
+            c = self._random.integers(0, a + 1, size)
+        return nurand(self._random, a, low, high, c, size)
 
     def _uniform(self, high: int) -> list[int]:
         """Numbers from 1 to `high`."""
@@ -190,10 +218,10 @@ class Inputs:
         return other + (other >= home)
 
     def _customers(self, homes: list[tuple[int, int]]) -> list[Customer]:
-        random, c = self._random, self._constants
+        random = self._random
         by_name = (random.random(_BLOCK) < _BY_NAME_SHARE).tolist()
-        names = nurand(random, A_NAME, 0, 999, c.name_run, _BLOCK).tolist()
-        numbers = nurand(random, A_CUSTOMER, 1, CUSTOMERS, c.customer, _BLOCK).tolist()
+        names = self._skewed("name", A_NAME, 0, 999, _BLOCK).tolist()
+        numbers = self._skewed("customer", A_CUSTOMER, 1, CUSTOMERS, _BLOCK).tolist()
         return [
             Customer(*home, number, LAST_NAMES[name] if named else None)
             for home, number, name, named in zip(homes, numbers, names, by_name, strict=True)

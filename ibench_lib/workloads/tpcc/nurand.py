@@ -36,7 +36,9 @@ class Constants:
         return cls(load, run, int(random.integers(0, A_CUSTOMER + 1)), int(random.integers(0, A_ITEM + 1)))
 
 
-def nurand(random: np.random.Generator, a: int, low: int, high: int, c: int, size: int | tuple[int, ...]) -> Array:
-    """Numbers from `low` to `high`, both included, in an array of this size."""
+def nurand(
+    random: np.random.Generator, a: int, low: int, high: int, c: int | Array, size: int | tuple[int, ...]
+) -> Array:
+    """Numbers from `low` to `high`, both included, in an array of this size. `c` is one constant, or one of each."""
     drawn = random.integers(0, a + 1, size) | random.integers(low, high + 1, size)
     return (drawn + c) % (high - low + 1) + low

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Seconds
 
 STEPS = ("load", "index", "ramp_up", "run")
+
+_LATER_KEYS = ("protocol", "think_time")
 
 Weight = Annotated[int, Field(ge=0, le=100)]
 
@@ -38,17 +40,20 @@ PRESET_SETUPS = {
 class Options(CommonOptions):
     """The `workload:` part of an experiment. `clients` processes load, and share the terminals.
 
-    `foreign_keys`: none, declared (sessions do not check them) or checked. `indexes`: all six secondary indexes, or
-    only the two that statements need. `history_key`: history gets a primary key, as clusters want. `charset` is that
-    of the tables; None leaves the server's. `home`: each transaction draws its warehouse, or each terminal has one.
-    `weights` are how often each type is in a deck: new order, payment, order status, delivery, stock level. `rate`
-    limits the transactions per second of all terminals. `checks`: the consistency conditions, of which the first three
-    are cheap; auto means all of them up to 20 warehouses.
+    `profile`: what is sent, after the specification or as another client does. `protocol`: statements as text, or
+    prepared once for each connection; None means that of the profile. `foreign_keys`: none, declared (sessions do not
+    check them) or checked. `indexes`: all six secondary indexes, or only the two that statements need. `history_key`:
+    history gets a primary key, as clusters want. `charset` is that of the tables; None leaves the server's. `home`:
+    each transaction draws its warehouse, or each terminal has one. `weights` are how often each type is in a deck: new
+    order, payment, order status, delivery, stock level. `rate` limits the transactions per second of all terminals.
+    `think_time`: terminals wait for this multiple of the specification's keying and think times; None means not at all.
+    `checks`: all consistency conditions, or the first three, which are cheap; auto means all up to 20 warehouses.
     """
 
     benchmark: Literal["tpcc"]
     clients: Annotated[int, Field(ge=1, le=1024)] = 2
-    profile: Literal["standard"] = "standard"
+    profile: Literal["standard", "sysbench_tpcc", "tpcc_mysql"] = "standard"
+    protocol: Literal["text", "prepared"] | None = None
     engine: Literal["innodb"] = "innodb"
     foreign_keys: Literal["none", "declared", "checked"] = "none"
     indexes: Literal["all", "needed"] = "all"
@@ -60,12 +65,21 @@ class Options(CommonOptions):
         default_factory=lambda: [10, 10, 1, 1, 1]
     )
     rate: Annotated[float, Field(gt=0, le=1e7, allow_inf_nan=False)] | None = None
+    think_time: Annotated[float, Field(gt=0, le=10, allow_inf_nan=False)] | None = None
     checks: Literal["auto", "cheap", "full"] = "auto"
+
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out keys that were added later, at their defaults, so that finished cells keep their identity."""
+        values: dict[str, Any] = handler(self)
+        return {key: value for key, value in values.items() if value is not None or key not in _LATER_KEYS}
 
     @model_validator(mode="after")
     def _fits_together(self) -> Options:
         if not sum(self.weights):
             raise ValueError("weights are all 0: there would be no transaction")
+        if self.rate is not None and self.think_time is not None:
+            raise ValueError("rate does not go with think_time: terminals that think set their rate themselves")
         if self.foreign_keys != "none" and self.indexes == "needed":
             raise ValueError("indexes: needed does not go with foreign_keys, which need indexes of their own")
         return self

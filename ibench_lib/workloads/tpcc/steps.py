@@ -14,6 +14,8 @@ from ibench_lib.workloads.tpcc.client import index_statements
 from ibench_lib.workloads.tpcc.inputs import TYPES
 from ibench_lib.workloads.tpcc.options import Options, Setup
 from ibench_lib.workloads.tpcc.population import statements_of
+from ibench_lib.workloads.tpcc.profiles import PROFILES
+from ibench_lib.workloads.tpcc.waits import mean_s
 from ibench_lib.workloads.workload import Operation, StepKind, Work, Worker, sharing
 
 OPERATIONS = (
@@ -28,6 +30,9 @@ KINDS = (
     StepKind("ramp_up", main="transaction"),
     StepKind("run", main="transaction"),
 )
+
+_MOST_PREPARED = 16_382
+"""The default of max_prepared_stmt_count."""
 
 CLIENT_MODULE = "ibench_lib.workloads.tpcc.client"
 
@@ -55,6 +60,7 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
     size: dict[str, Any] = {"sets": setup.sets, "warehouses": warehouses, "terminals": setup.terminals}
     rows = tables.loaded_rows(setup.sets, warehouses)
     seconds = {"ramp_up": setup.ramp_up, "run": setup.seconds}
+    _require_few_prepared(options, setup)
     _require_payments_that_fit(options, setup, warehouses, scale * sum(seconds.values()))
     return [
         # Loaders have about the same amount: the lines of an order are random.
@@ -75,9 +81,30 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
     ]
 
 
+def _assumed_rate(options: Options, terminals: int) -> float:
+    """Transactions/s of all terminals: the one that the options name, or the assumed one; at most what waits allow."""
+    if options.think_time is not None:
+        return min(_GUESSED_RATES["run"], terminals / (options.think_time * mean_s(options.weights)))
+    return options.rate or _GUESSED_RATES["run"]
+
+
+def _require_few_prepared(options: Options, setup: Setup) -> None:
+    if protocol_of(options) != "prepared":
+        return
+    profile = PROFILES[options.profile]
+    of_set = len(profile.statements) + (0 if profile.all_dists else tables.DISTRICTS - 1)
+    needed = of_set * setup.sets * setup.terminals
+    if needed > _MOST_PREPARED:
+        raise ExperimentError(
+            f"setup {setup.name}: its terminals would prepare {needed:,} statements, {of_set} for each set, but a "
+            f"server has room for {_MOST_PREPARED:,} (max_prepared_stmt_count)",
+            hint="give the setup fewer sets or terminals, or say protocol: text",
+        )
+
+
 def _require_payments_that_fit(options: Options, setup: Setup, warehouses: int, seconds: float) -> None:
     share = options.weights[TYPES.index("payment")] / sum(options.weights)
-    rate = options.rate or _GUESSED_RATES["run"]
+    rate = _assumed_rate(options, setup.terminals)
     payments = share * rate * seconds / (setup.sets * warehouses)
     if payments > tables.MOST_PAYMENTS:
         raise ExperimentError(
@@ -114,6 +141,9 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
         "isolation": options.isolation,
         "home": options.home,
         "weights": options.weights,
+        "profile": options.profile,
+        "protocol": protocol_of(options),
+        "think_time": options.think_time,
     }
     statements: int | None = None
     if step.kind == "load":
@@ -136,6 +166,11 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
     )
 
 
+def protocol_of(options: Options) -> str:
+    """The protocol of the statements: the one that the options name, or that of the profile."""
+    return options.protocol or PROFILES[options.profile].protocol
+
+
 def work(steps: Sequence[Step]) -> list[Work]:
     """The rows that are loaded, and that indexes are made of."""
     return [
@@ -155,7 +190,7 @@ def disk_bytes(options: Options, steps: Sequence[Step]) -> int:
         return 0
     size = steps[0]
     loaded = size.sets * (tables.BYTES_OF_ITEMS + size.warehouses * tables.BYTES_OF_WAREHOUSE)
-    rate = options.rate or _GUESSED_RATES["run"]
+    rate = _assumed_rate(options, size.terminals)
     seconds = sum(step.seconds or 0.0 for step in steps)
     new_orders = options.weights[0] / sum(options.weights)
     return loaded + round(new_orders * rate * seconds * tables.BYTES_OF_NEW_ORDER)

@@ -11,6 +11,7 @@ from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.tpcc import checks, steps, tables
 from ibench_lib.workloads.tpcc import options as files
 from ibench_lib.workloads.tpcc.nurand import Constants
+from ibench_lib.workloads.tpcc.profiles import PROFILES, STANDARD, deviations
 from ibench_lib.workloads.tpcc.steps import Step
 from ibench_lib.workloads.workload import (
     Check,
@@ -72,7 +73,8 @@ class Tpcc:
         found += checks.row_counts(step.sets, rows) if options.count_rows else []
         names = checks.wanted(options.checks, step.sets, step.warehouses, after_load=after_load)
         for end in tables.suffixes(step.sets):
-            found += checks.conditions(end, names)
+            # The load has nothing of the profile's.
+            found += checks.conditions(end, names, STANDARD if after_load else PROFILES[options.profile])
             found += checks.ledger(end, step.warehouses, rows)
         return found
 
@@ -114,6 +116,8 @@ class Tpcc:
         return {
             **options.model_dump(),
             "edition": EDITION,
+            "protocol": steps.protocol_of(options),
+            "deviations": deviations(options.profile),
             "setup": setup.model_dump(),
             "resolved_steps": [steps.described(step) for step in planned],
             "warehouses_used": planned[0].warehouses,

@@ -6,6 +6,9 @@ import pytest
 
 from ibench_lib.errors import ExperimentError
 from ibench_lib.experiment.cells import load_experiment
+from ibench_lib.servers.flavours.flavour import find
+from tests.places import ROOT
+from tests.workloads.tpcc.warehouse import options
 
 TEXT = """\
 title: t
@@ -36,10 +39,14 @@ def test_presets(tmp_path: Path, setup: str) -> None:
         (SIZE % (1, 0, 2.0), "", r"t\.yaml:4: setups\[1\]\.terminals: .*greater than or equal to 1"),
         (SIZE % (0, 1, 2.0), "", r"t\.yaml:4: setups\[1\]\.warehouses: .*greater than or equal to 1"),
         (SIZE % (40_000, 1, 2.0), "", r"t\.yaml:4: setups\[1\]\.warehouses: .*less than or equal to 32767"),
+        (SIZE % (1, 512, 2.0), ", protocol: prepared", r"would prepare 21,504 statements, 42 for each set, .*16,382"),
+        (SIZE % (1, 4, 2.0), ", protocol: binary", r"t\.yaml:5: workload\.protocol: .*'text' or 'prepared'"),
         (SIZE % (1, 4, 2.0), ", profile: tpcc_c", r"t\.yaml:5: workload\.profile: .*'standard'"),
         (SIZE % (1, 4, 2.0), ", weights: [0, 0, 0, 0, 0]", r"weights are all 0: there would be no transaction"),
         (SIZE % (1, 4, 2.0), ", weights: [1, 1]", r"t\.yaml:5: workload\.weights: .*at least 5 items"),
         (SIZE % (1, 4, 2.0), ", foreign_keys: checked, indexes: needed", r"indexes: needed does not go with foreign_k"),
+        (SIZE % (1, 4, 2.0), ", rate: 5, think_time: 1", r"rate does not go with think_time: terminals that think set"),
+        (SIZE % (1, 4, 2.0), ", think_time: 0", r"t\.yaml:5: workload\.think_time: .*greater than 0"),
         (SIZE % (1, 4, 36_000.0), "", r"setup one: about 7\.8 million payments to each warehouse, at 500 .*overflow"),
         (SIZE % (1, 4, 1_000.0), ", rate: 20000", r"about 8\.7 million payments to each warehouse, at 20,000 .*w_ytd"),
     ],
@@ -48,3 +55,21 @@ def test_a_mistake_is_one_clear_line(tmp_path: Path, setup: str, more: str, word
     with pytest.raises(ExperimentError, match=words) as caught:
         load(tmp_path, setup, more)
     assert "\n" not in caught.value.what
+
+
+def test_a_key_that_was_added_later_is_no_part_of_identity_at_its_default() -> None:
+    assert not {"protocol", "think_time"} & options().model_dump().keys()
+    assert options(think_time=0.5).model_dump()["think_time"] == 0.5
+    assert options(protocol="text").model_dump()["protocol"] == "text"
+
+
+@pytest.mark.parametrize("name", ["tpcc_small", "tpcc_waves", "tpcc_10x100", "tpcc_fast_storage"])
+def test_experiments_of_the_repository(name: str) -> None:
+    """Each cell has steps and, on each build that the experiment names, a configuration."""
+    experiment = load_experiment(ROOT / "experiments" / f"{name}.yaml")
+    releases = {"mysql-5.6.24": ("mysql", (5, 6, 24)), "mysql-9.7": ("mysql", (9, 7, 4))}
+    releases |= {"mariadb-10.1.23": ("mariadb", (10, 1, 23)), "system": ("mariadb", (10, 11, 19))}
+    for cell in experiment.cells():
+        flavour, release = releases[cell.build]
+        assert len(experiment.steps(cell)) == 4
+        assert experiment.server_config(cell, find(flavour).rules(release)).options

@@ -12,6 +12,7 @@ from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import KindRecord, OperationRecord
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
+from ibench_lib.workloads.tpcc import profiles
 from ibench_lib.workloads.tpcc.inputs import TYPES
 from tests.show.tables.parsed import Parsed
 from tests.synthetic import BIN_2_S, BIN_500_US, Run, answer, manifest_of
@@ -20,14 +21,26 @@ KIND = "run"
 PER_SECOND = {"payment": 10, "order_status": 1, "delivery": 1, "stock_level": 1}
 
 
-def write(workspace: Workspace, run: Run, new_orders: list[int], *, repeats: dict[str, int] | None = None) -> None:
+def write(
+    workspace: Workspace,
+    run: Run,
+    new_orders: list[int],
+    *,
+    repeats: dict[str, int] | None = None,
+    more: dict[str, Any] | None = None,
+    step_id: int = 0,
+    sizes: list[tuple[int, str, int]] | None = None,
+) -> None:
     """A run of TPC-C with one step: new orders second by second, of which one a second is rolled back as intended.
 
     The other types have their share of 23 for ten new orders. Every response takes 500 us, and one new order a second
-    takes 2 s. `repeats` are those of the first second's new orders.
+    takes 2 s. `repeats` are those of the first second's new orders,
+    `more` what its workload has in the manifest besides, `sizes` the bytes of its database after each step.
     """
     writer, seconds = RunWriter(workspace.run_dir(run.run_id)), len(new_orders)
-    key = {"step_id": 0, "step": KIND}
+    key = {"step_id": step_id, "step": KIND}
+    for number, step, size in sizes or []:
+        writer.append("sizes", step_id=number, step=step, what="database", name="", bytes=size)
     total = 0
     for second, orders in enumerate(new_orders):
         for operation in TYPES:
@@ -63,6 +76,7 @@ def write(workspace: Workspace, run: Run, new_orders: list[int], *, repeats: dic
             "clients": 1, "profile": "standard", "setup": {"sets": 1, "terminals": 8}, "warehouses_used": 2,
             "isolation": "repeatable_read", "foreign_keys": "none", "checks": "auto", "count_rows": True,
             "resolved_steps": [{"name": KIND, "kind": KIND, "seconds": float(seconds)}],
+            **(more or {}),
         },
     }  # fmt: skip
     writer.seal(manifest_of(run).model_copy(update=described))
@@ -124,6 +138,33 @@ def test_rates_shares_and_repeats(workspace: Workspace) -> None:
     assert series["t_s"].to_list() == list(range(20)) and set(series["notpm"]) == {6000.0}
 
 
+def with_sizes(workspace: Workspace, run: Run, gained: int, new_orders: int, sets: int = 1) -> Run:
+    """A run of two steps, between whose ends the files of the database gained that many bytes."""
+    sizes = [(0, "ramp_up", 500 << 20), (1, KIND, (500 << 20) + gained)]
+    write(workspace, run, [new_orders // 10] * 10, step_id=1, sizes=sizes, more={"setup": {"sets": sets}})
+    return run
+
+
+def test_growth_is_that_of_the_files_for_each_committed_new_order(workspace: Workspace) -> None:
+    with_sizes(workspace, Run("a"), 24 << 20, 12_000)
+    with_sizes(workspace, Run("few", minute=1), 24 << 20, 9_000)
+    with_sizes(workspace, Run("sets", minute=2), 24 << 20, 12_000, sets=2)
+    write(workspace, Run("unknown", minute=3), [1_200] * 10)
+    lake = reader.lake(workspace)
+    frame = answer(lake, "tpcc_summary")
+    committed = 12_000 - 10  # one new order a second is rolled back as intended
+    grown = dict(frame.select("dbms", "bytes_per_new_order").rows())
+    assert grown == {
+        "system.a": pytest.approx((24 << 20) / committed), "system.few": None, "system.sets": None,
+        "system.unknown": None,
+    }  # fmt: skip
+    values = answer(lake, "metric_values").filter(metric="bytes_per_new_order")
+    assert values["value"].to_list() == [grown["system.a"]]
+    table = Parsed(ib.notpm_table(frame, base="system.a"))
+    rows = {row[0]: row for row in table.rows}
+    assert rows["system.a (base)"][-1] == "2,099" and rows["system.few"][-1] == "-"
+
+
 def test_buckets_of_a_fifth_of_a_second(workspace: Workspace) -> None:
     write(workspace, Run(), [100] * 10)
     found = answer(reader.lake(workspace), "tpcc_response_buckets").filter(operation="new_order")
@@ -145,6 +186,28 @@ def test_what_is_said(workspace: Workspace) -> None:
     assert "with system.b (" in waves and "67 % deep, one every 12 s" in waves and "system.a" not in waves
     repeated = ib.transaction_statements(answer(lake, "tpcc_types"))
     assert any("system.b (2 deadlocks in " in text for text in repeated)
+
+
+def test_a_page_says_what_leaves_the_specification_and_what_that_breaks(workspace: Workspace) -> None:
+    write(workspace, Run("a"), [100] * 30)
+    frame = answer(reader.lake(workspace), "tpcc_workload")
+    assert frame["protocol"].to_list() == ["text"] and frame["broken"].to_list() == [[]]
+    assert Parsed(ib.profile_deviations_table(frame)).rows[-1][0] == "profile"
+    check = "the number of rows that violate condition C12"
+    broken = [{"step": "run", "check": check, "found": 7, "broken_by": "profile tpcc_mysql"}]
+    of_peer = {
+        "profile": "tpcc_mysql", "protocol": "prepared", "broken_checks": broken,
+        "deviations": profiles.deviations("tpcc_mysql"),
+    }  # fmt: skip
+    write(workspace, Run("b", minute=1), [100] * 30, more=of_peer)
+    frame = answer(reader.lake(workspace), "tpcc_workload").filter(profile="tpcc_mysql")
+    said = ib.tpcc_statements(frame)
+    assert "(profile tpcc_mysql, prepared statements, " in said[0]
+    assert any("cached: C12 did not hold; defects of profile tpcc_mysql break this" in text for text in said)
+    assert any("that its profile does not break" in text for text in said)
+    rows = Parsed(ib.profile_deviations_table(frame)).rows
+    whats = [row["what"] for row in profiles.deviations("tpcc_mysql")]
+    assert [row[0] for row in rows if len(row) == 3][-len(whats) :] == whats
 
 
 def test_tables_and_charts_show_every_dbms(workspace: Workspace) -> None:

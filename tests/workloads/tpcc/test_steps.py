@@ -1,3 +1,6 @@
+import pytest
+
+from ibench_lib.errors import ExperimentError
 from ibench_lib.workloads.tpcc.population import (
     STATEMENTS_OF_DISTRICT,
     STATEMENTS_OF_FIRST_DISTRICT,
@@ -39,6 +42,20 @@ def test_processes_share_a_rate_and_the_statements_of_the_load() -> None:
         for each in (chosen, alone)
     ]
     assert sent[0] == sent[1]
+
+
+def test_the_forecast_knows_that_terminals_think() -> None:
+    """At 20.7 s a transaction, ten terminals make half a transaction a second, where 500 are assumed without a rate."""
+    size = setup(warehouses=1, terminals=10, seconds=3600.0, ramp_up=60.0)
+    fast, paced, thinking, quick = (options(**more) for more in ({}, {"rate": 10 / 20.7}, {"think_time": 1.0},
+                                                                 {"think_time": 1e-6}))  # fmt: skip
+    steps = plan(fast, size, 1.0)
+    assert disk_bytes(thinking, steps) == pytest.approx(disk_bytes(paced, steps), rel=1e-3)
+    assert disk_bytes(thinking, steps) < disk_bytes(fast, steps) == disk_bytes(quick, steps)
+    long = setup(warehouses=1, terminals=10, seconds=36_000.0)
+    assert plan(thinking, long, 1.0)[3].target_per_s is None
+    with pytest.raises(ExperimentError, match="overflow"):
+        plan(fast, long, 1.0)
 
 
 def test_the_largest_load_is_planned_without_going_through_its_parts() -> None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from ibench_lib.errors import RunFailed
+import ibench_lib as ib
+from ibench_lib.errors import ConfigError, ExperimentError, IbenchError, Interrupted, RunFailed, ServerLost
 from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
+from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
@@ -22,7 +30,9 @@ from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads.tpcc.tables import names
 from ibench_lib.workloads.workload import Step
+from tests.faults import is_server, server_here
 from tests.measurement.real import ask, connect
+from tests.synthetic import answer
 from tests.workloads.tpcc.warehouse import MY_CNF
 
 TEXT = """\
@@ -110,6 +120,101 @@ def test_a_violated_condition_fails_the_run_and_is_named(
     (run_dir,) = workspace.runs.iterdir()
     failed = read_manifest(run_dir)
     assert failed.status == "failed" and pq.read_table(run_dir / "ops.parquet").num_rows
+
+
+class Accident(Observer):
+    """Something that happens to a step, once it has begun."""
+
+    def __init__(self, step: str, act: Callable[[], None]) -> None:
+        self.step, self.act = step, act
+        self.happened = False
+
+    def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
+        if step.name == self.step and elapsed_s > 0 and any(worker.counted for worker in workers) and not self.happened:
+            self.happened = True
+            self.act()
+
+
+def left(workspace: Workspace, others: set[int]) -> list[str]:
+    """Sandboxes, and processes of this test that still live."""
+    found = [path.name for path in workspace.sandboxes.iterdir()]
+    for child in psutil.Process().children(recursive=True):
+        if child.pid not in others:
+            with suppress(psutil.NoSuchProcess):
+                found += [word for word in child.cmdline() if word.startswith("ibench_lib") or is_server(child)]
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("accident", ["the server is killed", "Ctrl-C"])
+def test_an_accident_in_the_load_is_one_line_and_what_was_captured_is_kept(
+    tmp_path: Path, build: Build, workspace: Workspace, accident: str
+) -> None:
+    others = {child.pid for child in psutil.Process().children(recursive=True)}
+    experiment = loaded(tmp_path, 1, 20)
+    acts: dict[str, tuple[Callable[[], None], type[IbenchError], str, str]] = {
+        "the server is killed": (
+            lambda: server_here(others).kill(),
+            ServerLost,
+            "failed",
+            "step load: the server died",
+        ),
+        "Ctrl-C": (lambda: os.kill(os.getpid(), signal.SIGINT), Interrupted, "interrupted", " interrupted"),
+    }
+    act, kind, status, said = acts[accident]
+    with pytest.raises(kind) as caught:
+        run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Accident("load", act))
+    assert said in caught.value.what and "\n" not in caught.value.what
+    (run_dir,) = workspace.runs.iterdir()
+    manifest = read_manifest(run_dir)
+    assert (manifest.status, manifest.failed_step) == (status, "load")
+    assert verify(run_dir) == []
+    captured = pq.read_table(run_dir / "ops.parquet").to_pylist()
+    assert sum(row["rows"] for row in captured) > 0 and {row["step"] for row in captured} == {"load"}
+    assert left(workspace, others) == []
+
+
+def test_more_warehouses_than_the_disk_has_room_for_are_refused_with_the_bytes(
+    tmp_path: Path, build: Build, workspace: Workspace
+) -> None:
+    experiment = loaded(tmp_path, 1, 30_000)
+    with pytest.raises(ExperimentError, match=r"not enough space in .* bytes needed") as caught:
+        run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Observer())
+    assert "\n" not in caught.value.what
+    numbers = [int(number.replace(",", "")) for number in re.findall(r"[\d,]{6,}", caught.value.what)]
+    assert any(number > 30_000 * 100e6 for number in numbers), "30,000 warehouses of 100 MB"
+    assert not workspace.runs.exists()
+
+
+def test_an_option_that_the_build_refuses_is_named_with_its_line_before_anything_is_made(
+    tmp_path: Path, build: Build, workspace: Workspace
+) -> None:
+    experiment = loaded(tmp_path, 1, 1)
+    fragment = tmp_path / "own" / "tiny.cnf"
+    fragment.write_text(MY_CNF + "innodb_dedicated_warehouse=1\n")
+    experiment = load_experiment(tmp_path / "t.yaml")
+    with pytest.raises(ConfigError, match="innodb_dedicated_warehouse") as caught:
+        run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Observer())
+    assert "\n" not in caught.value.what
+    line = len(MY_CNF.splitlines()) + 1
+    assert f"tiny.cnf:{line}: innodb_dedicated_warehouse is unknown to {build.flavour}" in (caught.value.detail or "")
+    assert not workspace.runs.exists() or list(workspace.runs.iterdir()) == []
+
+
+@pytest.mark.long
+def test_what_a_profile_breaks_is_noted_and_does_not_fail_the_run(
+    tmp_path: Path, build: Build, workspace: Workspace
+) -> None:
+    experiment = loaded(tmp_path, 1, 1, ", profile: tpcc_mysql, checks: full")
+    manifest = run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Observer())
+    assert manifest.status == "complete" and verify(workspace.run_dir(manifest.run_id)) == []
+    broken = read_manifest(workspace.run_dir(manifest.run_id)).workload["broken_checks"]
+    assert {(entry["step"], entry["broken_by"]) for entry in broken} == {("run", "profile tpcc_mysql")}
+    assert "C12" in {entry["check"].split()[-1] for entry in broken} <= {"C10", "C12"}
+    frame = answer(reader.lake(workspace), "tpcc_workload", experiment.name)
+    assert frame["broken"].to_list() == [sorted(entry["check"] for entry in broken)]
+    said = " ".join(ib.tpcc_statements(frame))
+    assert "C12 did not hold" in said and "defects of profile tpcc_mysql break this" in said
 
 
 def test_cells_that_differ_in_terminals_share_a_load(tmp_path: Path) -> None:

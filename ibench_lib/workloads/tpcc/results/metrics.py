@@ -8,6 +8,7 @@ METRICS = (
     Metric(
         "notpm", "NOTPM", "new orders/min", "higher", ",.0f",
         "60 * new-order transactions / T, those that are rolled back as intended included", "rate", of="own",
+        publishable=True,
     ),
     Metric(
         "notpm_committed", "NOTPM committed", "new orders/min", "higher", ",.0f",
@@ -16,6 +17,11 @@ METRICS = (
     Metric(
         "repeats_per_1000", "repeats", "per 1000 tx", "lower", ",.2f",
         "repeats after deadlocks, lock wait timeouts and changed rows, per 1000 transactions", "evenness", of="own",
+    ),
+    Metric(
+        "bytes_per_new_order", "growth", "bytes/new order", "lower", ",.0f",
+        "growth of the database's files / committed new orders, in steps with 10,000 of them for each set", "cost",
+        of="own",
     ),
     Metric(
         "tps_cv", "cv", "", "lower", ",.3f",

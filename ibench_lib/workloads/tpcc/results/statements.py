@@ -114,7 +114,11 @@ def _size(row: dict[str, Any]) -> str:
         size = f"{count(sets, 'set')} of {size}"
     processes = count(row["clients"], "process", "processes")
     text = f"{row['setup']}: {size}, {count(row['terminals'], 'terminal')} in {processes}"
-    facts = [f"profile {row['profile']}", str(row["isolation"]).replace("_", " ")]
+    facts = [
+        f"profile {row['profile']}",
+        *(["prepared statements"] if row["protocol"] == "prepared" else []),
+        str(row["isolation"]).replace("_", " "),
+    ]
     if row["foreign_keys"] not in (None, "none"):
         facts.append(f"foreign keys {row['foreign_keys']}")
     if row["indexes"] == "needed":
@@ -123,20 +127,31 @@ def _size(row: dict[str, Any]) -> str:
         facts.append("each terminal has a warehouse of its own")
     if row["weights"] not in (None, [10, 10, 1, 1, 1]):
         facts.append(f"decks of {'/'.join(map(str, row['weights']))}")
-    facts.append(f"{row['rate']:,g} transactions/s" if row["rate"] else "as fast as possible, without thinking")
+    if row["think_time"]:
+        facts.append(f"keying and think times {row['think_time']:g} times those of TPC-C")
+    else:
+        facts.append(f"{row['rate']:,g} transactions/s" if row["rate"] else "as fast as possible, without thinking")
     after = f" after a ramp-up of {row['ramp_up_s']:,g} s" if row["ramp_up_s"] else ""
     return f"{text} ({', '.join(facts)}); {row['run_s'] or 0:,g} s are measured{after}."
 
 
 def _verdicts(frame: pl.DataFrame) -> list[str]:
+    """Whether the checks held, and what profiles break."""
     which = {_checked(row) for row in frame.to_dicts() if row["complete"]}
     proves = f"held {' or '.join(sorted(which))} and a ledger of acknowledged transactions, after the load"
     proves += " and after the run"
-    return verdict(int(frame["complete"].sum()), int(frame["runs"].sum()), proves)
+    said = verdict(int(frame["complete"].sum()), int(frame["runs"].sum()), proves)
+    for row in frame.filter(pl.col("broken").list.len() > 0).to_dicts():
+        names = joined([name.split("condition ")[-1] for name in row["broken"]])
+        why = f"defects of profile {row['profile']} break this, so no run fails"
+        said.append(attention(f"{row['setup']}: {names} did not hold; {why}."))
+    return said
 
 
 def _checked(row: dict[str, Any]) -> str:
     full = row["checks"] == "full" or (
         row["checks"] == "auto" and (row["sets"] or 1) * (row["warehouses"] or 0) <= _FULL_CHECKS_UP_TO
     )
+    if full and row["broken"]:
+        return "the consistency conditions of TPC-C (C1 to C12) that its profile does not break"
     return "all consistency conditions of TPC-C (C1 to C12)" if full else "the cheap consistency conditions (C1 to C3)"

@@ -1,5 +1,6 @@
 -- What the selected runs of TPC-C were: one row per experiment, setup and workload. `complete`: runs that ended well, for
--- which all chosen checks held after the load and after the run.
+-- which all chosen checks held after the load and after the run, except those that the profile's own defects break:
+-- `broken` names them. `deviations` are those of the profile from the specification, as JSON.
 --
 -- $runs: ids of the runs
 WITH described AS (
@@ -13,11 +14,13 @@ SELECT
     try_cast(w->>'$.warehouses_used' AS BIGINT) AS warehouses, try_cast(w->>'$.setup.terminals' AS BIGINT) AS terminals,
     try_cast(w->>'$.clients' AS BIGINT) AS clients, w->>'$.isolation' AS isolation, w->>'$.foreign_keys' AS foreign_keys,
     w->>'$.indexes' AS indexes, w->>'$.home' AS home, try_cast(w->'$.weights' AS BIGINT[]) AS weights,
-    try_cast(w->>'$.rate' AS DOUBLE) AS rate, w->>'$.checks' AS checks,
+    try_cast(w->>'$.rate' AS DOUBLE) AS rate, try_cast(w->>'$.think_time' AS DOUBLE) AS think_time, w->>'$.checks' AS checks,
     try_cast(w->>'$.count_rows' AS BOOLEAN) AS count_rows,
+    coalesce(w->>'$.protocol', 'text') AS protocol, coalesce(w->>'$.deviations', '[]') AS deviations,
     list_filter(steps, lambda step: step.kind = 'ramp_up')[1].seconds AS ramp_up_s,
     list_filter(steps, lambda step: step.kind = 'run')[1].seconds AS run_s,
-    count(*) AS runs, count(*) FILTER (status = 'complete') AS complete
+    count(*) AS runs, count(*) FILTER (status = 'complete') AS complete,
+    list_sort(list_distinct(flatten(list(coalesce(w->>'$.broken_checks[*].check', []))))) AS broken
 FROM described
 GROUP BY ALL
 ORDER BY experiment, setup, runs DESC

@@ -9,9 +9,11 @@ WITH summary AS (
 )
 SELECT run_id, step_id, 'notpm' AS metric, notpm AS value FROM summary
 UNION ALL
-SELECT run_id, step_id, 'notpm_committed', notpm_committed FROM summary
+SELECT run_id, step_id, 'notpm_committed', notpm_committed FROM summary WHERE notpm_committed IS NOT NULL
 UNION ALL
-SELECT run_id, step_id, 'repeats_per_1000', repeats_per_1000 FROM summary
+SELECT run_id, step_id, 'repeats_per_1000', repeats_per_1000 FROM summary WHERE repeats_per_1000 IS NOT NULL
+UNION ALL
+SELECT run_id, step_id, 'bytes_per_new_order', bytes_per_new_order FROM summary WHERE bytes_per_new_order IS NOT NULL
 UNION ALL
 SELECT run_id, step_id, 'tps_cv', cv FROM steady
 UNION ALL

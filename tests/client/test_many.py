@@ -1,0 +1,93 @@
+"""The loop of many connections, with connections that answer at once."""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import Any
+
+import pytest
+
+from ibench_lib.client.many import ManyLoad, Terminal
+from ibench_lib.client.recorder import SecondRecorder
+from ibench_lib.client.role import Role
+
+PAUSE_NS = 30_000_000
+
+
+class Echo:
+    """Stands for a connection: the answer to a command is there when the command is sent."""
+
+    asked_ns = 0
+
+    def __init__(self) -> None:
+        self.near, self.far = socket.socketpair()
+        self.sent_ns: list[int] = []
+        self.answered_ns: list[int] = []
+
+    def fileno(self) -> int:
+        return self.near.fileno()
+
+    def begin(self, command: bytes, *, fetch: bool) -> None:
+        self.sent_ns.append(time.monotonic_ns())
+        self.far.send(b"1")
+
+    def arrived(self) -> int:
+        self.answered_ns.append(time.monotonic_ns())
+        return len(self.near.recv(1))
+
+
+class Pausing(Role):
+    pauses = True
+
+    def __init__(self, pause_ns: int) -> None:
+        self.pause_ns = pause_ns
+
+    def next_statement(self) -> bytes:
+        return b"SELECT 1"
+
+
+def loaded(
+    connections: list[Echo], pause_ns: int, statements: int | None, seconds: float | None
+) -> tuple[ManyLoad, int, list[dict[str, Any]]]:
+    """A load, the start of its step, and the rows of its seconds."""
+    start_ns, rows = time.monotonic_ns(), list[dict[str, Any]]()
+    recorder = SecondRecorder(start_ns, paced=False, emit=rows.append, operations=("query",))
+    places = [Terminal(Pausing(pause_ns), each) for each in connections]  # type: ignore[arg-type]
+    end_ns = None if seconds is None else start_ns + round(seconds * 1e9)
+    return ManyLoad(places, recorder, start_ns, statements, end_ns, None, 60.0), start_ns, rows
+
+
+def test_a_connection_pauses_before_each_operation_and_that_is_part_of_no_response() -> None:
+    connections = [Echo(), Echo(), Echo()]
+    load, start_ns, rows = loaded(connections, PAUSE_NS, 30, None)
+    totals = load.run()
+    assert totals["status"] == "complete" and totals["ops"] == 30
+    for connection in connections:
+        assert len(connection.sent_ns) == len(connection.answered_ns)
+        free_ns = [start_ns, *connection.answered_ns]
+        waited = [sent - free for sent, free in zip(connection.sent_ns, free_ns, strict=False)]
+        assert waited and min(waited) >= PAUSE_NS
+    # However slow the machine is: a response cannot take what the pauses have taken.
+    service_ns = 1e3 * sum(row["service_sum_us"] for row in rows)
+    assert service_ns <= 3 * (totals["end_ns"] - start_ns) - 30 * PAUSE_NS
+
+
+@pytest.mark.timing
+def test_a_pause_is_no_lag_of_the_client() -> None:
+    load, _, _ = loaded([Echo(), Echo()], PAUSE_NS, 30, None)
+    assert load.run()["client_lag_p99_us"] < PAUSE_NS / 1e3
+
+
+def test_a_step_lasts_to_its_end_also_if_all_connections_pause() -> None:
+    load, start_ns, rows = loaded([Echo(), Echo()], 3_600_000_000_000, None, 0.2)
+    totals = load.run()
+    assert totals["status"] == "complete" and totals["ops"] == 0
+    assert totals["end_ns"] >= start_ns + 200_000_000
+    assert rows and not sum(row["ops"] for row in rows)
+
+
+def test_connections_that_pause_stop_when_they_are_asked_to() -> None:
+    load, _, _ = loaded([Echo(), Echo()], 3_600_000_000_000, None, 3600.0)
+    load.stop_requested = True
+    assert load.run()["status"] == "interrupted"
