@@ -19,7 +19,7 @@ import typer
 from rich.table import Table
 
 from ibench_lib.base.wording import count
-from ibench_lib.cli import changes, config, doctor, posts, runs, servers
+from ibench_lib.cli import changes, config, doctor, posts, runs, servers, summary
 from ibench_lib.cli import experiment as cli_experiment
 from ibench_lib.cli.output import done_elsewhere, err, out, print_problems, safe
 from ibench_lib.cli.progress import ExperimentProgress
@@ -107,6 +107,8 @@ def run(
     out.print(f"{loaded.name}: {count(len(result.made), 'run')} made, {len(result.skipped)} already done")
     if said := done_elsewhere(result.skipped, loaded.name, place):
         out.print(safe(said), soft_wrap=True)
+    if store is None:
+        summary.print_result(place, loaded.name)
 
 
 @app.command("worker")
@@ -173,6 +175,8 @@ app.command("post")(posts.post)
 app.command("posts")(posts.posts)
 app.command("site")(posts.site)
 app.command("changes")(changes.changes)
+app.command("summary")(summary.summary_command)
+app.command("compare")(summary.compare_command)
 
 
 @app.command("doctor")

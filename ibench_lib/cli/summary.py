@@ -1,0 +1,144 @@
+"""`ibench summary` and `ibench compare`: the throughput of an experiment, in the terminal or for other programs."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, Any
+
+import duckdb
+import typer
+from rich.table import Table
+
+from ibench_lib.ask.selection import Selection, choose, has_run, newest
+from ibench_lib.base import strict_yaml
+from ibench_lib.cli.output import out, print_problems, safe
+from ibench_lib.errors import ParameterError
+from ibench_lib.lake import reader
+from ibench_lib.paths import Workspace
+from ibench_lib.show.headline import headline_statements, short_names
+from ibench_lib.show.summary import SummaryRow, summary
+from ibench_lib.show.table_cells import relative_text
+from ibench_lib.show.verdicts import Ratio
+
+FIELDS = tuple(field.name for field in dataclasses.fields(SummaryRow))
+
+
+class Form(StrEnum):
+    """How a summary is printed."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    md = "md"
+
+
+Experiment = Annotated[str | None, typer.Argument(help="The experiment; by default the one with the newest run.")]
+Of = Annotated[str | None, typer.Option(help="The experiment; by default the one with the newest run.")]
+Base = Annotated[str, typer.Option(help="What to compare with: a result, or a configuration of each build.")]
+Dbms = Annotated[list[str] | None, typer.Option(help="A glob on <build>.<config>; can be repeated.")]
+Setup = Annotated[list[str] | None, typer.Option(help="A setup to show; can be repeated.")]
+Step = Annotated[list[str] | None, typer.Option(help="A step to show; can be repeated.")]
+As = Annotated[Form, typer.Option("--format", "-f", help="How to print it.")]
+
+
+def summary_command(
+    experiment: Experiment = None, dbms: Dbms = None, setup: Setup = None, step: Step = None, base: Base = "",
+    form: As = Form.table,
+) -> None:  # fmt: skip
+    """Show the throughput of each step: median, range, ratio to the base with its interval, and a verdict.
+
+    [bold]Example:[/] ibench summary demo --step l.i1 --format md
+    """
+    lake = reader.lake()
+    chosen = {"dbms": dbms or (), "setups": setup or (), "base": base}
+    _print(lake, _known(lake, experiment), chosen, step, form)
+    print_problems(lake)
+
+
+def compare_command(
+    a: Annotated[str, typer.Argument(help="A result, <build>.<config>; it is the base.")],
+    b: Annotated[str, typer.Argument(help="Another one, to compare with it.")],
+    experiment: Of = None,
+    setup: Setup = None,
+    step: Step = None,
+    form: As = Form.table,
+) -> None:
+    """Compare the throughput of two results of an experiment.
+
+    The noise is that of these two. `ibench summary` judges with the noise of all results of the experiment.
+
+    [bold]Example:[/] ibench compare system.base system.durable
+    """
+    lake = reader.lake()
+    _print(lake, _known(lake, experiment), {"dbms": [a, b], "setups": setup or (), "base": a}, step, form)
+    print_problems(lake)
+
+
+def print_result(place: Workspace, experiment: str) -> None:
+    """What the runs of an experiment say, in a few lines, and what to do next."""
+    post = choose(reader.lake(place), experiment)
+    if not post.run_ids:
+        return
+    for text in headline_statements(post.ask("step_throughput"), post.bases):
+        out.print(safe(text), soft_wrap=True)
+    out.print(safe(f"next: ibench summary {experiment}, or a post: docs/posts.md"), soft_wrap=True)
+
+
+def _known(lake: duckdb.DuckDBPyConnection, experiment: str | None) -> str:
+    name = experiment or newest(lake)
+    if not name or not has_run(lake, name, ()):
+        near = strict_yaml.suggestion(name, reader.question(lake, "known_experiments")["experiment"].to_list())
+        raise ParameterError(f"experiment {name!r:.80} has no run in the lake{near}" if name else "there is no run yet")
+    return name
+
+
+def _print(
+    lake: duckdb.DuckDBPyConnection, experiment: str, chosen: dict[str, Any], steps: list[str] | None, form: Form
+) -> None:
+    post = choose(lake, experiment, **chosen)
+    if steps:
+        choose(lake, experiment, **chosen, steps=steps)  # it names a step that is not there
+    # The noise is that of all steps, whichever are shown, so that a figure does not depend on what is next to it.
+    rows = [row for row in summary(post.ask("step_throughput"), post.bases) if not steps or row.step in steps]
+    if form is Form.csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(FIELDS)
+        writer.writerows(dataclasses.astuple(row) for row in rows)
+    elif form is Form.json:
+        sys.stdout.write(json.dumps([dataclasses.asdict(row) for row in rows], indent=1) + "\n")
+    else:
+        heads, cells = _cells(rows, post)
+        if form is Form.md:
+            lines = [heads, ["---"] * len(heads), *cells]
+            sys.stdout.write("".join(f"| {' | '.join(line)} |\n" for line in lines))
+        else:
+            table = Table(*heads, box=None, header_style="bold")
+            for line in cells:
+                table.add_row(*map(safe, line))
+            out.print(table)
+
+
+def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list[list[str]]]:
+    """Heads and texts for people: the setup only if there are several, names without the build that all have."""
+    named = short_names(list(dict.fromkeys(row.dbms for row in rows)), post.bases.builds)
+    several = len({row.setup for row in rows}) > 1
+    heads = [*(["setup"] if several else []), "step", "dbms", "rate", "median", "lowest to highest", "ratio", "verdict"]
+    lines = []
+    for row in rows:
+        known = row.value is not None and row.lowest is not None and row.highest is not None
+        spread = f"{row.lowest:,.0f} to {row.highest:,.0f}" if known and row.runs > 1 else f"{row.runs} run"
+        relative = ""
+        if row.ratio is not None:
+            relative = relative_text(Ratio(row.ratio, row.low, row.high))
+        lines.append(
+            [
+                *([row.setup] if several else []), row.step, named[row.dbms], row.rate,
+                f"{row.value:,.0f}" if known else "-", spread if known else "-", relative, row.verdict,
+            ]
+        )  # fmt: skip
+    return heads, lines

@@ -1,0 +1,102 @@
+"""The throughput of every result of a selection as rows: what was measured, and what it is relative to its base."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+
+import polars as pl
+
+from ibench_lib.ask.bases import Bases
+from ibench_lib.show.against import against_base
+from ibench_lib.show.frames import by_position, measured, rate_label, rows_of, short_steps, steps_of
+from ibench_lib.show.verdicts import Ratio, ratio
+from ibench_lib.show.wording import joined
+
+
+@dataclass(frozen=True)
+class SummaryRow:
+    """One dbms in one step of one setup.
+
+    Attributes
+    ----------
+    rate : what is counted, such as inserts/s.
+    runs : complete repeats; `value`, `lowest` and `highest` are their median and range, None without any.
+    base : what `ratio` is relative to; empty for the base itself. `low` and `high` bound the ratio.
+    p : of the ratio; None where the noise is not known.
+    verdict : base, faster, slower, same (no difference of 5 % or more), unclear, one run, two runs (too few to know the
+        noise), short (nobody took a second for the step), no base, or the step's status.
+    """
+
+    setup: str
+    step: str
+    dbms: str
+    rate: str
+    runs: int
+    value: float | None
+    lowest: float | None
+    highest: float | None
+    base: str
+    ratio: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    verdict: str
+
+
+def summary(frame: pl.DataFrame, bases: Bases) -> list[SummaryRow]:
+    """The rows of `step_throughput`, by setup, step and dbms. The ratios are those of the posts."""
+    ratios = against_base(frame, bases, ["throughput"])
+    found = []
+    for setup in frame["setup"].unique().sort():
+        of_setup = frame.filter(pl.col("setup") == setup)
+        short = set(short_steps(of_setup)["step"])
+        for step in steps_of(of_setup):
+            for name in by_position(of_setup):
+                rows = rows_of(of_setup, name, step)
+                if not rows:
+                    continue
+                values, other = measured(of_setup, name, step), bases.of(name)
+                one = None
+                if name != other:
+                    sides = (values, measured(of_setup, other, step))
+                    one = ratios.get((setup, step, "throughput", name)) or ratio(*sides)
+                statuses = joined(sorted({row["step_status"] for row in rows} - {"complete"}))
+                verdict = statuses if not values else "base" if name == other else _verdict(one, step in short)
+                found.append(_row(setup, step, name, rate_label(of_setup, step), values, other, one, verdict))
+    return found
+
+
+def _row(
+    setup: str, step: str, name: str, rate: str, values: list[float], base: str, one: Ratio | None, verdict: str
+) -> SummaryRow:
+    return SummaryRow(
+        setup=setup,
+        step=step,
+        dbms=name,
+        rate=rate,
+        runs=len(values),
+        value=median(values) if values else None,
+        lowest=min(values, default=None),
+        highest=max(values, default=None),
+        base="" if name == base else base,
+        ratio=one.value if one else None,
+        low=one.low if one else None,
+        high=one.high if one else None,
+        p=one.p if one else None,
+        verdict=verdict,
+    )
+
+
+def _verdict(found: Ratio | None, short: bool) -> str:
+    if found is None:
+        return "no base"
+    if short:
+        return "short"
+    if found.low is None:
+        return "one run"
+    if found.p is None:
+        return "two runs"
+    if found.verdict != "same":
+        return "faster" if found.verdict == "better" else "slower"
+    return "same" if found.is_even else "unclear"

@@ -1,0 +1,71 @@
+"""`ibench summary` and `ibench compare`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from ibench_lib.paths import Workspace
+from tests.command import ibench, refused
+from tests.synthetic import Run, write_runs
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def measured(workspace: Workspace) -> Workspace:
+    runs = [
+        Run(config, repeat=n, minute=10 * place + n, queries=queries + 100 * n)
+        for place, (config, queries) in enumerate([("cy10a", 5000), ("b", 2500), ("c", 5000)])
+        for n in (1, 2, 3)
+    ]
+    write_runs(workspace, *runs)
+    return workspace
+
+
+def test_a_summary_is_a_table_or_a_file_for_other_programs(measured: Workspace) -> None:
+    table = ibench(measured, "summary")
+    assert table.returncode == 0, table.stderr
+    (line,) = [line.split() for line in table.stdout.splitlines() if line.split()[:2] == ["qr100", "b"]]
+    assert line[2:7] == ["queries/s", "540", "520", "to", "560"] and line[-1] == "slower"
+    rows = list(csv.DictReader(io.StringIO(ibench(measured, "summary", "demo", "-f", "csv").stdout)))
+    assert len(rows) == 12 and {row["dbms"] for row in rows} == {"system.cy10a", "system.b", "system.c"}
+    document = json.loads(ibench(measured, "summary", "demo", "--format", "json").stdout)
+    assert [str(row["value"]) for row in document] == [row["value"] for row in rows]
+    markdown = ibench(measured, "summary", "-f", "md", "--step", "qr100").stdout.splitlines()
+    assert markdown[0] == "| step | dbms | rate | median | lowest to highest | ratio | verdict |" and len(markdown) == 5
+
+
+def test_a_figure_does_not_depend_on_which_steps_are_shown(measured: Workspace) -> None:
+    everything, one = (
+        [row for row in json.loads(ibench(measured, "summary", *more, "-f", "json").stdout) if row["step"] == "qr100"]
+        for more in ((), ("--step", "qr100"))
+    )
+    assert everything == one and len(one) == 3
+
+
+def test_two_results_are_compared_with_the_first_as_base(measured: Workspace) -> None:
+    found = json.loads(ibench(measured, "compare", "system.b", "system.c", "-f", "json").stdout)
+    (row,) = [row for row in found if (row["step"], row["dbms"]) == ("qr100", "system.c")]
+    assert row["base"] == "system.b" and row["verdict"] == "faster" and 1.8 < row["ratio"] < 2.1
+    assert {row["dbms"] for row in found} == {"system.b", "system.c"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("summary", "dem"), "experiment 'dem' has no run in the lake; did you mean 'demo'?"),
+        (("summary", "--step", "l.i9"), "step 'l.i9' is not in any run of demo"),
+        (("summary", "--base", "nobody"), "base 'nobody' is not in any run of demo"),
+        (("compare", "system.b", "system.d"), "dbms 'system.d' is not in any run of demo"),
+    ],
+)
+def test_what_is_not_there_is_one_line(measured: Workspace, arguments: tuple[str, ...], said: str) -> None:
+    refused(ibench(measured, *arguments), said)
+
+
+def test_without_runs_it_says_so(workspace: Workspace) -> None:
+    refused(ibench(workspace, "summary"), "there is no run yet")
