@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
@@ -15,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from ibench_lib.ask.releases import release_of
 from ibench_lib.base.wording import count
 from ibench_lib.errors import ParameterError
 from ibench_lib.metrics import METRICS
@@ -158,13 +158,13 @@ def _series(points: pl.DataFrame, kind: str) -> Iterator[tuple[Change, pl.DataFr
 def _release_order(points: pl.DataFrame) -> dict[str, tuple[Any, ...]]:
     order: dict[str, tuple[Any, ...]] = {}
     for build, version in points.select("build", "server_version").drop_nulls().unique().sort("build").rows():
-        numbers = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
-        if numbers is None:
+        release = release_of(version)
+        if release is None:
             raise ParameterError(
                 f"build {build!r:.80} has version {version!r:.80}, which has no place in the order of releases",
                 hint="leave that build out, or name its runs as a stream: ibench changes --stream EXPERIMENT",
             )
-        order[build] = (*(int(number or 0) for number in numbers.groups()), build)
+        order[build] = (*release, build)
     return order
 
 
