@@ -33,6 +33,7 @@ _OTHERS = {
     "show.contents": ("contents",),
     "show.differences": ("differences", "left_out"),
     "show.display": ("each", "say", "sentence", "warnings"),
+    "show.history": ("version_history",),
     "show.sections": ("made_from",),
     "show.step_detail": ("not_captured", "steadiness_facts", "step_detail"),
 }
