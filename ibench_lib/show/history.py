@@ -13,9 +13,12 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.ask.changes import FOUND, Change, release_changes, unfit
+from ibench_lib.ask.changes import FOUND as FOUND
+from ibench_lib.ask.changes import Change as Change
+from ibench_lib.ask.changes import release_changes, unfit
 from ibench_lib.ask.provenance import derived
-from ibench_lib.ask.releases import Release, is_next, release_of, release_text
+from ibench_lib.ask.releases import Release, is_next, release_of
+from ibench_lib.ask.releases import release_text as release_text
 from ibench_lib.metrics import METRICS
 from ibench_lib.show.against import against_base
 from ibench_lib.show.frames import SHORT_S

@@ -8,12 +8,12 @@ from itertools import pairwise
 
 import polars as pl
 
-from ibench_lib.ask.changes import FOUND, Change
-from ibench_lib.ask.releases import release_text
 from ibench_lib.metrics import METRICS
 from ibench_lib.show.history import (
+    FOUND,
     RATE,
     Build,
+    Change,
     History,
     Line,
     arrival,
@@ -21,6 +21,7 @@ from ibench_lib.show.history import (
     history_of,
     named,
     regimes,
+    release_text,
     series_of,
     steps_in,
 )

@@ -38,7 +38,7 @@ def test_a_lasting_change_may_be_one_of_how_a_build_was_made() -> None:
     ]
 
 
-def test_a_release_between_that_was_not_measured_may_have_brought_the_change() -> None:
+def test_where_a_release_was_not_measured_the_change_may_have_come_with_it() -> None:
     (said,) = rates(six().filter(pl.col("build") != "b8.0.30"))
     assert "a lasting change arrived after b8.0.29 and by b8.0.31: " in said
 
