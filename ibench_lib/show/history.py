@@ -41,11 +41,12 @@ Place = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class Build:
-    """A release in a line. `facts` is its row of the question `builds`."""
+    """A release in a line. `facts` is its row of the question `builds`; `build_ids` are those of all its binaries."""
 
     name: str
     release: Release
     facts: Mapping[str, Any]
+    build_ids: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -266,7 +267,9 @@ def _placed(builds: pl.DataFrame) -> tuple[dict[tuple[str, str], Build], list[st
             unplaced.append(f"{name} (version {versions[0]})")
         else:
             known = [row for row in rows if row["server_version"] is not None]
-            placed[known[0]["flavour"], name] = Build(name, release, known[0])
+            known.sort(key=lambda row: not row["told"])
+            ids = sorted({row["build_id"] for row in known if row["build_id"]})
+            placed[known[0]["flavour"], name] = Build(name, release, known[0], tuple(ids))
     return placed, unplaced
 
 

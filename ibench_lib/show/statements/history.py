@@ -44,6 +44,12 @@ def release_statements(release_points: pl.DataFrame, builds: pl.DataFrame) -> li
         builds_of = "" if len(in_order) == len({build.release for build in in_order}) else f"{len(in_order)} builds of "
         said.append(f"{flavour}: {builds_of}{releases}, {named(in_order)}.")
         said += _same_release(in_order)
+        said += [
+            f"{build.name} was of {len(build.build_ids)} binaries (build ids {joined(build.build_ids)}): its runs may "
+            "differ in how it was built."
+            for build in in_order
+            if len(build.build_ids) > 1
+        ]
         said += _unlike(in_order)
     if len({line.flavour for line in history.lines}) > 1:
         said.append("Releases of different flavours are not compared with each other.")

@@ -113,6 +113,14 @@ def test_a_build_of_another_name_is_shown_with_its_release() -> None:
     assert ib.release_statements(points, builds_of(points)) == ["mysql: 1 release, system (10.11.19)."]
 
 
+def test_a_label_of_several_binaries_is_named() -> None:
+    points = points_of({"b8.0.1": noisy(1)})
+    builds = pl.concat([builds_of(points, b8_0_1={"build_id": name}) for name in ("ab12", "cd34")])
+    assert ib.release_statements(points, builds)[1:] == [
+        "b8.0.1 was of 2 binaries (build ids ab12 and cd34): its runs may differ in how it was built."
+    ]
+
+
 def test_costs_have_their_largest_changes_named() -> None:
     costs = [six(1.25, metric="scpupq"), six(3.0, metric="cspq"), six(0.9, metric="cpupq"), six(1.0, metric="wkbpi")]
     points = pl.concat([six(), *costs, six(1.5, metric="response_p99_ms", operation="insert")])
