@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
@@ -15,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from ibench_lib.ask.releases import release_of
 from ibench_lib.base.wording import count
 from ibench_lib.errors import ParameterError
 from ibench_lib.metrics import METRICS
@@ -32,6 +32,7 @@ METHODS = {
     "releases": "largest step, permuted residuals; scatter of neighbours (level)",
     "nightly": "largest step, AR(1) bootstrap",
 }
+_GROUPED = "its repeats were not made in rounds (order: grouped), so a drift of the host looks like a change"
 _KEY = ("flavour", "config", "setup", "step", "metric", "operation", "timing", "scale")
 
 
@@ -141,30 +142,44 @@ def _series(points: pl.DataFrame, kind: str) -> Iterator[tuple[Change, pl.DataFr
         if known.is_empty():
             continue
         key = dict(zip(("experiment", *_KEY), values, strict=True))
-        hosts = sorted({host or "unknown" for host in known["host_class"]})
+        hosts = _hosts_of(known)
         digest = hashlib.sha256(json.dumps([kind, *map(str, values), hosts]).encode()).hexdigest()[:16]
         parts = {name: key[name] for name in ("experiment", *_KEY) if name != "scale"}
-        orders = sorted(set(known["cell_order"].drop_nulls()))
         series = Change(
             digest, kind, **parts, host_class=", ".join(hosts), verdict="abstains",
-            design=", ".join(orders) or None, runs=tuple(known["run_id"].unique().sort()), method=METHODS[kind],
+            design=_design_of(known), runs=tuple(known["run_id"].unique().sort()), method=METHODS[kind],
         )  # fmt: skip
-        if len(hosts) > 1:
-            yield replace(series, why=f"its runs were made on {count(len(hosts), 'host class', 'host classes')}"), known
-        else:
-            yield series, known
+        yield replace(series, why=_of_several_hosts(hosts)), known
+
+
+def unfit(points: pl.DataFrame) -> str | None:
+    """Why a difference between releases may be one of hosts or of time; None if nothing speaks for that."""
+    return _of_several_hosts(_hosts_of(points)) or (_GROUPED if _design_of(points) == "grouped" else None)
+
+
+def _hosts_of(points: pl.DataFrame) -> list[str]:
+    return sorted({host or "unknown" for host in points["host_class"]})
+
+
+def _of_several_hosts(hosts: list[str]) -> str | None:
+    return f"its runs were made on {count(len(hosts), 'host class', 'host classes')}" if len(hosts) > 1 else None
+
+
+def _design_of(points: pl.DataFrame) -> str | None:
+    """The orders in which the cells of these points were run."""
+    return ", ".join(sorted(set(points["cell_order"].drop_nulls()))) or None
 
 
 def _release_order(points: pl.DataFrame) -> dict[str, tuple[Any, ...]]:
     order: dict[str, tuple[Any, ...]] = {}
     for build, version in points.select("build", "server_version").drop_nulls().unique().sort("build").rows():
-        numbers = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
-        if numbers is None:
+        release = release_of(version)
+        if release is None:
             raise ParameterError(
                 f"build {build!r:.80} has version {version!r:.80}, which has no place in the order of releases",
                 hint="leave that build out, or name its runs as a stream: ibench changes --stream EXPERIMENT",
             )
-        order[build] = (*(int(number or 0) for number in numbers.groups()), build)
+        order[build] = (*release, build)
     return order
 
 
@@ -174,8 +189,7 @@ def _of_releases(
     if series.why:
         return [series]
     if series.design == "grouped":
-        why = "its repeats were not made in rounds (order: grouped), so a drift of the host looks like a change"
-        return [replace(series, why=why)]
+        return [replace(series, why=_GROUPED)]
     builds = sorted(set(rows["build"]) & order.keys(), key=lambda build: order[build])
     values = {(build, repeat): value for build, repeat, value in rows.select("build", "repeat", "value").rows()}
     repeats = sorted({repeat for _, repeat in values})

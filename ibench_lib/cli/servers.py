@@ -13,10 +13,11 @@ from ibench_lib.cli.output import err, out, working
 from ibench_lib.errors import IbenchError, UsageError
 from ibench_lib.paths import workspace
 from ibench_lib.servers import catalogue, find, on_this_machine, registry, remote
+from ibench_lib.servers.binary import TELLS_NOTHING, facts_of_build
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.datadir import forget_templates
 from ibench_lib.servers.flavours.flavour import Inspection
-from ibench_lib.servers.inspection import inspect, noted_innodb
+from ibench_lib.servers.inspection import build_variables, inspect, noted_innodb
 from ibench_lib.servers.remote import Remote
 
 app = typer.Typer(invoke_without_command=True)
@@ -143,6 +144,35 @@ def servers_check(label: Label = on_this_machine.LABEL) -> None:
     table = Table("figure", "read from", box=None, header_style="bold")
     for what, counter in found.counters.items():
         table.add_row(escape(what), "[yellow]not available[/]" if counter is None else escape(str(counter)))
+    out.print(table)
+
+
+@app.command("facts")
+def servers_facts(label: Label = on_this_machine.LABEL) -> None:
+    """Print how a build was made: what its binary tells, and what the server says of itself after a test start.
+
+    Runs record the same facts.
+
+    [bold]Example:[/] ibench servers facts mariadb-10.11.5
+    """
+    build = find.find_build(label, workspace())
+    facts = facts_of_build(build)
+    table = Table("fact", "value", box=None, header_style="bold")
+    if facts is not None:
+        stripped = {None: TELLS_NOTHING, True: "yes", False: "no"}[facts.stripped]
+        linked = TELLS_NOTHING if facts.stripped is None else "none linked as a shared library"
+        table.add_row("compiler", escape(facts.compiler or TELLS_NOTHING))
+        table.add_row("build id", facts.build_id or TELLS_NOTHING)
+        table.add_row("stripped", stripped)
+        table.add_row("allocator", escape(facts.allocator or linked))
+        table.add_row("TLS library", escape(facts.tls_library or linked))
+    with working(f"starting {build.label}"):
+        variables = build_variables(build, workspace())
+    for name, value in variables.items():
+        table.add_row(escape(name), escape(value or "(empty)"))
+    out.print(f"{escape(build.label)}: {escape(build.flavour)} {escape(build.version)}, from {escape(build.source)}")
+    if facts is None:
+        out.print("the server's binary is not on this host")
     out.print(table)
 
 

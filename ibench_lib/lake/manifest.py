@@ -96,6 +96,16 @@ class ServerRecord(_Model):
     )
 
 
+class BinaryRecord(_Model):
+    """What the file of the server's binary tells of how it was built; null for what it does not tell."""
+
+    compiler: str | None = Field(default=None, description="what compilers left in it, in their words")
+    build_id: str | None = Field(default=None, description="hexadecimal digits that the linker made of its content")
+    stripped: bool | None = Field(default=None, description="whether it has no symbol table")
+    allocator: str | None = Field(default=None, description="the shared library that it links for memory, if any")
+    tls_library: str | None = Field(default=None, description="the shared library that it links for TLS, if any")
+
+
 class OptionRecord(_Model):
     key: str
     value: str | None
@@ -193,6 +203,7 @@ class Manifest(_Model):
     workload: dict[str, Any] = Field(description="the resolved workload: clients, steps, rates, rows, seed")
     scale: float
     server: ServerRecord | None = None
+    binary: BinaryRecord | None = Field(default=None, description="null for remote servers and in older runs")
     config: ConfigRecord
     host: dict[str, Any]
     versions: dict[str, str] = Field(description="Python and the libraries that measured")

@@ -101,6 +101,11 @@ MANIFEST_TABLES: dict[str, pa.Schema] = {
     "config_fragments": _schema(run_id=_TEXT, position=pa.int64(), fragment=_TEXT, text=_TEXT),
     # One row per SHOW GLOBAL VARIABLES of a run.
     "server_variables": _schema(run_id=_TEXT, name=_TEXT, value=_TEXT),
+    # One row per run whose server's binary was on its host: what its file tells of how it was built, NULL for what it
+    # does not tell. `allocator` and `tls_library` are shared libraries that it links; NULL if it links none.
+    "binaries": _schema(
+        run_id=_TEXT, compiler=_TEXT, build_id=_TEXT, stripped=pa.bool_(), allocator=_TEXT, tls_library=_TEXT
+    ),
     # One row per run or file that was left out, and why. `file` is NULL for a whole directory.
     "problems": _schema(run_id=_TEXT, file=_TEXT, problem=_TEXT),
 }
@@ -125,6 +130,8 @@ def manifest_rows(manifests: Iterable[Manifest]) -> dict[str, list[dict[str, Any
         if manifest.server is not None:
             for name, value in manifest.server.variables.items():
                 rows["server_variables"].append({**key, "name": name, "value": value})
+        if manifest.binary is not None:
+            rows["binaries"].append({**key, **manifest.binary.model_dump()})
     return rows
 
 

@@ -12,6 +12,7 @@ from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.lake import manifest as records
 from ibench_lib.paths import Workspace, nearest_existing
 from ibench_lib.run.planned import Planned
+from ibench_lib.servers.binary import facts_of_build, unknown_facts
 
 _LIBRARIES = ("duckdb", "numpy", "pyarrow", "pymysql")
 
@@ -37,6 +38,7 @@ def describe_run(
     stands_for = next(b.stands_for for b in experiment.spec.build_choices if b.name == cell.build)
     if stands_for:
         warnings.append(f"{cell.build} is {cell.build_label}, standing for {stands_for}")
+    facts = facts_of_build(build)
     return records.Manifest(
         tool_version=version("ibench"),
         run_id=run_id,
@@ -61,6 +63,7 @@ def describe_run(
         kinds=[records.KindRecord(**asdict(kind) | {"paced": list(kind.paced)}) for kind in experiment.workload.kinds],
         workload=experiment.workload.describe(experiment.spec.workload, cell.setup, planned.steps),
         scale=experiment.spec.scale,
+        binary=None if facts is None else records.BinaryRecord(**asdict(facts)),
         config=records.ConfigRecord(
             my_cnf=config.render(skipped),
             fragments=config.fragments,
@@ -70,5 +73,6 @@ def describe_run(
         ),
         host=host_facts(nearest_existing(workspace.sandboxes)),
         versions={"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
+        null_reasons=unknown_facts(facts),
         warnings=warnings,
     )

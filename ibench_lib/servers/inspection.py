@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pymysql
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import ServerStartError
 from ibench_lib.paths import Workspace
+from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import Inspection, flavour_of
 from ibench_lib.servers.sandbox import Sandbox
@@ -25,11 +28,7 @@ def inspect(build: AnyBuild, workspace: Workspace) -> Inspection:
     ------
     ServerStartError : it does not come up, or does not answer.
     """
-    workspace.sandboxes.mkdir(parents=True, exist_ok=True)
-    with (
-        tempfile.TemporaryDirectory(prefix=".check-", dir=workspace.sandboxes) as scratch,
-        _opened(build, Path(scratch), workspace) as address,
-    ):
+    with _booted(build, workspace) as address:
         try:
             found = flavour_of(build).inspect(address.arguments())
         except pymysql.err.MySQLError as error:
@@ -39,6 +38,19 @@ def inspect(build: AnyBuild, workspace: Workspace) -> Inspection:
     # The version of the binary, which is what `noted_innodb` can compare without booting it.
     note.write_text(json.dumps({**asdict(found), "binary": build.version}, indent=1) + "\n", encoding="utf-8")
     return found
+
+
+def build_variables(build: AnyBuild, workspace: Workspace) -> dict[str, str]:
+    """Boot, ask for the variables that say how the server was built, stop; a remote server is only asked.
+
+    Raises
+    ------
+    ServerStartError : it does not come up.
+    RunFailed : it does not answer.
+    """
+    with _booted(build, workspace) as address:
+        variables = flavour_of(build).variables(address.arguments())
+    return {name: value for name, value in sorted(variables.items()) if name.startswith("version_")}
 
 
 def noted_innodb(build: AnyBuild, workspace: Workspace) -> str | None:
@@ -52,6 +64,17 @@ def noted_innodb(build: AnyBuild, workspace: Workspace) -> str | None:
 
 def _note(build: AnyBuild, workspace: Workspace) -> Path:
     return workspace.builds / ".inspected" / f"{build.label}.json"
+
+
+@contextlib.contextmanager
+def _booted(build: AnyBuild, workspace: Workspace) -> Iterator[Address]:
+    """A server of the build in a throw-away sandbox, or the remote server."""
+    workspace.sandboxes.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(prefix=".check-", dir=workspace.sandboxes) as scratch,
+        _opened(build, Path(scratch), workspace) as address,
+    ):
+        yield address
 
 
 def _opened(build: AnyBuild, scratch: Path, workspace: Workspace) -> Server:

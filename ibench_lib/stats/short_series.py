@@ -100,7 +100,7 @@ class _Series:
         cells = cells - cells.mean(axis=1, keepdims=True)
         self.drawn_means = cells.mean(axis=2)
         within = cells - self.drawn_means[:, :, None]
-        self.drawn_sd = np.sqrt((within**2).sum(axis=(1, 2)) / self.df)
+        self.drawn_sd = np.maximum(np.sqrt((within**2).sum(axis=(1, 2)) / self.df), 1e-6)
         self.chances: dict[int, float] = {}
 
     def split(self, first: int, end: int) -> list[int]:

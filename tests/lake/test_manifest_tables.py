@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ibench_lib.lake.manifest import ConfigRecord, Manifest, OptionRecord
+from ibench_lib.lake.manifest import BinaryRecord, ConfigRecord, Manifest, OptionRecord
 from ibench_lib.lake.manifest_tables import manifest_rows
 from tests.synthetic import OTHER_KINDS, OTHER_OPERATIONS, Run, manifest_of
 
@@ -61,6 +61,14 @@ def test_a_run_has_the_operations_that_its_manifest_names() -> None:
     assert [(row["kind"], row["main"], row["equal_work"]) for row in rows_of(manifest, "kinds")] == [
         ("load", "a", True),
         ("run", "b", False),
+    ]
+
+
+def test_the_facts_of_a_binary_are_a_row_where_they_are_known() -> None:
+    assert rows_of(manifest_of(Run()), "binaries") == [], "of an older run, or a remote server"
+    binary = BinaryRecord(compiler="GCC: (GNU) 4.8.5", stripped=False)
+    assert rows_of(manifest_of(Run()).model_copy(update={"binary": binary}), "binaries") == [
+        {"compiler": "GCC: (GNU) 4.8.5", "build_id": None, "stripped": False, "allocator": None, "tls_library": None}
     ]
 
 

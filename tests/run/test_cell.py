@@ -5,7 +5,7 @@ import re
 import signal
 import time
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from ibench_lib.run.observer import Observer
 from ibench_lib.run.plan import plan_cell
 from ibench_lib.run.settle import Action
 from ibench_lib.run.step import WorkerState
+from ibench_lib.servers.binary import facts_of
 from ibench_lib.servers.build import Build
 from ibench_lib.workloads.insert_benchmark import steps as steps_of
 from ibench_lib.workloads.workload import Step
@@ -174,6 +175,7 @@ def test_four_steps_add_up(build: Build, workspace: Workspace, tmp_path: Path, m
     assert moments[0] < steps["l.i0"]["start_s"] + 1.5 and moments[-1] > steps["qr100"]["end_s"] - 1.5
     assert len({int(t) for t in moments}) == len(moments) >= moments[-1] - moments[0] - 1
     assert stored.server is not None and stored.server.variables["innodb_purge_batch_size"] == "1"
+    assert stored.binary is not None and stored.binary.model_dump() == asdict(facts_of(Path(build.command[-1])))
     every_second = {"host_samples", "device_samples", "network_samples", "process_samples", "server_counters", "sizes"}
     assert every_second <= {name.removesuffix(".parquet") for name in stored.files}
     collected = {record.name: record for record in stored.collectors}

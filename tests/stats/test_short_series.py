@@ -79,3 +79,10 @@ def test_what_is_too_short_says_why(shape: tuple[int, int], reason: str | None) 
 def test_q_values() -> None:
     assert q_values([0.01, 0.04, 0.03, 1.0]) == pytest.approx([0.04, 0.16 / 3, 0.16 / 3, 1.0])
     assert q_values([]) == []
+
+
+@pytest.mark.filterwarnings("error")
+def test_rounds_that_agree_to_the_last_digit_are_no_change_and_no_warning() -> None:
+    assert short_changes(np.full((3, 4), math.log(20.0))).boundaries == ()
+    steps = np.log(np.repeat([[20.0], [20.0], [30.0]], 4, axis=1))
+    assert [of.at for of in short_changes(steps).boundaries] == [2]

@@ -1,0 +1,72 @@
+"""Rates from release to release, relative to the oldest one."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+import polars as pl
+
+from ibench_lib.show import theme
+from ibench_lib.show.charts.drawing import finish
+from ibench_lib.show.history import RATE, Build, History, Line, steps_in
+from ibench_lib.show.theme import inert
+
+_SYMBOLS = {
+    ("level", "better"): "triangle-up", ("level", "worse"): "triangle-down",
+    ("other", "better"): "triangle-up-open", ("other", "worse"): "triangle-down-open",
+}  # fmt: skip
+
+
+def release_chart(frame: pl.DataFrame, history: History) -> go.Figure:
+    """The rate of each step relative to the oldest release of one line, with intervals (`release_points`).
+
+    A triangle marks the release at which a change was found: filled if the change lasts, open if only these builds
+    are known to differ.
+    """
+    figure = go.Figure()
+    line, steps = history.line(frame["line"][0]), steps_in(frame)
+    names = [inert(build.text) for build in line.builds]
+    measured = frame.filter((pl.col("column") == RATE) & pl.col("value").is_not_null())
+    for position, step in enumerate(steps):
+        known = set(measured.filter(pl.col("step") == step)["build"])
+        if line.base.name in known:
+            _add_step(figure, history, line, step, position)
+    figure.add_hline(y=1, line_color=theme.QUIET, line_width=1)
+    title = f"Rates relative to {line.base.text}: {line.label}"
+    finish(figure, title, x=None, y=f"rate / rate of {inert(line.base.text)}")
+    figure.update_xaxes(type="category", categoryorder="array", categoryarray=names)
+    if not figure.data:
+        text = "no step was measured with the oldest release"
+        figure.add_annotation(text=text, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
+    return figure
+
+
+def _add_step(figure: go.Figure, history: History, line: Line, step: str, position: int) -> None:
+    colour, dash = theme.series(position)
+    changes = {one.after: one for one in history.found(line.label, step, RATE)}
+    x, y, up, down, symbols, said = [], [], [], [], [], []
+    for build in line.builds:
+        found = history.to_base.get((line.label, step, RATE, build.name))
+        if found is None and build is not line.base:
+            continue
+        value, low, high = (1.0, 1.0, 1.0) if found is None else (found.value, found.low, found.high)
+        x.append(inert(build.text))
+        y.append(float(f"{value:.4g}"))
+        up.append(0.0 if high is None else float(f"{high - value:.4g}"))
+        down.append(0.0 if low is None else float(f"{value - low:.4g}"))
+        change = changes.get(build.name)
+        kind = "level" if change is not None and change.verdict == "level" else "other"
+        symbols.append(_SYMBOLS.get((kind, change.direction or ""), "diamond") if change is not None else "circle")
+        said.append(inert(_said(build, value, low, high, change.verdict if change is not None else None)))
+    figure.add_scatter(
+        x=x, y=y, text=said, name=inert(step), mode="lines+markers",
+        hovertemplate="%{text}<extra>" + inert(step) + "</extra>",
+        line={"color": colour, "dash": dash, "width": 1.5},
+        marker={"size": [11 if symbol != "circle" else 6 for symbol in symbols], "symbol": symbols, "color": colour},
+        error_y={"array": up, "arrayminus": down, "thickness": 1, "width": 3, "color": colour},
+    )  # fmt: skip
+
+
+def _said(build: Build, value: float, low: float | None, high: float | None, verdict: str | None) -> str:
+    interval = "" if low is None or high is None or low == high else f" [{low:.2f}, {high:.2f}]"
+    change = {None: "", "level": ", a lasting change"}.get(verdict, ", differs")
+    return f"{build.text}: {value:.2f}{interval}{change}"

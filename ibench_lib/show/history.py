@@ -1,0 +1,344 @@
+"""The history of releases: the builds of each flavour in their order, what was measured of each, and what changed.
+
+Releases of one flavour with one configuration in one setup make a line. Nothing is compared across lines.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+from ibench_lib.ask.changes import FOUND as FOUND
+from ibench_lib.ask.changes import Change as Change
+from ibench_lib.ask.changes import release_changes, unfit
+from ibench_lib.ask.provenance import derived
+from ibench_lib.ask.releases import Release, is_next, release_of
+from ibench_lib.ask.releases import release_text as release_text
+from ibench_lib.metrics import METRICS
+from ibench_lib.show.against import against_base
+from ibench_lib.show.frames import SHORT_S
+from ibench_lib.show.verdicts import Ratio
+from ibench_lib.show.wording import joined, listed
+from ibench_lib.stats.short_series import MIN_EFFECT
+
+RATE = "rate"
+"""The column of a step's main rate; the others have the names of their metrics."""
+COSTS = ("cpupq", "scpupq", "cspq", "rpq", "wkbpi", "response_p99_ms", "hll")
+TOLD_NOTHING = "the binary tells nothing"
+NONE_LINKED = "none linked"
+
+_DIGITS = 20
+"""Values below so many times the last digit that tables show differ by their rounding."""
+
+Place = tuple[str, str, str, str]
+"""Line, step, column and build."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """A release in a line. `facts` is its row of the question `builds`; `build_ids` are those of all its binaries."""
+
+    name: str
+    release: Release
+    facts: Mapping[str, Any]
+    build_ids: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Its name, with the release where the name does not have it."""
+        release = release_text(self.release)
+        return self.name if release.removesuffix(".0") in self.name else f"{self.name} ({release})"
+
+
+@dataclass(frozen=True)
+class Line:
+    """The releases of one flavour with one configuration in one setup, oldest first; the oldest is the base.
+
+    `unfit` says why differences between them may be something else.
+    """
+
+    label: str
+    flavour: str
+    builds: tuple[Build, ...]
+    unfit: str | None
+
+    @property
+    def base(self) -> Build:
+        return self.builds[0]
+
+    def build(self, name: str) -> Build:
+        return next(build for build in self.builds if build.name == name)
+
+
+@dataclass(frozen=True)
+class History:
+    """The lines of a post.
+
+    Attributes
+    ----------
+    points : `release_points` of builds that have a place, with the columns `line`, `position` (of the build in its
+        line, from 0) and `column`. `value` is NULL where the build missed the target of the step in any run.
+    builds : line and build of each release.
+    unplaced : why builds have no place in the order, a clause for each.
+    changes : what `release_changes` says of every series of the post, judged together; `experiment` is the line.
+    untested : line, step and column of the series that are not judged, because some values are 0.
+    to_base, to_before : ratios to the oldest release, and to the release before, of what was measured in both.
+    """
+
+    points: pl.DataFrame
+    builds: pl.DataFrame
+    lines: tuple[Line, ...]
+    unplaced: tuple[str, ...]
+    changes: tuple[Change, ...]
+    untested: tuple[tuple[str, str, str], ...]
+    to_base: Mapping[Place, Ratio]
+    to_before: Mapping[Place, Ratio]
+
+    @property
+    def costs(self) -> pl.DataFrame:
+        """The points of costs that have a value, of steps in which there are any; the others of such a step, too."""
+        of_costs = self.points.filter(pl.col("column") != RATE)
+        known = of_costs.filter(pl.col("value").is_not_null()).select("line", "step").unique()
+        shown = of_costs.join(known, on=["line", "step"], how="semi").sort("step_id", maintain_order=True)
+        return derived(shown, self.points)
+
+    def line(self, label: str) -> Line:
+        return next(line for line in self.lines if line.label == label)
+
+    def found(self, line: str, step: str, column: str) -> list[Change]:
+        """The changes of one series, in the order of releases."""
+        mine = [one for one in self.changes if series_of(one) == (line, step, column) and one.verdict in FOUND]
+        order = [build.name for build in self.line(line).builds]
+        return sorted(mine, key=lambda one: order.index(one.after or ""))
+
+
+def version_history(ask: Callable[[str], pl.DataFrame]) -> History:
+    """The history of the releases that a selection has (`release_points`, `builds`); `ask` answers a question."""
+    return history_of(ask("release_points"), ask("builds"))
+
+
+_KEPT: dict[tuple[int, int], tuple[weakref.ref[pl.DataFrame], History]] = {}
+
+
+def history_of(release_points: pl.DataFrame, builds: pl.DataFrame) -> History:
+    """The history in two answers. It is kept while the first of them lives: a post needs it many times."""
+    key = (id(release_points), id(builds))
+    kept = _KEPT.get(key)
+    if kept is None or kept[0]() is not release_points:
+        history = _history(release_points, builds)
+        kept = _KEPT[key] = (weakref.ref(release_points, lambda _: _KEPT.pop(key, None)), history)
+    return kept[1]
+
+
+def series_of(change: Change) -> tuple[str, str, str]:
+    """Line, step and column of the series of a change."""
+    return change.experiment, change.step, _column(change.metric, change.operation)
+
+
+def head_of(column: str) -> str:
+    """What a table calls a column: scpupq; p99 insert (ms)."""
+    metric, _, operation = column.partition(" ")
+    return f"p99 {operation} (ms)".replace("  ", " ") if metric == "response_p99_ms" else metric
+
+
+def format_of(column: str) -> str:
+    return METRICS["throughput" if column == RATE else column.partition(" ")[0]].format
+
+
+def columns_of_costs(points: pl.DataFrame) -> list[str]:
+    """The columns of costs that have a value, in the order of COSTS."""
+    known = points.filter(pl.col("value").is_not_null())["column"].unique().to_list()
+    named = [column for column in known if column != RATE]
+    return sorted(named, key=lambda column: (COSTS.index(column.partition(" ")[0]), column))
+
+
+def steps_in(points: pl.DataFrame) -> list[str]:
+    """The steps in the order in which runs take them."""
+    return points.group_by("step").agg(pl.max("step_id")).sort("step_id", "step")["step"].to_list()
+
+
+def regimes(line: Line, points: pl.DataFrame, change: Change) -> tuple[list[Build], list[Build]]:
+    """The builds before and after a change, of those that its series has values of."""
+    mine = points.filter((pl.col("line") == line.label) & in_series(change))
+    known = set(mine.drop_nulls("value")["build"])
+    builds = [build for build in line.builds if build.name in known]
+    at = [build.name for build in builds].index(change.after or "")
+    return builds[at - (change.points_before or 0) : at], builds[at : at + (change.points_after or 0)]
+
+
+def in_series(change: Change) -> pl.Expr:
+    _, step, column = series_of(change)
+    return (pl.col("step") == step) & (pl.col("column") == column)
+
+
+def arrival(before: Build, after: Build) -> str:
+    """Between which releases a change arrived, and whether it may be one of how they were built."""
+    unlike = built_unlike(before, after)
+    because = f" ({'; '.join(unlike)})" if unlike else ""
+    if before.release == after.release:
+        return f"in how {after.name} was built: it is the same release as {before.name}{because}"
+    adjacent = is_next(before.release, after.release)
+    where = f"in {after.name}" if adjacent else f"after {before.name} and by {after.name}"
+    return f"{where}, or in how {after.name} was built{because}" if unlike else where
+
+
+def built_unlike(before: Build, after: Build) -> list[str]:
+    """In what two builds differ besides their release; that a compiler is not known is a difference, too."""
+    unknown = [build.name for build in (before, after) if not build.facts["compiler"]]
+    unlike = [f"the compiler of {joined(unknown)} is not known"] if unknown else []
+    for was, now, what in (
+        *([(before.facts["compiler"], after.facts["compiler"], "compiler")] if not unknown else []),
+        (_linked(allocator_of, before), _linked(allocator_of, after), "allocator"),
+        (_linked(_kind_of_tls, before), _linked(_kind_of_tls, after), "TLS library"),
+        (before.facts["compile_os"], after.facts["compile_os"], "compiled for"),
+        (before.facts["compile_machine"], after.facts["compile_machine"], "machine"),
+    ):
+        if was and now and was != now:
+            unlike.append(f"{what}: {was}, then {now}")
+    return unlike
+
+
+def _linked(library: Callable[[Build], str | None], build: Build) -> str:
+    """A library, or that none is linked; empty where nobody says it."""
+    return library(build) or (NONE_LINKED if build.facts["stripped"] is not None else "")
+
+
+def allocator_of(build: Build) -> str | None:
+    """As the server says it, else the library that the binary links."""
+    known: str | None = build.facts["malloc_library"] or build.facts["allocator"]
+    return known
+
+
+def tls_of(build: Build) -> str | None:
+    known: str | None = build.facts["ssl_library"] or build.facts["tls_library"]
+    return known
+
+
+def _kind_of_tls(build: Build) -> str | None:
+    """Without its version, which hardly matters: OpenSSL of `OpenSSL 3.0.19 27 Jan 2026`."""
+    return (tls_of(build) or "").partition(" ")[0] or None
+
+
+def _column(metric: str, operation: str | None) -> str:
+    return f"{metric} {operation}" if operation else metric if metric in COSTS else RATE
+
+
+def _history(release_points: pl.DataFrame, builds: pl.DataFrame) -> History:
+    placed, unplaced = _placed(builds)
+    points = _in_lines(release_points, placed)
+    lines = tuple(_line(label, points.filter(pl.col("line") == label), placed) for label in listed(points["line"]))
+    testable, untested = _testable(points)
+    to_base: dict[Place, Ratio] = {}
+    to_before: dict[Place, Ratio] = {}
+    for line in lines:
+        wide, costs = _wide(testable, line)
+        names = [build.name for build in line.builds]
+        for columns in ([RATE], costs):
+            to_base |= against_base(wide, names[0], [name for name in columns if name in wide.columns])
+        for before, after in pairwise(names):
+            found = against_base(wide, before, [RATE] if RATE in wide.columns else [])
+            to_before |= {place: one for place, one in found.items() if place[3] == after}
+    changes = release_changes(testable.with_columns(experiment=pl.col("line")), MIN_EFFECT) if len(testable) else []
+    in_lines = points.select("line", "build").unique(maintain_order=True)
+    return History(
+        derived(points, release_points), derived(in_lines, builds), lines, tuple(unplaced), tuple(changes),
+        tuple(untested), to_base, to_before,
+    )  # fmt: skip
+
+
+def _placed(builds: pl.DataFrame) -> tuple[dict[tuple[str, str], Build], list[str]]:
+    """The builds that have a place by flavour and name, and why the others have none."""
+    placed: dict[tuple[str, str], Build] = {}
+    unplaced: list[str] = []
+    for name in listed(builds["build"]):
+        rows = builds.filter(pl.col("build") == name).to_dicts()
+        versions = sorted({row["server_version"] for row in rows if row["server_version"] is not None})
+        release = release_of(versions[0]) if len(versions) == 1 else None
+        if not versions:
+            unplaced.append(f"{name} (its version is not known)")
+        elif len(versions) > 1:
+            unplaced.append(f"{name} (its runs were of several versions: {', '.join(versions)})")
+        elif release is None:
+            unplaced.append(f"{name} (version {versions[0]})")
+        else:
+            known = [row for row in rows if row["server_version"] is not None]
+            known.sort(key=lambda row: not row["told"])
+            ids = sorted({row["build_id"] for row in known if row["build_id"]})
+            placed[known[0]["flavour"], name] = Build(name, release, known[0], tuple(ids))
+    return placed, unplaced
+
+
+def _in_lines(release_points: pl.DataFrame, placed: Mapping[tuple[str, str], Build]) -> pl.DataFrame:
+    """The points of placed builds, in the order of lines, steps and releases."""
+    releases = [(flavour, name, *build.release) for (flavour, name), build in placed.items()]
+    order = pl.DataFrame(releases, schema=["flavour", "build", "major", "minor", "patch"], orient="row").cast(
+        {"flavour": pl.String, "build": pl.String}
+    )
+    points = release_points.join(order, on=["flavour", "build"], how="inner")
+    parts = [
+        *(["experiment"] if points["experiment"].n_unique() > 1 else []),
+        "flavour",
+        *(["config"] if points["config"].n_unique() > 1 else []),
+        "setup",
+        *(["scale"] if points["scale"].n_unique() > 1 else []),
+    ]
+    label = pl.concat_str(
+        [pl.format("scale {}", pl.col(part)) if part == "scale" else pl.col(part) for part in parts], separator=", "
+    )
+    by_release = pl.struct("major", "minor", "patch", "build")
+    operation = pl.when(pl.col("operation").is_null()).then(pl.col("metric"))
+    column = operation.otherwise(pl.format("{} {}", "metric", "operation"))
+    points = points.with_columns(line=label, column=pl.when(pl.col("is_rate")).then(pl.lit(RATE)).otherwise(column))
+    missed = pl.col("missed").any().over("line", "step", "build")
+    points = points.with_columns(
+        position=by_release.rank("dense").over("line") - 1, value=pl.when(~missed).then("value"), missed=missed
+    )
+    return points.sort("dbms_position", maintain_order=True).sort("setup", "flavour", "line", "step_id", "position")
+
+
+def _line(label: str, points: pl.DataFrame, placed: Mapping[tuple[str, str], Build]) -> Line:
+    flavour = points["flavour"][0]
+    names = points.sort("position")["build"].unique(maintain_order=True)
+    known = points.filter(pl.col("value").is_not_null())
+    return Line(label, flavour, tuple(placed[flavour, name] for name in names), unfit(known) if len(known) else None)
+
+
+def _testable(points: pl.DataFrame) -> tuple[pl.DataFrame, list[tuple[str, str, str]]]:
+    """The points of series that can be judged, and which others are left out because some of their values are 0.
+
+    A series whose values are no larger than their rounding is left out, too.
+    """
+    kept, untested = [], []
+    for (line, step, column), rows in points.group_by("line", "step", "column", maintain_order=True):
+        values = rows["value"].drop_nulls()
+        metric = METRICS[rows["metric"][0]]
+        if values.is_empty() or (column != RATE and values.max() < _DIGITS * metric.resolution):  # type: ignore[operator]
+            continue
+        if (values <= 0).any():
+            untested.append((str(line), str(step), str(column)))
+        else:
+            kept.append(rows)
+    return (pl.concat(kept) if kept else points.clear()), untested
+
+
+def _wide(points: pl.DataFrame, line: Line) -> tuple[pl.DataFrame, list[str]]:
+    """A row per build, step and repeat of a line, with the columns that `against_base` reads; the columns of costs."""
+    mine = points.filter((pl.col("line") == line.label) & pl.col("value").is_not_null())
+    wide = mine.pivot(
+        on="column", index=["line", "step_id", "step", "build", "position", "repeat"], values="value",
+        aggregate_function="first",
+    )  # fmt: skip
+    wide = wide.rename({"line": "setup", "build": "dbms", "position": "dbms_position"})
+    complete = {"step_status": pl.lit("complete"), "duration_s": pl.lit(SHORT_S)}
+    return wide.with_columns(**complete), columns_of_costs(mine)
+
+
+def named(items: Iterable[Build]) -> str:
+    """The first and the last of several builds in a row."""
+    names: Sequence[str] = [build.text for build in items]
+    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"

@@ -1,0 +1,47 @@
+"""The chart of rates from release to release."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import ibench_lib as ib
+from ibench_lib.show.chart_text import describe
+from ibench_lib.show.history import history_of
+from tests.show.charts.traces import traces
+from tests.show.released import builds_of, noisy, points_of, six
+
+
+def test_each_step_is_a_line_with_intervals_and_marked_changes() -> None:
+    points = pl.concat([six(), six(1.0, "qr100", "qps")])
+    figure = ib.release_chart(points_in(points), history_of(points, builds_of(points)))
+    (load,) = traces(figure, "l.i0")
+    assert list(load.x) == ["b5.7.44", "b8.0.28", "b8.0.29", "b8.0.30", "b8.0.31", "b9.1.0"]
+    assert list(load.y) == pytest.approx([1, 0.996, 0.996, 0.796, 0.799, 0.798], abs=0.001)
+    assert load.error_y.array[0] == 0 and load.error_y.array[3] == pytest.approx(0.018, abs=0.002)
+    assert list(load.marker.symbol) == [*["circle"] * 3, "triangle-down", "circle", "circle"]
+    assert load.text[3] == "b8.0.30: 0.80 [0.78, 0.81], a lasting change"
+    (queries,) = traces(figure, "qr100")
+    assert set(queries.marker.symbol) == {"circle"}
+    assert figure.layout.meta["title"] == "Rates relative to b5.7.44: mysql, cached"
+
+
+def points_in(points: pl.DataFrame) -> pl.DataFrame:
+    return history_of(points, builds_of(points)).points
+
+
+def test_what_may_not_last_is_marked_open() -> None:
+    points = points_of({"b5.6.24": noisy(1000), "b9.7": noisy(1300, seed=3)})
+    (load,) = ib.release_chart(points_in(points), history_of(points, builds_of(points))).data
+    assert list(load.marker.symbol) == ["circle", "triangle-up-open"]
+    assert load.text[1].endswith(", differs")
+
+
+def test_a_missing_release_is_left_out_and_a_missing_base_leaves_nothing() -> None:
+    gone = six().with_columns(value=pl.when(pl.col("build") == "b8.0.29").then(None).otherwise("value"))
+    (load,) = ib.release_chart(points_in(gone), history_of(gone, builds_of(gone))).data
+    assert "b8.0.29" not in load.x and len(load.x) == 5
+    base = six().with_columns(value=pl.when(pl.col("build") == "b5.7.44").then(None).otherwise("value"))
+    figure = ib.release_chart(points_in(base), history_of(base, builds_of(base)))
+    assert not figure.data
+    assert describe(figure.to_plotly_json()) == "Empty chart: no step was measured with the oldest release."
