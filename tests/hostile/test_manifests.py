@@ -181,6 +181,7 @@ def one_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return workspace.run_dir(Run().run_id)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @settings(max_examples=1000, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), sealed=st.booleans())

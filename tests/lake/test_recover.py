@@ -86,6 +86,7 @@ def test_a_run_that_is_being_written_is_left_alone(workspace: Workspace) -> None
     assert list(workspace.runs.iterdir()) == []
 
 
+@pytest.mark.long
 @pytest.mark.fault("F31")
 @pytest.mark.slow
 def test_f31_a_runner_killed_at_any_call_leaves_the_old_or_the_new_and_what_it_promised(

@@ -87,6 +87,7 @@ class JumpingWall(datetime):
         return super().now(tz) + cls.ahead
 
 
+@pytest.mark.long
 @pytest.mark.timing
 @pytest.mark.parametrize("hours", [1, -1])
 @pytest.mark.measurement("M9")

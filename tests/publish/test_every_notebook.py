@@ -31,7 +31,13 @@ PUBLISHED = sorted({post.source for post in POSTS})
 ITS_OWN_SOURCE = {"metrics-legend"}
 """Cells whose table is of no answer: what the columns of others mean."""
 
-every_notebook = pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.stem)
+MAIN = {"insert_benchmark", "compare", "tpcc", "linkbench"}
+"""Notebooks whose pages a browser checks each time; the others show a part of the same."""
+
+every_notebook = pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=path.stem, marks=() if path.stem in MAIN else pytest.mark.long) for path in PUBLISHED],
+)
 
 
 def own_parameters(path: Path) -> dict[str, Any]:

@@ -243,6 +243,7 @@ def test_on_paper_every_chart_is_there_and_nothing_is_cut(demo: Path, browser: B
     assert page.pdf(format="A4").count(b"/Type /Page\n") >= 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("palette", ["default", "classic"])
 def test_a_palette_reaches_every_table(place: Workspace, kernel: SharedKernel, browser: Browser, palette: str) -> None:
     write_runs(place, *three_configurations())

@@ -142,6 +142,7 @@ def saved_answer(page: Path, question: str) -> pl.DataFrame:
     return pl.read_csv(gzip.decompress(content) if found[1] else content)
 
 
+@pytest.mark.long
 @pytest.mark.fault("F34")
 def test_f34_a_post_built_while_a_run_is_live_shows_one_moment_of_it_and_says_running(place: Workspace) -> None:
     live = Run("live", status="running", minute=1, steps=("l.i0", "l.x", "l.i1"), l_i1_s=2)
@@ -202,6 +203,7 @@ def test_values_reach_the_kernel_as_data(workspace: Workspace) -> None:
     assert parameters(nbformat.v4.new_notebook(cells=[injected]), "injected")["word"] == nasty
 
 
+@pytest.mark.long
 def test_a_post_needs_no_home_and_no_registered_kernel(workspace: Workspace, tmp_path: Path) -> None:
     """A new user, and one whose python3 kernel is something else."""
     home = tmp_path / "home"

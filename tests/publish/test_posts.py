@@ -43,6 +43,7 @@ class Seen:
         self.events.append(("ends", post.spec.slug))
 
 
+@pytest.mark.long
 def test_two_are_built_side_by_side_and_one_that_fails_or_dies_stops_no_other(workspace: Workspace) -> None:
     # Each waits for the other's file: if one were built after the other, the first would fail.
     meet = (
@@ -113,6 +114,7 @@ def test_a_mistake_in_a_file_is_a_usage_error(workspace: Workspace, monkeypatch:
     assert result.exception.exit_code == 2
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_every_builder_and_leaves_no_half_post(workspace: Workspace) -> None:
     for slug in ("one", "two"):
         tiny_post(workspace, slug, "import time\ntime.sleep(600)")

@@ -13,6 +13,7 @@ from tests.synthetic import Run, write_runs
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.long
 def test_a_post_without_a_run_is_skipped_unless_it_is_asked_for_alone(workspace: Workspace) -> None:
     there = Run(experiment="there")
     write_runs(give_views(workspace), there)

@@ -40,6 +40,7 @@ def test_hosts_of_different_classes_are_mixed_only_when_told_to(lab: Lab, worksp
     assert {run.host["cpu_model"] for run in manifests(workspace)} == {"Big 9000", "Small 1"}
 
 
+@pytest.mark.long
 def test_other_code_and_another_build_under_the_label_are_refused(
     lab: Lab, workspace: Workspace, tmp_path: Path
 ) -> None:
@@ -58,6 +59,7 @@ def test_other_code_and_another_build_under_the_label_are_refused(
     assert "a different version of ibench" in dict(watcher.refused)["other"]
 
 
+@pytest.mark.long
 def test_without_a_worker_or_a_scheduler_it_says_so(
     lab: Lab, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,6 +28,7 @@ from tests.run.hosts.lab import COMMAND, TEXT, TWICE, Lab, Telling, sweep, write
 from tests.waiting import PATIENCE_S
 
 
+@pytest.mark.long
 @pytest.mark.fault("F37")
 def test_a_worker_killed_in_mid_cell_costs_no_cell_and_none_is_run_twice(lab: Lab, workspace: Workspace) -> None:
     lab.worker("one")
@@ -100,6 +101,7 @@ def test_runs_can_be_left_in_a_store_and_count_as_done_there(lab: Lab, workspace
     assert (len(again.made), len(again.skipped)) == (0, 2)
 
 
+@pytest.mark.long
 def test_a_failed_cell_is_told_and_its_run_comes_back(lab: Lab, workspace: Workspace) -> None:
     lab.worker("one")
     text = TEXT.replace("name: base", "name: broken")
@@ -161,6 +163,7 @@ def test_without_its_scheduler_it_ends_and_so_does_what_measures(
         lab.close()
 
 
+@pytest.mark.long
 def test_a_signal_ends_the_cell_on_the_worker(lab: Lab, workspace: Workspace) -> None:
     lab.worker("one", FAKE_CELL_S="600")
     pids: list[int] = []

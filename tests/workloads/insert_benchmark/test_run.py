@@ -244,6 +244,7 @@ def explained(cursor: Any, chosen: Options, step: Step) -> None:
     assert seen == {"pi1_marketsegment", "pi1_registersegment", "pi1_pdc"}
 
 
+@pytest.mark.long
 def test_the_timed_probe_is_the_only_query_for_the_smallest_key_apart_from_the_deleters(
     build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,6 +277,7 @@ def test_the_timed_probe_is_the_only_query_for_the_smallest_key_apart_from_the_d
         assert not {*reads_of_max} & {*deleters}
 
 
+@pytest.mark.long
 def test_dateandtime_never_goes_back_within_a_run(
     build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

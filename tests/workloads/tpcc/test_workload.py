@@ -96,6 +96,7 @@ class Meddler(Observer):
                 ask(connection, "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 3")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_violated_condition_fails_the_run_and_is_named(
     tmp_path: Path, build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
