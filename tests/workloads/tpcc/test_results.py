@@ -188,6 +188,20 @@ def test_what_is_said(workspace: Workspace) -> None:
     assert any("system.b (2 deadlocks in " in text for text in repeated)
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, "as fast as possible, without thinking"),
+        ({"rate": 1500.0}, "1,500 transactions/s"),
+        ({"think_time": 0.1}, "keying and think times 0.1 times those of TPC-C"),
+    ],
+)
+def test_a_page_says_what_paces_the_terminals(workspace: Workspace, more: dict[str, Any], said: str) -> None:
+    write(workspace, Run(), [100] * 10, more=more)
+    first, *_ = ib.tpcc_statements(answer(reader.lake(workspace), "tpcc_workload"))
+    assert f", {said}); " in first
+
+
 def test_a_page_says_what_leaves_the_specification_and_what_that_breaks(workspace: Workspace) -> None:
     write(workspace, Run("a"), [100] * 30)
     frame = answer(reader.lake(workspace), "tpcc_workload")
