@@ -1,7 +1,8 @@
 """YAML without surprises, checked against a pydantic model, every problem reported with file:line.
 
-YAML 1.2 rules (NO is a name, 12:30 a string); duplicate keys and tags are refused, and whole numbers with a leading
-zero, because readers disagree about them. `load` raises the caller's error class with all problems at once.
+YAML 1.2 rules (NO is a name, 12:30 a string, and so is a date); duplicate keys and tags are refused, and whole numbers
+with a leading zero, because readers disagree about them. `load` raises the caller's error class with all problems at
+once.
 
 A file is looked through as a stream of events before anything is built from it: what is nested too deeply, repeats
 itself without end or is too large is refused there, in time that grows with the part that was read.
@@ -19,6 +20,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
+from ruamel.yaml.constructor import SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, MappingStartEvent, ScalarEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
@@ -39,7 +41,9 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WHOLE_NUMBER = re.compile(r"[-+]?(0x[0-9a-fA-F_]+|0o[0-7_]+|[0-9][0-9_]*)")
 _AMBIGUOUS_NUMBER = re.compile(r"[-+]?0\d+")
-_PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "seq", "map")}
+_PLAIN_TAGS = {
+    f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "seq", "map", "timestamp")
+}
 
 
 def load(
@@ -97,9 +101,18 @@ def _read(path: Path, error: type[UsageError]) -> str:
 
 def _values(text: str, path: Path, error: type[UsageError]) -> Any:
     try:
-        return YAML(typ="safe", pure=True).load(text)
+        yaml = YAML(typ="safe", pure=True)
+        yaml.Constructor = _DatesAreTexts
+        return yaml.load(text)
     except Exception as cause:  # as above: such as a date that is none
         raise error(f"{path}:1: not valid YAML: {type(cause).__name__}: {str(cause)[:80].splitlines()[0]}") from cause
+
+
+class _DatesAreTexts(SafeConstructor):
+    """What a model says of a date decides, not how it is quoted."""
+
+
+_DatesAreTexts.add_constructor("tag:yaml.org,2002:timestamp", SafeConstructor.construct_yaml_str)
 
 
 @dataclass

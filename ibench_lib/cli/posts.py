@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from ibench_lib.base.wording import count
 from ibench_lib.cli.output import err, out, safe
-from ibench_lib.errors import IbenchError, PostsFailed
+from ibench_lib.errors import IbenchError, PostsFailed, UsageError
 from ibench_lib.paths import workspace
 from ibench_lib.publish.lean_imports import lean_imports
 from ibench_lib.publish.posts import build_posts
@@ -23,15 +23,29 @@ if TYPE_CHECKING:
 
 
 def post(
-    params: Annotated[Path, typer.Argument(help="The post: a YAML file in papermill_params/.")],
+    params: Annotated[Path | None, typer.Argument(help="The post: a YAML file in papermill_params/.")] = None,
+    experiment: Annotated[
+        str | None, typer.Option(help="Instead of a file: an experiment. Its post's file is written if there is none.")
+    ] = None,
+    notebook: Annotated[
+        str | None, typer.Option(help="With --experiment: a notebook; by default that of the workload.")
+    ] = None,
 ) -> None:
     """Build one post: execute its notebook on the lake and export an HTML file that works without a network.
 
     [bold]Example:[/] ibench post papermill_params/insert_benchmark/demo.yml
+    [bold]Example:[/] ibench post --experiment demo
     """
+    if (params is None) == (experiment is None) or (notebook is not None and experiment is None):
+        raise UsageError("name either a post's file or an --experiment", hint="ibench post --help")
     with lean_imports():  # imported here, so that other commands do not wait for it
+        from ibench_lib.publish.new_post import new_post
         from ibench_lib.publish.post_file import check_post
     place = workspace()
+    if experiment is not None:
+        params, made = new_post(experiment, place, notebook)
+        out.print(f"{'wrote' if made else 'uses'} {safe(str(params))}", highlight=False, soft_wrap=True)
+    assert params is not None
     checked = check_post(params, place)
     with PostsProgress(_console(), quiet=True) as progress:
         (result,) = build_posts([checked], place, progress).values()

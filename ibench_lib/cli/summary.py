@@ -86,7 +86,7 @@ def print_result(place: Workspace, experiment: str) -> None:
         return
     for text in headline_statements(post.ask("step_throughput"), post.bases):
         out.print(safe(text), soft_wrap=True)
-    out.print(safe(f"next: ibench summary {experiment}, or a post: docs/posts.md"), soft_wrap=True)
+    out.print(safe(f"next: ibench summary {experiment}, or ibench post --experiment {experiment}"), soft_wrap=True)
 
 
 def _known(lake: duckdb.DuckDBPyConnection, experiment: str | None) -> str:

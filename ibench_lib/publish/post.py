@@ -50,7 +50,7 @@ def build_post(params_file: Path, workspace: Workspace, progress: Progress | Non
 
     Raises
     ------
-    ParameterError : the file cannot be used, or does not name exactly its notebook's parameters. Nothing was run.
+    ParameterError : the file cannot be used, or names parameters that its notebook does not have. Nothing was run.
     PostFailed : a cell raised or the page could not be made. The previous post stands; the notebook as far as it ran is
         data/posts/<slug>.failed.ipynb, and its first cell says and links to what went wrong.
     """

@@ -21,7 +21,7 @@ Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 
 
 class PostFile(BaseModel):
-    """A post's YAML. `notes` are texts by section of the notebook; `parameters` those of its first cell."""
+    """A post's YAML. `notes` are texts by section of the notebook; `parameters` some of those of its first cell."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -50,7 +50,7 @@ def check_post(path: Path, workspace: Workspace) -> CheckedPost:
 
     Raises
     ------
-    ParameterError, NameRefused : it cannot be used, or does not name exactly its notebook's parameters.
+    ParameterError, NameRefused : it cannot be used, or names parameters that its notebook does not have.
     """
     spec, _ = strict_yaml.load(path, PostFile, ParameterError)
     check_slug(spec.slug)
@@ -61,7 +61,9 @@ def check_post(path: Path, workspace: Workspace) -> CheckedPost:
     source = workspace.notebooks / f"{check_name(spec.notebook, 'notebook')}.ipynb"
     notebook = _read(source, path)
     spec.parameters.update(_named_runs(spec, workspace, path))
-    problems = _parameter_problems(spec, notebooks.parameters(notebook, source.name), path, source)
+    defaults = notebooks.parameters(notebook, source.name)
+    problems = _parameter_problems(spec, defaults, path, source)
+    spec.parameters.update({name: value for name, value in defaults.items() if name not in spec.parameters})
     _raise_all(problems or _note_problems(spec, notebooks.sections(notebook), path, source), path)
     return CheckedPost(path, spec, source, day)
 
@@ -133,9 +135,9 @@ def _parameter_problems(spec: PostFile, defaults: dict[str, Any], path: Path, so
         for name in spec.parameters
         if name not in defaults
     ]
-    problems += [
-        f"{path}: parameters: {name!r} of {source.name} is missing" for name in defaults if name not in spec.parameters
-    ]
+    if "experiment" in defaults and not {"experiment", "runs"} & spec.parameters.keys():
+        # The notebook's own default is somebody else's experiment.
+        problems.append(f"{path}: parameters: `experiment` or `runs` must say what the post is about")
     for name, value in spec.parameters.items():
         if name in defaults and type(value) is not type(defaults[name]):
             expected = type(defaults[name]).__name__

@@ -1,0 +1,50 @@
+"""A post's file for an experiment that has none."""
+
+from __future__ import annotations
+
+import pytest
+
+from ibench_lib.errors import NameRefused, ParameterError
+from ibench_lib.paths import Workspace
+from ibench_lib.publish.new_post import new_post
+from ibench_lib.publish.post_file import check_post
+from tests.command import ibench, refused
+from tests.synthetic import Run, write_runs
+
+
+@pytest.fixture
+def measured(place: Workspace) -> Workspace:
+    write_runs(place, Run(title='Purge "lag": <b>'))
+    return place
+
+
+def test_it_has_the_experiments_title_and_its_workloads_notebook(
+    measured: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IBENCH_AUTHOR", "A. Tester")
+    path, made = new_post("demo", measured)
+    assert made and path == measured.root / "papermill_params" / "insert_benchmark" / "demo.yml"
+    checked = check_post(path, measured)
+    assert (checked.spec.title, checked.spec.author, checked.spec.slug) == ('Purge "lag": <b>', "A. Tester", "demo")
+    assert checked.spec.parameters["experiment"] == "demo" and checked.day is None
+    path.write_text(path.read_text().replace('demo"', 'demo"', 1) + "tldr: mine\n")
+    assert new_post("demo", measured) == (path, False), "it is the author's from then on"
+    assert "tldr: mine" in path.read_text()
+    other, _ = new_post("demo", measured, "purge_lag")
+    assert check_post(other, measured).spec.slug == "demo-purge-lag"
+
+
+def test_what_is_not_there_is_one_line_and_writes_nothing(measured: Workspace) -> None:
+    with pytest.raises(ParameterError, match=r"experiment 'dem' has no run in the lake; did you mean 'demo'\?"):
+        new_post("dem", measured)
+    with pytest.raises(ParameterError, match=r"notebook 'purge' does not exist in notebooks/; "):
+        new_post("demo", measured, "purge")
+    with pytest.raises(NameRefused):
+        new_post("../demo", measured)
+    assert not (measured.root / "papermill_params").exists()
+
+
+def test_the_command_takes_a_file_or_an_experiment(measured: Workspace) -> None:
+    refused(ibench(measured, "post"), "name either a post's file or an --experiment")
+    refused(ibench(measured, "post", "a.yml", "--experiment", "demo"), "name either a post's file or an --experiment")
+    refused(ibench(measured, "post", "--experiment", "dem"), "did you mean 'demo'?")
