@@ -64,6 +64,7 @@ def test_a_terminal_that_thinks_sends_what_it_would_send_anyway(warehouse: Wareh
     assert sent[0] == sent[1]
 
 
+@pytest.mark.fault("F3")
 def test_a_killed_terminal_process_ends_the_step_and_keeps_what_was_captured(warehouse: Warehouse) -> None:
     def kill(workers: list[WorkerState]) -> None:
         Victim(workers[0].process.pid).kill()

@@ -174,6 +174,7 @@ def test_an_accident_in_the_load_is_one_line_and_what_was_captured_is_kept(
     assert left(workspace, others) == []
 
 
+@pytest.mark.fault("F8")
 def test_more_warehouses_than_the_disk_has_room_for_are_refused_with_the_bytes(
     tmp_path: Path, build: Build, workspace: Workspace
 ) -> None:
@@ -186,6 +187,7 @@ def test_more_warehouses_than_the_disk_has_room_for_are_refused_with_the_bytes(
     assert not workspace.runs.exists()
 
 
+@pytest.mark.fault("F19")
 def test_an_option_that_the_build_refuses_is_named_with_its_line_before_anything_is_made(
     tmp_path: Path, build: Build, workspace: Workspace
 ) -> None:
