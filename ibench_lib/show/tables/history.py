@@ -20,6 +20,7 @@ from ibench_lib.show.history import (
     Line,
     allocator_of,
     columns_of_costs,
+    compiler_of,
     format_of,
     head_of,
     steps_in,
@@ -45,13 +46,17 @@ def release_builds(frame: pl.DataFrame, history: History, palette: str = "defaul
         unknown = TOLD_NOTHING if facts["told"] else "not recorded"
         machine = " ".join(filter(None, [facts["compile_os"], facts["compile_machine"]]))
         none_linked = NONE_LINKED if facts["stripped"] is not None else unknown
+        build_id = facts["build_id"][:12] if facts["build_id"] else unknown
         texts = (
-            facts["server_version"], facts["compiler"] or unknown, (facts["build_id"] or unknown)[:24],
+            facts["server_version"], compiler_of(build) or unknown, build_id,
             _STRIPPED[facts["stripped"]] if facts["told"] else unknown, allocator_of(build) or none_linked,
             tls_of(build) or none_linked, machine or "not said", facts["version_comment"] or "",
         )  # fmt: skip
         grid.rows.append((build.text, [Cell(text) for text in texts]))
-    grid.notes = ["Allocator and TLS library: as the server says, else the shared library that its binary links."]
+    grid.notes = [
+        "Build id: its first 12 digits. Allocator and TLS library: as the server says, else the shared library that "
+        "its binary links."
+    ]
     return grid.draw(palette)
 
 

@@ -28,9 +28,9 @@ def test_builds_are_listed_oldest_first_with_their_facts() -> None:
     found = table(ib.release_builds, six(), b8_0_30=told, b9_1_0=not_told)
     assert [row[0] for row in found.rows[2:-1]] == ["b5.7.44", "b8.0.28", "b8.0.29", "b8.0.30", "b8.0.31", "b9.1.0"]
     assert found.of("b5.7.44") == [
-        "5.7.44", "GCC: (GNU) 12.2.0", "ab" * 12, "no", "system", "OpenSSL 3.0.1", "Linux x86_64", "Source",
+        "5.7.44", "GCC 12.2.0", "ab" * 6, "no", "system", "OpenSSL 3.0.1", "Linux x86_64", "Source",
     ]  # fmt: skip
-    assert found.of("b8.0.30")[1:6] == ["the binary tells nothing", "ab" * 12, "yes", "none linked", "none linked"]
+    assert found.of("b8.0.30")[1:6] == ["the binary tells nothing", "ab" * 6, "yes", "none linked", "none linked"]
     assert found.of("b9.1.0")[1:5] == ["not recorded"] * 4
 
 
