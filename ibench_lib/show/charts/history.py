@@ -44,11 +44,16 @@ def release_chart(frame: pl.DataFrame, history: History) -> go.Figure:
 
 
 def _range(figure: go.Figure) -> list[float]:
-    """From the lowest interval to the highest, but so much that noise of a percent does not fill the chart."""
-    low = [y - down for trace in figure.data for y, down in zip(trace.y, trace.error_y.arrayminus, strict=True)]
-    high = [y + up for trace in figure.data for y, up in zip(trace.y, trace.error_y.array, strict=True)]
-    room = 0.03 * (max(high, default=1.0) - min(low, default=1.0))
-    return [min(1 - _LEAST_SPAN, min(low, default=1.0) - room), max(1 + _LEAST_SPAN, max(high, default=1.0) + room)]
+    """From the lowest interval to the highest, but so much that noise of a percent does not fill the chart.
+
+    Intervals that know nothing are cut: at half of the lowest ratio, and at twice the highest.
+    """
+    ratios = [1.0, *(y for trace in figure.data for y in trace.y)]
+    lows = [y - down for trace in figure.data for y, down in zip(trace.y, trace.error_y.arrayminus, strict=True)]
+    highs = [y + up for trace in figure.data for y, up in zip(trace.y, trace.error_y.array, strict=True)]
+    low, high = max(min([1.0, *lows]), min(ratios) / 2), min(max([1.0, *highs]), 2 * max(ratios))
+    room = 0.03 * (high - low)
+    return [min(1 - _LEAST_SPAN, low - room), max(1 + _LEAST_SPAN, high + room)]
 
 
 def _add_step(figure: go.Figure, history: History, line: Line, step: str, position: int) -> None:

@@ -148,7 +148,7 @@ def _unlike(builds: Sequence[Build]) -> list[str]:
             items.append(f"{after.name} and {before.name} ({'; '.join(unlike)})")
     if not items:
         return []
-    return [f"A change between these may be one of how they were built: {shortened(items, ', ')}."]
+    return [f"A change between these builds may come from how they were built: {shortened(items, ', ')}."]
 
 
 def _sentence(history: History, line: Line, step: str, change: Change) -> str:
