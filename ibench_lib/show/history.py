@@ -5,6 +5,7 @@ Releases of one flavour with one configuration in one setup make a line. Nothing
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ COSTS = ("cpupq", "scpupq", "cspq", "rpq", "wkbpi", "response_p99_ms", "hll")
 TOLD_NOTHING = "the binary tells nothing"
 NONE_LINKED = "none linked"
 
+_COMPILER = re.compile(r"(?:(GCC): \([^)]*\)|.*?(clang) version) (\d+(?:\.\d+)*).*")
 _DIGITS = 20
 """Values below so many times the last digit that tables show differ by their rounding."""
 
@@ -192,7 +194,7 @@ def built_unlike(before: Build, after: Build) -> list[str]:
     unknown = [build.name for build in (before, after) if not build.facts["compiler"]]
     unlike = [f"the compiler of {joined(unknown)} is not known"] if unknown else []
     for was, now, what in (
-        *([(before.facts["compiler"], after.facts["compiler"], "compiler")] if not unknown else []),
+        *([(compiler_of(before), compiler_of(after), "compiler")] if not unknown else []),
         (_linked(allocator_of, before), _linked(allocator_of, after), "allocator"),
         (_linked(_kind_of_tls, before), _linked(_kind_of_tls, after), "TLS library"),
         (before.facts["compile_os"], after.facts["compile_os"], "compiled for"),
@@ -206,6 +208,13 @@ def built_unlike(before: Build, after: Build) -> list[str]:
 def _linked(library: Callable[[Build], str | None], build: Build) -> str:
     """A library, or that none is linked; empty where nobody says it."""
     return library(build) or (NONE_LINKED if build.facts["stripped"] is not None else "")
+
+
+def compiler_of(build: Build) -> str | None:
+    """Names and versions of its compilers, without the packager's words: GCC 4.8.5."""
+    parts = (build.facts["compiler"] or "").split("; ")
+    short = [_COMPILER.sub(lambda found: f"{found[1] or found[2]} {found[3]}", part) for part in parts]
+    return "; ".join(dict.fromkeys(short)) or None
 
 
 def allocator_of(build: Build) -> str | None:

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from ibench_lib.ask.provenance import names_of, remember
-from ibench_lib.show.history import RATE, Build, arrival, built_unlike, history_of
+from ibench_lib.show.history import RATE, Build, arrival, built_unlike, compiler_of, history_of
 from tests.show.released import FACTS, builds_of, noisy, points_of, six
 
 
@@ -94,13 +94,27 @@ def test_the_answers_stay_known_for_links() -> None:
         (of("a", (8, 0, 29)), of("b", (8, 0, 30)), "in b"),
         (of("a", (8, 0, 28)), of("b", (8, 0, 30)), "after a and by b"),
         (of("a", (5, 6, 24)), of("b", (9, 7, 0), compiler="GCC 15"),
-         "after a and by b, or in how b was built (compiler: GCC: (GNU) 12.2.0, then GCC 15)"),
+         "after a and by b, or in how b was built (compiler: GCC 12.2.0, then GCC 15)"),
         (of("a", (10, 11, 5)), of("b", (10, 11, 5), compiler=None),
          "in how b was built: it is the same release as a (the compiler of b is not known)"),
     ],
 )  # fmt: skip
 def test_where_a_change_arrived_is_no_closer_than_the_data_tells(before: Build, after: Build, said: str) -> None:
     assert arrival(before, after) == said
+
+
+@pytest.mark.parametrize(
+    ("comment", "compiler"),
+    [
+        ("GCC: (GNU) 4.8.5 20150623 (Red Hat 4.8.5-16); GCC: (GNU) 4.8.5 20150623 (Red Hat 4.8.5-44)", "GCC 4.8.5"),
+        ("GCC: (Debian 12.2.0-14+deb12u1) 12.2.0; Ubuntu clang version 14.0.0-1ubuntu1", "GCC 12.2.0; clang 14.0.0"),
+        ("clang version 3.9", "clang 3.9"),
+        ("Intel(R) C++ Compiler", "Intel(R) C++ Compiler"),
+        (None, None),
+    ],
+)
+def test_a_compiler_is_named_without_the_words_of_its_packager(comment: str | None, compiler: str | None) -> None:
+    assert compiler_of(of("a", (1, 2, 3), compiler=comment)) == compiler
 
 
 def test_builds_are_alike_only_if_all_is_known() -> None:

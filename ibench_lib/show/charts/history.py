@@ -15,6 +15,8 @@ _SYMBOLS = {
     ("other", "better"): "triangle-up-open", ("other", "worse"): "triangle-down-open",
 }  # fmt: skip
 
+_LEAST_SPAN = 0.1
+
 
 def release_chart(frame: pl.DataFrame, history: History) -> go.Figure:
     """The rate of each step relative to the oldest release of one line, with intervals (`release_points`).
@@ -34,10 +36,24 @@ def release_chart(frame: pl.DataFrame, history: History) -> go.Figure:
     title = f"Rates relative to {line.base.text}: {line.label}"
     finish(figure, title, x=None, y=f"rate / rate of {inert(line.base.text)}")
     figure.update_xaxes(type="category", categoryorder="array", categoryarray=names)
+    figure.update_yaxes(range=_range(figure))
     if not figure.data:
         text = "no step was measured with the oldest release"
         figure.add_annotation(text=text, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
     return figure
+
+
+def _range(figure: go.Figure) -> list[float]:
+    """From the lowest interval to the highest, but so much that noise of a percent does not fill the chart.
+
+    Intervals that know nothing are cut: at half of the lowest ratio, and at twice the highest.
+    """
+    ratios = [1.0, *(y for trace in figure.data for y in trace.y)]
+    lows = [y - down for trace in figure.data for y, down in zip(trace.y, trace.error_y.arrayminus, strict=True)]
+    highs = [y + up for trace in figure.data for y, up in zip(trace.y, trace.error_y.array, strict=True)]
+    low, high = max(min([1.0, *lows]), min(ratios) / 2), min(max([1.0, *highs]), 2 * max(ratios))
+    room = 0.03 * (high - low)
+    return [min(1 - _LEAST_SPAN, low - room), max(1 + _LEAST_SPAN, high + room)]
 
 
 def _add_step(figure: go.Figure, history: History, line: Line, step: str, position: int) -> None:

@@ -113,7 +113,10 @@ def release_gap_statements(release_points: pl.DataFrame, builds: pl.DataFrame) -
             rows = of_line.filter(pl.col("step") == step)
             said += _missed(line, step, rows)
             if rows.filter(pl.col("build") == line.base.name)["value"].is_null().all():
-                said.append(f"{line.label}, {step}: nothing is relative to {line.base.text}, which has no value there.")
+                said.append(
+                    f"{line.label}, {step}: nothing is relative to {line.base.text}, which has no value there, and the "
+                    "step has no line in the chart."
+                )
         others = of_line.filter(pl.col("problem").is_not_null() & ~pl.col("missed"))
         for problem in others["problem"].unique().sort():
             rows = others.filter(pl.col("problem") == problem)
@@ -145,7 +148,7 @@ def _unlike(builds: Sequence[Build]) -> list[str]:
             items.append(f"{after.name} and {before.name} ({'; '.join(unlike)})")
     if not items:
         return []
-    return [f"A change between these may be one of how they were built: {shortened(items, ', ')}."]
+    return [f"A change between these builds may come from how they were built: {shortened(items, ', ')}."]
 
 
 def _sentence(history: History, line: Line, step: str, change: Change) -> str:

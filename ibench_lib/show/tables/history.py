@@ -20,6 +20,7 @@ from ibench_lib.show.history import (
     Line,
     allocator_of,
     columns_of_costs,
+    compiler_of,
     format_of,
     head_of,
     steps_in,
@@ -32,26 +33,32 @@ from ibench_lib.show.wording import RANGE, detectable_said, method_said
 
 _MARKS: dict[str | None, Mark] = {"better": "good", "worse": "bad"}
 _LEFT_OUT = {"the clients limited the step": "limited by the clients", "the step took less than 1 s": "under 1 s"}
-_STRIPPED = {True: "yes", False: "no", None: TOLD_NOTHING}
 
 
 def release_builds(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
     """The builds of one line, oldest first, and how each was made (`builds`, `release_points`)."""
     line = history.line(frame["line"][0])
-    heads = ["version", "compiler", "build id", "stripped", "allocator", "TLS library", "compiled for", "comment"]
+    heads = ["version", "compiler", "build id, symbols", "allocator", "TLS library", "compiled for"]
     grid = Grid(f"builds.{line.label}", f"Builds, oldest first: {line.label}", "build", heads, left=True)
     for build in line.builds:
         facts = build.facts
         unknown = TOLD_NOTHING if facts["told"] else "not recorded"
-        machine = " ".join(filter(None, [facts["compile_os"], facts["compile_machine"]]))
         none_linked = NONE_LINKED if facts["stripped"] is not None else unknown
+        symbols = {True: "stripped", False: "with symbols", None: None}[facts["stripped"]]
+        comment = (facts["version_comment"] or "").removeprefix("(").removesuffix(")")
         texts = (
-            facts["server_version"], facts["compiler"] or unknown, (facts["build_id"] or unknown)[:24],
-            _STRIPPED[facts["stripped"]] if facts["told"] else unknown, allocator_of(build) or none_linked,
-            tls_of(build) or none_linked, machine or "not said", facts["version_comment"] or "",
-        )  # fmt: skip
+            facts["server_version"] + (f" ({comment})" if comment else ""),
+            compiler_of(build) or unknown,
+            ", ".join(filter(None, [(facts["build_id"] or "")[:12], symbols])) or unknown,
+            allocator_of(build) or none_linked,
+            " ".join((tls_of(build) or "").split()[:2]) or none_linked,
+            " ".join(filter(None, [facts["compile_os"], facts["compile_machine"]])) or "not said",
+        )
         grid.rows.append((build.text, [Cell(text) for text in texts]))
-    grid.notes = ["Allocator and TLS library: as the server says, else the shared library that its binary links."]
+    grid.notes = [
+        "Build id: its first 12 digits. Allocator and TLS library: as the server says, else the shared library that "
+        "its binary links."
+    ]
     return grid.draw(palette)
 
 
@@ -186,7 +193,9 @@ def _to_base(rows: pl.DataFrame, history: History, place: tuple[str, str, str, s
     label, _, column, name = place
     line, found = history.line(label), history.to_base.get(place)
     if name == line.base.name:
-        return Cell("1.00") if rows["value"].is_not_null().any() else _none(rows)
+        if rows["value"].is_null().all():
+            return _none(rows)
+        return Cell("1.00") if any(other[:3] == place[:3] for other in history.to_base) else Cell("-", "status")
     return _ratio_cell(rows, found, _mark(found, column) if line.unfit is None else None)
 
 

@@ -45,3 +45,18 @@ def test_a_missing_release_is_left_out_and_a_missing_base_leaves_nothing() -> No
     figure = ib.release_chart(points_in(base), history_of(base, builds_of(base)))
     assert not figure.data
     assert describe(figure.to_plotly_json()) == "Empty chart: no step was measured with the oldest release."
+
+
+def test_noise_of_a_percent_does_not_fill_the_chart() -> None:
+    quiet = six(1.0)
+    figure = ib.release_chart(points_in(quiet), history_of(quiet, builds_of(quiet)))
+    assert list(figure.layout.yaxis.range) == [0.9, 1.1]
+    low, high = ib.release_chart(points_in(six(3.0)), history_of(six(3.0), builds_of(six(3.0)))).layout.yaxis.range
+    assert low == 0.9 and high > 3
+
+
+def test_an_interval_that_knows_nothing_is_cut() -> None:
+    wild = points_of({"b8.0.1": [10.0, 1000.0], "b8.0.2": [1000.0, 12.0], "b8.0.3": [10.0, 900.0]})
+    figure = ib.release_chart(points_in(wild), history_of(wild, builds_of(wild)))
+    low, high = figure.layout.yaxis.range
+    assert 0.3 < low < 1 < high < 2.5
