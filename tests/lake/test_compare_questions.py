@@ -144,6 +144,7 @@ def test_a_question_can_be_part_of_sql() -> None:
     ]  # fmt: skip
     for name in reader.questions():
         values = {"runs": ids, "steps": [], "base": "system.cy10a", "points": 100, "metrics": ["ips", "qps"]}
+        values |= {"bases": ["system.cy10a"]}
         values = {key: value for key, value in values.items() if key in reader.parameters_of(name)}
         shown = ", ".join(repr(values[key]) for key in reader._DECLARED.findall(reader.questions()[name]))
         as_table = reader.sql(lake, f"FROM questions.{name}({shown})")

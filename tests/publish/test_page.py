@@ -11,7 +11,7 @@ from ibench_lib.publish.page import prose
 from ibench_lib.show.theme import PALETTES
 from tests.publish.browsing import Opened, new_context, open_page, open_post, sentences, serious_violations, table_rows
 from tests.publish.posting import HOSTILE, SharedKernel, page_of
-from tests.synthetic import three_configurations, write_runs
+from tests.synthetic import Run, write_runs
 
 
 def test_the_post_asks_for_nothing_and_complains_about_nothing(demo: Path, opened_demo: Opened) -> None:
@@ -245,7 +245,14 @@ def test_on_paper_every_chart_is_there_and_nothing_is_cut(demo: Path, browser: B
 @pytest.mark.long
 @pytest.mark.parametrize("palette", ["default", "classic"])
 def test_a_palette_reaches_every_table(place: Workspace, kernel: SharedKernel, browser: Browser, palette: str) -> None:
-    write_runs(place, *three_configurations())
+    write_runs(
+        place,
+        *(
+            Run(config, repeat=n, minute=10 * at + n, queries=queries + 10 * n)
+            for at, (config, queries) in enumerate((("cy10a", 5000), ("slow", 2500), ("fast", 9000)))
+            for n in (1, 2, 3)
+        ),
+    )
     page = open_page(browser, page_of(kernel, place, palette=palette)).page
     shown = page.evaluate(
         """[...document.querySelectorAll('main td')].map(cell => [
