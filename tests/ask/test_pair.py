@@ -260,6 +260,7 @@ def page(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Page:
     return opened.page
 
 
+@pytest.mark.long
 def test_the_page_compares_in_its_order_and_only_two(page: Page) -> None:
     order = page.evaluate("[...document.querySelectorAll('main > section')].map(e => e.id)")
     wanted = ["differences", "compared", "configurations", "variables", "hosts", "metrics", "response-times"]

@@ -34,7 +34,7 @@ def s3() -> Iterator[str]:
     server.stop()
 
 
-@pytest.fixture(params=["file", "s3"])
+@pytest.fixture(params=["file", pytest.param("s3", marks=pytest.mark.long)])
 def address(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "file":
         return f"file://{tmp_path / 'shared'}"
@@ -155,6 +155,7 @@ def test_an_address_that_cannot_be_used_says_why_in_one_line(url: str, said: str
     assert "hunter2" not in caught.value.what + (caught.value.hint or "")
 
 
+@pytest.mark.long
 def test_a_store_that_does_not_answer_is_one_line(monkeypatch: pytest.MonkeyPatch, s3: str, tmp_path: Path) -> None:
     bucket(s3, tmp_path, monkeypatch)
     with pytest.raises(LakeError, match="s3://nobody-made-this/lake: ") as caught:

@@ -211,6 +211,7 @@ def test_f11_a_killed_connection_is_recorded_in_its_second_and_fails_the_step_by
     assert killed[-1]["second"] == int(workers[2]["end_s"] - workers[2]["start_s"]) >= 1
 
 
+@pytest.mark.long
 @pytest.mark.timing
 @pytest.mark.fault("F12")
 def test_f12_a_real_lock_wait_is_repeated_counted_in_its_second_and_the_run_passes(

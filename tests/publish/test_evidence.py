@@ -26,6 +26,7 @@ def asked_again(demo: Path, question: str) -> pl.DataFrame:
     return choose(reader.lake(Workspace(demo.parents[3])), "demo").ask(question)
 
 
+@pytest.mark.long
 def test_a_click_saves_what_stands_behind_a_table_without_a_network(demo: Path, browser: Browser) -> None:
     opened = open_page(browser, demo, accept_downloads=True)
     name, content = saved(opened.page, "step_throughput")

@@ -107,7 +107,7 @@ def test_the_command_says_a_line_a_post_and_ends_with_what_failed(workspace: Wor
 
 
 def test_a_mistake_in_a_file_is_a_usage_error(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    tiny_post(workspace, "bad", parameters={})
+    tiny_post(workspace, "bad", parameters={"wrod": "x"})
     monkeypatch.setenv("IBENCH_HOME", str(workspace.root))
     result = CliRunner().invoke(app, ["posts", str(workspace.root / "papermill_params")])
     assert isinstance(result.exception, ParameterError)

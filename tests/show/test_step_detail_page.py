@@ -60,6 +60,7 @@ def opened(page: Path, browser: Browser) -> Page:
     return found.page
 
 
+@pytest.mark.long
 def test_every_panel_of_the_page_is_drawn(opened: Page) -> None:
     charts = opened.evaluate(
         """[...document.querySelectorAll('#time-axis figure.chart')].map(chart => ({

@@ -120,6 +120,7 @@ def test_a_paced_counter_sends_all_that_is_due(tmp_path: Path, build: Build, wor
     assert sent[-1] == PACED_OPERATIONS, sent
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("counter")
 def test_a_counter_has_pages_in_its_own_words(tmp_path: Path, build: Build, workspace: Workspace) -> None:
     """Notebooks of every workload show its operations and units, though nothing but its own folder knows them."""

@@ -37,6 +37,7 @@ def test_terminals_leave_what_they_acknowledge(warehouse: Warehouse, more: dict[
     assert warehouse.broken(FULL, setup()) == []
 
 
+@pytest.mark.long
 def test_terminals_that_think_do_so_outside_of_their_transactions(warehouse: Warehouse) -> None:
     """Waits of 21 s are a tenth of a second here; no response has a part of them, and the step lasts to its end."""
     chosen = options(think_time=0.005)

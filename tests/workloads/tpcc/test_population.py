@@ -65,6 +65,7 @@ def test_values_are_those_of_the_specification(warehouse: Warehouse) -> None:
     assert wrong == 0, "every customer has one order"
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_any_number_of_loaders_makes_the_same_rows(warehouse: Warehouse) -> None:
     rows = warehouse.fill("three_loaders", options(clients=3), setup())

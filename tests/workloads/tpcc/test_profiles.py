@@ -166,6 +166,7 @@ def test_prepared_statements_leave_what_they_acknowledge(warehouse: Warehouse) -
     assert warehouse.broken(options(checks="full"), setup()) == []
 
 
+@pytest.mark.long
 def test_a_condition_that_a_profile_breaks_is_named_as_such(warehouse: Warehouse) -> None:
     chosen = options(profile="tpcc_mysql", weights=[1, 1, 1, 1, 0], checks="full")
     with terminal(warehouse, profile="tpcc_mysql") as (role, connection):

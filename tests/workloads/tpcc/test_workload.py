@@ -145,6 +145,7 @@ def left(workspace: Workspace, others: set[int]) -> list[str]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("accident", ["the server is killed", "Ctrl-C"])
 def test_an_accident_in_the_load_is_one_line_and_what_was_captured_is_kept(
