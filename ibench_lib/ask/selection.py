@@ -147,6 +147,22 @@ def has_run(lake: duckdb.DuckDBPyConnection, experiment: str, runs: Sequence[str
     return bool((_fits(known["experiment"], [experiment]) | known["run_id"].is_in(list(runs))).any())
 
 
+def measured_experiment(lake: duckdb.DuckDBPyConnection, name: str | None = None) -> str:
+    """The experiment of that name, by default the one with the newest run.
+
+    Raises
+    ------
+    ParameterError : it has no run in the lake, or there is no run at all.
+    """
+    chosen = name or newest(lake)
+    if not chosen:
+        raise ParameterError("there is no run yet")
+    if not has_run(lake, chosen, ()):
+        near = strict_yaml.suggestion(chosen, experiments(lake)["experiment"].to_list())
+        raise ParameterError(f"experiment {chosen!r:.80} has no run in the lake{near}")
+    return chosen
+
+
 def experiments(lake: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """The experiments in the lake, the one with the newest run first (`known_experiments`)."""
     return reader.question(lake, "known_experiments")

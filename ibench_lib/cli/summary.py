@@ -14,10 +14,8 @@ import duckdb
 import typer
 from rich.table import Table
 
-from ibench_lib.ask.selection import Selection, choose, has_run, newest
-from ibench_lib.base import strict_yaml
+from ibench_lib.ask.selection import Selection, choose, measured_experiment
 from ibench_lib.cli.output import out, print_problems, safe
-from ibench_lib.errors import ParameterError
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.show.headline import headline_statements, short_names
@@ -56,7 +54,7 @@ def summary_command(
     """
     lake = reader.lake()
     chosen = {"dbms": dbms or (), "setups": setup or (), "base": base}
-    _print(lake, _known(lake, experiment), chosen, step, form)
+    _print(lake, measured_experiment(lake, experiment), chosen, step, form)
     print_problems(lake)
 
 
@@ -75,7 +73,7 @@ def compare_command(
     [bold]Example:[/] ibench compare system.base system.durable
     """
     lake = reader.lake()
-    _print(lake, _known(lake, experiment), {"dbms": [a, b], "setups": setup or (), "base": a}, step, form)
+    _print(lake, measured_experiment(lake, experiment), {"dbms": [a, b], "setups": setup or (), "base": a}, step, form)
     print_problems(lake)
 
 
@@ -87,14 +85,6 @@ def print_result(place: Workspace, experiment: str) -> None:
     for text in headline_statements(post.ask("step_throughput"), post.bases):
         out.print(safe(text), soft_wrap=True)
     out.print(safe(f"next: ibench summary {experiment}, or ibench post --experiment {experiment}"), soft_wrap=True)
-
-
-def _known(lake: duckdb.DuckDBPyConnection, experiment: str | None) -> str:
-    name = experiment or newest(lake)
-    if not name or not has_run(lake, name, ()):
-        near = strict_yaml.suggestion(name, reader.question(lake, "known_experiments")["experiment"].to_list())
-        raise ParameterError(f"experiment {name!r:.80} has no run in the lake{near}" if name else "there is no run yet")
-    return name
 
 
 def _print(

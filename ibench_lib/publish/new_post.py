@@ -7,7 +7,7 @@ import json
 import os
 from pathlib import Path
 
-from ibench_lib.ask.selection import choose
+from ibench_lib.ask.selection import choose, measured_experiment
 from ibench_lib.base import strict_yaml
 from ibench_lib.base.durable import write_atomically
 from ibench_lib.errors import ParameterError
@@ -29,13 +29,8 @@ def new_post(experiment: str, workspace: Workspace, notebook: str | None = None)
     """
     check_name(experiment, "experiment")
     lake = reader.lake(os.environ.get(reader.ADDRESS_VARIABLE) or workspace)
-    run_ids = choose(lake, experiment).run_ids
-    if not run_ids:
-        known = reader.question(lake, "known_experiments")["experiment"].to_list()
-        raise ParameterError(
-            f"experiment {experiment!r:.80} has no run in the lake{strict_yaml.suggestion(experiment, known)}"
-        )
-    run = reader.question(lake, "evidence", runs=run_ids).row(0, named=True)
+    post = choose(lake, measured_experiment(lake, experiment))
+    run = reader.question(lake, "evidence", runs=post.run_ids).row(0, named=True)
     name = notebook or str(json.loads(run["workload"] or "{}").get("benchmark") or "insert_benchmark")
     source = workspace.notebooks / f"{check_name(name, 'notebook')}.ipynb"
     if not source.is_file():
@@ -44,7 +39,7 @@ def new_post(experiment: str, workspace: Workspace, notebook: str | None = None)
     path = workspace.root / "papermill_params" / name / f"{experiment}.yml"
     if path.exists():
         return path, False
-    title = choose(lake, experiment).runs["title"][0] or experiment
+    title = post.runs["title"][0] or experiment
     values = {
         "notebook": name,
         "slug": experiment if notebook is None else f"{experiment}-{name.replace('_', '-')}",

@@ -17,7 +17,7 @@ from ibench_lib.show.frames import by_position, measured, rate_label, repeats, r
 from ibench_lib.show.statements.common import columns_of, without_short
 from ibench_lib.show.strips import StripRow, span_of, strip
 from ibench_lib.show.table_cells import relative_text
-from ibench_lib.show.verdicts import Ratio, ratio
+from ibench_lib.show.verdicts import Ratio
 from ibench_lib.show.wording import MOSTLY, count, detectable_said, joined, listed
 
 _MOST_CHANGES = 4
@@ -196,7 +196,6 @@ def _row(
 ) -> StripRow:
     if name == bases.first:
         return StripRow(label, None, "1x")
-    sides = (measured(rows, each, step) for each in (name, bases.of(name)))
-    found = ratios.get((setup, step, "throughput", name)) or ratio(*sides)
+    found = ratios.get((setup, step, "throughput", name))
     statuses = sorted({row["step_status"] for row in rows_of(rows, name, step)} - {"complete"})
     return StripRow(label, found, "" if found else joined(statuses) or "no base")

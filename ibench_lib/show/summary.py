@@ -10,7 +10,7 @@ import polars as pl
 from ibench_lib.ask.bases import Bases
 from ibench_lib.show.against import against_base
 from ibench_lib.show.frames import by_position, measured, rate_label, rows_of, short_steps, steps_of
-from ibench_lib.show.verdicts import Ratio, ratio
+from ibench_lib.show.verdicts import Ratio
 from ibench_lib.show.wording import joined
 
 
@@ -57,10 +57,7 @@ def summary(frame: pl.DataFrame, bases: Bases) -> list[SummaryRow]:
                 if not rows:
                     continue
                 values, other = measured(of_setup, name, step), bases.of(name)
-                one = None
-                if name != other:
-                    sides = (values, measured(of_setup, other, step))
-                    one = ratios.get((setup, step, "throughput", name)) or ratio(*sides)
+                one = ratios.get((setup, step, "throughput", name))
                 statuses = joined(sorted({row["step_status"] for row in rows} - {"complete"}))
                 verdict = statuses if not values else "base" if name == other else _verdict(one, step in short)
                 found.append(_row(setup, step, name, rate_label(of_setup, step), values, other, one, verdict))

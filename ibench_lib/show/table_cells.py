@@ -14,7 +14,6 @@ from ibench_lib.show.frames import (
     COVERED,
     by_position,
     little_covered,
-    measured,
     repeats,
     rows_of,
     short_steps,
@@ -22,7 +21,7 @@ from ibench_lib.show.frames import (
 )
 from ibench_lib.show.grid import Cell
 from ibench_lib.show.theme import Mark
-from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, ratio
+from ibench_lib.show.verdicts import BETTER, WORSE, Ratio
 from ibench_lib.show.wording import RANGE, detectable_said, joined, method_said
 
 RUN_FAILED = "†"
@@ -132,9 +131,7 @@ def rate_cells(
             text, other = value_text(rows, column, spec), compared_with.of(name)
             mark: Mark | None = None
             if other and other != name and text != "-":
-                found = ratios.get((step, name)) or ratio(
-                    *(measured(frame, each, step, column) for each in (name, other))
-                )
+                found = ratios.get((step, name))
                 text += f"\n{relative_text(found)}"
                 mark = _mark(found) if step not in short else None
             if any(row.get("sla_failed") for row in rows):
