@@ -6,8 +6,10 @@ What DuckDB makes of the project's SQL takes seconds, and a lake or the answer o
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,17 @@ def give_views(workspace: Workspace) -> Workspace:
     with contextlib.suppress(FileExistsError):
         os.link(kept, workspace.data / kept.name)
     return workspace
+
+
+def made_once(name: str, make: Callable[[Path], Path]) -> Path:
+    """What `make` made in a folder that it was given: by the first process of the session that wants it, for all."""
+    place, done = folder / name, folder / f"{name}.path"
+    with (folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            place.mkdir()
+            done.write_text(str(make(place)))
+    return Path(done.read_text())
 
 
 def lake_of(*runs: Run) -> duckdb.DuckDBPyConnection:

@@ -132,6 +132,7 @@ def test_responses_are_compared_by_operation_and_timing() -> None:
     assert table.of("max of insert, intended (ms)") == ["2.000", "4.000", "2.00", "1.99 to 2.01", "worse ▼", ""]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_step_that_a_side_did_not_complete_is_a_word_in_the_table_and_a_sentence(workspace: Workspace) -> None:
     failed = Run("x", minute=1, status="failed", failed_step="l.i1", error="lost", steps=("l.i0", "l.x", "l.i1"))
@@ -289,6 +290,7 @@ def test_the_page_compares_in_its_order_and_only_two(page: Page) -> None:
     assert page.locator("th:not([scope]), table:not(:has(caption))").count() == 0
 
 
+@pytest.mark.long
 def test_each_sentence_of_the_page_leads_to_the_question_it_rests_on(page: Page) -> None:
     said = page.locator("#differences p, #differences li, #variables details p, #variables p:not(:first-child)")
     found = said.evaluate_all(
@@ -301,6 +303,7 @@ def test_each_sentence_of_the_page_leads_to_the_question_it_rests_on(page: Page)
     assert without == ["The largest differences:", "Also selected, but not compared: system.z."]
 
 
+@pytest.mark.long
 def test_the_page_s_charts_have_points_and_names_stay_text(page: Page) -> None:
     charts = page.evaluate(
         """[...document.querySelectorAll('figure.chart')].map(chart => [
@@ -319,6 +322,7 @@ def test_the_page_s_charts_have_points_and_names_stay_text(page: Page) -> None:
     assert HOSTILE in str(page.locator("#differences").text_content())
 
 
+@pytest.mark.long
 def test_nothing_makes_the_body_wider_than_a_phone(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 900})
     for _ in range(200):  # the charts follow a moment later
@@ -329,6 +333,7 @@ def test_nothing_makes_the_body_wider_than_a_phone(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_an_empty_lake_and_a_wrong_name_are_sentences(tmp_path: Path) -> None:
     workspace = with_notebook(tmp_path)

@@ -107,6 +107,7 @@ def test_costs_of_short_steps_are_those_of_an_independent_sampler(
     assert frame.filter(frame["duration_s"] >= 2)["covered"].min() > 0.95  # type: ignore[operator]
 
 
+@pytest.mark.long
 def test_readings_at_the_ends_of_steps_are_no_samples(
     build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,7 @@ def test_the_gate_ends_with_3_for_a_regression_and_lists_it(workspace: Workspace
     assert ibench(workspace, "changes", "demo").returncode == 0, "only a gate ends with its findings"
 
 
+@pytest.mark.long
 def test_the_gate_ends_with_0_where_nothing_is_worse(workspace: Workspace) -> None:
     history(workspace, slow=1200)
     assert ibench(workspace, "changes", "--gate", "--metric", "qps").returncode == 0

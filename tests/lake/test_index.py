@@ -140,7 +140,7 @@ def garble_under_its_own_checksum(path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file", [".index-*", ".views-*"])
+@pytest.mark.parametrize("file", [pytest.param(".index-*", marks=pytest.mark.long), ".views-*"])
 def test_a_damaged_cache_is_made_again(workspace: Workspace, read: list[str], own_views: None, file: str) -> None:
     write_runs(workspace, *runs())
     expected = everything(reader.lake(workspace))

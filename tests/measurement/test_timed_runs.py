@@ -18,6 +18,7 @@ pytestmark = pytest.mark.timing
 RATE = 500
 
 
+@pytest.mark.long
 @pytest.mark.measurement("M1")
 def test_m1_stalls_are_in_the_intended_times_of_all_who_had_to_wait(timed: TimedRuns) -> None:
     measured = timed.result("M1")

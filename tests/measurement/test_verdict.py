@@ -45,6 +45,7 @@ def test_m16_at_its_ceiling_a_querier_is_client_bound_and_the_reason_names_it(se
     assert "client 1 querier" in measured.client_bound and "of a core" in measured.client_bound
 
 
+@pytest.mark.long
 @pytest.mark.measurement("M16")
 def test_m16_the_verdict_falls_at_seventy_percent_of_the_ceiling(server: FakeServer) -> None:
     best: dict[float, Measured] = {}

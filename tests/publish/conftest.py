@@ -12,6 +12,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
 from tests.publish.browsing import Opened, open_post
 from tests.publish.posting import HOSTILE, SharedKernel, params_file, with_notebook
+from tests.shared import made_once
 from tests.synthetic import Run, three_configurations, write_runs
 
 
@@ -42,17 +43,25 @@ def place(tmp_path: Path) -> Workspace:
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo() -> Path:
     """The page of a post of three complete runs."""
-    workspace = with_notebook(tmp_path_factory.mktemp("demo"))
-    write_runs(workspace, *three_configurations())
-    return build_post(params_file(workspace), workspace)
+
+    def build(folder: Path) -> Path:
+        workspace = with_notebook(folder)
+        write_runs(workspace, *three_configurations())
+        return build_post(params_file(workspace), workspace)
+
+    return made_once("demo", build)
 
 
 @pytest.fixture(scope="session")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hostile() -> Path:
     """The page of a post in which every text that somebody can choose is an attack; one run failed."""
-    workspace = with_notebook(tmp_path_factory.mktemp("hostile"))
+    return made_once("hostile", build_hostile)
+
+
+def build_hostile(folder: Path) -> Path:
+    workspace = with_notebook(folder)
     runs = [
         Run(experiment="demo", title=HOSTILE, dbms=HOSTILE, setup=HOSTILE, client_bound=HOSTILE, scale=0.002),
         Run("x", minute=1, setup=HOSTILE, dbms=HOSTILE + "2", options=f"{HOSTILE}={HOSTILE}\n", warnings=(HOSTILE,)),

@@ -19,6 +19,7 @@ from tests.publish.saving import page_with, saved, selection_of
 from tests.synthetic import three_configurations
 
 
+@pytest.mark.long
 def test_a_long_answer_is_saved_packed(
     workspace: Workspace, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

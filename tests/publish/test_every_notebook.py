@@ -31,8 +31,8 @@ PUBLISHED = sorted({post.source for post in POSTS})
 ITS_OWN_SOURCE = {"metrics-legend"}
 """Cells whose table is of no answer: what the columns of others mean."""
 
-MAIN = {"insert_benchmark", "compare", "tpcc", "linkbench"}
-"""Notebooks whose pages a browser checks each time; the others show a part of the same."""
+MAIN = {"compare", "tpcc", "linkbench"}
+"""Notebooks whose pages a browser checks each time; the others show a part of the same, or have a test of their own."""
 
 every_notebook = pytest.mark.parametrize(
     "path",

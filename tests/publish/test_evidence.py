@@ -61,6 +61,7 @@ def test_every_question_that_was_asked_is_there_with_parameters_sql_and_rows(
     assert {"evidence.sql.selected_steps", "evidence.sql.selected_runs", "evidence.sql.run_steps"} <= {*build_on}
 
 
+@pytest.mark.long
 def test_a_link_to_a_question_unfolds_it(demo: Path, browser: Browser) -> None:
     page = open_page(browser, demo, fragment="#evidence.sla").page
     page.wait_for_selector("[id='evidence.sla'][open] pre")

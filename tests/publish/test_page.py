@@ -109,6 +109,7 @@ def test_plotly_is_there_once_and_the_page_is_small_enough(demo: Path) -> None:
     assert root not in demo.with_name("post.ipynb").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.fault("F23")
 @pytest.mark.fault("F24")
 def test_f23_f24_hostile_text_is_only_text(hostile: Path, opened_hostile: Opened) -> None:
@@ -126,6 +127,7 @@ def test_f23_f24_hostile_text_is_only_text(hostile: Path, opened_hostile: Opened
     assert any(HOSTILE in text for text in page.locator("figure.chart svg").all_text_contents())
 
 
+@pytest.mark.long
 def test_a_failed_run_is_visible_and_its_scale_too(opened_hostile: Opened) -> None:
     page = opened_hostile.page
     builds = page.locator("#builds").inner_text()
@@ -202,6 +204,7 @@ def test_a_page_without_a_chart_does_not_carry_their_library(place: Workspace, k
     assert page_of(kernel, place).stat().st_size < 200_000
 
 
+@pytest.mark.long
 def test_the_keyboard_reaches_links_tables_and_folded_parts(demo: Path, browser: Browser) -> None:
     page = open_page(browser, demo).page
     page.keyboard.press("Tab")
@@ -220,6 +223,7 @@ def test_the_keyboard_reaches_links_tables_and_folded_parts(demo: Path, browser:
     assert page.evaluate("document.getElementById('evidence-questions').open")
 
 
+@pytest.mark.long
 def test_on_paper_every_chart_is_there_and_nothing_is_cut(demo: Path, browser: Browser, tmp_path: Path) -> None:
     page = open_page(browser, demo).page  # not scrolled: most charts are not drawn yet
     page.emulate_media(media="print")

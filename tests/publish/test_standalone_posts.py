@@ -25,7 +25,9 @@ RESULTS = {
 """Notebook -> the id of a section, and a table in it."""
 
 
-@pytest.mark.parametrize("notebook", RESULTS)
+@pytest.mark.parametrize(
+    "notebook", ["purge_lag", *(pytest.param(name, marks=pytest.mark.long) for name in ("mvcc_gc", "fairness"))]
+)
 def test_what_failed_and_what_goes_on_are_words(
     notebook: str, place: Workspace, kernel: SharedKernel, browser: Browser
 ) -> None:
@@ -48,6 +50,7 @@ def test_what_failed_and_what_goes_on_are_words(
     assert "system.bad in cached (l.i1 failed" in said and "system.live in cached (l.i1 running" in said
 
 
+@pytest.mark.long
 def test_the_published_seconds_are_drawn_as_they_were_published(
     place: Workspace, kernel: SharedKernel, browser: Browser
 ) -> None:

@@ -218,6 +218,7 @@ def test_f1_the_server_killed_in_second_12_keeps_every_finished_second_and_the_g
     assert nothing_left(workspace)
 
 
+@pytest.mark.long
 @pytest.mark.fault("F6")
 def test_f6_a_full_data_disk_is_called_that_and_the_servers_log_is_quoted(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_disk: Any
@@ -236,6 +237,7 @@ def test_f6_a_full_data_disk_is_called_that_and_the_servers_log_is_quoted(
     assert nothing_left(workspace)
 
 
+@pytest.mark.long
 @pytest.mark.fault("F7")
 def test_f7_a_full_disk_of_the_lake_stops_the_load_and_what_is_sealed_stays_valid(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_disk: Any
@@ -285,6 +287,7 @@ def test_f8_too_little_space_is_refused_before_anything_is_made(
     assert not workspace.runs.exists()
 
 
+@pytest.mark.long
 @pytest.mark.fault("F3")
 def test_a_killed_worker_fails_the_step_and_is_named(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

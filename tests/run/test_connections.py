@@ -124,6 +124,7 @@ def test_a_server_that_lowers_the_limit_ends_the_run_before_it_loads(
     assert "accepts 151" in (manifest.error or "")
 
 
+@pytest.mark.long
 def test_a_limit_of_exactly_what_was_planned_is_enough(build: Build, workspace: Workspace, tmp_path: Path) -> None:
     """With every collector that connects, a transaction that is held open, and settling."""
     experiment = loaded(tmp_path, 2, ", exact")

@@ -115,6 +115,7 @@ def test_fail_fast_stops_at_the_first_failure(workspace: Workspace) -> None:
     assert len(Ledger(workspace).attempts()) == 2
 
 
+@pytest.mark.long
 @pytest.mark.fault("F37")
 @pytest.mark.slow
 def test_f37_killed_at_any_moment_no_cell_is_missing_and_none_is_run_twice(workspace: Workspace) -> None:

@@ -105,6 +105,7 @@ def test_a_prefix_that_is_written_twice_is_refused(build: Build, tmp_path: Path)
         config(tmp_path, build, "loose_loose_max_connections=7")
 
 
+@pytest.mark.long
 def test_no_option_that_the_server_lists_takes_a_path_out_of_the_sandbox(build: Build, tmp_path: Path) -> None:
     rules = rules_of(build)
     for name in sorted(known_options(build).names):

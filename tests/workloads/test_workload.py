@@ -86,7 +86,9 @@ def test_an_unknown_benchmark_is_refused_with_those_that_there_are(tmp_path: Pat
 
 
 @pytest.mark.usefixtures("counter")
-@pytest.mark.parametrize("more", ["connections: 1", "connections: 8", "connections: 8, rate: 200"])
+@pytest.mark.parametrize(
+    "more", ["connections: 1", "connections: 8, rate: 200", pytest.param("connections: 8", marks=pytest.mark.long)]
+)
 def test_a_counter_runs_end_to_end(tmp_path: Path, build: Build, workspace: Workspace, more: str) -> None:
     """One process a client, with one connection or with many: counts are exact, and the server's sums are right."""
     manifest = made(tmp_path, build, workspace, more)

@@ -50,6 +50,7 @@ def test_mariadb_unpacked_without_root_starts_and_is_not_fetched_twice(
 
 @pytest.mark.slow
 @needs_apt
+@pytest.mark.long
 def test_a_download_that_fails_leaves_nothing(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(debian, "privilege", lambda: None)
     monkeypatch.setattr("ibench_lib.servers.sources.apt.PACKAGES", ("no-such-package-anywhere",))

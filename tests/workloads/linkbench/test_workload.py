@@ -51,9 +51,10 @@ def loaded(folder: Path, more: str = "", nodes: int = 3000) -> LoadedExperiment:
     ("more", "names"),
     [
         (", requesters: [1, 4]", ["load", "warm_up", "t1", "t4", "control"]),
-        (
+        pytest.param(
             ", requesters: [3], control: false, tables: '2013', statements: '2013', secondary_index: after, rate: 200",
             ["load", "index", "warm_up", "t3"],
+            marks=pytest.mark.long,
         ),
     ],
     ids=["2015", "2013"],
