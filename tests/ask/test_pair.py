@@ -71,6 +71,7 @@ def test_the_first_two_are_compared_or_those_that_are_named() -> None:
         assert caught.value.what.startswith(wrong)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_one_dbms_of_two_experiments_can_be_compared_with_itself_and_with_others() -> None:
     lake = lake_of(Run(), Run(minute=1, experiment="other", l_i1_s=20), Run("z", minute=2, experiment="other"))
@@ -82,6 +83,7 @@ def test_one_dbms_of_two_experiments_can_be_compared_with_itself_and_with_others
     assert of_step(pair, "l.i1")["inserts/s"].a == [2500.0]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_without_two_dbms_there_is_a_sentence() -> None:
     pair = pair_of()

@@ -53,6 +53,7 @@ def test_the_gate_ends_with_0_where_nothing_is_worse(workspace: Workspace) -> No
     assert ibench(workspace, "changes", "--gate", "--metric", "qps").returncode == 0
 
 
+@pytest.mark.long
 def test_the_gate_ends_with_4_where_the_data_cannot_say(workspace: Workspace) -> None:
     history(workspace, slow=800, rounds=2)
     result = ibench(workspace, "changes", "demo", "--gate")

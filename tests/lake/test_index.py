@@ -59,6 +59,7 @@ def index_files(workspace: Workspace) -> list[Path]:
     return sorted(workspace.data.glob(".index-*.duckdb"))
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_index_answers_what_the_manifests_do(workspace: Workspace, read: list[str]) -> None:
     write_runs(workspace, *runs())
@@ -139,8 +140,8 @@ def garble_under_its_own_checksum(path: Path) -> None:
     path.with_name(f".index-{hashlib.sha256(b'no database').hexdigest()}.duckdb").write_bytes(b"no database")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("file", [pytest.param(".index-*", marks=pytest.mark.long), ".views-*"])
+@pytest.mark.long
+@pytest.mark.parametrize("file", [".index-*", ".views-*"])
 def test_a_damaged_cache_is_made_again(workspace: Workspace, read: list[str], own_views: None, file: str) -> None:
     write_runs(workspace, *runs())
     expected = everything(reader.lake(workspace))

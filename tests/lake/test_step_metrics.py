@@ -167,10 +167,12 @@ MB = 10**6
     ("data", "index", "files", "rows", "known"),
     [
         (81_920, 0, 29 * MB, 120_000, False),  # right after a load: those of empty tables
-        (81_920, 0, 29 * MB, 0, False),  # also where the rows are not counted
-        (32_768, 0, 3 * MB, 20_000, False),  # too little for the rows, in files too small to judge by
+        pytest.param(81_920, 0, 29 * MB, 0, False, marks=pytest.mark.long),  # also where the rows are not counted
+        pytest.param(
+            32_768, 0, 3 * MB, 20_000, False, marks=pytest.mark.long
+        ),  # too little for the rows, in files too small to judge by
         (12_600_000, 7_000_000, 48 * MB, 60_000, True),  # many deleted rows have left free pages in the files
-        (26 * MB, 0, 29 * MB, 120_000, True),  # before there is an index
+        pytest.param(26 * MB, 0, 29 * MB, 120_000, True, marks=pytest.mark.long),  # before there is an index
         (13 * MB, 0, 29 * MB, 120_000, False),  # from the middle of the load, or before an index was built
         (32_768, 32_768, 2 * MB, 100, True),
     ],

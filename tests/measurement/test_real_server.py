@@ -155,6 +155,7 @@ def test_m9_the_wall_clock_is_read_for_dates_only() -> None:
     }
 
 
+@pytest.mark.long
 @pytest.mark.fault("F5")
 def test_f5_a_server_that_stops_for_good_is_an_error_within_the_timeout(
     build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch

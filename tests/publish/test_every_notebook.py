@@ -65,7 +65,17 @@ def page_from(ran: NotebookNode, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("post", POSTS, ids=lambda post: post.spec.slug)
+FIRST = {post.source: post for post in reversed(POSTS)}
+"""Of each notebook one post."""
+
+
+@pytest.mark.parametrize(
+    "post",
+    [
+        pytest.param(post, id=post.spec.slug, marks=() if post is FIRST[post.source] else pytest.mark.long)
+        for post in POSTS
+    ],
+)
 def test_a_post_of_an_empty_lake_says_so(post: Any, place: Workspace, kernel: SharedKernel) -> None:
     ran = kernel.run(post.source, post.spec.parameters, place.root)
     text = page_from(ran, place.root).read_text()

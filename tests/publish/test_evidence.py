@@ -72,6 +72,7 @@ def test_a_link_to_a_question_unfolds_it(demo: Path, browser: Browser) -> None:
     until(lambda: 0 <= summary.evaluate("e => e.getBoundingClientRect().top") < 900, "the page has scrolled there")
 
 
+@pytest.mark.long
 def test_runs_configurations_versions_and_warnings_are_named(demo: Path, browser: Browser) -> None:
     page = open_page(browser, demo).page
     page.evaluate("document.querySelectorAll('.evidence details').forEach(details => details.open = true)")

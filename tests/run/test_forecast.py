@@ -94,6 +94,7 @@ def test_runs_that_did_not_complete_say_nothing(workspace: Workspace, here: dict
     assert forecast(workspace).source == "a guess"
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_cell_that_begins_with_a_snapshot_is_spared_what_it_has_not_to_load(
     workspace: Workspace, here: dict[str, Any]

@@ -74,6 +74,7 @@ def test_without_a_worker_or_a_scheduler_it_says_so(
         sweep(lab, workspace, wait_s=1)
 
 
+@pytest.mark.long
 def test_a_worker_in_the_same_workspace_is_refused(lab: Lab) -> None:
     lab.worker("one")
     with pytest.raises(UsageError, match=r"one: an experiment is already running in its workspace"):

@@ -61,6 +61,7 @@ def test_a_worker_killed_in_mid_cell_costs_no_cell_and_none_is_run_twice(lab: La
     assert (len(again.made), len(again.skipped)) == (0, 4)
 
 
+@pytest.mark.long
 def test_a_real_run_comes_back_whole(lab: Lab, workspace: Workspace, build: Any) -> None:
     text = """\
 title: a tiny run

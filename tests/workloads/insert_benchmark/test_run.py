@@ -196,6 +196,7 @@ def options(**changes: Any) -> Options:
     )
 
 
+@pytest.mark.long
 def test_both_protocols_make_the_same_rows_and_queries_use_their_forced_indexes(build: Build, tmp_path: Path) -> None:
     (tmp_path / "my.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\n")
     with Sandbox(build, tmp_path / "box", tmp_path / "my.cnf", tmp_path / "log") as where:

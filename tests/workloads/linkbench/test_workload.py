@@ -95,6 +95,7 @@ class Meddler(Observer):
                 ask(connection, "UPDATE counttable SET count = count + 1 ORDER BY id LIMIT 1")
 
 
+@pytest.mark.long
 def test_a_wrong_count_fails_the_run_and_is_named(
     tmp_path: Path, build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
