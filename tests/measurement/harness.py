@@ -119,6 +119,7 @@ class Measured:
     totals: list[dict[str, Any]]
     client_bound: str | None
     failure: str | None
+    machine_late_ms: list[float] | None = None  # p99 and p99.9 of how late a sleeping thread woke meanwhile
 
     @classmethod
     def of(cls, result: Observed) -> Measured:

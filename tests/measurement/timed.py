@@ -10,7 +10,9 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import replace
 
+from tests.fakes.priority import come_first
 from tests.fakes.server import FakeServer, Script
 from tests.measurement.harness import Measured, measure, plain, step
 
@@ -32,6 +34,22 @@ def _stop_for_a_while(pid: int, start_ns: int) -> None:
         os.kill(pid, number)
 
 
+class Witness(threading.Thread):
+    """Sleeps for 2 ms again and again: `late_ms` is how late it woke. What delays it delays the clients as well."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.late_ms: list[float] = []
+        self.over = threading.Event()
+
+    def run(self) -> None:
+        come_first()
+        while not self.over.is_set():
+            due_ns = time.monotonic_ns() + 2_000_000
+            time.sleep(0.002)
+            self.late_ms.append((time.monotonic_ns() - due_ns) / 1e6)
+
+
 def main(name: str) -> None:
     """Run one of them."""
     what, script = STEPS[name]
@@ -42,8 +60,14 @@ def main(name: str) -> None:
             if name == "M8":
                 threading.Thread(target=_stop_for_a_while, args=[server.pid, start_ns]).start()
 
+        witness = Witness()
+        witness.start()
         result = measure(server.address, what, plain(), on_start=on_start)
-        print(Measured.of(result).as_json())
+        witness.over.set()
+        witness.join()
+        late_ms = sorted(witness.late_ms)
+        quantiles = [late_ms[int(q * len(late_ms))] for q in (0.99, 0.999)]
+        print(replace(Measured.of(result), machine_late_ms=quantiles).as_json())
 
 
 if __name__ == "__main__":
