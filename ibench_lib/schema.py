@@ -31,7 +31,7 @@ from ibench_lib.server_figures import FIGURES
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
 
-SCHEMA_MINOR = 6
+SCHEMA_MINOR = 7
 """Minor version: it grows with every new table or nullable column. Older runs load with NULL in their place."""
 
 WHOLE_US = 1.0
@@ -240,6 +240,16 @@ OPS = Table(
         Column("service_bins", _BINS, "", "bins of the service time histogram"),
         Column("service_counts", _COUNTS, "", "answers in each bin"),
         Column(
+            "in_flight_us",
+            pa.float64(),
+            "us",
+            "time in flight within this second, from sent to answered, summed over operations; what is in flight over"
+            " several seconds is in each of them",
+            True,
+            7,
+            WHOLE_US,
+        ),
+        Column(
             "intended_max_us",
             pa.float64(),
             "us",
@@ -342,14 +352,14 @@ SERVER_COUNTERS = Table(
 )
 
 
-def _cumulative(name: str, doc: str = "", *, nullable: bool = False) -> Column:
+def _cumulative(name: str, doc: str = "", *, nullable: bool = False, since: int = 0) -> Column:
     """A counter as it was read: in seconds or bytes if its name ends so, else a number of something."""
     kind, unit = pa.int64(), ""
     if name.endswith("_s"):
         kind, unit = pa.float64(), "s"
     elif name.endswith("_bytes"):
         unit = "bytes"
-    return Column(name, kind, unit, f"{doc}, cumulative" if doc else "cumulative", nullable)
+    return Column(name, kind, unit, f"{doc}, cumulative" if doc else "cumulative", nullable, since)
 
 
 HOST_SAMPLES = Table(
@@ -378,6 +388,21 @@ HOST_SAMPLES = Table(
         _cumulative("swapped_in_pages"),
         _cumulative("swapped_out_pages"),
         _cumulative("major_faults", "page faults that read from disk"),
+        *(
+            _cumulative(
+                f"{what}_{tasks}_pressed_s",
+                f"time in which {'all' if tasks == 'all' else 'some'} tasks waited for {of} (/proc/pressure/{what})",
+                nullable=True,
+                since=7,
+            )
+            for what, tasks, of in (
+                ("cpu", "some", "a CPU"),
+                ("io", "some", "I/O"),
+                ("io", "all", "I/O"),
+                ("memory", "some", "memory"),
+                ("memory", "all", "memory"),
+            )
+        ),
     ),
     collected=True,
     since=1,
@@ -447,9 +472,53 @@ PROCESS_SAMPLES = Table(
         Column("written_bytes", pa.int64(), "bytes", "sent to storage, cumulative; NULL where /proc denies it", True),
         _cumulative("voluntary_switches", "context switches of all observed threads", nullable=True),
         _cumulative("involuntary_switches", "context switches of all observed threads", nullable=True),
+        Column(
+            "state",
+            pa.string(),
+            "",
+            "of its first thread now, as /proc has it: R runs, S sleeps, D waits for I/O, T is stopped",
+            True,
+            7,
+        ),
     ),
     collected=True,
     since=1,
+)
+
+THREAD_SAMPLES = Table(
+    "thread_samples",
+    "What the server's threads did in the interval of about a second that ends at t_s, by their name, from"
+    " /proc/<pid>/task. Names that used less than 1 ms of CPU and waited less than 1 ms for a CPU have no row; the"
+    " row with an empty name is all threads. A remote server has no rows.",
+    ("run_id", "tick", "name"),
+    (
+        _RUN_ID,
+        _TICK,
+        _T_S,
+        Column("seconds", pa.float64(), "s", "length of the interval"),
+        Column("name", pa.string(), "", "name of the threads, without a number at its end; empty for all threads"),
+        Column("threads", pa.int32(), "", "threads of this name, now"),
+        Column("cpu_s", pa.float64(), "s", "CPU that they used in the interval"),
+        Column("queued_s", pa.float64(), "s", "time in the interval that they were ready to run and had no CPU"),
+    ),
+    collected=True,
+    since=7,
+)
+
+THREAD_STATES = Table(
+    "thread_states",
+    "The connections that use the benchmark's database and are at work, once a second, by what the server says they do."
+    " Idle ones are left out. A second in which none is at work has one row with 0 connections.",
+    ("run_id", "tick", "state"),
+    (
+        _RUN_ID,
+        _TICK,
+        _T_S,
+        Column("state", pa.string(), "", "as the server names it; empty where it names none", free_text=True),
+        Column("connections", pa.int32(), "", "connections in this state, now"),
+    ),
+    collected=True,
+    since=7,
 )
 
 STEP_COUNTERS = Table(
@@ -617,6 +686,8 @@ TABLES: dict[str, Table] = {
         DEVICE_SAMPLES,
         NETWORK_SAMPLES,
         PROCESS_SAMPLES,
+        THREAD_SAMPLES,
+        THREAD_STATES,
         STEP_COUNTERS,
         PUBLISHED,
     )

@@ -137,6 +137,11 @@ FIGURES: tuple[Figure, ...] = (
     ),
     Figure("doublewrite_pages", "", "pages written to the doublewrite buffer, cumulative"),
     Figure("doublewrite_writes", "", "writes of the doublewrite buffer, cumulative"),
+    Figure("redo_pending_fsyncs", "", "fsyncs of the redo log under way, now", 7),
+    Figure("redo_flush_ms", "ms", "time of fsyncs of the redo log in whole milliseconds of each, cumulative", 7),
+    Figure("row_locks_awaited", "", "transactions that wait for a row lock, now", 7),
+    Figure("row_lock_wait_ms", "ms", "time in finished waits for row locks, cumulative", 7),
+    Figure("purge_delay_us", "us", "delay of each changing statement, because purge lags behind, now", 7),
 )
 
 

@@ -33,10 +33,10 @@ def rows(connection: pymysql.Connection[Any], query: str) -> Sequence[tuple[Any,
         return list(cursor.fetchall())
 
 
-def named_rows(connection: pymysql.Connection[Any], query: str) -> list[dict[str, Any]]:
+def named_rows(connection: pymysql.Connection[Any], query: str, *values: str) -> list[dict[str, Any]]:
     """All rows of an answer, by the columns' names in lower case: servers differ in that."""
     with connection.cursor() as cursor:
-        cursor.execute(query)
+        cursor.execute(query, values or None)
         names = [str(column[0]).lower() for column in cursor.description or ()]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
@@ -56,14 +56,14 @@ class Link:
         self._fresh = fresh
         self._connection: pymysql.Connection[Any] | None = None
 
-    def ask(self, query: str) -> list[dict[str, Any]]:
+    def ask(self, query: str, *values: str) -> list[dict[str, Any]]:
         """As `named_rows`. What it raises says why there is no answer; the next question tries a new connection."""
         try:
             if self._connection is None:
                 self._connection = connect(self._address)
                 if self._fresh is not None:
                     self._fresh(self._connection)
-            return named_rows(self._connection, query)
+            return named_rows(self._connection, query, *values)
         except LOST:
             if self._connection is not None and not self._connection.open:
                 self._connection = None
@@ -84,6 +84,14 @@ class Link:
 def denied(error: BaseException) -> bool:
     """Whether the server refused for want of a privilege."""
     return isinstance(error, pymysql.err.MySQLError) and bool(error.args) and error.args[0] in _DENIED
+
+
+def partial_view(connection: pymysql.Connection[Any]) -> str | None:
+    """Why the server lists not all of its connections to this one; None where it does."""
+    grants = " ".join(str(*row.values()) for row in named_rows(connection, "SHOW GRANTS")).upper()
+    if "PROCESS" in grants or "ALL PRIVILEGES ON *.*" in grants:
+        return None
+    return "access denied: without PROCESS it lists this user's connections only"
 
 
 def said(error: BaseException) -> str:

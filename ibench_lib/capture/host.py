@@ -1,4 +1,4 @@
-"""The host, once a second: CPU, run queue, memory, paging. From /proc."""
+"""The host, once a second: CPU, run queue, memory, paging, pressure. From /proc."""
 
 from __future__ import annotations
 
@@ -12,15 +12,32 @@ from ibench_lib.capture.proc import ProcFile
 _KIB = 1024
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
+PRESSURES = {
+    "cpu": {b"some": "cpu_some_pressed_s"},  # of the whole machine, the kernel has no other
+    "io": {b"some": "io_some_pressed_s", b"full": "io_all_pressed_s"},
+    "memory": {b"some": "memory_some_pressed_s", b"full": "memory_all_pressed_s"},
+}
+"""Files of /proc/pressure -> their lines -> columns."""
+
 
 class Host(Collector):
-    """/proc/stat, /proc/meminfo, /proc/vmstat, kept open."""
+    """/proc/stat, /proc/meminfo, /proc/vmstat and /proc/pressure, kept open."""
 
     name: ClassVar[str] = "host"
     tables: ClassVar[tuple[str, ...]] = ("host_samples",)
 
     def open(self) -> None:
         self._stat, self._meminfo, self._vmstat = (ProcFile(f"/proc/{name}") for name in ("stat", "meminfo", "vmstat"))
+        self._pressure: dict[str, ProcFile] = {}
+        for what in PRESSURES:
+            try:
+                file = ProcFile(f"/proc/pressure/{what}")
+                file.read()  # opens, but has nothing to say where it is switched off
+                self._pressure[what] = file
+            except OSError as error:
+                reason = f"/proc/pressure/{what}: {error.strerror} (the kernel needs CONFIG_PSI and psi=1)"
+                for column in PRESSURES[what].values():
+                    self.null_reasons[f"host_samples.{column}"] = reason
 
     def sample(self, tick: int, now_s: Callable[[], float]) -> None:
         for table, columns in self._now(now_s):
@@ -34,7 +51,11 @@ class Host(Collector):
         memory = memory_columns(self._meminfo.read())
         if memory["memory_available_bytes"] is None:
             self.null_reasons["host_samples.memory_available_bytes"] = "this kernel's /proc/meminfo has no MemAvailable"
-        yield "host_samples", {"t_s": t_s, **stat_columns(stat), **memory, **paging_columns(self._vmstat.read())}
+        paging = paging_columns(self._vmstat.read())
+        pressure: dict[str, float | None] = {name: None for names in PRESSURES.values() for name in names.values()}
+        for what, file in self._pressure.items():
+            pressure.update(pressure_columns(what, file.read()))
+        yield "host_samples", {"t_s": t_s, **stat_columns(stat), **memory, **paging, **pressure}
 
 
 def stat_columns(text: bytes) -> dict[str, Any]:
@@ -77,6 +98,12 @@ def paging_columns(text: bytes) -> dict[str, int]:
         "swapped_out_pages": int(lines[b"pswpout"]),
         "major_faults": int(lines[b"pgmajfault"]),
     }
+
+
+def pressure_columns(what: str, text: bytes) -> dict[str, float | None]:
+    """Seconds of a file of /proc/pressure, whose lines end in total=<microseconds>."""
+    totals = {kind: int(rest.rpartition(b"total=")[2]) / 1e6 for kind, rest in _by_name(text).items()}
+    return {column: totals.get(kind) for kind, column in PRESSURES[what].items()}
 
 
 def _by_name(text: bytes) -> Mapping[bytes, bytes]:

@@ -132,10 +132,11 @@ class _Watched:
         return self._voluntary, self._involuntary
 
 
-def stat_columns(text: bytes) -> dict[str, float | int]:
-    """CPU, sizes and threads of a /proc/<pid>/stat. The name may hold spaces and brackets."""
+def stat_columns(text: bytes) -> dict[str, Any]:
+    """State, CPU, sizes and threads of a /proc/<pid>/stat. The name may hold spaces and brackets."""
     fields = text[text.rindex(b")") + 1 :].split()
     return {
+        "state": fields[0].decode(),
         "cpu_user_s": int(fields[_UTIME]) / _TICKS_PER_S,
         "cpu_system_s": int(fields[_STIME]) / _TICKS_PER_S,
         "resident_bytes": int(fields[_RSS]) * _PAGE,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ibench_lib.capture import secrets
 from ibench_lib.capture.collector import Collector, Emit, Scene
-from ibench_lib.capture.connection import Link, named_rows
+from ibench_lib.capture.connection import Link, partial_view
 
 _INFO_CHARACTERS = 1000
 
@@ -34,9 +34,9 @@ class Processlist(Collector):
         self._link.close()
 
     def _look_at_privileges(self, connection: Any) -> None:
-        grants = " ".join(str(*row.values()) for row in named_rows(connection, "SHOW GRANTS")).upper()
-        if "PROCESS" not in grants and "ALL PRIVILEGES ON *.*" not in grants:
-            self.null_reasons["processlist"] = "access denied: without PROCESS it lists this user's connections only"
+        reason = partial_view(connection)
+        if reason is not None:
+            self.null_reasons["processlist"] = reason
 
 
 def _columns(row: dict[str, Any]) -> dict[str, Any]:

@@ -51,9 +51,11 @@ class Load:
     must_not_stop: bool = field(default=False, init=False)
     stop_requested: bool = field(default=False, init=False)
     _under_way: OperationRecorder = field(init=False)
+    _sent_ns: int | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._under_way = self.recorder.first
+        self.recorder.in_flight = self._in_flight
 
     def run(self) -> dict[str, Any]:
         """Run to the end. Returns the totals of table `workers`, with status and error.
@@ -75,10 +77,16 @@ class Load:
             status, error = "failed", f"connection lost: {lost}"
         except StatementError as refused:
             status, error = "failed", f"server answered {refused}"
+        if not self.must_not_stop:
+            self._sent_ns = None
         self.must_not_stop = True
         end_ns = time.monotonic_ns()
         asked_ns = self.connection.asked_ns - asked_ns
         return totals(self.recorder, [self.role], before, asked_ns, end_ns, status, error)
+
+    def _in_flight(self) -> tuple[tuple[OperationRecorder, int], ...]:
+        """The operation of which the recorder is being told; it looks at no other moment."""
+        return () if self._sent_ns is None else ((self._under_way, self._sent_ns),)
 
     def _loop(self) -> None:
         done = 0
@@ -108,7 +116,7 @@ class Load:
             elif pauses:
                 self._sleep_until(min(free_ns + self.role.pause_ns, end_ns))
             self.must_not_stop = True
-            sent_ns = clock()
+            self._sent_ns = sent_ns = clock()
             if sent_ns >= end_ns:
                 self.must_not_stop = False
                 return

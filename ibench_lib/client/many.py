@@ -74,6 +74,7 @@ class ManyLoad:
         """Run to the end, as `Load.run` does. Returns the totals of table `workers`, with status and error."""
         before, asked_ns = resource.getrusage(resource.RUSAGE_SELF), self._asked_ns()
         self.recorder.begin()
+        self.recorder.in_flight = lambda: ((one.recorder, one.begun_ns) for one in self._in_flight.values())
         status, error = "complete", None
         try:
             self._loop()
@@ -205,9 +206,9 @@ class ManyLoad:
         except StopIteration as end:
             now_ns = time.monotonic_ns()
             terminal.steps = None
-            del self._in_flight[terminal.connection.fileno()]
             ready_ns = terminal.begun_ns - terminal.lag_ns
             terminal.recorder.record(terminal.due_ns, ready_ns, terminal.begun_ns, now_ns, int(end.value or 0))
+            del self._in_flight[terminal.connection.fileno()]
             if self.tick_ns is None:
                 terminal.recorder.record_lag(terminal.lag_ns)
             self._release(terminal, now_ns)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import resource
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ class OperationRecorder:
         self._lag = array("q")
         self.service = StepHistogram()  # of the whole step, where its lag is held against its responses
         self._rows = self._errors = self._unknown = 0
+        self._flown_ns = 0
         self._retries = dict.fromkeys(RETRIES.values(), 0)
         self.total_ops = self.total_rows = self.total_errors = self.total_retries = self.total_unknown = 0
 
@@ -75,10 +76,17 @@ class OperationRecorder:
         """Whether anything was recorded that has not been handed over."""
         return bool(self._service or self._errors or self._unknown or any(self._retries.values()))
 
-    def hand_over(self, second: int, lags: StepHistogram) -> dict[str, Any]:
-        """The row of a second, and nothing pending any more."""
+    def hand_over(self, second: int, lags: StepHistogram, flying_ns: int = 0) -> dict[str, Any]:
+        """The row of a second, and nothing pending any more.
+
+        `flying_ns` is how long the operations that are in flight when the second ends have been so since they were
+        sent, summed over them.
+        """
         service = np.frombuffer(self._service, dtype=np.int64)
         bins, counts = bin_latencies(service)
+        # What ended in this second, without what belongs to earlier ones, and what goes on into the next.
+        in_flight_ns = int(service.sum()) + flying_ns - self._flown_ns
+        self._flown_ns = flying_ns
         retries = sum(self._retries.values())
         row: dict[str, Any] = {
             "operation": self.name,
@@ -93,6 +101,7 @@ class OperationRecorder:
             "service_max_us": float(service.max()) / 1000.0 if len(service) else None,
             "service_bins": bins,
             "service_counts": counts,
+            "in_flight_us": in_flight_ns / 1000.0,
             "intended_max_us": None,
             "intended_bins": None,
             "intended_counts": None,
@@ -129,6 +138,11 @@ class SecondRecorder:
     paced : whether operations have a due time; unpaced ones have no intended latency.
     emit : receives each finished second.
     operations : names of what the worker counts.
+
+    Attributes
+    ----------
+    in_flight : yields what is in flight now: who counts it, and when it was sent (CLOCK_MONOTONIC). It is asked once a
+        second.
     """
 
     def __init__(
@@ -138,6 +152,7 @@ class SecondRecorder:
         self._emit = emit
         self._second = 0
         self._used = (0.0, 0.0)
+        self.in_flight: Callable[[], Iterable[tuple[OperationRecorder, int]]] = tuple
         self.client_lag = StepHistogram()
         first_end_ns = start_ns + SECOND_NS
         self._operations = {
@@ -160,7 +175,7 @@ class SecondRecorder:
         # An end on the very edge of a second leaves nothing to say about the next one.
         pending = any(operation.pending for operation in self._operations.values())
         if end_ns > self._start_ns + self._second * SECOND_NS or pending:
-            self._hand_over()
+            self._hand_over(end_ns)
 
     def totals(self) -> dict[str, int]:
         """Sums over all operations of what was handed over."""
@@ -179,15 +194,17 @@ class SecondRecorder:
 
     def _roll(self, now_ns: int) -> None:
         while now_ns >= self.first.second_end_ns:
-            self._hand_over()
+            self._hand_over(self.first.second_end_ns)
             self._second += 1
             for operation in self._operations.values():
                 operation.second_end_ns += SECOND_NS
 
-    def _hand_over(self) -> None:
-        cpu = self._cpu_used()
-        for operation in self._operations.values():
-            self._emit({**operation.hand_over(self._second, self.client_lag), **cpu})
+    def _hand_over(self, end_ns: int) -> None:
+        cpu, flying_ns = self._cpu_used(), dict.fromkeys(self._operations, 0)
+        for operation, sent_ns in self.in_flight():
+            flying_ns[operation.name] += max(0, end_ns - sent_ns)
+        for name, operation in self._operations.items():
+            self._emit({**operation.hand_over(self._second, self.client_lag, flying_ns[name]), **cpu})
             cpu = dict.fromkeys(cpu, 0.0)
 
 

@@ -40,7 +40,7 @@ _LINES_NAMED = 5
 # A row of these stands for one second of a run: rates are made of differences from one row to the next.
 _OF_A_SECOND = {
     *("ops", "server_samples", "server_counters"),
-    *("host_samples", "device_samples", "network_samples", "process_samples"),
+    *("host_samples", "device_samples", "network_samples", "process_samples", "thread_states"),
 }
 _A_SECOND = (0.9, 1.1)
 

@@ -26,6 +26,8 @@ def shown(source: str, series: str) -> SeriesText:
     ):
         if series.endswith(ending):
             return SeriesText(_words(source, series.removesuffix(ending) + name), unit, factor)
+    if series.endswith("_pressed_s_per_s"):
+        return SeriesText(_words(source, series.removesuffix("_pressed_s_per_s")) + " pressure", "%", 100.0)
     if series.startswith("cpu_") or series == "clients_cpu":
         return SeriesText(_words(source, series.removesuffix("_per_s").removesuffix("_s")), "CPUs", 1.0)
     if series == "busy_s_per_s":

@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib.capture.host import Host, memory_columns, paging_columns, stat_columns
+from ibench_lib.capture.host import Host, memory_columns, paging_columns, pressure_columns, stat_columns
 from ibench_lib.capture.network import Network
 from ibench_lib.capture.session import Capture
-from tests.capture.scenes import Sink, scene
+from tests.capture.scenes import Sink, clock, scene
 
 STAT = b"""cpu  1000 20 300 40000 50 6 7 80 90 10
 cpu0 500 10 150 20000 25 3 3 40 45 5
@@ -44,6 +44,25 @@ def test_proc_stat() -> None:
         "runnable": 3,
         "blocked": 2,
     }
+
+
+def test_proc_pressure_with_and_without_a_line_for_all_tasks() -> None:
+    some = b"some avg10=4.52 avg60=6.06 avg300=7.73 total=1844890594\n"
+    full = b"full avg10=0.01 avg60=0.53 avg300=4.63 total=515464373\n"
+    assert pressure_columns("io", some + full) == {"io_some_pressed_s": 1844.890594, "io_all_pressed_s": 515.464373}
+    assert pressure_columns("memory", some) == {"memory_some_pressed_s": 1844.890594, "memory_all_pressed_s": None}
+    assert pressure_columns("cpu", some + full) == {"cpu_some_pressed_s": 1844.890594}
+
+
+def test_a_kernel_without_pressure_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ibench_lib.capture.host.PRESSURES", {"nothing": {b"some": "cpu_some_pressed_s"}})
+    sink, watched = Sink(), scene(tmp_path)
+    collector = Host(watched, sink)
+    collector.open()
+    collector.sample(1, clock(watched))
+    assert sink["host_samples"][0]["cpu_some_pressed_s"] is None
+    reason = "/proc/pressure/nothing: No such file or directory (the kernel needs CONFIG_PSI and psi=1)"
+    assert collector.null_reasons["host_samples.cpu_some_pressed_s"] == reason
 
 
 def test_proc_meminfo_with_and_without_an_estimate_of_what_is_available() -> None:

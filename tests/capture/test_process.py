@@ -24,6 +24,7 @@ def test_proc_pid_stat_with_brackets_in_the_name() -> None:
     )
     page = os.sysconf("SC_PAGE_SIZE")
     assert stat_columns(text) == {
+        "state": "S",
         "cpu_user_s": 12.34,
         "cpu_system_s": 5.67,
         "resident_bytes": 2048 * page,

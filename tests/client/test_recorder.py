@@ -28,6 +28,21 @@ def test_a_stall_of_three_seconds_is_three_rows_of_zeros_not_a_gap() -> None:
     assert rows[4]["service_max_us"] > 3_990_000
 
 
+def test_what_is_in_flight_over_several_seconds_is_in_each_of_them() -> None:
+    recording, rows = recorder(start_ns=0)
+    half = SECOND_NS // 2
+    flying: list[tuple[int, int]] = []  # sent, and answered or never
+    recording.in_flight = lambda: [(recording.first, sent) for sent, _ in flying]
+    for sent, answered in ((0, half), (half, half + 3 * SECOND_NS)):
+        flying[:] = [(sent, answered)]
+        recording.first.record(0, 0, sent, answered, 1)
+    flying[:] = [(4 * SECOND_NS, 0)]
+    recording.finish(5 * SECOND_NS + half)
+    assert [(row["ops"], row["in_flight_us"]) for row in rows] == [
+        (1, 1e6), (0, 1e6), (0, 1e6), (1, 0.5e6), (0, 1e6), (0, 0.5e6),
+    ]  # fmt: skip
+
+
 def test_unpaced_operations_have_no_intended_latency() -> None:
     recording, rows = recorder(start_ns=0)
     recording.first.record(123, 0, 0, 1_000_000, 1)

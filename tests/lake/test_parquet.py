@@ -47,7 +47,7 @@ def test_columns_with_a_resolution_are_rounded_to_it(tmp_path: Path, piece: pa.T
     for name, step in steps.items():
         before, after = (table[name].to_numpy() for table in (piece, read))
         assert np.array_equal(np.isnan(before), np.isnan(after))
-        assert np.nanmax(np.abs(after - before)) <= step / 2
+        assert np.nanmax(np.abs(after - before), initial=0) <= step / 2
         assert np.array_equal(after, np.rint(after / step) * step, equal_nan=True)
 
 

@@ -49,7 +49,10 @@ def captured(run_s: int) -> tuple[tuple[str, dict[str, Any]], ...]:
         fixed: dict[str, Any] = {"device": "vda", "holds_data": True, "pid": 7}
         columns = [column for column in TABLES[name].columns if column.name not in ("run_id", *fixed)]
         for tick in range(run_s):
-            row = {c.name: tick * (0.5 if pa.types.is_floating(c.type) else place) for place, c in enumerate(columns)}
+            row: dict[str, Any] = {
+                c.name: "S" if pa.types.is_string(c.type) else tick * (0.5 if pa.types.is_floating(c.type) else place)
+                for place, c in enumerate(columns)
+            }
             row |= {"tick": tick, "t_s": tick + 0.25}
             rows.append((name, row | {key: fixed[key] for key in fixed if key in TABLES[name].required}))
     return tuple(rows)

@@ -52,6 +52,11 @@ PLACES = FigurePlaces(
         "single_page_searches": (("metric", "buffer_LRU_single_flush_num_scan"),),
         "doublewrite_pages": (("status", "Innodb_dblwr_pages_written"),),
         "doublewrite_writes": (("status", "Innodb_dblwr_writes"),),
+        "redo_pending_fsyncs": (("status", "Innodb_os_log_pending_fsyncs"),),
+        "redo_flush_ms": (("metric", "log_flush_total_time"),),
+        "row_locks_awaited": (("status", "Innodb_row_lock_current_waits"),),
+        "row_lock_wait_ms": (("status", "Innodb_row_lock_time"),),
+        "purge_delay_us": (("metric", "purge_dml_delay_usec"),),
     },
     owners={"buffer_LRU_single_flush_num_scan": "buffer_LRU_single_flush_scanned"},
     # InnoDB up to 5.7 sets these when it writes redo or makes a checkpoint, not when they are read: from the moment

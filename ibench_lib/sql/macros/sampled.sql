@@ -17,7 +17,7 @@ WITH chosen AS (
         ON x.run_id = c.run_id AND x.t_s >= c.start_s AND x.t_s <= c.end_s
 ), process AS (
     SELECT c.run_id, c.step_id, x.t_s - c.start_s AS t_s, x.seconds,
-           COLUMNS(x.* EXCLUDE (run_id, t_s, tick, pid, seconds))::DOUBLE,
+           COLUMNS(x.* EXCLUDE (run_id, t_s, tick, pid, state, seconds))::DOUBLE,
            x.cpu_user_s_per_s + x.cpu_system_s_per_s AS cpu_per_s
     FROM chosen c
     LEFT JOIN (FROM process_seconds WHERE list_contains($ids, run_id)) x

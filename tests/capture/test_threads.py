@@ -1,0 +1,84 @@
+"""The server's threads by name: what they used and how long they waited for a CPU."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ibench_lib.capture import threads
+from ibench_lib.capture.collector import Unavailable
+from ibench_lib.capture.threads import Threads, group
+from tests.capture.scenes import scene
+
+
+def sampled(collector: Threads, emitted: list[tuple[str, dict[str, Any]]], tick: int) -> dict[str, dict[str, Any]]:
+    emitted.clear()
+    collector.sample(tick, time.monotonic)
+    return {row["name"]: row for _, row in emitted}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("ib_pg_flush-1\n", "ib_pg_flush"), ("connection", "connection"), ("ib_io_wr-12", "ib_io_wr"), ("42", "42")],
+)
+def test_threads_that_differ_in_a_number_share_a_name(name: str, expected: str) -> None:
+    assert group(name) == expected
+
+
+def test_cpu_is_that_of_the_named_threads_since_the_last_sample(tmp_path: Path) -> None:
+    emitted: list[tuple[str, dict[str, Any]]] = []
+    collector = Threads(
+        scene(tmp_path, pid=os.getpid, datadir=tmp_path), lambda table, **columns: emitted.append((table, columns))
+    )
+    collector.open()
+    assert sampled(collector, emitted, 1) == {}, "what was used before the first look is in no interval"
+    stop, begun = threading.Event(), threading.Event()
+
+    def burn() -> None:
+        Path("/proc/thread-self/comm").write_text("burner-7")
+        begun.set()
+        while not stop.is_set():
+            sum(range(1000))
+
+    thread = threading.Thread(target=burn)
+    thread.start()
+    try:
+        begun.wait()
+        used = time.clock_gettime(time.pthread_getcpuclockid(thread.ident or 0))
+        first = sampled(collector, emitted, 2)
+        while time.clock_gettime(time.pthread_getcpuclockid(thread.ident or 0)) < used + 0.3:
+            time.sleep(0.01)
+        rows = sampled(collector, emitted, 3)
+    finally:
+        stop.set()
+        thread.join()
+    assert "" in first and rows["burner"]["threads"] == 1
+    assert 0.2 < rows["burner"]["cpu_s"] <= rows[""]["cpu_s"]
+    assert rows[""]["threads"] >= 2 and rows["burner"]["queued_s"] >= 0 and rows["burner"]["seconds"] > 0
+
+
+def test_another_process_begins_anew_and_none_is_a_missed_sample(tmp_path: Path) -> None:
+    pid: list[int | None] = [os.getpid()]
+    emitted: list[tuple[str, dict[str, Any]]] = []
+    collector = Threads(
+        scene(tmp_path, pid=lambda: pid[0], datadir=tmp_path), lambda table, **columns: emitted.append((table, columns))
+    )
+    collector.open()
+    sampled(collector, emitted, 1)
+    pid[0] = os.getppid()
+    assert sampled(collector, emitted, 2) == {}
+    pid[0] = None
+    with pytest.raises(ProcessLookupError, match="the server has no process now"):
+        collector.sample(3, time.monotonic)
+
+
+def test_a_remote_server_has_none(tmp_path: Path) -> None:
+    collector = Threads(scene(tmp_path, datadir=None), lambda table, **columns: None)
+    with pytest.raises(Unavailable, match="its threads are on another host"):
+        collector.open()
+    assert threads.LEAST_NS == 1_000_000
