@@ -7,9 +7,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import duckdb
 from ruamel.yaml import YAML
 
 from ibench_lib import schema
+from ibench_lib.paths import SQL
 
 ROOT = Path(__file__).resolve().parent.parent
 EXPECTATIONS = Path("tests/faults.yaml")
@@ -63,6 +65,38 @@ def faults_document() -> str:
     return "\n".join(lines) + "\n"
 
 
+def rules_document() -> str:
+    """docs/stall-rules.md from the views `dip_causes` and `dip_rules`."""
+    connection = duckdb.connect()
+    for name in ("dip_causes", "dip_rules"):
+        connection.execute(f"CREATE VIEW {name} AS {(SQL / 'views' / f'{name}.sql').read_text(encoding='utf-8')}")
+    lines = [
+        "<!-- Written by tools/write_docs.py from ibench_lib/sql/views/dip_*.sql: change those, then `make fix`. -->",
+        "# How dips are put down to causes: the rules",
+        "",
+        "[stalls.md](stalls.md) explains how points are added up. In `ibench sql`, `FROM dip_rules` shows these rules,",
+        "and `FROM questions.dip_evidence([...], [])` shows what each of them gave for each dip.",
+    ]
+    causes = connection.execute("SELECT cause, label, layer, words, look_at FROM dip_causes").fetchall()
+    for cause, label, layer, words, look_at in causes:
+        lines += ["", f"## {label}", "", f"*because {words}* ({layer})", "", f"What tells more: {look_at}."]
+        lines += ["", "| points | measure | holds if | it means |", "|---|---|---|---|"]
+        rules = connection.execute(
+            "SELECT points, measure, statistic, test, threshold, least, says FROM dip_rules WHERE cause = ?"
+            " ORDER BY points DESC, measure", [cause],
+        ).fetchall()  # fmt: skip
+        for points, measure, statistic, test, threshold, least, says in rules:
+            condition = f"{statistic} is {test} {threshold:g}"
+            if test == "times":
+                condition = f"{statistic} is at least {threshold:g} times the mean outside, and {least:g} more"
+            elif test == "falls to":
+                condition = f"{statistic} is at most {threshold:g} times the mean outside" + (
+                    f", and {least:g} less" if least else ""
+                )
+            lines.append(f"| {points:+d} | `{measure}` | {condition} | {says} |")
+    return "\n".join(lines) + "\n"
+
+
 def expectations() -> dict[str, dict[str, dict[str, str]]]:
     """Kind (faults, measurements) -> id -> what happens and what is expected."""
     found: dict[str, dict[str, dict[str, str]]] = YAML(typ="safe").load(ROOT / EXPECTATIONS)
@@ -87,7 +121,11 @@ def marked_ids(decorators: list[ast.expr]) -> Iterator[str]:
             yield from (ast.literal_eval(argument) for argument in decorator.args)
 
 
-DOCUMENTS: dict[str, Callable[[], str]] = {"docs/schema.md": schema_document, "docs/faults.md": faults_document}
+DOCUMENTS: dict[str, Callable[[], str]] = {
+    "docs/schema.md": schema_document,
+    "docs/faults.md": faults_document,
+    "docs/stall-rules.md": rules_document,
+}
 
 
 def drifted(root: Path = ROOT) -> list[str]:

@@ -1,0 +1,184 @@
+-- What was measured in each dip (`dip_seconds`) of the selected steps and outside of all dips of its step, a row per
+-- dip and measure. `in_mean`: mean over the samples of which at least half lie in the dip; `in_max` and `in_min`: the
+-- extremes over all samples that overlap the dip or the second on either side. `out_mean`: mean over the samples that
+-- overlap no such second; 95 % of these are between `out_low` and `out_high`. All are NULL where nothing was sampled.
+--
+-- Measures of a source are named <source>.<series>, as in `sampled`. These are computed here:
+-- clients.in_flight: statements in flight, mean over the second. clients.cpu_per_s: CPUs that the clients used.
+-- host.idle_share, host.cpu_steal_share: shares of all CPUs.
+-- host.others_cpu_share: share of all CPUs that was used by neither the server nor the clients.
+-- server.redo_full_share: checkpoint age as a share of the limit, or of what is flushed at any cost.
+-- server.row_lock_wait_share: time in finished waits for row locks, as a share of the time in flight.
+-- server.row_locks_awaited_share, states.lock_share: connections that wait for a row lock, or for another lock, as a
+-- share of those of the clients. states.at_work: connections at work. threads.queued_per_s: threads of the server that are ready and have no CPU.
+-- device.request_ms: time of a request, reads and writes together.
+--
+-- $ids: ids of runs
+-- $names: names of the steps; an empty list means all
+WITH chosen AS (
+    FROM selected_steps($ids, $names) WHERE start_s IS NOT NULL
+), dips AS MATERIALIZED (
+    SELECT run_id, step_id, dip, min(second)::DOUBLE AS from_s, max(second) + 1.0::DOUBLE AS to_s
+    FROM dip_seconds($ids, $names) WHERE dip IS NOT NULL GROUP BY ALL
+), dipped AS MATERIALIZED (
+    SELECT c.run_id, c.step_id, c.start_s, c.end_s, c.clients
+    FROM chosen c SEMI JOIN dips d USING (run_id, step_id)
+), asked AS (
+    SELECT
+        o.run_id, o.step_id, o.second,
+        sum(o.in_flight_us) / 1e6 AS in_flight, sum(o.cpu_user_s + o.cpu_system_s) AS cpu, sum(o.retries) AS retries,
+        sum(o.unknown) AS unknown
+    FROM ops o SEMI JOIN dipped USING (run_id, step_id) GROUP BY ALL
+), clients AS (
+    SELECT
+        run_id, step_id, second + 1.0 AS t_s, 1.0 AS span_s, in_flight AS "clients.in_flight",
+        cpu AS "clients.cpu_per_s", retries::DOUBLE AS "clients.retries_per_s", unknown::DOUBLE AS "clients.unknown"
+    FROM asked
+), server AS (
+    SELECT
+        d.run_id, d.step_id, x.t_s - d.start_s AS t_s, coalesce(x.seconds, 1) AS span_s,
+        coalesce(x.incarnation - min(x.incarnation) OVER (PARTITION BY d.run_id, d.step_id), 0)::DOUBLE AS "server.restarts",
+        (coalesce(x.uptime_s, x.history_list_length, x.threads_running) IS NULL)::INT::DOUBLE AS "server.silent",
+        x.redo_file_waits_per_s AS "server.redo_file_waits_per_s",
+        x.checkpoint_age_bytes / coalesce(x.checkpoint_age_limit_bytes, x.checkpoint_age_sync_bytes)
+            AS "server.redo_full_share",
+        x.pages_flushed_sync_per_s AS "server.pages_flushed_sync_per_s",
+        x.sync_flush_waits_per_s AS "server.sync_flush_waits_per_s",
+        x.redo_waits_per_s AS "server.redo_waits_per_s",
+        x.redo_pending_fsyncs::DOUBLE AS "server.redo_pending_fsyncs",
+        x.free_page_waits_per_s AS "server.free_page_waits_per_s",
+        x.single_page_searches_per_s AS "server.single_page_searches_per_s",
+        x.free_pages / nullif(x.pages, 0) AS "server.free_share",
+        x.purge_delay_us::DOUBLE AS "server.purge_delay_us",
+        x.history_list_length::DOUBLE AS "server.history_list_length",
+        x.row_locks_awaited / nullif(d.clients, 0) AS "server.row_locks_awaited_share",
+        x.row_lock_wait_ms_per_s / 1e3 / nullif(d.clients, 0) AS "server.row_lock_wait_share"
+    FROM dipped d
+    JOIN (FROM server_seconds WHERE list_contains($ids, run_id)) x
+        ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+), process AS (
+    SELECT
+        d.run_id, d.step_id, x.t_s - d.start_s AS t_s, coalesce(x.seconds, 1) AS span_s,
+        x.cpu_user_s_per_s + x.cpu_system_s_per_s AS "process.cpu_per_s",
+        (x.state IN ('T', 't'))::INT::DOUBLE AS "process.is_stopped"
+    FROM dipped d
+    JOIN (FROM process_seconds WHERE list_contains($ids, run_id)) x
+        ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+), host AS (
+    SELECT
+        d.run_id, d.step_id, x.t_s - d.start_s AS t_s, coalesce(x.seconds, 1) AS span_s,
+        (x.seconds > 1.5 OR x.t_s - x.tick > 0.5)::INT::DOUBLE AS "host.is_late",
+        x.cpu_user_s_per_s + x.cpu_system_s_per_s AS "host.cpu_per_s",
+        x.cpu_user_s_per_s + x.cpu_system_s_per_s + x.cpu_iowait_s_per_s + x.cpu_steal_s_per_s + x.cpu_idle_s_per_s
+            AS "host.cpus",
+        x.cpu_steal_s_per_s / nullif("host.cpus", 0) AS "host.cpu_steal_share",
+        x.cpu_idle_s_per_s / nullif("host.cpus", 0) AS "host.idle_share",
+        x.cpu_some_pressed_s_per_s AS "host.cpu_some_pressed_s_per_s",
+        x.io_some_pressed_s_per_s AS "host.io_some_pressed_s_per_s",
+        x.memory_some_pressed_s_per_s AS "host.memory_some_pressed_s_per_s",
+        x.major_faults_per_s AS "host.major_faults_per_s",
+        x.swapped_in_pages_per_s + x.swapped_out_pages_per_s AS "host.swapped_per_s"
+    FROM dipped d
+    JOIN (FROM host_seconds WHERE list_contains($ids, run_id)) x
+        ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+), data_device AS (
+    FROM device_seconds WHERE list_contains($ids, run_id) AND holds_data
+    QUALIFY dense_rank() OVER (PARTITION BY run_id ORDER BY length(device) DESC, device) = 1
+), device AS (
+    SELECT
+        d.run_id, d.step_id, x.t_s - d.start_s AS t_s, coalesce(x.seconds, 1) AS span_s,
+        (x.in_flight > 0 AND x.reads_per_s + x.writes_per_s + coalesce(x.flushes_per_s, 0) = 0)::INT::DOUBLE
+            AS "device.is_stuck",
+        1e3 * (x.read_s_per_s + x.write_s_per_s) / nullif(x.reads_per_s + x.writes_per_s, 0) AS "device.request_ms",
+        1e3 * x.flush_s_per_s / nullif(x.flushes_per_s, 0) AS "device.flush_ms"
+    FROM dipped d JOIN data_device x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+), threads AS (
+    SELECT
+        d.run_id, d.step_id, x.t_s - d.start_s AS t_s, any_value(x.seconds) AS span_s,
+        sum(x.queued_s) FILTER (x.name = '') / span_s AS "threads.queued_per_s",
+        coalesce(sum(x.cpu_s) FILTER (x.name ILIKE '%purge%' OR x.name ILIKE 'ib_srv_pu%'), 0)
+            / nullif(sum(x.cpu_s) FILTER (x.name = ''), 0) AS "threads.purge_share"
+    FROM dipped d JOIN thread_samples x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+    WHERE list_contains($ids, x.run_id) GROUP BY d.run_id, d.step_id, d.start_s, x.t_s
+), states AS (
+    SELECT
+        d.run_id, d.step_id, x.t_s - d.start_s AS t_s, 0.0 AS span_s,
+        coalesce(sum(x.connections) FILTER (
+            x.state ILIKE 'waiting for%lock' OR x.state ILIKE 'waiting for table%'), 0)::DOUBLE
+            / nullif(any_value(d.clients), 0) AS "states.lock_share",
+        sum(x.connections)::DOUBLE AS "states.at_work"
+    FROM dipped d JOIN thread_states x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+    WHERE list_contains($ids, x.run_id) GROUP BY d.run_id, d.step_id, d.start_s, x.t_s
+), waited AS (
+    SELECT
+        d.run_id, d.step_id, x.t_s - d.start_s AS t_s, any_value(x.seconds) AS span_s,
+        coalesce(sum(x.wait_s) FILTER (x.event ILIKE '%dblwr%' OR x.event ILIKE '%doublewrite%'), 0)
+            / nullif(sum(x.wait_s), 0) AS "waits.doublewrite_share"
+    FROM dipped d JOIN waits x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+    WHERE list_contains($ids, x.run_id) GROUP BY d.run_id, d.step_id, d.start_s, x.t_s
+), taken AS (
+    FROM (FROM clients UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^clients\.'))))
+    UNION ALL BY NAME
+    FROM (FROM server UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^server\.'))))
+    UNION ALL BY NAME
+    FROM (FROM process UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^process\.'))))
+    UNION ALL BY NAME
+    FROM (FROM host UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^host\.'))))
+    UNION ALL BY NAME
+    FROM (FROM device UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^device\.'))))
+    UNION ALL BY NAME
+    FROM (FROM threads UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^threads\.'))))
+    UNION ALL BY NAME
+    FROM (FROM states UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^states\.'))))
+    UNION ALL BY NAME
+    FROM (FROM waited UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^waits\.'))))
+), compared AS MATERIALIZED (
+    -- The overlap of a sample's interval with a dip, and with the dip and a second on either side.
+    SELECT
+        t.*, d.dip,
+        least(t.t_s, d.to_s) - greatest(t.t_s - t.span_s, d.from_s) AS overlap_s,
+        t.t_s >= d.from_s - 1 AND t.t_s - t.span_s <= d.to_s + 1 AS is_near
+    FROM taken t JOIN dips d USING (run_id, step_id)
+), outside AS (
+    SELECT
+        run_id, step_id, measure, avg(value) AS out_mean, quantile_cont(value, 0.025) AS out_low,
+        quantile_cont(value, 0.975) AS out_high
+    FROM (
+        SELECT run_id, step_id, measure, t_s, any_value(value) AS value
+        FROM compared GROUP BY ALL HAVING NOT bool_or(is_near)
+    ) GROUP BY ALL
+), within AS (
+    SELECT
+        run_id, step_id, dip, measure,
+        avg(value) FILTER (CASE span_s WHEN 0 THEN overlap_s >= 0 ELSE overlap_s >= span_s / 2 OR overlap_s >= 0.5 END) AS in_mean,
+        max(value) FILTER (is_near) AS in_max, min(value) FILTER (is_near) AS in_min
+    FROM compared GROUP BY ALL
+), measured AS MATERIALIZED (
+    SELECT w.*, o.out_mean, o.out_low, o.out_high FROM within w LEFT JOIN outside o USING (run_id, step_id, measure)
+), together AS (
+    SELECT
+        run_id, step_id, dip,
+        any_value(in_mean) FILTER (measure = 'clients.in_flight') AS in_flight,
+        any_value(in_mean) FILTER (measure = 'process.cpu_per_s') AS server_in,
+        any_value(in_min) FILTER (measure = 'process.cpu_per_s') AS server_least,
+        any_value(out_mean) FILTER (measure = 'process.cpu_per_s') AS server_out,
+        any_value(in_mean) FILTER (measure = 'clients.cpu_per_s') AS clients_in,
+        any_value(out_mean) FILTER (measure = 'clients.cpu_per_s') AS clients_out,
+        any_value(in_mean) FILTER (measure = 'host.cpu_per_s') AS host_in,
+        any_value(out_mean) FILTER (measure = 'host.cpu_per_s') AS host_out,
+        any_value(in_mean) FILTER (measure = 'host.cpus') AS cpus
+    FROM measured GROUP BY ALL
+)
+FROM measured
+UNION ALL
+SELECT
+    run_id, step_id, dip, 'host.others_cpu_share', greatest(0, host_in - server_in - clients_in) / cpus, NULL, NULL,
+    greatest(0, host_out - server_out - clients_out) / cpus, NULL, NULL
+FROM together
+UNION ALL
+SELECT
+    run_id, step_id, dip, 'server.frozen',
+    CASE WHEN in_flight >= 0.5 AND server_least <= 0.02 THEN 1.0
+         WHEN in_flight IS NOT NULL AND server_least IS NOT NULL THEN 0.0 END,
+    NULL, NULL, 0, NULL, NULL
+FROM together

@@ -1,0 +1,56 @@
+-- Every full second of the selected steps (`rated_seconds`) with its dip. A second is in a dip where its rate is under
+-- half of the step's median (a stall); where the rate of this and a neighbouring second is under the median by 20 % and
+-- by 4 times the median absolute deviation (`mad`) of all seconds; or where the clients are paced, and the 99th
+-- percentile of the intended time of what was answered is over 5 times its median, and over 10 ms. `dip` numbers the
+-- dips of a step from 1: consecutive seconds; NULL in other seconds. `low` is how far the rate is below the median, as a
+-- share of it; `intended_p99_s` is NULL where the clients are not paced. Seconds after the first client has ended are in
+-- no dip, because fewer clients do less, and a step with fewer than 5 full seconds, or with a median of 0, has none.
+--
+-- $ids: ids of runs
+-- $names: names of the steps; an empty list means all
+WITH rated AS MATERIALIZED (
+    FROM rated_seconds($ids, $names)
+    JOIN (SELECT run_id, step_id, second, all_at_work FROM full_seconds($ids, $names)) USING (run_id, step_id, second)
+), spread AS (
+    SELECT run_id, step_id, median(abs(rate - median_rate)) AS mad, count(*) AS seconds FROM rated GROUP BY ALL
+), intended AS (
+    SELECT
+        o.run_id, o.step_id, o.second,
+        UNNEST(o.intended_bins) AS bin, UNNEST(o.intended_counts) AS answers
+    FROM ops o
+    JOIN timed_steps($ids, $names) c USING (run_id, step_id)
+    JOIN operations x ON x.run_id = o.run_id AND x.operation = o.operation
+    WHERE o.second < c.full_seconds AND x.family = c.main_operation AND o.intended_bins IS NOT NULL
+), summed AS (
+    SELECT run_id, step_id, second, bin, sum(answers) AS answers FROM intended GROUP BY ALL
+), counted AS (
+    SELECT
+        *, sum(answers) OVER (PARTITION BY run_id, step_id, second ORDER BY bin) AS up_to,
+        sum(answers) OVER (PARTITION BY run_id, step_id, second) AS all_answers
+    FROM summed
+), late AS (
+    SELECT run_id, step_id, second, bin_mid_us(min(bin) FILTER (up_to >= 0.99 * all_answers)) / 1e6 AS intended_p99_s
+    FROM counted GROUP BY ALL
+), known AS (
+    SELECT
+        r.*, s.mad, s.seconds, l.intended_p99_s,
+        median(l.intended_p99_s) OVER (PARTITION BY r.run_id, r.step_id) AS median_p99_s,
+        r.rate < r.median_rate - greatest(4 * s.mad, 0.2 * r.median_rate) AS is_low
+    FROM rated r JOIN spread s USING (run_id, step_id) LEFT JOIN late l USING (run_id, step_id, second)
+), flagged AS (
+    SELECT
+        *, seconds >= 5 AND median_rate > 0 AND coalesce(all_at_work, true) AND (
+            stall IS NOT NULL
+            OR is_low AND (coalesce(lag(is_low) OVER steps, false) OR coalesce(lead(is_low) OVER steps, false))
+            OR coalesce(intended_p99_s > greatest(5 * median_p99_s, 0.01), false)
+        ) AS dips
+    FROM known WINDOW steps AS (PARTITION BY run_id, step_id ORDER BY second)
+), placed AS (
+    -- Consecutive seconds of a dip have one difference between the second and its place among those in dips.
+    SELECT *, second - row_number() OVER (PARTITION BY run_id, step_id, dips ORDER BY second) AS island FROM flagged
+)
+SELECT
+    run_id, step_id, second, rate, median_rate, mad, clients_seen, stall, intended_p99_s, median_p99_s,
+    CASE WHEN median_rate > 0 THEN 1 - rate / median_rate END AS low,
+    CASE WHEN dips THEN dense_rank() OVER (PARTITION BY run_id, step_id, dips ORDER BY island) END AS dip
+FROM placed

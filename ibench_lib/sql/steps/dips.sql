@@ -1,0 +1,93 @@
+-- The dips of the selected runs and steps (`dip_seconds`), each with its cause. The evidence that holds
+-- (`dip_evidence`) gives each cause its points. A dip has the cause with the most points if these are at least 3 and at
+-- least 1 more than those of any other. With 5 points or more, and decisive evidence among them where rules name some,
+-- the `confidence` is high, else medium. Where the most have
+-- a mechanism (a checkpoint, redo, free pages, doublewrite) and an origin (storage, CPU, memory, a paused machine) has 3
+-- points, too, the origin is the cause, and the mechanism is what it came through (`via`). Otherwise the cause is NULL,
+-- that is: unexplained. `candidates` are the causes with points, best first; `evidence` is what holds for the cause;
+-- `undecided` are the measures, not available here, that would have given the two best candidates points.
+-- `period_s`: of a wave, that is 4 dips or more of one cause at intervals, from start to start, with a standard deviation
+-- of at most 0.35 of their mean: the median interval. `lost` is the work that was not done: the rate missing to the median, summed over the dip. `rate_label`: what the rate is
+-- called.
+--
+-- $runs: ids of the runs
+-- $steps: names of the steps to show; an empty list means all
+WITH found AS (
+    SELECT
+        run_id, step_id, dip, min(second) AS from_s, max(second) + 1 AS to_s, avg(rate) AS rate, min(rate) AS min_rate,
+        any_value(median_rate) AS median_rate, sum(greatest(0, median_rate - rate)) AS lost,
+        max(intended_p99_s) AS intended_p99_s, bool_or(stall IS NOT NULL) AS is_stall
+    FROM dip_seconds($runs, $steps) WHERE dip IS NOT NULL GROUP BY ALL
+), evidence AS MATERIALIZED (
+    FROM questions.dip_evidence($runs, $steps)
+), scored AS (
+    SELECT
+        run_id, step_id, dip, cause, coalesce(sum(points) FILTER (holds), 0)::INT AS points,
+        coalesce(bool_or(holds) FILTER (points >= 3), NOT bool_or(points >= 3)) AS decided,
+        list(says ORDER BY points DESC, measure) FILTER (holds AND points > 0) AS evidence,
+        list(DISTINCT measure ORDER BY measure) FILTER (holds IS NULL AND points > 0) AS undecided
+    FROM evidence GROUP BY ALL
+), ranked AS MATERIALIZED (
+    SELECT
+        s.*, c.layer, c.label, c.words, c.look_at,
+        row_number() OVER (PARTITION BY run_id, step_id, dip ORDER BY points DESC, s.cause) AS place
+    FROM scored s JOIN dip_causes c USING (cause)
+), first AS (
+    SELECT
+        run_id, step_id, dip,
+        any_value(cause) FILTER (place = 1) AS best,
+        any_value(layer) FILTER (place = 1) AS best_layer,
+        any_value(points) FILTER (place = 1) AS best_points,
+        arg_max(cause, points) FILTER (layer = 'origin' AND points >= 3) AS origin,
+        arg_max(cause, points) FILTER (layer = 'mechanism' AND points >= 3) AS mechanism,
+        list({cause: label, points: points} ORDER BY place) FILTER (points > 0) AS candidates,
+        coalesce(list_sort(list_distinct(flatten(list(undecided) FILTER (place <= 2 AND points > 0)))), []) AS undecided
+    FROM ranked GROUP BY ALL
+), chosen AS (
+    SELECT
+        *,
+        CASE WHEN best_points < 3 THEN NULL
+             WHEN best_layer = 'mechanism' AND origin IS NOT NULL THEN origin ELSE best END AS named,
+        CASE WHEN best_points >= 3 AND named = origin THEN mechanism END AS through
+    FROM first
+), led AS (
+    -- What it came through is no rival.
+    SELECT
+        c.run_id, c.step_id, c.dip,
+        max(r.points) FILTER (
+            r.cause <> c.named AND r.cause IS DISTINCT FROM c.through
+            AND NOT (c.through IS NOT NULL AND r.layer = 'mechanism')
+        ) AS next_points,
+        any_value(c.named) AS named, any_value(c.candidates) AS candidates, any_value(c.undecided) AS undecided,
+        any_value(r.label) FILTER (r.cause = c.through) AS through,
+        any_value({
+            points: r.points, decided: r.decided, evidence: r.evidence, label: r.label, words: r.words,
+            look_at: r.look_at
+        }) FILTER (r.cause = c.named) AS known
+    FROM chosen c JOIN ranked r USING (run_id, step_id, dip) GROUP BY ALL
+), explained AS (
+    SELECT
+        t.setup, t.dbms, t.dbms_position, t.repeat, t.run_id, t.run_status, t.step_id, t.step, t.step_status,
+        t.main_operation, t.rate_label, f.dip, f.from_s, f.to_s, f.to_s - f.from_s AS seconds, f.rate, f.min_rate,
+        f.median_rate, f.lost, f.is_stall, f.intended_p99_s,
+        CASE WHEN l.known.points - coalesce(l.next_points, 0) >= 1 THEN l.named END AS cause,
+        CASE WHEN cause IS NOT NULL THEN l.through END AS via,
+        CASE WHEN cause IS NULL THEN NULL
+             WHEN l.known.points >= 5 AND l.known.decided THEN 'high' ELSE 'medium' END AS confidence,
+        CASE WHEN cause IS NOT NULL THEN l.known.points END AS points,
+        CASE WHEN cause IS NOT NULL THEN l.known.label ELSE 'unexplained' END AS label,
+        CASE WHEN cause IS NOT NULL THEN l.known.words END AS words,
+        CASE WHEN cause IS NOT NULL THEN l.known.look_at END AS look_at,
+        CASE WHEN cause IS NOT NULL THEN l.known.evidence ELSE [] END AS evidence,
+        coalesce(l.candidates, []) AS candidates, l.undecided,
+        f.from_s - lag(f.from_s) OVER (PARTITION BY f.run_id, f.step_id, label ORDER BY f.from_s) AS gap_s
+    FROM found f
+    JOIN led l USING (run_id, step_id, dip)
+    JOIN timed_steps($runs, $steps) t USING (run_id, step_id)
+)
+SELECT
+    * EXCLUDE (gap_s),
+    CASE WHEN count(*) OVER alike >= 4 AND stddev_pop(gap_s) OVER alike <= 0.35 * avg(gap_s) OVER alike
+         THEN median(gap_s) OVER alike END AS period_s
+FROM explained WINDOW alike AS (PARTITION BY run_id, step_id, label)
+ORDER BY step_id, setup, dbms_position, repeat, dip

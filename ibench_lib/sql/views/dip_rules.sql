@@ -1,0 +1,55 @@
+-- How dips are put down to causes: one row per piece of evidence. `points`: 3 for what is decisive, 2 for what is
+-- strong, -2 for what contradicts. `measure` is one of `dip_measures`, `statistic` its mean, max or min in the dip.
+-- `test` says what is held against `threshold`: the statistic itself (at least, at most), or the statistic divided by
+-- the mean outside of all dips (times, falls to); then the difference must also be at least `least`, and the statistic
+-- outside of the range of 95 % of the samples outside. `says`: what it means when it holds. Evidence whose measure is
+-- NULL, because this server or host does not give it, is unknown.
+SELECT * FROM (VALUES
+    ('restart', 3, 'server.restarts', 'max', 'at least', 1, 0, 'the server process is another one'),
+    ('restart', 2, 'clients.unknown', 'max', 'at least', 1, 0, 'connections were lost with statements in flight'),
+    ('server_stopped', 3, 'process.is_stopped', 'mean', 'at least', 0.3, 0, 'the process is in state T'),
+    ('server_stopped', 2, 'server.silent', 'mean', 'at least', 0.5, 0, 'the server did not answer SHOW GLOBAL STATUS'),
+    ('server_stopped', 2, 'server.frozen', 'mean', 'at least', 1, 0, 'statements were in flight, and it used no CPU'),
+    ('server_stopped', -2, 'process.cpu_per_s', 'min', 'at least', 0.1, 0, 'the server used CPU throughout'),
+    ('machine_paused', 3, 'host.is_late', 'mean', 'at least', 0.5, 0, 'the samples of the host itself are late'),
+    ('machine_paused', 2, 'server.silent', 'mean', 'at least', 0.5, 0, 'the server did not answer SHOW GLOBAL STATUS'),
+    ('cpu_starved', 2, 'host.cpu_steal_share', 'mean', 'at least', 0.1, 0, 'the hypervisor kept 10 % of the CPU or more'),
+    ('cpu_starved', 3, 'host.others_cpu_share', 'mean', 'times', 2, 0.4, 'others used 40 % more of the CPUs'),
+    ('cpu_starved', 2, 'host.others_cpu_share', 'mean', 'times', 2, 0.2, 'others used 20 % more of the CPUs'),
+    ('cpu_starved', 2, 'host.cpu_some_pressed_s_per_s', 'mean', 'times', 1.2, 0.3, 'tasks waited for a CPU 30 points more'),
+    ('cpu_starved', 2, 'threads.queued_per_s', 'mean', 'times', 2, 0.2, 'threads of the server waited for a CPU'),
+    ('cpu_starved', -2, 'host.idle_share', 'mean', 'at least', 0.2, 0, 'a fifth of the CPUs was idle'),
+    ('client_pause', 3, 'states.at_work', 'mean', 'falls to', 0.2, 0.5, 'hardly a connection was at work in the server'),
+    ('client_pause', 2, 'clients.in_flight', 'mean', 'falls to', 0.2, 0, 'hardly a statement was in flight'),
+    ('client_pause', 2, 'clients.cpu_per_s', 'mean', 'falls to', 0.2, 0, 'the clients hardly used CPU'),
+    ('client_pause', -2, 'states.at_work', 'mean', 'at least', 0.5, 0, 'connections were at work in the server'),
+    ('lock', 3, 'states.lock_share', 'max', 'at least', 0.5, 0, 'half of the clients or more waited for such a lock'),
+    ('lock', 2, 'process.cpu_per_s', 'mean', 'falls to', 0.3, 0, 'the server hardly used CPU'),
+    ('row_locks', 3, 'server.row_locks_awaited_share', 'max', 'at least', 0.5, 0, 'half of the clients or more waited for one'),
+    ('row_locks', 2, 'server.row_lock_wait_share', 'max', 'at least', 0.5, 0, 'half of the time in flight was such waits'),
+    ('row_locks', 2, 'clients.retries_per_s', 'max', 'times', 3, 1, 'deadlocks and lock timeouts were retried'),
+    ('checkpoint', 3, 'server.redo_file_waits_per_s', 'max', 'times', 2, 1, 'the log writer waited for space in the redo files'),
+    ('checkpoint', 2, 'server.redo_full_share', 'max', 'at least', 0.95, 0, 'the checkpoint age was at 95 % of its limit or more'),
+    ('checkpoint', 2, 'server.pages_flushed_sync_per_s', 'max', 'times', 2, 10, 'pages were flushed because a checkpoint waited'),
+    ('checkpoint', 2, 'server.sync_flush_waits_per_s', 'max', 'times', 2, 1, 'threads waited for that flushing'),
+    ('redo', 3, 'server.redo_waits_per_s', 'max', 'times', 2, 10, 'threads waited for space in the log buffer'),
+    ('redo', 3, 'server.redo_pending_fsyncs', 'min', 'at least', 1, 0, 'an fsync of the redo log was under way throughout'),
+    ('redo', 2, 'device.flush_ms', 'max', 'times', 3, 5, 'flushes of the device took 3 times as long'),
+    ('free_pages', 3, 'server.free_page_waits_per_s', 'max', 'times', 2, 1, 'threads waited for a free page'),
+    ('free_pages', 3, 'server.single_page_searches_per_s', 'max', 'times', 2, 10, 'threads looked for single pages to flush'),
+    ('free_pages', 2, 'server.free_share', 'min', 'at most', 0.01, 0, 'less than 1 % of the buffer pool was free'),
+    ('doublewrite', 2, 'waits.doublewrite_share', 'max', 'at least', 0.2, 0, '20 % of the waits or more were for its file or mutex'),
+    ('purge', 3, 'server.purge_delay_us', 'max', 'at least', 1, 0, 'the server delayed statements'),
+    ('purge', 2, 'threads.purge_share', 'mean', 'times', 2, 0.3, 'purge used 30 % more of the CPU of the server'),
+    ('purge', 2, 'server.history_list_length', 'max', 'times', 10, 1000, 'the history list was 10 times as long'),
+    ('storage', 3, 'device.is_stuck', 'mean', 'at least', 0.5, 0, 'requests were in flight, and none was completed'),
+    ('storage', 2, 'device.request_ms', 'max', 'times', 3, 1, 'requests took 3 times as long'),
+    ('storage', 2, 'host.io_some_pressed_s_per_s', 'mean', 'times', 1.5, 0.3, 'tasks waited for I/O 30 points more'),
+    ('memory', 3, 'host.swapped_per_s', 'max', 'at least', 100, 0, 'pages were swapped'),
+    ('memory', 2, 'host.major_faults_per_s', 'max', 'times', 10, 100, 'page faults read from disk 10 times as often'),
+    ('memory', 2, 'host.memory_some_pressed_s_per_s', 'mean', 'times', 2, 0.1, 'tasks waited for memory')
+) rules(cause, points, measure, statistic, test, threshold, least, says)
+UNION ALL
+-- What the server does cannot be the reason where nothing was asked of it.
+SELECT cause, -2, 'states.at_work', 'mean', 'falls to', 0.2, 0.5, 'hardly a connection was at work in the server'
+FROM dip_causes WHERE cause NOT IN ('restart', 'client_pause', 'machine_paused')

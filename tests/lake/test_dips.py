@@ -1,0 +1,257 @@
+"""Dips and what they are put down to: each cause by its evidence, and nothing where the evidence does not tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from ibench_lib.ask.selection import choose
+from ibench_lib.lake import reader
+from tests.shared import lake_of
+from tests.synthetic import Run
+
+START_S, SECONDS = 15, 20  # of l.i1 on the run's clock
+DIP = (9, 10, 11)
+IN_DIP = range(START_S + 9, START_S + 14)  # ticks whose interval touches the dip
+STALLED = Run("slow", l_i1_s=SECONDS, stall=DIP)
+
+Rows = tuple[tuple[str, dict[str, Any]], ...]
+
+
+def grown(in_dip: int, else_: int = 0) -> tuple[int, ...]:
+    """A counter of server_samples that grows by so much a second."""
+    total, values = 0, []
+    for second in range(SECONDS):
+        total += in_dip if second in range(9, 13) else else_
+        values.append(total)
+    return tuple(values)
+
+
+def level(in_dip: int, else_: int) -> tuple[int, ...]:
+    return tuple(in_dip if second in range(9, 13) else else_ for second in range(SECONDS))
+
+
+def states(state: str, connections: int) -> Rows:
+    return tuple(
+        (
+            "thread_states",
+            {"tick": t, "t_s": t + 0.25, "state": state if t in IN_DIP else "", "connections": connections},
+        )
+        for t in range(START_S, START_S + SECONDS)
+    )
+
+
+def at_work(in_dip: int, else_: int) -> Rows:
+    return tuple(
+        ("thread_states", {"tick": t, "t_s": t + 0.25, "state": "", "connections": in_dip if t in IN_DIP else else_})
+        for t in range(START_S, START_S + SECONDS)
+    )
+
+
+def process(cpu_in_dip: float, state: str = "S") -> Rows:
+    """The server uses 1.5 CPUs outside of the dip."""
+    rows, cpu = [], 0.0
+    for tick in range(START_S - 1, START_S + SECONDS + 1):
+        inside = tick in IN_DIP
+        cpu += cpu_in_dip if inside else 1.5
+        row = {
+            "tick": tick, "t_s": tick + 0.25, "pid": 7, "cpu_user_s": cpu, "cpu_system_s": 0.0, "resident_bytes": 1,
+            "virtual_bytes": 1, "threads": 9, "state": state if inside else "S",
+        }  # fmt: skip
+        rows.append(("process_samples", row))
+    return tuple(rows)
+
+
+def host(late: bool = False, **grows: tuple[float, float]) -> Rows:
+    """Cumulative columns that grow by the first number in the dip, by the second one outside."""
+    fixed = {
+        "runnable": 1, "blocked": 0, "memory_available_bytes": 1, "memory_free_bytes": 1, "page_cache_bytes": 1,
+        "dirty_bytes": 0, "writeback_bytes": 0, "swap_used_bytes": 0,
+    }  # fmt: skip
+    cumulative: dict[str, tuple[float, float]] = {
+        "cpu_user_s": (2.0, 2.0), "cpu_system_s": (0, 0), "cpu_iowait_s": (0, 0), "cpu_steal_s": (0, 0),
+        "cpu_idle_s": (2.0, 2.0), "context_switches": (1, 1), "interrupts": (1, 1), "swapped_in_pages": (0, 0),
+        "swapped_out_pages": (0, 0), "major_faults": (0, 0), **grows,
+    }  # fmt: skip
+    rows, sums = [], dict.fromkeys(cumulative, 0.0)
+    for tick in range(START_S - 1, START_S + SECONDS + 1):
+        for name, (inside, outside) in cumulative.items():
+            sums[name] += inside if tick in IN_DIP else outside
+        if late and START_S + 9 <= tick < START_S + 12:
+            continue
+        values = {name: value if name.endswith("_s") else int(value) for name, value in sums.items()}
+        rows.append(("host_samples", {"tick": tick, "t_s": tick + 0.25, **fixed, **values}))
+    return tuple(rows)
+
+
+def device(reads: int, read_s: float, in_flight: int) -> Rows:
+    """100 requests of 1 ms a second outside of the dip."""
+    rows, count, seconds = [], 0, 0.0
+    for tick in range(START_S - 1, START_S + SECONDS + 1):
+        inside = tick in IN_DIP
+        count, seconds = count + (reads if inside else 100), seconds + (read_s if inside else 0.1)
+        row = {
+            "device": "vda", "tick": tick, "t_s": tick + 0.25, "holds_data": True, "reads": count, "read_bytes": 0,
+            "read_s": seconds, "writes": 0, "written_bytes": 0, "write_s": 0.0, "busy_s": 0.0, "queue_s": 0.0,
+            "in_flight": in_flight if inside else 1,
+        }  # fmt: skip
+        rows.append(("device_samples", row))
+    return tuple(rows)
+
+
+def sampled(**columns: tuple[int | None, ...]) -> Run:
+    return replace(STALLED, sampled=tuple(columns.items()))
+
+
+CASES = {
+    "server_stopped": (replace(STALLED, also=process(0.0, "T")), "medium"),
+    "lock": (replace(STALLED, also=states("Waiting for global read lock", 4) + process(0.0)), "high"),
+    "client_pause": (replace(STALLED, also=at_work(0, 4)), "medium"),
+    "row_locks": (sampled(row_locks_awaited=level(2, 0), row_lock_wait_ms=grown(2000)), "high"),
+    "checkpoint": (sampled(redo_file_waits=grown(50), pages_flushed_sync=grown(500)), "high"),
+    "redo": (sampled(redo_waits=grown(100)), "medium"),
+    "free_pages": (sampled(free_page_waits=grown(50), free_pages=level(0, 500), pages=level(1000, 1000)), "high"),
+    "purge": (sampled(purge_delay_us=level(5000, 0)), "medium"),
+    "machine_paused": (replace(STALLED, also=host(late=True)), "medium"),
+    "cpu_starved": (
+        replace(STALLED, also=host(cpu_some_pressed_s=(0.9, 0.1), cpu_steal_s=(1.0, 0.0), cpu_idle_s=(0.1, 2))),
+        "medium",
+    ),
+    "memory": (replace(STALLED, also=host(swapped_in_pages=(5000, 0), major_faults=(5000, 1))), "high"),
+    "storage": (replace(STALLED, also=device(0, 0.0, 30) + host(io_some_pressed_s=(0.9, 0.1))), "high"),
+}
+"""Cause -> a run with evidence of it, and how sure that is."""
+
+
+def dips_of(run: Run, step: str = "l.i1") -> list[dict[str, Any]]:
+    return choose(lake_of(run), "demo", steps=[step]).ask("dips").to_dicts()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "cause",
+    [pytest.param(each, marks=() if each in ("lock", "free_pages") else pytest.mark.long) for each in CASES],
+)
+def test_a_dip_has_the_cause_that_its_evidence_shows(cause: str) -> None:
+    run, confidence = CASES[cause]
+    (dip,) = dips_of(run)
+    assert (dip["from_s"], dip["to_s"], dip["seconds"]) == (9, 12, 3)
+    assert (dip["cause"], dip["confidence"]) == (cause, confidence), dip
+    assert dip["evidence"] and dip["words"] and dip["rate"] == 0
+    assert dip["lost"] == 3 * dip["median_rate"]
+
+
+@pytest.mark.slow
+def test_without_evidence_a_dip_is_unexplained_and_says_what_would_have_decided() -> None:
+    (dip,) = dips_of(STALLED)
+    assert (dip["cause"], dip["confidence"], dip["label"], dip["evidence"]) == (None, None, "unexplained", [])
+    assert dip["candidates"] == []
+    (dip,) = dips_of(sampled(pages_flushed_sync=grown(500)))
+    assert dip["cause"] is None
+    assert dip["candidates"] == [{"cause": "checkpoint", "points": 2}]
+    assert "server.redo_file_waits_per_s" in dip["undecided"]
+
+
+@pytest.mark.long
+def test_strong_evidence_without_decisive_one_is_medium() -> None:
+    """MariaDB does not count waits for space in the redo files."""
+    run = sampled(
+        pages_flushed_sync=grown(500), sync_flush_waits=grown(50), checkpoint_age_bytes=level(99, 10),
+        checkpoint_age_limit_bytes=level(100, 100),
+    )  # fmt: skip
+    (dip,) = dips_of(run)
+    assert (dip["cause"], dip["points"], dip["confidence"]) == ("checkpoint", 6, "medium")
+
+
+@pytest.mark.slow
+def test_an_origin_is_named_before_the_mechanism_that_it_came_through() -> None:
+    run = replace(
+        sampled(free_page_waits=grown(50), free_pages=level(0, 500), pages=level(1000, 1000)),
+        also=device(0, 0.0, 30) + host(io_some_pressed_s=(0.9, 0.1)),
+    )
+    (dip,) = dips_of(run)
+    assert (dip["cause"], dip["via"], dip["confidence"]) == ("storage", "free pages", "high")
+
+
+@pytest.mark.long
+def test_two_causes_with_as_much_evidence_leave_a_dip_unexplained() -> None:
+    (dip,) = dips_of(sampled(redo_waits=grown(100), purge_delay_us=level(5000, 0)))
+    assert dip["cause"] is None
+    assert dip["candidates"] == [{"cause": "purge", "points": 3}, {"cause": "redo", "points": 3}]
+
+
+@pytest.mark.slow
+def test_the_points_are_the_sum_of_the_evidence() -> None:
+    lake = lake_of(CASES["free_pages"][0])
+    chosen = choose(lake, "demo", steps=["l.i1"])
+    evidence = chosen.ask("dip_evidence")
+    (dip,) = chosen.ask("dips").to_dicts()
+    held = evidence.filter(cause="free_pages", holds=True)
+    assert dip["points"] == held["points"].sum() == 5
+    assert sorted(dip["evidence"]) == sorted(held["says"])
+    unknown = evidence.filter(pl.col("cause") == "free_pages", pl.col("holds").is_null())["measure"].to_list()
+    assert unknown == ["server.single_page_searches_per_s", "states.at_work"], "neither was sampled"
+
+
+@pytest.mark.long
+def test_every_rule_has_a_measure_and_every_cause_a_rule() -> None:
+    run = replace(CASES["free_pages"][0], also=process(1.5) + host() + device(100, 0.1, 1) + states("", 0) + WAITS)
+    lake = lake_of(run)
+    rules = reader.sql(lake, "FROM dip_rules")
+    assert set(rules["cause"]) == set(reader.sql(lake, "FROM dip_causes")["cause"])
+    assert set(rules["test"]) == {"at least", "at most", "times", "falls to"}
+    ids = choose(lake, "demo").run_ids
+    measured = set(reader.sql(lake, f"SELECT DISTINCT measure FROM dip_measures({ids}, ['l.i1'])")["measure"])
+    assert set(rules["measure"]) <= measured
+
+
+WAITS: Rows = tuple(
+    (table, {"tick": 20, "t_s": 20.25, **row})
+    for table, row in (
+        ("thread_samples", {"seconds": 1.0, "name": "", "threads": 3, "cpu_s": 1.0, "queued_s": 0.5}),
+        ("waits", {"seconds": 10.0, "source": "innodb_mutex", "event": "dblwr", "waits": 3, "wait_s": 1.0}),
+    )
+)
+
+
+@pytest.mark.slow
+def test_a_steady_step_and_one_whose_clients_end_one_by_one_have_no_dip() -> None:
+    assert dips_of(Run("even", l_i1_s=SECONDS)) == []
+    assert dips_of(STALLED, "l.i0") == [], "client 2 is done with l.i0 two seconds earlier"
+
+
+@pytest.mark.slow
+def test_dips_at_regular_intervals_are_waves() -> None:
+    waves = Run("waves", l_i1_s=SECONDS, stall=(3, 7, 11, 15))
+    dips = dips_of(waves)
+    assert [(dip["from_s"], dip["label"], dip["period_s"]) for dip in dips] == [
+        (second, "unexplained", 4) for second in (3, 7, 11, 15)
+    ]
+    uneven = Run("uneven", l_i1_s=SECONDS, stall=(3, 5, 12, 18))
+    assert {dip["period_s"] for dip in dips_of(uneven)} == {None}
+
+
+@pytest.mark.slow
+def test_a_server_is_not_blamed_where_nothing_was_asked_of_it() -> None:
+    run = replace(sampled(purge_delay_us=level(5000, 0)), also=at_work(0, 4))
+    (dip,) = dips_of(run)
+    assert dip["cause"] == "client_pause" and dip["candidates"] == [
+        {"cause": "client pause", "points": 3},
+        {"cause": "purge", "points": 1},
+    ]
+    (dip,) = dips_of(replace(run, also=at_work(4, 4)))
+    assert (dip["cause"], dip["candidates"]) == ("purge", [{"cause": "purge", "points": 3}])
+
+
+@pytest.mark.long
+def test_few_connections_at_work_are_no_pause_of_the_clients() -> None:
+    """Paced clients are mostly idle, and so are most of the moments at which one looks."""
+    run = Run("slow", l_i1_s=SECONDS, stall=DIP, also=tuple(
+        (table, {**row, "connections": int(row["tick"] % 5 == 0 and row["tick"] not in IN_DIP)})
+        for table, row in at_work(0, 0)
+    ))  # fmt: skip
+    (dip,) = dips_of(run)
+    assert dip["cause"] is None and dip["candidates"] == []
