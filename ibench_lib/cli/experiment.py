@@ -10,10 +10,12 @@ import typer
 from rich.table import Table
 
 from ibench_lib.base.wording import count
+from ibench_lib.cli import stalls
 from ibench_lib.cli.output import done_elsewhere, err, out, safe
 from ibench_lib.cli.progress import duration_text
 from ibench_lib.errors import LakeError, UsageError
 from ibench_lib.experiment.cells import load_experiment
+from ibench_lib.lake import reader
 from ibench_lib.paths import workspace
 from ibench_lib.run.events import event_log, read_events
 from ibench_lib.run.forecast import Forecaster, most_disk_bytes, total_s
@@ -101,6 +103,7 @@ def experiment_plan(experiment: File, only: Only = None, without: Except = None)
 
 def status(
     experiment: Annotated[str | None, typer.Argument(help="Its name; by default the latest experiment.")] = None,
+    dips: Annotated[bool, typer.Option("--dips", help="Also look for dips: takes seconds of a CPU here.")] = False,
 ) -> None:
     """Show the progress of an experiment, from any terminal.
 
@@ -143,6 +146,8 @@ def status(
         step = next((event for event in reversed(events) if event["event"].startswith("step_")), None)
         if step is not None:
             out.print(f"    {_step_text(step)}")
+        if dips:
+            stalls.print_running(reader.lake(place))
 
 
 def _snapshots(planned: list[Planned]) -> list[str]:

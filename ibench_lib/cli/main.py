@@ -19,7 +19,7 @@ import typer
 from rich.table import Table
 
 from ibench_lib.base.wording import count
-from ibench_lib.cli import changes, config, doctor, posts, runs, servers, summary
+from ibench_lib.cli import changes, config, doctor, posts, runs, servers, stalls, summary
 from ibench_lib.cli import experiment as cli_experiment
 from ibench_lib.cli.output import done_elsewhere, err, out, print_problems, safe
 from ibench_lib.cli.progress import ExperimentProgress
@@ -177,6 +177,7 @@ app.command("site")(posts.site)
 app.command("changes")(changes.changes)
 app.command("summary")(summary.summary_command)
 app.command("compare")(summary.compare_command)
+app.command("stalls")(stalls.stalls)
 
 
 @app.command("doctor")

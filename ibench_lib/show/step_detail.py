@@ -29,6 +29,7 @@ class StepDetail:
     response_shares_over_time: pl.DataFrame
     steadiness: pl.DataFrame
     stalls: pl.DataFrame
+    dips: pl.DataFrame
     stall_company: pl.DataFrame
     uncaptured: pl.DataFrame
     step_families: pl.DataFrame
@@ -38,10 +39,10 @@ def step_detail(ask: Callable[[str], pl.DataFrame]) -> StepDetail:
     """Ask all there is to ask about a step; `ask` answers a question by its name, as a selection's does."""
     series = [ask(name) for name in ("operation_series", "server_series", "device_series", "cpu_series")]
     percentiles, shares = ask("response_percentiles_over_time"), ask("response_shares_over_time")
-    steadiness, stalls = ask("steadiness"), ask("stalls")
-    together = derived(pl.concat(series), *series, percentiles, shares, steadiness, stalls)
+    steadiness, stalls, dips = ask("steadiness"), ask("stalls"), ask("dips")
+    together = derived(pl.concat(series), *series, percentiles, shares, steadiness, dips)
     company, missing, families = (ask(name) for name in ("stall_company", "uncaptured", "step_families"))
-    return StepDetail(together, percentiles, shares, steadiness, stalls, company, missing, families)
+    return StepDetail(together, percentiles, shares, steadiness, stalls, dips, company, missing, families)
 
 
 def steadiness_facts(frame: pl.DataFrame) -> Html:

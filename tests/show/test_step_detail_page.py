@@ -97,7 +97,7 @@ def test_each_sentence_and_the_time_axis_lead_to_the_questions_they_rest_on(open
     assert missing and all(found == ["#evidence.uncaptured"] for found in missing)
     assert opened.locator("#time-axis p.source").inner_text() == (
         "SQL and data: operation_series, server_series, device_series, cpu_series, response_percentiles_over_time, "
-        "response_shares_over_time, steadiness, stalls"
+        "response_shares_over_time, steadiness, dips"
     )
 
 

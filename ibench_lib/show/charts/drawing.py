@@ -74,6 +74,43 @@ def add_band(
         figure.add_scatter(**line, **place)
 
 
+def dip_bands(dips: pl.DataFrame, palette: str = "default", **place: str) -> list[dict[str, Any]]:
+    """A shape for each dip, from its first second to its last; its edge keeps it visible if it is under a pixel wide.
+
+    `place`: the axes of the shapes; without them they are on the first x axis and reach through all panels.
+    """
+    fill, ink = theme.palette(palette).bad
+    known = {"xref": "x", "yref": "paper", "y0": 0, "y1": 1, **place}
+    return [
+        {
+            "type": "rect", "x0": row["from_s"], "x1": row["to_s"], "fillcolor": fill, "opacity": 0.55,
+            "layer": "below", "line": {"color": ink, "width": 0.5}, **known,
+        }
+        for row in dips.to_dicts()
+    ]  # fmt: skip
+
+
+def dip_labels(dips: pl.DataFrame, end_s: float, apart: float = 0.1, **place: Any) -> list[dict[str, Any]]:
+    """What dips are put down to, as annotations above their bands: the costliest where there is no room for all.
+
+    `apart` is the room that a label takes, as a share of the axis, which ends at `end_s`.
+    """
+    taken: list[float] = []
+    labels = []
+    for row in dips.sort("lost", descending=True, maintain_order=True).to_dicts():
+        middle = (row["from_s"] + row["to_s"]) / 2
+        if all(abs(middle - other) >= apart * end_s for other in taken):
+            taken.append(middle)
+            labels.append(
+                {
+                    "text": theme.inert(row["label"]), "x": middle, "y": 1, "xref": "x", "yref": "paper",
+                    "xanchor": "center", "yanchor": "bottom", "showarrow": False,
+                    "font": {"size": 10, "color": theme.QUIET}, **place,
+                }
+            )  # fmt: skip
+    return labels
+
+
 def finish(
     figure: go.Figure,
     title: str,

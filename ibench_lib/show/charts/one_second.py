@@ -9,25 +9,36 @@ import polars as pl
 
 from ibench_lib.show import theme
 from ibench_lib.show.chart_text import ASIDE
-from ibench_lib.show.charts.drawing import band, finish, line_mode, numbers, runs_of
+from ibench_lib.show.charts.drawing import band, dip_bands, dip_labels, finish, line_mode, numbers, runs_of
 from ibench_lib.show.frames import by_position
 from ibench_lib.show.theme import inert
 
 _CLIENT_INK = "rgba(91, 104, 117, 0.45)"
 
 
-def rate_chart(frame: pl.DataFrame) -> go.Figure:
-    """Rate of one operation in every second of one step (`one_second`): a panel per dbms, one shared y axis."""
-    return _panels(frame, str(frame["rate_label"][0]), ("rate_min", "rate_mean", "rate_max"), 1)
+def rate_chart(frame: pl.DataFrame, *, dips: pl.DataFrame | None = None, palette: str = "default") -> go.Figure:
+    """Rate of one operation in every second of one step (`one_second`): a panel per dbms, one shared y axis.
+
+    `dips` (`dips`) are bands, with the names of their causes.
+    """
+    return _panels(frame, str(frame["rate_label"][0]), ("rate_min", "rate_mean", "rate_max"), 1, dips, palette)
 
 
-def max_response_chart(frame: pl.DataFrame) -> go.Figure:
+def max_response_chart(frame: pl.DataFrame, *, dips: pl.DataFrame | None = None, palette: str = "default") -> go.Figure:
     """Worst response of one operation in every second of one step (`one_second`), in milliseconds; panels as above."""
     shown = frame.with_columns(worst_ms=pl.col("max_response_s") * 1e3)
-    return _panels(shown, f"max {frame['operation'][0]} response (ms)", ("worst_ms", "worst_ms", "worst_ms"), 3)
+    unit = f"max {frame['operation'][0]} response (ms)"
+    return _panels(shown, unit, ("worst_ms", "worst_ms", "worst_ms"), 3, dips, palette)
 
 
-def _panels(frame: pl.DataFrame, unit: str, columns: tuple[str, str, str], decimals: int) -> go.Figure:
+def _panels(
+    frame: pl.DataFrame,
+    unit: str,
+    columns: tuple[str, str, str],
+    decimals: int,
+    dips: pl.DataFrame | None,
+    palette: str,
+) -> go.Figure:
     """One panel per run, all with the same axes: each client thin and grey, all clients together in colour.
 
     A row of panels a dbms, a column a repeat.
@@ -40,6 +51,9 @@ def _panels(frame: pl.DataFrame, unit: str, columns: tuple[str, str, str], decim
     layout = _layout(f"{unit}, {frame['step'][0]}, {frame['setup'][0]}", len(names), len(numbered))
     traces: list[dict[str, Any]] = []
     labels: list[dict[str, Any]] = []
+    shapes: list[dict[str, Any]] = []
+    causes: list[dict[str, Any]] = []
+    end_s = float((frame["t_s"] + frame["bucket_s"]).max() or 1)  # type: ignore[arg-type]
     for label, position, rows in runs_of(frame):
         panel = _number(names.index(rows["dbms"][0]) * len(numbered) + numbered.index(rows["repeat"][0]))
         place = {"xaxis": f"x{panel}", "yaxis": f"y{panel}"}
@@ -49,6 +63,11 @@ def _panels(frame: pl.DataFrame, unit: str, columns: tuple[str, str, str], decim
         above = label.removeprefix(f"{rows['dbms'][0]} ") if named else label.removesuffix(" r1")
         labels.append(_above(left, top, above))
         colour, _ = theme.series(position)
+        if dips is not None:
+            mine = dips.filter(run_id=rows["run_id"][0], step_id=rows["step_id"][0])
+            at = {"xref": place["xaxis"], "yref": f"{place['yaxis']} domain"}
+            shapes += dip_bands(mine, palette, **at)
+            causes += dip_labels(mine, end_s, 0.12 * len(numbered), **at, yanchor="top")
         parts = {part["client"][0]: part for part in rows.partition_by("client", maintain_order=True)}
         total = parts.pop(None, rows.clear())
         for client, of_client in sorted(parts.items()):
@@ -72,7 +91,8 @@ def _panels(frame: pl.DataFrame, unit: str, columns: tuple[str, str, str], decim
             }
         )  # fmt: skip
     # What plotly does not look at here, the tests let it look at.
-    return go.Figure({"data": traces, "layout": {**layout, "annotations": labels}}, _validate=False)
+    layout |= {"annotations": labels + causes, "shapes": shapes}
+    return go.Figure({"data": traces, "layout": layout}, _validate=False)
 
 
 def _layout(title: str, rows: int, columns: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One step of one run under the microscope: panels above each other on one time axis, stalls as bands through all.
+"""One step of one run under the microscope: panels above each other on one time axis, dips as bands through all.
 
 Charts of one setup and step have the same panels and axes, so that runs can be compared by eye.
 """
@@ -14,7 +14,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from ibench_lib.show import theme
-from ibench_lib.show.charts.drawing import add_band, finish, line_mode, numbers, runs_of
+from ibench_lib.show.charts.drawing import add_band, dip_bands, dip_labels, finish, line_mode, numbers, runs_of
 from ibench_lib.show.series_names import shown
 from ibench_lib.show.step_detail import StepDetail
 from ibench_lib.show.step_panels import RESPONSES, Line, Panel, panels_of
@@ -75,7 +75,10 @@ def step_detail_chart(frame: pl.DataFrame, *, detail: StepDetail, palette: str =
     bottom = places[-1].axis if places else "y"
     figure.update_xaxes(range=[0, _end(detail.series.filter(**alike))], anchor=bottom, hoverformat=".1f")
     figure.update_xaxes(showspikes=True, spikemode="across", spikethickness=1, spikecolor=theme.QUIET, spikedash="dot")
-    _add_stalls(figure, detail.stalls.filter(**one), palette)
+    dips, end_s = detail.dips.filter(**one), _end(detail.series.filter(**alike))
+    figure.update_layout(shapes=dip_bands(dips, palette))
+    for label in dip_labels(dips, end_s, 0.2 if several else 0.1, yanchor="top"):
+        figure.add_annotation(label)
     return figure
 
 
@@ -256,17 +259,3 @@ def _set_axes(figure: go.Figure, places: list[_Place], height: int) -> None:
             axis = {"range": [0, place.high * 1.08], "nticks": 4}
         axis |= {"domain": [max(bottom, 0.0), bottom + _PANEL_PX / inner], "anchor": "x", "tickfont": {"size": 10}}
         figure.update_layout({place.axis_name: axis})
-
-
-def _add_stalls(figure: go.Figure, stalls: pl.DataFrame, palette: str) -> None:
-    """A band through all panels for each stall; its edge keeps it visible where a second is less than a pixel."""
-    fill, ink = theme.palette(palette).bad
-    figure.update_layout(
-        shapes=[
-            {
-                "type": "rect", "xref": "x", "x0": row["from_s"], "x1": row["to_s"], "yref": "paper", "y0": 0, "y1": 1,
-                "fillcolor": fill, "opacity": 0.55, "layer": "below", "line": {"color": ink, "width": 0.5},
-            }
-            for row in stalls.to_dicts()
-        ]
-    )  # fmt: skip

@@ -1,0 +1,66 @@
+"""`ibench stalls`: the dips of runs and why they came, in the terminal or for other programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import duckdb
+import typer
+from rich.table import Table
+
+from ibench_lib.ask.selection import choose, measured_experiment
+from ibench_lib.base.wording import count
+from ibench_lib.cli.output import out, print_problems, safe
+from ibench_lib.lake import reader
+from ibench_lib.show.statements.dips import dip_statements
+from ibench_lib.show.tables.dips import cause_text, evidence_text, when
+
+RunIds = Annotated[
+    list[str] | None, typer.Argument(help="Run ids, as listed by `ibench runs`; by default the newest experiment's.")
+]
+
+
+def stalls(
+    run_ids: RunIds = None,
+    step: Annotated[list[str] | None, typer.Option(help="A step to show; can be repeated.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every dip with its evidence as JSON.")] = False,
+) -> None:
+    """Show when throughput fell for a while, why, and how sure that is. Works during a run, too.
+
+    [bold]Example:[/] ibench stalls --step l.i1
+    """
+    lake = reader.lake()
+    experiment = "" if run_ids else measured_experiment(lake)
+    post = choose(lake, experiment, runs=run_ids or (), steps=step or ())
+    dips = post.ask("dips")
+    if as_json:
+        sys.stdout.write(json.dumps(dips.to_dicts(), indent=1) + "\n")
+        print_problems(lake)
+        return
+    for text in dip_statements(post.ask("steadiness"), dips):
+        out.print(safe(text), soft_wrap=True)
+    if len(dips):
+        table = Table("run", "step", "seconds", "% of median", "cause", "sure", "what shows it", box=None)
+        for row in dips.to_dicts():
+            share = f"{100 * row['rate'] / row['median_rate']:.0f}"
+            name = f"{row['dbms']} r{row['repeat']}"
+            cells = (name, row["step"], when(row), share, cause_text(row), row["confidence"] or "", evidence_text(row))
+            table.add_row(*map(safe, cells))
+        out.print(table)
+    print_problems(lake)
+
+
+def print_running(lake: duckdb.DuckDBPyConnection) -> None:
+    """A line for each run in progress that has had a dip in its present step."""
+    query = (
+        "SELECT r.run_id, max(s.step_id) FROM runs r JOIN steps s USING (run_id) WHERE r.status = 'running' GROUP BY 1"
+    )
+    for run_id, step_id in lake.execute(query).fetchall():
+        dips = [row for row in choose(lake, runs=[run_id]).ask("dips").to_dicts() if row["step_id"] == step_id]
+        if dips:
+            last = dips[-1]
+            sure = f" ({last['confidence']} confidence)" if last["cause"] else ""
+            said = f"    {count(len(dips), 'dip')} so far, the last at second {when(last)}: {cause_text(last)}{sure}"
+            out.print(safe(said), soft_wrap=True)

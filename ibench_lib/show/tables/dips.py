@@ -1,0 +1,71 @@
+"""The dips of a step: when, how deep, why, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from great_tables import GT
+
+from ibench_lib.show.frames import repeats
+from ibench_lib.show.grid import Cell, Grid
+from ibench_lib.show.tables.naming import grid_name, grid_title
+
+MOST_DIPS = 30
+
+_WHAT = (
+    "A dip is a series of full seconds, counted from 0, with less than half of the median rate; or two or more with"
+    " 20 % less than the median, and less by 4 times the median absolute deviation; or, if the clients are paced,"
+    " seconds whose p99 of the intended time is over 5 times its median."
+)
+_HOW = (
+    "Each cause gets 3 points for decisive evidence, 2 for strong evidence and -2 for what contradicts it. A dip has"
+    " the cause that has 3 points or more and leads by 1; with 5 points, some of them decisive, it is highly sure."
+)
+
+
+def dips_table(frame: pl.DataFrame, *, palette: str = "default") -> GT:
+    """The dips of one setup and step (rows of `dips`), the costliest when there are many, in the order of time."""
+    step = frame["step"][0]
+    columns = ["seconds", str(frame["rate_label"][0]), "% of median", "cause", "sure", "what shows it"]
+    grid = Grid(grid_name(f"dips.{step}", frame), grid_title(f"Dips of {step}", frame), "dbms", columns, left=True)
+    several = repeats(frame) > 1
+    costliest = frame.sort("lost", descending=True, maintain_order=True).head(MOST_DIPS)
+    for row in frame.join(costliest.select("run_id", "dip"), on=["run_id", "dip"], how="semi").to_dicts():
+        label = row["dbms"] + (f" r{row['repeat']}" if several else "")
+        label += "" if row["step_status"] == "complete" else f" ({row['step_status']})"
+        texts = [
+            when(row),
+            f"{row['rate']:,.0f}",
+            f"{100 * row['rate'] / row['median_rate']:.0f}",
+            cause_text(row),
+            row["confidence"] or "",
+            evidence_text(row),
+        ]
+        grid.rows.append((label, [Cell(text) for text in texts]))
+    grid.notes = [f"{_WHAT} {_HOW} docs/stalls.md lists the rules."]
+    if len(frame) > MOST_DIPS:
+        grid.notes.append(f"The {MOST_DIPS} of {len(frame):,} dips that cost most; the charts mark them all.")
+    return grid.draw(palette)
+
+
+def when(row: dict[str, Any]) -> str:
+    """The seconds of the step that a dip took: 15, or 15 to 18 (4 s)."""
+    first, last = row["from_s"], row["to_s"] - 1
+    return f"{first:,}" if first == last else f"{first:,} to {last:,} ({row['seconds']:,} s)"
+
+
+def cause_text(row: dict[str, Any]) -> str:
+    """The name of the cause, with the mechanism that it came through."""
+    return str(row["label"]) + (f", through {row['via']}" if row["via"] else "")
+
+
+def evidence_text(row: dict[str, Any]) -> str:
+    """What holds for the cause; of an unexplained dip the best candidates, and what would have decided."""
+    if row["cause"] is not None:
+        return "; ".join(row["evidence"])
+    candidates = [f"{one['cause']} ({one['points']})" for one in row["candidates"][:2]]
+    said = f"candidates: {', '.join(candidates)}" if candidates else "nothing that was captured points to a cause"
+    if row["undecided"]:
+        said += f"; not captured, and could have decided: {', '.join(row['undecided'])}"
+    return said
