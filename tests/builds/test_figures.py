@@ -40,11 +40,15 @@ NO_LRU = {
     "pages_flushed_lru": "this server has no metric buffer_LRU_batch_flush_total_pages",
     "pages_evicted_lru": "this server has no metric buffer_LRU_batch_evict_total_pages",
 }
-MARIADB_10_6 = {**ROWS, **NO_SYNC, **NO_FILE_WAITS, **NO_LOG_FSYNCS, **NO_SINGLE}
+NO_FLUSH_TIME = {"redo_flush_ms": "this server has no metric log_flush_total_time"}
+NO_PENDING = {"redo_pending_fsyncs": "this server has no status Innodb_os_log_pending_fsyncs"}
+MARIADB_10_6 = {
+    **ROWS, **NO_SYNC, **NO_FILE_WAITS, **NO_LOG_FSYNCS, **NO_SINGLE, **NO_FLUSH_TIME, **NO_PENDING
+}  # fmt: skip
 NULL = {
-    "mysql-5.6.24": {**NO_LIMIT, **NO_FILE_WAITS, **NO_LOOPS, **NO_LRU},
+    "mysql-5.6.24": {**NO_LIMIT, **NO_FILE_WAITS, **NO_LOOPS, **NO_LRU, **NO_FLUSH_TIME},
     "mysql-9.7": {**NO_LIMIT},
-    "mariadb-10.1.23": {**NO_FILE_WAITS, **NO_LOOPS},
+    "mariadb-10.1.23": {**NO_FILE_WAITS, **NO_LOOPS, **NO_FLUSH_TIME},
     "mariadb-10.11": MARIADB_10_6,
     "mariadb-11.4.5": MARIADB_10_6,
 }
