@@ -13,7 +13,7 @@ from ibench_lib.capture.connection import Link, named_rows, partial_view
 _LONGEST = 64
 _IDLE = ("Sleep", "Daemon", "Binlog Dump", "Binlog Dump GTID")
 _QUERY = (
-    "SELECT STATE AS state, COUNT(*) AS connections FROM {schema}.PROCESSLIST"
+    "SELECT STATE AS state, COUNT(*) AS connections FROM {schema}.processlist"
     f" WHERE DB = %s AND COMMAND NOT IN {_IDLE} AND ID <> CONNECTION_ID() GROUP BY STATE"
 )
 

@@ -14,6 +14,7 @@ import pytest
 from ibench_lib.capture.connection import connect, pairs, rows
 from ibench_lib.capture.server_counters import ServerCounters
 from ibench_lib.capture.session import Capture
+from ibench_lib.capture.thread_states import ThreadStates
 from ibench_lib.paths import workspace as project
 from ibench_lib.server_figures import FIGURES
 from ibench_lib.servers.sandbox import Sandbox
@@ -94,7 +95,7 @@ def test_each_build_fills_what_it_can_and_says_why_not(label: str, tmp_path: Pat
             # Not a figure: to hold the checkpoint age against.
             rows(connection, "SET GLOBAL innodb_monitor_enable = 'log_lsn_last_checkpoint'")
         threads = [threading.Thread(target=load, args=(address, stop, number)) for number in (1, 2)]
-        with Capture(scene(tmp_path, address), sink, [ServerCounters]) as capture:
+        with Capture(scene(tmp_path, address), sink, [ServerCounters, ThreadStates]) as capture:
             for thread in threads:
                 thread.start()
             time.sleep(12)
@@ -103,6 +104,8 @@ def test_each_build_fills_what_it_can_and_says_why_not(label: str, tmp_path: Pat
                 thread.join()
             time.sleep(1.2)
         alone(sink, capture, address, tmp_path)
+    # The loads name their tables with the database, and use none.
+    assert {row["connections"] for row in sink["thread_states"]} == {0}
     samples = [row for row in sink["server_samples"] if row["questions"] is not None]
     last = samples[-1]
     null = {figure.column for figure in FIGURES if last[figure.column] is None}
