@@ -82,8 +82,8 @@ def rules_document() -> str:
         lines += ["", f"## {label}", "", f"*because {words}* ({layer})", "", f"What tells more: {look_at}."]
         lines += ["", "| points | measure | holds if | it means |", "|---|---|---|---|"]
         rules = connection.execute(
-            "SELECT points, measure, statistic, test, threshold, least, says FROM dip_rules WHERE cause = ?"
-            " ORDER BY points DESC, measure", [cause],
+            "SELECT points, measure, statistic, test, threshold::DOUBLE, least::DOUBLE, says FROM dip_rules"
+            " WHERE cause = ? ORDER BY points DESC, measure", [cause],
         ).fetchall()  # fmt: skip
         for points, measure, statistic, test, threshold, least, says in rules:
             condition = f"{statistic} is {test} {threshold:g}"

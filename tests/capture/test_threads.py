@@ -49,8 +49,8 @@ def test_cpu_is_that_of_the_named_threads_since_the_last_sample(tmp_path: Path) 
     thread.start()
     try:
         begun.wait()
-        used = time.clock_gettime(time.pthread_getcpuclockid(thread.ident or 0))
         first = sampled(collector, emitted, 2)
+        used = time.clock_gettime(time.pthread_getcpuclockid(thread.ident or 0))
         while time.clock_gettime(time.pthread_getcpuclockid(thread.ident or 0)) < used + 0.3:
             time.sleep(0.01)
         rows = sampled(collector, emitted, 3)

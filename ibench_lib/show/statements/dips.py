@@ -41,9 +41,9 @@ def dip_statements(steadiness: pl.DataFrame, dips: pl.DataFrame) -> list[str]:
                 f"{wave['period_s'][0]:,.0f} s, {100 * depth:.0f} % deep on average."
             )
     if len(judged) and quiet == len(judged):
-        said.append(f"No run had a dip in {count(quiet, 'step of a run', 'steps of runs')} with a rate per second.")
+        said.append(f"No dip was found in {count(quiet, 'step')} (counted in each run).")
     elif quiet:
-        said.append(f"{count(quiet, 'other step of a run', 'other steps of runs')} had no dip.")
+        said.append(f"No dip was found in {count(quiet, 'other step')} (counted in each run).")
     return [*said, *unfinished(steadiness)]
 
 

@@ -8,7 +8,7 @@
 -- host.idle_share, host.cpu_steal_share: shares of all CPUs.
 -- host.others_cpu_share: share of all CPUs that was used by neither the server nor the clients.
 -- server.redo_full_share: checkpoint age as a share of the limit, or of what is flushed at any cost.
--- server.row_lock_wait_share: time in finished waits for row locks, as a share of the time in flight.
+-- server.row_lock_wait_share: time in finished waits for row locks, as a share of the time of the clients.
 -- server.row_locks_awaited_share, states.lock_share: connections that wait for a row lock, or for another lock, as a
 -- share of those of the clients. states.at_work: connections at work. threads.queued_per_s: threads of the server that are ready and have no CPU.
 -- device.request_ms: time of a request, reads and writes together.

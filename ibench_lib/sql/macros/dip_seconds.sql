@@ -2,9 +2,9 @@
 -- half of the step's median (a stall); where the rate of this and a neighbouring second is under the median by 20 % and
 -- by 4 times the median absolute deviation (`mad`) of all seconds; or where the clients are paced, and the 99th
 -- percentile of the intended time of what was answered is over 5 times its median, and over 10 ms. `dip` numbers the
--- dips of a step from 1: consecutive seconds; NULL in other seconds. `low` is how far the rate is below the median, as a
--- share of it; `intended_p99_s` is NULL where the clients are not paced. Seconds after the first client has ended are in
--- no dip, because fewer clients do less, and a step with fewer than 5 full seconds, or with a median of 0, has none.
+-- dips of a step from 1: consecutive seconds; NULL in other seconds. `intended_p99_s` is NULL where the clients are not
+-- paced. Seconds after the first client has ended are in no dip, because fewer clients do less, and a step with fewer
+-- than 5 full seconds, or with a median of 0, has none.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
@@ -51,6 +51,5 @@ WITH rated AS MATERIALIZED (
 )
 SELECT
     run_id, step_id, second, rate, median_rate, mad, clients_seen, stall, intended_p99_s, median_p99_s,
-    CASE WHEN median_rate > 0 THEN 1 - rate / median_rate END AS low,
     CASE WHEN dips THEN dense_rank() OVER (PARTITION BY run_id, step_id, dips ORDER BY island) END AS dip
 FROM placed

@@ -1,14 +1,14 @@
 -- The dips of the selected runs and steps (`dip_seconds`), each with its cause. The evidence that holds
 -- (`dip_evidence`) gives each cause its points. A dip has the cause with the most points if these are at least 3 and at
 -- least 1 more than those of any other. With 5 points or more, and decisive evidence among them where rules name some,
--- the `confidence` is high, else medium. Where the most have
--- a mechanism (a checkpoint, redo, free pages, doublewrite) and an origin (storage, CPU, memory, a paused machine) has 3
--- points, too, the origin is the cause, and the mechanism is what it came through (`via`). Otherwise the cause is NULL,
--- that is: unexplained. `candidates` are the causes with points, best first; `evidence` is what holds for the cause;
--- `undecided` are the measures, not available here, that would have given the two best candidates points.
--- `period_s`: of a wave, that is 4 dips or more of one cause at intervals, from start to start, with a standard deviation
--- of at most 0.35 of their mean: the median interval. `lost` is the work that was not done: the rate missing to the median, summed over the dip. `rate_label`: what the rate is
--- called.
+-- the `confidence` is high, else medium. A mechanism (a checkpoint, redo, free pages, doublewrite) may have the most
+-- points while an origin (storage, CPU, memory, a paused machine) has 3, too: then the origin is the cause, and the
+-- mechanism is what it came through (`via`). Otherwise the cause is NULL: the dip is unexplained. `candidates` are the
+-- causes with points, best first; `evidence` is what holds for the cause; `undecided` are the measures, not available
+-- here, that would have given the two best candidates points. A wave is 4 dips or more of one cause whose intervals,
+-- from start to start, have a standard deviation of at most 0.35 of their mean: `period_s` is the median interval.
+-- `lost` is the work that was not done: the rate missing to the median, summed over the dip. `rate_label`: what the rate
+-- is called.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

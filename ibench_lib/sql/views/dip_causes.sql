@@ -1,5 +1,5 @@
--- What a dip may be put down to. `layer`: an origin also causes what a mechanism is: slow storage, for instance, shows
--- first as waits for free pages. `label` is its name in charts, `words` follow "because", `look_at` says what would
+-- What a dip may be put down to. `layer`: an origin can cause a mechanism: slow storage, for instance, makes threads wait
+-- for free pages. `label` is its name in charts, `words` follow "because", `look_at` says what would
 -- tell more.
 SELECT * FROM (VALUES
     ('restart', 'other', 'restart', 'the server was restarted', 'the error log of the server'),

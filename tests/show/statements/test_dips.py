@@ -19,7 +19,7 @@ def test_a_run_with_a_dip_has_its_story() -> None:
     assert said(CASES["free_pages"][0], Run("even", minute=1)) == [
         "l.i1, system.slow: 1 dip took 3 of 20 s and cost 15.0 % of what the median rate would have done, because "
         "threads waited for free pages (high confidence).",
-        "1 other step of a run had no dip.",
+        "No dip was found in 1 other step (counted in each run).",
     ]
 
 
@@ -34,4 +34,4 @@ def test_waves_and_dips_without_a_cause_are_told() -> None:
 
 @pytest.mark.slow
 def test_without_a_dip_there_is_one_sentence() -> None:
-    assert said(Run(), Run("b", minute=1)) == ["No run had a dip in 2 steps of runs with a rate per second."]
+    assert said(Run(), Run("b", minute=1)) == ["No dip was found in 2 steps (counted in each run)."]
