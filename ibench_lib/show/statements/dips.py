@@ -59,7 +59,7 @@ def _why(dips: pl.DataFrame) -> str:
         number = "all" if row["dips"] == len(dips) and len(dips) > 1 else f"{row['dips']}"
         prefix = "" if len(dips) == 1 else f"{number} "
         if row["words"] is None:
-            parts.append(f"{prefix}unexplained")
+            parts.append(f"{prefix}unexplained" if prefix else "cause unexplained")
         else:
             via = f", through {row['via']}" if row["via"] else ""
             parts.append(f"{prefix}because {row['words']}{via} ({row['confidence']} confidence)")
