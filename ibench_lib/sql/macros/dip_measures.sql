@@ -2,6 +2,7 @@
 -- dip and measure. `in_mean`: mean over the samples of which at least half lie in the dip; `in_max` and `in_min`: the
 -- extremes over all samples that overlap the dip or the second on either side. `out_mean`: mean over the samples that
 -- overlap no such second; 95 % of these are between `out_low` and `out_high`. All are NULL where nothing was sampled.
+-- `seen` is the dip itself: its seconds, rates and lost work. Each dip has rows, because the clients are always measured.
 --
 -- Measures of a source are named <source>.<series>, as in `sampled`. These are computed here:
 -- clients.in_flight: statements in flight, mean over the second. clients.cpu_per_s: CPUs that the clients used.
@@ -18,7 +19,14 @@
 WITH chosen AS (
     FROM selected_steps($ids, $names) WHERE start_s IS NOT NULL
 ), dips AS MATERIALIZED (
-    SELECT run_id, step_id, dip, min(second)::DOUBLE AS from_s, max(second) + 1.0::DOUBLE AS to_s
+    -- `lost`: the rate missing to the median, summed over the dip.
+    SELECT
+        run_id, step_id, dip, min(second)::DOUBLE AS from_s, max(second) + 1.0::DOUBLE AS to_s,
+        {
+            from_s: min(second), to_s: max(second) + 1, rate: avg(rate), min_rate: min(rate),
+            median_rate: any_value(median_rate), lost: sum(greatest(0, median_rate - rate)),
+            is_stall: bool_or(stall IS NOT NULL), intended_p99_s: max(intended_p99_s)
+        } AS seen
     FROM dip_seconds($ids, $names) WHERE dip IS NOT NULL GROUP BY ALL
 ), dipped AS MATERIALIZED (
     SELECT c.run_id, c.step_id, c.start_s, c.end_s, c.clients
@@ -135,7 +143,7 @@ WITH chosen AS (
 ), compared AS MATERIALIZED (
     -- The overlap of a sample's interval with a dip, and with the dip and a second on either side.
     SELECT
-        t.*, d.dip,
+        t.*, d.dip, d.seen,
         least(t.t_s, d.to_s) - greatest(t.t_s - t.span_s, d.from_s) AS overlap_s,
         t.t_s >= d.from_s - 1 AND t.t_s - t.span_s <= d.to_s + 1 AS is_near
     FROM taken t JOIN dips d USING (run_id, step_id)
@@ -149,7 +157,7 @@ WITH chosen AS (
     ) GROUP BY ALL
 ), within AS (
     SELECT
-        run_id, step_id, dip, measure,
+        run_id, step_id, dip, any_value(seen) AS seen, measure,
         avg(value) FILTER (CASE span_s WHEN 0 THEN overlap_s >= 0 ELSE overlap_s >= span_s / 2 OR overlap_s >= 0.5 END) AS in_mean,
         max(value) FILTER (is_near) AS in_max, min(value) FILTER (is_near) AS in_min
     FROM compared GROUP BY ALL
@@ -157,7 +165,7 @@ WITH chosen AS (
     SELECT w.*, o.out_mean, o.out_low, o.out_high FROM within w LEFT JOIN outside o USING (run_id, step_id, measure)
 ), together AS (
     SELECT
-        run_id, step_id, dip,
+        run_id, step_id, dip, any_value(seen) AS seen,
         any_value(in_mean) FILTER (measure = 'clients.in_flight') AS in_flight,
         any_value(in_mean) FILTER (measure = 'process.cpu_per_s') AS server_in,
         any_value(in_min) FILTER (measure = 'process.cpu_per_s') AS server_least,
@@ -172,12 +180,12 @@ WITH chosen AS (
 FROM measured
 UNION ALL
 SELECT
-    run_id, step_id, dip, 'host.others_cpu_share', greatest(0, host_in - server_in - clients_in) / cpus, NULL, NULL,
+    run_id, step_id, dip, seen, 'host.others_cpu_share', greatest(0, host_in - server_in - clients_in) / cpus, NULL, NULL,
     greatest(0, host_out - server_out - clients_out) / cpus, NULL, NULL
 FROM together
 UNION ALL
 SELECT
-    run_id, step_id, dip, 'server.frozen',
+    run_id, step_id, dip, seen, 'server.frozen',
     CASE WHEN in_flight >= 0.5 AND server_least <= 0.02 THEN 1.0
          WHEN in_flight IS NOT NULL AND server_least IS NOT NULL THEN 0.0 END,
     NULL, NULL, 0, NULL, NULL

@@ -12,17 +12,11 @@
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
-WITH found AS (
-    SELECT
-        run_id, step_id, dip, min(second) AS from_s, max(second) + 1 AS to_s, avg(rate) AS rate, min(rate) AS min_rate,
-        any_value(median_rate) AS median_rate, sum(greatest(0, median_rate - rate)) AS lost,
-        max(intended_p99_s) AS intended_p99_s, bool_or(stall IS NOT NULL) AS is_stall
-    FROM dip_seconds($runs, $steps) WHERE dip IS NOT NULL GROUP BY ALL
-), evidence AS MATERIALIZED (
+WITH evidence AS MATERIALIZED (
     FROM questions.dip_evidence($runs, $steps)
 ), scored AS (
     SELECT
-        run_id, step_id, dip, cause, coalesce(sum(points) FILTER (holds), 0)::INT AS points,
+        run_id, step_id, dip, any_value(seen) AS seen, cause, coalesce(sum(points) FILTER (holds), 0)::INT AS points,
         coalesce(bool_or(holds) FILTER (points >= 3), NOT bool_or(points >= 3)) AS decided,
         list(says ORDER BY points DESC, measure) FILTER (holds AND points > 0) AS evidence,
         list(DISTINCT measure ORDER BY measure) FILTER (holds IS NULL AND points > 0) AS undecided
@@ -53,7 +47,7 @@ WITH found AS (
 ), led AS (
     -- What it came through is no rival.
     SELECT
-        c.run_id, c.step_id, c.dip,
+        c.run_id, c.step_id, c.dip, any_value(r.seen) AS seen,
         max(r.points) FILTER (
             r.cause <> c.named AND r.cause IS DISTINCT FROM c.through
             AND NOT (c.through IS NOT NULL AND r.layer = 'mechanism')
@@ -68,8 +62,8 @@ WITH found AS (
 ), explained AS (
     SELECT
         t.setup, t.dbms, t.dbms_position, t.repeat, t.run_id, t.run_status, t.step_id, t.step, t.step_status,
-        t.main_operation, t.rate_label, f.dip, f.from_s, f.to_s, f.to_s - f.from_s AS seconds, f.rate, f.min_rate,
-        f.median_rate, f.lost, f.is_stall, f.intended_p99_s,
+        t.main_operation, t.rate_label, l.dip, l.seen.from_s, l.seen.to_s, l.seen.to_s - l.seen.from_s AS seconds,
+        l.seen.rate, l.seen.min_rate, l.seen.median_rate, l.seen.lost, l.seen.is_stall, l.seen.intended_p99_s,
         CASE WHEN l.known.points - coalesce(l.next_points, 0) >= 1 THEN l.named END AS cause,
         CASE WHEN cause IS NOT NULL THEN l.through END AS via,
         CASE WHEN cause IS NULL THEN NULL
@@ -80,9 +74,8 @@ WITH found AS (
         CASE WHEN cause IS NOT NULL THEN l.known.look_at END AS look_at,
         CASE WHEN cause IS NOT NULL THEN l.known.evidence ELSE [] END AS evidence,
         coalesce(l.candidates, []) AS candidates, l.undecided,
-        f.from_s - lag(f.from_s) OVER (PARTITION BY f.run_id, f.step_id, label ORDER BY f.from_s) AS gap_s
-    FROM found f
-    JOIN led l USING (run_id, step_id, dip)
+        l.seen.from_s - lag(l.seen.from_s) OVER (PARTITION BY l.run_id, l.step_id, label ORDER BY l.seen.from_s) AS gap_s
+    FROM led l
     JOIN timed_steps($runs, $steps) t USING (run_id, step_id)
 )
 SELECT
