@@ -59,6 +59,7 @@ def test_a_build_without_the_configuration_of_the_first_has_its_own_first() -> N
     assert found(late).names == ("maria.base", "mysql.base"), "the same configuration, wherever it stands"
 
 
+@pytest.mark.long
 def test_options_are_compared_with_the_base_of_the_build(workspace: Workspace) -> None:
     runs = [
         Run("base", build=build, minute=minute, options=f"innodb_io_capacity={minute}00  # {build}.cnf:1\n")

@@ -114,6 +114,7 @@ def test_one_run_a_side_says_that_the_noise_is_unknown() -> None:
     assert not any(re.search("better|worse|beyond noise", line) for line in lines)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_responses_are_compared_by_operation_and_timing() -> None:
     pair = pair_of(*repeated("a", "b"))
@@ -180,6 +181,7 @@ def test_a_missed_target_and_a_limit_of_the_clients_stand_below_the_table() -> N
     assert "‡ system.b, qr100: limited by the clients: a querier used 97 % of a core." in lines
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_list_names_the_largest_first_and_what_chance_would_do() -> None:
     runs = repeated("a", "b", l_i1_s=20, queries=4000, history_list=(10, 20, 300, 5))

@@ -93,6 +93,7 @@ def test_a_peak_that_may_not_be_reset_is_left_out_with_the_reason(
     assert reason.endswith("no_such_file: No such file or directory; rss is the largest sample instead")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.measurement("M11")
 @pytest.mark.slow

@@ -61,6 +61,7 @@ def test_the_gate_ends_with_4_where_the_data_cannot_say(workspace: Workspace) ->
     assert "cannot say: there are 2 complete rounds of repeats; 3 releases need 3" in result.stdout
 
 
+@pytest.mark.long
 def test_mistakes_are_one_line_and_the_gate_ends_with_1(workspace: Workspace) -> None:
     history(workspace, rounds=1, version="trunk {}")
     refused(ibench(workspace, "changes", "demo"), "has no place in the order of releases")

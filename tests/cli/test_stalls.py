@@ -28,6 +28,7 @@ def test_the_newest_experiments_dips_are_told_and_listed(workspace: Workspace) -
     assert "9 to 11 (3 s)" in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_programs_get_every_dip_with_its_evidence(workspace: Workspace) -> None:
     write_runs(workspace, SLOW, Run("even", minute=1))

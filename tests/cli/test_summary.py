@@ -39,6 +39,7 @@ def test_a_summary_is_a_table_or_a_file_for_other_programs(measured: Workspace) 
     assert markdown[0] == "| step | dbms | rate | median | lowest to highest | ratio | verdict |" and len(markdown) == 5
 
 
+@pytest.mark.long
 def test_a_figure_does_not_depend_on_which_steps_are_shown(measured: Workspace) -> None:
     everything, one = (
         [row for row in json.loads(ibench(measured, "summary", *more, "-f", "json").stdout) if row["step"] == "qr100"]

@@ -160,6 +160,7 @@ def test_a_source_is_one_plain_line(
     assert not workspace.runs.exists()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_intervals_and_long_answers(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

@@ -114,6 +114,7 @@ def test_resources_are_those_of_step_resources(workspace: Workspace) -> None:
     assert not {"ips", "dps", "wpi", "wkbpi"} & found.keys()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_steps_that_did_not_complete_say_so_in_every_row(workspace: Workspace) -> None:
     failed = Run("x", minute=1, status="failed", failed_step="l.i1", error="lost", steps=("l.i0", "l.x", "l.i1"))

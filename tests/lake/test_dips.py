@@ -133,7 +133,7 @@ def dips_of(run: Run, step: str = "l.i1") -> list[dict[str, Any]]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "cause",
-    [pytest.param(each, marks=() if each in ("lock", "free_pages") else pytest.mark.long) for each in CASES],
+    [pytest.param(each, marks=() if each == "lock" else pytest.mark.long) for each in CASES],
 )
 def test_a_dip_has_the_cause_that_its_evidence_shows(cause: str) -> None:
     run, confidence = CASES[cause]
@@ -166,6 +166,7 @@ def test_strong_evidence_without_decisive_one_is_medium() -> None:
     assert (dip["cause"], dip["points"], dip["confidence"]) == ("checkpoint", 6, "medium")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_an_origin_is_named_before_the_mechanism_that_it_came_through() -> None:
     run = replace(
@@ -183,6 +184,7 @@ def test_two_causes_with_as_much_evidence_leave_a_dip_unexplained() -> None:
     assert dip["candidates"] == [{"cause": "purge", "points": 3}, {"cause": "redo", "points": 3}]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_points_are_the_sum_of_the_evidence() -> None:
     lake = lake_of(CASES["free_pages"][0])
@@ -234,6 +236,7 @@ def test_dips_at_regular_intervals_are_waves() -> None:
     assert {dip["period_s"] for dip in dips_of(uneven)} == {None}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_server_is_not_blamed_where_nothing_was_asked_of_it() -> None:
     run = replace(sampled(purge_delay_us=level(5000, 0)), also=at_work(0, 4))

@@ -188,6 +188,7 @@ def test_many_files_are_read_by_way_of_a_variable(
     assert everything(reader.lake(workspace)) == expected
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_store_is_opened_with_few_requests(
     workspace: Workspace, read: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -317,6 +317,7 @@ def test_gaps_are_named_and_a_whole_run_has_none(workspace: Workspace) -> None:
     }
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_complete_run_behind_an_unfinished_one_is_named_and_not_shown(workspace: Workspace) -> None:
     first, second = Run(minute=1), Run(minute=2)

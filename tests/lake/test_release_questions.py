@@ -60,6 +60,7 @@ def test_points_have_the_main_rate_of_a_step_and_its_costs(two: Workspace) -> No
     assert not points.select("run_id", "step_id", "metric", "operation").is_duplicated().any()
 
 
+@pytest.mark.long
 def test_a_missed_target_is_seen(two: Workspace) -> None:
     points = answer(reader.lake(two), "release_points").filter(pl.col("is_rate"))
     missed = points.filter(pl.col("missed")).select("build", "repeat", "step", "value").rows()

@@ -238,6 +238,7 @@ FOUR_SECONDS: dict[str, Any] = {
 """100 queries and 50 inserted rows a second."""
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_samples_that_leave_out_much_of_a_step_give_no_mean_and_no_cost(workspace: Workspace) -> None:
     lake = lake_with(workspace, **FOUR_SECONDS, **samples(21.0, 4))
@@ -291,6 +292,7 @@ def test_the_counters_at_the_ends_of_a_step_are_its_costs_however_short_it_is(wo
     assert averages["sda1"]["busy_pct"] == pytest.approx(25)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_what_neither_server_nor_clients_used_is_told_and_marked(workspace: Workspace) -> None:
     four = {

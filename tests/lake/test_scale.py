@@ -114,6 +114,7 @@ def test_the_roll_up_is_what_the_seconds_say(small: Workspace) -> None:
     assert reader.sql(lake, "FROM response_times WHERE responses <> list_sum(counts)").is_empty()
 
 
+@pytest.mark.long
 def test_answers_are_the_same_without_rolled_up_rows(small: Workspace) -> None:
     rolled_up = answers(small)
     hidden = []

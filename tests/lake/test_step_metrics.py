@@ -173,8 +173,9 @@ MB = 10**6
         ),  # too little for the rows, in files too small to judge by
         (12_600_000, 7_000_000, 48 * MB, 60_000, True),  # many deleted rows have left free pages in the files
         pytest.param(26 * MB, 0, 29 * MB, 120_000, True, marks=pytest.mark.long),  # before there is an index
-        (13 * MB, 0, 29 * MB, 120_000, False),  # from the middle of the load, or before an index was built
-        (32_768, 32_768, 2 * MB, 100, True),
+        # from the middle of the load, or before an index was built
+        pytest.param(13 * MB, 0, 29 * MB, 120_000, False, marks=pytest.mark.long),
+        pytest.param(32_768, 32_768, 2 * MB, 100, True, marks=pytest.mark.long),
     ],
 )
 def test_statistics_that_lag_behind_are_not_yet_known(
@@ -204,6 +205,7 @@ def test_the_sample_has_no_table_of_no_size() -> None:
     assert late["table_data"].null_count() == 0 and late["table_index"].min() > 0.001  # type: ignore[operator]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_step_metrics_are_those_of_the_other_questions(workspace: Workspace) -> None:
     write_runs(workspace, Run(), Run("b", minute=1, status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1")))

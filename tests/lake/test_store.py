@@ -164,6 +164,7 @@ def test_a_store_that_does_not_answer_is_one_line(monkeypatch: pytest.MonkeyPatc
     assert "\n" not in caught.value.what
 
 
+@pytest.mark.long
 def test_the_commands_push_pull_and_read_by_an_address(
     workspace: Workspace, s3: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,6 +45,7 @@ def test_m5_seconds_acknowledgements_and_the_server_count_the_same_rows(
     assert not [warning for warning in manifest.warnings if "clock" in warning]
 
 
+@pytest.mark.long
 @pytest.mark.measurement("M6")
 def test_m6_after_a_killed_server_at_most_the_statements_in_flight_are_more_than_was_acknowledged(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

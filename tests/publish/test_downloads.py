@@ -32,6 +32,7 @@ def test_a_long_answer_is_saved_packed(
     assert gzip.decompress(content) == csv_text(frame)
 
 
+@pytest.mark.long
 def test_a_browser_saves_a_file_as_long_as_may_be(tmp_path: Path, browser: Browser) -> None:
     noise = duckdb.sql("SELECT md5(range::VARCHAR) AS noise FROM range(51_000)").pl()
     (file,) = downloads([("noise", noise)])

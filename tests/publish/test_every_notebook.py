@@ -31,8 +31,11 @@ PUBLISHED = sorted({post.source for post in POSTS})
 ITS_OWN_SOURCE = {"metrics-legend"}
 """Cells whose table is of no answer: what the columns of others mean."""
 
-MAIN = {"compare", "tpcc", "linkbench"}
+MAIN = {"tpcc", "linkbench"}
 """Notebooks whose pages a browser checks each time; the others show a part of the same, or have a test of their own."""
+
+EMPTY = {"demo", "linkbench-small"}
+"""Posts that are built of an empty lake each time."""
 
 every_notebook = pytest.mark.parametrize(
     "path",
@@ -65,14 +68,10 @@ def page_from(ran: NotebookNode, folder: Path) -> Path:
     return path
 
 
-FIRST = {post.source: post for post in reversed(POSTS)}
-"""Of each notebook one post."""
-
-
 @pytest.mark.parametrize(
     "post",
     [
-        pytest.param(post, id=post.spec.slug, marks=() if post is FIRST[post.source] else pytest.mark.long)
+        pytest.param(post, id=post.spec.slug, marks=() if post.spec.slug in EMPTY else pytest.mark.long)
         for post in POSTS
     ],
 )
@@ -131,12 +130,16 @@ def test_failed_and_running_runs_and_files_that_could_not_be_read_show(
     assert "Every file of the runs could be read." not in visible
 
 
-def test_a_notebook_for_the_lab_runs_with_and_without_runs(place: Workspace, kernel: SharedKernel) -> None:
+@pytest.mark.parametrize(
+    "runs", [pytest.param((), id="none", marks=pytest.mark.long), pytest.param(three_configurations(), id="some")]
+)
+def test_a_notebook_for_the_lab_runs_with_and_without_runs(
+    runs: tuple[Run, ...], place: Workspace, kernel: SharedKernel
+) -> None:
+    write_runs(place, *runs)
     for path in NOTEBOOKS:
         if path not in PUBLISHED:
-            for runs in ((), three_configurations()):
-                write_runs(place, *runs)
-                kernel.run(path, {}, place.root)
+            kernel.run(path, {}, place.root)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

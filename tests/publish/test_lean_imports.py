@@ -8,6 +8,7 @@ import pytest
 from tests.publish.posting import ROOT
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_what_takes_seconds_to_import_is_left_out_only_while_it_lasts() -> None:
     program = (

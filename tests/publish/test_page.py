@@ -137,6 +137,7 @@ def test_a_failed_run_is_visible_and_its_scale_too(opened_hostile: Opened) -> No
     assert "step failed" in page.locator("#builds").inner_text()
 
 
+@pytest.mark.long
 def test_an_empty_lake_gives_a_post_of_clear_sentences(
     place: Workspace, kernel: SharedKernel, browser: Browser
 ) -> None:

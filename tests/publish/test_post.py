@@ -91,6 +91,7 @@ def test_f35_a_page_that_cannot_be_made_keeps_the_notebook_too(
     assert [path.name for path in workspace.posts.iterdir()] == ["p.failed.ipynb"]
 
 
+@pytest.mark.long
 @pytest.mark.fault("F35")
 def test_f35_a_disk_that_fills_up_leaves_the_previous_post_as_it_was(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch

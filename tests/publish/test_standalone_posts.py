@@ -25,9 +25,8 @@ RESULTS = {
 """Notebook -> the id of a section, and a table in it."""
 
 
-@pytest.mark.parametrize(
-    "notebook", ["purge_lag", *(pytest.param(name, marks=pytest.mark.long) for name in ("mvcc_gc", "fairness"))]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("notebook", [*RESULTS])
 def test_what_failed_and_what_goes_on_are_words(
     notebook: str, place: Workspace, kernel: SharedKernel, browser: Browser
 ) -> None:

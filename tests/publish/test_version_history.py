@@ -53,6 +53,7 @@ def sentences(page: Path) -> list[str]:
     return [html.unescape(re.sub(r"<.*?>|\s*query", "", text)).strip() for text in found]
 
 
+@pytest.mark.long
 def test_the_known_change_is_said_at_its_release_and_every_sentence_has_its_query(page: Path) -> None:
     (said,) = [text for text in sentences(page) if "a lasting change" in text]
     assert re.fullmatch(
@@ -66,6 +67,7 @@ def test_the_known_change_is_said_at_its_release_and_every_sentence_has_its_quer
     assert 'href="#evidence.builds"' in text and 'id="evidence.builds"' in text
 
 
+@pytest.mark.long
 def test_what_cannot_be_said_is_one_line(page: Path) -> None:
     said = sentences(page)
     assert "Left out, because they have no place in the order of releases: btrunk (version trunk)." in said

@@ -191,6 +191,7 @@ def test_four_steps_add_up(build: Build, workspace: Workspace, tmp_path: Path, m
     assert nothing_left(workspace)
 
 
+@pytest.mark.long
 @pytest.mark.fault("F1")
 def test_f1_the_server_killed_in_second_12_keeps_every_finished_second_and_the_gap_is_named(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -116,6 +116,7 @@ def test_f16_a_second_server_on_one_directory_is_refused_at_once_and_the_holder_
         pymysql.connect(**address.arguments()).close()
 
 
+@pytest.mark.long
 @pytest.mark.fault("F14")
 @pytest.mark.fault("F15")
 def test_f14_f15_a_stale_socket_and_a_pid_file_of_somebody_else_are_no_hindrance(build: Build, tmp_path: Path) -> None:
@@ -209,6 +210,7 @@ def test_a_socket_is_in_the_clear_though_the_server_knows_tls(build: Build, tmp_
                 assert bool(cipher) == is_encrypted
 
 
+@pytest.mark.long
 def test_a_server_goes_on_with_a_copy_of_its_files_unless_it_did_not_shut_down_cleanly(
     build: Build, tmp_path: Path
 ) -> None:

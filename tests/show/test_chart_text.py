@@ -34,6 +34,7 @@ def test_a_chart_in_words_takes_plotly_s_packed_numbers_and_says_how_much_it_lea
     assert describe({}) == "Empty chart."
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_where_names_lie_on_the_vertical_axis_the_numbers_of_the_other_one_are_told() -> None:
     pair = pair_of(*three_configurations())

@@ -91,6 +91,7 @@ def test_a_gauge_that_follows_no_stall_is_not_listed_and_without_stalls_nothing_
     assert l_i1_of(Run()).ask("stall_company").is_empty()
 
 
+@pytest.mark.long
 def test_what_was_not_captured_is_said_with_its_reason(workspace: Workspace) -> None:
     (writer,) = write_runs(workspace, Run())
     manifest = writer.run_dir / "manifest.json"
@@ -132,6 +133,7 @@ def test_a_median_of_nothing_tells_no_stall() -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_step_that_runs_is_judged_only_as_far_as_every_client_has_reported(workspace: Workspace) -> None:
     live = Run("live", status="running", steps=("l.i0", "l.x", "l.i1"), l_i1_s=10)
@@ -159,6 +161,7 @@ def test_a_failed_step_says_how_far_it_went(detail: StepDetail) -> None:
     assert "system.x: l.i1 failed after 10.0 s and is shown up to there; 1 stall, 1 of 10 full seconds" in said
 
 
+@pytest.mark.long
 def test_a_step_that_was_never_begun_says_so() -> None:
     post = l_i1_of(Run(status="failed", failed_step="l.x", steps=("l.i0",)))
     assert "<li>system.cy10a: l.i1 was not run (the run: failed).</li>" in (

@@ -80,6 +80,7 @@ def test_every_panel_of_the_page_is_drawn(opened: Page) -> None:
     assert opened.locator("#response-times figure.chart .hm image").count() == 2 * 4  # insert and delete
 
 
+@pytest.mark.long
 def test_the_page_s_tables_and_sentences(opened: Page) -> None:
     assert list(table_rows(opened, "Stalls of l.i1, cached")) == ["system.slow", "system.x (failed)"]
     said = opened.locator("#stalls li").all_inner_texts()
@@ -90,6 +91,7 @@ def test_the_page_s_tables_and_sentences(opened: Page) -> None:
     assert opened.locator("main .table").evaluate_all(too_wide) == 0
 
 
+@pytest.mark.long
 def test_each_sentence_and_the_time_axis_lead_to_the_questions_they_rest_on(opened: Page) -> None:
     links = "found => found.map(e => [...e.querySelectorAll('a.source')].map(a => a.getAttribute('href')))"
     assert opened.locator("#stalls li").evaluate_all(links) == [["#evidence.steadiness"]] * 3
@@ -101,6 +103,7 @@ def test_each_sentence_and_the_time_axis_lead_to_the_questions_they_rest_on(open
     )
 
 
+@pytest.mark.long
 def test_hovering_names_a_panel_s_lines_at_one_moment(opened: Page) -> None:
     chart = opened.locator("#time-axis figure.chart .plot").first
     chart.evaluate("chart => chart.scrollIntoView({behavior: 'instant'})")

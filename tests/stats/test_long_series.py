@@ -34,6 +34,7 @@ def test_a_step_is_found_within_three_nights_and_chance_is_not() -> None:
     assert near >= 0.9 * SERIES and false <= 2
 
 
+@pytest.mark.long
 def test_a_reference_takes_away_what_the_host_does() -> None:
     random = np.random.default_rng(2)
     near, false = 0, 0

@@ -37,6 +37,7 @@ def test_stalls_and_extremes_are_found_however_few_points_a_chart_has() -> None:
     assert [(shape.x0, shape.x1) for shape in figure.layout.shapes] == [(77, 78)]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_second_without_a_response_is_a_gap(detail: StepDetail) -> None:
     figure = ib.step_detail_chart(detail.series.filter(dbms="system.slow"), detail=detail)
@@ -79,6 +80,7 @@ def axes_of(figure: go.Figure) -> dict[str, Any]:
     return {name: (figure.layout[name].range, figure.layout[name].domain) for name in names}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_runs_have_the_same_panels_and_axes_and_their_own_stalls(detail: StepDetail) -> None:
     figures = [
@@ -99,6 +101,7 @@ def test_runs_have_the_same_panels_and_axes_and_their_own_stalls(detail: StepDet
     assert bands == [[], [(4, 6)], [(7, 8)]]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_device_without_a_request_has_no_time_of_one(workspace: Workspace) -> None:
     idle = tuple(
@@ -120,6 +123,7 @@ def test_a_device_without_a_request_has_no_time_of_one(workspace: Workspace) -> 
     assert f"<li>Device, requests: flushes ({kernel}): system.cy10a</li>" in said
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_an_axis_of_less_than_two_decades_has_more_ticks_than_powers_of_ten(detail: StepDetail) -> None:
     figure = ib.step_detail_chart(detail.series.filter(dbms="system.slow"), detail=detail)

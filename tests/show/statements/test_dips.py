@@ -23,6 +23,7 @@ def test_a_run_with_a_dip_has_its_story() -> None:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_waves_and_dips_without_a_cause_are_told() -> None:
     found = said(Run("waves", l_i1_s=20, stall=(3, 7, 11, 15)))
@@ -32,6 +33,7 @@ def test_waves_and_dips_without_a_cause_are_told() -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_without_a_dip_there_is_one_sentence() -> None:
     assert said(Run(), Run("b", minute=1)) == ["No dip was found in 2 steps (counted in each run)."]

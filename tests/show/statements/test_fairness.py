@@ -21,6 +21,7 @@ def test_clients_that_finish_far_apart_are_named_and_short_steps_are_not() -> No
     assert said.endswith("apart: 44.0 s (6.0 %; the median difference of 3 runs) with a in cached, l.i1.")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_sentence_is_of_the_run_that_the_table_shows() -> None:
     # The median of the shares is 5.2 %, that of the differences belongs to a run with 4.4 %.

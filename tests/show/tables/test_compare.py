@@ -26,6 +26,7 @@ def test_the_table_of_a_step_has_medians_ratios_intervals_and_verdicts() -> None
     assert swapped.of("history list length") == ["0", "30,000", "A is 0", "", "worse ▼", ""]
 
 
+@pytest.mark.long
 def test_a_value_has_the_digits_that_its_ratio_needs_and_tells_of_runs_without_one() -> None:
     frame = pair_of(*repeated("a", "b")).metrics().filter(step="l.i1")
     of_b, get_min, first = pl.col("dbms") == "system.b", pl.col("metric") == "get_min_s", pl.col("repeat") == 1

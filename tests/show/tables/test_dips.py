@@ -21,6 +21,7 @@ def test_a_row_names_the_cause_and_what_shows_it() -> None:
     assert table == {NAME: ["9 to 11 (3 s)", "0", "0", "free pages", "high", shows]}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_an_unexplained_dip_has_its_candidates_and_what_could_have_decided() -> None:
     (row,) = text_rows(ib.dips_table(asked("dips", Run("slow", stall=(4,)), steps=["l.i1"])).as_raw_html()).values()

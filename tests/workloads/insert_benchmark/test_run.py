@@ -158,6 +158,7 @@ def test_one_table_a_long_transaction_settling_and_steps_of_ones_own(
     assert changed == set(), "settling restores what it lowers"
 
 
+@pytest.mark.long
 def test_what_was_asked_and_what_is_in_force_are_in_the_manifest(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -160,6 +160,7 @@ def test_both_protocols_get_the_same_rows_and_make_the_same_ledger(warehouse: Wa
     assert len(seen["text"][0]) == 46 and seen["text"][1]["history"]
 
 
+@pytest.mark.long
 def test_prepared_statements_leave_what_they_acknowledge(warehouse: Warehouse) -> None:
     result, _ = warehouse.run(options(protocol="prepared"), setup())
     assert result.failure is None

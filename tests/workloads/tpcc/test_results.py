@@ -145,6 +145,7 @@ def with_sizes(workspace: Workspace, run: Run, gained: int, new_orders: int, set
     return run
 
 
+@pytest.mark.long
 def test_growth_is_that_of_the_files_for_each_committed_new_order(workspace: Workspace) -> None:
     with_sizes(workspace, Run("a"), 24 << 20, 12_000)
     with_sizes(workspace, Run("few", minute=1), 24 << 20, 9_000)
