@@ -31,7 +31,7 @@ from ibench_lib.server_figures import FIGURES
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
 
-SCHEMA_MINOR = 7
+SCHEMA_MINOR = 8
 """Minor version: it grows with every new table or nullable column. Older runs load with NULL in their place."""
 
 WHOLE_US = 1.0
@@ -479,6 +479,14 @@ PROCESS_SAMPLES = Table(
             "of its first thread now, as /proc has it: R runs, S sleeps, D waits for I/O, T is stopped",
             True,
             7,
+        ),
+        Column(
+            "blocked_threads",
+            pa.int32(),
+            "",
+            "threads in state D now: they wait for storage, for a page, or for a file system that is frozen",
+            True,
+            8,
         ),
     ),
     collected=True,

@@ -61,6 +61,7 @@ class Process(Collector):
             "written_bytes": written_bytes,
             "voluntary_switches": switches[0],
             "involuntary_switches": switches[1],
+            "blocked_threads": watched.blocked,
         }
 
     def close(self) -> None:
@@ -87,6 +88,7 @@ class _Watched:
         self._task = f"/proc/{pid}/task"
         self._threads: dict[str, tuple[int, int]] = {}
         self._voluntary = self._involuntary = 0
+        self.blocked = 0
         self._peak_is_reset = False
 
     def reset_peak(self) -> str | None:
@@ -113,15 +115,18 @@ class _Watched:
         return (None, None) if self._io is None else io_bytes(self._io.read())
 
     def switches(self) -> tuple[int, int]:
-        """Voluntary and involuntary context switches of all threads ever seen."""
+        """Voluntary and involuntary context switches of all threads ever seen. Counts the `blocked` ones as well."""
         seen: dict[str, tuple[int, int]] = {}
+        self.blocked = 0
         for thread in os.listdir(self._task):
             try:
                 # Not kept open: a server may have more threads than we may have files.
                 with open(f"{self._task}/{thread}/status", "rb", buffering=0) as file:
-                    now = thread_switches(file.read())
+                    text = file.read()
             except OSError:
                 continue  # it ended in between
+            now = thread_switches(text)
+            self.blocked += is_blocked(text)
             before = self._threads.get(thread, (0, 0))
             if now[0] < before[0] or now[1] < before[1]:  # a new thread has the number of one that ended
                 before = (0, 0)
@@ -155,6 +160,11 @@ def peak_bytes(text: bytes) -> int:
     """VmHWM of a /proc/<pid>/status."""
     line = next(line for line in text.splitlines() if line.startswith(b"VmHWM:"))
     return int(line.split()[1]) * 1024
+
+
+def is_blocked(text: bytes) -> bool:
+    """Whether a thread is in state D, by its /proc/<pid>/task/<tid>/status."""
+    return b"\nState:\tD" in text
 
 
 def thread_switches(text: bytes) -> tuple[int, int]:

@@ -1,5 +1,6 @@
 import os
 import resource
+import signal
 import subprocess
 import sys
 import threading
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib.capture.process import Process, io_bytes, stat_columns, thread_switches
+from ibench_lib.capture.process import Process, io_bytes, is_blocked, stat_columns, thread_switches
 from ibench_lib.capture.session import Capture
 from tests.capture.scenes import Sink, clock, scene, until_sampled
 from tests.waiting import until
@@ -41,6 +42,34 @@ def test_proc_pid_io_is_what_storage_sees() -> None:
 def test_context_switches_of_a_thread() -> None:
     text = b"Name:\tmysqld\nMems_allowed_list:\t0\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n"
     assert thread_switches(text) == (12, 3)
+
+
+def test_a_blocked_thread_is_in_state_d() -> None:
+    assert is_blocked(b"Name:\tib_log_writer\nUmask:\t0022\nState:\tD (disk sleep)\nTgid:\t42\n")
+    assert not is_blocked(b"Name:\tState:\tD\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t42\n")
+
+
+# Who makes a child by CLONE_VFORK is in state D until the child ends.
+WAITS_IN_D = """
+import ctypes, platform, time
+clone = {"x86_64": 56, "aarch64": 220}[platform.machine()]
+if ctypes.CDLL(None).syscall(clone, 0x4000 | 17, 0, 0, 0, 0) == 0:
+    time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+def test_blocked_threads_are_counted(tmp_path: Path) -> None:
+    sink = Sink()
+    waiting = subprocess.Popen([sys.executable, "-S", "-c", WAITS_IN_D], start_new_session=True)
+    try:
+        until(lambda: "\nState:\tD" in Path(f"/proc/{waiting.pid}/status").read_text(), "it waits for its child")
+        with Capture(scene(tmp_path, pid=lambda: waiting.pid, datadir=HERE), sink, [Process]):
+            until(lambda: sink["process_samples"], "a sample")
+    finally:
+        os.killpg(waiting.pid, signal.SIGKILL)
+        waiting.wait()
+    assert sink["process_samples"][0]["blocked_threads"] == 1
 
 
 SWELL = """

@@ -68,7 +68,8 @@ WITH chosen AS (
     SELECT
         d.run_id, d.step_id, x.t_s - d.start_s AS t_s, coalesce(x.seconds, 1) AS span_s,
         x.cpu_user_s_per_s + x.cpu_system_s_per_s AS "process.cpu_per_s",
-        (x.state IN ('T', 't'))::INT::DOUBLE AS "process.is_stopped"
+        (x.state IN ('T', 't'))::INT::DOUBLE AS "process.is_stopped",
+        x.blocked_threads::DOUBLE AS "process.blocked_threads"
     FROM dipped d
     JOIN (FROM process_seconds WHERE list_contains($ids, run_id)) x
         ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
