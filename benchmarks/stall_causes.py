@@ -1,13 +1,14 @@
 """Whether dips are put down to their causes: each cause is forced on a real server, and the labels are counted.
 
-    python -m benchmarks.stall_causes --each 20         every cause, on the system's server; writes docs/performance.md
-    python -m benchmarks.stall_causes --each 2 --print  a look at it
+    python -m benchmarks.stall_causes                                 on the system's server; writes docs/performance.md
+    python -m benchmarks.stall_causes --build mysql-9.7 --into stall_causes_mysql    on another build, its own section
+    python -m benchmarks.stall_causes --each 2 --healthy 2 --print    a look at it
 
 A run of the Insert Benchmark writes as fast as it can, and every ten seconds something happens for three: the server
-or its clients are stopped, others take the CPUs, a lock is held. `ibench stalls` does not know of that. A dip that
-overlaps what was done is right if it has that cause. Injections with an even number are for fitting the thresholds of
-the rules, those with an odd number for judging them. Steps in which nothing is done show how often a healthy step is
-blamed.
+or its clients are stopped, others take the CPUs, a lock is held, the file system is frozen (benchmarks/injections.py).
+`ibench stalls` does not know of that. A dip that overlaps what was done is right if it has that cause. Injections with
+an even number are for fitting the thresholds of the rules, those with an odd number for judging them. Steps in which
+nothing is done, reads and writes, in memory and not, show how often a healthy step is blamed.
 """
 
 from __future__ import annotations
@@ -15,22 +16,20 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import signal
+import shutil
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from benchmarks.injections import CGROUPS, FORCED, LASTS_S, SLOW_FSYNC_C, Forced, Injection, Scene
 from benchmarks.performance_page import write_section
 from ibench_lib.capture import session
 from ibench_lib.capture.collector import Collector
-from ibench_lib.capture.connection import connect, rows
 from ibench_lib.configs import resolve
 from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.lake import reader
@@ -39,147 +38,30 @@ from ibench_lib.run.cell import run_cell
 from ibench_lib.run.observer import Observer
 from ibench_lib.run.plan import plan_cell
 from ibench_lib.run.step import WorkerState
+from ibench_lib.servers.build import Build, release_of
 from ibench_lib.servers.find import find_build
 from ibench_lib.workloads.workload import Step
 
 NAME = "stall_causes"
-EVERY_S, LASTS_S, FIRST_S = 10.0, 3.0, 8.0
+EVERY_S, FIRST_S = 10.0, 8.0
 CLIENTS = 2
 STEP = "l.i1"
+HEALTHY_S = 8
+A_RUN = 50
+"""Healthy steps in one run."""
 
 EXPERIMENT = """
 title: forced stalls
 builds: [{build}]
 configs: [{{name: forced, fragments: [forced]}}]
-setups: [{{name: forced, l_i0_rows: 200000, l_i1_rows: {rows}, l_i2_rows: 1000, query_seconds: 1}}]
+setups: [{{name: forced, l_i0_rows: 200000, l_i1_rows: {rows}, l_i2_rows: 1000, query_seconds: {query_s}}}]
 scale: 1
-workload: {{benchmark: insert_benchmark, clients: {clients}, steps: [l.i0, l.x, l.i1], count_rows: false}}
+workload: {{benchmark: insert_benchmark, clients: {clients}, steps: [{steps}], count_rows: false}}
 """
 
-MY_CNF = "[mysqld]\nskip_log_bin\ninnodb_buffer_pool_size={pool}\ninnodb_flush_log_at_trx_commit=2\n"
-
-
-@dataclass
-class Scene:
-    """What an injection may act on, as far as it is known."""
-
-    address: dict[str, Any] = field(default_factory=dict)
-    server_pid: int = 0
-    client_pids: list[int] = field(default_factory=list)
-    tables: tuple[str, ...] = ()
-
-
-Injection = Callable[[Scene], contextlib.AbstractContextManager[None]]
-
-
-@contextlib.contextmanager
-def server_stopped(scene: Scene) -> Iterator[None]:
-    os.kill(scene.server_pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(scene.server_pid, signal.SIGCONT)
-
-
-@contextlib.contextmanager
-def client_pause(scene: Scene) -> Iterator[None]:
-    for pid in scene.client_pids:
-        os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for pid in scene.client_pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
-
-
-@contextlib.contextmanager
-def machine_paused(scene: Scene) -> Iterator[None]:
-    """Server, clients and this process, so that no collector samples either. A shell continues them."""
-    pids = [scene.server_pid, *scene.client_pids, os.getpid()]
-    names = " ".join(map(str, pids))
-    subprocess.Popen(["/bin/sh", "-c", f"kill -STOP {names}; sleep {LASTS_S}; kill -CONT {names}"])
-    yield
-
-
-@contextlib.contextmanager
-def cpu_starved(_scene: Scene) -> Iterator[None]:
-    """Each in a session of its own: the scheduler shares the CPUs among sessions first."""
-    burn = [sys.executable, "-c", "while True: pass"]
-    hogs = [subprocess.Popen(burn, start_new_session=True) for _ in range(6 * (os.cpu_count() or 1))]
-    try:
-        yield
-    finally:
-        for hog in hogs:
-            hog.kill()
-            hog.wait()
-
-
-@contextlib.contextmanager
-def lock(scene: Scene) -> Iterator[None]:
-    connection = connect(scene.address)
-    try:
-        rows(connection, "FLUSH TABLES WITH READ LOCK")
-        yield
-        rows(connection, "UNLOCK TABLES")
-    finally:
-        connection.close()
-
-
-@contextlib.contextmanager
-def row_locks(scene: Scene) -> Iterator[None]:
-    """The oldest rows of each table, which its deleter is about to delete."""
-    connection = connect(scene.address)
-    try:
-        rows(connection, "SET autocommit = 0")
-        for table in scene.tables:
-            rows(connection, f"SELECT transactionid FROM ibench.{table} ORDER BY transactionid LIMIT 20000 FOR UPDATE")
-        yield
-        rows(connection, "ROLLBACK")
-    finally:
-        connection.close()
-
-
-@contextlib.contextmanager
-def with_variables(scene: Scene, **values: int) -> Iterator[None]:
-    connection = connect(scene.address)
-    try:
-        before = {name: rows(connection, f"SELECT @@global.{name}")[0][0] for name in values}
-        for name, value in values.items():
-            rows(connection, f"SET GLOBAL {name} = {value}")
-        yield
-        for name, value in before.items():
-            rows(connection, f"SET GLOBAL {name} = {value}")
-    finally:
-        connection.close()
-
-
-@contextlib.contextmanager
-def checkpoint(scene: Scene) -> Iterator[None]:
-    """The redo log as small as it can be. MariaDB makes it smaller, too, but answers only when that is done."""
-    with with_variables(scene, innodb_redo_log_capacity=8 << 20):
-        yield
-
-
-@contextlib.contextmanager
-def purge(scene: Scene) -> Iterator[None]:
-    """An old read view lets history grow while the server delays statements because of it."""
-    viewer = connect(scene.address)
-    rows(viewer, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
-    with contextlib.closing(viewer), with_variables(scene, innodb_max_purge_lag_delay=100_000, innodb_max_purge_lag=1):
-        yield
-
-
-CAUSES: dict[str, Injection] = {
-    "server_stopped": server_stopped,
-    "client_pause": client_pause,
-    "machine_paused": machine_paused,
-    "cpu_starved": cpu_starved,
-    "lock": lock,
-    "row_locks": row_locks,
-    "checkpoint": checkpoint,
-    "purge": purge,
-}
+MY_CNF = "[mysqld]\nskip_log_bin\ninnodb_buffer_pool_size={pool}\n{lines}"
+LINES = "innodb_flush_log_at_trx_commit=2\n"
+DISK_BYTES = 8 << 30
 
 
 class Injector(Observer):
@@ -231,28 +113,83 @@ def watching(scene: Scene) -> type[Collector]:
     return Where
 
 
+@contextlib.contextmanager
+def disk(place: Workspace) -> Iterator[Path]:
+    """A file system of its own for data directories, on a loop device. Needs root."""
+    image = place.root / "disk.img"
+    with open(image, "wb") as file:
+        file.truncate(DISK_BYTES)
+    subprocess.run(["mkfs.ext4", "-q", str(image)], check=True)
+    place.sandboxes.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["mount", "-o", "loop", str(image), str(place.sandboxes)], check=True)
+    try:
+        yield place.sandboxes
+    finally:
+        subprocess.run(["umount", str(place.sandboxes)], check=True)
+        image.unlink()
+
+
+def slow_fsync(place: Workspace, build: Build) -> tuple[Build, Path]:
+    """The build with a library between it and fsync, and the file that makes fsync slow while it is there."""
+    switch, library = place.root / "slow", place.root / "slow_fsync.so"
+    source = place.root / "slow_fsync.c"
+    source.write_text(SLOW_FSYNC_C.replace("SWITCH", str(switch)))
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O", "-o", str(library), str(source), "-ldl"], check=True)
+    return replace(build, environment={**build.environment, "LD_PRELOAD": str(library)}), switch
+
+
+def missing(forced: Forced, build: Build) -> str | None:
+    """Why something cannot be forced here."""
+    lacks = {
+        "mysql": build.flavour != "mysql" or release_of(build.version) < (8, 0, 30),
+        "gcc": shutil.which("gcc") is None,
+        "root": os.geteuid() != 0 or not Path("/dev/loop-control").exists() or not (CGROUPS / "blkio").is_dir(),
+        "swap": len(Path("/proc/swaps").read_text().splitlines()) < 2,
+    }
+    needed = sorted(need for need in forced.needs if lacks[need])
+    return f"needs {', '.join(needed)}" if needed else None
+
+
 def run(
-    place: Workspace, build_label: str, inject: Injection | None, each: int, pool: str
+    place: Workspace, build: Build, forced: Forced | None, each: int, pool: str
 ) -> tuple[str, list[tuple[float, float]]]:
-    """One run with so many injections. Returns its id and when something was done."""
-    seconds = FIRST_S + each * EVERY_S if inject else FIRST_S + 2 * EVERY_S
+    """One run with so many injections, or healthy steps. Returns its id and when something was done."""
+    seconds = FIRST_S + each * EVERY_S
+    steps = ["l.i0", "l.x", STEP] if forced else ["l.i0", "l.x", *healthy(each)]
     fragments = place.root / "configs"
     fragments.mkdir(exist_ok=True)
-    (fragments / "forced.cnf").write_text(MY_CNF.format(pool=pool))
+    lines = LINES if forced is None else LINES + forced.my_cnf
+    (fragments / "forced.cnf").write_text(MY_CNF.format(pool=pool, lines=lines))
     path = place.root / "forced.yaml"
-    path.write_text(EXPERIMENT.format(build=build_label, rows=int(seconds * 15_000 / CLIENTS), clients=CLIENTS))
+    path.write_text(
+        EXPERIMENT.format(
+            build=build.label,
+            rows=int((seconds if forced else HEALTHY_S) * 15_000 / CLIENTS),
+            clients=CLIENTS,
+            steps=", ".join(steps),
+            query_s=HEALTHY_S,
+        )
+    )
     resolve.FRAGMENTS = fragments
     loaded = load_experiment(path)
     scene = Scene()
-    injector = Injector(scene, inject, each)
-    known = session.collectors()
-    session.collectors = lambda: {**known, "where": watching(scene)}  # type: ignore[assignment]
-    try:
-        build = find_build(build_label, workspace())
+    with contextlib.ExitStack() as stack:
+        if forced and "root" in forced.needs:
+            scene.disk = stack.enter_context(disk(place))
+        if forced and "gcc" in forced.needs:
+            build, scene.fsync_switch = slow_fsync(place, build)
+        injector = Injector(scene, forced.inject if forced else None, each)
+        known = session.collectors()
+        session.collectors = lambda: {**known, "where": watching(scene)}  # type: ignore[assignment]
+        stack.callback(setattr, session, "collectors", lambda: known)
         manifest = run_cell(loaded, plan_cell(loaded, loaded.cells()[0], build), place, injector)
-    finally:
-        session.collectors = lambda: known  # type: ignore[assignment]
     return manifest.run_id, injector.done
+
+
+def healthy(steps: int) -> list[str]:
+    """Writes and reads in turn."""
+    kinds = ("l.i1", "qr100", "qp100", "qr500")
+    return [f"{{step: {kinds[each % 4]}, name: healthy{each}}}" for each in range(steps)]
 
 
 def labels(place: Workspace, run_id: str, done: list[tuple[float, float]], cause: str) -> list[tuple[str, str]]:
@@ -270,7 +207,8 @@ def labels(place: Workspace, run_id: str, done: list[tuple[float, float]], cause
         best = near[-1] if near else None
         found.append((best["cause"] or "unexplained", best["confidence"] or "") if best else ("no dip", ""))
         if best:
-            print(f"    {begin:.1f} to {end:.1f}: {found[-1]} {best['candidates'][:3]}", flush=True)
+            candidates = [(one["cause"], one["points"]) for one in best["candidates"][:3]]
+            print(f"    {begin:.1f} to {end:.1f}: {found[-1]} {best['from_s']}-{best['to_s']} {candidates}", flush=True)
         if best and best["cause"] != cause:
             for rule in evidence.filter(cause=cause, dip=best["dip"]).to_dicts():
                 print("       ", {key: rule[key] for key in ("points", "measure", "value", "out_mean", "holds")})
@@ -279,15 +217,18 @@ def labels(place: Workspace, run_id: str, done: list[tuple[float, float]], cause
 
 def matrix(found: dict[str, list[tuple[str, str]]]) -> list[str]:
     """A Markdown table: what was done by what was said; only the half that judges."""
-    said = sorted({label for answers in found.values() for label, _ in answers})
-    lines = [f"| forced | {' | '.join(said)} | right | highly sure |", "|---" * (len(said) + 3) + "|"]
-    for cause, answers in found.items():
-        judged = answers[1::2] or answers
-        counts = Counter(label for label, _ in judged)
-        right = counts[cause] / len(judged) if judged else 0
-        high = sum(label == cause and sure == "high" for label, sure in judged)
+    judged = {name: answers[1::2] for name, answers in found.items()}
+    said = sorted({label for answers in judged.values() for label, _ in answers})
+    lines = [
+        f"| forced | {' | '.join(said)} | right | of these with high confidence |",
+        "|---" * (len(said) + 3) + "|",
+    ]
+    for name, answers in judged.items():
+        cause = FORCED[name].cause
+        counts = Counter(label for label, _ in answers)
+        high = sum(label == cause and sure == "high" for label, sure in answers)
         cells = " | ".join(str(counts[label] or "") for label in said)
-        lines.append(f"| {cause} | {cells} | {100 * right:.0f} % of {len(judged)} | {high} |")
+        lines.append(f"| {name} | {cells} | {counts[cause]} of {len(answers)} | {high} |")
     return lines
 
 
@@ -295,37 +236,87 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="system")
     parser.add_argument("--each", type=int, default=20, help="injections of each cause")
-    parser.add_argument("--healthy", type=int, default=5, help="steps in which nothing is done")
-    parser.add_argument("--causes", default=",".join(CAUSES), help="checkpoint needs MySQL 8.0.30 or later")
+    parser.add_argument("--healthy", type=int, default=100, help="steps in which nothing is done")
+    parser.add_argument("--only", default=",".join(FORCED), help="what to force: names from benchmarks/injections.py")
     parser.add_argument("--pool", default="1G")
+    parser.add_argument("--into", default=NAME, help="the section of docs/performance.md")
+    parser.add_argument("--keep", type=Path, help="a new folder that keeps the runs, to look into")
     parser.add_argument("--print", action="store_true", help="print only")
     chosen = parser.parse_args()
+    build = find_build(chosen.build, workspace())
+    if not isinstance(build, Build):
+        parser.error(f"build {chosen.build} runs on another host, where nothing can be forced")
     found: dict[str, list[tuple[str, str]]] = {}
+    left_out: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="stall-causes-") as folder:
-        place = Workspace(Path(folder))
-        for cause in chosen.causes.split(","):
-            run_id, done = run(place, chosen.build, CAUSES[cause], chosen.each, chosen.pool)
-            found[cause] = labels(place, run_id, done, cause)
-            print(cause, Counter(found[cause]).most_common(), flush=True)
-        blamed = healthy = 0
-        for _ in range(chosen.healthy):
-            run_id, _ = run(place, chosen.build, None, 0, chosen.pool)
-            dips = reader.question(reader.lake(place), "dips", runs=[run_id], steps=[STEP])
-            healthy += 1
-            blamed += bool((dips["confidence"] == "high").any())
-    text = "\n".join([
-        "## Causes of dips",
+        place = Workspace(chosen.keep or Path(folder))
+        place.root.mkdir(exist_ok=True)
+        for name in chosen.only.split(",") if chosen.only else []:
+            forced = FORCED[name]
+            why = missing(forced, build)
+            if why:
+                left_out[name] = why
+                continue
+            run_id, done = run(place, build, forced, chosen.each, chosen.pool)
+            found[name] = labels(place, run_id, done, forced.cause)
+            print(name, Counter(found[name]).most_common(), flush=True)
+        steps: list[str] = []
+        blamed: list[str] = []
+        for number, pool in zip(range(0, chosen.healthy, A_RUN), ("1G", "64M") * chosen.healthy, strict=False):
+            run_id, _ = run(place, build, None, min(A_RUN, chosen.healthy - number), pool)
+            lake = reader.lake(place)
+            names = [step for (step,) in lake.execute(
+                "SELECT step FROM steps WHERE run_id = $run AND step LIKE 'healthy%'", {"run": run_id}
+            ).fetchall()]  # fmt: skip
+            dips = reader.question(lake, "dips", runs=[run_id], steps=names)
+            sure = dips.filter(dips["confidence"] == "high")
+            steps += names
+            blamed += [f"{dip['step']} with {pool}: {dip['cause']} at {dip['from_s']} s" for dip in sure.to_dicts()]
+            print(len(dips), "dips of healthy steps;", [*dips["label"]], blamed, flush=True)
+    text = report(build, chosen.each, found, left_out, len(steps), blamed)
+    print(text)
+    if not chosen.print:
+        write_section(chosen.into, text, by=NAME)
+
+
+def report(
+    build: Build,
+    each: int,
+    found: dict[str, list[tuple[str, str]]],
+    left_out: dict[str, str],
+    healthy_steps: int,
+    blamed: list[str],
+) -> str:
+    """The section of the page."""
+    judged = [
+        (label == FORCED[name].cause, FORCED[name].cause, label)
+        for name, answers in found.items()
+        for label, _ in answers[1::2]
+    ]
+    right = sum(is_right for is_right, _, _ in judged)
+    swapped = sum(
+        {cause, label} == {"client_pause", "server_stopped"} for is_right, cause, label in judged if not is_right
+    )
+    steps_blamed = len({blame.split(":")[0] for blame in blamed})
+    lines = [
+        f"# Causes of dips, on {build.version}",
         "",
-        f"Each cause was forced {chosen.each} times for {LASTS_S:g} s in a step that writes as fast as it can, on",
-        f"{chosen.build}; the table has the half that was not used to choose thresholds.",
+        f"Measured with `python -m benchmarks.{NAME}`: each cause was forced {each} times for {LASTS_S:g} s in a step",
+        f"that writes as fast as it can with {CLIENTS} clients. A row of the table is what was done, a column what",
+        "`ibench stalls` says. The thresholds of the rules were chosen with every other injection; the table has the",
+        "others.",
         "",
         *matrix(found),
         "",
-        f"Of {healthy} steps in which nothing was done, {blamed} had a dip with a cause of high confidence.",
-    ])  # fmt: skip
-    print(text)
-    if not chosen.print:
-        write_section(NAME, text)
+        f"Of {len(judged)} labels {right} are right. A stopped server was taken for paused clients, or these for it,",
+        f"{swapped} times.",
+        f"In {healthy_steps} steps in which nothing was done, {steps_blamed} had a dip with a cause of high confidence"
+        + (":" if blamed else "."),
+        *(f"- {blame}" for blame in blamed),
+    ]
+    if left_out:
+        lines += ["", "Not forced: " + "; ".join(f"{name} ({why})" for name, why in left_out.items()) + "."]
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
