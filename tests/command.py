@@ -16,7 +16,9 @@ from ibench_lib.paths import Workspace
 PROGRAM = "from ibench_lib.cli.main import main; main()"
 
 
-def ibench(workspace: Workspace, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def ibench(
+    workspace: Workspace, *arguments: str, stdin: str = "", **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run `ibench` with these arguments. An exception that is no message to the user is raised here.
 
     Tests for which the border of the process matters run PROGRAM instead.
@@ -25,6 +27,7 @@ def ibench(workspace: Workspace, *arguments: str, **environment: str) -> subproc
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         for name, value in {"IBENCH_HOME": str(workspace.root), "COLUMNS": "200", **environment}.items():
             patch.setenv(name, value)
+        patch.setattr(sys, "stdin", io.StringIO(stdin))
         patch.setattr(sys, "argv", ["ibench", *arguments])
         patch.setattr(output.err, "width", 200)
         patch.setattr(output.out, "width", 1000)

@@ -86,8 +86,9 @@ def test_a_command_that_does_not_exist_is_seen(words: str) -> None:
 
 
 def test_every_documented_option_exists() -> None:
-    options = {name for command in commands().values() for each in command.params for name in each.opts}
-    options |= {name for command in commands().values() for each in command.params for name in each.secondary_opts}
+    every = [typer.main.get_command(cli.app), *commands().values()]
+    options = {name for command in every for each in command.params for name in each.opts}
+    options |= {name for command in every for each in command.params for name in each.secondary_opts}
     for page in PAGES:
         for line in re.findall(
             r"(?:`|^ {4}|^\.venv/bin/)(?:\.venv/bin/)?ibench [^`\n]*", page.read_text(), re.MULTILINE

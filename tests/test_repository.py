@@ -257,7 +257,7 @@ def test_every_fault_and_measurement_has_a_test() -> None:
 # Modules that no test file has the name of, by the reason: where their behaviour is seen as a whole.
 TESTED_ELSEWHERE = {
     "tests/cli/test_main.py and the folders of what they print run the commands": (
-        "cli/config.py cli/experiment.py cli/output.py cli/posts.py cli/runs.py cli/servers.py"
+        "cli/config.py cli/experiment.py cli/output.py cli/posts.py cli/servers.py"
     ),
     "tests/cli/test_doctor.py and tools/provide.py: what a machine has and lacks": "base/chromium.py base/debian.py",
     "tests/measurement and tests/run/test_cell.py run whole steps with real client processes": (

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import errno
-import json
 import os
+import platform
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator
-from enum import StrEnum
-from itertools import islice
+from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,13 +17,12 @@ import typer
 from rich.table import Table
 
 from ibench_lib.base.wording import count
-from ibench_lib.cli import changes, config, doctor, posts, runs, servers, stalls, summary
+from ibench_lib.cli import changes, config, doctor, posts, runs, servers, sql, stalls, status, summary
 from ibench_lib.cli import experiment as cli_experiment
-from ibench_lib.cli.output import done_elsewhere, err, out, print_problems, safe
+from ibench_lib.cli.output import done_elsewhere, err, out, safe
 from ibench_lib.cli.progress import ExperimentProgress
 from ibench_lib.errors import IbenchError, UsageError
 from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace, workspace
 from ibench_lib.run.events import EventLog
 from ibench_lib.run.forecast import Forecaster
@@ -38,7 +35,7 @@ from ibench_lib.run.sweep import run_experiment
 app = typer.Typer(
     help="Run database benchmarks, record every second in Parquet, and publish the comparison.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
@@ -48,15 +45,19 @@ app.add_typer(servers.app, name="servers")
 app.add_typer(config.app, name="config")
 
 
-_ROWS_IN_A_TABLE = 1000
+def _print_version(asked: bool) -> None:
+    if asked:
+        out.print(f"ibench {version('ibench')}, Python {platform.python_version()}, DuckDB {duckdb.__version__}")
+        raise typer.Exit
 
 
-class Format(StrEnum):
-    """How `ibench sql` prints its answer."""
-
-    table = "table"
-    csv = "csv"
-    json = "json"
+@app.callback()
+def ibench(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
 
 
 @app.command()
@@ -126,51 +127,10 @@ def worker_command(
     worker.serve(scheduler, name)
 
 
-app.command("status")(cli_experiment.status)
+app.command("status")(status.status)
 
 
-@app.command()
-def sql(
-    query: Annotated[str, typer.Argument(help="One SQL statement for DuckDB.")],
-    output: Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")] = Format.table,
-) -> None:
-    """Run SQL on the lake: every table of docs/schema.md is a view, and so is `runs`.
-
-    The statement has your own power: DuckDB can read and write your files. Do not run SQL that you do not trust.
-
-    [bold]Example:[/] ibench sql "SELECT run_id, step, duration_s FROM steps ORDER BY ALL"
-    """
-    lake = reader.lake()
-    with reader.rows(lake, query) as (names, rows):
-        if output is Format.csv:
-            writer = csv.writer(sys.stdout, lineterminator="\n")
-            writer.writerow(names)
-            writer.writerows(rows)
-        elif output is Format.json:
-            _print_json(names, rows)
-        else:
-            _print_table(names, rows)
-    print_problems(lake)
-
-
-def _print_json(names: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
-    """An array, row by row as they come."""
-    before = "[\n"
-    for row in rows:
-        sys.stdout.write(before + json.dumps(dict(zip(names, row, strict=True)), default=str, indent=1))
-        before = ",\n"
-    sys.stdout.write("[]\n" if before == "[\n" else "\n]\n")
-
-
-def _print_table(names: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
-    """Columns as wide as their rows need, a screenful of tables at a time: a long answer is not held in memory."""
-    while part := list(islice(rows, _ROWS_IN_A_TABLE)):
-        table = Table(*(safe(name) for name in names), box=None, header_style="bold")
-        for row in part:
-            table.add_row(*(_cell(value) for value in row))
-        out.print(table)
-
-
+app.command("sql")(sql.sql)
 app.command("post")(posts.post)
 app.command("posts")(posts.posts)
 app.command("site")(posts.site)
@@ -242,9 +202,3 @@ def _of_this_machine(error: Exception) -> tuple[str, str]:
 def _forecasts(loaded: LoadedExperiment, place: Workspace) -> Callable[[Planned], float]:
     forecaster = Forecaster(place)
     return lambda entry: forecaster.cell(loaded, entry).seconds
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "[dim]NULL[/]"
-    return safe(f"{value:g}" if isinstance(value, float) else str(value))

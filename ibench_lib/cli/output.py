@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import IO, Any
 
 import duckdb
 from rich.console import Console
@@ -26,20 +29,40 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud
 
 def safe(text: str) -> str:
     """The text as a terminal may have it: no markup of ours, control characters by their codes."""
-    return escape(_visible(text))
+    return escape(visible(text))
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
+    """The text with control characters by their codes."""
     return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
-def print_plain(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table too long to be laid out for the width of a terminal: its columns are as wide as they need."""
-    lines = [names, *([_visible(value) for value in row] for row in rows)]
+def plain_lines(names: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A table of one line a row, whose columns are as wide as they need."""
+    lines = [list(names), *([one_line(value) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        cells = [value.ljust(width) for value, width in zip(line, widths, strict=True)]
-        out.file.write(" ".join(cells).rstrip() + "\n")
+    return ["  ".join(value.ljust(width) for value, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+
+
+def one_line(text: str) -> str:
+    """The text without control characters, on one line."""
+    return visible(" ".join(text.split("\n")).replace("\t", " "))
+
+
+def write_csv(file: IO[str], names: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Rows as they come."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+
+
+def write_json(file: IO[str], names: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+    """An array of objects, row by row as they come."""
+    before = "[\n"
+    for row in rows:
+        file.write(before + json.dumps(dict(zip(names, row, strict=True)), default=str, indent=1))
+        before = ",\n"
+    file.write("[]\n" if before == "[\n" else "\n]\n")
 
 
 def check_line(text: str, what: str, most: int = 1000) -> None:

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import duckdb
 import typer
-from rich.table import Table
 
+from ibench_lib.base import strict_yaml
 from ibench_lib.base.scratch import sweep_scratch
 from ibench_lib.base.wording import count
-from ibench_lib.cli.output import check_line, err, out, print_plain, print_problems, safe, working
-from ibench_lib.errors import LakeError
+from ibench_lib.cli.output import (
+    check_line,
+    err,
+    one_line,
+    out,
+    plain_lines,
+    print_problems,
+    safe,
+    working,
+    write_csv,
+    write_json,
+)
+from ibench_lib.errors import LakeError, UsageError
 from ibench_lib.importers.intake import import_file
 from ibench_lib.lake import reader
 from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.recover import recover, recover_all
 from ibench_lib.lake.remove import finish_removals, remove_run
-from ibench_lib.lake.store import open_store, pull, push, push_index
+from ibench_lib.lake.store import is_archive, new_archive, open_store, pull, push, push_index
 from ibench_lib.lake.verify import NO_CHECKSUM, verify, vouched_for
 from ibench_lib.paths import workspace
 from ibench_lib.run.capturing import SCRATCH_PREFIX
@@ -35,39 +47,81 @@ app = typer.Typer(
     invoke_without_command=True,
 )
 
-_MANY = 200
-
 RunIds = Annotated[list[str], typer.Argument(help="Run ids, as listed by `ibench runs`.")]
-Place = Annotated[str, typer.Argument(help="A folder, or an address that fsspec knows, such as s3://bucket/lake.")]
+Place = Annotated[
+    str, typer.Argument(help="A folder, a .zip file, or an address that fsspec knows, such as s3://bucket/lake.")
+]
 SomeRuns = Annotated[list[str] | None, typer.Argument(help="Run ids; by default all runs.")]
 
 
+class Form(StrEnum):
+    """How runs are listed."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+
+
+_LISTED = """
+    SELECT
+        r.run_id, r.experiment, r.status, r.dbms, r.setup, r.server_version,
+        count(s.step) FILTER (WHERE s.status = 'complete') AS steps_done,
+        coalesce('in ' || r.failed_step || ': ', '')
+            || coalesce(r.error, 'published, not measured here: ' || r.source, '') AS note
+    FROM runs r LEFT JOIN steps s USING (run_id)
+    GROUP BY ALL ORDER BY r.run_id
+"""
+_SHOWN = {
+    "run_id": "run", "status": "status", "dbms": "dbms", "setup": "setup", "server_version": "server",
+    "steps_done": "steps done", "note": "note",
+}  # fmt: skip
+"""Column -> what it is called in the table."""
+_NARROW = {"run_id": "run", "status": "status", "steps_done": "steps"}
+"""A run's id says the rest; notes have lines of their own."""
+
+
 @app.callback()
-def runs(context: typer.Context) -> None:
+def runs(
+    context: typer.Context,
+    experiment: Annotated[
+        str | None, typer.Option("--experiment", "-e", help="Only the runs of this experiment.")
+    ] = None,
+    status: Annotated[str | None, typer.Option(help="Only runs that are complete, failed, running, ...")] = None,
+    last: Annotated[int | None, typer.Option("--last", "-n", min=1, help="Only so many of the newest.")] = None,
+    form: Annotated[Form, typer.Option("--format", "-f", help="How to list them.")] = Form.table,
+) -> None:
     if context.invoked_subcommand is not None:
         return
     lake = reader.tables_alone(["runs", "steps", "problems"])
-    names = ("run", "status", "dbms", "setup", "server", "steps done", "note")
-    query = """
-        SELECT r.run_id, r.status, r.dbms, r.setup, r.server_version,
-               count(s.step) FILTER (WHERE s.status = 'complete') AS done,
-               coalesce('in ' || r.failed_step || ': ', '')
-                   || coalesce(r.error, 'published, not measured here: ' || r.source, '') AS note
-        FROM runs r LEFT JOIN steps s USING (run_id)
-        GROUP BY ALL ORDER BY r.run_id
-    """
-    with reader.rows(lake, query) as (_, rows):
-        found = [tuple("" if value is None else str(value) for value in row) for row in rows]
-    if len(found) > _MANY:
-        print_plain(names, found)
-    elif found:
-        table = Table(*names, box=None, header_style="bold")
-        for row in found:
-            table.add_row(*map(safe, row))
-        out.print(table)
+    with reader.rows(lake, _LISTED) as (names, rows):
+        every = [dict(zip(names, row, strict=True)) for row in rows]
+    for what, wanted, column in (("experiment", experiment, "experiment"), ("status", status, "status")):
+        known = sorted({str(run[column]) for run in every})
+        if wanted is not None and wanted not in known:
+            raise UsageError(f"no run has {what} {wanted!r:.80}{strict_yaml.suggestion(wanted, known)}")
+    chosen = [run for run in every if experiment in (None, run["experiment"]) and status in (None, run["status"])][
+        -(last or len(every)) :
+    ]
+    if form is Form.csv:
+        write_csv(out.file, names, (run.values() for run in chosen))
+    elif form is Form.json:
+        write_json(out.file, names, (run.values() for run in chosen))
+    elif chosen:
+        _print_runs(chosen)
     else:
         out.print("no runs yet; make some with `ibench run experiments/demo.yaml`")
     print_problems(lake)
+
+
+def _print_runs(found: list[dict[str, Any]]) -> None:
+    """All columns where the terminal has room for them, else the main ones with notes below."""
+    shown = [["" if run[column] is None else str(run[column]) for column in _SHOWN] for run in found]
+    lines = plain_lines(list(_SHOWN.values()), shown)
+    if max(map(len, lines)) > out.width:
+        narrow = plain_lines(list(_NARROW.values()), ([str(run[column]) for column in _NARROW] for run in found))
+        notes = ["", *(run["note"] for run in found)]
+        lines = [line + f"\n    {one_line(note)}" * bool(note) for line, note in zip(narrow, notes, strict=True)]
+    out.file.write("\n".join(lines) + "\n")
 
 
 @app.command("recover")
@@ -146,12 +200,21 @@ def runs_rm(
 
 @app.command("push")
 def runs_push(place: Place, run_ids: SomeRuns = None) -> None:
-    """Copy sealed runs, unchanged, to a folder or an object store. With IBENCH_LAKE=PLACE, ibench reads them there.
+    """Copy sealed runs, unchanged, to a folder, a .zip file or an object store.
+
+    With IBENCH_LAKE=PLACE, ibench reads them there.
 
     [bold]Example:[/] ibench runs push s3://bucket/lake
     """
-    store, here = open_store(place), workspace()
+    here = workspace()
     chosen = [here.run_dir(run_id) for run_id in run_ids] if run_ids else run_dirs(here.runs, Found())
+    if not chosen:
+        raise UsageError("there is no run to push", hint=f"runs lie in {here.runs}")
+    if is_archive(place):
+        with new_archive(Path(place)) as archive:
+            _copy("pushed", [(run_dir.name, partial(push, run_dir, archive)) for run_dir in chosen])
+        return
+    store = open_store(place)
     _copy("pushed", [(run_dir.name, partial(push, run_dir, store)) for run_dir in chosen])
     with working("index"), duckdb.connect(":memory:") as connection:
         push_index(store, reader.index_of(store, here, connection))
@@ -159,7 +222,7 @@ def runs_push(place: Place, run_ids: SomeRuns = None) -> None:
 
 @app.command("pull")
 def runs_pull(place: Place, run_ids: SomeRuns = None) -> None:
-    """Copy runs from a folder or an object store into this lake. Every file is verified by its checksum.
+    """Copy runs from a folder, a .zip file or an object store into this lake, every file verified by its checksum.
 
     [bold]Example:[/] ibench runs pull s3://bucket/lake
     """

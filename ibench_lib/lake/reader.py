@@ -50,6 +50,9 @@ _COMPUTED_ONCE = ("families", "run_steps")
 _DECLARED = re.compile(r"\$([a-z_]+): \S")
 _USED = re.compile(r"\$([a-z_]+)")
 
+_GIVEN = {"runs": "runs_of('<experiment>')", "steps": "[]", "ids": "runs_of('<experiment>')", "names": "[]"}
+"""What to give a question for its parameters; an empty list means all steps."""
+
 
 def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
     """Open a lake: a workspace's, or the runs at an address that fsspec knows, such as s3://bucket/lake.
@@ -188,18 +191,52 @@ def rows(connection: duckdb.DuckDBPyConnection, text: str) -> Iterator[tuple[lis
         while part := connection.fetchmany(_FETCHED):
             yield from part
 
+    with _bounded(connection):
+        relation = connection.execute(text)
+        yield [column[0] for column in relation.description or []], fetched()
+
+
+def write_parquet(connection: duckdb.DuckDBPyConnection, text: str, path: Path) -> None:
+    """Write the answer of a query to a Parquet file. Raises QueryError: one line of what DuckDB says."""
+    with _bounded(connection):
+        connection.execute(f"COPY (\n{text.strip().rstrip(';')}\n) TO {_quoted(str(path))} (FORMAT parquet)")
+
+
+@contextlib.contextmanager
+def _bounded(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Little memory for what somebody asks in SQL, and one line for what goes wrong."""
     try:
         connection.execute(f"SET memory_limit = '{MEMORY}'")
         # What does not fit is sorted and joined on disk, and the folder goes with the connection.
         connection.execute(f"SET temp_directory = {_quoted(f'{tempfile.gettempdir()}/ibench-sql-{os.getpid()}')}")
         connection.execute("SET streaming_buffer_size = '16MB'")
-        relation = connection.execute(text)
-        yield [column[0] for column in relation.description or []], fetched()
+        yield
     except duckdb.OutOfMemoryException as error:
         hint = "select or aggregate less at once, or ask in Python: ib.sql() may use as much as DuckDB itself allows"
         raise QueryError(f"SQL: this query needs more than {MEMORY} of memory", hint=hint) from error
     except (duckdb.Error, OverflowError) as error:
-        raise QueryError(f"SQL: {_one_line(error)}") from error
+        raise QueryError(f"SQL: {_one_line(error)}", hint=_hint(error)) from error
+
+
+def documented() -> Iterator[tuple[str, str, str]]:
+    """(kind, name, documentation) of everything that SQL can name: tables, views, functions, macros and questions."""
+    for table in TABLES.values():
+        yield "tables", table.name, table.doc
+    for name in MANIFEST_TABLES:
+        yield "tables", name, "From the manifests of the runs."
+    for piece in _pieces():
+        yield piece.kind, piece.called, _comment(piece.text)
+
+
+def columns_documented(table: str) -> dict[str, tuple[str, str]]:
+    """Column -> (unit, meaning) of a table of docs/schema.md; empty for anything else."""
+    return {column.name: (column.unit, column.doc) for column in TABLES[table].columns} if table in TABLES else {}
+
+
+def parameters_in_order(name: str) -> list[str]:
+    """What a question, macro or function takes, by its name in `documented`; nothing for a table or view."""
+    texts = [piece.text for piece in _pieces() if piece.called == name]
+    return _DECLARED.findall(_comment(texts[0])) if texts else []
 
 
 def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Found) -> None:
@@ -561,7 +598,18 @@ def _run(connection: duckdb.DuckDBPyConnection, text: str, values: dict[str, Any
         frame: pl.DataFrame = relation.pl()
         return frame
     except (duckdb.Error, pl.exceptions.PolarsError) as error:
-        raise QueryError(f"{what}: {_one_line(error)}") from error
+        raise QueryError(f"{what}: {_one_line(error)}", hint=_hint(error)) from error
+
+
+def _hint(error: Exception) -> str | None:
+    """What DuckDB suggests, or how a question is asked whose name stands there alone."""
+    text = str(error)
+    missing = re.search(r"with name (\w+) does not exist", text)
+    if missing and missing[1] in _question_texts() and f"questions.{missing[1]}" not in text.split("LINE ")[-1]:
+        given = [_GIVEN.get(name, f"${name}") for name in parameters_in_order(f"questions.{missing[1]}")]
+        return f"{missing[1]} is a question: FROM questions.{missing[1]}({', '.join(given)})"
+    said = re.search(r"(?m)^(?:Did you mean|Candidate).*(?:\n\t.*)*", text)
+    return re.sub(r"\s+", " ", said[0]) if said else None
 
 
 def _has_interval(kind: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Runs in another place: a folder, or an object store that fsspec has an address for, such as s3://bucket/lake.
+"""Runs in another place: a folder, a .zip file, or an object store that fsspec knows, such as s3://bucket/lake.
 
 A run lies there as it lies in data/runs: Parquet and manifest as they are, `<address>/<run_id>/`. The manifest is
 copied last, so a run is there when all of it is. Credentials come from where the store's own library looks for them
@@ -7,13 +7,16 @@ copied last, so a run is there when all of it is. Credentials come from where th
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Collection
+import zipfile
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -22,6 +25,7 @@ from urllib.parse import urlsplit
 import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
+from fsspec.implementations.zip import ZipFileSystem
 
 from ibench_lib.base.durable import sync_directory
 from ibench_lib.errors import IbenchError, LakeError, NameRefused
@@ -99,7 +103,7 @@ def open_store(url: str) -> Store:
 
     Raises
     ------
-    LakeError : an unknown kind of address, a package that is missing, or a password in the address.
+    LakeError : an unknown kind of address, a package that is missing, a password in the address, or a damaged archive.
     """
     if "@" in urlsplit(url).netloc:
         where = urlsplit(url)
@@ -107,12 +111,61 @@ def open_store(url: str) -> Store:
             f"{where.scheme}://…@{where.hostname}{where.path}: an address must not contain credentials",
             hint="put them where the store's library looks for them, such as AWS_ACCESS_KEY_ID or ~/.aws",
         )
+    if is_archive(url):
+        return _opened_archive(Path(url))
     try:
         files, root = fsspec.url_to_fs(url, use_listings_cache=False)
     except (ImportError, ValueError) as error:
         hint = "for S3: pip install 'ibench[s3]'" if isinstance(error, ImportError) else "such as s3://bucket/lake"
         raise LakeError(f"{url}: {(str(error).splitlines() or ['not an address'])[0]}", hint=hint) from error
     return Store(url, files, root)
+
+
+def is_archive(url: str) -> bool:
+    """Whether an address is that of a .zip file on this machine."""
+    return url.endswith(".zip") and "://" not in url
+
+
+class _Archive(ZipFileSystem):  # type: ignore[misc]  # fsspec ships no types
+    """DuckDB wants to know when a file has changed: as part of an archive, never."""
+
+    def modified(self, path: str) -> datetime:
+        return datetime(1980, 1, 1, tzinfo=UTC)
+
+
+def _opened_archive(path: Path) -> Store:
+    """Raises LakeError where it is no zip file."""
+    try:
+        return Store(str(path), _Archive(str(path)), "")
+    except (OSError, zipfile.BadZipFile) as error:
+        said = error.strerror if isinstance(error, OSError) and error.strerror else "not a zip file, or damaged"
+        raise LakeError(f"{path}: {said}", hint="`ibench runs push runs.zip` makes such a file") from error
+
+
+@contextlib.contextmanager
+def new_archive(path: Path) -> Iterator[Store]:
+    """A zip file to push runs to. It is there when all of it is; Parquet is compressed already, so nothing else is.
+
+    Raises
+    ------
+    LakeError : it is there already.
+    OSError : it cannot be written.
+    """
+    if path.exists():
+        raise LakeError(f"{path} exists already", hint="an archive is written once: give another name, or remove it")
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    os.close(descriptor)
+    try:
+        files = ZipFileSystem(name, mode="w")
+        yield Store(str(path), files, "")
+        files.close()
+        files.of.close()
+        os.chmod(name, 0o644)
+        os.link(name, path)  # unlike a rename, it never replaces what came in between
+    except FileExistsError as error:
+        raise LakeError(f"{path} exists already", hint="give another name, or remove it") from error
+    finally:
+        os.unlink(name)
 
 
 def push(run_dir: Path, store: Store) -> bool:

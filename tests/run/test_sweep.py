@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ibench_lib.capture import host_facts
-from ibench_lib.cli.experiment import status
+from ibench_lib.cli.status import status
 from ibench_lib.errors import CellsFailed, Interrupted, UsageError, WorkerFailed
 from ibench_lib.paths import Workspace
 from ibench_lib.run.events import EventLog, event_log

@@ -1,0 +1,157 @@
+"""`ibench status`: the progress of an experiment, from any terminal, once or until it ends."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.live import Live
+from rich.text import Text
+
+from ibench_lib.base.wording import count
+from ibench_lib.cli import stalls
+from ibench_lib.cli.output import err, out, safe
+from ibench_lib.cli.progress import duration_text
+from ibench_lib.errors import LakeError, UsageError
+from ibench_lib.lake import reader
+from ibench_lib.paths import Workspace, workspace
+from ibench_lib.run.events import event_log, read_events
+from ibench_lib.run.ledger import is_running
+
+_ENDS = ("cell_ends", "cell_skipped", "cell_failed", "cell_not_tried")
+_MEASURED = ("cell_ends", "cell_failed")
+_WATCH_S = 2.0
+
+
+def status(
+    experiment: Annotated[str | None, typer.Argument(help="Its name; by default the latest experiment.")] = None,
+    dips: Annotated[bool, typer.Option("--dips", help="Also look for dips: takes seconds of a CPU here.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Show it until the experiment ends.")] = False,
+) -> None:
+    """Show the progress of an experiment, from any terminal.
+
+    [bold]Example:[/] ibench status --watch
+    """
+    place = workspace()
+    path = _log_of(place, experiment)
+    if not watch:
+        _print(place, path, dips)
+        return
+    # A terminal shows one picture that changes; anything else gets what is new.
+    with Live(console=out, auto_refresh=False) as live:
+        while True:
+            with out.capture() as captured:
+                alive = _print(place, path, dips)
+            live.update(Text.from_ansi(captured.get().rstrip()), refresh=out.is_terminal or not alive)
+            if not alive:
+                return
+            time.sleep(_WATCH_S)
+
+
+def _log_of(place: Workspace, experiment: str | None) -> Path:
+    """The event log of an experiment, or the latest one. Raises UsageError where there is none."""
+    logs = sorted(place.events.glob("*.jsonl"), key=lambda path: path.stat().st_mtime) if place.events.is_dir() else []
+    path = event_log(place, experiment) if experiment else (logs[-1] if logs else None)
+    if path is None or not path.is_file():
+        known = ", ".join(log.stem for log in logs) or "no experiment yet"
+        which = f"experiment {experiment!r:.80}" if experiment else "experiment"
+        raise UsageError(f"no {which} has been run here", hint=f"experiments: {known}")
+    return path
+
+
+def _print(place: Workspace, path: Path, dips: bool) -> bool:
+    """Print what the log says now; whether the experiment goes on."""
+    events, damaged = read_events(path)
+    if damaged:
+        err.print(
+            f"[yellow]skipped[/] {damaged} damaged line{'s' * (damaged > 1)} of {safe(str(path))}", soft_wrap=True
+        )
+    events = _since_last_begin(events)
+    if not events:
+        raise LakeError(f"{path} has no event that can be read", hint="the runs are whole: `ibench runs` lists them")
+    alive = is_running(place) and events[-1]["event"] != "experiment_ends"
+    begun, last = events[0], events[-1]
+    out.print(f"{safe(path.stem)}: {_state(last, alive)}, started {safe(begun['at'][:16])} UTC")
+    ended = [event for event in events if event["event"] in _ENDS]
+    failed = [event for event in ended if event["event"] == "cell_failed"]
+    not_tried = sum(event["event"] == "cell_not_tried" for event in ended)
+    again = f", {not_tried} not tried again" if not_tried else ""
+    out.print(
+        f"{len(ended)} of {count(begun['cells'], 'cell') if 'cells' in begun else '? cells'} ended, "
+        f"{len(failed)} failed{again}"
+    )
+    for event in failed:
+        when = f"{datetime.fromisoformat(event['at']):%Y-%m-%d %H:%M} UTC"
+        out.print(f"    failed {when}: {safe(_cell_text(event))}: {safe(event['error'])}", soft_wrap=True)
+    under_way = _under_way(events)
+    if alive and (left := _left_text(events, under_way)):
+        out.print(left)
+    if alive and under_way:
+        for cell in under_way:
+            where = f" on {cell['worker']}" if "worker" in cell else ""
+            out.print(f"now {cell['number']}/{cell['of']} {safe(_cell_text(cell) + where)}")
+        step = next((event for event in reversed(events) if event["event"].startswith("step_")), None)
+        if step is not None:
+            out.print(f"    {_step_text(step)}")
+        if dips:
+            stalls.print_running(reader.lake(place))
+    return alive
+
+
+def _left_text(events: list[dict[str, Any]], under_way: list[dict[str, Any]]) -> str:
+    """How long the rest takes if its cells are as fast as those so far; empty where nothing tells, or several run."""
+    begun: dict[str, datetime] = {}
+    took_s = []
+    for event in events:
+        if event["event"] == "cell_begins":
+            begun[_cell_text(event)] = _at(event)
+        elif event["event"] in _MEASURED and _cell_text(event) in begun:
+            took_s.append((_at(event) - begun.pop(_cell_text(event))).total_seconds())
+    ended = sum(event["event"] in _ENDS for event in events)
+    if not took_s or len(under_way) > 1 or "cells" not in events[0]:
+        return ""
+    mean_s = sum(took_s) / len(took_s)
+    running_s = sum((datetime.now(UTC) - _at(cell)).total_seconds() for cell in under_way)
+    left_s = (events[0]["cells"] - ended) * mean_s - running_s
+    return f"about {duration_text(max(0.0, left_s))} left, at {duration_text(mean_s)} a cell so far"
+
+
+def _at(event: dict[str, Any]) -> datetime:
+    return datetime.fromisoformat(event["at"])
+
+
+def _since_last_begin(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    begins = [number for number, event in enumerate(events) if event["event"] == "experiment_begins"]
+    return events[begins[-1] :] if begins else events
+
+
+def _under_way(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The begin events of cells that have not ended; several if other hosts run cells."""
+    found: dict[str, dict[str, Any]] = {}
+    for event in events:
+        if event["event"] == "cell_begins":
+            found[_cell_text(event)] = event
+        elif event["event"] in ("cell_ends", "cell_failed", "cell_lost"):
+            found.pop(_cell_text(event), None)
+    return list(found.values())
+
+
+def _cell_text(event: dict[str, Any]) -> str:
+    return f"{event['dbms']}, {event['setup']}, repeat {event['repeat']}"
+
+
+def _state(last: dict[str, Any], alive: bool) -> str:
+    if alive:
+        return "running"
+    return str(last["outcome"]) if last["event"] == "experiment_ends" else "its runner was killed"
+
+
+def _step_text(step: dict[str, Any]) -> str:
+    ago = (datetime.now(UTC) - datetime.fromisoformat(step["at"])).total_seconds()
+    text = f"{step['step']}: {step['event'].removeprefix('step_')}, {duration_text(max(0.0, ago))} ago"
+    rates = [f"{rate:,} {label}" for label, rate in step.get("rates", {}).items()]
+    share = f", {step['share']:.0%}" if step.get("share") is not None else ""
+    return f"{text}{share}" + (f", {', '.join(rates)}" if rates else "")

@@ -1,0 +1,97 @@
+"""`ibench runs`: what is listed, how, and in how much room; archives of runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from ibench_lib.cli import output, runs
+from ibench_lib.lake import reader
+from ibench_lib.paths import Workspace
+from tests.command import ibench, refused
+from tests.synthetic import Run, write_runs
+
+BAD = Run("bad", minute=1, status="failed", failed_step="l.i1", error="lost\nagain", steps=("l.i0", "l.x", "l.i1"))
+
+
+def listed(workspace: Workspace, *words: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(ibench(workspace, "runs", "-f", "csv", *words).stdout)))
+
+
+def failed(result: subprocess.CompletedProcess[str], words: str) -> None:
+    assert result.returncode == 1 and words in result.stderr and "Traceback" not in result.stderr, result.stderr
+
+
+def test_runs_are_chosen_by_experiment_status_and_age(workspace: Workspace) -> None:
+    write_runs(workspace, Run(), BAD, Run(minute=2, experiment="other"))
+    assert [run["status"] for run in listed(workspace)] == ["complete", "failed", "complete"]
+    assert [run["run_id"] for run in listed(workspace, "--last", "1")] == [Run(minute=2, experiment="other").run_id]
+    assert [run["run_id"] for run in listed(workspace, "-e", "demo", "--status", "failed")] == [BAD.run_id]
+    (bad,) = json.loads(ibench(workspace, "runs", "--status", "failed", "--format", "json").stdout)
+    assert (bad["steps_done"], bad["note"]) == (2, "in l.i1: lost\nagain")
+    refused(ibench(workspace, "runs", "-e", "dem"), "no run has experiment 'dem'; did you mean 'demo'?")
+    refused(ibench(workspace, "runs", "--status", "good"), "no run has status 'good'; known are complete, failed")
+
+
+def test_a_narrow_terminal_has_whole_run_ids_and_notes_below(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_runs(workspace, Run(), BAD)
+    assert ibench(workspace, "runs").stdout.splitlines()[0].split() == [
+        "run", "status", "dbms", "setup", "server", "steps", "done", "note"
+    ]  # fmt: skip
+    monkeypatch.setattr(output.out, "width", 80)
+    lake = reader.lake(workspace)
+    with reader.rows(lake, runs._LISTED) as (names, rows):
+        runs._print_runs([dict(zip(names, row, strict=True)) for row in rows])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line.split() for line in lines] == [
+        ["run", "status", "steps"],
+        [Run().run_id, "complete", "4"],
+        [BAD.run_id, "failed", "2"],
+        ["in", "l.i1:", "lost", "again"],
+    ]
+
+
+@pytest.mark.slow
+def test_an_archive_of_runs_is_read_elsewhere_and_taken_in(workspace: Workspace, tmp_path: Path) -> None:
+    write_runs(workspace, Run(), Run("other", minute=1))
+    path = tmp_path / "runs.zip"
+    assert "2 of 2 runs pushed" in ibench(workspace, "runs", "push", str(path)).stdout
+    assert [*tmp_path.glob(".*")] == []
+    failed(ibench(workspace, "runs", "push", str(path)), f"{path} exists already")
+    elsewhere = Workspace(tmp_path / "elsewhere")
+    elsewhere.data.mkdir(parents=True)
+    read = ibench(elsewhere, "sql", "-f", "csv", "SELECT count(*) AS n FROM ops", IBENCH_LAKE=str(path)).stdout
+    here = ibench(workspace, "sql", "-f", "csv", "SELECT count(*) AS n FROM ops").stdout
+    assert read == here and int(here.split()[1]) > 0
+    assert "2 of 2 runs pulled" in ibench(elsewhere, "runs", "pull", str(path)).stdout
+    for run in (Run(), Run("other", minute=1)):
+        for file in workspace.run_dir(run.run_id).iterdir():
+            assert (elsewhere.run_dir(run.run_id) / file.name).read_bytes() == file.read_bytes()
+    assert "2 runs verified" in ibench(elsewhere, "runs", "verify").stdout
+
+
+@pytest.mark.slow
+def test_a_damaged_archive_leaves_nothing(workspace: Workspace, tmp_path: Path) -> None:
+    write_runs(workspace, Run())
+    path = tmp_path / "runs.zip"
+    ibench(workspace, "runs", "push", str(path))
+    elsewhere = Workspace(tmp_path / "elsewhere")
+    elsewhere.data.mkdir(parents=True)
+    with zipfile.ZipFile(path) as whole, zipfile.ZipFile(tmp_path / "changed.zip", "w") as changed:
+        for name in whole.namelist():
+            content = whole.read(name)
+            changed.writestr(name, content[:-1] + b"x" if name.endswith("ops.parquet") else content)
+    failed(ibench(elsewhere, "runs", "pull", str(tmp_path / "changed.zip")), "is not what its manifest vouches for")
+    (tmp_path / "cut.zip").write_bytes(path.read_bytes()[:1000])
+    failed(ibench(elsewhere, "runs", "pull", str(tmp_path / "cut.zip")), "not a zip file, or damaged")
+    failed(ibench(elsewhere, "runs", "pull", str(tmp_path / "no.zip")), "no.zip: No such file")
+    assert not [*elsewhere.runs.glob("*")]

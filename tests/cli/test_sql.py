@@ -1,0 +1,108 @@
+"""`ibench sql`: what is asked, how it is printed, and what goes wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ibench_lib.paths import Workspace
+from tests.command import ibench, refused
+from tests.synthetic import Run, write_runs
+
+LONG = (
+    "SELECT 7 AS n, repeat('x', 200) || chr(10) || 'end' AS text, 12345678.5::DOUBLE AS big, 0.1234567::DOUBLE AS small"
+)
+
+
+@pytest.mark.slow
+def test_a_table_has_one_line_a_row_and_says_what_was_cut(workspace: Workspace) -> None:
+    write_runs(workspace, Run())
+    done = ibench(workspace, "sql", LONG)
+    header, line = done.stdout.splitlines()
+    assert header.split() == ["n", "text", "big", "small"]
+    assert "x…" in line and line.endswith("12345678.5  0.123457")
+    assert "cut to 100 characters" in done.stderr
+    assert len(ibench(workspace, "sql", "FROM runs").stdout.splitlines()) == 2
+
+
+@pytest.mark.slow
+def test_other_formats_have_every_character(workspace: Workspace) -> None:
+    assert "end" in ibench(workspace, "sql", LONG, "-f", "vertical").stdout.splitlines()[-3]
+    (read,) = csv.DictReader(io.StringIO(csv_of(workspace, "SELECT 1/3 AS x, 'a,b' AS y")))
+    assert read == {"x": "0.3333333333333333", "y": "a,b"}
+    (row,) = json.loads(ibench(workspace, "sql", LONG, "-f", "json").stdout)
+    assert row["text"] == "x" * 200 + "\nend" and row["small"] == 0.1234567
+
+
+def csv_of(workspace: Workspace, query: str) -> str:
+    return ibench(workspace, "sql", query, "--format", "csv").stdout
+
+
+@pytest.mark.slow
+def test_an_answer_without_rows_has_its_columns(workspace: Workspace) -> None:
+    done = ibench(workspace, "sql", "SELECT 1 AS x WHERE false")
+    assert (done.stdout, done.stderr) == ("x\n", "no rows\n")
+
+
+@pytest.mark.slow
+def test_the_statement_may_stand_in_standard_input(workspace: Workspace) -> None:
+    for words in (["sql"], ["sql", "-"]):
+        assert ibench(workspace, *words, stdin="SELECT 42 AS answer\n").stdout.split() == ["answer", "42"]
+    refused(ibench(workspace, "sql", stdin=" \n"), "the statement is empty")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".json"])
+def test_an_answer_becomes_a_new_file(workspace: Workspace, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"it's{suffix}"
+    query = "SELECT range AS n, 'a' AS t FROM range(1500);" if suffix == ".parquet" else "SELECT 5 AS n, 'a' AS t"
+    done = ibench(workspace, "sql", query, "-o", str(path))
+    assert done.returncode == 0 and done.stdout == "" and f"wrote {path}" in done.stderr
+    read = {".parquet": pl.read_parquet, ".csv": pl.read_csv, ".json": pl.read_json}[suffix](path)
+    assert read.columns == ["n", "t"] and read.height == (1500 if suffix == ".parquet" else 1)
+    before = path.read_bytes()
+    refused(ibench(workspace, "sql", query, "-o", str(path)), f"{path} exists already")
+    assert path.read_bytes() == before
+    refused(ibench(workspace, "sql", query, "-o", str(tmp_path / "x.txt")), "unknown kind of file '.txt'")
+
+
+@pytest.mark.slow
+def test_what_duckdb_suggests_is_the_hint(workspace: Workspace) -> None:
+    done = ibench(workspace, "sql", "SELECT stepp FROM steps")
+    refused(done, 'Referenced column "stepp" not found')
+    assert 'Candidate bindings: "step"' in done.stderr
+    done = ibench(workspace, "sql", "SELECT * FROM step_throughput")
+    refused(done, "step_throughput does not exist")
+    assert "FROM questions.step_throughput(runs_of('<experiment>'), [])" in done.stderr
+
+
+@pytest.mark.slow
+def test_questions_are_asked_by_the_name_of_an_experiment(workspace: Workspace) -> None:
+    write_runs(workspace, Run(), Run(minute=1), Run("other", minute=2))
+    query = "SELECT DISTINCT run_id FROM questions.steps(runs_of('demo'), ['l.i1']) ORDER BY ALL"
+    latest = [Run(minute=1).run_id, Run("other", minute=2).run_id]
+    assert csv_of(workspace, query).split() == ["run_id", *sorted(latest)]
+    assert csv_of(workspace, "SELECT len(runs_of('nothing')) AS n").split() == ["n", "0"]
+
+
+@pytest.mark.slow
+def test_what_can_be_asked_is_listed_and_explained(workspace: Workspace) -> None:
+    listed = ibench(workspace, "sql", "--tables").stdout
+    assert "ops" in listed and "questions.step_throughput(runs, steps)" in listed and "runs_of(experiment)" in listed
+    ops = ibench(workspace, "sql", "--describe", "ops").stdout
+    assert ops.startswith("ops: table\n") and "second of the step in which the operations ended" in ops
+    dips = ibench(workspace, "sql", "--describe", "dips").stdout
+    assert dips.startswith("questions.dips: question\n") and "confidence" in dips and "VARCHAR" in dips
+    refused(ibench(workspace, "sql", "--describe", "nope"), "no table, view or question 'nope'")
+
+
+def test_version_and_short_help(workspace: Workspace) -> None:
+    assert ibench(workspace, "--version").stdout.startswith("ibench ")
+    for words in (["-h"], ["sql", "-h"], ["runs", "verify", "-h"]):
+        done = ibench(workspace, *words)
+        assert done.returncode == 0 and "Usage" in done.stdout

@@ -1,0 +1,67 @@
+"""`ibench status`: once, and until the experiment ends."""
+
+from __future__ import annotations
+
+import json
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from ibench_lib.paths import Workspace
+from ibench_lib.run.ledger import running_alone
+from tests.command import ibench
+
+
+def event(ago_s: float, name: str, **content: Any) -> str:
+    return (
+        json.dumps({"at": (datetime.now(UTC) - timedelta(seconds=ago_s)).isoformat(), "event": name, **content}) + "\n"
+    )
+
+
+def cell(repeat: int) -> dict[str, Any]:
+    return {"dbms": "system.base", "setup": "small", "repeat": repeat}
+
+
+def begun() -> list[str]:
+    """One cell was done before, one took 600 s, another one 700 s; one has run for 570 s, and one is left."""
+    return [
+        event(1870, "experiment_begins", experiment="x", cells=5),
+        event(1870, "cell_skipped", number=1, of=5, **cell(1), run_id="r"),
+        event(1870, "cell_begins", number=2, of=5, **cell(2)),
+        event(1270, "cell_ends", **cell(2), status="complete", run_id="s"),
+        event(1270, "cell_begins", number=3, of=5, **cell(3)),
+        event(570, "cell_failed", **cell(3), error="lost"),
+        event(570, "cell_begins", number=4, of=5, **cell(4)),
+    ]
+
+
+def written(workspace: Workspace, *events: str) -> None:
+    workspace.events.mkdir(parents=True, exist_ok=True)
+    with open(workspace.events / "x.jsonl", "a") as file:
+        file.writelines(events)
+
+
+def test_what_is_left_is_told_by_the_cells_so_far(workspace: Workspace) -> None:
+    written(workspace, *begun())
+    with running_alone(workspace):
+        said = ibench(workspace, "status").stdout
+    assert "3 of 5 cells ended, 1 failed" in said
+    # Two cells of 650 s, of which 570 s are over: 730 s, less what this test has taken.
+    assert "about 12 min left, at 11 min a cell so far" in said
+    assert "left" not in ibench(workspace, "status").stdout, "its runner is dead"
+
+
+def test_nothing_is_said_of_what_is_left_before_a_cell_has_ended(workspace: Workspace) -> None:
+    written(workspace, *begun()[:3])
+    with running_alone(workspace):
+        assert "left" not in ibench(workspace, "status").stdout
+
+
+def test_it_is_watched_until_it_ends(workspace: Workspace) -> None:
+    written(workspace, *begun())
+    end = threading.Timer(0.3, written, (workspace, event(0, "experiment_ends", experiment="x", outcome="complete")))
+    with running_alone(workspace):
+        end.start()
+        said = ibench(workspace, "status", "--watch").stdout
+        end.join()
+    assert said.count("x: complete") == 1
