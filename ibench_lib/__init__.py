@@ -34,6 +34,7 @@ _OTHERS = {
     "show.differences": ("differences", "left_out"),
     "show.display": ("each", "say", "sentence", "warnings"),
     "show.headline": ("headline", "headline_statements"),
+    "show.pair_headline": ("pair_headline",),
     "show.history": ("version_history",),
     "show.sections": ("made_from",),
     "show.step_detail": ("not_captured", "steadiness_facts", "step_detail"),

@@ -158,11 +158,6 @@ def reservations(frame: pl.DataFrame, a: str, b: str) -> list[str]:
     return [*sorted(notes), *mark_notes(frame)]
 
 
-def ratio_text(value: float) -> str:
-    """A ratio to two decimals, or two digits where it is small."""
-    return f"{value:,.2f}" if value >= 0.095 or value == 0 else f"{value:#.2g}"
-
-
 def _neighbours(rows: pl.DataFrame) -> tuple[float, int]:
     """What other dbms say of the noise of a metric, where the frame has it."""
     if "noise_df" not in rows.columns or rows["noise_df"][0] is None:

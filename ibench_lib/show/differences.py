@@ -9,8 +9,9 @@ from statistics import median
 import polars as pl
 
 from ibench_lib.ask.pair import ONLY_A, ONLY_B, Pair
-from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, compared, ratio_text, reservations
+from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, compared, reservations
 from ibench_lib.show.display import Html, sentence, sources
+from ibench_lib.show.table_cells import factor_text
 from ibench_lib.show.verdicts import BETTER, WORSE
 from ibench_lib.show.wording import MOSTLY, RANGE, chance_said, change_text, count
 
@@ -130,9 +131,9 @@ def _line(one: Compared) -> str:
     """Such as: inserts/s: A 5,000, B 2,500; B / A 0.50 [0.48, 0.53], worse."""
     text = f"{one.head}: A {one.text(one.a_rows)}, B {one.text(one.b_rows)}"
     if one.ratio is not None:
-        text += f"; B / A {ratio_text(one.ratio.value)}"
+        text += f"; B / A {factor_text(one.ratio.value)}"
         if one.ratio.low is not None and one.ratio.high is not None:
-            text += f" [{ratio_text(one.ratio.low)}, {ratio_text(one.ratio.high)}]"
+            text += f" [{factor_text(one.ratio.low)}, {factor_text(one.ratio.high)}]"
     return text + (f", {one.verdict}." if one.verdict in DIFFERENT else ".")
 
 

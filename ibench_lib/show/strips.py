@@ -1,4 +1,4 @@
-"""Small pictures of ratios as SVG: a strip has a row for each dbms, with a dot and its interval on a logarithmic axis.
+"""Small pictures of ratios as SVG: a strip has a row for each of them, a dot and its interval on a logarithmic axis.
 
 They need no script: they are there before anything else of a page is drawn, on paper, and on a narrow screen.
 """
@@ -10,8 +10,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ibench_lib.metrics import Better
 from ibench_lib.show import theme
-from ibench_lib.show.table_cells import relative_text
+from ibench_lib.show.table_cells import factor_text, relative_text
+from ibench_lib.show.theme import Mark
 from ibench_lib.show.verdicts import Ratio
 
 WIDTH_PX = 320
@@ -30,16 +32,27 @@ MOST_SPAN = 16.0
 
 @dataclass(frozen=True)
 class StripRow:
-    """One dbms. `found` is None for the base itself, and where there is no ratio: `status` says why."""
+    """One dbms, or one metric. `found` is None for the base itself, and where there is no ratio: `status` says why.
+
+    `better` is the direction of what is drawn.
+    """
 
     label: str
     found: Ratio | None = None
     status: str = ""
+    better: Better = "higher"
 
     @property
     def clear(self) -> bool:
         """Whether the difference is beyond noise."""
         return self.found is not None and self.found.p is not None and self.found.verdict != "same"
+
+    @property
+    def mark(self) -> Mark | None:
+        """Of a clear difference: whether it is good or bad; None also where more is neither."""
+        if self.found is None or not self.clear or self.better == "neither":
+            return None
+        return "good" if (self.found.verdict == "better") == (self.better == "higher") else "bad"
 
     @property
     def text(self) -> str:
@@ -88,7 +101,7 @@ class _Axis:
 def _drawn(row: StripRow, axis: _Axis, y: float, palette: str) -> str:
     found, colour = row.found, theme.QUIET
     if found and row.clear:
-        colour = theme.palette(palette).of("good" if found.verdict == "better" else "bad")[1]
+        colour = theme.palette(palette).of(row.mark)[1] if row.mark else theme.INK
     letters = row.label if len(row.label) <= _MOST_LETTERS else f"{row.label[:9]}…{row.label[-12:]}"
     parts = [f'<text x="0" y="{y + 4:.0f}">{html.escape(letters)}</text>']
     text = row.status
@@ -100,8 +113,8 @@ def _drawn(row: StripRow, axis: _Axis, y: float, palette: str) -> str:
         fill = colour if row.clear else "#fff"
         dot = f'cx="{axis.x(found.value):.1f}" cy="{y:.0f}" r="4.5"'
         parts.append(f'<circle {dot} fill="{fill}" stroke="{colour}"/>')
-        glyph = f" {theme.GLYPHS['good' if found.verdict == 'better' else 'bad']}" if row.clear else ""
-        text = (f"{found.value:.2f}x" if found.value < 100 else f"{found.value:,.0f}x") + glyph
+        glyph = f" {theme.GLYPHS[row.mark]}" if row.mark else ""
+        text = f"{factor_text(found.value)}x{glyph}"
     kind = ' class="clear"' if row.clear else ""
     place = f'x="{WIDTH_PX}" y="{y + 4:.0f}" text-anchor="end" fill="{colour}"'
     parts.append(f"<text{kind} {place}>{html.escape(text)}</text>")

@@ -144,8 +144,18 @@ def relative_text(found: Ratio | None) -> str:
     """1.54x [1.43, 1.56]; without an interval 1.54x."""
     if found is None:
         return "no base"
-    interval = "" if found.low is None or found.high is None else f" [{found.low:.2f}, {found.high:.2f}]"
-    return f"{found.value:.2f}x{interval}"
+    known = found.low is not None and found.high is not None
+    interval = f" [{factor_text(found.low or 0)}, {factor_text(found.high or 0)}]" if known else ""
+    return f"{factor_text(found.value)}x{interval}"
+
+
+def factor_text(value: float) -> str:
+    """A ratio to two decimals, two digits where it is small, none after the point where it is large."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    if 0 < value < 0.001:
+        return "<0.001"
+    return f"{value:.2f}" if value >= 0.095 or value == 0 else f"{value:#.2g}"
 
 
 def _mark(found: Ratio | None) -> Mark | None:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from ibench_lib.show.comparison import ratio_text
+from ibench_lib.show.table_cells import factor_text
 from tests.ask.pairs import metric
 
 
@@ -54,6 +54,6 @@ def test_a_difference_is_as_large_as_its_ratio_unless_rounding_hides_it() -> Non
 
 
 def test_ratios_are_printed_with_what_they_have_to_say() -> None:
-    assert [ratio_text(value) for value in (0.5, 1.0, 123.456, 0.0123, 0.0, math.inf)] == [
-        "0.50", "1.00", "123.46", "0.012", "0.00", "inf",
+    assert [factor_text(value) for value in (0.5, 1.0, 123.456, 0.0123, 0.0, math.inf)] == [
+        "0.50", "1.00", "123", "0.012", "0.00", "inf",
     ]  # fmt: skip

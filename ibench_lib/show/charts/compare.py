@@ -9,8 +9,8 @@ import polars as pl
 
 from ibench_lib.show import theme
 from ibench_lib.show.charts.drawing import finish
-from ibench_lib.show.comparison import DIFFERENT, Compared, Verdict, compared, ratio_text
-from ibench_lib.show.table_cells import CLIENT_BOUND, RUN_FAILED
+from ibench_lib.show.comparison import DIFFERENT, Compared, Verdict, compared
+from ibench_lib.show.table_cells import CLIENT_BOUND, RUN_FAILED, factor_text
 from ibench_lib.show.theme import inert
 from ibench_lib.show.verdicts import BETTER, WORSE
 
@@ -75,9 +75,9 @@ def _points(some: list[Compared], name: str, colour: str) -> go.Scatter:
     for one in some:
         assert one.ratio is not None
         value, low, high = one.ratio.value, one.ratio.low, one.ratio.high
-        text = ratio_text(value)
+        text = factor_text(value)
         if low is not None and high is not None:
-            text += f" [{ratio_text(low)}, {ratio_text(high)}]"
+            text += f" [{factor_text(low)}, {factor_text(high)}]"
         said.append(inert(f"A {one.text(one.a_rows)}, B {one.text(one.b_rows)}; B / A {text}, {one.verdict}"))
         # A log axis has neither zero nor an end: there the bar goes on for a factor of ten.
         up.append(0 if high is None else 9 * value if math.isinf(high) else high - value)

@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, compared, ratio_text, reservations
+from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, compared, reservations
 from ibench_lib.show.grid import Cell, Grid
-from ibench_lib.show.table_cells import NOT_YET_KNOWN, coverage_notes, setting_text, size_text
+from ibench_lib.show.table_cells import NOT_YET_KNOWN, coverage_notes, factor_text, setting_text, size_text
 from ibench_lib.show.tables.naming import grid_name, grid_title
 from ibench_lib.show.theme import Mark
 from ibench_lib.show.wording import MOSTLY, OF_TWO, POOLED, RANGE, change_text, method_said
@@ -107,8 +107,10 @@ def _relation(one: Compared) -> list[Cell]:
     if one.ratio is None:
         point, interval = ("both 0" if median(one.b) == 0 else "A is 0"), ""
     else:
-        point = ratio_text(one.ratio.value)
-        interval = "" if one.ratio.low is None else f"{ratio_text(one.ratio.low)} to {ratio_text(one.ratio.high or 0)}"
+        point = factor_text(one.ratio.value)
+        interval = (
+            "" if one.ratio.low is None else f"{factor_text(one.ratio.low)} to {factor_text(one.ratio.high or 0)}"
+        )
     if one.verdict == "noise unknown":
         interval = "one run"
     found = "" if one.detectable is None or one.verdict in DIFFERENT else change_text(one.detectable)

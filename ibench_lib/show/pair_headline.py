@@ -1,0 +1,110 @@
+"""The first screen of a comparison of two dbms: rates and tail latency of each step, and what may explain them."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import replace
+
+import polars as pl
+
+from ibench_lib.ask.pair import Pair
+from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, compared
+from ibench_lib.show.display import Html, sentence, sources
+from ibench_lib.show.frames import rate_label
+from ibench_lib.show.strips import StripRow, span_of, strip
+from ibench_lib.show.table_cells import relative_text
+from ibench_lib.show.wording import MOSTLY, change_text, count, joined
+
+_MOST_REASONS = 3
+_WHY = ("cost", "lag")
+_TAIL = "response_p99_ms"
+
+
+def pair_headline(chosen: Pair, palette: str = "default") -> Html:
+    """What was compared, a strip for each step, and a sentence for each (`metric_values`).
+
+    A strip has the rates of the step, the 99th percentile of its main operation, and those costs that differ beyond
+    noise: the largest differences. Verdicts are those of the tables.
+    """
+    if not chosen.base or not chosen.other:
+        return sentence(chosen.nothing(""), "selected_runs")
+    values = chosen.values()
+    several = values["setup"].n_unique() > 1
+    link = sources("metric_values")
+    rates = chosen.ask("step_throughput")
+    drawn, said = [], []
+    for (setup, step), frame in values.group_by("setup", "step", maintain_order=True):
+        # The metrics of a table are judged together, here as there.
+        of_step, of_responses = (
+            compared(frame.filter(which), chosen.base, chosen.other)
+            for which in (pl.col("operation").is_null(), pl.col("operation").is_not_null())
+        )
+        main, reasons = _main(of_step, of_responses), _reasons(of_step)
+        where = f"{setup}, {step}" if several else str(step)
+        if sum(one.metric.group == "rate" for one in main) == 1:  # what it counts depends on the step
+            main[0] = replace(main[0], metric=replace(main[0].metric, label=rate_label(rates, str(step))))
+        rows = [StripRow(one.label, one.ratio, "", one.metric.better) for one in (*main, *reasons) if one.ratio]
+        if rows:
+            drawn.append(strip(where, rows, span_of(row.found for row in rows if row.found), palette))
+            said.append(f"<li>{html.escape(f'{where}: {_sentence(main, reasons)}')}{link}</li>")
+    if not said:
+        return sentence("No step was completed by both, so there is nothing to compare.", "metric_values")
+    key = "B / A, with its interval. A filled dot is a difference beyond noise; costs are drawn only if they have one."
+    parts = (
+        f'<p class="tested">{html.escape(_tested(chosen))}</p>',
+        f'<div class="strips">{"".join(drawn)}</div><p class="key">{key}</p>',
+        f'<ul class="statements">{"".join(said)}</ul>',
+    )
+    return Html(f'<div class="headline">{"".join(parts)}</div>')
+
+
+def _main(of_step: list[Compared], of_responses: list[Compared]) -> list[Compared]:
+    """The rates of a step, and the tail latency of the operation that its tables have first."""
+    tails = [one for one in of_responses if one.metric.name == _TAIL and one.ratio]
+    # Of a paced step, the time from when a statement was due tells what a user would have met.
+    first = [one for one in tails if one.operation == tails[0].operation][-1:]
+    return [*(one for one in of_step if one.metric.group == "rate"), *first]
+
+
+def _reasons(of_step: list[Compared]) -> list[Compared]:
+    """The costs and lags that differ most, beyond noise."""
+    differing = [
+        one for one in of_step
+        if one.metric.group in _WHY and one.metric.better != "neither" and one.verdict in DIFFERENT and one.ratio
+    ]  # fmt: skip
+    return sorted(differing, key=lambda one: -one.size)[:_MOST_REASONS]
+
+
+def _sentence(main: list[Compared], reasons: list[Compared]) -> str:
+    """Such as: inserts/s 0.45x [0.35, 0.72], worse. Beside it: KB read/op 3.10x [2.80, 3.40]."""
+    clear = [one for one in main if one.verdict in DIFFERENT]
+    if clear:
+        text = "; ".join(f"{one.label} {relative_text(one.ratio)}, {one.verdict}" for one in clear) + "."
+    else:
+        text = f"{_no_difference(main)}."
+    if reasons:
+        text += f" What differs with it: {joined([f'{one.label} {relative_text(one.ratio)}' for one in reasons])}."
+    return text
+
+
+def _no_difference(main: list[Compared]) -> str:
+    what = joined([one.label for one in main]) or "rates"
+    judged = [one for one in main if one.verdict is not None and one.verdict not in UNJUDGED]
+    if not judged:
+        return f"the runs are too few to tell a difference in {what} from noise"
+    known = [one.detectable for one in judged if one.detectable is not None]
+    limit = f"; a change of {change_text(max(known))} would be found in {MOSTLY}" if known else ""
+    return f"no difference beyond noise in {what}{limit}"
+
+
+def _tested(chosen: Pair) -> str:
+    runs = chosen.runs
+    sides = [
+        f"{side} is {name} ({count(len(runs.filter(pl.col('dbms') == name)), 'run')})"
+        for side, name in (("A", chosen.base), ("B", chosen.other))
+    ]
+    setups = sorted(runs["setup"].unique())
+    clients = sorted(runs["clients"].drop_nulls().unique())
+    of = [f"{'setup' if len(setups) == 1 else 'setups'} {joined(setups)}"]
+    of += [joined([count(number, "client") for number in clients])] if clients else []
+    return f"{'; '.join([*sides, *of])}."
