@@ -81,10 +81,16 @@ class Change:
 
 
 def left_out(points: pl.DataFrame) -> list[str]:
-    """A line for each run whose points are not in any series, with the reason."""
+    """A line for each run of which points are not in any series, with the reason."""
     found = points.filter(pl.col("problem").is_not_null()).select("run_id", "step", "problem").unique()
     by_run = found.group_by("run_id", "problem").agg(pl.col("step").sort()).sort("run_id", "problem")
-    return [f"{run}: {problem} ({', '.join(steps)})" for run, problem, steps in by_run.rows()]
+    lines = [f"{run}: {problem} ({', '.join(steps)})" for run, problem, steps in by_run.rows()]
+    zeros = points.filter(pl.col("value") == 0).select("run_id", "metric", "step").unique()
+    by_metric = zeros.group_by("run_id", "metric").agg(pl.col("step").sort()).sort("run_id", "metric")
+    lines += [
+        f"{run}: {metric} is 0, which has no ratio ({', '.join(steps)})" for run, metric, steps in by_metric.rows()
+    ]
+    return lines
 
 
 def release_changes(points: pl.DataFrame, min_effect: float) -> list[Change]:

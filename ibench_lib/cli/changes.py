@@ -35,7 +35,7 @@ def changes(
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="A metric, such as scpupq; can be repeated. By default the rates."),
+        typer.Option(help="A metric, such as scpupq; can be repeated. By default the main rate of each step."),
     ] = None,
     min_effect: Annotated[str, typer.Option(help="Changes below this are not reported.")] = "2%",
     only: Annotated[str | None, typer.Option(help="`regressions` lists changes for the worse only.")] = None,
@@ -92,6 +92,8 @@ def _answer(
         raise ParameterError(f"experiment {name!r:.80} has no run in the lake{near}")
     run_ids = mine["run_id"].to_list() if stream else choose(lake, name).run_ids
     points = reader.question(lake, "series_points", runs=run_ids, steps=[], metrics=metrics)
+    if not metric:  # a paced rate tells of the clients: it is judged where somebody asks for it
+        points = points.filter("is_rate")
     found = nightly_changes(points, reference, least) if stream else release_changes(points, least)
     if not found:
         raise ParameterError(f"no complete run of {name} has a value of {', '.join(metrics)}")

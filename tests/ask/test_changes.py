@@ -101,6 +101,9 @@ def test_what_is_left_out_is_named_with_its_reason() -> None:
         problem=pl.when(pl.col("run_id") == "b9.0.0-1").then(pl.lit("the clients limited the step"))
     )
     assert left_out(frame) == ["b9.0.0-1: the clients limited the step (l.i0)"]
+    zero = pl.when(pl.col("run_id") == "b9.0.0-1").then(0.0).otherwise(pl.col("value"))
+    metric = releases()["metric"][0]
+    assert left_out(releases().with_columns(value=zero)) == [f"b9.0.0-1: {metric} is 0, which has no ratio (l.i0)"]
 
 
 def nights(step: float, reference_too: bool = False) -> pl.DataFrame:

@@ -44,7 +44,11 @@ def test_the_gate_ends_with_3_for_a_regression_and_lists_it(workspace: Workspace
     answer = json.loads(ibench(workspace, "changes", "demo", "--json", "--only", "regressions").stdout)
     assert [change["metric"] for change in answer["changes"]] == ["qps"]
     assert answer["parameters"]["min_effect"] == pytest.approx(0.02)
-    assert ibench(workspace, "changes", "demo").returncode == 0, "only a gate ends with its findings"
+    every = ibench(workspace, "changes", "demo", "--json")
+    assert every.returncode == 0, "only a gate ends with its findings"
+    judged = {(change["step"], change["metric"]) for change in json.loads(every.stdout)["changes"]}
+    assert ("qr100", "qps") in judged and ("l.i1", "ips") in judged
+    assert ("qr100", "ips") not in judged, "inserts are paced there"
 
 
 @pytest.mark.long

@@ -10,23 +10,19 @@ WITH points AS (
         (SELECT list(metric) FROM rate_metrics)
         || ['throughput', 'cpupq', 'scpupq', 'cspq', 'rpq', 'wkbpi', 'hll', 'response_p99_ms']
     )
-), rates AS (
-    SELECT DISTINCT s.run_id, s.step_id, coalesce(m.metric, 'throughput') AS metric
-    FROM selected_steps($runs, $steps) s LEFT JOIN rate_metrics m ON m.family = s.main
 ), of_main AS (
     SELECT DISTINCT s.run_id, s.step_id, o.operation
     FROM selected_steps($runs, $steps) s JOIN operations o ON o.run_id = s.run_id AND o.family = s.main
 )
 SELECT
-    p.*, t.dbms, t.dbms_position, t.rate_label, r.metric IS NOT NULL AS is_rate,
+    p.*, t.dbms, t.dbms_position, t.rate_label,
     coalesce(p.problem = 'the step missed its target rate', false) AS missed
 FROM points p
 JOIN selected_steps($runs, $steps) t USING (run_id, step_id)
-LEFT JOIN rates r ON r.run_id = p.run_id AND r.step_id = p.step_id AND r.metric = p.metric
 LEFT JOIN of_main o ON o.run_id = p.run_id AND o.step_id = p.step_id AND o.operation = p.operation
 LEFT JOIN (SELECT DISTINCT metric FROM rate_metrics) known ON known.metric = p.metric
 WHERE
     CASE WHEN p.metric = 'response_p99_ms' THEN o.operation IS NOT NULL AND p.timing = 'service'
-         WHEN known.metric IS NOT NULL OR p.metric = 'throughput' THEN r.metric IS NOT NULL
+         WHEN known.metric IS NOT NULL OR p.metric = 'throughput' THEN p.is_rate
          ELSE true END
 ORDER BY t.dbms_position, p.setup, p.step_id, p.metric, p.operation, p.repeat, p.run_id
