@@ -46,7 +46,7 @@ from ibench_lib.workloads.insert_benchmark.rows import COLUMNS
 from ibench_lib.workloads.insert_benchmark.steps import plan
 
 try:
-    import MySQLdb
+    import MySQLdb  # type: ignore[import-untyped]
 except ImportError:
     MySQLdb = None
 
@@ -160,7 +160,7 @@ class Measured:
 
 
 def connect(client: str, address: Address) -> Any:
-    where = {"user": address.user, "unix_socket": address.socket, "database": "b", "autocommit": True}
+    where: dict[str, Any] = {"user": address.user, "unix_socket": address.socket, "database": "b", "autocommit": True}
     if client == "PyMySQL cursor":
         return CursorConnection(pymysql.connect(password=address.password, **where))
     if client == "mysqlclient cursor":

@@ -49,7 +49,7 @@ def waiting_worker(folder: Path, command: list[str]) -> Iterator[psutil.Process]
     try:
         while not (file.is_file() and file.read_text().endswith("}")):
             time.sleep(0.1)
-        with Client(scheduler_file=str(file), set_as_default=False) as client:
+        with Client(scheduler_file=str(file), set_as_default=False) as client:  # type: ignore[no-untyped-call]
             processes.append(_start([*command, client.scheduler.address]))
             client.wait_for_workers(1)
             _task = client.submit(time.sleep, 100_000, resources={"ibench": 1})

@@ -43,7 +43,7 @@ from ibench_lib.lake.derive import response_times
 from ibench_lib.lake.manifest import FILE_NAME, read_manifest, write_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
-from ibench_lib.show.tables.throughput import relative_throughput
+from ibench_lib.show.tables.throughput import throughput_table
 
 ROUNDS = 5
 BASE = "my8033.cy10a"
@@ -78,7 +78,7 @@ def ask(workspace: Workspace, what: str) -> tuple[float, float]:
     name = QUESTIONS[what]
     frame = reader.question(lake, name, **{k: v for k, v in values.items() if k in reader.parameters_of(name)})
     if what == "relative":
-        relative_throughput(frame, BASE)
+        throughput_table(frame, BASE)
     assert len(frame)
     return opened - start, time.perf_counter() - opened
 

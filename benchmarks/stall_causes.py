@@ -30,7 +30,6 @@ from benchmarks.injections import CGROUPS, FORCED, LASTS_S, SLOW_FSYNC_C, Forced
 from benchmarks.performance_page import write_section
 from ibench_lib.capture import session
 from ibench_lib.capture.collector import Collector
-from ibench_lib.configs import resolve
 from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace, workspace
@@ -53,6 +52,7 @@ A_RUN = 50
 EXPERIMENT = """
 title: forced stalls
 builds: [{build}]
+configs_folder: configs
 configs: [{{name: forced, fragments: [forced]}}]
 setups: [{{name: forced, l_i0_rows: 200000, l_i1_rows: {rows}, l_i2_rows: 1000, query_seconds: {query_s}}}]
 scale: 1
@@ -170,7 +170,6 @@ def run(
             query_s=HEALTHY_S,
         )
     )
-    resolve.FRAGMENTS = fragments
     loaded = load_experiment(path)
     scene = Scene()
     with contextlib.ExitStack() as stack:
@@ -180,7 +179,7 @@ def run(
             build, scene.fsync_switch = slow_fsync(place, build)
         injector = Injector(scene, forced.inject if forced else None, each)
         known = session.collectors()
-        session.collectors = lambda: {**known, "where": watching(scene)}  # type: ignore[assignment]
+        session.collectors = lambda: {**known, "where": watching(scene)}
         stack.callback(setattr, session, "collectors", lambda: known)
         manifest = run_cell(loaded, plan_cell(loaded, loaded.cells()[0], build), place, injector)
     return manifest.run_id, injector.done
