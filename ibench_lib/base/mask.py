@@ -18,8 +18,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from ibench_lib.paths import SOURCE_ROOT, Workspace
 
 HOST, SERVER, USER = "<host>", "<server>", "<user>"
@@ -167,6 +165,8 @@ def _tells(name: str) -> bool:
 
 def _own_names() -> list[str]:
     """The host's name, with and without domain, and its addresses."""
+    import psutil  # most commands mask nothing
+
     name = socket.gethostname()
     addresses = [
         address.address.partition("%")[0]

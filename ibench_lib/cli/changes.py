@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 import re
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
-from ibench_lib.ask.changes import Change, as_json, left_out, nightly_changes, regressions, release_changes
-from ibench_lib.ask.selection import choose, newest
 from ibench_lib.base import strict_yaml
 from ibench_lib.base.wording import count
 from ibench_lib.cli.output import err, out, print_problems, safe
 from ibench_lib.errors import IbenchError, ParameterError, UsageError
 from ibench_lib.lake import reader
 from ibench_lib.metrics import METRICS, rates
+
+if TYPE_CHECKING:
+    from ibench_lib.ask.changes import Change
 
 REGRESSION, ABSTAINS = 3, 4
 """Exit codes of the gate."""
@@ -75,6 +76,10 @@ def _answer(
     only: str | None,
     as_document: bool,
 ) -> int:
+    # Imported here, so that other commands do not wait for polars and all that draws.
+    from ibench_lib.ask.changes import as_json, left_out, nightly_changes, regressions, release_changes
+    from ibench_lib.ask.selection import choose, newest
+
     if experiment is not None and stream is not None:
         raise UsageError("an experiment and a --stream were given", hint="give one of them")
     if reference is not None and stream is None:

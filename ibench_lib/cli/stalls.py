@@ -10,12 +10,9 @@ import duckdb
 import typer
 from rich.table import Table
 
-from ibench_lib.ask.selection import choose, measured_experiment
 from ibench_lib.base.wording import count
 from ibench_lib.cli.output import out, print_problems, safe
 from ibench_lib.lake import reader
-from ibench_lib.show.statements.dips import dip_statements
-from ibench_lib.show.tables.dips import cause_text, evidence_text, when
 
 RunIds = Annotated[
     list[str] | None, typer.Argument(help="Run ids, as listed by `ibench runs`; by default the newest experiment's.")
@@ -31,6 +28,11 @@ def stalls(
 
     [bold]Example:[/] ibench stalls --step l.i1
     """
+    # Imported here, so that other commands do not wait for polars and all that draws.
+    from ibench_lib.ask.selection import choose, measured_experiment
+    from ibench_lib.show.statements.dips import dip_statements
+    from ibench_lib.show.tables.dips import cause_text, evidence_text, when
+
     lake = reader.lake()
     experiment = "" if run_ids else measured_experiment(lake)
     post = choose(lake, experiment, runs=run_ids or (), steps=step or ())
@@ -54,6 +56,9 @@ def stalls(
 
 def print_running(lake: duckdb.DuckDBPyConnection) -> None:
     """A line for each run in progress that has had a dip in its present step."""
+    from ibench_lib.ask.selection import choose
+    from ibench_lib.show.tables.dips import cause_text, when
+
     query = (
         "SELECT r.run_id, max(s.step_id) FROM runs r JOIN steps s USING (run_id) WHERE r.status = 'running' GROUP BY 1"
     )

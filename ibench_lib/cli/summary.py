@@ -8,22 +8,19 @@ import json
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import duckdb
 import typer
 from rich.table import Table
 
-from ibench_lib.ask.selection import Selection, choose, measured_experiment
 from ibench_lib.cli.output import out, print_problems, safe
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
-from ibench_lib.show.headline import headline_statements, short_names
-from ibench_lib.show.summary import SummaryRow, summary
-from ibench_lib.show.table_cells import relative_text
-from ibench_lib.show.verdicts import Ratio
 
-FIELDS = tuple(field.name for field in dataclasses.fields(SummaryRow))
+if TYPE_CHECKING:
+    from ibench_lib.ask.selection import Selection
+    from ibench_lib.show.summary import SummaryRow
 
 
 class Form(StrEnum):
@@ -54,7 +51,7 @@ def summary_command(
     """
     lake = reader.lake()
     chosen = {"dbms": dbms or (), "setups": setup or (), "base": base}
-    _print(lake, measured_experiment(lake, experiment), chosen, step, form)
+    _print(lake, experiment, chosen, step, form)
     print_problems(lake)
 
 
@@ -73,12 +70,16 @@ def compare_command(
     [bold]Example:[/] ibench compare system.base system.durable
     """
     lake = reader.lake()
-    _print(lake, measured_experiment(lake, experiment), {"dbms": [a, b], "setups": setup or (), "base": a}, step, form)
+    _print(lake, experiment, {"dbms": [a, b], "setups": setup or (), "base": a}, step, form)
     print_problems(lake)
 
 
 def print_result(place: Workspace, experiment: str) -> None:
     """What the runs of an experiment say, in a few lines, and what to do next."""
+    # Imported here, so that other commands do not wait for polars and all that draws.
+    from ibench_lib.ask.selection import choose
+    from ibench_lib.show.headline import headline_statements
+
     post = choose(reader.lake(place), experiment)
     if not post.run_ids:
         return
@@ -88,8 +89,12 @@ def print_result(place: Workspace, experiment: str) -> None:
 
 
 def _print(
-    lake: duckdb.DuckDBPyConnection, experiment: str, chosen: dict[str, Any], steps: list[str] | None, form: Form
+    lake: duckdb.DuckDBPyConnection, of: str | None, chosen: dict[str, Any], steps: list[str] | None, form: Form
 ) -> None:
+    from ibench_lib.ask.selection import choose, measured_experiment
+    from ibench_lib.show.summary import SummaryRow, summary
+
+    experiment = measured_experiment(lake, of)
     post = choose(lake, experiment, **chosen)
     if steps:
         choose(lake, experiment, **chosen, steps=steps)  # it names a step that is not there
@@ -97,7 +102,7 @@ def _print(
     rows = [row for row in summary(post.ask("step_throughput"), post.bases) if not steps or row.step in steps]
     if form is Form.csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(FIELDS)
+        writer.writerow(field.name for field in dataclasses.fields(SummaryRow))
         writer.writerows(dataclasses.astuple(row) for row in rows)
     elif form is Form.json:
         sys.stdout.write(json.dumps([dataclasses.asdict(row) for row in rows], indent=1) + "\n")
@@ -115,6 +120,10 @@ def _print(
 
 def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list[list[str]]]:
     """Heads and texts for people: the setup only if there are several, names without the build that all have."""
+    from ibench_lib.show.headline import short_names
+    from ibench_lib.show.table_cells import relative_text
+    from ibench_lib.show.verdicts import Ratio
+
     named = short_names(list(dict.fromkeys(row.dbms for row in rows)), post.bases.builds)
     several = len({row.setup for row in rows}) > 1
     heads = [*(["setup"] if several else []), "step", "dbms", "rate", "median", "lowest to highest", "ratio", "verdict"]

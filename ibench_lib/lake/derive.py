@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ibench_lib.schema import OPS, RESPONSE_TIMES
 
@@ -49,6 +48,8 @@ def _values(column: pa.Array) -> Numbers:
 
 
 def _rolled_up(ops: pa.Table, timing: str, groups: Numbers, firsts: Numbers) -> pa.Table:
+    import pyarrow.compute as pc  # as slow to import as a lake of a hundred runs is to open
+
     names = [f"{timing}_bins", f"{timing}_counts", f"{timing}_max_us"]
     timed = np.zeros(len(firsts), bool)
     largest = np.full(len(firsts), np.nan)
@@ -83,5 +84,7 @@ def _rolled_up(ops: pa.Table, timing: str, groups: Numbers, firsts: Numbers) -> 
 
 def _bins(column: pa.ChunkedArray) -> int:
     """One more than the highest bin."""
+    import pyarrow.compute as pc  # as slow to import as a lake of a hundred runs is to open
+
     highest = [pc.max(chunk.flatten()).as_py() for chunk in column.chunks]
     return 1 + max((number for number in highest if number is not None), default=0)

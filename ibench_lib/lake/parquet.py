@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ibench_lib.base.durable import sync_directory
@@ -85,6 +84,8 @@ def _options(table: Table) -> dict[str, Any]:
 
 def _rounded(data: pa.Table, table: Table) -> pa.Table:
     """`data` with the columns that have a resolution rounded to multiples of it."""
+    import pyarrow.compute as pc  # as slow to import as a lake of a hundred runs is to open
+
     for position, column in enumerate(table.columns):
         if column.resolution is not None:
             steps = pc.round(pc.divide(data.column(position), column.resolution))

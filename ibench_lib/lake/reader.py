@@ -12,7 +12,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -74,8 +74,7 @@ def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
     # Reading a lake must not depend on a network, nor reach for one.
     connection.execute("SET autoinstall_known_extensions = false")
     _fill(connection, find(place, connection), {*TABLES, *MANIFEST_TABLES})
-    connection.execute(f'DROP TABLE "{RATE_METRICS}"')
-    _create_table(connection, RATE_METRICS, _rate_metrics())
+    _insert(connection, RATE_METRICS, _rate_metrics())
     for name in _COMPUTED_ONCE:
         connection.execute(f'CREATE TABLE "computed_{name}" AS FROM "{name}"')
         connection.execute(f'DROP VIEW "{name}"')
@@ -88,7 +87,7 @@ def tables_alone(names: Collection[str], place: Workspace | str | None = None) -
     connection = duckdb.connect(":memory:")
     connection.execute("SET autoinstall_known_extensions = false")
     for name in names:
-        _create_table(connection, name, _tables()[name].empty_table())
+        _create_table(connection, name, empty(_tables()[name]))
     _fill(connection, find(place or os.environ.get(ADDRESS_VARIABLE) or workspace(), connection), names)
     return connection
 
@@ -96,7 +95,8 @@ def tables_alone(names: Collection[str], place: Workspace | str | None = None) -
 def _fill(connection: duckdb.DuckDBPyConnection, found: Found, names: Collection[str]) -> None:
     """Let each of these tables, empty so far, be what was found."""
     connection.execute("BEGIN")  # one transaction: each of its own would be written out
-    _create_table(connection, "not_indexed", pa.table({"run_id": pa.array(found.not_indexed, pa.string())}))
+    connection.execute("CREATE TABLE not_indexed (run_id VARCHAR)")
+    _insert(connection, "not_indexed", [(run_id,) for run_id in found.not_indexed])
     if found.index is not None and found.index.is_attached:
         found.indexed_files = found.index.kinds_of_files(found.not_indexed)
     for name, table in TABLES.items():
@@ -269,7 +269,7 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Fou
     if has_live or missing:
         # Nullable throughout: a file of an older schema lacks columns.
         schema = pa.schema([pa.field(column.name, column.type) for column in table.columns])
-        live = pa.concat_tables([schema.empty_table(), *source.live], promote_options="permissive")
+        live = pa.concat_tables([empty(schema), *source.live], promote_options="permissive")
         _create_table(connection, base, live.select(schema.names).cast(schema))
         parts.insert(0, f"SELECT * FROM {base}")
     types = connection.sql(f'SELECT column_name, column_type FROM (DESCRIBE "{table.name}")').fetchall()
@@ -303,8 +303,8 @@ def _create_manifest_table(connection: duckdb.DuckDBPyConnection, name: str, fou
     schema = MANIFEST_TABLES[name]
     read = (
         pa.Table.from_pylist(found.problems, schema=schema)
-        if name == "problems"
-        else pa.concat_tables([schema.empty_table(), *found.rows[name]])
+        if name == "problems" and found.problems
+        else pa.concat_tables([empty(schema), *found.rows.get(name, [])])
     )
     is_indexed = found.index is not None and found.index.is_attached
     if not is_indexed and not read.num_rows:
@@ -324,6 +324,18 @@ def _create_table(connection: duckdb.DuckDBPyConnection, name: str, content: pa.
     connection.register("incoming", content)
     connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM incoming')
     connection.unregister("incoming")
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Add a few rows to a table. Arrow would import pandas, a quarter of a second, to see whether they are a frame."""
+    if rows:
+        marks = ", ".join([f"({', '.join('?' * len(rows[0]))})"] * len(rows))
+        connection.execute(f'INSERT INTO "{name}" VALUES {marks}', [value for row in rows for value in row])
+
+
+def empty(schema: pa.Schema) -> pa.Table:
+    """A table without rows; `empty_table` of the schema would import pandas."""
+    return pa.Table.from_batches([], schema=schema)
 
 
 def _literal_path(path: str) -> str:
@@ -383,14 +395,15 @@ def _create_every_name(
     connection: duckdb.DuckDBPyConnection, tables: dict[str, pa.Schema], statements: dict[str, str]
 ) -> None:
     for name, schema in tables.items():
-        _create_table(connection, name, schema.empty_table())
+        _create_table(connection, name, empty(schema))
     _create_sql_views(connection, statements)
 
 
 def _tables() -> dict[str, pa.Schema]:
     """Columns of every table, all nullable."""
     of_runs = {n: pa.schema([pa.field(c.name, c.type) for c in table.columns]) for n, table in TABLES.items()}
-    return of_runs | MANIFEST_TABLES | {RATE_METRICS: _rate_metrics().schema}
+    rates = pa.schema([("metric", pa.string()), ("family", pa.string()), ("position", pa.int64())])
+    return of_runs | MANIFEST_TABLES | {RATE_METRICS: rates}
 
 
 _PieceKind = Literal["functions", "views", "macros", "questions"]
@@ -513,15 +526,13 @@ def _rates_by_name() -> str:
     return "{\n" + ",\n".join(fields) + "\n}\n"
 
 
-def _rate_metrics() -> pa.Table:
+def _rate_metrics() -> list[tuple[str, str, int]]:
     """Which metric is the rate of which families of operations, the first one foremost."""
-    rows = [
-        {"metric": metric.name, "family": family, "position": position}
+    return [
+        (metric.name, family, position)
         for metric in METRICS.values()
         for position, family in enumerate(metric.families)
     ]
-    types = [("metric", pa.string()), ("family", pa.string()), ("position", pa.int64())]
-    return pa.Table.from_pylist(rows, schema=pa.schema(types))
 
 
 def _question_texts() -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ibench_lib.errors import LakeError
@@ -72,6 +71,8 @@ def _read(path: Path, record: FileRecord, problems: list[str]) -> pa.Table:
 
 
 def _keys_twice(table: Table, data: pa.Table) -> int:
+    import pyarrow.compute as pc  # as slow to import as a lake of a hundred runs is to open
+
     counted = data.select(list(table.key)).group_by(list(table.key)).aggregate([([], "count_all")])
     return int(pc.sum(pc.greater(counted.column("count_all"), 1)).as_py() or 0)
 

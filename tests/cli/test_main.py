@@ -251,3 +251,9 @@ def test_doctor_says_what_is_there(workspace: Workspace) -> None:
     assert result.returncode in (0, 1)
     for word in ("python", "server", "disk"):
         assert word in result.stdout
+
+
+def test_commands_do_not_wait_for_what_only_some_of_them_need() -> None:
+    found = "import sys; from ibench_lib.cli import main; print({'polars', 'great_tables', 'plotly'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", found], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
