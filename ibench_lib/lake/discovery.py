@@ -5,8 +5,6 @@ Whatever goes wrong while one run is read is that run's problem: the others load
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import hashlib
 import json
 import os
@@ -126,23 +124,6 @@ def find_runs(folders: Sequence[Path], cache: Path | None, index: Index | None =
     of runs that have not changed is not read again, and it is brought up to date. Of a run that is in two folders the
     first counts.
     """
-    with _without_collecting():
-        return _find_runs(folders, cache, index)
-
-
-@contextlib.contextmanager
-def _without_collecting() -> Iterator[None]:
-    """What is found is kept: to search hundreds of thousands of new objects for cycles takes a tenth of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-def _find_runs(folders: Sequence[Path], cache: Path | None, index: Index | None) -> Found:
     found = Found(index=index, folders={folder.name: str(folder) for folder in folders})
     verified = Verified(cache)
     places: dict[str, RunPlace] = {}
