@@ -74,7 +74,8 @@ def ask(workspace: Workspace, what: str) -> tuple[float, float]:
     lake = reader.lake(workspace)
     opened = time.perf_counter()
     steps = [SERIES_STEP] if what == SERIES else []
-    values = {"experiment": EXPERIMENT, "setups": [], "steps": steps, "points": POINTS}
+    runs = [run for (run,) in lake.execute("SELECT unnest(runs_of($name))", {"name": EXPERIMENT}).fetchall()]
+    values = {"runs": runs, "steps": steps, "points": POINTS}
     name = QUESTIONS[what]
     frame = reader.question(lake, name, **{k: v for k, v in values.items() if k in reader.parameters_of(name)})
     if what == "relative":
