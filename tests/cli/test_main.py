@@ -254,6 +254,8 @@ def test_doctor_says_what_is_there(workspace: Workspace) -> None:
 
 
 def test_commands_do_not_wait_for_what_only_some_of_them_need() -> None:
-    found = "import sys; from ibench_lib.cli import main; print({'polars', 'great_tables', 'plotly'} & sys.modules.keys())"
+    found = (
+        "import sys; from ibench_lib.cli import main; print({'polars', 'great_tables', 'plotly'} & sys.modules.keys())"
+    )
     done = subprocess.run([sys.executable, "-c", found], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

@@ -43,7 +43,7 @@ SELECT * FROM (VALUES
     ('purge', 2, 'threads.purge_share', 'mean', 'times', 2, 0.3, 'the share of purge in the CPU of the server rose by 30 points'),
     ('purge', 2, 'server.history_list_length', 'max', 'times', 10, 1000, 'the history list was 10 times as long'),
     ('storage', 3, 'device.is_stuck', 'mean', 'at least', 0.5, 0, 'requests were in flight, and none was completed'),
-    ('storage', 3, 'process.blocked_threads', 'mean', 'times', 3, 1, 'threads of the server were blocked (state D)'),
+    ('storage', 3, 'process.blocked_threads', 'mean', 'times', 3, 0.5, 'threads of the server were blocked (state D)'),
     ('storage', 2, 'device.request_ms', 'max', 'times', 3, 1, 'requests took 3 times as long'),
     ('storage', 2, 'host.io_some_pressed_s_per_s', 'mean', 'times', 1.5, 0.3, 'the share of time with tasks waiting for I/O rose by 30 points'),
     ('memory', 3, 'host.swapped_per_s', 'max', 'at least', 100, 0, 'pages were swapped'),
