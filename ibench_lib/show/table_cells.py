@@ -150,9 +150,7 @@ def relative_text(found: Ratio | None) -> str:
 
 
 def factor_text(value: float) -> str:
-    """A ratio to two decimals, two digits where it is small, none after the point where it is large."""
-    if value >= 100:
-        return f"{value:,.0f}"
+    """A ratio to two decimals, or two digits where it is small."""
     if 0 < value < 0.001:
         return "<0.001"
     return f"{value:.2f}" if value >= 0.095 or value == 0 else f"{value:#.2g}"

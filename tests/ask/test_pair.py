@@ -268,8 +268,9 @@ def page(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Page:
 @pytest.mark.long
 def test_the_page_compares_in_its_order_and_only_two(page: Page) -> None:
     order = page.evaluate("[...document.querySelectorAll('main > section')].map(e => e.id)")
-    wanted = ["differences", "compared", "configurations", "variables", "hosts", "metrics", "response-times"]
+    wanted = ["differences", "metrics", "response-times", "compared", "configurations", "variables", "hosts"]
     assert [name for name in order if name in wanted] == wanted
+    assert "inserts/s 0.50x [0.50, 0.50], worse" in page.locator(".headline").inner_text()
     text = page.locator("main").inner_text()
     assert "Also selected, but not compared: system.z." in text and text.count("system.z") == 1
     assert table_rows(page, "Metrics of l.i1, cached")["inserts/s"] == [
@@ -344,7 +345,7 @@ def test_an_empty_lake_and_a_wrong_name_are_sentences(tmp_path: Path) -> None:
     text = build_post(params_file(workspace, notebook="compare", notes={}, parameters=PARAMETERS), workspace).read_text(
         encoding="utf-8"
     )
-    assert text.count("There is no run yet, so there is nothing to compare.") == 8
+    assert text.count("There is no run yet, so there is nothing to compare.") == 9
     assert 'class="gt_table' not in text and "<figure" not in text
     write_runs(workspace, Run())
     wrong = {**PARAMETERS, "a": "system.cy10"}

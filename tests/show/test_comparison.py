@@ -55,5 +55,5 @@ def test_a_difference_is_as_large_as_its_ratio_unless_rounding_hides_it() -> Non
 
 def test_ratios_are_printed_with_what_they_have_to_say() -> None:
     assert [factor_text(value) for value in (0.5, 1.0, 123.456, 0.0123, 0.0, math.inf)] == [
-        "0.50", "1.00", "123", "0.012", "0.00", "inf",
+        "0.50", "1.00", "123.46", "0.012", "0.00", "inf",
     ]  # fmt: skip
