@@ -1,6 +1,6 @@
 """What `benchmarks.stall_causes` does to a server, its clients and its machine: one context manager per injection.
 
-Each lasts as long as its block. Those with `needs_root` use a loop device under the data directory, control groups of
+Each lasts as long as its block. Those that need root use a loop device under the data directory, control groups of
 version 1, or swap space.
 """
 
@@ -237,9 +237,9 @@ class Forced:
 
     Attributes
     ----------
-    name : of the injection; with `cause` None, that of the cause as well.
+    name : of the injection, and of the cause unless `cause_name` says another one.
     my_cnf : option lines that it needs.
-    needs : "root", "mysql" (MySQL 8.0.30 or later), "gcc"; what is missing leaves it out, and the page says so.
+    needs : "root", "swap", "gcc", "mysql" (8.0.30 or later). What cannot be forced is left out, and the page says so.
     """
 
     name: str

@@ -95,8 +95,8 @@ def runs(
     lake = reader.tables_alone(["runs", "steps", "problems"])
     with reader.rows(lake, _LISTED) as (names, rows):
         every = [dict(zip(names, row, strict=True)) for row in rows]
-    for what, wanted, column in (("experiment", experiment, "experiment"), ("status", status, "status")):
-        known = sorted({str(run[column]) for run in every})
+    for what, wanted in (("experiment", experiment), ("status", status)):
+        known = sorted({str(run[what]) for run in every})
         if wanted is not None and wanted not in known:
             raise UsageError(f"no run has {what} {wanted!r:.80}{strict_yaml.suggestion(wanted, known)}")
     chosen = [run for run in every if experiment in (None, run["experiment"]) and status in (None, run["status"])][

@@ -51,8 +51,9 @@ def sql(
 ) -> None:
     """Run SQL on the lake: every table of docs/schema.md is a view, and so is `runs`.
 
-    A question takes runs and steps: FROM questions.sla(runs_of('demo'), []) asks for all steps of an experiment. A
-    table is cut to one line a row; other formats have every character and digit.
+    A question takes runs and steps: FROM questions.sla(runs_of('demo'), []) asks for all steps of an experiment.
+
+    A table has one line a row and cuts long cells. The format vertical shows them whole; csv and json have every digit.
 
     The statement has your own power: DuckDB can read and write your files. Do not run SQL that you do not trust.
 
@@ -178,8 +179,8 @@ def _describe(lake: duckdb.DuckDBPyConnection, name: str) -> None:
     out.file.write(f"{full}: {kind.removesuffix('s')}\n\n{_lines(text)}\n")
     if kind == "functions":
         return
-    given = "".join(f"{', ' if number else ''}[]" for number in range(len(reader.parameters_in_order(full))))
-    asked = f"{full}({given})" if reader.parameters_in_order(full) else full
+    parameters = reader.parameters_in_order(full)
+    asked = f"{full}({', '.join('[]' for _ in parameters)})" if parameters else full
     with reader.rows(lake, f"DESCRIBE FROM {asked}") as (_, rows):
         columns = [(str(row[0]), str(row[1])) for row in rows]
     out.file.write("\n")

@@ -13,7 +13,7 @@ from ibench_lib.show.display import Html, sentence, sources
 from ibench_lib.show.frames import rate_label
 from ibench_lib.show.strips import StripRow, span_of, strip
 from ibench_lib.show.table_cells import relative_text
-from ibench_lib.show.wording import MOSTLY, change_text, count, joined
+from ibench_lib.show.wording import MOSTLY, change_text, count, joined, listed
 
 _MOST_REASONS = 3
 _WHY = ("cost", "lag")
@@ -76,7 +76,7 @@ def _reasons(of_step: list[Compared]) -> list[Compared]:
 
 
 def _sentence(main: list[Compared], reasons: list[Compared]) -> str:
-    """Such as: inserts/s 0.45x [0.35, 0.72], worse. Beside it: KB read/op 3.10x [2.80, 3.40]."""
+    """Such as: inserts/s 0.45x [0.35, 0.72], worse. What differs with it: KB read/op 3.10x [2.80, 3.40]."""
     clear = [one for one in main if one.verdict in DIFFERENT]
     if clear:
         text = "; ".join(f"{one.label} {relative_text(one.ratio)}, {one.verdict}" for one in clear) + "."
@@ -103,8 +103,7 @@ def _tested(chosen: Pair) -> str:
         f"{side} is {name} ({count(len(runs.filter(pl.col('dbms') == name)), 'run')})"
         for side, name in (("A", chosen.base), ("B", chosen.other))
     ]
-    setups = sorted(runs["setup"].unique())
-    clients = sorted(runs["clients"].drop_nulls().unique())
+    setups, clients = listed(runs["setup"]), listed(runs["clients"])
     of = [f"{'setup' if len(setups) == 1 else 'setups'} {joined(setups)}"]
     of += [joined([count(number, "client") for number in clients])] if clients else []
     return f"{'; '.join([*sides, *of])}."
