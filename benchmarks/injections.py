@@ -7,10 +7,12 @@ version 1, or swap space.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -23,6 +25,8 @@ LASTS_S = 3.0
 
 CGROUPS = Path("/sys/fs/cgroup")
 GROUP = "ibench-stall-causes"
+
+_PROCESS_MADVISE, _MADV_PAGEOUT = 440, 21  # Linux 5.10, x86-64 and arm64
 
 SLOW_FSYNC_C = """
 #define _GNU_SOURCE
@@ -153,10 +157,13 @@ def checkpoint(scene: Scene) -> Iterator[None]:
 
 @contextlib.contextmanager
 def purge(scene: Scene) -> Iterator[None]:
-    """An old read view lets history grow while the server delays statements because of it."""
-    viewer = connect(scene.address)
-    rows(viewer, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
-    with contextlib.closing(viewer), with_variables(scene, innodb_max_purge_lag_delay=100_000, innodb_max_purge_lag=1):
+    """Purge lags by more than the limit at all times, and the server delays statements because of it.
+
+    MariaDB 10.11 only counts such a delay: its rates do not fall.
+
+    Without an old read view: a server that knows of one delays nothing, since that would not help purge.
+    """
+    with with_variables(scene, innodb_max_purge_lag_delay=100_000, innodb_max_purge_lag=1):
         yield
 
 
@@ -198,26 +205,46 @@ def storage_throttled(scene: Scene) -> Iterator[None]:
                 (group / f"blkio.throttle.{direction}_iops_device").write_text(f"{number} 0")
 
 
+class _Range(ctypes.Structure):
+    """`struct iovec`."""
+
+    _fields_ = [("begin", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
+
+
 @contextlib.contextmanager
 def memory(scene: Scene) -> Iterator[None]:
-    """A limit of half of what the server has: the rest goes to swap, and comes back as it is used."""
-    group = CGROUPS / "memory" / GROUP
-    with grouped(group, scene.server_pid, "memory.move_charge_at_immigrate"):
-        resident = int(Path(f"/proc/{scene.server_pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-        limit = group / "memory.limit_in_bytes"
-        limit.write_text(str(resident // 2))
-        try:
-            yield
-        finally:
-            limit.write_text("-1")
+    """The server's memory goes to swap again and again, as under pressure. A limit of a control group would kill it."""
+    end = threading.Event()
+    pager = threading.Thread(target=_page_out, args=(scene.server_pid, end), daemon=True)
+    pager.start()
+    try:
+        yield
+    finally:
+        end.set()
+        pager.join()
+
+
+def _page_out(pid: int, end: threading.Event) -> None:
+    """process_madvise(MADV_PAGEOUT) for each large private mapping, until `end`."""
+    system_call = ctypes.CDLL(None, use_errno=True).syscall
+    handle = os.pidfd_open(pid)
+    try:
+        while not end.is_set():
+            for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+                bounds, rights, *_, last = line.split(maxsplit=5)
+                first, after = (int(bound, 16) for bound in bounds.split("-"))
+                if end.is_set() or rights != "rw-p" or last.startswith("/") or after - first < 1 << 20:
+                    continue
+                asked = _Range(first, after - first)
+                system_call(_PROCESS_MADVISE, handle, ctypes.byref(asked), ctypes.c_size_t(1), _MADV_PAGEOUT, 0)
+    finally:
+        os.close(handle)
 
 
 @contextlib.contextmanager
-def grouped(group: Path, pid: int, *switches: str) -> Iterator[None]:
-    """A process in a control group of its own (version 1), with these switches on."""
+def grouped(group: Path, pid: int) -> Iterator[None]:
+    """A process in a control group of its own (version 1)."""
     group.mkdir(exist_ok=True)
-    for switch in switches:
-        (group / switch).write_text("3")
     (group / "cgroup.procs").write_text(str(pid))
     try:
         yield
@@ -262,7 +289,7 @@ FORCED = {
         Forced("cpu_starved", cpu_starved),
         Forced("lock", lock),
         Forced("row_locks", row_locks),
-        Forced("purge", purge),
+        Forced("purge", purge, needs=frozenset({"mysql"})),
         Forced("checkpoint", checkpoint, needs=frozenset({"mysql"})),
         Forced("redo", redo, "innodb_flush_log_at_trx_commit=1\n", frozenset({"mysql", "gcc"})),
         Forced("storage_frozen", storage_frozen, needs=frozenset({"root"}), cause_name="storage"),

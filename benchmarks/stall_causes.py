@@ -3,8 +3,10 @@
     python -m benchmarks.stall_causes                                 on the system's server; writes docs/performance.md
     python -m benchmarks.stall_causes --build mysql-9.7 --into stall_causes_mysql    on another build, its own section
     python -m benchmarks.stall_causes --each 2 --healthy 2 --print    a look at it
+    python -m benchmarks.stall_causes --keep DIR --only lock --print  keeps the runs: measure in parts
+    python -m benchmarks.stall_causes --keep DIR --again              the page, from runs that were kept
 
-A run of the Insert Benchmark writes as fast as it can, and every ten seconds something happens for three: the server
+A run of the Insert Benchmark writes as fast as it can, and every nine seconds something happens for three: the server
 or its clients are stopped, others take the CPUs, a lock is held, the file system is frozen (benchmarks/injections.py).
 `ibench stalls` does not know of that. A dip that overlaps what was done is right if it has that cause. Injections with
 an even number are for fitting the thresholds of the rules, those with an odd number for judging them. Steps in which
@@ -15,6 +17,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
+import json
 import os
 import shutil
 import subprocess
@@ -42,7 +46,7 @@ from ibench_lib.servers.find import find_build
 from ibench_lib.workloads.workload import Step
 
 NAME = "stall_causes"
-EVERY_S, FIRST_S = 10.0, 8.0
+EVERY_S, FIRST_S = 9.0, 6.0
 CLIENTS = 2
 STEP = "l.i1"
 HEALTHY_S = 8
@@ -233,6 +237,33 @@ def matrix(found: dict[str, list[tuple[str, str]]]) -> list[str]:
     return lines
 
 
+def judge(place: Workspace) -> tuple[dict[str, list[tuple[str, str]]], int, list[str], set[str]]:
+    """Labels of the injections that the folder's runs have, healthy steps, which of them are blamed, and versions."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    steps, blamed, versions = 0, [], set()
+    for path in sorted((place.root / "injections").glob("*.json")):
+        told = json.loads(path.read_text())
+        lake = reader.lake(place)
+        (version,) = reader.sql(lake, f"SELECT server_version FROM runs WHERE run_id = '{path.stem}'")["server_version"]
+        versions.add(version)
+        if told["forced"]:
+            print(told["forced"], flush=True)
+            labelled = labels(place, path.stem, told["done"], FORCED[told["forced"]].cause)
+            found[told["forced"]] = found.get(told["forced"], []) + labelled
+            continue
+        names = reader.sql(lake, f"SELECT step FROM steps WHERE run_id = '{path.stem}' AND step LIKE 'healthy%'")[
+            "step"
+        ]
+        dips = reader.question(lake, "dips", runs=[path.stem], steps=names.to_list())
+        sure = dips.filter(dips["confidence"] == "high")
+        steps += len(names)
+        blamed += [f"{dip['step']} with {told['pool']}: {dip['cause']} at {dip['from_s']} s" for dip in sure.to_dicts()]
+        print(
+            f"{len(names)} healthy steps, {len(dips)} dips:", Counter(dips["label"]).most_common(), blamed, flush=True
+        )
+    return found, steps, blamed, versions
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="system")
@@ -241,47 +272,43 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(FORCED), help="what to force: names from benchmarks/injections.py")
     parser.add_argument("--pool", default="1G")
     parser.add_argument("--into", default=NAME, help="the section of docs/performance.md")
-    parser.add_argument("--keep", type=Path, help="a new folder that keeps the runs, to look into")
+    parser.add_argument("--keep", type=Path, help="a folder that keeps the runs, to look into and to judge again")
+    parser.add_argument("--again", action="store_true", help="run nothing: judge what --keep has")
     parser.add_argument("--print", action="store_true", help="print only")
     chosen = parser.parse_args()
     build = find_build(chosen.build, workspace())
     if not isinstance(build, Build):
         parser.error(f"build {chosen.build} runs on another host, where nothing can be forced")
-    found: dict[str, list[tuple[str, str]]] = {}
-    left_out: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="stall-causes-") as folder:
         place = Workspace(chosen.keep or Path(folder))
-        place.root.mkdir(exist_ok=True)
-        for name in chosen.only.split(",") if chosen.only else []:
-            forced = FORCED[name]
-            why = missing(forced, build)
-            if why:
-                left_out[name] = why
-                continue
-            run_id, done = run(place, build, forced, chosen.each, chosen.pool)
-            found[name] = labels(place, run_id, done, forced.cause)
-            print(name, Counter(found[name]).most_common(), flush=True)
-        steps: list[str] = []
-        blamed: list[str] = []
-        for number, pool in zip(range(0, chosen.healthy, A_RUN), ("1G", "64M") * chosen.healthy, strict=False):
-            run_id, _ = run(place, build, None, min(A_RUN, chosen.healthy - number), pool)
-            lake = reader.lake(place)
-            names = [step for (step,) in lake.execute(
-                "SELECT step FROM steps WHERE run_id = $run AND step LIKE 'healthy%'", {"run": run_id}
-            ).fetchall()]  # fmt: skip
-            dips = reader.question(lake, "dips", runs=[run_id], steps=names)
-            sure = dips.filter(dips["confidence"] == "high")
-            steps += names
-            blamed += [f"{dip['step']} with {pool}: {dip['cause']} at {dip['from_s']} s" for dip in sure.to_dicts()]
-            print(len(dips), "dips of healthy steps;", [*dips["label"]], blamed, flush=True)
-    text = report(build, chosen.each, found, left_out, len(steps), blamed)
+        (place.root / "injections").mkdir(parents=True, exist_ok=True)
+        if not chosen.again:
+            measure(place, build, chosen)
+        left_out = {name: why for name, forced in FORCED.items() if (why := missing(forced, build))}
+        found, steps, blamed, versions = judge(place)
+        each = max(map(len, found.values()), default=0)
+        text = report(", ".join(sorted(versions)), each, found, left_out, steps, blamed)
     print(text)
     if not chosen.print:
         write_section(chosen.into, text, by=NAME)
 
 
+def measure(place: Workspace, build: Build, chosen: argparse.Namespace) -> None:
+    """The runs that were asked for, each with a file that says when something was done."""
+    runs: list[tuple[Forced | None, int, str]] = []
+    for name in chosen.only.split(",") if chosen.only else []:
+        if not missing(FORCED[name], build):
+            runs.append((FORCED[name], chosen.each, chosen.pool))
+    for number, pool in zip(range(0, chosen.healthy, A_RUN), itertools.cycle(("1G", "64M")), strict=False):
+        runs.append((None, min(A_RUN, chosen.healthy - number), pool))
+    for forced, each, pool in runs:
+        run_id, done = run(place, build, forced, each, pool)
+        told = {"forced": forced.name if forced else None, "pool": pool, "done": done}
+        (place.root / "injections" / f"{run_id}.json").write_text(json.dumps(told))
+
+
 def report(
-    build: Build,
+    version: str,
     each: int,
     found: dict[str, list[tuple[str, str]]],
     left_out: dict[str, str],
@@ -300,7 +327,7 @@ def report(
     )
     steps_blamed = len({blame.split(":")[0] for blame in blamed})
     lines = [
-        f"# Causes of dips, on {build.version}",
+        f"# Causes of dips, on {version}",
         "",
         f"Measured with `python -m benchmarks.{NAME}`: each cause was forced {each} times for {LASTS_S:g} s in a step",
         f"that writes as fast as it can with {CLIENTS} clients. A row of the table is what was done, a column what",

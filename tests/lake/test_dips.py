@@ -87,11 +87,11 @@ def host(late: bool = False, **grows: tuple[float, float]) -> Rows:
     return tuple(rows)
 
 
-def device(reads: int, read_s: float, in_flight: int) -> Rows:
-    """100 requests of 1 ms a second outside of the dip."""
+def device(reads: int, read_s: float, in_flight: int, begins: int = IN_DIP.start) -> Rows:
+    """100 requests of 1 ms a second outside of the dip, and until `begins`."""
     rows, count, seconds = [], 0, 0.0
     for tick in range(START_S - 1, START_S + SECONDS + 1):
-        inside = tick in IN_DIP
+        inside = tick in IN_DIP and tick >= begins
         count, seconds = count + (reads if inside else 100), seconds + (read_s if inside else 0.1)
         row = {
             "device": "vda", "tick": tick, "t_s": tick + 0.25, "holds_data": True, "reads": count, "read_bytes": 0,
@@ -175,6 +175,26 @@ def test_an_origin_is_named_before_the_mechanism_that_it_came_through() -> None:
     )
     (dip,) = dips_of(run)
     assert (dip["cause"], dip["via"], dip["confidence"]) == ("storage", "free pages", "high")
+
+
+@pytest.mark.long
+def test_an_origin_that_begins_after_the_dip_is_not_named_before_the_mechanism() -> None:
+    """A server that stands still lets the device idle, or fills its queue when it goes on: that is a consequence."""
+    free_pages = sampled(free_page_waits=grown(50), free_pages=level(0, 500), pages=level(1000, 1000))
+    (dip,) = dips_of(replace(free_pages, also=device(0, 0.0, 30, begins=START_S + 11)))
+    assert (dip["cause"], dip["via"], dip["points"]) == ("free_pages", None, 5)
+    assert {"cause": "storage", "points": 3} in dip["candidates"]
+
+
+@pytest.mark.long
+def test_a_limit_of_io_operations_is_storage_though_no_request_is_in_flight() -> None:
+    """The kernel holds the requests back before the device counts them, and asynchronous ones block no thread."""
+    held_back = replace(STALLED, also=device(5, 0.005, 0) + host(io_some_pressed_s=(0.9, 0.2)))
+    (dip,) = dips_of(held_back)
+    assert (dip["cause"], dip["confidence"]) == ("storage", "high")
+    idle = replace(STALLED, also=device(5, 0.005, 0) + host(io_some_pressed_s=(0.0, 0.2)))
+    (dip,) = dips_of(idle)
+    assert (dip["cause"], dip["candidates"]) == (None, [{"cause": "storage", "points": 2}]), "nobody waited for I/O"
 
 
 @pytest.mark.long

@@ -9,10 +9,15 @@
 -- host.idle_share, host.cpu_steal_share: shares of all CPUs.
 -- host.others_cpu_share: share of all CPUs that was used by neither the server nor the clients.
 -- server.redo_full_share: checkpoint age as a share of the limit, or of what is flushed at any cost.
+-- server.sync_flush_share: pages that a checkpoint waited for, as a share of all that were written. server.redo_flush_ms:
+-- time of an fsync of the redo log.
+-- server.writes_stuck: a checkpoint was due, and no page was written in the second: asynchronous writes block no thread.
 -- server.row_lock_wait_share: time in finished waits for row locks, as a share of the time of the clients.
 -- server.row_locks_awaited_share, states.lock_share: connections that wait for a row lock, or for another lock, as a
 -- share of those of the clients. states.at_work: connections at work. threads.queued_per_s: threads of the server that are ready and have no CPU.
--- device.request_ms: time of a request, reads and writes together.
+-- device.request_ms: time of a request, reads and writes together. device.held_back: tasks waited for I/O, but the device
+-- completed at most a fifth of its usual requests, as under a limit of I/O operations.
+-- `early_mean`, `early_max` and `early_min` are those of the dip's first second: what came later cannot be its origin.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
@@ -50,10 +55,13 @@ WITH chosen AS (
         x.redo_file_waits_per_s AS "server.redo_file_waits_per_s",
         x.checkpoint_age_bytes / coalesce(x.checkpoint_age_limit_bytes, x.checkpoint_age_sync_bytes)
             AS "server.redo_full_share",
+        ("server.redo_full_share" >= 0.95 AND x.pages_written_per_s = 0)::INT::DOUBLE AS "server.writes_stuck",
         x.pages_flushed_sync_per_s AS "server.pages_flushed_sync_per_s",
+        x.pages_flushed_sync_per_s / nullif(x.pages_written_per_s, 0) AS "server.sync_flush_share",
         x.sync_flush_waits_per_s AS "server.sync_flush_waits_per_s",
         x.redo_waits_per_s AS "server.redo_waits_per_s",
         x.redo_pending_fsyncs::DOUBLE AS "server.redo_pending_fsyncs",
+        x.redo_flush_ms_per_s / nullif(x.redo_fsyncs_per_s, 0) AS "server.redo_flush_ms",
         x.free_page_waits_per_s AS "server.free_page_waits_per_s",
         x.single_page_searches_per_s AS "server.single_page_searches_per_s",
         x.free_pages / nullif(x.pages, 0) AS "server.free_share",
@@ -98,6 +106,7 @@ WITH chosen AS (
         d.run_id, d.step_id, x.t_s - d.start_s AS t_s, coalesce(x.seconds, 1) AS span_s,
         (x.in_flight > 0 AND x.reads_per_s + x.writes_per_s + coalesce(x.flushes_per_s, 0) = 0)::INT::DOUBLE
             AS "device.is_stuck",
+        x.reads_per_s + x.writes_per_s AS "device.requests_per_s",
         1e3 * (x.read_s_per_s + x.write_s_per_s) / nullif(x.reads_per_s + x.writes_per_s, 0) AS "device.request_ms",
         1e3 * x.flush_s_per_s / nullif(x.flushes_per_s, 0) AS "device.flush_ms"
     FROM dipped d JOIN data_device x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
@@ -146,7 +155,8 @@ WITH chosen AS (
     SELECT
         t.*, d.dip, d.seen,
         least(t.t_s, d.to_s) - greatest(t.t_s - t.span_s, d.from_s) AS overlap_s,
-        t.t_s >= d.from_s - 1 AND t.t_s - t.span_s <= d.to_s + 1 AS is_near
+        t.t_s >= d.from_s - 1 AND t.t_s - t.span_s <= d.to_s + 1 AS is_near,
+        is_near AND t.t_s - t.span_s <= d.from_s + 1 AS is_early
     FROM taken t JOIN dips d USING (run_id, step_id)
 ), outside AS (
     SELECT
@@ -160,34 +170,53 @@ WITH chosen AS (
     SELECT
         run_id, step_id, dip, any_value(seen) AS seen, measure,
         avg(value) FILTER (CASE span_s WHEN 0 THEN overlap_s >= 0 ELSE overlap_s >= span_s / 2 OR overlap_s >= 0.5 END) AS in_mean,
-        max(value) FILTER (is_near) AS in_max, min(value) FILTER (is_near) AS in_min
+        max(value) FILTER (is_near) AS in_max, min(value) FILTER (is_near) AS in_min,
+        avg(value) FILTER (is_early) AS early_mean, max(value) FILTER (is_early) AS early_max,
+        min(value) FILTER (is_early) AS early_min
     FROM compared GROUP BY ALL
 ), measured AS MATERIALIZED (
     SELECT w.*, o.out_mean, o.out_low, o.out_high FROM within w LEFT JOIN outside o USING (run_id, step_id, measure)
 ), together AS (
     SELECT
         run_id, step_id, dip, any_value(seen) AS seen,
+        any_value({inside: in_mean, early: early_mean, outside: out_mean, least: in_min})
+            FILTER (measure = 'process.cpu_per_s') AS server,
+        any_value({inside: in_mean, early: early_mean, outside: out_mean})
+            FILTER (measure = 'clients.cpu_per_s') AS clients,
+        any_value({inside: in_mean, early: early_mean, outside: out_mean}) FILTER (measure = 'host.cpu_per_s') AS host,
+        any_value(in_mean) FILTER (measure = 'host.cpus') AS cpus,
         any_value(in_mean) FILTER (measure = 'clients.in_flight') AS in_flight,
-        any_value(in_mean) FILTER (measure = 'process.cpu_per_s') AS server_in,
-        any_value(in_min) FILTER (measure = 'process.cpu_per_s') AS server_least,
-        any_value(out_mean) FILTER (measure = 'process.cpu_per_s') AS server_out,
-        any_value(in_mean) FILTER (measure = 'clients.cpu_per_s') AS clients_in,
-        any_value(out_mean) FILTER (measure = 'clients.cpu_per_s') AS clients_out,
-        any_value(in_mean) FILTER (measure = 'host.cpu_per_s') AS host_in,
-        any_value(out_mean) FILTER (measure = 'host.cpu_per_s') AS host_out,
-        any_value(in_mean) FILTER (measure = 'host.cpus') AS cpus
+        any_value({inside: in_mean, early: early_max})
+            FILTER (measure = 'host.io_some_pressed_s_per_s') AS pressed,
+        any_value({inside: in_mean, early: early_min, outside: out_mean})
+            FILTER (measure = 'device.requests_per_s') AS requests
     FROM measured GROUP BY ALL
+), held_back AS (
+    SELECT
+        *,
+        CASE WHEN requests.outside < 50 THEN FALSE
+             ELSE pressed.inside >= 0.3 AND requests.inside <= 0.2 * requests.outside END AS inside,
+        CASE WHEN requests.outside < 50 THEN FALSE
+             ELSE pressed.early >= 0.3 AND requests.early <= 0.2 * requests.outside END AS early
+    FROM together
 )
 FROM measured
-UNION ALL
+UNION ALL BY NAME
 SELECT
-    run_id, step_id, dip, seen, 'host.others_cpu_share', greatest(0, host_in - server_in - clients_in) / cpus, NULL, NULL,
-    greatest(0, host_out - server_out - clients_out) / cpus, NULL, NULL
+    run_id, step_id, dip, seen, 'host.others_cpu_share' AS measure,
+    greatest(0, host.inside - server.inside - clients.inside) / cpus AS in_mean,
+    greatest(0, host.outside - server.outside - clients.outside) / cpus AS out_mean,
+    greatest(0, host.early - server.early - clients.early) / cpus AS early_mean
 FROM together
-UNION ALL
+UNION ALL BY NAME
 SELECT
-    run_id, step_id, dip, seen, 'server.frozen',
-    CASE WHEN in_flight >= 0.5 AND server_least <= 0.02 THEN 1.0
-         WHEN in_flight IS NOT NULL AND server_least IS NOT NULL THEN 0.0 END,
-    NULL, NULL, 0, NULL, NULL
+    run_id, step_id, dip, seen, 'server.frozen' AS measure,
+    CASE WHEN in_flight >= 0.5 AND server.least <= 0.02 THEN 1.0
+         WHEN in_flight IS NOT NULL AND server.least IS NOT NULL THEN 0.0 END AS in_mean,
+    0.0 AS out_mean
 FROM together
+UNION ALL BY NAME
+SELECT
+    run_id, step_id, dip, seen, 'device.held_back' AS measure, inside::INT::DOUBLE AS in_mean, 0.0 AS out_mean,
+    early::INT::DOUBLE AS early_mean
+FROM held_back

@@ -1,6 +1,7 @@
 -- The evidence for and against each cause of each dip of the selected runs and steps: one row per dip and rule
 -- (`dip_rules`), with what was measured in the dip and outside of all dips (`dip_measures`), and whether it `holds`: NULL
--- where this server or host does not give the measure. `points` count where it holds. `seen` is the dip itself: from
+-- where this server or host does not give the measure. `holds_early`: it holds in the first second of the dip already.
+-- `points` count where it holds. `seen` is the dip itself: from
 -- which to which second, its rates, and the rate missing to the median summed over it (`lost`).
 --
 -- $runs: ids of the runs
@@ -13,18 +14,24 @@ WITH measured AS MATERIALIZED (
     SELECT
         d.*, r.*, m.out_mean, m.out_low, m.out_high,
         CASE r.statistic WHEN 'mean' THEN m.in_mean WHEN 'max' THEN coalesce(m.in_max, m.in_mean)
-                         ELSE coalesce(m.in_min, m.in_mean) END AS value
+                         ELSE coalesce(m.in_min, m.in_mean) END AS value,
+        CASE r.statistic WHEN 'mean' THEN m.early_mean WHEN 'max' THEN coalesce(m.early_max, m.early_mean)
+                         ELSE coalesce(m.early_min, m.early_mean) END AS early
     FROM dips d CROSS JOIN dip_rules r LEFT JOIN measured m USING (run_id, step_id, dip, measure)
+), judged AS (
+    SELECT
+        *,
+        list_transform([value, early], lambda x: CASE test
+            WHEN 'at least' THEN x >= threshold
+            WHEN 'at most' THEN x <= threshold
+            WHEN 'times' THEN x >= threshold * out_mean AND x - out_mean >= least AND x >= coalesce(out_high, x)
+            ELSE x <= threshold * out_mean AND out_mean - x >= least AND out_mean > 0 AND x <= coalesce(out_low, x)
+        END) AS hold
+    FROM held
 )
 SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.step_id, c.step, h.dip, h.seen,
     h.cause, h.points, h.measure, h.statistic, h.value, h.out_mean, h.test, h.threshold, h.least,
-    CASE h.test WHEN 'at least' THEN h.value >= h.threshold
-                WHEN 'at most' THEN h.value <= h.threshold
-                WHEN 'times' THEN h.value >= h.threshold * h.out_mean AND h.value - h.out_mean >= h.least
-                                     AND h.value >= coalesce(h.out_high, h.value)
-                ELSE h.value <= h.threshold * h.out_mean AND h.out_mean - h.value >= h.least
-                     AND h.out_mean > 0 AND h.value <= coalesce(h.out_low, h.value) END AS holds,
-    h.says
-FROM held h JOIN selected_steps($runs, $steps) c USING (run_id, step_id)
+    h.hold[1] AS holds, h.hold[2] AS holds_early, h.says
+FROM judged h JOIN selected_steps($runs, $steps) c USING (run_id, step_id)
 ORDER BY c.step_id, c.setup, c.dbms_position, c.repeat, h.dip, h.cause, h.points DESC, h.measure
