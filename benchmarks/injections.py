@@ -266,7 +266,8 @@ class Forced:
     ----------
     name : of the injection, and of the cause unless `cause_name` says another one.
     my_cnf : option lines that it needs.
-    needs : "root", "swap", "gcc", "mysql" (8.0.30 or later). What cannot be forced is left out, and the page says so.
+    needs : "root", "swap", "gcc", "mysql" (8.0.30 or later), "insert_benchmark". What cannot be forced is left out,
+        and the page says so.
     """
 
     name: str
@@ -288,7 +289,7 @@ FORCED = {
         Forced("machine_paused", machine_paused),
         Forced("cpu_starved", cpu_starved),
         Forced("lock", lock),
-        Forced("row_locks", row_locks),
+        Forced("row_locks", row_locks, needs=frozenset({"insert_benchmark"})),
         Forced("purge", purge, needs=frozenset({"mysql"})),
         Forced("checkpoint", checkpoint, needs=frozenset({"mysql"})),
         Forced("redo", redo, "innodb_flush_log_at_trx_commit=1\n", frozenset({"mysql", "gcc"})),

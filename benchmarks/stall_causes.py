@@ -3,14 +3,15 @@
     python -m benchmarks.stall_causes                                 on the system's server; writes docs/performance.md
     python -m benchmarks.stall_causes --build mysql-9.7 --into stall_causes_mysql    on another build, its own section
     python -m benchmarks.stall_causes --each 2 --healthy 2 --print    a look at it
-    python -m benchmarks.stall_causes --keep DIR --only lock --print  keeps the runs: measure in parts
+    python -m benchmarks.stall_causes --keep DIR --only lock          only measures, and keeps the runs: a part
     python -m benchmarks.stall_causes --keep DIR --again              the page, from runs that were kept
 
-A run of the Insert Benchmark writes as fast as it can, and every nine seconds something happens for three: the server
-or its clients are stopped, others take the CPUs, a lock is held, the file system is frozen (benchmarks/injections.py).
-`ibench stalls` does not know of that. A dip that overlaps what was done is right if it has that cause. Injections with
-an even number are for fitting the thresholds of the rules, those with an odd number for judging them. Steps in which
-nothing is done, reads and writes, in memory and not, show how often a healthy step is blamed.
+A run of the Insert Benchmark, or of another workload, goes as fast as it can, and every nine seconds something happens
+for three: the server or its clients are stopped, others take the CPUs, a lock is held, the file system is frozen
+(benchmarks/injections.py). `ibench stalls` does not know of that. A dip that overlaps what was done is right if it has
+that cause. Injections with an even number are for fitting the thresholds of the rules, those with an odd number for
+judging them. Steps in which nothing is done, reads and writes, in memory and not, show how often a healthy step is
+blamed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.injections import CGROUPS, FORCED, LASTS_S, SLOW_FSYNC_C, Forced, Injection, Scene
@@ -48,10 +49,7 @@ from ibench_lib.workloads.workload import Step
 NAME = "stall_causes"
 EVERY_S, FIRST_S = 9.0, 6.0
 CLIENTS = 2
-STEP = "l.i1"
 HEALTHY_S = 8
-ROWS_PER_S = 40_000
-"""More than a server does here: the step must not end before the last injection."""
 A_RUN = 50
 """Healthy steps in one run."""
 
@@ -60,10 +58,43 @@ title: forced stalls
 builds: [{build}]
 configs_folder: configs
 configs: [{{name: forced, fragments: [forced]}}]
-setups: [{{name: forced, l_i0_rows: 200000, l_i1_rows: {rows}, l_i2_rows: 1000, query_seconds: {query_s}}}]
+setups: [{{name: forced, {setup}}}]
 scale: 1
-workload: {{benchmark: insert_benchmark, clients: {clients}, steps: [{steps}], count_rows: false}}
+workload: {{clients: {clients}, {workload}}}
 """
+
+
+@dataclass(frozen=True)
+class Load:
+    """What the server does meanwhile: the step in which something is done, and lines of the experiment.
+
+    `rows` in a line is how many a client inserts, `seconds` how long the step lasts, `steps` what the run does.
+    """
+
+    step: str
+    setup: str
+    workload: str
+
+
+LOADS = {
+    "insert_benchmark": Load(
+        "l.i1",
+        "l_i0_rows: 200000, l_i1_rows: {rows}, l_i2_rows: 1000, query_seconds: 8",
+        "benchmark: insert_benchmark, steps: [{steps}], count_rows: false",
+    ),
+    "tpcc": Load(
+        "run",
+        "warehouses: 2, terminals: 8, ramp_up: 1.0, seconds: {seconds}",
+        "benchmark: tpcc, checks: cheap",
+    ),
+    "linkbench": Load(
+        "t8",
+        "nodes: 20000, warm_up: 1.0, seconds: {seconds}",
+        "benchmark: linkbench, requesters: [8], control: false, degree_tail: scaled, checked_ids: 0",
+    ),
+}
+
+TITLES = {"insert_benchmark": "Insert Benchmark", "tpcc": "TPC-C", "linkbench": "LinkBench"}
 
 MY_CNF = "[mysqld]\nskip_log_bin\ninnodb_buffer_pool_size={pool}\n{lines}"
 LINES = "innodb_flush_log_at_trx_commit=2\n"
@@ -73,8 +104,8 @@ DISK_BYTES = 8 << 30
 class Injector(Observer):
     """Does something again and again while the step runs; `done` are (from, to) in seconds of the step."""
 
-    def __init__(self, scene: Scene, inject: Injection | None, each: int) -> None:
-        self.scene, self.inject, self.left = scene, inject, each
+    def __init__(self, scene: Scene, inject: Injection | None, each: int, step: str) -> None:
+        self.scene, self.inject, self.left, self.step = scene, inject, each, step
         self.done: list[tuple[float, float]] = []
         self._thread: threading.Thread | None = None
         self._step_s = 0.0
@@ -83,7 +114,7 @@ class Injector(Observer):
     def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
         if self._failed:
             raise self._failed[0]
-        if step.name != STEP or self.inject is None or not self.left:
+        if step.name != self.step or self.inject is None or not self.left:
             return
         busy = self._thread is not None and self._thread.is_alive()
         if busy or elapsed_s < FIRST_S + len(self.done) * EVERY_S:
@@ -144,9 +175,10 @@ def slow_fsync(place: Workspace, build: Build) -> tuple[Build, Path]:
     return replace(build, environment={**build.environment, "LD_PRELOAD": str(library)}), switch
 
 
-def missing(forced: Forced, build: Build) -> str | None:
+def missing(forced: Forced, build: Build, load: str) -> str | None:
     """Why something cannot be forced here."""
     lacks = {
+        "insert_benchmark": load != "insert_benchmark",
         "mysql": build.flavour != "mysql" or release_of(build.version) < (8, 0, 30),
         "gcc": shutil.which("gcc") is None,
         "root": os.geteuid() != 0 or not Path("/dev/loop-control").exists() or not (CGROUPS / "blkio").is_dir(),
@@ -157,25 +189,23 @@ def missing(forced: Forced, build: Build) -> str | None:
 
 
 def run(
-    place: Workspace, build: Build, forced: Forced | None, each: int, pool: str
+    place: Workspace, build: Build, forced: Forced | None, each: int, pool: str, load: Load
 ) -> tuple[str, list[tuple[float, float]]]:
     """One run with so many injections, or healthy steps. Returns its id and when something was done."""
     seconds = FIRST_S + each * EVERY_S
-    steps = ["l.i0", "l.x", STEP] if forced else ["l.i0", "l.x", *healthy(each)]
+    steps = ["l.i0", "l.x", load.step] if forced else ["l.i0", "l.x", *healthy(each)]
+    known = {
+        "rows": int((seconds if forced else HEALTHY_S) * rows_per_s(forced) / CLIENTS),
+        "seconds": seconds,
+        "steps": ", ".join(steps),
+    }
     fragments = place.root / "configs"
     fragments.mkdir(exist_ok=True)
     lines = LINES if forced is None else LINES + forced.my_cnf
     (fragments / "forced.cnf").write_text(MY_CNF.format(pool=pool, lines=lines))
     path = place.root / "forced.yaml"
-    path.write_text(
-        EXPERIMENT.format(
-            build=build.label,
-            rows=int((seconds if forced else HEALTHY_S) * ROWS_PER_S / CLIENTS),
-            clients=CLIENTS,
-            steps=", ".join(steps),
-            query_s=HEALTHY_S,
-        )
-    )
+    setup, workload = load.setup.format_map(known), load.workload.format_map(known)
+    path.write_text(EXPERIMENT.format(build=build.label, clients=CLIENTS, setup=setup, workload=workload))
     loaded = load_experiment(path)
     scene = Scene()
     with contextlib.ExitStack() as stack:
@@ -183,12 +213,17 @@ def run(
             scene.disk = stack.enter_context(disk(place))
         if forced and "gcc" in forced.needs:
             build, scene.fsync_switch = slow_fsync(place, build)
-        injector = Injector(scene, forced.inject if forced else None, each)
-        known = session.collectors()
-        session.collectors = lambda: {**known, "where": watching(scene)}
-        stack.callback(setattr, session, "collectors", lambda: known)
+        injector = Injector(scene, forced.inject if forced else None, each, load.step)
+        collectors = session.collectors()
+        session.collectors = lambda: {**collectors, "where": watching(scene)}
+        stack.callback(setattr, session, "collectors", lambda: collectors)
         manifest = run_cell(loaded, plan_cell(loaded, loaded.cells()[0], build), place, injector)
     return manifest.run_id, injector.done
+
+
+def rows_per_s(forced: Forced | None) -> int:
+    """More than a server does here: the step must not end before the last injection. And not much more."""
+    return 23_000 if forced and "commit=1" in forced.my_cnf else 30_000
 
 
 def healthy(steps: int) -> list[str]:
@@ -197,14 +232,16 @@ def healthy(steps: int) -> list[str]:
     return [f"{{step: {kinds[each % 4]}, name: healthy{each}}}" for each in range(steps)]
 
 
-def labels(place: Workspace, run_id: str, done: list[tuple[float, float]], cause: str) -> list[tuple[str, str]]:
+def labels(
+    place: Workspace, run_id: str, step: str, done: list[tuple[float, float]], cause: str
+) -> list[tuple[str, str]]:
     """For each injection the label and confidence of the dip that overlaps it most; ('no dip', '') without one.
 
     Where it is not `cause`, the evidence for that is printed.
     """
     lake = reader.lake(place)
-    dips = reader.question(lake, "dips", runs=[run_id], steps=[STEP]).to_dicts()
-    evidence = reader.question(lake, "dip_evidence", runs=[run_id], steps=[STEP])
+    dips = reader.question(lake, "dips", runs=[run_id], steps=[step]).to_dicts()
+    evidence = reader.question(lake, "dip_evidence", runs=[run_id], steps=[step])
     found = []
     for begin, end in done:
         near = [dip for dip in dips if dip["from_s"] < end + 1.5 and dip["to_s"] > begin - 0.5]
@@ -248,7 +285,7 @@ def judge(place: Workspace) -> tuple[dict[str, list[tuple[str, str]]], int, list
         versions.add(version)
         if told["forced"]:
             print(told["forced"], flush=True)
-            labelled = labels(place, path.stem, told["done"], FORCED[told["forced"]].cause)
+            labelled = labels(place, path.stem, told["step"], told["done"], FORCED[told["forced"]].cause)
             found[told["forced"]] = found.get(told["forced"], []) + labelled
             continue
         names = reader.sql(lake, f"SELECT step FROM steps WHERE run_id = '{path.stem}' AND step LIKE 'healthy%'")[
@@ -270,6 +307,7 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=20, help="injections of each cause")
     parser.add_argument("--healthy", type=int, default=100, help="steps in which nothing is done")
     parser.add_argument("--only", default=",".join(FORCED), help="what to force: names from benchmarks/injections.py")
+    parser.add_argument("--workload", choices=LOADS, default="insert_benchmark")
     parser.add_argument("--pool", default="1G")
     parser.add_argument("--into", default=NAME, help="the section of docs/performance.md")
     parser.add_argument("--keep", type=Path, help="a folder that keeps the runs, to look into and to judge again")
@@ -284,10 +322,13 @@ def main() -> None:
         (place.root / "injections").mkdir(parents=True, exist_ok=True)
         if not chosen.again:
             measure(place, build, chosen)
-        left_out = {name: why for name, forced in FORCED.items() if (why := missing(forced, build))}
+        if chosen.keep and not chosen.again:
+            return  # a part of the whole
+        left_out = {name: why for name, forced in FORCED.items() if (why := missing(forced, build, chosen.workload))}
         found, steps, blamed, versions = judge(place)
         each = max(map(len, found.values()), default=0)
-        text = report(", ".join(sorted(versions)), each, found, left_out, steps, blamed)
+        where = f"{TITLES[chosen.workload]} on {', '.join(sorted(versions))}"
+        text = report(where, each, found, left_out, steps, blamed)
     print(text)
     if not chosen.print:
         write_section(chosen.into, text, by=NAME)
@@ -297,18 +338,19 @@ def measure(place: Workspace, build: Build, chosen: argparse.Namespace) -> None:
     """The runs that were asked for, each with a file that says when something was done."""
     runs: list[tuple[Forced | None, int, str]] = []
     for name in chosen.only.split(",") if chosen.only else []:
-        if not missing(FORCED[name], build):
+        if not missing(FORCED[name], build, chosen.workload):
             runs.append((FORCED[name], chosen.each, chosen.pool))
+    load = LOADS[chosen.workload]
     for number, pool in zip(range(0, chosen.healthy, A_RUN), itertools.cycle(("1G", "64M")), strict=False):
         runs.append((None, min(A_RUN, chosen.healthy - number), pool))
     for forced, each, pool in runs:
-        run_id, done = run(place, build, forced, each, pool)
-        told = {"forced": forced.name if forced else None, "pool": pool, "done": done}
+        run_id, done = run(place, build, forced, each, pool, load)
+        told = {"forced": forced.name if forced else None, "pool": pool, "step": load.step, "done": done}
         (place.root / "injections" / f"{run_id}.json").write_text(json.dumps(told))
 
 
 def report(
-    version: str,
+    where: str,
     each: int,
     found: dict[str, list[tuple[str, str]]],
     left_out: dict[str, str],
@@ -316,32 +358,31 @@ def report(
     blamed: list[str],
 ) -> str:
     """The section of the page."""
-    judged = [
-        (label == FORCED[name].cause, FORCED[name].cause, label)
-        for name, answers in found.items()
-        for label, _ in answers[1::2]
-    ]
-    right = sum(is_right for is_right, _, _ in judged)
-    swapped = sum(
-        {cause, label} == {"client_pause", "server_stopped"} for is_right, cause, label in judged if not is_right
-    )
-    steps_blamed = len({blame.split(":")[0] for blame in blamed})
+    judged = [(FORCED[name].cause, label) for name, answers in found.items() for label, _ in answers[1::2]]
+    right = sum(cause == label for cause, label in judged)
+    sides = ("client_pause", "server_stopped")
+    swapped = sum(cause != label and cause in sides and label in sides for cause, label in judged)
     lines = [
-        f"# Causes of dips, on {version}",
+        f"# Causes of dips, {where}",
         "",
         f"Measured with `python -m benchmarks.{NAME}`: each cause was forced {each} times for {LASTS_S:g} s in a step",
-        f"that writes as fast as it can with {CLIENTS} clients. A row of the table is what was done, a column what",
-        "`ibench stalls` says. The thresholds of the rules were chosen with every other injection; the table has the",
-        "others.",
+        "that goes as fast as it can. A row of the table is what was done, a column what `ibench stalls` says. The",
+        "thresholds of the rules were chosen with every other injection; the table has the others.",
         "",
         *matrix(found),
         "",
-        f"Of {len(judged)} labels {right} are right. A stopped server was taken for paused clients, or these for it,",
+        f"Of {len(judged)} labels {right} are right. A stopped server was taken for paused clients, or the reverse,",
         f"{swapped} times.",
-        f"In {healthy_steps} steps in which nothing was done, {steps_blamed} had a dip with a cause of high confidence"
-        + (":" if blamed else "."),
-        *(f"- {blame}" for blame in blamed),
     ]
+    if healthy_steps:
+        steps_blamed = len({blame.split(":")[0] for blame in blamed})
+        lines += [
+            "",
+            f"In {healthy_steps} steps in which nothing was done, {steps_blamed} had a dip with a cause of high"
+            f" confidence{':' if blamed else '.'}",
+            *([""] if blamed else []),
+            *(f"- {blame}" for blame in blamed),
+        ]
     if left_out:
         lines += ["", "Not forced: " + "; ".join(f"{name} ({why})" for name, why in left_out.items()) + "."]
     return "\n".join(lines)

@@ -1,0 +1,47 @@
+"""The page of forced stalls: only the half that judges is counted, and a cause taken for another one is seen."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.injections import FORCED
+from benchmarks.stall_causes import LOADS, Load, matrix, report, rows_per_s
+from ibench_lib.lake import reader
+from tests.shared import lake_of
+from tests.synthetic import Run
+
+FOUND = {
+    "lock": [("purge", "high"), ("lock", "high"), ("unexplained", ""), ("lock", "medium")],
+    "client_pause": [("client_pause", "high"), ("server_stopped", "high")] * 2,
+}
+
+
+def test_a_row_is_what_was_done_and_a_column_what_was_said_in_the_half_that_judges() -> None:
+    assert matrix(FOUND) == [
+        "| forced | lock | server_stopped | right | of these with high confidence |",
+        "|---|---|---|---|---|",
+        "| lock | 2 |  | 2 of 2 | 1 |",
+        "| client_pause |  | 2 | 0 of 2 | 0 |",
+    ]
+
+
+def test_the_page_counts_right_labels_swapped_sides_and_blamed_steps() -> None:
+    blamed = ["healthy3 with 1G: lock at 2 s", "healthy3 with 1G: lock at 6 s"]
+    text = report("Insert Benchmark on 9.7.4", 4, FOUND, {"memory": "needs swap"}, 50, blamed)
+    assert "Of 4 labels 2 are right." in text
+    assert "or the reverse,\n2 times." in text
+    assert "In 50 steps in which nothing was done, 1 had a dip with a cause of high confidence:" in text
+    assert "Not forced: memory (needs swap)." in text
+
+
+def test_what_is_forced_has_a_cause_that_the_rules_know() -> None:
+    lake = lake_of(Run("a"))
+    assert {forced.cause for forced in FORCED.values()} <= set(reader.sql(lake, "FROM dip_causes")["cause"])
+
+
+@pytest.mark.parametrize("load", LOADS.values(), ids=list(LOADS))
+def test_the_lines_of_a_workload_are_filled_in(load: Load) -> None:
+    known = {"rows": 1, "seconds": 2.0, "steps": "l.i0"}
+    for line in (load.setup, load.workload):
+        assert "{" not in line.format_map(known)
+    assert rows_per_s(None) > rows_per_s(FORCED["redo"])
