@@ -16,7 +16,7 @@
 -- server.row_locks_awaited_share, states.lock_share: connections that wait for a row lock, or for another lock, as a
 -- share of those of the clients. states.at_work: connections at work. threads.queued_per_s: threads of the server that are ready and have no CPU.
 -- device.request_ms: time of a request, reads and writes together. device.held_back: tasks waited for I/O, but the device
--- completed at most a fifth of its usual requests, as under a limit of I/O operations.
+-- completed at most a tenth of its usual requests in a second, as under a limit of I/O operations.
 -- `early_mean`, `early_max` and `early_min` are those of the dip's first second: what came later cannot be its origin.
 --
 -- $ids: ids of runs
@@ -155,6 +155,7 @@ WITH chosen AS (
     SELECT
         t.*, d.dip, d.seen,
         least(t.t_s, d.to_s) - greatest(t.t_s - t.span_s, d.from_s) AS overlap_s,
+        CASE t.span_s WHEN 0 THEN overlap_s >= 0 ELSE overlap_s >= t.span_s / 2 OR overlap_s >= 0.5 END AS is_in,
         t.t_s >= d.from_s - 1 AND t.t_s - t.span_s <= d.to_s + 1 AS is_near,
         is_near AND t.t_s - t.span_s <= d.from_s + 1 AS is_early
     FROM taken t JOIN dips d USING (run_id, step_id)
@@ -169,7 +170,7 @@ WITH chosen AS (
 ), within AS (
     SELECT
         run_id, step_id, dip, any_value(seen) AS seen, measure,
-        avg(value) FILTER (CASE span_s WHEN 0 THEN overlap_s >= 0 ELSE overlap_s >= span_s / 2 OR overlap_s >= 0.5 END) AS in_mean,
+        avg(value) FILTER (is_in) AS in_mean, min(value) FILTER (is_in) AS in_least,
         max(value) FILTER (is_near) AS in_max, min(value) FILTER (is_near) AS in_min,
         avg(value) FILTER (is_early) AS early_mean, max(value) FILTER (is_early) AS early_max,
         min(value) FILTER (is_early) AS early_min
@@ -186,18 +187,20 @@ WITH chosen AS (
         any_value({inside: in_mean, early: early_mean, outside: out_mean}) FILTER (measure = 'host.cpu_per_s') AS host,
         any_value(in_mean) FILTER (measure = 'host.cpus') AS cpus,
         any_value(in_mean) FILTER (measure = 'clients.in_flight') AS in_flight,
-        any_value({inside: in_mean, early: early_max})
+        any_value({inside: in_mean, early: early_max, outside: out_mean})
             FILTER (measure = 'host.io_some_pressed_s_per_s') AS pressed,
-        any_value({inside: in_mean, early: early_min, outside: out_mean})
+        any_value({inside: in_least, early: early_min, outside: out_mean})
             FILTER (measure = 'device.requests_per_s') AS requests
     FROM measured GROUP BY ALL
 ), held_back AS (
     SELECT
         *,
         CASE WHEN requests.outside < 50 THEN FALSE
-             ELSE pressed.inside >= 0.3 AND requests.inside <= 0.2 * requests.outside END AS inside,
+             ELSE pressed.inside >= greatest(0.3, 1.5 * pressed.outside) AND requests.inside <= 0.1 * requests.outside
+        END AS inside,
         CASE WHEN requests.outside < 50 THEN FALSE
-             ELSE pressed.early >= 0.3 AND requests.early <= 0.2 * requests.outside END AS early
+             ELSE pressed.early >= greatest(0.3, 1.5 * pressed.outside) AND requests.early <= 0.1 * requests.outside
+        END AS early
     FROM together
 )
 FROM measured
