@@ -109,10 +109,10 @@ def _fit_host(
     experiment: LoadedExperiment, planned: Planned, workspace: Workspace, snapshot: RunSnapshot | None
 ) -> list[str]:
     """Refuse a host without enough space and, with `strict`, a host not fit to measure. Returns the findings."""
-    tables_bytes = experiment.workload.disk_bytes(experiment.spec.workload, planned.steps)
+    tables_bytes = experiment.workload.disk_bytes(experiment.options(planned.cell), planned.steps)
     aside_bytes = 0
     if snapshot is not None and not snapshot.found:
-        aside_bytes = snapshot_bytes(experiment, planned.build, planned.config, snapshot.loaded)
+        aside_bytes = snapshot_bytes(experiment, planned, snapshot.loaded)
     space.require_space(planned.build, planned.config, tables_bytes, workspace, aside_bytes)
     disk_bytes = space.needed_bytes(planned.build, planned.config, tables_bytes) + aside_bytes
     findings = examine(workspace, disk_bytes, flavour_of(planned.build).memory_bytes(planned.config))

@@ -85,7 +85,7 @@ def plan_cell(experiment: LoadedExperiment, cell: Cell, build: AnyBuild) -> Plan
 
 def fit_cell(experiment: LoadedExperiment, planned: Planned) -> list[str]:
     """Refuse a cell whose build cannot run it. Returns the `loose_` lines that its server skips. Raises as `fit`."""
-    options = experiment.spec.workload
+    options = experiment.options(planned.cell)
     engine = experiment.workload.needs(options).engine
     needed = demand(experiment.workload, options, planned.steps)
     return fit(planned.build, planned.config, transport=options.transport, engine=engine, needed=needed)
@@ -181,9 +181,7 @@ def _when(attempt: Attempt) -> str:
 def _sharing(experiment: LoadedExperiment, workspace: Workspace, planned: list[Planned]) -> list[Planned]:
     """The same cells, each with where its rows come from."""
     settings = {
-        entry.cell.position: planned_settings(
-            experiment, entry.build, entry.config, steps_loaded(experiment, entry.steps)
-        )
+        entry.cell.position: planned_settings(experiment, entry, steps_loaded(experiment, entry.steps))
         for entry in planned
     }
     there = {found.digest for found in settings.values() if find_snapshot(workspace, found)}
