@@ -11,7 +11,7 @@ from ibench_lib.show.wording import count, joined, shortened
 
 @asks("sweep")
 def sweep_statements(sweep: pl.DataFrame) -> list[str]:
-    """For each step the place where each dbms is fastest, how much faster than at the first, and what is as fast."""
+    """For each step the place where each dbms is fastest, its rate against the ends, and what is not clearly slower."""
     said: list[str] = []
     unknown = False
     for axis, setup, step, rows in swept_steps(sweep):
@@ -28,6 +28,9 @@ def sweep_statements(sweep: pl.DataFrame) -> list[str]:
 def _peak_text(axis: str, line: Line) -> str:
     """base is fastest with 4 clients (12,345 [11,900, 12,800], 3.1x of 1 client; as fast with 8 clients)."""
     best, first, last = line.peak.point, line.points[0], line.points[-1]
+    if line.peak.clear and len(line.peak.alike) == len(line.points) - 1:
+        rates = [point.value for point in line.points]
+        return f"{line.dbms} has no clear peak ({min(rates):,.0f} to {max(rates):,.0f})"
     value = f"{best.value:,.0f}"
     if line.peak.clear and best.low is not None and best.high is not None:
         value += f" [{best.low:,.0f}, {best.high:,.0f}]"
