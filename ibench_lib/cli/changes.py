@@ -95,6 +95,7 @@ def _answer(
     if mine.is_empty():
         near = strict_yaml.suggestion(name, known["experiment"].unique().to_list())
         raise ParameterError(f"experiment {name!r:.80} has no run in the lake{near}")
+    mine = mine.filter(mine["excluded"].is_null())
     run_ids = mine["run_id"].to_list() if stream else choose(lake, name).run_ids
     points = reader.question(lake, "series_points", runs=run_ids, steps=[], metrics=metrics)
     if not metric:  # a paced rate tells of the clients: it is judged where somebody asks for it

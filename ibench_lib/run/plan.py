@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from ibench_lib.capture.host_facts import host_class
 from ibench_lib.errors import LakeError, UsageError
 from ibench_lib.experiment.cells import Cell, LoadedExperiment
+from ibench_lib.lake.annotations import excluded_runs
 from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.paths import Workspace
@@ -52,7 +53,8 @@ def plan_experiment(
     if builds is None:
         builds = {label: find_build(label, workspace) for label in dict.fromkeys(cell.build_label for cell in cells)}
     runs = [*elsewhere, *manifests(workspace)]
-    done = {} if again else _complete(runs)
+    excluded = excluded_runs(workspace.runs)
+    done = {} if again else _complete([run for run in runs if run.run_id not in excluded])
     tried = {attempt.cell: attempt for attempt in Ledger(workspace).attempts(experiment.name)}
     planned = []
     for cell in cells:
@@ -67,6 +69,8 @@ def plan_experiment(
             what, note = "new", ""
         elif last.state == "complete" and last.fingerprint != fingerprint:
             what, note = "changed", f"what completed {_when(last)} was run with other settings"
+        elif last.state == "complete" and last.run_id in excluded:
+            what, note = "again", f"its run {last.run_id} is excluded: {excluded[last.run_id]}"
         elif last.state == "complete":
             what, note = "again", "" if again else f"its run, complete {_when(last)}, is not in the lake"
         else:
