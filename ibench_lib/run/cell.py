@@ -72,8 +72,9 @@ def run_cell(
             manifest.status = "complete"
         except KeyboardInterrupt:
             manifest.status, manifest.error = "interrupted", "interrupted by the user"
+            where = f"in step {run.current_step}" if run.current_step else "before its first step"
             raise Interrupted(
-                f"run {run_id} interrupted",
+                f"run {run_id} interrupted {where} of {experiment.workload.title}",
                 hint="captured data is kept; run the experiment again to repeat the cell",
             ) from None
         except IbenchError as error:
