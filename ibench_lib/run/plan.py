@@ -144,8 +144,9 @@ def choose(cells: list[Cell], only: Sequence[str], without: Sequence[str]) -> li
 
 
 def complete_runs(workspace: Workspace) -> dict[str, str]:
-    """Fingerprint -> run id of the latest complete run."""
-    return _complete(manifests(workspace))
+    """Fingerprint -> run id of the latest complete run that is not excluded."""
+    excluded = excluded_runs(workspace.runs)
+    return _complete([run for run in manifests(workspace) if run.run_id not in excluded])
 
 
 def manifests(workspace: Workspace) -> list[Manifest]:

@@ -58,7 +58,7 @@ def test_excluded_runs_are_left_out_and_named(workspace: Workspace) -> None:
     result = ibench(workspace, "changes", "demo", "--gate", "--metric", "qps", "--json")
     assert result.returncode != 3, result.stderr
     assert result.stdout.count("-b3-r") == 3 and "excluded: built without optimisation" in result.stdout
-    stream = ibench(workspace, "changes", "--stream", "demo", "--metric", "qps", "--json")
+    stream = ibench(workspace, "changes", "--stream", "demo", "--reference", "b1", "--metric", "qps", "--json")
     assert stream.stdout.count("excluded: built without optimisation") == 3, stream.stderr
 
 

@@ -444,6 +444,6 @@ def test_cells_of_a_sweep_have_their_clients_and_the_server_has_their_values(
         )
     assert list(found.values()) == [("170", 1, 1), ("150", 3, 3)]
     assert [(setup[-12:], dbms.partition(".")[2]) for setup, dbms in found] == [
-        ("-clients-001", "cy10a-innodb_io_capacity-170"),
-        ("-clients-003", "cy10a-innodb_io_capacity-150"),
+        ("-clients-001", "tiny-innodb_io_capacity-170"),
+        ("-clients-003", "tiny-innodb_io_capacity-150"),
     ]
