@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from ibench_lib.ask.selection import choose
 from ibench_lib.errors import LakeError, ParameterError
 from ibench_lib.lake import reader
 from ibench_lib.lake.annotations import FILE, annotate, excluded_runs, read_annotation
-from ibench_lib.lake.store import new_archive, open_store, pull, push
+from ibench_lib.lake.store import _stamp, new_archive, open_store, pull, push
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.show.headline import headline
@@ -120,19 +119,7 @@ def test_annotations_travel_with_their_runs_and_the_later_one_counts(
         assert excluded_runs(workspace.runs) == {OLDER.run_id: "second"}
 
 
-def test_an_archive_whose_content_changed_is_read_again_though_nothing_else_shows_it(
-    workspace: Workspace, tmp_path: Path
-) -> None:
-    """Files of one size at one time: only the CRC tells them apart."""
-    write_runs(workspace, OLDER)
-    annotate(workspace.run_dir(OLDER.run_id), excluded="aaaa")
-    path = tmp_path / "runs.zip"
-    with new_archive(path) as archive:
-        push(workspace.run_dir(OLDER.run_id), archive)
-    assert reader.lake(str(path)).execute("SELECT excluded FROM annotations").fetchall() == [("aaaa",)]
-    with zipfile.ZipFile(path) as whole:
-        content = {entry: whole.read(entry) for entry in whole.infolist()}
-    with zipfile.ZipFile(path, "w") as changed:
-        for entry, data in content.items():
-            changed.writestr(entry, data.replace(b"aaaa", b"bbbb") if entry.filename.endswith(FILE) else data)
-    assert reader.lake(str(path)).execute("SELECT excluded FROM annotations").fetchall() == [("bbbb",)]
+def test_files_of_an_archive_are_told_apart_by_their_crc() -> None:
+    """Their size and time may be the same, and a listing of an archive shows nothing else of their content."""
+    before, after = ({FILE: {"size": 4, "CRC": crc}} for crc in (1, 2))
+    assert _stamp(before) != _stamp(after)
