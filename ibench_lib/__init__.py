@@ -36,7 +36,7 @@ _OTHERS = {
     "show.headline": ("headline", "headline_statements"),
     "show.pair_headline": ("pair_headline",),
     "show.history": ("version_history",),
-    "show.sections": ("made_from",),
+    "show.sections": ("made_from", "sweeps"),
     "show.step_detail": ("not_captured", "steadiness_facts", "step_detail"),
 }
 

@@ -63,6 +63,8 @@ class Run:
     stall: tuple[int, ...] = ()  # seconds of l.i1 in which nothing is answered; the others do its work
     sampled: tuple[tuple[str, tuple[int | None, ...]], ...] = ()  # columns of server_samples in l.i1, second by second
     also: tuple[tuple[str, dict[str, Any]], ...] = ()  # further rows by table
+    clients: int = CLIENTS  # as its manifest has it; its rows are always of two
+    fragments: tuple[tuple[str, str], ...] = ()  # name and text
 
     @property
     def name(self) -> str:
@@ -96,7 +98,7 @@ def manifest_of(run: Run) -> Manifest:
             rank=run.rank,
         ),
         workload={
-            "clients": CLIENTS,
+            "clients": run.clients,
             "resolved_steps": [{"name": name, "kind": kind} for name, kind in KINDS.items()],
         },
         scale=run.scale,
@@ -106,7 +108,9 @@ def manifest_of(run: Run) -> Manifest:
             version_comment="Debian 12",
             variables={"innodb_purge_threads": "4"},
         ),
-        config=ConfigRecord(my_cnf=f"[mysqld]\ninnodb_purge_threads=4  # cy10a.cnf:2\n{run.options}", fragments={}),
+        config=ConfigRecord(
+            my_cnf=f"[mysqld]\ninnodb_purge_threads=4  # cy10a.cnf:2\n{run.options}", fragments=dict(run.fragments)
+        ),
         host={"cpus": 2},
         warnings=list(run.warnings),
         versions={"python": "3.11"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -34,7 +34,8 @@ class Asked:
 class Selection:
     """Part of a lake. `ask` answers any question of `ibench_lib/sql/` for it, and `asked` remembers what was.
 
-    `bases` are what its dbms are compared with.
+    `bases` are what its dbms are compared with. `excluded` are the runs that would belong to it, with the reason why
+    they do not.
     """
 
     lake: duckdb.DuckDBPyConnection = field(repr=False)
@@ -43,6 +44,7 @@ class Selection:
     bases: Bases
     points: int
     asked: list[Asked] = field(default_factory=list, repr=False)
+    excluded: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def base(self) -> str:
@@ -83,6 +85,7 @@ def choose(
     setups: Sequence[str] = (),
     steps: Sequence[str] = (),
     repeats: Sequence[int] = (),
+    exclude: Sequence[str] = (),
     base: str = "",
     points: int = 500,
 ) -> Selection:
@@ -95,6 +98,7 @@ def choose(
     dbms : globs on `<build>.<config>`; empty: all.
     setups, steps : names; empty: all.
     repeats : which repeats of the experiment's cells; empty: all.
+    exclude : ids of runs to leave out, or globs; those that `ibench runs exclude` has excluded are left out as well.
     base : dbms to compare with; or a configuration: each dbms is compared with that of its own build. Empty: the
         first dbms in the order of the experiment file; with several builds that have several configurations, each
         build's dbms with the configuration of the first.
@@ -117,9 +121,22 @@ def choose(
         _check("repeat", map(str, repeats), numbers, f"in any run of {experiment}")
     if repeats:
         of_experiment &= known["repeat"].is_in(list(repeats))
+    of_experiment |= _fits(known["experiment"], [experiment]) & known["excluded"].is_not_null()
     found = known.filter(of_experiment | known["run_id"].is_in(list(runs)))
+    left = [glob for glob in exclude if not _fits(known["run_id"], [glob]).any()]
+    _check("run", left, known["run_id"], "in the lake")
+    here = pl.when(_fits(found["run_id"], exclude)).then(pl.lit("excluded by this post"))
+    found = found.with_columns(here.otherwise(pl.col("excluded")).alias("excluded"))
+    without = {
+        row["run_id"]: row["excluded"]
+        for row in found.filter(pl.col("excluded").is_not_null()).iter_rows(named=True)
+        if (not dbms or any(fnmatchcase(row["dbms"], glob) for glob in dbms))
+        and (not setups or row["setup"] in setups)
+        and (not repeats or row["repeat"] in repeats)
+    }
+    found = found.filter(pl.col("excluded").is_null())
     if found.is_empty():
-        return Selection(lake, [], list(steps), bases(base), points)
+        return Selection(lake, [], list(steps), bases(base), points, excluded=without)
     what = experiment if experiment and not runs else "the selection"
     _check(
         "dbms",
@@ -138,7 +155,7 @@ def choose(
     several = chosen_bases(cells.select("dbms", "build", "config").unique(maintain_order=True).rows(), base)
     if several is None:
         _check("base", [base], pl.concat([cells["dbms"], cells["config"]]), f"in any run of {what}")
-    return Selection(lake, everything.run_ids, list(steps), several or Bases(), points)
+    return Selection(lake, everything.run_ids, list(steps), several or Bases(), points, excluded=without)
 
 
 def has_run(lake: duckdb.DuckDBPyConnection, experiment: str, runs: Sequence[str]) -> bool:

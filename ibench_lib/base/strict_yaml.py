@@ -89,6 +89,13 @@ def load(
     raise error(first)
 
 
+def lines_of_keys(text: str, key: str) -> list[int]:
+    """The lines of the keys of a mapping of a document that `load` has accepted, by its key; none if it is absent."""
+    root = YAML(typ="rt").compose(text)
+    found = [value for name, value in root.value if name.value == key]
+    return [name.start_mark.line + 1 for name, _ in found[0].value] if found else []
+
+
 def _read(path: Path, error: type[UsageError]) -> str:
     """The text of a file; not of a device or a pipe, which may have no end."""
     try:

@@ -95,14 +95,16 @@ def _answer(
     if mine.is_empty():
         near = strict_yaml.suggestion(name, known["experiment"].unique().to_list())
         raise ParameterError(f"experiment {name!r:.80} has no run in the lake{near}")
-    run_ids = mine["run_id"].to_list() if stream else choose(lake, name).run_ids
+    excluded = mine.filter(mine["excluded"].is_not_null())
+    run_ids = mine.filter(mine["excluded"].is_null())["run_id"].to_list() if stream else choose(lake, name).run_ids
     points = reader.question(lake, "series_points", runs=run_ids, steps=[], metrics=metrics)
     if not metric:  # a paced rate tells of the clients: it is judged where somebody asks for it
         points = points.filter("is_rate")
     found = nightly_changes(points, reference, least) if stream else release_changes(points, least)
     if not found:
         raise ParameterError(f"no complete run of {name} has a value of {', '.join(metrics)}")
-    skipped = left_out(points)
+    skipped = [f"{row['run_id']}: excluded: {row['excluded']}" for row in excluded.iter_rows(named=True)]
+    skipped += left_out(points)
     worse = regressions(found)
     abstaining = [change for change in found if change.verdict == "abstains"]
     shown = worse if only else found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,6 +30,7 @@ from ibench_lib.cli.output import (
 from ibench_lib.errors import LakeError, UsageError
 from ibench_lib.importers.intake import import_file
 from ibench_lib.lake import reader
+from ibench_lib.lake.annotations import Annotation, annotate, read_annotation
 from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.recover import recover, recover_all
 from ibench_lib.lake.remove import finish_removals, remove_run
@@ -40,14 +42,19 @@ from ibench_lib.servers import sandbox_directory
 from ibench_lib.workloads.workload import kind_of
 
 app = typer.Typer(
-    help="""List the runs of this lake; recover, verify, delete, copy and import runs.
+    help="""List the runs of this lake; recover, verify, delete, copy, import and annotate runs.
 
     [bold]Example:[/] ibench runs
     """,
     invoke_without_command=True,
 )
 
-RunIds = Annotated[list[str], typer.Argument(help="Run ids, as listed by `ibench runs`.")]
+RunIds = Annotated[
+    list[str],
+    typer.Argument(help="Ids of runs, as listed by `ibench runs`; their beginnings, or globs such as '*-r3'."),
+]
+OneRun = Annotated[str, typer.Argument(help="The id of a run, its beginning, or a glob for several.")]
+Tags = Annotated[list[str], typer.Argument(help="Letters, digits, '.', '_' and '-'.")]
 Place = Annotated[
     str, typer.Argument(help="A folder, a .zip file, or an address that fsspec knows, such as s3://bucket/lake.")
 ]
@@ -66,9 +73,19 @@ _LISTED = """
     SELECT
         r.run_id, r.experiment, r.status, r.dbms, r.setup, r.server_version,
         count(s.step) FILTER (WHERE s.status = 'complete') AS steps_done,
-        coalesce('in ' || r.failed_step || ': ', '')
-            || coalesce(r.error, 'published, not measured here: ' || r.source, '') AS note
-    FROM runs r LEFT JOIN steps s USING (run_id)
+        concat_ws(
+            '; ',
+            'excluded: ' || a.excluded,
+            nullif(array_to_string(list_transform(a.tags, lambda tag: '#' || tag), ' '), ''),
+            a.note,
+            nullif(
+                coalesce('in ' || r.failed_step || ': ', '')
+                    || coalesce(r.error, 'published, not measured here: ' || r.source, ''),
+                ''
+            )
+        ) AS note,
+        array_to_string(coalesce(a.tags, []), ' ') AS tags, a.excluded
+    FROM runs r LEFT JOIN steps s USING (run_id) LEFT JOIN annotations a USING (run_id)
     GROUP BY ALL ORDER BY r.run_id
 """
 _SHOWN = {
@@ -80,28 +97,62 @@ _NARROW = {"run_id": "run", "status": "status", "steps_done": "steps"}
 """A run's id says the rest; notes have lines of their own."""
 
 
+OfExperiment = Annotated[str | None, typer.Option("--experiment", "-e", help="Only the runs of this experiment.")]
+OfStatus = Annotated[str | None, typer.Option("--status", help="Only runs that are complete, failed, running, ...")]
+WithTag = Annotated[str | None, typer.Option("--tag", "-t", help="Only runs with this tag.")]
+Last = Annotated[int | None, typer.Option("--last", "-n", min=1, help="Only so many of the newest.")]
+As = Annotated[Form, typer.Option("--format", "-f", help="How to list them.")]
+
+
 @app.callback()
 def runs(
     context: typer.Context,
-    experiment: Annotated[
-        str | None, typer.Option("--experiment", "-e", help="Only the runs of this experiment.")
-    ] = None,
-    status: Annotated[str | None, typer.Option(help="Only runs that are complete, failed, running, ...")] = None,
-    last: Annotated[int | None, typer.Option("--last", "-n", min=1, help="Only so many of the newest.")] = None,
-    form: Annotated[Form, typer.Option("--format", "-f", help="How to list them.")] = Form.table,
+    experiment: OfExperiment = None,
+    status: OfStatus = None,
+    tag: WithTag = None,
+    last: Last = None,
+    form: As = Form.table,
 ) -> None:
-    if context.invoked_subcommand is not None:
-        return
-    lake = reader.tables_alone(["runs", "steps", "problems"])
+    if context.invoked_subcommand is None:
+        _list(experiment, status, tag, last, form)
+    elif any(option is not None for option in (experiment, status, tag, last)) or form is not Form.table:
+        command = context.invoked_subcommand
+        raise UsageError(f"options before `{command}` choose nothing", hint="write `ibench runs list` and then options")
+
+
+@app.command("list")
+def runs_list(
+    experiment: OfExperiment = None,
+    status: OfStatus = None,
+    tag: WithTag = None,
+    last: Last = None,
+    form: As = Form.table,
+) -> None:
+    """List the runs of this lake, as `ibench runs` does.
+
+    [bold]Example:[/] ibench runs list --tag baseline
+    """
+    _list(experiment, status, tag, last, form)
+
+
+def _list(experiment: str | None, status: str | None, tag: str | None, last: int | None, form: Form) -> None:
+    lake = reader.tables_alone(["runs", "steps", "annotations", "problems"])
     with reader.rows(lake, _LISTED) as (names, rows):
         every = [dict(zip(names, row, strict=True)) for row in rows]
     for what, wanted in (("experiment", experiment), ("status", status)):
         known = sorted({str(run[what]) for run in every})
         if wanted is not None and wanted not in known:
             raise UsageError(f"no run has {what} {wanted!r:.80}{strict_yaml.suggestion(wanted, known)}")
-    chosen = [run for run in every if experiment in (None, run["experiment"]) and status in (None, run["status"])][
-        -(last or len(every)) :
-    ]
+    tags = sorted({name for run in every for name in run["tags"].split()})
+    if tag is not None and tag not in tags:
+        raise UsageError(f"no run has tag {tag!r:.80}{strict_yaml.suggestion(tag, tags)}")
+    chosen = [
+        run
+        for run in every
+        if experiment in (None, run["experiment"])
+        and status in (None, run["status"])
+        and (tag is None or tag in run["tags"].split())
+    ][-(last or len(every)) :]
     if form is Form.csv:
         write_csv(out.file, names, (run.values() for run in chosen))
     elif form is Form.json:
@@ -186,16 +237,118 @@ def runs_rm(
     run_ids: RunIds,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Delete runs for good. A run in progress is refused.
+    """Delete runs permanently. A run in progress is refused.
 
     [bold]Example:[/] ibench runs rm 20261121T070508Z-demo-small-system.cy10a-r1
     """
     place = workspace()
+    chosen = _matching(run_ids)
     if not yes:
-        typer.confirm(f"Delete {count(len(run_ids), 'measurement')} for good?", abort=True, err=True)
-    for run_id in run_ids:
+        for run_id in chosen:
+            err.print(safe(run_id), soft_wrap=True)
+        typer.confirm(f"Delete {count(len(chosen), 'run')} permanently?", abort=True, err=True)
+    for run_id in chosen:
         remove_run(run_id, place)
         err.print(f"removed {safe(run_id)}", soft_wrap=True)
+
+
+@app.command("note")
+def runs_note(
+    run: OneRun, text: Annotated[str, typer.Argument(help="The note, which replaces an earlier one; '' removes it.")]
+) -> None:
+    """Write a note on a run. `ibench runs` shows it; the run itself does not change.
+
+    [bold]Example:[/] ibench runs note 20261121T070508Z "a backup ran at the same time"
+    """
+    _annotate([run], lambda _: {"note": text or None}, f"note: {text}" if text else "no note")
+
+
+@app.command("tag")
+def runs_tag(run: OneRun, tags: Tags) -> None:
+    """Add tags to a run. `ibench runs --tag TAG` lists the runs that have one.
+
+    [bold]Example:[/] ibench runs tag '*-demo-*' baseline before-upgrade
+    """
+    _annotate([run], lambda had: {"tags": list(dict.fromkeys([*had.tags, *tags]))}, f"tagged {', '.join(tags)}")
+
+
+@app.command("untag")
+def runs_untag(run: OneRun, tags: Tags) -> None:
+    """Remove tags from a run.
+
+    [bold]Example:[/] ibench runs untag '*-demo-*' before-upgrade
+    """
+    for tag in tags:
+        if not any(tag in had.tags for _, had in _annotated([run])):
+            raise UsageError(f"{run!r:.80} has no tag {tag!r:.80}", hint="`ibench runs` shows the tags")
+    _annotate(
+        [run], lambda had: {"tags": [tag for tag in had.tags if tag not in tags]}, f"no longer tagged {', '.join(tags)}"
+    )
+
+
+@app.command("exclude")
+def runs_exclude(
+    run_ids: RunIds, why: Annotated[str, typer.Option("--why", help="The reason; pages show it.")]
+) -> None:
+    """Exclude runs: posts, comparisons and changes leave them out and say why. Their cells count as not done.
+
+    [bold]Example:[/] ibench runs exclude 20261121T070508Z --why "a backup ran at the same time"
+    """
+    check_line(why, "why")
+    _annotate(run_ids, lambda _: {"excluded": why}, f"excluded: {why}")
+
+
+@app.command("include")
+def runs_include(run_ids: RunIds) -> None:
+    """Let excluded runs count again.
+
+    [bold]Example:[/] ibench runs include 20261121T070508Z
+    """
+    if all(had.excluded is None for _, had in _annotated(run_ids)):
+        raise UsageError("none of these runs is excluded", hint="`ibench runs` shows which runs are")
+    _annotate(run_ids, lambda _: {"excluded": None}, "included")
+
+
+def _matching(patterns: list[str]) -> list[str]:
+    """The ids of this workspace's runs that are meant: by id, by a beginning that only one has, or by a glob.
+
+    Raises
+    ------
+    UsageError : a pattern that fits no run, or a beginning that fits several.
+    """
+    place = workspace()
+    known = [run_dir.name for run_dir in run_dirs(place.runs, Found())]
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        is_glob = any(character in pattern for character in "*?[")
+        fitting = [name for name in known if fnmatchcase(name, pattern)] if is_glob else []
+        if not is_glob:
+            fitting = [pattern] if pattern in known else [name for name in known if name.startswith(pattern)]
+        if not fitting:
+            raise UsageError(
+                f"there is no run {pattern!r:.200} in {place.runs}",
+                hint="`ibench runs` lists the runs of this lake; those of the sample cannot be changed",
+            )
+        if len(fitting) > 1 and not is_glob:
+            raise UsageError(
+                f"{len(fitting)} runs begin with {pattern!r:.200}",
+                hint=f"write more of the id, or {pattern}* for all of them",
+                detail="\n".join(fitting),
+            )
+        found |= dict.fromkeys(fitting)
+    return list(found)
+
+
+def _annotated(patterns: list[str]) -> list[tuple[str, Annotation]]:
+    place = workspace()
+    return [(name, read_annotation(place.run_dir(name)) or Annotation()) for name in _matching(patterns)]
+
+
+def _annotate(patterns: list[str], change: Callable[[Annotation], dict[str, Any]], said: str) -> None:
+    """Change what is said of runs, and print what was done."""
+    for name, had in _annotated(patterns):
+        annotate(workspace().run_dir(name), **change(had))
+        out.print(safe(f"{name}: {one_line(said)}"), soft_wrap=True)
 
 
 @app.command("push")
@@ -227,6 +380,8 @@ def runs_pull(place: Place, run_ids: SomeRuns = None) -> None:
     [bold]Example:[/] ibench runs pull s3://bucket/lake
     """
     store, here = open_store(place), workspace()
+    if not run_ids and not store.run_ids():
+        raise UsageError(f"there is no run in {place}", hint="`ibench runs push` copies runs to such a place")
     _copy("pulled", [(run_id, partial(pull, run_id, store, here)) for run_id in run_ids or store.run_ids()])
 
 

@@ -14,7 +14,7 @@ import duckdb
 import typer
 from rich.table import Table
 
-from ibench_lib.cli.output import out, print_problems, safe
+from ibench_lib.cli.output import err, out, print_problems, safe
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 
@@ -116,6 +116,8 @@ def _print(
             for line in cells:
                 table.add_row(*map(safe, line))
             out.print(table)
+    for run_id, why in post.excluded.items():
+        err.print(f"[yellow]left out[/] {safe(f'{run_id}: excluded: {why}')}", soft_wrap=True)
 
 
 def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list[list[str]]]:

@@ -81,10 +81,24 @@ class ServerConfig:
         return next((option.value for option in self.options if option.key == key), None)
 
 
-def resolve(names: list[str], rules: Rules, scale: float, folder: Path | None = None) -> ServerConfig:
+@dataclass(frozen=True)
+class Generated:
+    """A fragment that is in no file: its name, and its lines with the places that ask for them."""
+
+    name: str
+    lines: tuple[Line, ...]
+
+    def text(self, group: str) -> str:
+        """As an option file would have it."""
+        return f"[{group}]\n" + "".join(f"{render(line.key, line.value)}\n" for line in self.lines)
+
+
+def resolve(
+    names: list[str], rules: Rules, scale: float, folder: Path | None = None, last: Generated | None = None
+) -> ServerConfig:
     """Merge the fragments `names`, base first, by the rules of a server, with sizes times `scale`.
 
-    `folder` is looked in before the built-in configurations.
+    `folder` is looked in before the built-in configurations; `last` wins over all fragments.
 
     Raises
     ------
@@ -101,16 +115,15 @@ def resolve(names: list[str], rules: Rules, scale: float, folder: Path | None = 
                 raise ConfigError(
                     f"{line.origin}: group [{line.group}] is not used here; options belong in [{rules.group}]"
                 )
-            if rules.bare(_name(line)) in rules.decided | rules.code:
-                raise ConfigError(
-                    f"{line.origin}: {line.key} is set by the sandbox and cannot be part of a configuration"
-                )
-            _merge(options, line, rules)
+            _take(options, line, rules)
+    _take_last(options, fragments, last, rules)
     return ServerConfig(tuple(_scaled(options, rules, scale)), fragments, group=rules.group)
 
 
-def complete(path: Path, rules: Rules, scale: float) -> ServerConfig:
+def complete(path: Path, rules: Rules, scale: float, last: Generated | None = None) -> ServerConfig:
     """A complete option file as it is: the groups that this server reads, less what a sandbox decides.
+
+    `last` wins over the file.
 
     Raises
     ------
@@ -130,6 +143,7 @@ def complete(path: Path, rules: Rules, scale: float) -> ServerConfig:
             _merge(options, line, rules)
     text = "".join(f"{render(option.key, option.value)}\n" for option in options)
     fragments = {path.name: f"[{rules.group}]\n{text}"}
+    _take_last(options, fragments, last, rules)
     return ServerConfig(tuple(_scaled(options, rules, scale)), fragments, tuple(dropped), rules.group)
 
 
@@ -187,6 +201,20 @@ def _name(line: Line) -> str:
     if name.startswith(LOOSE):
         raise ConfigError(f"{line.origin}: {line.key} has {LOOSE} twice", hint="write it once")
     return name
+
+
+def _take(options: list[Option], line: Line, rules: Rules) -> None:
+    """Merge a line that says only what a configuration may say."""
+    if rules.bare(_name(line)) in rules.decided | rules.code:
+        raise ConfigError(f"{line.origin}: {line.key} is set by the sandbox and cannot be part of a configuration")
+    _merge(options, line, rules)
+
+
+def _take_last(options: list[Option], fragments: dict[str, str], last: Generated | None, rules: Rules) -> None:
+    for line in last.lines if last else ():
+        _take(options, line, rules)
+    if last:
+        fragments[last.name] = last.text(rules.group)
 
 
 def _merge(options: list[Option], line: Line, rules: Rules) -> None:

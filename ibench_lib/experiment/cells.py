@@ -13,16 +13,19 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
 from ibench_lib.base import strict_yaml
-from ibench_lib.configs.resolve import ServerConfig, complete, resolve
+from ibench_lib.configs.option_file import Line
+from ibench_lib.configs.resolve import Generated, ServerConfig, complete, resolve
 from ibench_lib.configs.rules import Rules
 from ibench_lib.errors import ConfigError, ExperimentError
+from ibench_lib.experiment.axes import FRAGMENT, Chosen, combinations, config_name, counts_of, setup_name
 from ibench_lib.experiment.file import Config, Experiment, Shuffle, model_for
 from ibench_lib.paths import check_name
-from ibench_lib.workloads.workload import CommonSetup, Step, Workload, find
+from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Step, Workload, find
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class Cell:
     """One run to be made. `build` is what results call the build with the label `build_label`.
 
     `position` is its place in the experiment's order, from 1; `rank` is the place of its dbms in the file, from 1.
+    `clients` is their number where the experiment has several, and `chosen` the values of the options that it varies;
+    the names of `setup` and `config` say so.
     """
 
     build: str
@@ -39,6 +44,8 @@ class Cell:
     build_label: str
     position: int = 0
     rank: int = 0
+    clients: int | None = None
+    chosen: Chosen = ()
 
     @property
     def dbms(self) -> str:
@@ -70,19 +77,34 @@ class LoadedExperiment:
 
     def steps(self, cell: Cell) -> Sequence[Step]:
         """What the cell's run will do, step by step."""
-        return self.workload.steps(self.spec.workload, cell.setup, self.spec.scale)
+        return self.workload.steps(self.options(cell), cell.setup, self.spec.scale)
+
+    def options(self, cell: Cell) -> CommonOptions:
+        """The workload's options for a cell, with its number of clients."""
+        given = self.spec.workload
+        return given if cell.clients is None else given.model_copy(update={"clients": cell.clients})
 
     def cells(self) -> list[Cell]:
         """All cells in the experiment's order."""
         spec = self.spec
         presets = self.workload.presets
         setups = [presets[setup] if isinstance(setup, str) else setup for setup in spec.setups]
+        sizes = [
+            (setup.model_copy(update={"name": setup_name(setup.name, clients)}), clients)
+            for setup in setups
+            for clients in counts_of(spec.workload)
+        ]
+        configs = [
+            (config.model_copy(update={"name": config_name(config.name, chosen)}), chosen)
+            for config in spec.configs
+            for chosen in combinations(spec.vary)
+        ]
         kinds = [
             (build, config, setup)
-            for setup in setups
+            for setup in sizes
             for build in spec.build_choices
-            for config in spec.configs
-            if config.builds is None or build.name in config.builds
+            for config in configs
+            if config[0].builds is None or build.name in config[0].builds
         ]
         rounds = [[(*kind, repeat) for kind in kinds] for repeat in range(1, spec.repeats + 1)]
         if (seed := self._seed) is not None:
@@ -90,10 +112,22 @@ class LoadedExperiment:
             rounds = [draw.sample(cells, len(cells)) for cells in rounds]
         elif spec.order == "grouped":
             rounds = [list(cells) for cells in zip(*rounds, strict=True)]
-        dbms = list(dict.fromkeys((build.name, config.name) for build, config, _ in kinds))
+        dbms = list(dict.fromkeys((build.name, config.name) for build, (config, _), _ in kinds))
         return [
-            Cell(build.name, config, setup, repeat, build.build, position, dbms.index((build.name, config.name)) + 1)
-            for position, (build, config, setup, repeat) in enumerate(chain.from_iterable(rounds), start=1)
+            Cell(
+                build=build.name,
+                config=config,
+                setup=setup,
+                repeat=repeat,
+                build_label=build.build,
+                position=position,
+                rank=dbms.index((build.name, config.name)) + 1,
+                clients=clients,
+                chosen=chosen,
+            )
+            for position, (build, (config, chosen), (setup, clients), repeat) in enumerate(
+                chain.from_iterable(rounds), start=1
+            )
         ]
 
     @property
@@ -112,18 +146,19 @@ class LoadedExperiment:
 
     def fingerprint(self, cell: Cell, server_version: str, config: ServerConfig) -> str:
         """SHA-256 over everything that decides what the cell's run does; titles and comments do not."""
+        options = self.options(cell)
         decisive = {
             "build": [cell.build, cell.build_label],
             "server_version": server_version,
             "config": cell.config.name,
             "options": [[option.key, option.value] for option in config.options],
             "setup": cell.setup.model_dump(),
-            "workload": self.spec.workload.model_dump(),
+            "workload": options.model_dump(),
             "capture": self.spec.capture.model_dump(),
             "scale": self.spec.scale,
             "repeat": cell.repeat,
         }
-        if (edition := self.workload.edition(self.spec.workload)) is not None:
+        if (edition := self.workload.edition(options)) is not None:
             decisive["edition"] = edition
         if self.spec.snapshot_after is not None:
             decisive["snapshot_after"] = self.spec.snapshot_after
@@ -133,11 +168,28 @@ class LoadedExperiment:
         """The cell's my.cnf for a build that reads it by `rules`. Raises ConfigError where there is none."""
         scale = self.spec.scale
         if cell.config.my_cnf is not None:
-            return complete(self.folder / Path(cell.config.my_cnf).expanduser(), rules, scale)
+            return complete(
+                self.folder / Path(cell.config.my_cnf).expanduser(), rules, scale, self._chosen(cell, rules)
+            )
         own = None if self.spec.configs_folder is None else self.folder / Path(self.spec.configs_folder).expanduser()
         if own is not None and not own.is_dir():
             raise ConfigError(f"configs_folder: there is no folder {own}")
-        return resolve(cell.config.fragments or [], rules, scale, own)
+        return resolve(cell.config.fragments or [], rules, scale, own, self._chosen(cell, rules))
+
+    def _chosen(self, cell: Cell, rules: Rules) -> Generated | None:
+        """The fragment with the values of a cell, each from its line of the experiment file."""
+        if not cell.chosen:
+            return None
+        lines = [
+            Line(rules.group, key, value, f"{self.name}.yaml:{line}")
+            for (key, value), line in zip(cell.chosen, self._vary_lines, strict=True)
+        ]
+        return Generated(FRAGMENT, tuple(lines))
+
+    @cached_property
+    def _vary_lines(self) -> list[int]:
+        """The line of the file that each option of `vary` is in."""
+        return strict_yaml.lines_of_keys(self.text, "vary")
 
 
 def load_experiment(path: Path) -> LoadedExperiment:

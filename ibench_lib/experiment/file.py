@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -19,8 +20,12 @@ from pydantic import (
 
 from ibench_lib.base import strict_yaml
 from ibench_lib.base.choices import BY_FORM
+from ibench_lib.base.wording import count
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import collectors
+from ibench_lib.errors import NameRefused
+from ibench_lib.experiment.axes import MOST_CONFIGS, Vary, combinations, config_name, counts_of, setup_name, with_counts
+from ibench_lib.paths import check_name
 from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Name, find, known
 
 
@@ -84,6 +89,8 @@ _Order = Annotated[Literal["shuffled", "interleaved", "grouped"] | Shuffle, BY_F
 class Experiment(BaseModel):
     """What to run: builds x configs x setups x repeats, all with one workload.
 
+    Two more axes: `clients` of the workload may be a list, and `vary` has options with their values.
+
     `model_for` gives the model of a workload's experiments, whose `setups` and `workload` have that workload's types.
 
     `configs_folder` is a folder of the user's own fragments, relative to the experiment file. `capture` says what is
@@ -102,6 +109,7 @@ class Experiment(BaseModel):
     workload: CommonOptions
     capture: CaptureOptions = Field(default_factory=CaptureOptions)
     configs_folder: Annotated[str, Field(min_length=1)] | None = None
+    vary: Vary = Field(default_factory=dict)
     scale: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 1.0
     repeats: Annotated[int, Field(ge=1, le=1000)] = 1
     order: _Order = "shuffled"
@@ -113,6 +121,18 @@ class Experiment(BaseModel):
     def build_choices(self) -> list[BuildChoice]:
         """Every build as a choice; a bare label stands for itself."""
         return [BuildChoice(name=b, build=b) if isinstance(b, str) else b for b in self.builds]
+
+    @field_validator("vary")
+    @classmethod
+    def _few_enough(cls, vary: Vary, info: ValidationInfo) -> Vary:
+        configs = len(info.data.get("configs", []))
+        choices = math.prod(map(len, vary.values()))
+        if vary and configs * choices > MOST_CONFIGS:
+            raise ValueError(
+                f"{configs * choices:,} configurations, {count(choices, 'choice')} of values for each of "
+                f"{count(configs, 'config')}; at most {MOST_CONFIGS} are allowed: leave out values"
+            )
+        return vary
 
     @field_validator("capture")
     @classmethod
@@ -141,15 +161,26 @@ class Experiment(BaseModel):
 
     @model_validator(mode="after")
     def _names_once(self) -> Experiment:
-        setups = [setup if isinstance(setup, str) else setup.name for setup in self.setups]
+        of_clients = counts_of(self.workload)
+        setups = [
+            setup_name(setup if isinstance(setup, str) else setup.name, clients)
+            for setup in self.setups
+            for clients in of_clients
+        ]
+        configs = [config_name(config.name, chosen) for config in self.configs for chosen in combinations(self.vary)]
         for what, names in (
             ("build", [build.name for build in self.build_choices]),
-            ("config", [config.name for config in self.configs]),
+            ("config", configs),
             ("setup", setups),
         ):
             twice = {name for name in names if names.count(name) > 1}
             if twice:
                 raise ValueError(f"{what} {sorted(twice)[0]!r} is named twice; results go by these names")
+        for name in (*setups, *configs):
+            try:
+                check_name(name, "name")
+            except NameRefused as error:
+                raise ValueError(f"{error.what}; it has over 64 characters with the values in it") from None
         known = [build.name for build in self.build_choices]
         for config in self.configs:
             for name in config.builds or []:
@@ -185,7 +216,10 @@ def _model(benchmark: str | None) -> type[Experiment]:
         # Told apart by form, so that an error message describes the form that the user wrote.
         setup: Any = workload.Setup
         choice: Any = Annotated[Annotated[Name, AfterValidator(known_preset)] | setup, BY_FORM]
-        fields = {"setups": (Annotated[list[choice], Field(min_length=1)], ...), "workload": (workload.Options, ...)}
+        fields = {
+            "setups": (Annotated[list[choice], Field(min_length=1)], ...),
+            "workload": (with_counts(workload.Options), ...),
+        }
     return create_model("Experiment", __base__=Experiment, **fields)
 
 

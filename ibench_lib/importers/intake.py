@@ -28,6 +28,7 @@ from ibench_lib.lake.remove import remove_run
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace, check_name, make_run_id
 from ibench_lib.schema import TABLES
+from ibench_lib.workloads.workload import known_steps
 
 KindOf = Callable[[str], str | None]
 """The kind of a step by its name; None for a name that no workload knows."""
@@ -203,7 +204,7 @@ def _check(runs: list[ImportedRun], lines: Lines, kind_of: KindOf) -> None:
                 raise lines.refusal(
                     step.line,
                     f"unknown step {step.name!r:.80}",
-                    "steps are l.i0, l.x, l.i1, l.i2, and q100, qr100 or qp100 for queries",
+                    f"the steps of {known_steps()}",
                 )
         _check_tables(run, lines)
 

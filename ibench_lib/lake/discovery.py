@@ -12,6 +12,7 @@ import time
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
@@ -22,6 +23,8 @@ import pyarrow.parquet as pq
 
 from ibench_lib.errors import IbenchError, LakeError
 from ibench_lib.lake import checksums, lock
+from ibench_lib.lake.annotations import FILE as ANNOTATION
+from ibench_lib.lake.annotations import Annotation, read_annotation
 from ibench_lib.lake.checksums import Verified
 from ibench_lib.lake.index import INDEXED, Entry, Index
 from ibench_lib.lake.journal import FOLDER, read_journal
@@ -73,12 +76,20 @@ class Found:
     folders: dict[str, str] = field(default_factory=dict)
     indexed_files: list[tuple[str, str, int]] = field(default_factory=list)
 
-    def describe(self, manifest: Manifest) -> None:
-        """Add the content of a run's manifest. Raises any error for a manifest that the tables cannot hold."""
-        tables = {
-            name: pa.Table.from_pylist(rows, schema=MANIFEST_TABLES[name])
-            for name, rows in manifest_rows([manifest]).items()
-        }
+    def describe(self, manifest: Manifest, annotation: Callable[[], Annotation | None] = lambda: None) -> None:
+        """Add the content of a run's manifest, and what people say of the run.
+
+        Raises any error for a manifest that the tables cannot hold. An annotation that cannot be read is a problem.
+        """
+        content = manifest_rows([manifest])
+        try:
+            said = annotation()
+        except LakeError as error:
+            said = None
+            self.problem(manifest.run_id, ANNOTATION, error.what)
+        if said is not None:
+            content["annotations"] = [{"run_id": manifest.run_id, **said.model_dump(exclude={"changed"})}]
+        tables = {name: pa.Table.from_pylist(rows, schema=MANIFEST_TABLES[name]) for name, rows in content.items()}
         for name, content in tables.items():
             content.validate(full=True)
             self.rows[name].append(content)
@@ -340,7 +351,7 @@ def _is_whole(manifest: Manifest) -> bool:
 
 
 def _add_sealed_run(found: Found, run_dir: Path, manifest: Manifest, verified: Verified) -> None:
-    found.describe(manifest)
+    found.describe(manifest, partial(read_annotation, run_dir))
     for file_name, record in manifest.files.items():
         if table_of(file_name) not in TABLES:
             continue  # of a later minor version
@@ -365,7 +376,7 @@ def _add_open_run(found: Found, run_dir: Path) -> None:
             return
     if manifest.status == "running" and not held:
         manifest.status, manifest.error = "failed", f"{DIED}; `ibench runs recover` seals what it left"
-    found.describe(manifest)
+    found.describe(manifest, partial(read_annotation, run_dir))
     for file_name, problem in problems:
         found.problem(run_dir.name, file_name, problem)
     for name, data in with_derived(close_open_steps(tables, manifest.status)).items():

@@ -49,7 +49,10 @@ _TABLES: dict[str, pa.Schema] = {
     **{name: pa.schema([pa.field(c.name, c.type) for c in TABLES[name].columns]) for name in INDEXED},
 }
 # Everything that decides what is read out of a run directory.
-_CODE = ("schema.py", "lake/discovery.py", "lake/index.py", "lake/manifest.py", "lake/manifest_tables.py")
+_CODE = (
+    "schema.py",
+    *(f"lake/{name}.py" for name in ("annotations", "discovery", "index", "manifest", "manifest_tables")),
+)
 
 
 @dataclass

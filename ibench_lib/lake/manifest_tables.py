@@ -106,6 +106,9 @@ MANIFEST_TABLES: dict[str, pa.Schema] = {
     "binaries": _schema(
         run_id=_TEXT, compiler=_TEXT, build_id=_TEXT, stripped=pa.bool_(), allocator=_TEXT, tls_library=_TEXT
     ),
+    # One row per run of which somebody says something (`ibench runs note`, `tag`, `exclude`). `excluded` is why nothing
+    # is made from the run; NULL if it counts.
+    "annotations": _schema(run_id=_TEXT, note=_TEXT, tags=pa.list_(_TEXT), excluded=_TEXT),
     # One row per run or file that was left out, and why. `file` is NULL for a whole directory.
     "problems": _schema(run_id=_TEXT, file=_TEXT, problem=_TEXT),
 }

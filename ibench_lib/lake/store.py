@@ -1,8 +1,8 @@
 """Runs in another place: a folder, a .zip file, or an object store that fsspec knows, such as s3://bucket/lake.
 
-A run lies there as it lies in data/runs: Parquet and manifest as they are, `<address>/<run_id>/`. The manifest is
-copied last, so a run is there when all of it is. Credentials come from where the store's own library looks for them
-(for S3: the environment, or the user's AWS configuration), never from an address.
+A run lies there as it lies in data/runs, `<address>/<run_id>/`: Parquet, manifest, and what people say of it. The
+manifest is copied last, so a run is there when all of it is. Credentials come from where the store's own library looks
+for them (for S3: the environment, or the user's AWS configuration), never from an address.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from fsspec.implementations.zip import ZipFileSystem
 
-from ibench_lib.base.durable import sync_directory
+from ibench_lib.base.durable import sync_directory, write_atomically
 from ibench_lib.errors import IbenchError, LakeError, NameRefused
+from ibench_lib.lake.annotations import FILE as ANNOTATION
+from ibench_lib.lake.annotations import Annotation, parse_annotation, read_annotation
 from ibench_lib.lake.discovery import (
     Found,
     batches,
@@ -46,9 +48,9 @@ from ibench_lib.schema import TABLES
 
 _FOLDER = "store"
 _PACKED = re.compile(r"\.index-[0-9a-f]{64}\.zip")
-_MARKS = ("ETag", "etag", "md5Hash", "content_md5", "LastModified", "last_modified", "mtime", "created")
+_MARKS = ("ETag", "etag", "md5Hash", "content_md5", "LastModified", "last_modified", "mtime", "created", "CRC")
 
-_BESIDE = ("my.cnf", "server.log")
+_BESIDE = ("my.cnf", "server.log", ANNOTATION)
 
 
 @dataclass(frozen=True)
@@ -183,6 +185,7 @@ def push(run_dir: Path, store: Store) -> bool:
     manifest = checked_manifest(run_dir)
     if store.holds(manifest.run_id):
         if store.manifest(manifest.run_id).files == manifest.files:
+            _push_annotation(run_dir, store)
             return False
         raise LakeError(f"{store.url} has another run {manifest.run_id} already", hint="a run is never overwritten")
     if store.is_local:  # an object store has no folders
@@ -202,6 +205,7 @@ def pull(run_id: str, store: Store, workspace: Workspace) -> bool:
     LakeError : it cannot be read, or is not what its manifest says. Then nothing is left of it here.
     """
     if workspace.run_dir(run_id).exists():
+        _pull_annotation(workspace.run_dir(run_id), store)
         return False
     manifest = store.manifest(run_id)
     present = {PurePosixPath(path).name for path in store.ask(lambda: store.files.ls(store.path(run_id), False))}
@@ -211,6 +215,28 @@ def pull(run_id: str, store: Store, workspace: Workspace) -> bool:
         return content
 
     return take_in(manifest, present, read, workspace, store.url)
+
+
+def _push_annotation(run_dir: Path, store: Store) -> None:
+    """Replace what the store says of a run by what was said here later."""
+    mine, theirs = read_annotation(run_dir), _stored_annotation(run_dir.name, store)
+    if mine is not None and (theirs is None or mine.moment > theirs.moment):
+        content = (run_dir / ANNOTATION).read_bytes()
+        store.ask(partial(store.files.pipe_file, store.path(run_dir.name, ANNOTATION), content))
+
+
+def _pull_annotation(run_dir: Path, store: Store) -> None:
+    """Replace what is said here of a run by what the store says later."""
+    mine, theirs = read_annotation(run_dir), _stored_annotation(run_dir.name, store)
+    if theirs is not None and (mine is None or theirs.moment > mine.moment):
+        write_atomically(run_dir / ANNOTATION, theirs.model_dump_json(indent=1).encode() + b"\n")
+
+
+def _stored_annotation(run_id: str, store: Store) -> Annotation | None:
+    path = store.path(run_id, ANNOTATION)
+    if not store.ask(partial(store.files.exists, path)):
+        return None
+    return parse_annotation(run_id, store.ask(partial(store.files.cat_file, path)))
 
 
 def take_in(
@@ -235,6 +261,8 @@ def take_in(
             if PurePosixPath(name).name != name:
                 raise LakeError(f"run {run_id} in {where}: {name!r:.80} is not a file name")
             content = read(name)
+            if name == ANNOTATION:
+                parse_annotation(run_id, content)
             record = manifest.files.get(name)
             if record is not None and hashlib.sha256(content).hexdigest() != record.sha256:
                 raise LakeError(f"run {run_id} in {where}: {name} is not what its manifest vouches for")
@@ -332,7 +360,8 @@ def _read_stored(store: Store, run_id: str, files: dict[str, dict[str, Any]]) ->
     found = Found()
     try:
         manifest = store.manifest(check_run_id(run_id))
-        found.describe(manifest)
+        has_annotation = ANNOTATION in files
+        found.describe(manifest, lambda: _stored_annotation(run_id, store) if has_annotation else None)
         _add_files(found, store, manifest, {name: known.get("size") for name, known in files.items()})
     except NameRefused as error:
         found = Found()

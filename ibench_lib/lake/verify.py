@@ -9,6 +9,8 @@ import pyarrow.parquet as pq
 
 from ibench_lib.errors import LakeError
 from ibench_lib.lake import lock
+from ibench_lib.lake.annotations import FILE as ANNOTATION
+from ibench_lib.lake.annotations import read_annotation
 from ibench_lib.lake.checksums import Verified
 from ibench_lib.lake.derive import response_times
 from ibench_lib.lake.discovery import check_columns, check_file, checked_manifest
@@ -18,7 +20,7 @@ from ibench_lib.schema import TABLES, Table
 
 NO_CHECKSUM = "no checksum of its manifest: made by an older ibench"
 
-_OTHER_FILES = {FILE_NAME, "my.cnf", "server.log"}
+_OTHER_FILES = {FILE_NAME, ANNOTATION, "my.cnf", "server.log"}
 
 
 def verify(run_dir: Path) -> list[str]:
@@ -42,6 +44,10 @@ def verify(run_dir: Path) -> list[str]:
                 tables[table_of(file_name)] = _read(run_dir / file_name, record, problems)
             except (OSError, ValueError, pa.ArrowException) as error:
                 problems.append(f"{file_name}: {(str(error).splitlines() or ['unreadable'])[0]}")
+    try:
+        read_annotation(run_dir)
+    except LakeError as error:
+        problems.append(error.what.removeprefix(f"run {run_dir.name}: "))
     listed = _OTHER_FILES | manifest.files.keys()
     extra = sorted(path.name for path in run_dir.iterdir() if path.name not in listed)
     problems += [f"{name}: not listed in the manifest" for name in extra]

@@ -1,6 +1,7 @@
 """An executed notebook as one HTML page: no remote address, one plotly.js, every heading with a stable id.
 
-A markdown cell that begins with `## ` opens a section whose id is the cell's id. Texts that come from a post's YAML are
+A markdown cell that begins with `## ` opens a section whose id is the cell's id. One with the tag `optional` is left
+out if its code shows nothing. Texts that come from a post's YAML are
 escaped here.
 """
 
@@ -57,12 +58,16 @@ class PageText:
 
 @dataclass
 class Section:
-    """One section of the page. `blocks` are finished HTML; `parts` are (id, text) of the headings within."""
+    """One section of the page. `blocks` are finished HTML; `parts` are (id, text) of the headings within.
+
+    One that is not `wanted` is left out.
+    """
 
     id: str
     title: str
     blocks: list[str] = field(default_factory=list)
     parts: list[tuple[str, str]] = field(default_factory=list)
+    wanted: bool = True
 
 
 def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES) -> bytes:
@@ -128,14 +133,17 @@ def _sections(notebook: NotebookNode, text: PageText, maker: Blocks) -> list[Sec
             continue
         if is_section(cell):
             first, _, rest = cell.source.partition("\n")
-            sections.append(Section(cell.id, first.removeprefix("## ").strip()))
+            sections.append(Section(cell.id, first.removeprefix("## ").strip(), wanted="optional" not in tags(cell)))
             sections[-1].blocks.append(markdown(rest))
             if cell.id in text.notes:
                 sections[-1].blocks.append(f'<div class="note">{prose(text.notes[cell.id])}</div>')
             continue
         if not sections:
             sections.append(Section("start", ""))
-        sections[-1].blocks += maker.cell(cell)
+        blocks = list(maker.cell(cell))
+        sections[-1].blocks += blocks
+        sections[-1].wanted |= cell.cell_type == "code" and any(block.strip() for block in blocks)
+    sections = [section for section in sections if section.wanted]
     for section in sections:
         section.blocks = [block for block in section.blocks if block.strip()]
         finder = _Headings()

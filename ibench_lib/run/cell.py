@@ -72,8 +72,9 @@ def run_cell(
             manifest.status = "complete"
         except KeyboardInterrupt:
             manifest.status, manifest.error = "interrupted", "interrupted by the user"
+            where = f"in step {run.current_step}" if run.current_step else "before its first step"
             raise Interrupted(
-                f"run {run_id} interrupted",
+                f"run {run_id} interrupted {where} of {experiment.workload.title}",
                 hint="captured data is kept; run the experiment again to repeat the cell",
             ) from None
         except IbenchError as error:
@@ -109,10 +110,10 @@ def _fit_host(
     experiment: LoadedExperiment, planned: Planned, workspace: Workspace, snapshot: RunSnapshot | None
 ) -> list[str]:
     """Refuse a host without enough space and, with `strict`, a host not fit to measure. Returns the findings."""
-    tables_bytes = experiment.workload.disk_bytes(experiment.spec.workload, planned.steps)
+    tables_bytes = experiment.workload.disk_bytes(experiment.options(planned.cell), planned.steps)
     aside_bytes = 0
     if snapshot is not None and not snapshot.found:
-        aside_bytes = snapshot_bytes(experiment, planned.build, planned.config, snapshot.loaded)
+        aside_bytes = snapshot_bytes(experiment, planned, snapshot.loaded)
     space.require_space(planned.build, planned.config, tables_bytes, workspace, aside_bytes)
     disk_bytes = space.needed_bytes(planned.build, planned.config, tables_bytes) + aside_bytes
     findings = examine(workspace, disk_bytes, flavour_of(planned.build).memory_bytes(planned.config))

@@ -61,7 +61,7 @@ def describe_run(
         benchmark=experiment.workload.name,
         operations=[records.OperationRecord(**asdict(operation)) for operation in experiment.workload.operations],
         kinds=[records.KindRecord(**asdict(kind) | {"paced": list(kind.paced)}) for kind in experiment.workload.kinds],
-        workload=experiment.workload.describe(experiment.spec.workload, cell.setup, planned.steps),
+        workload=experiment.workload.describe(experiment.options(cell), cell.setup, planned.steps),
         scale=experiment.spec.scale,
         binary=None if facts is None else records.BinaryRecord(**asdict(facts)),
         config=records.ConfigRecord(

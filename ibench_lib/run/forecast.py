@@ -50,10 +50,10 @@ class Forecaster:
 
     def cell(self, experiment: LoadedExperiment, planned: Planned) -> Forecast:
         """One cell, on its build."""
-        workload, options, steps = experiment.workload, experiment.spec.workload, planned.steps
+        workload, options, steps = experiment.workload, experiment.options(planned.cell), planned.steps
         before = steps_loaded(experiment, steps)
         disk = needed_bytes(planned.build, planned.config, workload.disk_bytes(options, steps))
-        aside = snapshot_bytes(experiment, planned.build, planned.config, before)
+        aside = snapshot_bytes(experiment, planned, before)
         loaded = workload.loaded_rows(options, steps)
         described = workload.describe(options, planned.cell.setup, steps)
         same = [run for run in self._runs if _same_cell(run, planned.cell, described, experiment.spec.scale)]

@@ -49,7 +49,7 @@ class OneRun:
         observer: Observer,
     ) -> None:
         self.workload = experiment.workload
-        self.options = experiment.spec.workload
+        self.options = experiment.options(planned.cell)
         self.capture_options = experiment.spec.capture
         self.time_limits = experiment.spec.time_limits
         self.planned = planned

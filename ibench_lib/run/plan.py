@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from ibench_lib.capture.host_facts import host_class
 from ibench_lib.errors import LakeError, UsageError
 from ibench_lib.experiment.cells import Cell, LoadedExperiment
+from ibench_lib.lake.annotations import excluded_runs
 from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.paths import Workspace
@@ -52,7 +53,8 @@ def plan_experiment(
     if builds is None:
         builds = {label: find_build(label, workspace) for label in dict.fromkeys(cell.build_label for cell in cells)}
     runs = [*elsewhere, *manifests(workspace)]
-    done = {} if again else _complete(runs)
+    excluded = excluded_runs(workspace.runs)
+    done = {} if again else _complete([run for run in runs if run.run_id not in excluded])
     tried = {attempt.cell: attempt for attempt in Ledger(workspace).attempts(experiment.name)}
     planned = []
     for cell in cells:
@@ -67,6 +69,8 @@ def plan_experiment(
             what, note = "new", ""
         elif last.state == "complete" and last.fingerprint != fingerprint:
             what, note = "changed", f"what completed {_when(last)} was run with other settings"
+        elif last.state == "complete" and last.run_id in excluded:
+            what, note = "again", f"its run {last.run_id} is excluded: {excluded[last.run_id]}"
         elif last.state == "complete":
             what, note = "again", "" if again else f"its run, complete {_when(last)}, is not in the lake"
         else:
@@ -85,7 +89,7 @@ def plan_cell(experiment: LoadedExperiment, cell: Cell, build: AnyBuild) -> Plan
 
 def fit_cell(experiment: LoadedExperiment, planned: Planned) -> list[str]:
     """Refuse a cell whose build cannot run it. Returns the `loose_` lines that its server skips. Raises as `fit`."""
-    options = experiment.spec.workload
+    options = experiment.options(planned.cell)
     engine = experiment.workload.needs(options).engine
     needed = demand(experiment.workload, options, planned.steps)
     return fit(planned.build, planned.config, transport=options.transport, engine=engine, needed=needed)
@@ -140,8 +144,9 @@ def choose(cells: list[Cell], only: Sequence[str], without: Sequence[str]) -> li
 
 
 def complete_runs(workspace: Workspace) -> dict[str, str]:
-    """Fingerprint -> run id of the latest complete run."""
-    return _complete(manifests(workspace))
+    """Fingerprint -> run id of the latest complete run that is not excluded."""
+    excluded = excluded_runs(workspace.runs)
+    return _complete([run for run in manifests(workspace) if run.run_id not in excluded])
 
 
 def manifests(workspace: Workspace) -> list[Manifest]:
@@ -181,9 +186,7 @@ def _when(attempt: Attempt) -> str:
 def _sharing(experiment: LoadedExperiment, workspace: Workspace, planned: list[Planned]) -> list[Planned]:
     """The same cells, each with where its rows come from."""
     settings = {
-        entry.cell.position: planned_settings(
-            experiment, entry.build, entry.config, steps_loaded(experiment, entry.steps)
-        )
+        entry.cell.position: planned_settings(experiment, entry, steps_loaded(experiment, entry.steps))
         for entry in planned
     }
     there = {found.digest for found in settings.values() if find_snapshot(workspace, found)}

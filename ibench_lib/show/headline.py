@@ -39,7 +39,7 @@ def headline(post: Selection, palette: str = "default", *, steps: Sequence[str] 
     said = (f"<li>{html.escape(text)}{links}</li>" for text in headline_statements(frame, post.bases))
     parts = (
         f'<p class="tested">{html.escape(_tested(runs))}</p>',
-        _badges(runs, frame),
+        _badges(runs, frame, post.excluded),
         _strips(frame, post.bases, palette),
         f'<ul class="statements">{"".join(said)}</ul>',
     )
@@ -124,11 +124,14 @@ def _tested(runs: pl.DataFrame) -> str:
     return f"{'; '.join(facts)}."
 
 
-def _badges(runs: pl.DataFrame, frame: pl.DataFrame) -> str:
+def _badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str]) -> str:
     """What a reader must know before any number: a few words, each with the whole story as its title."""
     found: list[tuple[str, str]] = []
     broken = len(runs.filter(pl.col("status") != "complete"))
     published = len(runs.filter(pl.col("source").is_not_null()))
+    if excluded:
+        whys = "; ".join(dict.fromkeys(excluded.values()))
+        found.append((f"{count(len(excluded), 'run')} excluded: {whys}", ", ".join(excluded)))
     if broken:
         found.append((f"{broken} of {count(len(runs), 'run')} not complete", "Steps without figures say why."))
     if published:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import html
 from typing import Any
 
+import polars as pl
+
 import ibench_lib
+from ibench_lib.ask.provenance import derived
 from ibench_lib.ask.selection import Selection
+from ibench_lib.lake import reader
 from ibench_lib.paths import found_workloads
-from ibench_lib.show.display import Section, each, say, warnings
+from ibench_lib.show.charts.sweep import sweep_chart
+from ibench_lib.show.display import Html, Section, each, say, warnings
 from ibench_lib.show.statements.made_from import experiment_statements, host_statements, run_statements
+from ibench_lib.show.statements.sweep import sweep_statements
+from ibench_lib.show.sweep import swept_steps
 from ibench_lib.show.tables.made_from import gaps_table, runs_table, skipped_table
+from ibench_lib.show.wording import count
 
 _COMPLETE = "Every step that was measured here completed, and no second is missing."
 
@@ -35,6 +44,7 @@ def made_from(
     return Section(
         (
             say(post, *subjects),
+            *excluded_runs(post),
             each(post.runs, runs_table, by="experiment", fold="The runs", nothing="There is no run.", palette=palette),
             each(post.ask("gaps"), gaps_table, by=[], nothing=post.nothing(complete), palette=palette),
             each(
@@ -44,6 +54,29 @@ def made_from(
             warnings(post.runs),
         )
     )  # fmt: skip
+
+
+def excluded_runs(post: Selection) -> tuple[Html, ...]:
+    """The runs that would belong to the post, and why they do not; nothing if there are none."""
+    if not post.excluded:
+        return ()
+    items = "".join(f"<li>{html.escape(f'{run_id}: {why}')}</li>" for run_id, why in post.excluded.items())
+    head = f"{count(len(post.excluded), 'run')} excluded:"
+    return (Html(f'<p class="said">{head}</p><ul>{items}</ul>'),)
+
+
+def sweeps(post: Selection) -> Section:
+    """Throughput over each axis of an experiment: clients, and options that vary. Nothing if there is none."""
+    # Names say it, so that a post without an axis does not ask, and has no question without an answer.
+    runs = post.runs
+    if not any("-clients-" in name for name in runs["setup"]) and not any("-" in name for name in runs["config"]):
+        return Section(())
+    found = reader.question(post.lake, "sweep", runs=post.run_ids, steps=post.steps)
+    drawn = [rows for _, _, _, rows in swept_steps(found)]
+    if not drawn:
+        return Section(())
+    shown = derived(pl.concat(drawn), post.ask("sweep"))
+    return Section((say(post, sweep_statements), each(shown, sweep_chart, by=["axis", "setup", "step"])))
 
 
 def _of_workloads() -> list[Any]:

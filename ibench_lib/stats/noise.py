@@ -94,6 +94,14 @@ class Noise:
         # Welch and Satterthwaite: each side has a variance of its own.
         return Difference(value, math.sqrt(total), total**2 / sum(part**2 / df for part, df in parts))
 
+    def interval(self, name: str, level: float = LEVEL) -> tuple[float, float] | None:
+        """The interval of the mean of one row's runs; None where the noise is not known."""
+        if not self.known or name not in self.means:
+            return None
+        variance, df = self._variance(name)
+        half = t_quantile(level / 2, df) * math.sqrt(variance / self.runs[name])
+        return self.means[name] - half, self.means[name] + half
+
     def steadied(self, typical: float) -> Noise:
         """The same, with no less noise than it and that of other tables, the variance `typical`, make together."""
         together = (self.df * self.sd**2 + PRIOR_DF * typical) / (self.df + PRIOR_DF)

@@ -188,6 +188,8 @@ class Workload(Protocol):
     presets: Mapping[str, CommonSetup]
     operations: tuple[Operation, ...]
     kinds: tuple[StepKind, ...]
+    step_forms: str
+    """The names of steps that `kind_of` knows, for people."""
 
     def steps(self, options: Any, setup: Any, scale: float) -> Sequence[Step]:
         """The steps of a run, in order."""
@@ -255,6 +257,11 @@ def find(name: str) -> Workload:
     if name not in known():
         raise KeyError(name)
     return cast(Workload, importlib.import_module(f"{workloads.__name__}.{name}.workload").WORKLOAD)
+
+
+def known_steps() -> str:
+    """The names of the steps of all workloads, for people: `TPC-C: load, index, ramp_up, run; ...`."""
+    return "; ".join(f"{workload.title}: {workload.step_forms}" for workload in map(find, known()))
 
 
 def kind_of(step: str) -> str | None:

@@ -51,6 +51,17 @@ def test_the_gate_ends_with_3_for_a_regression_and_lists_it(workspace: Workspace
     assert ("qr100", "ips") not in judged, "inserts are paced there"
 
 
+def test_excluded_runs_are_left_out_and_named(workspace: Workspace) -> None:
+    history(workspace, slow=800)
+    assert ibench(workspace, "changes", "demo", "--gate", "--metric", "qps").returncode == 3
+    assert ibench(workspace, "runs", "exclude", "*-b3-*", "--why", "built without optimisation").returncode == 0
+    result = ibench(workspace, "changes", "demo", "--gate", "--metric", "qps", "--json")
+    assert result.returncode != 3, result.stderr
+    assert result.stdout.count("-b3-r") == 3 and "excluded: built without optimisation" in result.stdout
+    stream = ibench(workspace, "changes", "--stream", "demo", "--reference", "b1", "--metric", "qps", "--json")
+    assert stream.stdout.count("excluded: built without optimisation") == 3, stream.stderr
+
+
 @pytest.mark.long
 def test_the_gate_ends_with_0_where_nothing_is_worse(workspace: Workspace) -> None:
     history(workspace, slow=1200)

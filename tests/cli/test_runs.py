@@ -95,3 +95,50 @@ def test_a_damaged_archive_leaves_nothing(workspace: Workspace, tmp_path: Path) 
     failed(ibench(elsewhere, "runs", "pull", str(tmp_path / "cut.zip")), "not a zip file, or damaged")
     failed(ibench(elsewhere, "runs", "pull", str(tmp_path / "no.zip")), "no.zip: No such file")
     assert not [*elsewhere.runs.glob("*")]
+
+
+def test_runs_are_meant_by_id_beginning_or_glob_and_shown_before_they_are_deleted(workspace: Workspace) -> None:
+    first, second, third = Run(), Run(minute=1), Run("other", minute=2)
+    write_runs(workspace, first, second, third)
+    asked = ibench(workspace, "runs", "rm", "20261121T1000", "*-other-*")
+    assert asked.returncode == 1 and len(listed(workspace)) == 3, "nobody said yes"
+    assert first.run_id in asked.stderr and third.run_id in asked.stderr and second.run_id not in asked.stderr
+    assert "Delete 2 runs permanently?" in asked.stderr
+    assert "Delete 1 run permanently?" in ibench(workspace, "runs", "rm", first.run_id).stderr
+    refused(ibench(workspace, "runs", "rm", "-y", "2026"), "3 runs begin with '2026'", first.run_id)
+    for pattern in ("*-none-*", "20301121", "../x"):
+        refused(ibench(workspace, "runs", "rm", "-y", first.run_id, pattern), f"there is no run '{pattern}'")
+    assert len(listed(workspace)) == 3, "one that is not there keeps the others"
+    assert ibench(workspace, "runs", "rm", "-y", "*-cy10a-*").returncode == 0
+    assert [run["run_id"] for run in listed(workspace)] == [third.run_id]
+
+
+def test_notes_tags_and_exclusions_are_listed_and_undone(workspace: Workspace) -> None:
+    first, second = Run(), Run("other", minute=1)
+    write_runs(workspace, first, second)
+    ibench(workspace, "runs", "note", first.run_id, "a [backup] ran")
+    assert "tagged quiet, old" in ibench(workspace, "runs", "tag", "*", "quiet", "old").stdout
+    ibench(workspace, "runs", "untag", first.run_id, "old")
+    ibench(workspace, "runs", "exclude", second.run_id, "--why", "too noisy")
+    one, two = listed(workspace)
+    assert (one["note"], one["tags"], one["excluded"]) == ("#quiet; a [backup] ran", "quiet", "")
+    assert (two["note"], two["tags"], two["excluded"]) == ("excluded: too noisy; #quiet #old", "quiet old", "too noisy")
+    assert [run["run_id"] for run in listed(workspace, "--tag", "old")] == [second.run_id]
+    newest = ibench(workspace, "runs", "list", "-t", "quiet", "-n", "1", "-f", "json").stdout
+    assert [run["run_id"] for run in json.loads(newest)] == [second.run_id]
+    refused(ibench(workspace, "runs", "-t", "old", "rm", "-y", "*"), "options before `rm` choose nothing")
+    assert "excluded: too noisy" in ibench(workspace, "runs", "list").stdout
+    refused(ibench(workspace, "runs", "--tag", "odl"), "no run has tag 'odl'; did you mean 'old'?")
+    refused(ibench(workspace, "runs", "untag", first.run_id, "old"), "has no tag 'old'")
+    refused(ibench(workspace, "runs", "include", first.run_id), "none of these runs is excluded")
+    refused(ibench(workspace, "runs", "exclude", "nope", "--why", "x"), "there is no run 'nope'")
+    failed(ibench(workspace, "runs", "tag", first.run_id, "a b"), "tags 'a b'")
+    assert ibench(workspace, "runs", "include", "*-other-*").stdout == f"{second.run_id}: included\n"
+    ibench(workspace, "runs", "note", first.run_id, "")
+    assert [run["note"] for run in listed(workspace)] == ["#quiet", "#quiet #old"]
+
+
+def test_an_empty_place_has_nothing_to_pull(workspace: Workspace, tmp_path: Path) -> None:
+    workspace.data.mkdir(exist_ok=True)
+    (tmp_path / "empty").mkdir()
+    refused(ibench(workspace, "runs", "pull", str(tmp_path / "empty")), "there is no run in")

@@ -55,6 +55,16 @@ def test_two_results_are_compared_with_the_first_as_base(measured: Workspace) ->
     assert {row["dbms"] for row in found} == {"system.b", "system.c"}
 
 
+def test_an_excluded_run_is_in_no_figure_and_is_named(measured: Workspace) -> None:
+    run_id = Run("b", repeat=3, minute=13).run_id
+    assert ibench(measured, "runs", "exclude", run_id, "--why", "a backup ran").returncode == 0
+    for command in (("summary", "demo"), ("compare", "system.b", "system.c")):
+        result = ibench(measured, *command, "-f", "json")
+        (row,) = [row for row in json.loads(result.stdout) if (row["step"], row["dbms"]) == ("qr100", "system.b")]
+        assert (row["runs"], row["highest"]) == (2, 540)
+        assert f"left out {run_id}: excluded: a backup ran" in " ".join(result.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

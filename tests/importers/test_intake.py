@@ -22,6 +22,7 @@ from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
+from ibench_lib.workloads import workload
 from ibench_lib.workloads.workload import kind_of
 from tests.cli.test_main import ibench, refused
 
@@ -258,6 +259,18 @@ def test_names_are_checked(
         hand_over(workspace, monkeypatch, run)
     assert caught.value.what.endswith(f"others.txt{said}")
     assert not workspace.runs.exists()
+
+
+def test_an_unknown_step_is_answered_with_the_steps_of_every_workload(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        hand_over(workspace, monkeypatch, replace(run_with("published"), steps=[ImportedStep("qfoo", 9)]))
+    hint = caught.value.hint or ""
+    for name in workload.known():
+        assert workload.find(name).title in hint
+    for step in ("l.i0", "qr100", "ramp_up", "warm_up"):
+        assert step in hint and workload.kind_of(step) is not None
 
 
 @pytest.mark.slow

@@ -333,7 +333,7 @@ def test_ctrl_c_stops_everything_and_keeps_what_was_captured(
 
     handler = signal.getsignal(signal.SIGINT)
     loaded = experiment(tmp_path, monkeypatch, l_i1_rows=10_000_000)
-    with pytest.raises(Interrupted):
+    with pytest.raises(Interrupted, match=r"interrupted in step l\.i1 of Insert Benchmark$"):
         run(loaded, build, workspace, Watcher("l.i1", 2.2, interrupt))
     run_dir, manifest = the_run(workspace)
     assert (manifest.status, manifest.failed_step) == ("interrupted", "l.i1")
@@ -423,3 +423,27 @@ def test_every_settled_step_is_on_record(
         ("l.i1", "ANALYZE TABLE pi1"),
     ]
     assert the_run(workspace)[1].settle == manifest.settle
+
+
+def test_cells_of_a_sweep_have_their_clients_and_the_server_has_their_values(
+    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = experiment(tmp_path, monkeypatch, "l.i0", more="vary: {innodb_io_capacity: [150, 170]}")
+    path = tmp_path / "tiny.yaml"
+    path.write_text(path.read_text().replace("clients: 2", "clients: [1, 3]"))
+    loaded = load_experiment(path)
+    found = {}
+    for cell in loaded.cells()[1:3]:
+        manifest = run_cell(loaded, plan_cell(loaded, cell, build), workspace, Watcher())
+        assert manifest.status == "complete" and manifest.server is not None
+        done = {row["client"] for row in rows(workspace.run_dir(manifest.run_id), "workers")}
+        found[manifest.cell.setup, manifest.cell.dbms] = (
+            manifest.server.variables["innodb_io_capacity"],
+            manifest.workload["clients"],
+            len(done),
+        )
+    assert list(found.values()) == [("170", 1, 1), ("150", 3, 3)]
+    assert [(setup[-12:], dbms.partition(".")[2]) for setup, dbms in found] == [
+        ("-clients-001", "tiny-innodb_io_capacity-170"),
+        ("-clients-003", "tiny-innodb_io_capacity-150"),
+    ]

@@ -5,8 +5,9 @@ from collections import Counter
 import pytest
 
 from ibench_lib.errors import UsageError
+from ibench_lib.lake.annotations import annotate
 from ibench_lib.paths import Workspace
-from ibench_lib.run.plan import plan_experiment
+from ibench_lib.run.plan import manifests, plan_experiment
 from tests.run.many import KINDS, TEXT, load, sweep
 
 pytestmark = pytest.mark.usefixtures("fake_builds")
@@ -36,6 +37,32 @@ def test_what_is_done_is_not_run_again_and_an_edit_runs_what_it_changed(workspac
     assert sorted(sweep(workspace, edited)) == ["a.p1-r1", "a.p1-r2", "b56.p1-r1", "b56.p1-r2"]
     assert sweep(workspace, edited.replace("title: many", "title: so many")) == []
     assert len(sweep(workspace, edited, again=True)) == 10
+
+
+def test_an_excluded_run_is_made_again_and_an_included_one_counts_again(workspace: Workspace) -> None:
+    text = TEXT.replace("repeats: 2", "repeats: 1")
+    assert len(sweep(workspace, text)) == 5
+    (run_id,) = (run.run_id for run in manifests(workspace) if run.cell.dbms == "a.p1")
+    run_dir = workspace.run_dir(run_id)
+    annotate(run_dir, excluded="a backup ran")
+    (entry,) = (entry for entry in plan_experiment(load(workspace, text), workspace) if entry.what != "done")
+    assert (entry.cell.dbms, entry.what) == ("a.p1", "again")
+    assert entry.note == f"its run {run_id} is excluded: a backup ran"
+    annotate(run_dir, excluded=None)
+    assert sweep(workspace, text) == []
+    annotate(run_dir, excluded="a backup ran")
+    assert sweep(workspace, text) == ["a.p1-r1"] and sweep(workspace, text) == []
+
+
+def test_axes_are_planned_cell_by_cell_and_go_on_where_they_stopped(workspace: Workspace) -> None:
+    text = TEXT.replace("repeats: 2", "repeats: 1").replace("clients: 2", "clients: [1, 4]")
+    text += "vary: {innodb_io_capacity: [1k, 2k]}\n"
+    name = "a.p1-innodb_io_capacity-2k"
+    assert sweep(workspace, text, only=[name]) == [f"{name}-r1"] * 2
+    planned = plan_experiment(load(workspace, text), workspace)
+    assert Counter(entry.what for entry in planned) == {"done": 2, "new": 18}
+    assert {entry.cell.clients for entry in planned if entry.what == "done"} == {1, 4}
+    assert len(sweep(workspace, text, only=["*-clients-004"])) == 9
 
 
 def test_only_and_except_choose_by_build_config_setup_and_dbms(workspace: Workspace) -> None:

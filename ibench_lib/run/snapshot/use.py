@@ -13,7 +13,6 @@ from typing import Any
 
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
-from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import RunFailed
 from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.lake.manifest import Manifest, SnapshotCopy, SnapshotRecord
@@ -26,7 +25,7 @@ from ibench_lib.run.snapshot.sharing import LoadSettings
 from ibench_lib.run.space import needed_bytes
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.flavours.flavour import Flavour, flavour_of
-from ibench_lib.servers.server import AnyBuild, LocalServer
+from ibench_lib.servers.server import LocalServer
 from ibench_lib.workloads.workload import Step
 
 _CACHES = (
@@ -39,7 +38,7 @@ class RunSnapshot:
 
     def __init__(self, experiment: LoadedExperiment, planned: Planned, workspace: Workspace) -> None:
         self.loaded = steps_loaded(experiment, planned.steps)
-        self.settings = planned_settings(experiment, planned.build, planned.config, self.loaded)
+        self.settings = planned_settings(experiment, planned, self.loaded)
         self.found: Snapshot | None = kept.find(workspace, self.settings)
         self._workspace = workspace
         self._timeout_s = experiment.spec.workload.statement_timeout_s
@@ -109,18 +108,16 @@ def steps_loaded(experiment: LoadedExperiment, steps: Sequence[Step]) -> list[St
     return list(steps[: names.index(experiment.spec.snapshot_after) + 1]) if experiment.spec.snapshot_after else []
 
 
-def planned_settings(
-    experiment: LoadedExperiment, build: AnyBuild, config: ServerConfig, loaded: Sequence[Step]
-) -> LoadSettings:
+def planned_settings(experiment: LoadedExperiment, planned: Planned, loaded: Sequence[Step]) -> LoadSettings:
     """The load settings of a cell whose first steps are `loaded`, the last of them the snapshot's."""
-    key = experiment.workload.load_key(experiment.spec.workload, loaded)
-    return load_settings(build, config, key, churned=any(step.churns for step in loaded))
+    key = experiment.workload.load_key(experiment.options(planned.cell), loaded)
+    return load_settings(planned.build, planned.config, key, churned=any(step.churns for step in loaded))
 
 
-def snapshot_bytes(experiment: LoadedExperiment, build: AnyBuild, config: ServerConfig, loaded: Sequence[Step]) -> int:
+def snapshot_bytes(experiment: LoadedExperiment, planned: Planned, loaded: Sequence[Step]) -> int:
     """About how much disk the snapshot after these steps takes."""
-    tables_bytes = experiment.workload.disk_bytes(experiment.spec.workload, loaded)
-    return needed_bytes(build, config, tables_bytes) if loaded else 0
+    tables_bytes = experiment.workload.disk_bytes(experiment.options(planned.cell), loaded)
+    return needed_bytes(planned.build, planned.config, tables_bytes) if loaded else 0
 
 
 def _ask_for_full_shutdown(flavour: Flavour, address: dict[str, Any], where: str) -> None:

@@ -27,6 +27,7 @@ class InsertBenchmark:
     presets: Mapping[str, CommonSetup] = files.PRESET_SETUPS
     operations: tuple[Operation, ...] = workers.OPERATIONS
     kinds: tuple[StepKind, ...] = steps.KINDS
+    step_forms = "l.i0, l.x, l.i1, l.i2, and q100, qr100 or qp100 for queries"
 
     def steps(self, options: files.Options, setup: files.Setup, scale: float) -> list[Step]:
         return steps.plan(options, setup, scale)

@@ -38,6 +38,7 @@ class LinkBench:
     presets: Mapping[str, CommonSetup] = files.PRESET_SETUPS
     operations: tuple[Operation, ...] = steps.OPERATIONS
     kinds: tuple[StepKind, ...] = steps.KINDS
+    step_forms = "load, index, warm_up, t1 for one requester, control"
 
     def steps(self, options: files.Options, setup: files.Setup, scale: float) -> list[Step]:
         return steps.plan(options, setup, scale)

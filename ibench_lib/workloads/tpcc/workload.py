@@ -39,6 +39,7 @@ class Tpcc:
     presets: Mapping[str, CommonSetup] = files.PRESET_SETUPS
     operations: tuple[Operation, ...] = steps.OPERATIONS
     kinds: tuple[StepKind, ...] = steps.KINDS
+    step_forms = ", ".join(files.STEPS)
 
     def steps(self, options: files.Options, setup: files.Setup, scale: float) -> list[Step]:
         return steps.plan(options, setup, scale)

@@ -1,0 +1,134 @@
+"""Numbers of clients and values of options as axes of an experiment."""
+
+from pathlib import Path
+
+import pytest
+
+from ibench_lib.errors import ConfigError, ExperimentError
+from ibench_lib.experiment.cells import Cell, LoadedExperiment
+from ibench_lib.servers.flavours.flavour import find
+from tests.experiment.two import TEXT, load
+
+RULES = find("mariadb").rules((10, 11, 19))
+SWEEP = TEXT.replace("clients: 2", "clients: [1, 4, 16]")
+VARY = TEXT + "vary:\n  innodb_io_capacity: [1k, 2000]\n  innodb-purge-threads: [1, 4]\n"
+
+
+def fingerprints(loaded: LoadedExperiment) -> dict[str, str]:
+    return {
+        str(cell): loaded.fingerprint(cell, "10.11.19", loaded.server_config(cell, RULES)) for cell in loaded.cells()
+    }
+
+
+def test_each_number_of_clients_is_a_setup_whose_cells_have_it(tmp_path: Path) -> None:
+    loaded = load(tmp_path, SWEEP)
+    cells = loaded.cells()
+    assert {cell.setup.name for cell in cells} == {
+        f"{setup}-clients-{clients}" for setup in ("cached", "mine") for clients in ("001", "004", "016")
+    }
+    assert len(cells) == len({cell.key for cell in cells}) == 3 * len(load(tmp_path).cells())
+    for cell in cells:
+        options = loaded.options(cell)
+        assert options.clients == cell.clients == int(cell.setup.name[-3:])
+        assert len(loaded.workload.tables(options, cell.setup)) == cell.clients
+    assert len(set(fingerprints(loaded).values())) == len(cells)
+
+
+def test_one_number_of_clients_leaves_names_and_identities_as_they_are(tmp_path: Path) -> None:
+    assert {cell.setup.name for cell in load(tmp_path).cells()} == {"cached", "mine"}
+    before = fingerprints(load(tmp_path))
+    assert fingerprints(load(tmp_path, TEXT + "vary: {}\n")) == before
+
+
+def test_cells_of_an_axis_stay_done_when_the_axis_grows(tmp_path: Path) -> None:
+    for text, more in (
+        (SWEEP, SWEEP.replace("[1, 4, 16]", "[1, 2, 4, 16, 128]")),
+        (VARY, VARY.replace("[1, 4]", "[1, 2, 4]")),
+    ):
+        before = fingerprints(load(tmp_path, text))
+        assert before.items() < fingerprints(load(tmp_path, more)).items()
+
+
+def test_each_choice_of_values_is_a_configuration_that_has_them(tmp_path: Path) -> None:
+    loaded = load(tmp_path, VARY)
+    found: dict[str, tuple[str | None, ...]] = {}
+    for cell in loaded.cells():
+        config = loaded.server_config(cell, RULES)
+        found[cell.config.name] = (config.value("innodb_io_capacity"), config.value("innodb_purge_threads"))
+    assert found == {
+        f"{name}-innodb_io_capacity-{capacity}-innodb_purge_threads-{threads}": (capacity, threads)
+        for name in ("base", "lag")
+        for capacity in ("1k", "2000")
+        for threads in ("1", "4")
+    }
+    ranks = {cell.dbms: cell.rank for cell in loaded.cells()}
+    assert sorted(ranks.values()) == list(range(1, 17)), "each has its place among the results"
+
+
+def test_a_value_wins_over_fragments_and_names_its_line(tmp_path: Path) -> None:
+    loaded = load(tmp_path, VARY)
+    config = loaded.server_config(loaded.cells()[0], RULES)
+    (option,) = (option for option in config.options if option.name == "innodb_io_capacity")
+    assert option.origin == "two.yaml:12"
+    assert config.fragments["vary"].startswith("[mysqld]\ninnodb_io_capacity=")
+    refused = load(tmp_path, TEXT + "vary: {datadir: [x]}\n")
+    with pytest.raises(ConfigError, match=r"two\.yaml:11: datadir is set by the sandbox"):
+        refused.server_config(refused.cells()[0], RULES)
+
+
+def test_values_change_a_complete_my_cnf_and_sizes_are_scaled(tmp_path: Path) -> None:
+    (tmp_path / "prod.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=8G\ninnodb_io_capacity=300\n")
+    text = (
+        TEXT.replace("fragments: [cy10a]}", "my_cnf: prod.cnf}")
+        + "scale: 0.25\nvary: {innodb_buffer_pool_size: [4G]}\n"
+    )
+    loaded = load(tmp_path, text)
+
+    def of_base(cell: Cell) -> bool:
+        return cell.config.name.startswith("base-")
+
+    config = loaded.server_config(next(filter(of_base, loaded.cells())), RULES)
+    assert (config.value("innodb_buffer_pool_size"), config.value("innodb_io_capacity")) == (str(1 << 30), "300")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (TEXT.replace("clients: 2", "clients: []"), "two.yaml:10: workload.clients: List should have at least 1 item"),
+        (TEXT.replace("clients: 2", "clients: [1, 4, 1]"), "two.yaml:10: workload.clients: 1 occurs twice"),
+        (TEXT.replace("clients: 2", "clients: [1, 0]"), "two.yaml:10: workload.clients[2]: should be greater than"),
+        (TEXT.replace("clients: 2", "clients: few"), "two.yaml:10: workload.clients: should be a valid integer"),
+        (TEXT + "vary: {a: []}\n", "two.yaml:11: vary.a: List should have at least 1 item"),
+        (TEXT + "vary:\n  a: [1]\n  b: [2, 2]\n", "two.yaml:13: vary.b: 2 occurs twice"),
+        (TEXT + "vary:\n  a-b: [1]\n  a_b: [2]\n", "two.yaml:11: vary: 'a-b' and 'a_b' are one option"),
+        (TEXT + "vary: {a: [yes, true]}\n", "vary.a[2]: a value of an option is a word or a number, not True"),
+        (TEXT + "vary: {a: ['x:y']}\n", "vary.a[1]: 'x:y' cannot be part of a configuration's name"),
+        (TEXT + "vary: {a b: [1]}\n", "two.yaml:11: vary.a b: 'a b' is not the name of an option"),
+        (
+            TEXT + f"vary: {{a: {list(range(101))}}}\n",
+            "two.yaml:11: vary: 202 configurations, 101 choices of values for each of 2 configs; at most 200",
+        ),
+        (TEXT + f"vary: {{{'a' * 60}: [1]}}\n", "it has over 64 characters with the values in it"),
+        (
+            TEXT.replace("name: lag,", "name: base-a-1,") + "vary: {a: [1-a-1, 1]}\n",
+            "config 'base-a-1-a-1' is named twice",
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.fault("F21")
+def test_mistakes_in_an_axis_are_reported_with_file_and_line(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(ExperimentError) as caught:
+        load(tmp_path, text)
+    assert words in (caught.value.detail or caught.value.what)
+
+
+def test_cells_with_other_numbers_of_clients_share_what_the_load_does_not_depend_on(tmp_path: Path) -> None:
+    text = TEXT.partition("setups:")[0] + (
+        "setups: [tiny]\nworkload: {benchmark: tpcc, clients: [1, 4]}\nsnapshot_after: index\n"
+    )
+    loaded = load(tmp_path, text)
+    keys = {str(loaded.workload.load_key(loaded.options(cell), loaded.steps(cell)[:2])) for cell in loaded.cells()}
+    assert len(keys) == 1, "TPC-C loads the same rows with any number of clients"
+    swept = load(tmp_path, SWEEP)
+    keys = {str(swept.workload.load_key(swept.options(cell), swept.steps(cell)[:2])) for cell in swept.cells()}
+    assert len(keys) == 6, "the Insert Benchmark has a table for each client"

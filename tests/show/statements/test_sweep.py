@@ -1,0 +1,33 @@
+"""Sentences on the peak of throughput over an axis."""
+
+import polars as pl
+
+import ibench_lib as ib
+from tests.shared import asked
+from tests.show.swept import of_step, swept
+
+
+def test_a_sentence_names_the_peak_and_what_cannot_be_told_from_it() -> None:
+    frame = of_step(asked("sweep", *swept(), *swept("other", _4=5)))
+    (said,) = ib.sweep_statements(frame)
+    assert said == (
+        "small, l.i1, inserts/s over clients: system.base is fastest with 2 clients (5,000 [4,991, 5,009], 2.00x the "
+        "rate with 1 client, 0.91x of that with 4 clients); system.other is fastest with 4 clients (10,000 [9,983, "
+        "10,017], 4.00x the rate with 1 client, the most that were measured)."
+    )
+    noisy = frame.with_columns(
+        throughput=pl.col("throughput") * pl.when(pl.col("repeat") == 1).then(1.05).otherwise(0.95)
+    )
+    assert "system.base is fastest with 2 clients" in ib.sweep_statements(noisy)[0]
+    assert "not clearly faster than with 4 clients" in ib.sweep_statements(noisy)[0]
+    flat = frame.filter(pl.col("dbms") == "system.base").with_columns(throughput=pl.lit(500.0) + pl.col("repeat"))
+    assert ib.sweep_statements(flat) == [
+        "small, l.i1, inserts/s over clients: system.base has no clear peak (501 to 501)."
+    ]
+
+
+def test_single_runs_have_a_peak_without_an_interval() -> None:
+    frame = of_step(asked("sweep", *(run for run in swept() if run.repeat == 1)))
+    unknown, said = ib.sweep_statements(frame)
+    assert unknown == "Peaks without an interval come from too few runs to know the noise."
+    assert "system.base is fastest with 2 clients (5,000, 2.00x the rate with 1 client" in said
