@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping
 from statistics import median
 from typing import Any
 
@@ -149,10 +150,23 @@ def relative_text(found: Ratio | None) -> str:
     return f"{factor_text(found.value)}x{interval}"
 
 
+def two_lines(found: Ratio) -> str:
+    """The ratio, and its interval below it."""
+    return relative_text(found).replace(" [", "\n[", 1)
+
+
+def range_text(ratios: Collection[Ratio]) -> str:
+    """The ratios as 0.62x to 0.71x, or as 0.62x where all read the same."""
+    ends = dict.fromkeys(f"{factor_text(end(one.value for one in ratios))}x" for end in (min, max))
+    return " to ".join(ends)
+
+
 def factor_text(value: float) -> str:
-    """A ratio to two decimals, or two digits where it is small."""
+    """A ratio to two decimals, none where it is large; two digits where it is small, such as 0.012 or 1/1,500."""
     if 0 < value < 0.001:
-        return "<0.001"
+        return f"1/{float(f'{1 / value:.2g}'):,.0f}" if value > 1e-5 else "<1/100,000"
+    if value >= 1000:
+        return f"{value:,.0f}" if value < 1e5 or math.isinf(value) else ">100,000"
     return f"{value:.2f}" if value >= 0.095 or value == 0 else f"{value:#.2g}"
 
 

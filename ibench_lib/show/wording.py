@@ -100,7 +100,9 @@ def detectable_said(ratios: Collection[Ratio]) -> str:
 
 
 def change_text(log: float) -> str:
-    """A logarithm as a change, rounded up: 7 %, or 3.20 times."""
+    """A logarithm as a change, rounded up: 7 %, or 3.20 times; what is above 100 times nobody needs to know."""
     if log < math.log(2):
         return f"{math.ceil(100 * math.expm1(log) - 1e-9)} %"
-    return f"{times(math.exp(min(log, 99)))} times"
+    if log > math.log(100):
+        return "more than 100 times"
+    return f"{math.exp(log):.{0 if log > math.log(10) else 2}f} times"
