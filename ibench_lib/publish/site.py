@@ -16,7 +16,8 @@ from xml.etree import ElementTree
 from ibench_lib.base.durable import write_atomically
 from ibench_lib.errors import PostUnreadable, UsageError
 from ibench_lib.paths import FAILED_NOTEBOOK, SITE_FEED, SITE_INDEX, Workspace, check_slug
-from ibench_lib.publish.page import fill_template, prose, script_hash, template_text
+from ibench_lib.publish.page import fill_template, script_hash, template_text
+from ibench_lib.publish.prose import plain, prose
 from ibench_lib.publish.record import PAGE_NAME, PostRecord, read_record
 
 TITLE = "Database benchmarks"
@@ -97,7 +98,7 @@ def index(posts: list[PostRecord]) -> bytes:
             "not_complete": post.runs_not_complete,
             "runs": len(post.runs),
             "megabytes": post.bytes / 1e6,
-            "tldr": prose(post.tldr),
+            "tldr": prose(post.tldr, f"{quote(post.slug)}/{PAGE_NAME}"),
         }
         for post in posts
     ]
@@ -137,8 +138,7 @@ def feed(posts: list[PostRecord], base: str | None) -> bytes:
         _element(_element(entry, "author"), "name", post.author)
         _element(entry, "link", rel="alternate", type="text/html", href=_link(base, f"{quote(post.slug)}/{PAGE_NAME}"))
         _element(entry, "category", term=post.notebook)
-        summary = "\n".join(post.tldr) if isinstance(post.tldr, list) else post.tldr
-        _element(entry, "summary", summary or post.title)
+        _element(entry, "summary", plain(post.tldr) or post.title)
     ElementTree.indent(root)
     text: str = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()

@@ -7,7 +7,6 @@ import pytest
 from playwright.sync_api import Browser
 
 from ibench_lib.paths import Workspace
-from ibench_lib.publish.page import prose
 from ibench_lib.show.theme import PALETTES
 from tests.publish.browsing import Opened, new_context, open_page, open_post, sentences, serious_violations, table_rows
 from tests.publish.posting import HOSTILE, SharedKernel, page_of
@@ -146,12 +145,6 @@ def test_an_empty_lake_gives_a_post_of_clear_sentences(
     assert page.locator("figure, td.gt_right").count() == 0
     for section in ("throughput", "fairness", "sla", "one-second", "purge-lag", "get-min"):
         assert page.locator(f"#{section} .said").count() >= 1, section
-
-
-def test_prose_marks_only_what_it_says() -> None:
-    assert prose("a\n\nb `<i>` **c**") == "<p>a</p><p>b <code>&lt;i&gt;</code> <strong>c</strong></p>"
-    assert prose(["<b>", "[l](http://x)"]) == "<ul><li>&lt;b&gt;</li><li>[l](http://x)</li></ul>"
-    assert prose([]) == ""
 
 
 def test_axe_core_does_find_what_is_wrong(tmp_path: Path, browser: Browser) -> None:
