@@ -22,7 +22,7 @@ from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 from ibench_lib.paths import TEMPLATES
 from ibench_lib.publish.blocks import Blocks, evidence_in, json_for_script, markdown, packed
 from ibench_lib.publish.notebook import is_section, tags
-from ibench_lib.publish.prose import prose
+from ibench_lib.publish.prose import plain, prose
 
 MOST_BYTES = 10 * 1000 * 1000
 """A page above this size is refused: phones give up on it."""
@@ -53,6 +53,12 @@ class PageText:
     day: date
     tldr: str | list[str]
     notes: dict[str, str | list[str]]
+    description: str = ""
+    """What previews of links show below the title; the tl;dr if it is empty."""
+    image: str = ""
+    """Address of the picture in previews of links."""
+    address: str = ""
+    """The page's own address on the web, where it is known."""
 
 
 @dataclass
@@ -76,6 +82,9 @@ def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES)
         "author": text.author,
         "day": text.day,
         "tldr": prose(text.tldr),
+        "description": text.description or plain(text.tldr).replace("\n", " "),
+        "image": text.image,
+        "address": text.address,
         "sections": sections,
         "style": template_text("post/post.css"),
         "table_style": "\n".join(maker.styles),

@@ -22,6 +22,9 @@ from ibench_lib.publish.record import PAGE_NAME, PostRecord, read_record
 
 TITLE = "Database benchmarks"
 
+SITE_URL = "IBENCH_SITE_URL"
+"""The environment variable that says where data/posts will be found on the web."""
+
 _ATOM = "http://www.w3.org/2005/Atom"
 _LOCAL = "localhost"
 # What XML 1.0 has no way to write.
@@ -38,6 +41,23 @@ class Site:
     problems: list[str]
 
 
+def site_address(url: str | None) -> str | None:
+    """The address of a site with a slash at its end; None for none.
+
+    Raises
+    ------
+    UsageError : it is not one of http or https.
+    """
+    if not url:
+        return None
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
+        raise UsageError(
+            f"--url or {SITE_URL} {url!r:.80} is not the address of a site", hint="such as https://example.org/bench/"
+        )
+    return url if url.endswith("/") else f"{url}/"
+
+
 def build_site(workspace: Workspace, url: str | None = None) -> Site:
     """Write index.html and feed.xml of data/posts.
 
@@ -49,7 +69,7 @@ def build_site(workspace: Workspace, url: str | None = None) -> Site:
     ------
     UsageError : the URL is none of http or https.
     """
-    base = _checked(url)
+    base = site_address(url)
     posts, problems = read_posts(workspace)
     workspace.posts.mkdir(parents=True, exist_ok=True)
     made = Site(workspace.posts / SITE_INDEX, workspace.posts / SITE_FEED, posts, problems)
@@ -170,12 +190,3 @@ def _link(base: str | None, path: str) -> str:
 def _words(name: str) -> str:
     """A workload's name as a reader knows it: insert_benchmark is the Insert Benchmark."""
     return name.replace("_", " ").capitalize()
-
-
-def _checked(url: str | None) -> str | None:
-    if not url:
-        return None
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
-        raise UsageError(f"--url {url!r:.80} is not the address of a site", hint="such as https://example.org/bench/")
-    return url if url.endswith("/") else f"{url}/"

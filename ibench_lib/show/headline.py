@@ -14,12 +14,13 @@ from ibench_lib.ask.selection import Selection
 from ibench_lib.show.against import Place, against_base
 from ibench_lib.show.display import Html, Shown, sources
 from ibench_lib.show.frames import by_position, measured, rate_label, repeats, rows_of, steps_of
+from ibench_lib.show.frames import short_names as short_names
 from ibench_lib.show.reasons import cost_ratios, crowded, reasons_said
 from ibench_lib.show.statements.common import columns_of, without_short
 from ibench_lib.show.strips import StripRow, span_of, strip
 from ibench_lib.show.table_cells import relative_text
 from ibench_lib.show.verdicts import Ratio
-from ibench_lib.show.wording import MOSTLY, count, detectable_said, joined, listed
+from ibench_lib.show.wording import MOSTLY, count, detectable_said, joined, listed, scale_text
 
 _MOST_CHANGES = 4
 _MOST_BUILDS = 3
@@ -104,15 +105,6 @@ def headline_statements(frame: pl.DataFrame, bases: Bases, metrics: pl.DataFrame
     return [*said, *short]
 
 
-def short_names(names: Sequence[str], builds: Mapping[str, str]) -> dict[str, str]:
-    """Each dbms without the build that all of them have; the full names where builds differ."""
-    known = {builds.get(name) for name in names}
-    prefix = f"{next(iter(known))}." if len(known) == 1 else ""
-    if prefix and all(name.startswith(prefix) for name in names):
-        return {name: name.removeprefix(prefix) for name in names}
-    return {name: name for name in names}
-
-
 def _why(
     rates: Mapping[str, Ratio],
     setup: str,
@@ -129,7 +121,7 @@ def _why(
 def _changes(
     clear: list[str], ratios: dict[str, Ratio], bases: Bases, named: Mapping[str, str]
 ) -> list[tuple[str, list[str]]]:
-    """faster than base: a22 1.51x [1.29, 1.75], a20 1.50x [1.29, 1.75]; the largest changes first; and whose these are."""
+    """Such as (faster than base: a22 1.51x [1.29, 1.75], a20 1.50x [1.29, 1.75], their names); the largest first."""
     found = []
     for base, others in bases.groups(sorted(clear, key=lambda name: -abs(math.log(ratios[name].value)))).items():
         for verdict, word in (("better", "faster"), ("worse", "slower")):
@@ -174,9 +166,9 @@ def _badges(runs: pl.DataFrame, frame: pl.DataFrame) -> str:
         found.append(("published figures", "Not measured here."))
     if repeats(runs) == 1:
         found.append(("one run of each", "The noise is unknown."))
-    scales = [f"1/{1 / scale:,.4g}" if scale < 1 else f"{scale:g}" for scale in listed(runs["scale"]) if scale != 1]
+    scales = [scale_text(scale) for scale in listed(runs["scale"]) if scale != 1]
     if scales:
-        found.append((f"scaled {', '.join(scales)}", "Rows, durations and memory are this part of the full size."))
+        found.append((f"scaled {', '.join(scales)}", "Rows, durations and memory are this part of those at scale 1."))
     warned = sum(bool(warnings) for warnings in runs["warnings"].to_list())
     if warned:
         found.append((f"warnings in {warned} of {count(len(runs), 'run')}", "The section Builds lists them."))

@@ -13,7 +13,7 @@ from ibench_lib.ask.provenance import names_of
 from ibench_lib.metrics import METRICS, Metric
 from ibench_lib.show.against import Place, against_base
 from ibench_lib.show.display import Asker, Html, Item, Shown, sentence
-from ibench_lib.show.frames import by_position, measured, others_used_much, rows_of, short_steps, steps_of
+from ibench_lib.show.frames import by_position, measured, others_used_much, rows_of, short_names, short_steps, steps_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import range_text, two_lines
 from ibench_lib.show.tables.naming import grid_name, grid_title
@@ -143,7 +143,7 @@ def _grid(frame: pl.DataFrame, base: Bases, rates: Mapping[Place, Ratio], costs:
     heads = ["throughput", *(metric_of(column).label for column in columns)]
     grid = Grid(grid_name("reasons", frame), grid_title("What differs with throughput", frame), "step, dbms", heads)
     crowds = {step: crowded(frame, step) for step, _ in places}
-    doubtful = False
+    named, doubtful = short_names(by_position(frame), base.builds), False
     for step, name in places:
         rate = rates[setup, step, "throughput", name]
         cells = [Cell(two_lines(rate), "good" if rate.verdict == "better" else "bad")]
@@ -152,12 +152,12 @@ def _grid(frame: pl.DataFrame, base: Bases, rates: Mapping[Place, Ratio], costs:
             unsure = column in _HOST and bool({name, base.of(name)} & set(crowds[step]))
             doubtful |= unsure and found is not None
             cells.append(Cell(two_lines(found) if found else "-", None if unsure else cost_mark(found)))
-        grid.rows.append((f"{step}: {name}", cells))
+        grid.rows.append((f"{step}: {named[name]}", cells))
     missing = any(cell.text == "-" for _, cells in grid.rows for cell in cells)
     meanings = "; ".join(f"{metric_of(column).label}: {metric_of(column).doc}" for column in columns)
     grid.notes = [
-        f"Relative to {base}: the throughputs that differ beyond noise, and costs, of which less is better. Intervals, ▲ "
-        "and ▼ are as in the table of throughput.",
+        f"Relative to {base}: the throughputs that differ beyond noise, and costs, of which less is better. Intervals, "
+        "▲ and ▼ are as in the table of throughput.",
         *([f"{meanings}."] if meanings else ["No cost differs beyond noise together with them."]),
         *(["- not captured, or next to nothing."] if missing else []),
         *(["Not marked where other processes used much of the CPU, which these figures include."] if doubtful else []),

@@ -23,6 +23,11 @@ def times(value: float) -> str:
     return f"{value:.2f}" if value >= 0.1 or value == 0 else f"{value:.2g}"
 
 
+def scale_text(scale: float) -> str:
+    """An experiment's scale as a fraction: 1/500."""
+    return f"1/{1 / scale:,.4g}" if scale < 1 else f"{scale:g}"
+
+
 def shortened(items: Sequence[str], separator: str = "; ") -> str:
     """The first few items, and how many more there are."""
     more = len(items) - MOST_NAMED

@@ -104,8 +104,8 @@ def test_each_build_is_compared_with_its_own_base_and_the_bases_with_the_first()
     assert half.startswith("804\n0.50x [") and half.endswith("▼"), "with the base of its own build"
     said = ib.throughput_statements(post.ask("step_throughput"), post.bases)
     (sentence,) = [text for text in said if text.startswith("cached, qr100")]
-    assert "more queries/s than maria.base with mysql.base (2.00 times" in sentence
-    assert "fewer queries/s than mysql.base with mysql.f1 (0.50 times" in sentence
+    assert "queries/s: faster than maria.base: mysql.base 2.00x" in sentence
+    assert "slower than mysql.base: mysql.f1 0.50x" in sentence
 
 
 @pytest.mark.slow
