@@ -29,7 +29,7 @@ RUN_FAILED = "†"
 CLIENT_BOUND = "‡"
 DETECTABLE = "What is not marked may differ by less than would be found in four of five cases:"
 NOT_YET_KNOWN = "not yet known"
-_RELATIVE = "how many times that of the base it is."
+_RELATIVE = "its ratio to the base."
 LOADED = "loaded from a snapshot"  # the step_status of a step that another run did for this one
 
 
@@ -93,7 +93,7 @@ def spread_notes(frame: pl.DataFrame, column: str) -> list[str]:
     """What the values of `spread_text` are of."""
     known = frame.filter(pl.col(column).is_not_null())
     most = repeats(known) if len(known) else 0
-    notes = [f"Median of up to {most} runs, [lowest, highest]."] if most > 1 else ["One run, noise unknown."]
+    notes = [f"Median of {_runs(known, most)} runs, [lowest, highest]."] if most > 1 else ["One run, noise unknown."]
     broken = known.filter(pl.col("run_status") != "complete")
     return [*notes, f"{RUN_FAILED} of a run that did not complete."] if len(broken) else notes
 
@@ -198,7 +198,13 @@ def repeat_notes(frame: pl.DataFrame) -> list[str]:
     most = repeats(frame)
     if most <= 1:
         return ["One run, noise unknown."]
-    return [f"Median of up to {most} runs per cell."]
+    return [f"Median of {_runs(frame, most)} runs."]
+
+
+def _runs(frame: pl.DataFrame, most: int) -> str:
+    """3, or up to 3 where a cell has fewer."""
+    each = frame.group_by("setup", "dbms", "step").agg(pl.col("repeat").n_unique())["repeat"]
+    return f"{most}" if (each == most).all() else f"up to {most}"
 
 
 def interval_notes(frame: pl.DataFrame, ratios: Mapping[tuple[str, str], Ratio]) -> list[str]:

@@ -45,13 +45,16 @@ def listed(values: pl.Series) -> list[Any]:
 
 
 def comment(text: str) -> str:
-    """The text of the comment at the head of a file, without the lines that name its source."""
-    words = []
+    """The text of the comment at the head of a file, without the sentence that names its source."""
+    words, in_source = [], False
     for line in text.splitlines():
         if not line.startswith("#"):
             break
-        if not line.startswith("# Source:"):
-            words.append(line.lstrip("# ").rstrip())
+        said = line.lstrip("# ").rstrip()
+        if line.startswith("# Source:") or in_source:
+            sentence, end, rest = f"{said} ".partition(". ")
+            in_source, said = not end and "://" not in sentence, rest.strip()
+        words.append(said)
     return " ".join(filter(None, words))
 
 

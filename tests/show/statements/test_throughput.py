@@ -34,7 +34,7 @@ def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
     )
     even = frame_of("throughput", base=[100, 101, 102], other=[100, 102, 101])
     assert ib.throughput_statements(even, "base")[1:] == [
-        "cached: in l.i1 no throughput differs beyond noise from that of base (1 configuration compared; a change of "
+        "cached: in l.i1 no configuration differs from base by more than noise (1 compared; a change of "
         "6 % in l.i1 would be found in four of five cases)."
     ]
 
