@@ -105,9 +105,8 @@ def told(function: Statements, frame: pl.DataFrame) -> list[str]:
 
 def numbers(sentence: str) -> list[str]:
     """The numbers of a sentence, those in the names of steps left out."""
-    return re.findall(
-        r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]\d+)?(?=x\b|(?![\w,]\d|\w))", re.sub(r"l\.(i0|i1|x)", "", sentence)
-    )
+    without_steps = re.sub(r"l\.(i0|i1|x)", "", sentence)
+    return re.findall(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]\d+)?(?:(?=x\b)|(?!\w))", without_steps)
 
 
 @cache
