@@ -45,6 +45,4 @@ def _repeat_notes(frame: pl.DataFrame) -> list[str]:
     if most <= 1:
         return repeat_notes(frame)
     # Medians of each column would be of different runs, and contradict each other.
-    return [
-        f"Each row is the run with the median diff of up to {most} runs."
-    ]
+    return [f"Each row is the run with the median diff of up to {most} runs."]
