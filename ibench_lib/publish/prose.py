@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-import bleach
+import bleach  # type: ignore[import-untyped]
 import mistune
 
 _TAGS = frozenset({"a", "blockquote", "br", "code", "em", "li", "ol", "p", "pre", "strong", "ul"})

@@ -48,10 +48,12 @@ def cost_ratios(step_metrics: pl.DataFrame, base: str | Bases) -> dict[Place, Ra
     `step_metrics` must be without the steps that are too short to compare.
     """
     columns = [column for column in (*COSTS, LAG) if column in step_metrics.columns]
+    # One frame for each setup: what is read out of a frame is kept while the frame is.
+    of_setup = {rows["setup"][0]: rows for rows in step_metrics.partition_by("setup")}
     found = {}
     for place, one in against_base(step_metrics, base, columns).items():
         setup, step, column, name = place
-        rows = step_metrics.filter(pl.col("setup") == setup)
+        rows = of_setup[setup]
         sides = (name, base.of(name) if isinstance(base, Bases) else base)
         most = max(value for side in sides for value in measured(rows, side, step, column))
         if most >= (_SHORTEST_LAG if column == LAG else _DIGITS * metric_of(column).resolution):
