@@ -12,7 +12,7 @@ from tests.show.tables.parsed import Parsed
 from tests.synthetic import Run
 
 
-def chosen(base: str = "", **queries: int) -> Selection:
+def chosen(compared_with: str = "", **queries: int) -> Selection:
     """Three runs of each build and configuration; queries by configuration, of which mysql answers twice as many."""
     runs = [
         Run(config, build=build, repeat=n, minute=10 * place + n, queries=number * factor + 10 * n)
@@ -23,7 +23,7 @@ def chosen(base: str = "", **queries: int) -> Selection:
         )
         for n in (1, 2, 3)
     ]
-    return choose(lake_of(*runs), "demo", base=base)
+    return choose(lake_of(*runs), "demo", base=compared_with)
 
 
 @pytest.mark.slow
