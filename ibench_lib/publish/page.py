@@ -1,15 +1,13 @@
 """An executed notebook as one HTML page: no remote address, one plotly.js, every heading with a stable id.
 
 A markdown cell that begins with `## ` opens a section whose id is the cell's id. One with the tag `optional` is left
-out if its code shows nothing. Texts that come from a post's YAML are
-escaped here.
+out if its code shows nothing. Texts that come from a post's YAML are made harmless here and in `prose`.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import re
 from dataclasses import dataclass, field
 from datetime import date
@@ -24,6 +22,7 @@ from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 from ibench_lib.paths import TEMPLATES
 from ibench_lib.publish.blocks import Blocks, evidence_in, json_for_script, markdown, packed
 from ibench_lib.publish.notebook import is_section, tags
+from ibench_lib.publish.prose import plain, prose
 
 MOST_BYTES = 10 * 1000 * 1000
 """A page above this size is refused: phones give up on it."""
@@ -47,13 +46,19 @@ _DOWNLOAD = re.compile(r'<a class="data" download="[^"]*" href="data:[^"]*">Save
 
 @dataclass(frozen=True)
 class PageText:
-    """What a post's YAML says: plain text, escaped by `render`."""
+    """What a post's YAML says: title and author are plain text, the others Markdown (`prose`)."""
 
     title: str
     author: str
     day: date
     tldr: str | list[str]
     notes: dict[str, str | list[str]]
+    description: str = ""
+    """What previews of links show below the title; the tl;dr if it is empty."""
+    image: str = ""
+    """Address of the picture in previews of links."""
+    address: str = ""
+    """The page's own address on the web, where it is known."""
 
 
 @dataclass
@@ -81,6 +86,9 @@ def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES)
         "author": text.author,
         "day": text.day,
         "tldr": prose(text.tldr),
+        "description": text.description or plain(text.tldr).replace("\n", " "),
+        "image": text.image,
+        "address": text.address,
         "sections": sections,
         "style": template_text("post/post.css"),
         "table_style": "\n".join(maker.styles),
@@ -110,20 +118,6 @@ def template_text(name: str) -> str:
 def script_hash(script: str) -> str:
     """What a page's Content-Security-Policy allows a script by."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def prose(text: str | list[str]) -> str:
-    """Plain text as HTML: a list becomes bullets, a blank line ends a paragraph, `code` and **bold** are marked."""
-    if isinstance(text, list):
-        return "<ul>" + "".join(f"<li>{_inline(item)}</li>" for item in text) + "</ul>" if text else ""
-    paragraphs = [part for part in re.split(r"\n\s*\n", text.strip()) if part.strip()]
-    return "".join(f"<p>{_inline(part)}</p>" for part in paragraphs)
-
-
-def _inline(text: str) -> str:
-    escaped = html.escape(text.strip())
-    marked = re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped)
-    return re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", marked)
 
 
 def _sections(notebook: NotebookNode, text: PageText, maker: Blocks) -> list[Section]:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from nbformat import NotebookNode
 
@@ -26,6 +27,7 @@ from ibench_lib.publish import page
 from ibench_lib.publish.execution import NotebookStopped, Progress, note_failure, run_notebook
 from ibench_lib.publish.notebook import write_notebook
 from ibench_lib.publish.post_file import CheckedPost, check_post
+from ibench_lib.publish.preview import PREVIEW_NAME, description, preview
 from ibench_lib.publish.record import (
     NOTEBOOK_NAME,
     PAGE_NAME,
@@ -35,6 +37,7 @@ from ibench_lib.publish.record import (
     read_record,
     write_record,
 )
+from ibench_lib.publish.site import SITE_URL, site_address
 
 # Not those of charts: their numbers are base64, in which anything may look like a path; so are embedded files.
 _TEXTS: dict[str, Callable[[str], str]] = {"text/plain": str, "text/html": html.escape}
@@ -46,15 +49,17 @@ def build_post(params_file: Path, workspace: Workspace, progress: Progress | Non
 
     Returns
     -------
-    data/posts/<slug>/index.html; next to it post.ipynb, the executed notebook, and post.json (`PostRecord`).
+    data/posts/<slug>/index.html; next to it post.ipynb, the executed notebook, post.json (`PostRecord`), and for a post
+    that begins with strips preview.png. Previews of links find it if IBENCH_SITE_URL says where the site will be.
 
     Raises
     ------
+    UsageError : IBENCH_SITE_URL is not the address of a site.
     ParameterError : the file cannot be used, or names parameters that its notebook does not have. Nothing was run.
     PostFailed : a cell raised or the page could not be made. The previous post stands; the notebook as far as it ran is
         data/posts/<slug>.failed.ipynb, and its first cell says and links to what went wrong.
     """
-    post = check_post(params_file, workspace)
+    post, site = check_post(params_file, workspace), site_address(os.environ.get(SITE_URL))
     slug = post.spec.slug
     directory, failed = workspace.post_dir(slug), workspace.failed_notebook(slug)
     earlier = _earlier(directory)
@@ -67,7 +72,10 @@ def build_post(params_file: Path, workspace: Workspace, progress: Progress | Non
             notebook = run_notebook(post.source, executed, post.spec.parameters, workspace.root, progress)
             _forget_paths(notebook, mask_of_machine(workspace))
             write_notebook(notebook, executed)
-            content = _render(post, notebook, day)
+            picture = preview(notebook)
+            if picture is not None:
+                write_atomically(building / PREVIEW_NAME, picture)
+            content = _render(post, notebook, day, site, PREVIEW_NAME if picture is not None else "")
             write_atomically(building / PAGE_NAME, content)
             write_record(building, _record(post, notebook, day, content, earlier))
         except Exception as error:
@@ -79,8 +87,11 @@ def build_post(params_file: Path, workspace: Workspace, progress: Progress | Non
                 os.replace(executed, failed)
             raise named from error
         directory.mkdir(exist_ok=True)
-        for name in (NOTEBOOK_NAME, PAGE_NAME, RECORD_NAME):
-            os.replace(building / name, directory / name)
+        for name in (NOTEBOOK_NAME, PREVIEW_NAME, PAGE_NAME, RECORD_NAME):
+            if (building / name).exists():
+                os.replace(building / name, directory / name)
+            else:
+                (directory / name).unlink(missing_ok=True)
         failed.unlink(missing_ok=True)
         return directory / PAGE_NAME
     finally:
@@ -94,9 +105,16 @@ def _earlier(directory: Path) -> PostRecord | None:
         return None
 
 
-def _render(post: CheckedPost, notebook: NotebookNode, day: date) -> bytes:
+def _render(post: CheckedPost, notebook: NotebookNode, day: date, site: str | None, picture: str) -> bytes:
     spec = post.spec
-    content = page.render(notebook, page.PageText(spec.title, spec.author, day, spec.tldr, spec.notes))
+    address = f"{site}{quote(spec.slug)}/" if site else ""
+    text = page.PageText(
+        spec.title, spec.author, day, spec.tldr, spec.notes,
+        description=description(notebook),
+        image=f"{address}{picture}" if picture else "",
+        address=f"{address}{PAGE_NAME}" if address else "",
+    )  # fmt: skip
+    content = page.render(notebook, text)
     if len(content) > page.MOST_BYTES:
         raise PostFailed(
             f"post {spec.slug}: the page would have {len(content) / 1e6:.1f} MB, over {page.MOST_BYTES / 1e6:.0f}",

@@ -16,10 +16,14 @@ from xml.etree import ElementTree
 from ibench_lib.base.durable import write_atomically
 from ibench_lib.errors import PostUnreadable, UsageError
 from ibench_lib.paths import FAILED_NOTEBOOK, SITE_FEED, SITE_INDEX, Workspace, check_slug
-from ibench_lib.publish.page import fill_template, prose, script_hash, template_text
+from ibench_lib.publish.page import fill_template, script_hash, template_text
+from ibench_lib.publish.prose import plain, prose
 from ibench_lib.publish.record import PAGE_NAME, PostRecord, read_record
 
 TITLE = "Database benchmarks"
+
+SITE_URL = "IBENCH_SITE_URL"
+"""The environment variable that says where data/posts will be found on the web."""
 
 _ATOM = "http://www.w3.org/2005/Atom"
 _LOCAL = "localhost"
@@ -37,6 +41,23 @@ class Site:
     problems: list[str]
 
 
+def site_address(url: str | None) -> str | None:
+    """The address of a site with a slash at its end; None for none.
+
+    Raises
+    ------
+    UsageError : it is not one of http or https.
+    """
+    if not url:
+        return None
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
+        raise UsageError(
+            f"--url or {SITE_URL} {url!r:.80} is not the address of a site", hint="such as https://example.org/bench/"
+        )
+    return url if url.endswith("/") else f"{url}/"
+
+
 def build_site(workspace: Workspace, url: str | None = None) -> Site:
     """Write index.html and feed.xml of data/posts.
 
@@ -48,7 +69,7 @@ def build_site(workspace: Workspace, url: str | None = None) -> Site:
     ------
     UsageError : the URL is none of http or https.
     """
-    base = _checked(url)
+    base = site_address(url)
     posts, problems = read_posts(workspace)
     workspace.posts.mkdir(parents=True, exist_ok=True)
     made = Site(workspace.posts / SITE_INDEX, workspace.posts / SITE_FEED, posts, problems)
@@ -97,7 +118,7 @@ def index(posts: list[PostRecord]) -> bytes:
             "not_complete": post.runs_not_complete,
             "runs": len(post.runs),
             "megabytes": post.bytes / 1e6,
-            "tldr": prose(post.tldr),
+            "tldr": prose(post.tldr, f"{quote(post.slug)}/{PAGE_NAME}"),
         }
         for post in posts
     ]
@@ -137,8 +158,7 @@ def feed(posts: list[PostRecord], base: str | None) -> bytes:
         _element(_element(entry, "author"), "name", post.author)
         _element(entry, "link", rel="alternate", type="text/html", href=_link(base, f"{quote(post.slug)}/{PAGE_NAME}"))
         _element(entry, "category", term=post.notebook)
-        summary = "\n".join(post.tldr) if isinstance(post.tldr, list) else post.tldr
-        _element(entry, "summary", summary or post.title)
+        _element(entry, "summary", plain(post.tldr) or post.title)
     ElementTree.indent(root)
     text: str = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()
@@ -170,12 +190,3 @@ def _link(base: str | None, path: str) -> str:
 def _words(name: str) -> str:
     """A workload's name as a reader knows it: insert_benchmark is the Insert Benchmark."""
     return name.replace("_", " ").capitalize()
-
-
-def _checked(url: str | None) -> str | None:
-    if not url:
-        return None
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
-        raise UsageError(f"--url {url!r:.80} is not the address of a site", hint="such as https://example.org/bench/")
-    return url if url.endswith("/") else f"{url}/"

@@ -11,13 +11,14 @@ from typing import Any, Literal
 import polars as pl
 
 from ibench_lib.metrics import METRICS, Metric
-from ibench_lib.show.table_cells import mark_notes, value_text
+from ibench_lib.show.table_cells import about_runs, mark_notes, value_text
 from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, difference_of, ratio_of
 from ibench_lib.stats.noise import LEVEL, Difference, level_of_all
 
 Verdict = Literal["better", "worse", "more", "less", "same", "unclear", "too few runs", "noise unknown"]
 _UNITS = ("s", "ms", "us", "%", "GiB", "KB")
 UNJUDGED: tuple[Verdict | None, ...] = ("noise unknown", "too few runs", None)
+_LITTLE_GIB = 0.1
 DIFFERENT: tuple[Verdict, ...] = ("better", "worse", "more", "less")
 
 
@@ -61,6 +62,8 @@ class Compared:
     def text(self, rows: list[dict[str, Any]]) -> str:
         """The median of a side as the metric prints it, with three digits at least: a ratio stands next to it."""
         values, step = _measured(rows), self.metric.resolution
+        if values and self.metric.unit == "GiB" and 0 < median(values) < _LITTLE_GIB:
+            return f"{_small_size(median(values))}{about_runs(rows, 'value')}"
         if values and 0 < median(values) < 100 * step:
             return value_text(rows, "value", "#.3g" if step < 1 else ".3g")
         return value_text(rows, "value", self.metric.format)
@@ -167,6 +170,12 @@ def _neighbours(rows: pl.DataFrame) -> tuple[float, int]:
 
 def _measured(rows: list[dict[str, Any]]) -> list[float]:
     return [row["value"] for row in rows if row["value"] is not None and row["step_status"] == "complete"]
+
+
+def _small_size(gib: float) -> str:
+    """A size that is little in GiB: 32 KiB, 5.2 MiB."""
+    size, unit = (gib * 2**10, "MiB") if gib >= 2**-10 else (gib * 2**20, "KiB")
+    return f"{size:,.0f} {unit}" if size >= 100 else f"{size:.3g} {unit}"
 
 
 def _number(value: object) -> int | None:

@@ -27,6 +27,9 @@ from ibench_lib.show.wording import MOST_NAMED, count, joined, shortened
 MOST_OPEN = 8
 """Results of a step that a page shows unfolded, at most."""
 
+_MOST_KINDS = 3
+"""Kinds of warnings that a page shows unfolded, at most."""
+
 _NUMBER = re.compile(r"\d[\d.,]*")
 
 
@@ -150,7 +153,12 @@ def warnings(runs: pl.DataFrame) -> Html:
     if not kinds:
         return sentence("No run has a warning.", *names_of(runs))
     lines = "".join(_kind_of_warning(list(found), len(warned[kind]), runs) for kind, found in kinds.items())
-    return Html(f"<p>Warnings of the runs:{sources(*names_of(runs))}</p><ul>{lines}</ul>")
+    links = sources(*names_of(runs))
+    if len(kinds) <= _MOST_KINDS:
+        return Html(f"<p>Warnings of the runs:{links}</p><ul>{lines}</ul>")
+    runs_warned = len(set[str]().union(*warned.values()))
+    summary = f"{len(kinds)} kinds of warnings in {runs_warned} of {count(len(runs), 'run')}"
+    return Html(f'<details class="fold"><summary>{summary}</summary><ul>{lines}</ul></details><p>{links}</p>')
 
 
 def _kind_of_warning(found: list[tuple[str, str]], of_runs: int, runs: pl.DataFrame) -> str:

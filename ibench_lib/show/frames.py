@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -25,6 +26,15 @@ def by_position(frame: pl.DataFrame) -> list[str]:
     for dbms, position in zip(frame["dbms"].to_list(), frame["dbms_position"].to_list(), strict=True):
         first[dbms] = min(position, first.get(dbms, position))
     return sorted(first, key=lambda dbms: (first[dbms], dbms))
+
+
+def short_names(names: Sequence[str], builds: Mapping[str, str]) -> dict[str, str]:
+    """Each dbms without the build that all of them have; the full names where builds differ."""
+    known = {builds.get(name) for name in names}
+    prefix = f"{next(iter(known))}." if len(known) == 1 else ""
+    if prefix and all(name.startswith(prefix) for name in names):
+        return {name: name.removeprefix(prefix) for name in names}
+    return {name: name for name in names}
 
 
 def steps_of(frame: pl.DataFrame) -> list[str]:

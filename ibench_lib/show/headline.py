@@ -14,29 +14,39 @@ from ibench_lib.ask.selection import Selection
 from ibench_lib.show.against import Place, against_base
 from ibench_lib.show.display import Html, Shown, sources
 from ibench_lib.show.frames import by_position, measured, rate_label, repeats, rows_of, steps_of
+from ibench_lib.show.frames import short_names as short_names
+from ibench_lib.show.reasons import cost_ratios, crowded, reasons_said
 from ibench_lib.show.statements.common import columns_of, without_short
 from ibench_lib.show.strips import StripRow, span_of, strip
 from ibench_lib.show.table_cells import relative_text
 from ibench_lib.show.verdicts import Ratio
-from ibench_lib.show.wording import MOSTLY, count, detectable_said, joined, listed
+from ibench_lib.show.wording import MOSTLY, count, detectable_said, joined, listed, scale_text
 
 _MOST_CHANGES = 4
 _MOST_BUILDS = 3
+_WITH = " (with "
+_INDENT = "\u2003"
 
 
 def headline(post: Selection, palette: str = "default", *, steps: Sequence[str] = ()) -> Shown:
     """What was tested, a strip for each step, and a sentence for each (`step_throughput`).
 
     A strip has a row for each dbms: its throughput relative to its base, with its interval. Only differences beyond
-    noise are filled. Steps that nobody took a second for have neither. `steps`: those to show; empty: all.
+    noise are filled, and the sentences name the costs that differ with them (`step_metrics`). Steps that nobody took a
+    second for have neither. `steps`: those to show; empty: all.
     """
     runs, frame = post.runs, post.ask("step_throughput")
     if runs.is_empty():
         return Shown((Html('<p class="said">There is no run yet, so there is nothing to show.</p>'),), names_of(runs))
-    links, answers = sources(*names_of(frame)), (*names_of(runs), *names_of(frame))
+    metrics = post.ask("step_metrics")
+    answers = (*names_of(runs), *names_of(frame), *names_of(metrics))
     if steps:
-        frame = frame.filter(pl.col("step").is_in(list(steps)))
-    said = (f"<li>{html.escape(text)}{links}</li>" for text in headline_statements(frame, post.bases))
+        frame, metrics = (asked.filter(pl.col("step").is_in(list(steps))) for asked in (frame, metrics))
+    rate, both = sources(*names_of(frame)), sources(*names_of(frame), *names_of(metrics))
+    said = [
+        f"<li>{html.escape(text)}{both if _WITH in text else rate}</li>"
+        for text in headline_statements(frame, post.bases, metrics)
+    ]
     parts = (
         f'<p class="tested">{html.escape(_tested(runs))}</p>',
         _badges(runs, frame, post.excluded),
@@ -46,13 +56,19 @@ def headline(post: Selection, palette: str = "default", *, steps: Sequence[str] 
     return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), answers)
 
 
-def headline_statements(frame: pl.DataFrame, bases: Bases) -> list[str]:
+def headline_statements(frame: pl.DataFrame, bases: Bases, metrics: pl.DataFrame | None = None) -> list[str]:
     """For each step what is faster and slower than its base beyond noise; then the steps in which nothing is.
 
     With a single dbms its rates are said. Steps that nobody took a second for are only named.
+
+    Parameters
+    ----------
+    frame : `step_throughput`.
+    metrics : `step_metrics`; with them sentences name the costs that differ as well.
     """
+    costs = {} if metrics is None else cost_ratios(without_short(metrics)[0], bases)
     said: list[str] = []
-    even: dict[tuple[str, str], list[str]] = {}
+    even: dict[tuple[str, str], dict[str, list[Ratio]]] = {}
     named = short_names(by_position(frame), bases.builds)
     found = against_base(frame, bases, ["throughput"])
     several = frame["setup"].n_unique() > 1
@@ -66,45 +82,60 @@ def headline_statements(frame: pl.DataFrame, bases: Bases) -> list[str]:
         if clear:
             rest = len(ratios) - len(clear)
             more = f" No clear difference for {count(rest, 'other')}." if rest else ""
-            changes = "; ".join(_changes(clear, ratios, bases, named))
+            crowd: list[str] = []
+            if metrics is not None:
+                crowd = crowded(metrics.filter(pl.col("setup") == setup), step)
+            changes = "; ".join(
+                f"{text}{why}"
+                for text, names in _changes(clear, ratios, bases, named)
+                for why in [_why({name: ratios[name] for name in names}, setup, step, costs, crowd, bases)]
+            )
             said.append(f"{where}, {rate_label(rows, step)}: {changes}.{more}")
         elif ratios:
-            even.setdefault((setup, _why_even(list(ratios.values()))), []).append(step)
+            even.setdefault((setup, _why_even(list(ratios.values()))), {})[step] = list(ratios.values())
         elif len(named) == 1:
             ((name, label),) = named.items()
             values, unit = measured(rows, name, step), rate_label(rows, step)
             said += [f"{where}: {sum(values) / len(values):,.0f} {unit} with {label}."] if values else []
-    for (setup, why), steps in even.items():
-        said.append(f"{f'{setup}, ' if several else ''}{joined(steps)}: {why}.")
+    for (setup, why), of_steps in even.items():
+        changes = {step: detectable_said(ratios) for step, ratios in of_steps.items()}
+        known = [f"{change} in {step}" if len(changes) > 1 else change for step, change in changes.items() if change]
+        limits = f"; a change of {joined(known)} would be found in {MOSTLY}" if known else ""
+        said.append(f"{f'{setup}, ' if several else ''}{joined(list(of_steps))}: {why}{limits}.")
     return [*said, *short]
 
 
-def short_names(names: Sequence[str], builds: Mapping[str, str]) -> dict[str, str]:
-    """Each dbms without the build that all of them have; the full names where builds differ."""
-    known = {builds.get(name) for name in names}
-    prefix = f"{next(iter(known))}." if len(known) == 1 else ""
-    if prefix and all(name.startswith(prefix) for name in names):
-        return {name: name.removeprefix(prefix) for name in names}
-    return {name: name for name in names}
+def _why(
+    rates: Mapping[str, Ratio],
+    setup: str,
+    step: str,
+    costs: Mapping[Place, Ratio],
+    crowd: Sequence[str],
+    bases: Bases,
+) -> str:
+    not_known = [name for name in rates if name in crowd or bases.of(name) in crowd]
+    said = reasons_said(setup, step, rates, costs, not_known)
+    return f"{_WITH}{said})" if said else ""
 
 
-def _changes(clear: list[str], ratios: dict[str, Ratio], bases: Bases, named: Mapping[str, str]) -> list[str]:
-    """faster than base: a22 1.51x [1.29, 1.75], a20 1.50x [1.29, 1.75]; the largest changes first."""
+def _changes(
+    clear: list[str], ratios: dict[str, Ratio], bases: Bases, named: Mapping[str, str]
+) -> list[tuple[str, list[str]]]:
+    """Such as (faster than base: a22 1.51x [1.29, 1.75], a20 1.50x [1.29, 1.75], their names); the largest first."""
     found = []
     for base, others in bases.groups(sorted(clear, key=lambda name: -abs(math.log(ratios[name].value)))).items():
         for verdict, word in (("better", "faster"), ("worse", "slower")):
             names = [name for name in others if ratios[name].verdict == verdict]
-            items = [f"{named[name]} {relative_text(ratios[name])}" for name in names[:_MOST_CHANGES]]
+            of_base = {name: named[name].removeprefix(f"{bases.builds.get(base)}.") for name in names}
+            items = [f"{of_base[name]} {relative_text(ratios[name])}" for name in names[:_MOST_CHANGES]]
             items += [f"and {len(names) - _MOST_CHANGES} more"] if len(names) > _MOST_CHANGES else []
-            found += [f"{word} than {named.get(base, base)}: {', '.join(items)}"] if items else []
+            found += [(f"{word} than {named.get(base, base)}: {', '.join(items)}", names)] if items else []
     return found
 
 
 def _why_even(ratios: list[Ratio]) -> str:
     if any(found.p is not None for found in ratios):
-        change = detectable_said(ratios)
-        limit = f"; a change of {change} would be found in {MOSTLY}" if change else ""
-        return f"no difference beyond noise{limit}"
+        return "no difference beyond noise"
     if all(found.low is None for found in ratios):
         return "there is one run of each, so nobody can tell a difference from noise"
     return "the repeats are too few to tell a difference from noise"
@@ -138,9 +169,9 @@ def _badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str]
         found.append(("published figures", "Not measured here."))
     if repeats(runs) == 1:
         found.append(("one run of each", "The noise is unknown."))
-    scales = [f"1/{1 / scale:,.4g}" if scale < 1 else f"{scale:g}" for scale in listed(runs["scale"]) if scale != 1]
+    scales = [scale_text(scale) for scale in listed(runs["scale"]) if scale != 1]
     if scales:
-        found.append((f"scaled {', '.join(scales)}", "Rows, durations and memory are this part of the full size."))
+        found.append((f"scaled {', '.join(scales)}", "Rows, durations and memory are this part of those at scale 1."))
     warned = sum(bool(warnings) for warnings in runs["warnings"].to_list())
     if warned:
         found.append((f"warnings in {warned} of {count(len(runs), 'run')}", "The section Builds lists them."))
@@ -160,7 +191,7 @@ def _strips(frame: pl.DataFrame, bases: Bases, palette: str) -> str:
     """The strips of all steps in which something is compared, on one axis."""
     ratios = against_base(frame, bases, ["throughput"])
     named = short_names(by_position(frame), bases.builds)
-    labels = {name: f"{label} (base)" if name in bases.names else label for name, label in named.items()}
+    labels = {name: _label(name, label, bases) for name, label in named.items()}
     several = frame["setup"].n_unique() > 1
     drawn = []
     # The noise is that of all steps, as in the tables.
@@ -175,6 +206,15 @@ def _strips(frame: pl.DataFrame, bases: Bases, palette: str) -> str:
     whose = f"the base of its build, a base to {bases.first}" if bases.by_build else named.get(bases.first, bases.first)
     note = f"Ratio to {whose}, with its interval. A filled dot is a difference beyond noise."
     return f'<div class="strips">{"".join(drawn)}</div><p class="key">{html.escape(note)}</p>'
+
+
+def _label(name: str, label: str, bases: Bases) -> str:
+    """With a base for each build, the base of a build stands above its other configurations, which are indented."""
+    if not bases.by_build:
+        return f"{label} (base)" if name in bases.names else label
+    build = bases.builds.get(name, "")
+    config = label.removeprefix(f"{build}.")
+    return f"{build}: {config}" if name in bases.names else f"{_INDENT}{config}"
 
 
 def _ordered(names: Sequence[str], bases: Bases) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping
 from statistics import median
 from typing import Any
 
@@ -28,7 +29,7 @@ RUN_FAILED = "†"
 CLIENT_BOUND = "‡"
 DETECTABLE = "What is not marked may differ by less than would be found in four of five cases:"
 NOT_YET_KNOWN = "not yet known"
-_RELATIVE = "how many times that of the base it is."
+_RELATIVE = "its ratio to the base."
 LOADED = "loaded from a snapshot"  # the step_status of a step that another run did for this one
 
 
@@ -92,7 +93,7 @@ def spread_notes(frame: pl.DataFrame, column: str) -> list[str]:
     """What the values of `spread_text` are of."""
     known = frame.filter(pl.col(column).is_not_null())
     most = repeats(known) if len(known) else 0
-    notes = [f"Median of up to {most} runs, [lowest, highest]."] if most > 1 else ["One run, noise unknown."]
+    notes = [f"Median of {_runs(known, most)} runs, [lowest, highest]."] if most > 1 else ["One run, noise unknown."]
     broken = known.filter(pl.col("run_status") != "complete")
     return [*notes, f"{RUN_FAILED} of a run that did not complete."] if len(broken) else notes
 
@@ -149,10 +150,23 @@ def relative_text(found: Ratio | None) -> str:
     return f"{factor_text(found.value)}x{interval}"
 
 
+def two_lines(found: Ratio) -> str:
+    """The ratio, and its interval below it."""
+    return relative_text(found).replace(" [", "\n[", 1)
+
+
+def range_text(ratios: Collection[Ratio]) -> str:
+    """The ratios as 0.62x to 0.71x, or as 0.62x where all read the same."""
+    ends = dict.fromkeys(f"{factor_text(end(one.value for one in ratios))}x" for end in (min, max))
+    return " to ".join(ends)
+
+
 def factor_text(value: float) -> str:
-    """A ratio to two decimals, or two digits where it is small."""
+    """A ratio to two decimals, none where it is large; two digits where it is small, such as 0.012 or 1/1,500."""
     if 0 < value < 0.001:
-        return "<0.001"
+        return f"1/{float(f'{1 / value:.2g}'):,.0f}" if value > 1e-5 else "<1/100,000"
+    if value >= 1000:
+        return f"{value:,.0f}" if value < 1e5 or math.isinf(value) else ">100,000"
     return f"{value:.2f}" if value >= 0.095 or value == 0 else f"{value:#.2g}"
 
 
@@ -184,7 +198,13 @@ def repeat_notes(frame: pl.DataFrame) -> list[str]:
     most = repeats(frame)
     if most <= 1:
         return ["One run, noise unknown."]
-    return [f"Median of up to {most} runs per cell."]
+    return [f"Median of {_runs(frame, most)} runs."]
+
+
+def _runs(frame: pl.DataFrame, most: int) -> str:
+    """3, or up to 3 where a cell has fewer."""
+    each = frame.group_by("setup", "dbms", "step").agg(pl.col("repeat").n_unique())["repeat"]
+    return f"{most}" if (each == most).all() else f"up to {most}"
 
 
 def interval_notes(frame: pl.DataFrame, ratios: Mapping[tuple[str, str], Ratio]) -> list[str]:

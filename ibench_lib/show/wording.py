@@ -23,6 +23,11 @@ def times(value: float) -> str:
     return f"{value:.2f}" if value >= 0.1 or value == 0 else f"{value:.2g}"
 
 
+def scale_text(scale: float) -> str:
+    """An experiment's scale as a fraction: 1/500."""
+    return f"1/{1 / scale:,.4g}" if scale < 1 else f"{scale:g}"
+
+
 def shortened(items: Sequence[str], separator: str = "; ") -> str:
     """The first few items, and how many more there are."""
     more = len(items) - MOST_NAMED
@@ -40,13 +45,16 @@ def listed(values: pl.Series) -> list[Any]:
 
 
 def comment(text: str) -> str:
-    """The text of the comment at the head of a file, without the lines that name its source."""
-    words = []
+    """The text of the comment at the head of a file, without the sentence that names its source."""
+    words, in_source = [], False
     for line in text.splitlines():
         if not line.startswith("#"):
             break
-        if not line.startswith("# Source:"):
-            words.append(line.lstrip("# ").rstrip())
+        said = line.lstrip("# ").rstrip()
+        if line.startswith("# Source:") or in_source:
+            sentence, end, rest = f"{said} ".partition(". ")
+            in_source, said = not end and "://" not in sentence, rest.strip()
+        words.append(said)
     return " ".join(filter(None, words))
 
 
@@ -100,7 +108,9 @@ def detectable_said(ratios: Collection[Ratio]) -> str:
 
 
 def change_text(log: float) -> str:
-    """A logarithm as a change, rounded up: 7 %, or 3.20 times."""
+    """A logarithm as a change, rounded up: 7 %, or 3.20 times; what is above 100 times nobody needs to know."""
     if log < math.log(2):
         return f"{math.ceil(100 * math.expm1(log) - 1e-9)} %"
-    return f"{times(math.exp(min(log, 99)))} times"
+    if log > math.log(100):
+        return "more than 100 times"
+    return f"{math.exp(log):.{0 if log > math.log(10) else 2}f} times"

@@ -57,3 +57,12 @@ def test_ratios_are_printed_with_what_they_have_to_say() -> None:
     assert [factor_text(value) for value in (0.5, 1.0, 123.456, 0.0123, 0.0, math.inf)] == [
         "0.50", "1.00", "123.46", "0.012", "0.00", "inf",
     ]  # fmt: skip
+    assert [factor_text(value) for value in (0.00066, 2e-6, 1234.5, 842_110.0)] == [
+        "1/1,500", "<1/100,000", "1,234", ">100,000",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("gib", "text"), [(2**-15, "32 KiB"), (0.005, "5.12 MiB"), (0.09, "92.2 MiB"), (1.5, "1.50")])
+def test_sizes_that_are_little_in_gib_have_a_unit_that_fits(gib: float, text: str) -> None:
+    found = metric("dbgb1", [gib, gib], [gib, gib])
+    assert found.text([row | {"run_status": "complete"} for row in found.a_rows]) == text

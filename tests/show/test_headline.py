@@ -67,11 +67,11 @@ def test_with_a_base_of_each_build_it_names_them() -> None:
     ]  # fmt: skip
     post = chosen(*runs)
     said = headline_statements(post.ask("step_throughput"), post.bases)[0]
-    assert "faster than maria.base: mysql.base 2.00x" in said and "slower than mysql.base: mysql.f1 0.50x" in said
+    assert "faster than maria.base: mysql.base 2.00x" in said and "slower than mysql.base: f1 0.50x" in said
     page = markup(post)
     assert "Ratio to the base of its build, a base to maria.base, with its interval." in page
     labels = re.findall(r'<text x="0"[^>]*>([^<]*)</text>', page)[:4]
-    assert labels == ["maria.base (base)", "maria.f1", "mysql.base (base)", "mysql.f1"]
+    assert labels == ["maria: base", "\u2003f1", "mysql: base", "\u2003f1"]
 
 
 def test_one_run_of_each_is_no_result() -> None:

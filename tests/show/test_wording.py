@@ -8,3 +8,11 @@ def test_wording() -> None:
     assert shortened(list("abcde"), ", ") == "a, b, c, and 2 more"
     assert [times(value) for value in (0, 0.0042, 0.09, 0.5, 9.999, 1234.5)] == ["0.00", "0.0042", "0.09", "0.50", "10.00", "1,234"]  # fmt: skip  # noqa: E501
     assert comment("# One\n#\n# two.\n# Source: x\nkey: 1\n# three") == "One two."
+
+
+def test_the_sentence_that_names_a_source_is_left_out_as_a_whole() -> None:
+    assert comment("# One.\n# Source: a report, whose files are for\n# MySQL; others differ. Sizes shrink.") == (
+        "One. Sizes shrink."
+    )
+    assert comment("# Source: a report (of 2023). For 8.0.30.\n# More.") == "For 8.0.30. More."
+    assert comment("# Source: https://example.org/a.b\n# More.") == "More."

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import polars as pl
 
 from ibench_lib.show.frames import SHORT_S, by_position, measured, rows_of, short_steps, steps_of
+from ibench_lib.show.table_cells import relative_text
 from ibench_lib.show.verdicts import BETTER, FAR, WORSE, Ratio, ratio
-from ibench_lib.show.wording import RANGE, count, joined, method_said, shortened, times
+from ibench_lib.show.wording import RANGE, count, joined, method_said, shortened
 
 NOISE_UNKNOWN = "There is one run of each, so the noise is unknown."
 ONE_RUN = (
@@ -142,9 +143,9 @@ def caveated(text: str, rows: Sequence[dict[str, Any]]) -> str:
 
 
 def ratio_text(found: Ratio) -> str:
-    """1.42 times [1.38, 1.45], or without an interval: 1.42 times, one run; of two runs the range, which is said."""
-    interval = ", one run" if found.low is None or found.high is None else f" [{times(found.low)}, {times(found.high)}]"
-    return f"{times(found.value)} times{interval}{', range of two runs' if found.is_range else ''}"
+    """1.42x [1.38, 1.45], or without an interval: 1.42x, one run; of two runs the range, which is said."""
+    alone = ", one run" if found.low is None or found.high is None else ""
+    return f"{relative_text(found)}{alone}{', range of two runs' if found.is_range else ''}"
 
 
 def noise_said(ratios: Collection[Ratio]) -> list[str]:
@@ -182,13 +183,12 @@ def over_ten_times(
                 for name in over
             ]
             said.append(
-                f"{setup}, {step}: {what} is over {FAR:.0f} times the best, {text(median(runs[best]))} with "
-                f"{caveated(best, mine[best])}: "
-                f"{shortened(items, ', ')}."
+                f"{setup}, {step}: {what} is more than {FAR:.0f}x the best ({text(median(runs[best]))} with "
+                f"{caveated(best, mine[best])}): {shortened(items, ', ')}."
             )
     if compared and not said:
         said.append(
-            f"In every step, {what} is less than {FAR:.0f} times the best of the step, or less than {text(least)} "
+            f"In every step, {what} is less than {FAR:.0f}x the best of the step, or less than {text(least)} "
             f"({count(compared, 'step')} compared)."
         )
     return [*([NOISE_UNKNOWN] if said and most == 1 else []), *said, *unfinished(frame)]

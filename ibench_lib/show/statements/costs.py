@@ -7,9 +7,9 @@ from math import log
 import polars as pl
 
 from ibench_lib.ask.bases import Bases, bases
-from ibench_lib.metrics import METRICS, Metric
-from ibench_lib.show.against import against_base
-from ibench_lib.show.frames import COVERED, OTHERS_PCT, by_position, little_covered, measured, others_used_much, rows_of
+from ibench_lib.metrics import Metric
+from ibench_lib.show.frames import COVERED, OTHERS_PCT, by_position, little_covered, others_used_much, rows_of
+from ibench_lib.show.reasons import COSTS, cost_ratios, metric_of
 from ibench_lib.show.statements.common import (
     asks,
     caveated,
@@ -22,12 +22,9 @@ from ibench_lib.show.statements.common import (
 from ibench_lib.show.verdicts import Ratio
 from ibench_lib.show.wording import MOSTLY, change_text, count, shortened
 
-_COSTS = ("cpupq", "cspq", "rpq", "rkbpq", "wpi", "wkbpi")
 _OTHERS = (
     f"Other processes took over {OTHERS_PCT:.0f} % of the CPU in at least one run of {{}}; cpupq and cspq include it."
 )
-_DIGITS = 20
-"""Values below so many times the last digit that tables show differ by their rounding."""
 
 
 @asks("step_metrics", base=True)
@@ -38,19 +35,17 @@ def cost_statements(step_metrics: pl.DataFrame, base: str | Bases) -> list[str]:
     shared: list[str] = []
     seen: list[Ratio] = []
     long_enough, short = without_short(step_metrics)
-    ratios = against_base(long_enough, base, _COSTS)
+    ratios = cost_ratios(long_enough, base)
     for setup, step, rows in columns_of(long_enough):
         found: dict[str, list[tuple[float, str]]] = {}
         shared += [
             f"{name} in {setup}, {step}" for name in by_position(rows) if others_used_much(rows_of(rows, name, step))
         ]
         named = {name: caveated(name, rows_of(rows, name, step)) for name in by_position(rows)}
-        for metric in (METRICS[name] for name in _COSTS):
+        for metric in (metric_of(name) for name in COSTS):
             for name in by_position(rows):
-                values = measured(rows, name, step, metric.name)
                 against = ratios.get((setup, step, metric.name, name))
-                of_base = measured(rows, base.of(name), step, metric.name)
-                if against is None or max(*values, *of_base) < _DIGITS * metric.resolution:
+                if against is None:
                     continue
                 compared += 1
                 seen.append(against)
@@ -93,4 +88,4 @@ def _limits(ratios: list[Ratio]) -> str:
 
 
 def _item(name: str, metric: Metric, found: Ratio) -> str:
-    return f"{metric.name} ({metric.label}) of {name} {ratio_text(found)}"
+    return f"{name}: {metric.label} ({metric.name}) {ratio_text(found)}"

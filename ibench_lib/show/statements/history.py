@@ -166,7 +166,7 @@ def _amount(change: Change, unit: str) -> tuple[str, str]:
     """A change of a rate with its interval, and the word between it and what it is relative to."""
     ratio, low, high = change.ratio or 1.0, change.low or 1.0, change.high or 1.0
     if not 1 / _TWICE < ratio < _TWICE:
-        return f"{times(ratio)} times ({times(low)} to {times(high)}) the {unit}", "of"
+        return f"{times(ratio)}x ({times(low)} to {times(high)}) the {unit}", "of"
     return f"{_percent(ratio, low, high)} {'more' if ratio > 1 else 'fewer'} {unit}", "than"
 
 
@@ -185,7 +185,7 @@ def _cost(history: History, line: Line, change: Change) -> str:
     if 1 / _TWICE < ratio < _TWICE:
         than = f"{_percent(ratio, low, high)} {'higher' if ratio > 1 else 'lower'} in {named(after)} than"
     else:
-        than = f"{times(ratio)} times ({times(low)} to {times(high)}) as high in {named(after)} as"
+        than = f"{times(ratio)}x ({times(low)} to {times(high)}) as high in {named(after)} as"
     return f"{what} is {than} in {named(before)}"
 
 

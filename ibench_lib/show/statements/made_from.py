@@ -9,7 +9,7 @@ import polars as pl
 
 from ibench_lib.show.frames import repeats
 from ibench_lib.show.statements.common import NOISE_UNKNOWN, asks, attention
-from ibench_lib.show.wording import comment, count, joined, listed, shortened
+from ibench_lib.show.wording import comment, count, joined, listed, scale_text, shortened
 
 
 @asks("selected_runs")
@@ -23,18 +23,15 @@ def run_statements(selected_runs: pl.DataFrame) -> list[str]:
     said += _published(runs.filter(pl.col("source").is_not_null()), len(runs))
     if len(measured):
         begun: list[datetime] = measured["origin_wall"].to_list()
-        said.append(
-            f"The runs were started from {min(begun):%Y-%m-%d %H:%M} to {max(begun):%Y-%m-%d %H:%M} UTC "
-            f"with ibench {joined(listed(measured['tool_version']))}."
-        )
+        said.append(f"{_started(min(begun), max(begun))} with ibench {joined(listed(measured['tool_version']))}.")
     said += _standing_for(runs)
     if repeats(runs) == 1:
         said.append(NOISE_UNKNOWN)
     scales = measured["scale"].unique().sort().to_list()
     if scales not in ([], [1.0]):
         said.append(
-            f"Scaled: rows, durations and server memory are {', '.join(f'{scale:g}' for scale in scales)} of the "
-            "experiment's full size. Compare these configurations with each other, not with full-size results."
+            f"Scaled: rows, durations and server memory are {joined([scale_text(scale) for scale in scales])} of those "
+            "at scale 1. Compare these configurations with each other, not with results at scale 1."
         )
     broken = runs.filter(pl.col("status") != "complete")
     if len(broken):
@@ -73,6 +70,15 @@ def host_statements(hosts: pl.DataFrame) -> list[str]:
             f"like a difference between configurations may be a difference between hosts. {'; '.join(items)}."
         )
     ]
+
+
+def _started(first: datetime, last: datetime) -> str:
+    """Runs started on 21 Nov 2026 between 21:37 and 21:50 UTC."""
+    day = f"{first.day} {first:%b %Y}"
+    if first.date() == last.date():
+        ends = dict.fromkeys((f"{first:%H:%M}", f"{last:%H:%M}"))
+        return f"Runs started on {day} {'at ' if len(ends) == 1 else 'between '}{' and '.join(ends)} UTC"
+    return f"Runs started between {day} {first:%H:%M} and {last.day} {last:%b %Y %H:%M} UTC"
 
 
 def _experiment(name: str, runs: pl.DataFrame) -> str:

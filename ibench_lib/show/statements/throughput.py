@@ -9,6 +9,7 @@ from ibench_lib.show.against import against_base
 from ibench_lib.show.frames import by_position, measured, rate_label, rows_of
 from ibench_lib.show.statements.common import (
     asks,
+    caveated,
     caveats,
     columns_of,
     complete,
@@ -48,12 +49,12 @@ def throughput_statements(step_throughput: pl.DataFrame, base: str | Bases) -> l
         else:
             even.setdefault((setup, _apart(list(ratios.values()))), {})[step] = ratios
     for (setup, apart), alike in even.items():
-        number = count(len({name for names in alike.values() for name in names}), "configuration")
+        number = len({name for names in alike.values() for name in names})
         changes = {step: detectable_said(of_step.values()) for step, of_step in alike.items()}
         known = [f"{change} in {step}" for step, change in changes.items() if change]
         limits = f"; a change of {joined(known)} would be found in {MOSTLY}" if known else ""
         said.append(
-            f"{setup}: in {joined(list(alike))} no throughput {apart.format(base=base)} ({number} compared{limits})."
+            f"{setup}: in {joined(list(alike))} no configuration {apart.format(base=base)} ({number} compared{limits})."
         )
     for setup, steps in without_base.items():
         said.append(f"{setup}, {joined(steps)}: {base} has no throughput to compare with.")
@@ -69,16 +70,14 @@ def _apart(ratios: list[Ratio]) -> str:
     of_more = any(found.p is not None for found in ratios)
     said = []
     if of_more:
-        said.append("differs beyond noise from that of {base}")
+        said.append("differs from {base} by more than noise")
     if of_one and of_more:
-        said.append(f"where there is only one run, all lie within {WORSE} to {BETTER} times that of {{base}}")
+        said.append(f"where there is only one run, all lie within {WORSE} to {BETTER} of the throughput of {{base}}")
     elif of_one:
-        said.append(f"lies outside {WORSE} to {BETTER} times that of {{base}}")
+        said.append(f"lies outside {WORSE} to {BETTER} of the throughput of {{base}}")
     if of_two:
         said.append(
-            "where there are only two runs, they are too few to tell"
-            if said
-            else "can be told from that of {base} by two runs"
+            "where there are only two runs, they are too few to tell" if said else "can be told from {base} by two runs"
         )
     return ", and ".join(said)
 
@@ -117,11 +116,11 @@ def _step_sentence(setup: str, step: str, rows: pl.DataFrame, ratios: dict[str, 
         return None
     unit = rate_label(rows, step)
     parts = []
-    for more, names in (("more", better), ("fewer", worse)):
+    for word, names in (("faster", better), ("slower", worse)):
         for of_group, others in base.groups(names).items():
             items = [_item(name, ratios[name], rows, step) for name in others]
             if items:
-                parts.append(f"{more} {unit} than {of_group} with {shortened(items, ', ')}")
+                parts.append(f"{word} than {of_group}: {shortened(items, ', ')}")
     same = len(ratios) - len(better) - len(worse)
     change = detectable_said([found for name, found in ratios.items() if name not in (*better, *worse)])
     limit = f"; a change of {change} would be found in {MOSTLY}" if change else ""
@@ -131,8 +130,8 @@ def _step_sentence(setup: str, step: str, rows: pl.DataFrame, ratios: dict[str, 
     for name in base.names:
         of_base = caveats(rows_of(rows, name, step))
         about_base += f" {name}: {', '.join(of_base)}." if of_base else ""
-    return f"{setup}, {step}: {'; '.join(parts)}.{rest}{about_base}"
+    return f"{setup}, {step}, {unit}: {'; '.join(parts)}.{rest}{about_base}"
 
 
 def _item(name: str, found: Ratio, rows: pl.DataFrame, step: str) -> str:
-    return f"{name} ({', '.join([ratio_text(found), *caveats(rows_of(rows, name, step))])})"
+    return caveated(f"{name} {ratio_text(found)}", rows_of(rows, name, step))

@@ -45,7 +45,4 @@ def _repeat_notes(frame: pl.DataFrame) -> list[str]:
     if most <= 1:
         return repeat_notes(frame)
     # Medians of each column would be of different runs, and contradict each other.
-    return [
-        f"Of up to {most} runs, a row shows the run with the median diff (of an even number, the lower of the two in "
-        "the middle). All four figures are from that run."
-    ]
+    return [f"Each row is the run with the median diff of up to {most} runs."]

@@ -36,7 +36,7 @@ def purge_lag_table(frame: pl.DataFrame, palette: str = "default") -> GT:
             text = spread_text(rows_of(frame, name, step), column, METRICS["hll"].format)
             cells.append(Cell(text, "bad" if median(runs[name]) > limit else None))
     grid.notes = [
-        f"▼ over {FAR:.0f} times the shortest of its column, and over {_LEAST:,}.",
+        f"▼ over {FAR:.0f}x the shortest of its column, and over {_LEAST:,}.",
         *spread_notes(frame, "history_list_length"),
     ]
     return grid.draw(palette)

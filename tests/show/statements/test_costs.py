@@ -13,7 +13,6 @@ def test_costs_are_told_largest_difference_first_and_rounding_is_none() -> None:
         **dict.fromkeys(("rkbpq", "wpi", "wkbpi"), pl.lit(1.0)),
     )
     assert ib.cost_statements(frame, "base")[1:] == [
-        "cached, l.i1, compared with base: cspq (context switches/op) of other 0.10 times, one run; cpupq "
-        "(CPU/op) of other "
-        "1.80 times, one run."
+        "cached, l.i1, compared with base: other: context switches/op (cspq) 0.10x, one run; other: "
+        "CPU/op (cpupq) 1.80x, one run."
     ]

@@ -27,7 +27,7 @@ def test_a_lasting_change_arrived_in_a_release_whose_neighbour_was_built_alike()
         "mysql, cached, l.i0: a lasting change arrived in b8.0.30: 25 % (22 to 29) more inserts/s."
     ]
     assert rates(six(2.5)) == [
-        "mysql, cached, l.i0: a lasting change arrived in b8.0.30: 2.50 times (2.43 to 2.57) the inserts/s."
+        "mysql, cached, l.i0: a lasting change arrived in b8.0.30: 2.50x (2.43 to 2.57) the inserts/s."
     ]
 
 
@@ -50,7 +50,7 @@ def test_with_two_releases_nobody_can_tell_whether_a_change_lasts() -> None:
         "nobody can tell whether that lasts."
     ]
     (said,) = rates(points_of({"b5.6.24": noisy(1000), "b9.7": noisy(3000, seed=3)}))
-    assert "b9.7 has 2.99 times (" in said and ") the inserts/s of b5.6.24." in said
+    assert "b9.7 has 2.99x (" in said and ") the inserts/s of b5.6.24." in said
 
 
 def test_builds_differ_where_neighbours_scatter_as_much() -> None:
@@ -126,7 +126,7 @@ def test_costs_have_their_largest_changes_named() -> None:
     points = pl.concat([six(), *costs, six(1.5, metric="response_p99_ms", operation="insert")])
     (said,) = ib.release_cost_statements(points, builds_of(points))
     assert said.startswith(
-        "mysql, cached, l.i0: cspq (context switches/op) is 3.00 times (2.92 to 3.08) as high in b8.0.30 to b9.1.0 as "
+        "mysql, cached, l.i0: cspq (context switches/op) is 3.00x (2.92 to 3.08) as high in b8.0.30 to b9.1.0 as "
         "in b5.7.44 to b8.0.29; p99 of insert is 50 % ("
     )
     assert "; scpupq (server CPU/op) is 25 % (" in said and said.endswith("; and 1 more.")

@@ -21,10 +21,10 @@ def test_runs_say_what_they_are_made_from(workspace: Workspace) -> None:
     assert spoken(workspace, ib.run_statements) == [
         "Made from 3 runs of experiment demo (“Purge lag”), experiments/demo.yaml: 2 configurations, 1 setup (cached), "
         "2 clients, up to 2 runs of each, interleaved.",
-        "The runs were started from 2026-11-21 10:00 to 2026-11-21 10:02 UTC with ibench 0.1.0.",
+        "Runs started on 21 Nov 2026 between 10:00 and 10:02 UTC with ibench 0.1.0.",
         "my8033 is mysql-9.7 (10.11.19-MariaDB), used in place of MySQL 8.0.33.",
-        "Scaled: rows, durations and server memory are 0.5, 1 of the experiment&#x27;s full size. Compare these "
-        "configurations with each other, not with full-size results.",
+        "Scaled: rows, durations and server memory are 1/2 and 1 of those at scale 1. Compare these configurations "
+        "with each other, not with results at scale 1.",
     ]
 
 

@@ -28,13 +28,13 @@ def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
     assert low.low and low.high and high.low and high.high and noisy.detectable
     change = change_text(noisy.detectable)
     assert said == (
-        f"cached, l.i1: more inserts/s than base with fast (2.00 times [{low.low:.2f}, {low.high:.2f}]); fewer "
-        f"inserts/s than base with slow (0.50 times [{high.low:.2f}, {high.high:.2f}]). 1 other is not clearly "
+        f"cached, l.i1, inserts/s: faster than base: fast 2.00x [{low.low:.2f}, {low.high:.2f}]; "
+        f"slower than base: slow 0.50x [{high.low:.2f}, {high.high:.2f}]. 1 other is not clearly "
         f"different from it; a change of {change} would be found in four of five cases."
     )
     even = frame_of("throughput", base=[100, 101, 102], other=[100, 102, 101])
     assert ib.throughput_statements(even, "base")[1:] == [
-        "cached: in l.i1 no throughput differs beyond noise from that of base (1 configuration compared; a change of "
+        "cached: in l.i1 no configuration differs from base by more than noise (1 compared; a change of "
         "6 % in l.i1 would be found in four of five cases)."
     ]
 
@@ -46,12 +46,10 @@ def test_two_runs_have_a_range_and_no_difference() -> None:
         "Two runs: the repeats are too few to know their noise. [low, high] is the range of the ratio, and nothing is "
         "called a difference."
     )
-    assert said == (
-        "cached: in l.i1 no throughput can be told from that of base by two runs (1 configuration compared)."
-    )
+    assert said == ("cached: in l.i1 no configuration can be told from base by two runs (1 compared).")
     # The noise of others makes it an interval.
     mixed = frame_of("throughput", base=[100, 101, 102], other=[200, 204], third=[100, 101, 102])
-    assert "more inserts/s than base with other (2.00 times [" in ib.throughput_statements(mixed, "base")[1]
+    assert "faster than base: other 2.00x [" in ib.throughput_statements(mixed, "base")[1]
     table = Parsed(ib.throughput_table(two, "base"))
     assert table.of("other") == ["202\n2.01x [1.98, 2.04]"], "and no mark"
     notes = " ".join(row[0] for row in table.rows)
@@ -66,15 +64,14 @@ def test_a_step_of_less_than_a_second_is_not_compared() -> None:
     assert ib.throughput_statements(frame, "base") == ib.cost_statements(frame, "base") == [short]
     compared = frame.with_columns(duration_s=pl.Series([1.4, 0.2]))
     for said in (ib.throughput_statements(compared, "base"), ib.cost_statements(compared, "base")):
-        assert short not in said and any("2.00 times" in sentence for sentence in said)
+        assert short not in said and any("2.00x" in sentence for sentence in said)
 
 
 def test_single_runs_carry_their_caveat() -> None:
     said = ib.throughput_statements(frame_of("throughput", "qr", base=[100], fast=[142], near=[104]), "base")
     assert said[0].startswith("One run, noise unknown")
     assert said[1:] == [
-        "cached, qr: more queries/s than base with fast (1.42 times, one run). 1 other is not clearly "
-        "different from it."
+        "cached, qr, queries/s: faster than base: fast 1.42x, one run. 1 other is not clearly different from it."
     ]
     assert sum("noise unknown" in sentence for sentence in said) == 1
 
@@ -83,12 +80,12 @@ def test_what_noise_hides_is_not_called_equal() -> None:
     # 1.4 times the base, but its runs scatter: nothing is said of 0.95 to 1.05, also where another has one run.
     frame = frame_of("throughput", base=[100, 101, 102], scattering=[60, 141, 220], single=[104])
     assert ib.throughput_statements(frame, "base")[2:] == [
-        "cached: in l.i1 no throughput differs beyond noise from that of base, and where there is only one run, all "
-        "lie within 0.95 to 1.05 times that of base (2 configurations compared; a change of 7.72 times in l.i1 would "
-        "be found in four of five cases)."
+        "cached: in l.i1 no configuration differs from base by more than noise, and where there is only one run, all "
+        "lie within 0.95 to 1.05 of the throughput of base (2 compared; a change of 7.72 times in l.i1 would be found "
+        "in four of five cases)."
     ]
     assert ib.throughput_statements(frame_of("throughput", base=[100], single=[104]), "base")[1:] == [
-        "cached: in l.i1 no throughput lies outside 0.95 to 1.05 times that of base (1 configuration compared)."
+        "cached: in l.i1 no configuration lies outside 0.95 to 1.05 of the throughput of base (1 compared)."
     ]
 
 
@@ -99,8 +96,8 @@ def test_a_number_that_is_not_the_server_s_alone_says_so() -> None:
         run_status=pl.when(pl.col("dbms") == "base").then(pl.lit("failed")).otherwise(pl.lit("complete")),
     )
     assert ib.throughput_statements(frame, "base")[1:] == [
-        "cached, qr: more queries/s than base with fast (1.50 times, one run, limited by the clients, missed a "
-        "target rate). base: from a run that did not complete.",
+        "cached, qr, queries/s: faster than base: fast 1.50x, one run (limited by the clients, missed a target rate). "
+        "base: from a run that did not complete.",
         "Limited by the clients, not by the server: fast in cached, qr.",
     ]
 

@@ -60,7 +60,7 @@ def test_a_row_of_fairness_is_of_the_run_with_the_median_difference() -> None:
         ]  # fmt: skip
         rows[0]["run_status"] = run_status
         table = Parsed(ib.fairness_table(pl.DataFrame(rows)))
-        assert any("All four figures are from that run" in row[0] for row in table.rows if row) == (len(rows) > 1)
+        assert any("Each row is the run with the median diff" in row[0] for row in table.rows if row) == (len(rows) > 1)
         return table.of("m.a")
 
     # Medians of each column would say 40.4, 40.5, 0.3.

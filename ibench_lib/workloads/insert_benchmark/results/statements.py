@@ -224,7 +224,7 @@ def _far(found: Ratio) -> bool:
 
 def _times(found: Ratio) -> str:
     interval = "" if found.low is None or found.high is None else f" [{times(found.low)}, {times(found.high)}]"
-    return f"{times(found.value)} times{interval}"
+    return f"{times(found.value)}x{interval}"
 
 
 def _chance(seen: list[Ratio]) -> list[str]:

@@ -59,7 +59,7 @@ def get_min_table(frame: pl.DataFrame, palette: str = "default") -> GT:
                 cells.append(status_cell(rows_of(frame, name, step)) or Cell("not measured", "status"))
         grid.rows.append((name, cells))
     grid.notes = [
-        f"▼ over {FAR:.0f} times the best of its column. Each figure is that of the slowest client.",
+        f"▼ over {FAR:.0f}x the best of its column. Each figure is that of the slowest client.",
         *spread_notes(frame, "get_min_s"),
     ]
     return grid.draw(palette)

@@ -1,0 +1,115 @@
+"""What links to a post show: its description and picture, made without a browser, and the tags that name them."""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+from ibench_lib.errors import UsageError
+from ibench_lib.paths import Workspace
+from ibench_lib.publish.post import build_post
+from ibench_lib.publish.preview import HEIGHT, MOST_STRIPS, PREVIEW_NAME, WIDTH, description, preview
+from ibench_lib.show.strips import StripRow, strip
+from ibench_lib.show.verdicts import Ratio
+from tests.publish.posting import tiny_post
+
+CLEAR = StripRow("slow", Ratio(0.5, 0.45, 0.55, 3, p=0.001))
+EVEN = StripRow("even", Ratio(1.0, 0.8, 1.25, 3, p=0.9))
+BLUE, BROWN, WHITE = (10, 61, 107), (122, 50, 0), (255, 255, 255)
+
+
+def markup(*strips: str, said: str = "l.i1: &lt;slower&gt; &amp; worse.") -> str:
+    return (
+        '<div class="headline"><p class="tested">Two builds.</p><ul class="badges"><li>one run</li></ul>'
+        f'<div class="strips">{"".join(strips)}</div><ul class="statements"><li>{said} '
+        '<a class="source" href="#x">query</a></li></ul></div>'
+    )
+
+
+def notebook(html: str):  # type: ignore[no-untyped-def]
+    output = new_output("display_data", data={"text/html": html})
+    return new_notebook(cells=[new_code_cell("x", outputs=[output])])
+
+
+def pixels(content: bytes) -> list[list[tuple[int, int, int]]]:
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height, depth, kind = struct.unpack(">IIBB", content[16:26])
+    assert (width, height, depth, kind) == (WIDTH, HEIGHT, 8, 2)
+    start = content.index(b"IDAT")
+    (length,) = struct.unpack(">I", content[start - 4 : start])
+    data = content[start + 4 : start + 4 + length]
+    assert zlib.crc32(b"IDAT" + data) == struct.unpack(">I", content[start + 4 + length : start + 8 + length])[0]
+    raw, stride = zlib.decompress(data), 3 * width + 1
+    rows = [raw[stride * row + 1 : stride * (row + 1)] for row in range(height)]
+    return [[tuple(row[3 * x : 3 * x + 3]) for x in range(width)] for row in rows]  # type: ignore[misc]
+
+
+def test_the_picture_has_the_dots_and_intervals_of_the_strips() -> None:
+    content = preview(notebook(markup(strip("l.i1, inserts/s", [CLEAR, EVEN], 4.0))))
+    assert content is not None and len(content) < 60_000
+    rows = pixels(content)
+    found = [(x, y) for y, row in enumerate(rows) for x, pixel in enumerate(row) if pixel == BROWN]
+    dot = [(x, y) for x, y in found if 300 < x < 950]
+    assert len(dot) > 200, "a filled dot and its interval, in the colour of what is worse"
+    assert max(x for x, _ in dot) < 600 < max(x for x, _ in found), "left of 1x; its figure is at the end of the row"
+    assert not any(pixel == BLUE for row in rows for pixel in row)
+
+
+@pytest.mark.parametrize("number", [1, 2, 7, 15, 40])
+def test_any_number_of_rows_and_strips_stays_within_the_picture(number: int) -> None:
+    named = [StripRow(f"configuration-with-a-long-name-{n}", CLEAR.found) for n in range(number)]
+    for strips in range(1, MOST_STRIPS + 2):
+        content = preview(notebook(markup(*[strip(f"s{n} é <&>", named, 16.0) for n in range(strips)])))
+        assert content is not None
+        rows = pixels(content)
+        assert all(pixel == WHITE for row in (*rows[:20], *rows[-10:]) for pixel in row), "the margins stay free"
+
+
+def test_the_description_is_what_the_headline_says() -> None:
+    assert description(notebook(markup())) == "Two builds. l.i1: <slower> & worse."
+    long = description(notebook(markup(said="word " * 200)))
+    assert len(long) <= 300 and long.endswith("word…")
+
+
+def test_without_a_headline_there_is_neither() -> None:
+    other = notebook("<p>nothing</p>")
+    assert description(other) == "" and preview(other) is None
+    assert preview(notebook('<div class="headline"><p class="tested">One.</p></div>')) is None
+
+
+def test_a_page_names_its_title_description_and_picture(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = markup(strip('"<s>"', [CLEAR], 2.0))
+    source = f"from IPython.display import HTML\nHTML({made!r})"
+    monkeypatch.setenv("IBENCH_SITE_URL", "https://bench.example/posts")
+    path = build_post(tiny_post(workspace, "told", source, title='A "title" & more'), workspace)
+    assert pixels(path.with_name(PREVIEW_NAME).read_bytes())
+    tags = dict(re.findall(r'<meta (?:property|name)="([^"]+)" content="([^"]*)">', path.read_text()))
+    assert tags["og:title"] == "A &#34;title&#34; &amp; more"
+    assert tags["description"] == tags["og:description"] == "Two builds. l.i1: &lt;slower&gt; &amp; worse."
+    assert tags["og:image"] == "https://bench.example/posts/told/preview.png"
+    assert tags["og:url"] == "https://bench.example/posts/told/index.html"
+    assert tags["twitter:card"] == "summary_large_image" and tags["og:type"] == "article"
+
+    monkeypatch.delenv("IBENCH_SITE_URL")
+    build_post(tiny_post(workspace, "told", source, tldr="**Bold** & <b>"), workspace)
+    again = path.read_text()
+    assert 'og:image" content="preview.png"' in again and "og:url" not in again
+
+    build_post(tiny_post(workspace, "told", tldr="**Bold** & <b>"), workspace)
+    assert not path.with_name(PREVIEW_NAME).exists(), "a picture of an earlier page"
+    assert 'og:description" content="Bold &amp; &lt;b&gt;"' in path.read_text()
+    assert "og:image" not in path.read_text()
+
+
+def test_an_address_that_is_none_is_refused_before_anything_runs(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IBENCH_SITE_URL", "bench.example")
+    with pytest.raises(UsageError, match="not the address of a site"):
+        build_post(tiny_post(workspace, "told"), workspace)
+    assert not (Path(workspace.posts) / "told").exists()
