@@ -76,7 +76,14 @@ def __getattr__(name: str) -> Any:
     if name in _FOLDERS:
         return _of_folder(name)
     if not name.startswith("_") and name in _home_of():
-        return getattr(importlib.import_module(f"ibench_lib.{_home_of()[name]}"), name)
+        try:
+            return getattr(importlib.import_module(f"ibench_lib.{_home_of()[name]}"), name)
+        except ModuleNotFoundError as error:
+            extras = importlib.import_module("ibench_lib.base.extras")
+            extra = extras.extra_of(error.name)
+            if extra is not None:
+                error.add_note(extras.how_to_install(extra))
+            raise
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
