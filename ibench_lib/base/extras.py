@@ -7,15 +7,12 @@ import importlib.util
 from ibench_lib.paths import SOURCE_ROOT
 
 EXTRAS = {
-    "post": (
-        "IPython", "great_tables", "ipykernel", "jinja2", "jupyter_client", "nbclient", "nbconvert", "nbformat",
-        "papermill", "plotly", "traitlets",
-    ),
+    "post": ("jinja2", "nbclient", "nbconvert", "nbformat", "papermill"),
     "lab": ("jupyterlab", "pandas"),
     "dask": ("dask", "distributed"),
     "s3": ("s3fs",),
     "image": ("kaleido",),
-}  # fmt: skip
+}
 """Extra of pyproject.toml -> modules that come with it, directly or not, and that this library imports."""
 
 
