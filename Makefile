@@ -44,8 +44,8 @@ fix: env ## fix the problems of `make check` that a tool can fix
 	@$(BIN)/python tools/notebooks.py
 	@$(BIN)/python tools/write_docs.py
 
-lab: env ## open JupyterLab on notebooks/explore.ipynb
-	@$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/explore.ipynb
+lab: env ## open JupyterLab in the project, on notebooks/explore.ipynb
+	@$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks/explore.ipynb
 
 clean: ## remove caches and built posts; never a measurement in data/runs
 	@rm -rf data/posts data/builds/.arriving-* data/builds/.datadirs .mypy_cache .ruff_cache .pytest_cache

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import ast
 import importlib
+import sys
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 _FOLDER = Path(__file__).resolve().parent
@@ -28,8 +30,9 @@ _OTHERS = {
     "ask.pair": ("pair",),
     "ask.provenance": ("derived",),
     "ask.selection": ("choose", "experiments", "newest"),
-    "lake.reader": ("question", "questions", "sql"),
+    "lake.reader": ("columns", "documentation", "lake", "question", "questions", "sql"),
     "publish.evidence": ("evidence",),
+    "run.interactive": ("plan", "run"),
     "show.by_build": ("by_build",),
     "show.contents": ("contents",),
     "show.differences": ("differences", "left_out"),
@@ -37,14 +40,19 @@ _OTHERS = {
     "show.headline": ("headline", "headline_statements"),
     "show.pair_headline": ("pair_headline",),
     "show.history": ("version_history",),
+    "show.live": ("live",),
     "show.reasons": ("reasons",),
     "show.sections": ("made_from", "sweeps"),
     "show.step_detail": ("not_captured", "steadiness_facts", "step_detail"),
 }
 
 
+_FOLDERS = ("lake", "run")
+"""Public functions that have the name of a folder."""
+
+
 def homes() -> list[tuple[str, str]]:
-    """(public name, module) of all that a notebook may call but `lake`; modules are read, not imported."""
+    """(public name, module) of all that a notebook may call; modules are read, not imported."""
     found = [(name, home) for home, names in _OTHERS.items() for name in names]
     for pattern in _FOUND:
         for path in sorted(_FOLDER.glob(pattern)):
@@ -66,13 +74,39 @@ def _home_of() -> dict[str, str]:
 
 def __getattr__(name: str) -> Any:
     if name == "__all__":
-        return sorted(["lake", *_home_of()])
-    if name == "lake":
-        return importlib.import_module("ibench_lib.lake")  # which can be called
+        return sorted(_home_of())
+    if name in _FOLDERS:
+        return _of_folder(name)
     if not name.startswith("_") and name in _home_of():
-        return getattr(importlib.import_module(f"ibench_lib.{_home_of()[name]}"), name)
+        try:
+            return getattr(importlib.import_module(f"ibench_lib.{_home_of()[name]}"), name)
+        except ModuleNotFoundError as error:
+            extras = importlib.import_module("ibench_lib.base.extras")
+            extra = extras.extra_of(error.name)
+            if extra is not None:
+                error.add_note(extras.how_to_install(extra))
+            raise
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     return list(__getattr__("__all__"))
+
+
+class _Library(ModuleType):
+    """Importing a folder puts it into the library under its own name, where a function of that name belongs."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in _FOLDERS or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+@cache
+def _of_folder(name: str) -> Any:
+    function = getattr(importlib.import_module(f"ibench_lib.{_home_of()[name]}"), name)
+    # `import ibench_lib.lake.reader as reader` looks for the folder's modules here.
+    function.__dict__ = vars(sys.modules[f"ibench_lib.{name}"])
+    return function
+
+
+sys.modules[__name__].__class__ = _Library

@@ -48,6 +48,8 @@ class IbenchError(Exception):
         self.what = what
         self.hint = hint
         self.detail = detail
+        if hint is not None:
+            self.add_note(hint)  # which a notebook shows below the error
 
 
 class UsageError(IbenchError):

@@ -17,6 +17,10 @@ from ibench_lib.errors import NameRefused
 # This is the only module that knows how deep it lies.
 PACKAGE = Path(__file__).resolve().parent
 SOURCE_ROOT = PACKAGE.parent
+SHIPPED = PACKAGE / "project" if (PACKAGE / "project").is_dir() else SOURCE_ROOT
+"""Has the notebooks, experiments and posts that come with the library: in a wheel inside of it, else the checkout."""
+PROJECT_MARK = ".ibench-project"
+"""The file that marks a folder as a project that `ibench init` made."""
 SQL = PACKAGE / "sql"
 WORKLOADS = PACKAGE / "workloads"
 FRAGMENTS = PACKAGE / "configs" / "fragments"
@@ -135,6 +139,15 @@ class Workspace:
     def notebooks(self) -> Path:
         return self.root / "notebooks"
 
+    def notebook(self, name: str) -> Path:
+        """The notebook of that name: the workspace's own, else the one that came with the library, if any."""
+        own = self.notebooks / f"{check_name(name, 'notebook')}.ipynb"
+        return own if own.is_file() else SHIPPED / "notebooks" / own.name
+
+    def notebook_names(self) -> list[str]:
+        """The names that `notebook` finds."""
+        return sorted({path.stem for folder in (self.root, SHIPPED) for path in (folder / "notebooks").glob("*.ipynb")})
+
     def run_dir(self, run_id: str) -> Path:
         return self.runs / check_run_id(run_id)
 
@@ -159,10 +172,18 @@ class Workspace:
 
 
 def workspace() -> Workspace:
-    """The workspace in use: IBENCH_HOME, else the checkout this library comes from, else the current directory."""
+    """The workspace in use.
+
+    IBENCH_HOME; else the project that the current directory is in, as `ibench init` made it; else the checkout that
+    this library comes from; else the current directory.
+    """
     home = os.environ.get("IBENCH_HOME")
     if home:
         return Workspace(Path(home).resolve())
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / PROJECT_MARK).is_file():
+            return Workspace(folder)
     if (SOURCE_ROOT / "pyproject.toml").is_file():
         return Workspace(SOURCE_ROOT)
-    return Workspace(Path.cwd())
+    return Workspace(here)

@@ -165,3 +165,14 @@ def test_a_word_to_avoid_is_seen(text: str) -> None:
 @pytest.mark.parametrize("text", ["in order to test", "in order of preference", "besides", "a brand new file"])
 def test_other_words_may_stay(text: str) -> None:
     assert not BANNED.search(text)
+
+
+def test_every_environment_variable_is_listed_with_its_default() -> None:
+    used = {
+        name
+        for folder in ("ibench_lib", "tools")
+        for path in (ROOT / folder).rglob("*.py")
+        for name in re.findall(r"\bIBENCH_[A-Z_]+\b", path.read_text(encoding="utf-8"))
+    }
+    install = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    assert used == set(re.findall(r"^\| `(IBENCH_[A-Z_]+)` \|", install, re.MULTILINE))

@@ -71,3 +71,26 @@ def test_the_workspace_is_ibench_home_else_the_checkout(monkeypatch: pytest.Monk
     monkeypatch.delenv("IBENCH_HOME")
     monkeypatch.chdir(tmp_path)
     assert paths.workspace().root == Path(__file__).resolve().parent.parent
+
+
+def test_a_project_is_found_from_every_folder_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("IBENCH_HOME", raising=False)
+    below = tmp_path / "project" / "notebooks" / "old"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert paths.workspace().root == paths.SOURCE_ROOT, "the checkout"
+    (tmp_path / "project" / paths.PROJECT_MARK).touch()
+    assert paths.workspace().root == tmp_path / "project"
+    monkeypatch.setenv("IBENCH_HOME", str(tmp_path))
+    assert paths.workspace().root == tmp_path
+
+
+def test_a_notebook_is_the_projects_own_or_the_one_that_came_with_the_library(workspace: Workspace) -> None:
+    assert workspace.notebook("compare") == paths.SHIPPED / "notebooks" / "compare.ipynb"
+    workspace.notebooks.mkdir()
+    (workspace.notebooks / "compare.ipynb").touch()
+    (workspace.notebooks / "mine.ipynb").touch()
+    assert workspace.notebook("compare") == workspace.notebooks / "compare.ipynb"
+    assert {"compare", "mine", "tpcc"} <= set(workspace.notebook_names())
+    with pytest.raises(NameRefused):
+        workspace.notebook("../x")

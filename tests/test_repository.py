@@ -123,7 +123,7 @@ def test_notebooks_import_the_library_at_its_top_level_only() -> None:
 
 def test_the_lock_pins_every_direct_dependency_within_its_bounds() -> None:
     versions = conda.locked_versions()
-    for text in conda.requirements():
+    for text in conda.requirements("dev"):
         requirement = Requirement(text)
         locked = versions[conda.normalised(requirement.name)]
         assert all(requirement.specifier.contains(version) for version in locked), f"{text}: locked {locked}"
@@ -145,6 +145,17 @@ def test_the_conda_environment_names_the_locked_versions_and_a_server() -> None:
     versions = conda.locked_versions()
     wanted = {conda.CONDA_NAMES.get(name, name): versions[name] for name in conda.direct_dependencies()}
     assert {name: {version} for name, version in pins.items()} == wanted
+    assert {
+        "jupyterlab",
+        "pandas",
+        "polars",
+        "plotly",
+        "python-duckdb",
+        "papermill",
+        "nbconvert",
+        "pymysql",
+    } <= pins.keys()
+    assert "mypy" not in pins and "mypy" in conda.direct_dependencies("dev"), "a reader needs no tools of developers"
     assert re.search(r"^  - mysql-server$", text, re.MULTILINE)
     assert re.search(r"^channels: \[conda-forge\b", text, re.MULTILINE)
 

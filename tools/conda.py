@@ -1,4 +1,7 @@
-"""Write environment.yml, the conda environment with the lock's versions of the project's direct dependencies."""
+"""Write environment.yml, the conda environment with the lock's versions of what the product needs.
+
+The tools of its developers are not in it: `make env` makes an environment with these.
+"""
 
 import re
 import tomllib
@@ -7,8 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # Where conda-forge's name differs from the name on PyPI.
 CONDA_NAMES = {"duckdb": "python-duckdb", "playwright": "playwright-python", "ruamel-yaml": "ruamel.yaml"}
-# The server, and what has no pin in the lock.
-OTHERS = ("python>=3.11", "pip", "mysql-server", "make")
+# The server, what builds the project's own package, and what has no pin in the lock.
+OTHERS = ("python>=3.11", "pip", "hatchling", "mysql-server", "make")
 
 
 def normalised(name: str) -> str:
@@ -16,15 +19,25 @@ def normalised(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def requirements(root: Path = ROOT) -> list[str]:
-    """pyproject.toml's dependencies as written, development ones included."""
+def requirements(extra: str, root: Path = ROOT) -> list[str]:
+    """pyproject.toml's dependencies as written, with those of an extra and of the extras that this one names."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    extras = project["optional-dependencies"]
+    found: dict[str, None] = {}
+    wanted = [*project["dependencies"], *extras[extra]]
+    while wanted:
+        text = wanted.pop(0)
+        named = re.fullmatch(rf"{project['name']}\[([\w,]+)\]", text)
+        if named:
+            wanted += [each for name in named[1].split(",") for each in extras[name]]
+        else:
+            found[text] = None
+    return list(found)
 
 
-def direct_dependencies(root: Path = ROOT) -> list[str]:
+def direct_dependencies(extra: str = "all", root: Path = ROOT) -> list[str]:
     """Their names, normalised and sorted."""
-    return sorted(normalised(re.split(r"[<>=!~; \[]", text, maxsplit=1)[0]) for text in requirements(root))
+    return sorted({normalised(re.split(r"[<>=!~; \[]", text, maxsplit=1)[0]) for text in requirements(extra, root)})
 
 
 def locked_versions(root: Path = ROOT) -> dict[str, set[str]]:
@@ -48,7 +61,7 @@ def environment_yml(root: Path = ROOT) -> str:
         "dependencies:",
         *(f"  - {other}" for other in OTHERS),
     ]
-    for name in direct_dependencies(root):
+    for name in direct_dependencies(root=root):
         (version,) = versions[name]
         lines.append(f"  - {CONDA_NAMES.get(name, name)}={version}")
     return "\n".join(lines) + "\n"

@@ -17,7 +17,7 @@ ONLY_A = pl.col("dbms_values").list.drop_nulls().list.len() == 0
 ONLY_B = pl.col("base_values").list.drop_nulls().list.len() == 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Pair(Selection):
     """The runs of two dbms. A is the selection's `base`, B is `other`; either is empty when there is no such dbms.
 

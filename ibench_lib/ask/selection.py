@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import html
+import inspect
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -12,7 +15,8 @@ import polars as pl
 
 from ibench_lib.ask.bases import Bases, bases, chosen_bases
 from ibench_lib.ask.provenance import remember
-from ibench_lib.base import strict_yaml
+from ibench_lib.base import interactive, strict_yaml
+from ibench_lib.base.wording import count
 from ibench_lib.errors import ParameterError
 from ibench_lib.lake import reader
 
@@ -30,12 +34,13 @@ class Asked:
     answer: pl.DataFrame
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Selection:
     """Part of a lake. `ask` answers any question of `ibench_lib/sql/` for it, and `asked` remembers what was.
 
     `bases` are what its dbms are compared with. `excluded` are the runs that would belong to it, with the reason why
-    they do not.
+    they do not. `q` has the questions as methods: `chosen.q.step_throughput()` is
+    `chosen.ask("step_throughput")`.
     """
 
     lake: duckdb.DuckDBPyConnection = field(repr=False)
@@ -45,11 +50,45 @@ class Selection:
     points: int
     asked: list[Asked] = field(default_factory=list, repr=False)
     excluded: Mapping[str, str] = field(default_factory=dict)
+    # No property: Tab completes what an attribute has, but runs no code to find out.
+    q: Questions = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "q", Questions(self))
 
     @property
     def base(self) -> str:
         """The first base; empty where there is no run."""
         return self.bases.first
+
+    @property
+    def _own(self) -> dict[str, Any]:
+        """The parameters of questions that a selection has."""
+        mine = {"runs": self.run_ids, "steps": self.steps, "points": self.points}
+        return mine | {"base": self.base, "bases": list(self.bases.names)}
+
+    def __repr__(self) -> str:
+        steps = f", steps {', '.join(self.steps)}" if self.steps else ""
+        return f"<{type(self).__name__} of {count(len(self.run_ids), 'run')}{steps}, base {str(self.bases) or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        """What was chosen, dbms by setups, each with its repeats. Not through `ask`: a post would take it as asked."""
+        if not self.run_ids:
+            return "<p>A selection without any run.</p>"
+        runs = reader.question(self.lake, "selected_runs", runs=self.run_ids).sort("dbms_position")
+        names = [html.escape(name) for name in runs["experiment"].unique(maintain_order=True)]
+        steps = f"; steps {html.escape(', '.join(self.steps))}" if self.steps else ""
+        line = (
+            f"<p><b>{', '.join(names)}</b>: {count(len(runs), 'run')}{steps}; base: {html.escape(str(self.bases))}</p>"
+        )
+        setups = runs["setup"].unique().sort().to_list()
+        rows = []
+        for dbms in runs["dbms"].unique(maintain_order=True):
+            cells = [_repeats(runs.filter(dbms=dbms, setup=setup)) for setup in setups]
+            mark = " (base)" if dbms in self.bases.names else ""
+            rows.append(f"<tr><th>{html.escape(dbms)}{mark}</th>{''.join(cells)}</tr>")
+        head = "".join(f"<th>{html.escape(setup)}</th>" for setup in setups)
+        return f"{line}<table><thead><tr><th>dbms</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
     @property
     def runs(self) -> pl.DataFrame:
@@ -62,10 +101,8 @@ class Selection:
 
     def ask(self, name: str, **others: Any) -> pl.DataFrame:
         """Ask a question for this selection; `others` are parameters that a selection does not have."""
-        mine = {"runs": self.run_ids, "steps": self.steps, "points": self.points}
-        mine |= {"base": self.base, "bases": list(self.bases.names)}
         wanted = reader.parameters_of(name)
-        values = {key: value for key, value in mine.items() if key in wanted} | others
+        values = {key: value for key, value in self._own.items() if key in wanted} | others
         earlier = [known for known in self.asked if (known.question, known.parameters) == (name, values)]
         if earlier:
             return earlier[0].answer
@@ -74,6 +111,39 @@ class Selection:
         self.asked.append(Asked(f"{name}-{before + 1}" if before else name, name, values, answer))
         remember(answer, self.asked[-1].name)
         return answer
+
+
+class Questions:
+    """The questions of a selection as methods, which Tab completes and whose help lists the columns of the answer."""
+
+    def __init__(self, selection: Selection) -> None:
+        self._selection = selection
+
+    def __getattr__(self, name: str) -> Callable[..., pl.DataFrame]:
+        known = reader.questions()
+        if name not in known:
+            raise AttributeError(f"no question {name!r:.80}{strict_yaml.suggestion(name, sorted(known))}")
+        selection = self._selection
+
+        def ask(**others: Any) -> pl.DataFrame:
+            return selection.ask(name, **others)
+
+        others = sorted(reader.parameters_of(name) - selection._own.keys())
+        parameters = [inspect.Parameter(other, inspect.Parameter.KEYWORD_ONLY) for other in others]
+        ask.__name__ = ask.__qualname__ = name
+        ask.__doc__ = reader.documentation(name)
+        ask.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return ask
+
+    def __dir__(self) -> list[str]:
+        return sorted(reader.questions())
+
+
+def _repeats(runs: pl.DataFrame) -> str:
+    """A cell of the table: the numbers of the repeats, with the status of those that did not complete."""
+    found = runs.sort("repeat").select("repeat", "status").rows()
+    said = ", ".join(f"r{repeat}" if status == "complete" else f"r{repeat} {status}" for repeat, status in found)
+    return f"<td>{html.escape(said)}</td>"
 
 
 def choose(
@@ -108,7 +178,9 @@ def choose(
     ------
     ParameterError : a run, setup, step, repeat, base that is not there, a glob that fits nothing, `points` out of
         range. An experiment without any run is no error, nor is a lake without any: there is nothing to show yet.
+        If the lake has runs of others, a warning names these.
     """
+    interactive.complete(r"\.ask\(\s*['\"](\w*)", lambda: sorted(reader.questions()))
     if not 2 <= points <= 2000:
         raise ParameterError(f"points {points!r} is out of range", hint="use 2 to 2000")
     known = reader.question(lake, "known_runs")
@@ -116,6 +188,10 @@ def choose(
         return Selection(lake, [], list(steps), bases(base), points)
     _check("run", runs, known["run_id"], "in the lake")
     of_experiment = _fits(known["experiment"], [experiment]) & known["latest"]
+    if experiment and not of_experiment.any():
+        there = sorted(set(known["experiment"].drop_nulls()))
+        near = strict_yaml.suggestion(experiment, there)
+        warnings.warn(f"experiment {experiment!r:.80} has no run in the lake{near}", stacklevel=2)
     if of_experiment.any():
         numbers = known.filter(of_experiment)["repeat"].cast(pl.String)
         _check("repeat", map(str, repeats), numbers, f"in any run of {experiment}")

@@ -1,7 +1,7 @@
 """Start a process that dies with its parent, even when the parent is killed with -9.
 
 `tethered(argv)` wraps a command line: this file is run by path in a bare interpreter, asks the kernel for SIGKILL at
-the parent's death (prctl PR_SET_PDEATHSIG), and replaces itself with the command. Linux only. The request survives
+the parent's death (prctl PR_SET_PDEATHSIG), and replaces itself with the command. The request survives
 exec but not a change of user, so a server run as root keeps running as root (`--user=root`) in its private sandbox.
 The kernel ties it to the parent *thread* that started the process: start from a thread that lives as long as the work.
 """
@@ -17,7 +17,12 @@ _PR_SET_PDEATHSIG = 1
 
 
 def tethered(argv: list[str]) -> list[str]:
-    """The command line that runs `argv` tethered to the calling process."""
+    """The command line that runs `argv` tethered to the calling process; `argv` itself where there is no Linux.
+
+    What a load consists of runs on Linux only. A post that is built elsewhere ends by itself.
+    """
+    if sys.platform != "linux":
+        return argv
     return [sys.executable, "-I", "-S", os.path.abspath(__file__), str(os.getpid()), *argv]
 
 

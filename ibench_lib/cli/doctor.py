@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ibench_lib.base import debian
+from ibench_lib.base import debian, extras
 from ibench_lib.base.chromium import find_chromium
 from ibench_lib.base.locks import is_locked
 from ibench_lib.errors import IbenchError
@@ -67,7 +67,10 @@ def _python(workspace: Workspace) -> Finding:
 def _environment(workspace: Workspace) -> Finding:
     lock = SOURCE_ROOT / "requirements.lock"
     if not lock.is_file():
-        return Finding("environment", "warning", "this is not a checkout, so there is no lock file to compare with")
+        has = extras.installed()
+        lacks = [name for name in extras.EXTRAS if name not in has]
+        found = f"ibench {importlib.metadata.version('ibench')} with the extras: {', '.join(has) or 'none'}"
+        return Finding("environment", "ok", f"{found}; not installed: {', '.join(lacks) or 'none'}")
     locked: dict[str, set[str]] = {}
     conditional: set[str] = set()
     for name, version, marker in _LOCKED.findall(lock.read_text(encoding="utf-8")):

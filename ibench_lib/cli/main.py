@@ -16,8 +16,9 @@ import duckdb
 import typer
 from rich.table import Table
 
+from ibench_lib.base.extras import extra_of, how_to_install
 from ibench_lib.base.wording import count
-from ibench_lib.cli import changes, config, doctor, posts, runs, servers, sql, stalls, status, summary
+from ibench_lib.cli import changes, config, doctor, posts, project, runs, servers, sql, stalls, status, summary
 from ibench_lib.cli import experiment as cli_experiment
 from ibench_lib.cli.output import done_elsewhere, err, out, safe
 from ibench_lib.cli.progress import ExperimentProgress
@@ -127,6 +128,8 @@ def worker_command(
     worker.serve(scheduler, name)
 
 
+app.command("init")(project.init)
+app.command("lab")(project.lab)
 app.command("status")(status.status)
 
 
@@ -168,6 +171,13 @@ def main() -> None:
         if error.hint:
             err.print(f"        {safe(error.hint)}", highlight=False, soft_wrap=True)
         sys.exit(error.exit_code)
+    except ModuleNotFoundError as error:
+        extra = extra_of(error.name)
+        if extra is None:
+            raise
+        err.print(f"[red]ibench:[/] {error.name} is not installed: this needs the extra {extra}", soft_wrap=True)
+        err.print(f"        {safe(how_to_install(extra))}", highlight=False, soft_wrap=True)
+        sys.exit(2)
     except KeyboardInterrupt:
         err.print("[red]ibench:[/] interrupted")
         sys.exit(130)

@@ -7,6 +7,7 @@ written, or whose writer died, is read as it was at one moment: its sealed steps
 from __future__ import annotations
 
 import contextlib
+import difflib
 import gc
 import hashlib
 import json
@@ -26,6 +27,7 @@ from ibench_lib.errors import QueryError
 from ibench_lib.lake.discovery import Found, find_runs
 from ibench_lib.lake.index import INDEXED, Index
 from ibench_lib.lake.manifest_tables import MANIFEST_TABLES
+from ibench_lib.lake.shown import remember_where
 from ibench_lib.lake.store import Store, find_stored_runs, open_store
 from ibench_lib.metrics import METRICS, SLA_SHARE, Metric, rates
 from ibench_lib.paths import PACKAGE, SQL, WORKLOADS, Workspace, found_workloads, workspace
@@ -47,6 +49,9 @@ MEMORY = "2GB"
 
 # Small views that almost every question uses several times: as tables they are not planned and computed each time.
 _COMPUTED_ONCE = ("families", "run_steps")
+
+_CALLED = ("functions", "macros")
+"""What has no columns of its own."""
 
 _DECLARED = re.compile(r"\$([a-z_]+): \S")
 _USED = re.compile(r"\$([a-z_]+)")
@@ -81,6 +86,7 @@ def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
         connection.execute(f'CREATE TABLE "computed_{name}" AS FROM "{name}"')
         connection.execute(f'DROP VIEW "{name}"')
         connection.execute(f'ALTER TABLE "computed_{name}" RENAME TO "{name}"')
+    remember_where(connection, str(place.data) if isinstance(place, Workspace) else place)
     return connection
 
 
@@ -89,7 +95,7 @@ def tables_alone(names: Collection[str], place: Workspace | str | None = None) -
     connection = duckdb.connect(":memory:")
     connection.execute("SET autoinstall_known_extensions = false")
     for name in names:
-        _create_table(connection, name, empty(_tables()[name]))
+        _create_empty(connection, name, _tables()[name])
     with _without_collecting():
         _fill(connection, find(place or os.environ.get(ADDRESS_VARIABLE) or workspace(), connection), names)
     return connection
@@ -179,8 +185,74 @@ def building_blocks(text: str) -> dict[str, str]:
 
 
 def questions() -> dict[str, str]:
-    """All questions: name -> documentation (the leading comment of its file)."""
+    """All questions: name -> documentation (the leading comment of its file). `documentation` adds the columns."""
     return {name: _comment(text) for name, text in sorted(_question_texts().items())}
+
+
+def columns(name: str) -> pl.DataFrame:
+    """The columns of a question, table or view: name, type, unit, and what docs/schema.md says of it.
+
+    The last two are empty for a column that is in no table of the schema, or not with one meaning.
+
+    Raises
+    ------
+    QueryError : no question, table or view has that name.
+    """
+    import polars as pl
+
+    return pl.DataFrame(_columns(name), schema=["column", "type", "unit", "meaning"], orient="row")
+
+
+def documentation(name: str) -> str:
+    """The documentation of a question with its columns, for people. Raises QueryError where there is no such one."""
+    text = _comment(question_text(name))
+    found = _columns(name)
+    widths = [max(len(row[place]) for row in found) for place in (0, 1)]
+    lines = []
+    for column, kind, unit, meaning in found:
+        said = f"{meaning} ({unit})" if unit else meaning
+        lines.append(f"    {column.ljust(widths[0])}  {kind.ljust(widths[1])}  {said}".rstrip())
+    return f"{text}\n\nColumns\n" + "\n".join(lines)
+
+
+def _kind(of_type: str) -> str:
+    """The type without how many bits a whole number has: SQL widens them."""
+    return re.sub(r"\bU?(TINY|SMALL|BIG|HUGE)INT\b", "INTEGER", of_type)
+
+
+@cache
+def _columns(name: str) -> list[tuple[str, str, str, str]]:
+    """Column, type, unit, meaning. Nothing is asked of any run: every name is in a lake without any."""
+    parameters = parameters_in_order(f"questions.{name}")
+    is_question = name in _question_texts()
+    asked = f"questions.{_name(name)}({', '.join('NULL' for _ in parameters)})" if is_question else _name(name)
+    nothing = _with_every_name(workspace().data)
+    try:
+        meanings = _meanings(nothing)
+        described = nothing.execute(f"DESCRIBE FROM {asked}").fetchall()
+    except duckdb.Error:
+        known = [name.removeprefix("questions.") for kind, name, _ in documented() if kind not in _CALLED]
+        near = difflib.get_close_matches(name, known, n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        hint = "`ib.contents()` lists questions, docs/schema.md and docs/lake.md tables and views"
+        raise QueryError(f"no question, table or view {name!r:.80}{meant}", hint=hint) from None
+    finally:
+        nothing.close()
+    own = columns_documented(name)
+    return [
+        (column, kind, *(own.get(column) or meanings.get((column, _kind(kind))) or ("", "")))
+        for column, kind, *_ in described
+    ]
+
+
+def _meanings(nothing: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], tuple[str, str]]:
+    """(column, kind of type) -> (unit, meaning), of columns that mean the same in every table that has them."""
+    found: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    kinds = nothing.execute("SELECT table_name, column_name, data_type FROM duckdb_columns()").fetchall()
+    for table, column, kind in kinds:
+        if table in TABLES:
+            found.setdefault((column, _kind(kind)), set()).add(columns_documented(table)[column])
+    return {of: next(iter(meanings)) for of, meanings in found.items() if len(meanings) == 1}
 
 
 def sql(connection: duckdb.DuckDBPyConnection, text: str) -> pl.DataFrame:
@@ -287,11 +359,12 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Fou
         live = pa.concat_tables([empty(schema), *source.live], promote_options="permissive")
         _create_table(connection, base, live.select(schema.names).cast(schema))
         parts.insert(0, f"SELECT * FROM {base}")
-    types = connection.sql(f'SELECT column_name, column_type FROM (DESCRIBE "{table.name}")').fetchall()
+    under = _files_of(table.name)
+    types = connection.sql(f'SELECT column_name, column_type FROM (DESCRIBE "{under}")').fetchall()
     casts = ", ".join(f'"{name}"::{kind} AS "{name}"' for name, kind in types)
     text = " UNION ALL BY NAME ".join(parts)
-    connection.execute(f'DROP TABLE "{table.name}"')
-    connection.execute(f'CREATE VIEW "{table.name}" AS SELECT {casts} FROM ({text})')
+    connection.execute(f'DROP TABLE "{under}"')
+    connection.execute(f'CREATE VIEW "{under}" AS SELECT {casts} FROM ({text})')
 
 
 def _indexed_files(connection: duckdb.DuckDBPyConnection, table: str, found: Found) -> list[tuple[str, str]]:
@@ -335,6 +408,29 @@ def _create_manifest_table(connection: duckdb.DuckDBPyConnection, name: str, fou
     connection.execute(f'CREATE VIEW "{name}" AS {text}')
 
 
+def _create_empty(connection: duckdb.DuckDBPyConnection, name: str, schema: pa.Schema) -> None:
+    """A table without rows. One of the schema is a view with comments on what is in its files, as yet an empty table.
+
+    To comment on a view takes longer the longer its text is, and the text with the paths of all files may be long.
+    """
+    if name not in TABLES:
+        _create_table(connection, name, empty(schema))
+        return
+    _create_table(connection, _files_of(name), empty(schema))
+    columns = ", ".join(_name(column) for column in schema.names)
+    connection.execute(f"CREATE VIEW {_name(name)} AS SELECT {columns} FROM {_name(_files_of(name))}")
+    connection.execute(f"COMMENT ON VIEW {_name(name)} IS {_quoted(TABLES[name].doc)}")
+    for column in TABLES[name].columns:
+        unit = f" ({column.unit})" if column.unit else ""
+        comment = _quoted(column.doc + unit)
+        connection.execute(f"COMMENT ON COLUMN {_name(name)}.{_name(column.name)} IS {comment}")
+
+
+def _files_of(table: str) -> str:
+    """The name of what a table of the schema shows."""
+    return f"files_of_{table}"
+
+
 def _create_table(connection: duckdb.DuckDBPyConnection, name: str, content: pa.Table) -> None:
     connection.register("incoming", content)
     connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM incoming')
@@ -373,7 +469,7 @@ def _with_every_name(cache: Path) -> duckdb.DuckDBPyConnection:
     `cache`, and copied as long as the SQL is the same.
     """
     tables, statements = _tables(), _statements()
-    made_of = f"{duckdb.__version__} {[str(schema) for schema in tables.values()]} {statements}"
+    made_of = f"{duckdb.__version__} {[str(schema) for schema in tables.values()]} {list(TABLES.values())} {statements}"
     kept = cache / f".views-{hashlib.sha256(made_of.encode()).hexdigest()}.duckdb"
     for _ in range(2):
         connection = duckdb.connect(":memory:")
@@ -410,7 +506,7 @@ def _create_every_name(
     connection: duckdb.DuckDBPyConnection, tables: dict[str, pa.Schema], statements: dict[str, str]
 ) -> None:
     for name, schema in tables.items():
-        _create_table(connection, name, empty(schema))
+        _create_empty(connection, name, schema)
     _create_sql_views(connection, statements)
 
 
@@ -590,7 +686,9 @@ def _load_question(name: str) -> tuple[str, frozenset[str]]:
     """Text and declared parameters of a question; what is declared must be what is used."""
     known = _question_texts()
     if name not in known:
-        raise QueryError(f"no question {name!r:.80}", hint=f"there are: {', '.join(sorted(known))}")
+        near = difflib.get_close_matches(str(name), known, n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        raise QueryError(f"no question {name!r:.80}{meant}", hint=f"there are: {', '.join(sorted(known))}")
     text = known[name]
     declared = frozenset(_DECLARED.findall(_comment(text)))
     used = frozenset(_USED.findall(re.sub(r"--.*", "", text)))

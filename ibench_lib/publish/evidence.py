@@ -132,7 +132,7 @@ def _experiments(runs: list[Row]) -> str:
         files.setdefault((run["experiment"], run["experiment_text"], run["source"]), []).append(run)
     blocks = []
     for (name, text, source), those in files.items():
-        what = f"experiments/{name}.yaml" if source is None else f"{name}, published figures ({source})"
+        what = f"{name}.yaml" if source is None else f"{name}, published figures ({source})"
         said = f"{what}, as it was in {count(len(those), 'run')}"
         blocks.append(f"<p>{_text(said)}</p>{_pre(text)}")
     return _folded("evidence-experiment", f"Experiment ({count(len(files), 'file')})", "".join(blocks)) if runs else ""

@@ -32,9 +32,8 @@ def new_post(experiment: str, workspace: Workspace, notebook: str | None = None)
     post = choose(lake, measured_experiment(lake, experiment))
     run = reader.question(lake, "evidence", runs=post.run_ids).row(0, named=True)
     name = notebook or str(json.loads(run["workload"] or "{}").get("benchmark") or "insert_benchmark")
-    source = workspace.notebooks / f"{check_name(name, 'notebook')}.ipynb"
-    if not source.is_file():
-        near = strict_yaml.suggestion(name, sorted(file.stem for file in workspace.notebooks.glob("*.ipynb")))
+    if not workspace.notebook(name).is_file():
+        near = strict_yaml.suggestion(name, workspace.notebook_names())
         raise ParameterError(f"notebook {name!r:.80} does not exist in {workspace.notebooks.name}/{near}")
     path = workspace.root / "papermill_params" / name / f"{experiment}.yml"
     if path.exists():

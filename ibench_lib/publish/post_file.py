@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ibench_lib.base import strict_yaml
 from ibench_lib.base.wording import count
 from ibench_lib.errors import ParameterError, UsageError
-from ibench_lib.paths import NAME_RULE, Workspace, check_name, check_slug
+from ibench_lib.paths import NAME_RULE, Workspace, check_slug
 from ibench_lib.publish import notebook as notebooks
 
 Name = Annotated[str, Field(pattern=f"^{NAME_RULE}$")]
@@ -58,8 +58,8 @@ def check_post(path: Path, workspace: Workspace) -> CheckedPost:
         day = None if spec.date is None else date.fromisoformat(spec.date)
     except ValueError as error:
         raise ParameterError(f"{path}: date: {error}") from None
-    source = workspace.notebooks / f"{check_name(spec.notebook, 'notebook')}.ipynb"
-    notebook = _read(source, path)
+    source = workspace.notebook(spec.notebook)
+    notebook = _read(source, path, workspace)
     spec.parameters.update(_named_runs(spec, workspace, path))
     defaults = notebooks.parameters(notebook, source.name)
     problems = _parameter_problems(spec, defaults, path, source)
@@ -107,10 +107,9 @@ def _in_folder(folder: Path) -> list[Path]:
     return found
 
 
-def _read(source: Path, path: Path) -> Any:
+def _read(source: Path, path: Path, workspace: Workspace) -> Any:
     if not source.is_file():
-        known = sorted(file.stem for file in source.parent.glob("*.ipynb"))
-        near = strict_yaml.suggestion(source.stem, known)
+        near = strict_yaml.suggestion(source.stem, workspace.notebook_names())
         raise ParameterError(f"{path}: notebook {source.stem!r} does not exist in {source.parent.name}/{near}")
     try:
         return notebooks.read_notebook(source)

@@ -53,7 +53,8 @@ class _Builders:
 
 def jobs_here() -> int:
     """How many posts to build at once: a kernel keeps a CPU busy, and the longest post takes much memory."""
-    return max(1, min(len(os.sched_getaffinity(0)), psutil.virtual_memory().available // POST_BYTES, MOST_JOBS))
+    cpus = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return max(1, min(cpus, psutil.virtual_memory().available // POST_BYTES, MOST_JOBS))
 
 
 def build_posts(

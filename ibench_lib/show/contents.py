@@ -18,7 +18,7 @@ def contents(palette: str = "default") -> Shown:
         for kind in ("tables", "charts", "functions", "questions")
     }
     for name in ibench_lib.__all__:
-        function = reader.lake if name == "lake" else getattr(ibench_lib, name)
+        function = getattr(ibench_lib, name)
         folders = function.__module__.split(".")
         what = (inspect.getdoc(function) or "").partition("\n")[0]
         takes = ", ".join(inspect.signature(function).parameters)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ibench_lib.ask.selection import Selection, choose
-from ibench_lib.errors import ParameterError
+from ibench_lib.errors import ParameterError, QueryError
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
+from tests.interactive_shell import completions, make_shell
+from tests.shared import lake_of
 from tests.synthetic import Run, three_configurations, write_runs
 
 
@@ -29,7 +33,10 @@ def test_an_experiment_is_chosen_by_name_or_glob_and_narrowed_by_globs(workspace
     assert names(choose(lake, "demo", dbms=["*p1", "*.cy10a"])) == [("system.cy10a", 1, 1), ("system.cy10ap1", 2, 1)]
     assert names(choose(lake, "demo", setups=["io_bound"])) == [("system.big", 1, 1)]
     assert choose(lake, "demo", dbms=["*p1*"]).base == "system.cy10ap1"
-    assert choose(lake, "nothing").run_ids == []
+    with pytest.warns(UserWarning, match="experiment 'nothing' has no run in the lake; known are demo, other"):
+        assert choose(lake, "nothing").run_ids == []
+    with pytest.warns(UserWarning, match="experiment 'dmeo' has no run in the lake; did you mean 'demo'?"):
+        choose(lake, "dmeo")
 
 
 def test_runs_chosen_by_id_need_not_be_the_latest_and_count_as_repeats(workspace: Workspace) -> None:
@@ -49,7 +56,8 @@ def test_one_repeat_of_each_cell_can_be_chosen_and_others_by_id(workspace: Works
     lake = reader.lake(workspace)
     assert choose(lake, "demo", repeats=[2]).run_ids == [second.run_id]
     assert choose(lake, "demo", repeats=[2], runs=[first.run_id]).run_ids == [first.run_id, second.run_id]
-    assert choose(lake, "nothing", repeats=[9]).run_ids == []
+    with pytest.warns(UserWarning, match="experiment 'nothing' has no run"):
+        assert choose(lake, "nothing", repeats=[9]).run_ids == []
 
 
 def test_runs_named_in_a_lake_without_any_are_none_yet(workspace: Workspace) -> None:
@@ -104,3 +112,33 @@ def test_what_is_not_there_is_named(workspace: Workspace, wrong: dict[str, Any],
     with pytest.raises(ParameterError) as caught:
         choose(reader.lake(workspace), "demo", **wrong)
     assert caught.value.what.startswith(said)
+
+
+def test_a_selection_shows_what_was_chosen_and_asks_nothing_for_it() -> None:
+    lake = lake_of(Run(), Run(repeat=2, minute=1, status="failed"), Run("z", minute=2, setup="io_bound"))
+    chosen = choose(lake, "demo")
+    assert repr(chosen) == "<Selection of 3 runs, base system.cy10a>"
+    shown = chosen._repr_html_()
+    assert "<p><b>demo</b>: 3 runs; base: system.cy10a</p>" in shown
+    assert "<th>system.cy10a (base)</th><td>r1, r2 failed</td><td></td>" in shown
+    assert "<th>system.z</th><td></td><td>r1</td>" in shown
+    assert chosen.asked == []
+    assert repr(choose(lake, "demo", steps=["l.i1"])).startswith("<Selection of 3 runs, steps l.i1, base ")
+    assert "without any run" in choose(lake)._repr_html_() and repr(choose(lake)).endswith("base none>")
+
+
+def test_questions_are_methods_with_help(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = choose(lake_of(Run()), "demo")
+    assert chosen.q.sla().equals(chosen.ask("sla")) and [asked.name for asked in chosen.asked] == ["sla"]
+    assert set(dir(chosen.q)) == set(reader.questions())
+    text = chosen.q.sla.__doc__ or ""
+    assert text.startswith("Achieved rates") and "    step_id        BIGINT     position of the step in the run" in text
+    assert list(inspect.signature(chosen.q.metric_noise).parameters) == []
+    with pytest.raises(AttributeError, match=r"no question 'slaa'; did you mean 'sla'\?"):
+        _ = chosen.q.slaa
+    with pytest.raises(QueryError, match=r"no question 'slaa'; did you mean 'sla'\?") as error:
+        chosen.ask("slaa")
+    assert error.value.__notes__ == [error.value.hint], "a notebook shows the hint as well"
+    shell = make_shell(tmp_path, monkeypatch)
+    shell.push({"chosen": choose(chosen.lake, "demo")})
+    assert completions(shell, "chosen.ask('step_thr") == ["step_throughput"] == completions(shell, "chosen.q.step_thr")

@@ -91,7 +91,7 @@ def test_they_are_called_published_wherever_runs_are_named(report: Workspace) ->
     evidence = ib.evidence(post).markup
     assert f"{NAME}, published figures (report of August 2023), as it was in 30 runs" in evidence
     assert evidence.count("published, not measured here: report of August 2023") == 30
-    assert f"experiments/{NAME}.yaml" not in evidence
+    assert f"{NAME}.yaml" not in evidence
 
 
 def test_they_stand_beside_what_is_measured_and_are_told_apart(workspace: Workspace) -> None:

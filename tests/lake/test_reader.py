@@ -351,3 +351,29 @@ def test_config_diff_shows_only_what_differs() -> None:
         ("system.cy10ap1lag", "innodb_max_purge_lag", None, "100", "lag.cnf:3"),
         ("system.cy10ap1", "innodb_purge_batch_size", None, "1", "p1.cnf:5"),
     ]
+
+
+def test_columns_say_what_the_schema_says_of_them(workspace: Workspace) -> None:
+    of_table = {row["column"]: row for row in reader.columns("ops").to_dicts()}
+    assert list(of_table) == [column.name for column in TABLES["ops"].columns]
+    assert of_table["step_id"]["meaning"] == "position of the step in the run, from 0"
+    of_question = {row["column"]: row for row in reader.columns("sla").to_dicts()}
+    assert of_question["step_id"]["meaning"] == of_table["step_id"]["meaning"]
+    assert of_question["counts"] == {"column": "counts", "type": "VARCHAR[]", "unit": "", "meaning": ""}, "no bins"
+    with pytest.raises(QueryError, match=r"no question, table or view 'opps'; did you mean 'ops'\?"):
+        reader.columns("opps")
+    for name in reader.questions():
+        assert reader.documentation(name).startswith(reader.questions()[name])
+
+
+def test_comments_of_the_lake_are_those_of_the_schema(workspace: Workspace) -> None:
+    """With and without rows of a table; DuckDB's own tools show them."""
+    write_runs(workspace, Run())
+    lake = reader.lake(workspace)
+    of_tables = dict(lake.execute("SELECT view_name, comment FROM duckdb_views() WHERE comment IS NOT NULL").fetchall())
+    assert of_tables == {name: table.doc for name, table in TABLES.items()}
+    said = "SELECT table_name, column_name, comment FROM duckdb_columns() WHERE comment IS NOT NULL"
+    assert {(table, column): text.removesuffix(f" ({unit})") for table, column, text in lake.execute(said).fetchall()
+            for unit in [reader.columns_documented(table)[column][0]]} == {
+        (name, column.name): column.doc for name, table in TABLES.items() for column in table.columns
+    }  # fmt: skip

@@ -61,7 +61,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
         def address() -> re.Match[str] | None:
             assert server.poll() is None, (root / "log").read_text()
-            pages = (root / "jupyter_runtime_dir").glob("jpserver-file-to-run-*-open.html")
+            pages = (root / "jupyter_runtime_dir").glob("jpserver-*-open.html")
             return re.search(r'href="(http[^"]+)"', "".join(path.read_text() for path in pages))
 
         yield html.unescape(until(address, "JupyterLab has said its address")[1])
@@ -121,6 +121,11 @@ def test_explore_runs_in_jupyterlab_and_shows_tables_and_charts(ran: tuple[Page,
     tables = page.locator(".jp-OutputArea table.gt_table").all_text_contents()
     assert any("Average throughput, cached" in text and "system.cy10ap1lag" in text for text in tables)
     assert any("system.live" in text and "running" in text for text in tables), "the run in progress"
-    assert page.locator(".jp-OutputArea table.dataframe").count() >= 3, "polars and pandas"
+    assert page.locator(".jp-OutputArea table.dataframe").count() >= 2, "polars and pandas"
+    shown = page.locator(".jp-OutputArea-output").all_text_contents()
+    assert any("4 runs of 1 experiment, 0 problems" in text for text in shown), "the lake"
+    assert any("system.cy10a (base)" in text for text in shown), "what was chosen"
+    folders = page.locator(".jp-DirListing-itemName").all_text_contents()
+    assert "notebooks" in [*folders, *page.locator(".jp-BreadCrumbs-item").all_text_contents()], "rooted in the project"
     hosts = {re.sub(r"^(?:blob:)?\w+://([^/:]*).*", r"\1", address, flags=re.DOTALL) for address in asked}
     assert hosts - {"127.0.0.1"} == set(), "offline"

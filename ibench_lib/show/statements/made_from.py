@@ -53,7 +53,7 @@ def experiment_statements(experiments: pl.DataFrame) -> list[str]:
     for row in experiments.filter(pl.col("source").is_null()).to_dicts():
         words = comment(row["text"])
         if words:
-            said.append(f"experiments/{row['experiment']}.yaml says: “{words}”")
+            said.append(f"{row['experiment']}.yaml says: “{words}”")
     return list(dict.fromkeys(said))
 
 
@@ -88,7 +88,7 @@ def _experiment(name: str, runs: pl.DataFrame) -> str:
     several = [f"{'up to ' if each.n_unique() > 1 else ''}{most} runs of each"]
     order = [] if most == 1 else several + [str(order) for order in listed(runs["cell_order"])]
     return (
-        f"Made from {count(len(runs), 'run')} of experiment {name} (“{runs['title'][0]}”), experiments/{name}.yaml: "
+        f"Made from {count(len(runs), 'run')} of experiment {name} (“{runs['title'][0]}”), {name}.yaml: "
         + ", ".join(
             [
                 count(runs["dbms"].n_unique(), "configuration"),

@@ -19,7 +19,7 @@ def test_runs_say_what_they_are_made_from(workspace: Workspace) -> None:
 
     made_of(workspace, Run(repeat=1), Run(repeat=2, minute=1), Run("b", minute=2, scale=0.5), change=standing)
     assert spoken(workspace, ib.run_statements) == [
-        "Made from 3 runs of experiment demo (“Purge lag”), experiments/demo.yaml: 2 configurations, 1 setup (cached), "
+        "Made from 3 runs of experiment demo (“Purge lag”), demo.yaml: 2 configurations, 1 setup (cached), "
         "2 clients, up to 2 runs of each, interleaved.",
         "Runs started on 21 Nov 2026 between 10:00 and 10:02 UTC with ibench 0.1.0.",
         "my8033 is mysql-9.7 (10.11.19-MariaDB), used in place of MySQL 8.0.33.",
