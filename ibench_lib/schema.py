@@ -31,7 +31,7 @@ from ibench_lib.server_figures import FIGURES
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
 
-SCHEMA_MINOR = 8
+SCHEMA_MINOR = 9
 """Minor version: it grows with every new table or nullable column. Older runs load with NULL in their place."""
 
 WHOLE_US = 1.0
@@ -283,6 +283,21 @@ RESPONSE_TIMES = Table(
     ),
     derived=True,
     since=1,
+)
+
+OUTCOMES = Table(
+    "outcomes",
+    "How the operations of each connection of a step ended, for workloads that tell outcomes apart. Only acknowledged"
+    " operations count, and each once, however often it was repeated after a deadlock.",
+    ("run_id", "step_id", "worker", "connection", "operation", "outcome"),
+    (
+        *_OF_WORKER,
+        Column("connection", pa.int16(), "", "connection of the worker, from 0"),
+        _OPERATION,
+        Column("outcome", pa.string(), "", "as the workload names it, such as inserted, updated or missing"),
+        _OPS,
+    ),
+    since=9,
 )
 
 PROBES = Table(
@@ -681,6 +696,7 @@ TABLES: dict[str, Table] = {
         WORKERS,
         OPS,
         RESPONSE_TIMES,
+        OUTCOMES,
         PROBES,
         TABLE_COUNTS,
         SIZES,

@@ -142,6 +142,13 @@ FIGURES: tuple[Figure, ...] = (
     Figure("row_locks_awaited", "", "transactions that wait for a row lock, now", 7),
     Figure("row_lock_wait_ms", "ms", "time in finished waits for row locks, cumulative", 7),
     Figure("purge_delay_us", "us", "delay of each changing statement, because purge lags behind, now", 7),
+    Figure("com_select", "", "SELECT statements, those of collectors among them, cumulative", 9),
+    Figure("com_insert", "", "INSERT statements, cumulative", 9),
+    Figure("com_update", "", "UPDATE statements, cumulative", 9),
+    Figure("com_delete", "", "DELETE statements, cumulative", 9),
+    Figure("com_begin", "", "START TRANSACTION statements, cumulative", 9),
+    Figure("com_commit", "", "COMMIT statements, cumulative; no commits without a statement", 9),
+    Figure("com_rollback", "", "ROLLBACK statements, cumulative", 9),
 )
 
 

@@ -62,7 +62,8 @@ class Collector:
     `null_reasons` says why a column is NULL: `table.column` -> reason. `warnings` are sentences for the manifest.
     `tables` are those that it fills; `close_s` is how long its last sample and `close` may take together, `step_end_s`
     how long `step_ended` may hold up the next step. `children_cpu_s` is the CPU of processes that it started.
-    `stopping` is set when the run has ended, for a sample that takes long.
+    `stopping` is set when the run has ended, for a sample that takes long. `reads_before_start`: `counters` is called
+    just before a step's clients start, so that nothing they send is missed.
     """
 
     name: ClassVar[str]
@@ -71,6 +72,7 @@ class Collector:
     close_s: ClassVar[float] = 30.0
     step_end_s: ClassVar[float] = 60.0
     children_cpu_s: float = 0.0
+    reads_before_start: ClassVar[bool] = False
 
     def __init__(self, scene: Scene, emit: Emit) -> None:
         self.scene = scene
@@ -102,8 +104,8 @@ class Collector:
     def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterable[tuple[str, dict[str, Any]]]:
         """Rows as of now of the tables whose cumulative columns a step is measured by: (table, columns).
 
-        Called when a step's clients start (`starts`) and when the last of them has ended. Nothing of it is emitted as a
-        sample.
+        Called when a step's clients start (`starts`), or a little earlier with `reads_before_start`, and when the last
+        of them has ended. Nothing of it is emitted as a sample.
         """
         return ()
 

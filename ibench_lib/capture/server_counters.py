@@ -47,6 +47,7 @@ class ServerCounters(Collector):
 
     name: ClassVar[str] = "server_counters"
     tables: ClassVar[tuple[str, ...]] = ("server_counters", "server_samples")
+    reads_before_start: ClassVar[bool] = True  # so that the clients' first statements are counted
 
     def __init__(self, scene: Scene, emit: Emit) -> None:
         super().__init__(scene, emit)

@@ -60,9 +60,11 @@ class Capture:
             running.join(begun_s + running.collector.close_s)
 
     def step_starts(self, start_ns: int) -> None:
-        """Have every collector read its counters at `start_ns` (CLOCK_MONOTONIC). Returns at once."""
+        """Have every collector read its counters at `start_ns` (CLOCK_MONOTONIC), or before. Returns at once."""
+        now_ns = time.monotonic_ns()
         for running in self._running:
-            running.start = running.read_at(start_ns, starts=True)
+            at_ns = now_ns if running.collector.reads_before_start else start_ns
+            running.start = running.read_at(at_ns, starts=True)
 
     def step_stops(self) -> None:
         """Have every collector read its counters now, because the last client has ended. Returns at once."""

@@ -2,6 +2,10 @@
 
 performance_schema counts and times waits for mutexes, rwlocks and files by name; SHOW ENGINE INNODB MUTEX counts those
 for InnoDB's own. Both count from the server's start: what is emitted are differences.
+
+performance_schema counts acquisitions, and times all of them. SHOW ENGINE INNODB MUTEX counts waits and does not time
+them. Which locks it lists differs: all in MySQL 5.6 and MariaDB 10.1; rwlocks, and mutexes only while `latch` is on, in
+MySQL 5.7 and later; rwlocks in MariaDB 10.2 to 10.5; nothing in MariaDB 10.6 and later.
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ from ibench_lib.capture.options import CaptureOptions
 _PICOSECONDS = 1e12
 _PATTERNS = ("wait/synch/mutex/%", "wait/synch/rwlock/%", "wait/synch/sxlock/%", "wait/io/file/%")
 _WAITS = re.compile(r"\b(?:os_)?waits=(\d+)")
+_LATCH = "latch"
+_NOTHING = "SHOW ENGINE INNODB MUTEX has listed nothing; MariaDB 10.6 and later list nothing there"
 _OFF = "performance_schema is OFF: put performance_schema=ON into my.cnf"
 
 Totals = Mapping[str, tuple[int, float | None]]
@@ -39,6 +45,8 @@ class Waits(Collector):
         self._were: dict[tuple[str, str], set[str]] = {}
         self._instrumented = scene.variables.get("performance_schema", "ON") == "ON"
         self._mutexes = True
+        self._latch_switched_on = False
+        self.null_reasons["waits.innodb_mutex"] = _NOTHING
         self._before: dict[str, tuple[float, Totals]] = {}
         if not self._instrumented:
             self.null_reasons["waits.performance_schema"] = _OFF
@@ -58,9 +66,11 @@ class Waits(Collector):
     def close(self) -> None:
         """A server that others use is left as it was found."""
         self._link.close()
-        if not self._were:
+        if not self._were and not self._latch_switched_on:
             return
         with contextlib.suppress(*LOST), connect(self.scene.address) as connection:
+            if self._latch_switched_on:
+                rows(connection, f"SET GLOBAL innodb_monitor_disable = '{_LATCH}'")
             for (enabled, timed), names in self._were.items():
                 listed = ", ".join(f"'{name}'" for name in sorted(names))
                 rows(
@@ -110,12 +120,18 @@ class Waits(Collector):
         }
 
     def _innodb_mutex(self) -> Totals:
-        self.null_reasons["waits.wait_s"] = "SHOW ENGINE INNODB MUTEX counts waits and does not time them"
-        return mutex_waits((str(row["name"]), str(row["status"])) for row in self._link.ask("SHOW ENGINE INNODB MUTEX"))
+        found = mutex_waits(
+            (str(row["name"]), str(row["status"])) for row in self._link.ask("SHOW ENGINE INNODB MUTEX")
+        )
+        if found:
+            self.null_reasons["waits.wait_s"] = "SHOW ENGINE INNODB MUTEX counts waits and does not time them"
+            self.null_reasons.pop("waits.innodb_mutex", None)
+        return found
 
     def _switch_on(self, connection: pymysql.Connection[Any]) -> None:
         """For a new connection: the server may have been restarted, with its instruments off."""
         self._before.clear()
+        self._switch_on_latch(connection)
         if not self._instrumented:
             return
         try:
@@ -146,6 +162,17 @@ class Waits(Collector):
                 f"{len(off)} performance_schema instruments were switched on for `waits`:"
                 " this run is not comparable with one without"
             ]
+
+    def _switch_on_latch(self, connection: pymysql.Connection[Any]) -> None:
+        """Where mutexes are counted only on demand: MySQL 5.7 and later. No table says whether it is on.
+
+        It is switched off again at the end, unless the configuration has it. Other servers refuse the name.
+        """
+        if _LATCH in self.scene.variables.get("innodb_monitor_enable", ""):
+            return
+        with contextlib.suppress(pymysql.err.MySQLError):
+            rows(connection, f"SET GLOBAL innodb_monitor_enable = '{_LATCH}'")
+            self._latch_switched_on = True
 
 
 def _switch_on_consumer(connection: pymysql.Connection[Any]) -> bool:

@@ -142,10 +142,12 @@ class Load:
         try:
             while True:
                 command = steps.send(answer)
-                if isinstance(command, Query):
-                    answer = self.connection.fetch(command.command)
-                else:
+                if isinstance(command, bytes):
                     answer = self.connection.execute(command)
+                elif isinstance(command, Query):
+                    answer = self.connection.fetch(command.command, several=command.several)
+                else:
+                    answer = self.connection.execute_several(command.command)
         except StopIteration as end:
             return int(end.value or 0)
 
@@ -184,7 +186,8 @@ def totals(
 ) -> dict[str, Any]:
     """Ends the recording at `end_ns`. Returns the totals of table `workers`, with the error and what tables gained.
 
-    `asked_ns` is the time that the roles' own statements took, which are no operations of the load.
+    `asked_ns` is the time that the roles' own statements took, which are no operations of the load. `outcomes` has the
+    number of the connection, operation, outcome and how many.
     """
     after = resource.getrusage(resource.RUSAGE_SELF)
     recorder.finish(end_ns)
@@ -193,6 +196,12 @@ def totals(
     for role in roles:
         for table, rows in role.rows_by_table(recorder.rows_by_operation()).items():
             gained[table] = gained.get(table, 0) + rows
+    outcomes = [
+        (connection, operation, outcome, ops)
+        for connection, role in enumerate(roles)
+        if isinstance(role, TransactionRole)
+        for (operation, outcome), ops in role.outcomes.items()
+    ]
     return {
         "status": status,
         "error": error,
@@ -204,4 +213,5 @@ def totals(
         "service_p50_us": quantile_us(*service, 0.5) if service[0] else None,
         "unrecorded_s": asked_ns / 1e9,
         "rows_by_table": gained,
+        "outcomes": outcomes,
     }

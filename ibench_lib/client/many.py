@@ -213,10 +213,12 @@ class ManyLoad:
                 terminal.recorder.record_lag(terminal.lag_ns)
             self._release(terminal, now_ns)
             return
-        if isinstance(command, Query):
-            terminal.connection.begin(command.command, fetch=True)
-        else:
+        if isinstance(command, bytes):
             terminal.connection.begin(command, fetch=False)
+        elif isinstance(command, Query):
+            terminal.connection.begin(command.command, fetch=True, several=command.several)
+        else:
+            terminal.connection.begin(command.command, fetch=False, several=True)
         terminal.sent_ns = time.monotonic_ns()
 
     def _again(self, terminal: Terminal, error: StatementError) -> None:

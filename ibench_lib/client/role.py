@@ -15,7 +15,17 @@ Row: TypeAlias = tuple[bytes | None, ...]
 
 
 class Query(NamedTuple):
-    """A command whose rows the transaction reads. Other commands are plain bytes; their rows are only counted."""
+    """A command whose rows the transaction reads. Other commands are plain bytes; their rows are only counted.
+
+    With `several` it has several statements, separated by semicolons, and the rows are those of all of them.
+    """
+
+    command: bytes
+    several: bool = False
+
+
+class Several(NamedTuple):
+    """A command of several statements, separated by semicolons: one round trip. Their rows are counted together."""
 
     command: bytes
 
@@ -23,7 +33,7 @@ class Query(NamedTuple):
 Answer: TypeAlias = "int | Sequence[Row] | None"
 """The answer to a command: the number of rows changed or returned or, for a Query, the rows themselves as text."""
 
-Steps: TypeAlias = "Generator[bytes | Query, Answer, int]"
+Steps: TypeAlias = "Generator[bytes | Query | Several, Answer, int]"
 
 
 class Transaction(Protocol):
@@ -134,15 +144,20 @@ class Loader(Role):
 
 
 class TransactionRole(Role):
-    """A role whose operations are transactions. `changed` counts what COMMIT has acknowledged (`rows_by_table`)."""
+    """A role whose operations are transactions. `changed` counts what COMMIT has acknowledged (`rows_by_table`).
+
+    `outcomes` counts acknowledged operations by operation and outcome, where a workload tells outcomes apart.
+    """
 
     changed: Counter[str]
+    outcomes: Counter[tuple[str, str]]
     transactional = True
 
     def __new__(cls, *_: object) -> TransactionRole:
         role = super().__new__(cls)
         assert isinstance(role, TransactionRole)
         role.changed = Counter()
+        role.outcomes = Counter()
         return role
 
     def next_transaction(self) -> Transaction:

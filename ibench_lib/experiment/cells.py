@@ -11,8 +11,8 @@ import json
 import random
 import re
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -63,12 +63,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class LoadedExperiment:
-    """An experiment with its file's name (without suffix) and text, and the folder that it lies in."""
+    """An experiment with its file's name (without suffix) and text, and the folder that it lies in.
+
+    `workload_files` are the files that its workload's options name, by their key.
+    """
 
     name: str
     text: str
     spec: Experiment
     folder: Path
+    workload_files: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def workload(self) -> Workload:
@@ -76,8 +80,18 @@ class LoadedExperiment:
         return find(self.spec.workload.benchmark)
 
     def steps(self, cell: Cell) -> Sequence[Step]:
-        """What the cell's run will do, step by step."""
-        return self.workload.steps(self.options(cell), cell.setup, self.spec.scale)
+        """What the cell's run will do, step by step.
+
+        A workload may take its steps in another order in each repeat, but not those that a snapshot contains: cells
+        share it.
+        """
+        options, after = self.options(cell), self.spec.snapshot_after
+        in_file = self.workload.steps(options, cell.setup, self.spec.scale)
+        in_repeat = self.workload.steps(options.in_repeat(cell.repeat), cell.setup, self.spec.scale)
+        if after is None:
+            return in_repeat
+        shared = [step.name for step in in_file].index(after) + 1
+        return in_repeat if in_repeat[:shared] == in_file[:shared] else in_file
 
     def options(self, cell: Cell) -> CommonOptions:
         """The workload's options for a cell, with its number of clients."""
@@ -192,8 +206,10 @@ class LoadedExperiment:
         return strict_yaml.lines_of_keys(self.text, "vary")
 
 
-def load_experiment(path: Path) -> LoadedExperiment:
-    """Read an experiment file.
+def load_experiment(path: Path, workload_files: Mapping[str, Path] | None = None) -> LoadedExperiment:
+    """Read an experiment file, and the files that its workload's options name.
+
+    `workload_files` says where these are, by their key, if they are not where the experiment file says.
 
     Raises
     ------
@@ -202,4 +218,7 @@ def load_experiment(path: Path) -> LoadedExperiment:
     if path.suffix not in (".yaml", ".yml"):
         raise ExperimentError(f"{path}: an experiment is a .yaml file")
     spec, text = strict_yaml.load(path, model_for, ExperimentError)
-    return LoadedExperiment(check_name(re.sub(r"\s+", "-", path.stem), "experiment"), text, spec, path.parent)
+    named = {key: path.parent / Path(name).expanduser() for key, name in spec.workload.files().items()}
+    found = {key: (workload_files or {}).get(key, place) for key, place in named.items()}
+    spec = spec.model_copy(update={"workload": spec.workload.with_files(found)})
+    return LoadedExperiment(check_name(re.sub(r"\s+", "-", path.stem), "experiment"), text, spec, path.parent, found)

@@ -64,6 +64,9 @@ class StepRecorder:
             worker_end_s = self._run_clock(_end_ns(state) or now_ns)
             end_s = max(end_s, worker_end_s)
             self._append_worker(state, start_s, worker_end_s, _totals(state))
+            for connection, operation, outcome, ops in (state.totals or {}).get("outcomes", ()):
+                found = {"connection": connection, "operation": operation, "outcome": outcome, "ops": ops}
+                self.writer.append("outcomes", **self._where(state), **found)
         self._append_step(
             _status(result),
             start_s,

@@ -38,11 +38,17 @@ def short_names(names: Sequence[str], builds: Mapping[str, str]) -> dict[str, st
 
 
 def steps_of(frame: pl.DataFrame) -> list[str]:
-    """The frame's steps in the order in which runs take them; the run that has most of them decides."""
-    last: dict[str, int] = {}
-    for step, step_id in zip(frame["step"].to_list(), frame["step_id"].to_list(), strict=True):
-        last[step] = max(step_id, last.get(step, step_id))
-    return sorted(last, key=lambda step: (last[step], step))
+    """The frame's steps in the order in which runs take them; the run that has most of them decides.
+
+    Repeats may take them in another order than the first one, which has that of the experiment file.
+    """
+    last: dict[str, tuple[int, int]] = {}
+    repeats = frame["repeat"].to_list() if "repeat" in frame.columns else [1] * len(frame)
+    for step, step_id, repeat in zip(frame["step"].to_list(), frame["step_id"].to_list(), repeats, strict=True):
+        first, position = last.get(step, (repeat, step_id))
+        if repeat <= first:
+            last[step] = repeat, step_id if repeat < first else max(step_id, position)
+    return sorted(last, key=lambda step: (last[step][1], step))
 
 
 def rows_of(frame: pl.DataFrame, dbms: str, step: str) -> list[dict[str, Any]]:

@@ -11,7 +11,8 @@ import importlib
 import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Protocol, cast
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -77,6 +78,26 @@ class CommonOptions(Strict):
     transport: Literal["socket", "tcp", "tls"] = "socket"
     statement_timeout_s: Seconds = 600.0
     count_rows: bool = True
+
+    def in_repeat(self, repeat: int) -> Self:
+        """The options by which the steps of a repeat are planned: those of the file, unless a workload varies them.
+
+        Only the order of steps may differ, and that of the first repeat is the file's.
+        """
+        return self
+
+    def files(self) -> dict[str, str]:
+        """Files that the options name, by their key: paths as in the experiment file."""
+        return {}
+
+    def with_files(self, found: Mapping[str, Path]) -> Self:
+        """The options with the files read that they name. `found` says where each of `files` is.
+
+        Raises
+        ------
+        ExperimentError : a file cannot be used, with its line.
+        """
+        return self
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from ibench_lib.capture.connection import connect, pairs, rows
+from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.server_counters import ServerCounters
 from ibench_lib.capture.session import Capture
 from ibench_lib.capture.thread_states import ThreadStates
+from ibench_lib.capture.waits import Waits
 from ibench_lib.paths import workspace as project
 from ibench_lib.server_figures import FIGURES
 from ibench_lib.servers.sandbox import Sandbox
@@ -135,6 +137,47 @@ def test_an_age_that_the_server_has_not_set_yet_is_null(tmp_path: Path) -> None:
     told = {row["name"]: row["value"] for row in sink["server_counters"]}
     age = sink["server_samples"][-1]["checkpoint_age_bytes"]
     assert age == told["log_lsn_checkpoint_age"] == told["log_lsn_current"] - told["log_lsn_last_checkpoint"] > 0
+
+
+LISTED = {"mysql-5.6.24": True, "mysql-9.7": True, "mariadb-10.1.23": True, "mariadb-11.4.5": False}
+
+
+@pytest.mark.parametrize("label", list(LISTED))
+def test_show_engine_innodb_mutex_counts_waits_where_the_server_has_them(label: str, tmp_path: Path) -> None:
+    """Mutexes of MySQL 5.7 and later only while `latch` is on, which the collector switches on and off."""
+    my_cnf = tmp_path / "my.cnf"
+    my_cnf.write_text(MY_CNF + "performance_schema=OFF\n")
+    sink, stop = Sink(), threading.Event()
+    box = Sandbox(installed(label), tmp_path / "box", my_cnf, tmp_path / "log", templates=project().datadirs)
+    with box as where:
+        address = where.arguments()
+        with connect(address) as connection:
+            rows(connection, "CREATE DATABASE d")
+            rows(connection, "CREATE TABLE d.t (a INT PRIMARY KEY AUTO_INCREMENT, b CHAR(200)) ENGINE=InnoDB")
+            variables = pairs(connection, "SHOW GLOBAL VARIABLES")
+        watched = scene(tmp_path, address, options=CaptureOptions(waits=True), variables=variables)
+        collector = Waits(watched, sink)
+        collector.open()
+        collector.sample(1, lambda: 1.1)
+
+        def insert() -> None:
+            with connect(address, 60) as connection:
+                while not stop.is_set():
+                    rows(connection, "INSERT INTO d.t (b) VALUES (REPEAT('x', 200))")
+
+        threads = [threading.Thread(target=insert) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        time.sleep(5)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        collector.sample(2, lambda: 6.1)
+        collector.close()
+    assert bool(sink["waits"]) == LISTED[label]
+    assert ("waits.innodb_mutex" in collector.null_reasons) == (not LISTED[label])
+    assert {row["wait_s"] for row in sink["waits"]} <= {None}
+    assert collector.null_reasons["waits.performance_schema"].startswith("performance_schema is OFF")
 
 
 def alone(sink: Sink, capture: Capture, address: dict[str, Any], tmp_path: Path) -> None:

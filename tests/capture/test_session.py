@@ -202,7 +202,8 @@ def test_every_table_of_capture_has_its_collector() -> None:
     filled = [table for kind in found.values() for table in kind.tables]
     assert len(filled) == len(set(filled))
     assert "step_counters" not in filled, "which all fill together"
-    others = {"step_counters", "steps", "workers", "ops", "response_times", "probes", "table_counts", "published"}
+    measured = {"steps", "workers", "ops", "response_times", "outcomes", "probes", "table_counts"}
+    others = measured | {"step_counters", "published"}
     assert set(filled) == set(TABLES) - others
 
 

@@ -59,3 +59,24 @@ def test_an_experiment_file_needs_a_usable_name(tmp_path: Path) -> None:
     for name in ("-x.yaml", "x.txt"):
         with pytest.raises(UsageError):
             load_experiment(tmp_path / name)
+
+
+def test_repeats_may_differ_in_the_order_of_steps_but_not_in_what_a_shared_snapshot_contains(tmp_path: Path) -> None:
+    text = """\
+title: t
+builds: [system]
+configs: [{name: base, fragments: [cy10a]}]
+setups: [tiny]
+repeats: 2
+workload: {benchmark: linkbench, requesters: [1, 2, 4, 8, 16]}
+"""
+    (tmp_path / "t.yaml").write_text(text)
+    experiment = load_experiment(tmp_path / "t.yaml")
+    first, second = experiment.cells()
+    planned = [[step.name for step in experiment.steps(cell)] for cell in (first, second)]
+    assert planned[0] == experiment.workload.step_names(experiment.spec.workload)
+    assert planned[0] != planned[1] and sorted(planned[0]) == sorted(planned[1])
+    for after, same in (("load", False), ("warm_up", False), ("t4", True)):
+        (tmp_path / "t.yaml").write_text(text + f"snapshot_after: {after}\n")
+        experiment = load_experiment(tmp_path / "t.yaml")
+        assert (experiment.steps(first) == experiment.steps(second)) is same

@@ -49,6 +49,7 @@ class Connection:
                 # PyMySQL waits for ever by default.
                 read_timeout=timeout_s,
                 write_timeout=timeout_s,
+                client_flag=CLIENT.MULTI_STATEMENTS,
             )
         except pymysql.err.MySQLError as error:
             raise _translate(error) from error
@@ -58,6 +59,7 @@ class Connection:
         connected: socket.socket = cast(Any, connection)._sock  # it has no public name
         self._wire = Wire(connected, deprecate_eof=self._deprecate_eof, timeout_s=timeout_s)
         self.execute = self._wire.execute
+        self.execute_several = self._wire.execute_several
         self.fetch = self._wire.fetch
         self.begin = self._wire.begin
         self.arrived = self._wire.arrived

@@ -98,7 +98,8 @@ def _packets(data: bytes, position: int, count: int) -> int:
 class Answer:
     """Scans one answer that arrives in any pieces.
 
-    `feed` returns True when the answer is whole; `rows` is then the rows changed or returned.
+    `feed` returns True when the answer is whole; `rows` is then the rows changed or returned. With `several` there is
+    a result for each statement of a command, and `rows` is the sum over them.
 
     Raises
     ------
@@ -106,9 +107,10 @@ class Answer:
     ProtocolError : anything that cannot be an answer, or bytes after its end.
     """
 
-    def __init__(self, *, deprecate_eof: bool) -> None:
+    def __init__(self, *, deprecate_eof: bool, several: bool = False) -> None:
         self.rows = 0
         self.status = 0
+        self._several = several
         self._deprecate_eof = deprecate_eof
         self._buffer = bytearray()
         self._position = 0
@@ -176,7 +178,8 @@ class Answer:
         if len(body) == 0:
             raise ProtocolError("an empty packet is no answer")
         if kind == _OK:
-            self.rows, position = _length_encoded(body, 1)
+            changed, position = _length_encoded(body, 1)
+            self.rows += changed
             _, position = _length_encoded(body, position)
             self._finish(int.from_bytes(body[position : position + 2], "little"))
         elif kind in (_LOCAL_INFILE, _EOF):
@@ -196,7 +199,10 @@ class Answer:
 
     def _finish(self, status: int) -> None:
         if status & _MORE_RESULTS:
-            raise ProtocolError("more than one result; only single statements can be sent")
+            if not self._several:
+                raise ProtocolError("more than one result for a single statement")
+            self._definitions_left = None  # the next result begins
+            return
         self.status = status
         self._whole = True
 
@@ -207,8 +213,8 @@ class Rows(Answer):
     `fetched` has a tuple for each row: values as they were sent, None for NULL.
     """
 
-    def __init__(self, *, deprecate_eof: bool) -> None:
-        super().__init__(deprecate_eof=deprecate_eof)
+    def __init__(self, *, deprecate_eof: bool, several: bool = False) -> None:
+        super().__init__(deprecate_eof=deprecate_eof, several=several)
         self.fetched: list[tuple[bytes | None, ...]] = []
 
     def _row(self, body: memoryview) -> None:
@@ -232,8 +238,8 @@ class Rows(Answer):
 class BinaryRows(Rows):
     """The same for the result of a prepared statement: `fetched` has the values that a text result would have."""
 
-    def __init__(self, *, deprecate_eof: bool) -> None:
-        super().__init__(deprecate_eof=deprecate_eof)
+    def __init__(self, *, deprecate_eof: bool, several: bool = False) -> None:
+        super().__init__(deprecate_eof=deprecate_eof, several=several)
         self._readers: list[Reader] = []
 
     def _definition(self, body: memoryview) -> None:
@@ -366,14 +372,31 @@ class Wire:
         except OSError as error:
             raise self._lost(error) from error
 
-    def begin(self, command: bytes, *, fetch: bool) -> None:
+    def execute_several(self, command: bytes) -> int:
+        """Send one command of several statements, separated by semicolons, and return the sum of their rows.
+
+        The first error ends it: later statements are not done. Raises as `execute` does.
+        """
+        try:
+            self._send(packets(command))
+            return self._scan(self._receive(_READ_SIZE), Answer(deprecate_eof=self._deprecate_eof, several=True))
+        except OSError as error:
+            raise self._lost(error) from error
+
+    def begin(self, command: bytes, *, fetch: bool, several: bool = False) -> None:
         """Send one command and do not wait; `arrived` gives its answer. With `fetch` that is the rows (`fetch`).
+
+        With `several` the command has several statements (`execute_several`).
 
         Raises
         ------
         ConnectionLost : broken.
         """
-        self._answer = self._reading(command) if fetch else None
+        self._answer = None
+        if fetch:
+            self._answer = self._reading(command, several=several)
+        elif several:
+            self._answer = Answer(deprecate_eof=self._deprecate_eof, several=True)
         self._begun = True
         try:
             self._send(packets(command))
@@ -427,22 +450,24 @@ class Wire:
         head = self._heads.get(data[_HEAD_KEY])
         return _rows_changed(data) if head is None or not data.startswith(head.text) else head.rows_of(data)
 
-    def fetch(self, command: bytes) -> list[tuple[bytes | None, ...]]:
+    def fetch(self, command: bytes, *, several: bool = False) -> list[tuple[bytes | None, ...]]:
         """Send one query, as text or prepared, and return its rows, values as text and None for NULL.
+
+        With `several` the command has several statements, and the rows are those of all of them.
 
         Raises as `execute` does.
         """
         try:
             self._send(packets(command))
-            answer = self._reading(command)
+            answer = self._reading(command, several=several)
             self._scan(self._receive(_READ_SIZE), answer)
             return answer.fetched
         except OSError as error:
             raise self._lost(error) from error
 
-    def _reading(self, command: bytes) -> Rows:
+    def _reading(self, command: bytes, *, several: bool) -> Rows:
         of_command = BinaryRows if command[:1] == COM_STMT_EXECUTE else Rows
-        return of_command(deprecate_eof=self._deprecate_eof)
+        return of_command(deprecate_eof=self._deprecate_eof, several=several)
 
     def _scan(self, data: bytes, answer: Answer | None = None) -> int:
         learns, first = answer is None, data

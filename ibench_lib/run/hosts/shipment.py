@@ -20,7 +20,7 @@ from ibench_lib.lake.store import Store, take_in
 from ibench_lib.paths import PACKAGE, Workspace, check_name
 from ibench_lib.run.planned import Planned
 
-_FRAGMENTS, _COMPLETE = "fragments", "my_cnf"
+_FRAGMENTS, _COMPLETE, _WORKLOAD = "fragments", "my_cnf", "workload"
 _CODE = ("*.py", "*.cnf", "*.sql")
 
 
@@ -41,6 +41,8 @@ def pack(experiment: LoadedExperiment) -> dict[str, Any]:
             complete = experiment.folder / Path(config.my_cnf).expanduser()
             for path in with_included(complete):
                 files[f"{_COMPLETE}/{number}/{_relative(path, complete.parent)}"] = _text(path)
+    for key, path in experiment.workload_files.items():
+        files[f"{_WORKLOAD}/{key}"] = _text(path)
     return {"name": experiment.name, "text": experiment.text, "files": files}
 
 
@@ -48,13 +50,14 @@ def unpack(packed: dict[str, Any], folder: Path) -> LoadedExperiment:
     """The experiment that was packed; its files are written below `folder`, an empty one, and found there."""
     file = folder / f"{check_name(packed['name'], 'experiment')}.yaml"
     file.write_text(packed["text"], encoding="utf-8")
-    loaded = load_experiment(file)
     for name, text in packed["files"].items():
         path = (folder / name).resolve()
         if not path.is_relative_to(folder.resolve()):
             raise ConfigError(f"experiment {packed['name']}: {name!r:.80} leads out of its folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    of_workload = {name.removeprefix(f"{_WORKLOAD}/"): name for name in packed["files"] if name.startswith(_WORKLOAD)}
+    loaded = load_experiment(file, {key: folder / name for key, name in of_workload.items()})
     own = None if loaded.spec.configs_folder is None else _FRAGMENTS
     if own is not None:
         (folder / own).mkdir(exist_ok=True)

@@ -57,6 +57,13 @@ PLACES = FigurePlaces(
         "row_locks_awaited": (("status", "Innodb_row_lock_current_waits"),),
         "row_lock_wait_ms": (("status", "Innodb_row_lock_time"),),
         "purge_delay_us": (("metric", "purge_dml_delay_usec"),),
+        "com_select": (("status", "Com_select"),),
+        "com_insert": (("status", "Com_insert"),),
+        "com_update": (("status", "Com_update"),),
+        "com_delete": (("status", "Com_delete"),),
+        "com_begin": (("status", "Com_begin"),),
+        "com_commit": (("status", "Com_commit"),),
+        "com_rollback": (("status", "Com_rollback"),),
     },
     owners={"buffer_LRU_single_flush_num_scan": "buffer_LRU_single_flush_scanned"},
     # InnoDB up to 5.7 sets these when it writes redo or makes a checkpoint, not when they are read: from the moment

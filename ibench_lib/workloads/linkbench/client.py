@@ -8,7 +8,7 @@ from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import COM_QUERY
 from ibench_lib.client.role import Insert, Loader, Role
 from ibench_lib.client.spec import Spec
-from ibench_lib.workloads.linkbench.population import Graph, inserts, parts_of
+from ibench_lib.workloads.linkbench.population import graph_of, inserts, parts_of
 from ibench_lib.workloads.linkbench.requester import LEDGER_SHOWN, Requester
 from ibench_lib.workloads.linkbench.tables import LINK, add_secondary
 
@@ -25,7 +25,7 @@ class Indexer(Role):
     """The secondary index of linktable."""
 
     def __init__(self, spec: Spec, _connection: Connection) -> None:
-        self._statement = add_secondary(spec.details["tables"])
+        self._statement = add_secondary(spec.details["tables"], spec.details["engine"])
 
     def next_statement(self) -> bytes:
         return COM_QUERY + self._statement.encode()
@@ -33,7 +33,7 @@ class Indexer(Role):
 
 def _graph(spec: Spec) -> Iterator[Insert]:
     """The INSERTs of this process's part of the graph."""
-    graph = Graph(spec.details["nodes"], spec.details["tail"])
+    graph = graph_of(spec.details)
     for part in parts_of(graph, spec.client - 1, spec.details["processes"]):
         yield from inserts(spec.seed, graph, part)
 

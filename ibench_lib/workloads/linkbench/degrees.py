@@ -10,6 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from ibench_lib.workloads.linkbench.distribution import Distribution
+
 Array = np.ndarray[Any, Any]
 Tail: TypeAlias = Literal["original", "scaled"]
 
@@ -29,13 +31,15 @@ _LN_SHARE = np.log(np.array([share / 100 for _, share in reversed(_PAIRS)]))
 _LN_LINKS = np.log1p(np.array([links for links, _ in reversed(_PAIRS)]))
 
 
-def degrees(ranks: Array, nodes: int, tail: Tail) -> Array:
+def degrees(ranks: Array, nodes: int, tail: Tail, distribution: Distribution | None = None) -> Array:
     """Links of the nodes of these ranks, of both types together; rank 0 has the most.
 
     `tail`: the original gives rank 0 its 961,963 links in a graph of any size. Scaled, a graph has as many links per
-    node as a large one.
+    node as a large one. `distribution` is that of a file, in place of the points here.
     """
     share = (ranks + (0.5 if tail == "scaled" else 0.0)) / nodes
+    if distribution is not None:
+        return distribution.of_ranks(share)
     with np.errstate(divide="ignore"):
         ln_share = np.log(share)
     # The smallest number of which no larger share of nodes has more; what is left of rounding must not add one.

@@ -7,7 +7,7 @@ depend on which process loads them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 from ibench_lib.client.mysql.wire import COM_QUERY
 from ibench_lib.client.role import Insert
 from ibench_lib.workloads.linkbench.degrees import Tail, degrees, of_type
+from ibench_lib.workloads.linkbench.distribution import Distribution, distribution_of
 from ibench_lib.workloads.linkbench.payload import OF_LINKS, OF_NODES
 from ibench_lib.workloads.linkbench.shuffle import LINKS, shuffle
 from ibench_lib.workloads.linkbench.tables import COUNT, LINK, LINK_TYPES, NODE, NODE_TYPE, SHOWN
@@ -38,14 +39,22 @@ _PART = 49 * ROWS
 
 @dataclass(frozen=True)
 class Graph:
-    """A graph by its number of nodes, and how links are distributed over them."""
+    """A graph by its number of nodes, and how links are distributed over them: as in a file, if there is one."""
 
     nodes: int
     tail: Tail
+    distribution: Distribution | None = None
 
     def degrees(self, ids: Array) -> Array:
         """Links of both types together that these nodes have after the load."""
-        return degrees(shuffle(LINKS, self.nodes).ranks(ids), self.nodes, self.tail)
+        return degrees(shuffle(LINKS, self.nodes).ranks(ids), self.nodes, self.tail, self.distribution)
+
+
+def graph_of(details: Mapping[str, Any]) -> Graph:
+    """The graph that a client process was told of (`Spec.details`)."""
+    points = details["points"]
+    distribution = None if points is None else distribution_of(tuple(map(tuple, points)))
+    return Graph(details["nodes"], details["tail"], distribution)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,21 @@
-"""The ten operations of LinkBench, one round trip a statement.
+"""The ten operations of LinkBench, in as few round trips as the original takes.
+
+START TRANSACTION goes in one packet with the first statement of an operation that writes links, and COMMIT with the
+last one, except where the original sends it alone.
 
 What COMMIT has acknowledged goes to the ledger (`changed`): rows by table, and as `linktable.shown` the links that are
 shown. A repeat after a deadlock has the same input, which was drawn before.
 
 The rows of an operation: those that a read found; 1 for a link that came to be shown or hidden, or a node that was
 added, updated or deleted, else 0.
+
+The outcome of an operation, together with the form of the statements, says which statements it took (`outcomes`):
+
+    add_link, update_link       inserted: the link is new. shown: it was hidden. updated: it was shown.
+    delete_link                 hidden: it was shown. hidden before. missing: there is no such link.
+    get_links_list, multiget    how many links were found, by powers of two: 0, 1, 2-3, 4-7 and so on
+    count_link, get_node        found, missing
+    nodes                       inserted; updated, deleted or missing
 """
 
 from __future__ import annotations
@@ -16,10 +27,10 @@ from typing import cast
 
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import COM_QUERY
-from ibench_lib.client.role import Query, Row, Steps, Transaction, TransactionRole
+from ibench_lib.client.role import Query, Row, Several, Steps, Transaction, TransactionRole
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.linkbench.inputs import Request, requests
-from ibench_lib.workloads.linkbench.population import Graph
+from ibench_lib.workloads.linkbench.population import graph_of
 from ibench_lib.workloads.linkbench.tables import COUNT, HIDDEN, LINK, NODE, NODE_TYPE, SHOWN
 
 LEDGER_SHOWN = f"{LINK}.shown"
@@ -31,13 +42,23 @@ _REMEMBERED = 2048
 _GO_ON = 0.003
 _READ_FROM = LIST_LIMIT // 2  # a list that was shorter after the load is not read, only counted: few grow so much
 _LATEST = (1 << 63) - 1
+_SIZES = ["0", "1", *(f"{1 << bits}-{(2 << bits) - 1}" for bits in range(1, 15))]
+_UPSERTED = {0: "updated", 1: "inserted", 2: "shown"}
+_OF_ONE_ROW = {  # without a row, and with it
+    "count_link": ("missing", "found"),
+    "get_node": ("missing", "found"),
+    "add_node": ("missing", "inserted"),
+    "update_node": ("missing", "updated"),
+    "delete_node": ("missing", "deleted"),
+}
 
 
 def _text(statement: str) -> bytes:
     return COM_QUERY + statement.encode()
 
 
-BEGIN, COMMIT = _text("START TRANSACTION"), _text("COMMIT")
+COMMIT = _text("COMMIT")
+_BEGIN_AND, _AND_COMMIT = _text("START TRANSACTION;"), b";COMMIT"
 
 _THE_LINK = "WHERE id1=%d AND id2=%d AND link_type=%d"
 _COLUMNS = "id1,id2,link_type,visibility,data,time,version"
@@ -84,6 +105,10 @@ class Operation:
         found = yield from _STEPS[self.operation](self)
         return found
 
+    def ended(self, outcome: str) -> None:
+        """Count the operation, now that the server has acknowledged it."""
+        self.requester.outcomes[self.operation, outcome] += 1
+
 
 class Requester(TransactionRole):
     """One requester. `lists` are full answers to get_links_list: node, type and time of the last link.
@@ -98,7 +123,9 @@ class Requester(TransactionRole):
         self.commits_all = details["statements"] == "2013"
         if self.commits_all:
             connection.query("SET SESSION autocommit=0")
-        graph = Graph(details["nodes"], details["tail"])
+        if details["engine"] == "rocksdb":  # whose snapshots would otherwise conflict, which is reported as a deadlock
+            connection.query("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        graph = graph_of(details)
         seed = [spec.seed, 3, details["step_id"], spec.client, spec.terminal]
         self.lists: list[tuple[int, int, int]] = []
         self.random = Random(repr(seed))
@@ -121,28 +148,32 @@ def _upsert_link(operation: Operation) -> Steps:
     """1: it is new. 2: it was hidden. 0: it was shown."""
     request, changed = operation.request, operation.requester.changed
     key = (request.id1, request.id2, request.link_type)
-    if not operation.requester.commits_all:
-        yield BEGIN
-    found = _number((yield _UPSERT % (*key, request.data, request.now_ms)))
-    counted = 0
+    now_ms, counted = request.now_ms, 0
+    upsert = _UPSERT % (*key, request.data, now_ms)
+    if operation.requester.commits_all:
+        found = _number((yield upsert))
+    else:
+        found = _number((yield Several(_BEGIN_AND + upsert[1:])))
     if found != 0:
-        now_ms = request.now_ms
-        counted = _number((yield _COUNT_UP % (request.id1, request.link_type, now_ms, now_ms)))
+        count_up = _COUNT_UP % (request.id1, request.link_type, now_ms, now_ms)
+        counted = _number((yield Several(count_up + _AND_COMMIT) if found == 1 else count_up))
     if found != 1:
-        yield _UPDATE % (request.data, request.now_ms, *key)
-    yield COMMIT
+        yield Several(_UPDATE % (request.data, now_ms, *key) + _AND_COMMIT)
     changed[LINK] += found == 1
     changed[COUNT] += counted == 1
     changed[LEDGER_SHOWN] += found != 0
+    operation.ended(_UPSERTED[found])
     return int(found != 0)
 
 
 def _delete_link(operation: Operation) -> Steps:
     request, changed = operation.request, operation.requester.changed
     key = (request.id1, request.id2, request.link_type)
-    if not operation.requester.commits_all:
-        yield BEGIN
-    rows = _rows((yield Query(_VISIBILITY % key)))
+    select = _VISIBILITY % key
+    if operation.requester.commits_all:
+        rows = _rows((yield Query(select)))
+    else:
+        rows = _rows((yield Query(_BEGIN_AND + select[1:], several=True)))
     shown = bool(rows) and rows[0][0] == str(SHOWN).encode()
     counted = 0
     if shown:
@@ -152,6 +183,7 @@ def _delete_link(operation: Operation) -> Steps:
     yield COMMIT
     changed[COUNT] += counted == 1
     changed[LEDGER_SHOWN] -= shown
+    operation.ended("hidden" if shown else "hidden before" if rows else "missing")
     return int(shown)
 
 
@@ -175,9 +207,10 @@ def _get_links_list(operation: Operation) -> Steps:
     command = _LIST % (id1, link_type, latest, skipped)
     if operation.place is None and request.loaded < _READ_FROM:
         return (yield from _single(operation, command))
-    rows = _rows((yield Query(command)))
     if requester.commits_all:
-        yield COMMIT
+        rows = _rows((yield Query(command + _AND_COMMIT, several=True)))
+    else:
+        rows = _rows((yield Query(command)))
     entry = (id1, link_type, int(rows[-1][_TIME_COLUMN] or 0)) if len(rows) == LIST_LIMIT else None
     if operation.place is None:
         if entry is not None:
@@ -186,6 +219,7 @@ def _get_links_list(operation: Operation) -> Steps:
         requester.lists[operation.place] = entry
     else:
         del requester.lists[operation.place]
+    operation.ended(_SIZES[len(rows).bit_length()])
     return len(rows)
 
 
@@ -227,9 +261,9 @@ _STEPS: dict[str, Callable[[Operation], Steps]] = {
 
 def _single(operation: Operation, command: bytes) -> Steps:
     """An operation of one statement, which is committed automatically if the session does that."""
-    found = _number((yield command))
-    if operation.requester.commits_all:
-        yield COMMIT
+    found = _number((yield Several(command + _AND_COMMIT) if operation.requester.commits_all else command))
+    of_one = _OF_ONE_ROW.get(operation.operation)
+    operation.ended(_SIZES[found.bit_length()] if of_one is None else of_one[found])
     return found
 
 

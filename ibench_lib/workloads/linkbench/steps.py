@@ -10,7 +10,6 @@ from ibench_lib.client.spec import Spec
 from ibench_lib.workloads import workload
 from ibench_lib.workloads.linkbench import inputs, population, tables
 from ibench_lib.workloads.linkbench.options import Options, Setup
-from ibench_lib.workloads.linkbench.population import Graph
 from ibench_lib.workloads.workload import Operation, StepKind, Work, Worker, sharing
 
 OPERATIONS = (
@@ -77,7 +76,7 @@ def kind_of(step: str) -> str | None:
 def workers(options: Options, step: Step) -> list[Worker]:
     """The client processes of a step: no more than there are requesters or parts to load; one makes the index."""
     if step.kind == "load":
-        count = population.loaders(Graph(step.nodes, options.degree_tail), options.clients)
+        count = population.loaders(options.graph(step.nodes), options.clients)
         return [Worker(client=client, role="loader", operations=("insert",)) for client in range(1, count + 1)]
     if step.kind == "index":
         return [Worker(client=1, role="indexer", operations=("create_index",))]
@@ -89,7 +88,7 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
     processes = len(workers(options, step))
     statements: int | None = None
     if step.kind == "load":
-        parts = population.parts_of(Graph(step.nodes, options.degree_tail), worker.client - 1, processes)
+        parts = population.parts_of(options.graph(step.nodes), worker.client - 1, processes)
         statements = sum(part.statements for part in parts)
     elif step.kind == "index":
         statements = 1
@@ -109,6 +108,8 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
             "step_id": step_id,
             "nodes": step.nodes,
             "tail": options.degree_tail,
+            "points": options.points,
+            "engine": options.engine,
             "processes": processes,
             "statements": options.statements,
             "tables": options.tables,
@@ -129,7 +130,7 @@ def disk_bytes(options: Options, steps: Sequence[Step]) -> int:
     """
     if not steps:
         return 0
-    rows = population.rows_by_table(Graph(steps[0].nodes, options.degree_tail))
+    rows = population.rows_by_table(options.graph(steps[0].nodes))
     each = {
         tables.NODE: tables.BYTES_OF_NODE,
         tables.LINK: tables.BYTES_OF_LINK,
@@ -169,4 +170,4 @@ def _processes(options: Options, requesters: int) -> int:
 
 
 def _loaded(options: Options, nodes: int) -> int:
-    return sum(population.rows_by_table(Graph(nodes, options.degree_tail)).values())
+    return sum(population.rows_by_table(options.graph(nodes)).values())

@@ -16,7 +16,13 @@ BYTES_OF_OPERATION = 40
 """About what an average operation adds."""
 
 # latin1, because data would be too long for an index of MySQL 5.6 in a character set of up to four bytes.
-_TAIL = "ENGINE=InnoDB DEFAULT CHARSET=latin1"
+# MyRocks wants collations that compare bytes, and reads the secondary index from its end: it is stored in reverse.
+_TAILS = {
+    "innodb": "ENGINE=InnoDB DEFAULT CHARSET=latin1",
+    "rocksdb": "ENGINE=ROCKSDB DEFAULT CHARSET=latin1 COLLATE=latin1_bin",
+}
+_PRIMARY_COMMENTS = {"innodb": "", "rocksdb": " COMMENT 'cf_link_pk'"}
+_SECONDARY_COMMENTS = {"innodb": "", "rocksdb": " COMMENT 'rev:cf_link_id1_type'"}
 _PRIMARY = {"2015": "link_type, id1, id2", "2013": "id1, id2, link_type"}
 _SECONDARY = {
     "2015": "id1, link_type, visibility, time, id2, version, data",
@@ -24,28 +30,30 @@ _SECONDARY = {
 }
 
 
-def create(schema: str, partitions: int, *, secondary: bool) -> list[str]:
+def create(schema: str, partitions: int, engine: str = "innodb", *, secondary: bool) -> list[str]:
     """The statements that make the empty tables; `secondary`: with the secondary index of linktable."""
-    key = f", {_key(schema)}" if secondary else ""
+    key = f", {_key(schema, engine)}" if secondary else ""
     parts = f" PARTITION BY KEY(id1) PARTITIONS {partitions}" if partitions else ""
+    tail = _TAILS[engine]
     return [
         f"CREATE TABLE {LINK} (id1 BIGINT UNSIGNED NOT NULL DEFAULT 0, id2 BIGINT UNSIGNED NOT NULL DEFAULT 0, "
         "link_type BIGINT UNSIGNED NOT NULL DEFAULT 0, visibility TINYINT NOT NULL DEFAULT 0, "
         "data VARCHAR(255) NOT NULL DEFAULT '', time BIGINT UNSIGNED NOT NULL DEFAULT 0, "
-        f"version INT UNSIGNED NOT NULL DEFAULT 0, PRIMARY KEY ({_PRIMARY[schema]}){key}) {_TAIL}{parts}",
+        f"version INT UNSIGNED NOT NULL DEFAULT 0, PRIMARY KEY ({_PRIMARY[schema]}){_PRIMARY_COMMENTS[engine]}{key}) "
+        f"{tail}{parts}",
         f"CREATE TABLE {COUNT} (id BIGINT UNSIGNED NOT NULL DEFAULT 0, link_type BIGINT UNSIGNED NOT NULL DEFAULT 0, "
         "count INT UNSIGNED NOT NULL DEFAULT 0, time BIGINT UNSIGNED NOT NULL DEFAULT 0, "
-        f"version BIGINT UNSIGNED NOT NULL DEFAULT 0, PRIMARY KEY (id, link_type)) {_TAIL}",
+        f"version BIGINT UNSIGNED NOT NULL DEFAULT 0, PRIMARY KEY (id, link_type)) {tail}",
         f"CREATE TABLE {NODE} (id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT, type INT UNSIGNED NOT NULL, "
         "version BIGINT UNSIGNED NOT NULL, time INT UNSIGNED NOT NULL, data MEDIUMTEXT NOT NULL, "
-        f"PRIMARY KEY (id)) {_TAIL}",
+        f"PRIMARY KEY (id)) {tail}",
     ]
 
 
-def add_secondary(schema: str) -> str:
+def add_secondary(schema: str, engine: str = "innodb") -> str:
     """The statement that makes the secondary index of linktable."""
-    return f"ALTER TABLE {LINK} ADD {_key(schema)}"
+    return f"ALTER TABLE {LINK} ADD {_key(schema, engine)}"
 
 
-def _key(schema: str) -> str:
-    return f"KEY id1_type ({_SECONDARY[schema]})"
+def _key(schema: str, engine: str) -> str:
+    return f"KEY id1_type ({_SECONDARY[schema]}){_SECONDARY_COMMENTS[engine]}"

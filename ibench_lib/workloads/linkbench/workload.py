@@ -10,7 +10,6 @@ from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.linkbench import checks, population, steps, tables
 from ibench_lib.workloads.linkbench import options as files
 from ibench_lib.workloads.linkbench.inputs import MIX
-from ibench_lib.workloads.linkbench.population import Graph
 from ibench_lib.workloads.linkbench.steps import Step
 from ibench_lib.workloads.workload import (
     Check,
@@ -24,8 +23,11 @@ from ibench_lib.workloads.workload import (
     Workload,
 )
 
-EDITION = 1
-"""Of the rows and statements that the same options make."""
+EDITION = 2
+"""Of the statements that the same options send: 2 sends several in one packet, and shuffles the steps of repeats."""
+
+LOAD_EDITION = 1
+"""Of the rows that the same options load."""
 
 
 class LinkBench:
@@ -50,13 +52,20 @@ class LinkBench:
         return steps.kind_of(step)
 
     def needs(self, options: files.Options) -> Needs:
+        if options.engine == "rocksdb":
+            return Needs(
+                "rocksdb",
+                "needs engine innodb: ibench does not know how the options of rocksdb affect the data on disk",
+            )
         return Needs()
 
     def tables(self, options: files.Options, setup: files.Setup) -> list[str]:
         return list(tables.NAMES)
 
     def prepare(self, options: files.Options, setup: files.Setup) -> list[str]:
-        return tables.create(options.tables, options.partitions, secondary=options.secondary_index == "before")
+        return tables.create(
+            options.tables, options.partitions, options.engine, secondary=options.secondary_index == "before"
+        )
 
     def workers(self, options: files.Options, step: Step) -> list[Worker]:
         return steps.workers(options, step)
@@ -67,7 +76,7 @@ class LinkBench:
     def checks(self, options: files.Options, step: Step, rows: Mapping[str, int]) -> list[Check]:
         found: list[Check] = []
         if step.kind == "load":
-            found += checks.population(rows, population.rows_by_table(Graph(step.nodes, options.degree_tail)))
+            found += checks.population(rows, population.rows_by_table(options.graph(step.nodes)))
         if options.count_rows:
             found += checks.row_counts(rows) + checks.sums(rows)
         return found + checks.counts(min(step.nodes, options.checked_ids))
@@ -82,15 +91,16 @@ class LinkBench:
         return steps.disk_bytes(options, planned)
 
     def loaded_rows(self, options: files.Options, planned: Sequence[Step]) -> int:
-        return sum(population.rows_by_table(Graph(planned[0].nodes, options.degree_tail)).values())
+        return sum(population.rows_by_table(options.graph(planned[0].nodes)).values())
 
     def load_key(self, options: files.Options, planned: Sequence[Step]) -> dict[str, str]:
         """What decides the rows. Before any request, cells that differ in requesters or seconds share a load."""
-        decisive = {"benchmark", "engine", "tables", "partitions", "degree_tail", "secondary_index", "seed"}
+        decisive = {"benchmark", "engine", "tables", "partitions", "degree_tail", "distribution"}
+        decisive |= {"secondary_index", "seed"}
         churned = any(step.churns for step in planned)
         values = {
             "workload": json.dumps(options.model_dump(include=None if churned else decisive), sort_keys=True),
-            "edition": str(EDITION),
+            "edition": str(EDITION if churned else LOAD_EDITION),
             "nodes": str(planned[0].nodes),
             "steps": ", ".join(step.name for step in planned),
         }
@@ -99,10 +109,10 @@ class LinkBench:
         return values
 
     def edition(self, options: files.Options) -> int | None:
-        return None
+        return EDITION
 
     def describe(self, options: files.Options, setup: files.Setup, planned: Sequence[Step]) -> dict[str, Any]:
-        graph = Graph(planned[0].nodes, options.degree_tail)
+        graph = options.graph(planned[0].nodes)
         return {
             **options.model_dump(),
             "edition": EDITION,

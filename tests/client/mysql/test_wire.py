@@ -14,6 +14,7 @@ from ibench_lib.client.mysql.wire import (
     Answer,
     ConnectionLost,
     ProtocolError,
+    Rows,
     StatementError,
     Wire,
     packets,
@@ -153,6 +154,70 @@ def test_deadlock_lock_wait_and_changed_row_are_retryable(code: int) -> None:
 def test_an_error_packet_without_sql_state_and_of_any_number_is_read() -> None:
     with pytest.raises(StatementError, match=r"\(1927\) Connection was killed"):
         Answer(deprecate_eof=False).feed(packet(0, b"\xff" + (1927).to_bytes(2, "little") + b"Connection was killed"))
+
+
+def several(*replies: bytes) -> bytes:
+    """One answer of several results: packets numbered through, each end but the last one says that more follows."""
+    found, number = [], 1
+    for position, reply in enumerate(replies):
+        bodies = _bodies(reply)
+        for place, body in enumerate(bodies):
+            ends = place == len(bodies) - 1 and position < len(replies) - 1
+            found.append(packet(number, _with_more(body) if ends else body))
+            number += 1
+    return b"".join(found)
+
+
+def _bodies(data: bytes) -> list[bytes]:
+    found, position = [], 0
+    while position < len(data):
+        length = int.from_bytes(data[position : position + 3], "little")
+        found.append(data[position + 4 : position + 4 + length])
+        position += 4 + length
+    return found
+
+
+def _with_more(body: bytes) -> bytes:
+    """An OK packet without a large number in it, or an EOF packet, with the status `more results`."""
+    place = 3
+    return body[:place] + bytes([body[place] | 8]) + body[place + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("replies", "rows"),
+    [
+        ((DELETE_0, INSERT_3), 3),
+        ((INSERT_3, DELETE_0), 3),
+        ((DELETE_0, TEXT_3), 3),
+        ((TEXT_3, DELETE_0), 3),
+        ((INSERT_3, TEXT_3, EMPTY), 6),
+    ],
+)
+def test_rows_of_several_statements_are_added_up_however_the_answer_is_cut(
+    replies: tuple[bytes, ...], rows: int
+) -> None:
+    data = several(*replies)
+    for cut in range(1, len(data)):
+        for kind in (Answer, Rows):
+            answer = kind(deprecate_eof=False, several=True)
+            assert [answer.feed(data[:cut]), answer.feed(data[cut:])] == [False, True]
+            assert answer.rows == rows
+    with pytest.raises(ProtocolError, match="more than one result"):
+        Answer(deprecate_eof=False).feed(data)
+
+
+def test_an_error_ends_the_answer_to_several_statements() -> None:
+    data = several(DELETE_0, ERROR)
+
+    def script(theirs: socket.socket) -> None:
+        for reply in (data, INSERT_3):
+            theirs.recv(1000)
+            theirs.sendall(reply)
+
+    with server(script) as wire:
+        with pytest.raises(StatementError, match="Unknown column"):
+            wire.execute_several(b"\x03START TRANSACTION;SELECT nope")
+        assert wire.execute(b"\x03INSERT") == 3
 
 
 @pytest.mark.parametrize("count", [250, 251, 252, 300, 1000])

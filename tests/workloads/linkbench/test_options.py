@@ -39,6 +39,9 @@ def test_presets(tmp_path: Path, setup: str) -> None:
         (SIZE % 9, ", requesters: [0]", r"t\.yaml:5: workload\.requesters\[1\]: .*greater than or equal to 1"),
         (SIZE % 9, ", partitions: -1", r"t\.yaml:5: workload\.partitions: .*greater than or equal to 0"),
         (SIZE % 9, ", statements: '2020'", r"t\.yaml:5: workload\.statements: .*'2015' or '2013'"),
+        (SIZE % 9, ", engine: rocksdb, partitions: 4", r"partitions: tables of engine rocksdb are not partitioned"),
+        (SIZE % 9, ", engine: tokudb", r"t\.yaml:5: workload\.engine: .*'innodb' or 'rocksdb'"),
+        (SIZE % 9, ", distribution: ''", r"t\.yaml:5: workload\.distribution: .*at least 1 character"),
         (SIZE % 9, ", degree_tail: short", r"t\.yaml:5: workload\.degree_tail: .*'original' or 'scaled'"),
     ],
 )

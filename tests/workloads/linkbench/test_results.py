@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 import pytest
 
 import ibench_lib as ib
@@ -11,15 +12,29 @@ from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import KindRecord, OperationRecord
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
-from ibench_lib.workloads.linkbench.inputs import OPERATIONS
+from ibench_lib.workloads.linkbench.inputs import MIX, OPERATIONS
 from tests.show.tables.parsed import Parsed
 from tests.synthetic import BIN_500_US, Run, answer, manifest_of
 
 STEPS = {"t2": 2, "t4": 4, "control": 2}
 
 
-def write(workspace: Workspace, run: Run, rates: dict[str, int]) -> None:
-    """A run with two processes and steps of 2 s: every second each operation is done so often, by half in a process."""
+OUTCOMES = {
+    "add_link": "inserted", "update_link": "shown", "delete_link": "hidden", "count_link": "found", "get_node": "found",
+    "add_node": "inserted", "update_node": "updated", "delete_node": "deleted",
+}  # fmt: skip
+# Statements of all operations, if each of them is done once.
+NEEDED = {
+    "com_select": 5, "com_insert": 6, "com_update": 3, "com_delete": 1, "com_begin": 3, "com_commit": 3,
+    "com_rollback": 0,
+}  # fmt: skip
+
+
+def write(workspace: Workspace, run: Run, rates: dict[str, int], wrong: int = 0) -> None:
+    """A run with two processes and steps of 2 s: every second each operation is done so often, by half in a process.
+
+    The server has counted `wrong` updates too many in each step.
+    """
     writer = RunWriter(workspace.run_dir(run.run_id))
     for step_id, (step, rate) in enumerate(rates.items()):
         key, times = {"step_id": step_id, "step": step}, {"start_s": 1.0 + 2 * step_id, "end_s": 3.0 + 2 * step_id}
@@ -32,9 +47,21 @@ def write(workspace: Workspace, run: Run, rates: dict[str, int]) -> None:
                         unknown=0, service_sum_us=500.0 * (rate // 2), service_max_us=600.0, service_bins=[BIN_500_US],
                         service_counts=[rate // 2], intended_max_us=None, intended_bins=None, intended_counts=None,
                     )  # fmt: skip
+            for connection in range(STEPS[step] // 2):
+                for operation in OPERATIONS:
+                    writer.append(
+                        "outcomes", **key, client=client, worker=client - 1, connection=connection,
+                        operation=operation, outcome=OUTCOMES.get(operation, "1"), ops=2 * rate // STEPS[step],
+                    )  # fmt: skip
             writer.append(
                 "workers", **key, client=client, worker=client - 1, role="requester", **times, status="complete",
                 ops=rate * len(OPERATIONS), rows=0, errors=0, retries=0, unknown=0,
+            )  # fmt: skip
+        for counter, of_each in NEEDED.items():
+            counted = 2 * rate * of_each + (5 if counter == "com_select" else wrong if counter == "com_update" else 0)
+            writer.append(
+                "step_counters", **key, source="server", name="", counter=counter, start_s=times["start_s"] - 0.01,
+                start_value=1000.0, end_s=times["end_s"] + 0.01, end_value=1000.0 + counted,
             )  # fmt: skip
         writer.append(
             "steps", **key, kind="requests", status="complete", clients=2, insert_rows_per_commit=None,
@@ -48,8 +75,10 @@ def write(workspace: Workspace, run: Run, rates: dict[str, int]) -> None:
         "workload": {
             "clients": 2, "nodes_used": 1000, "loaded": {"linktable": 4000}, "degree_tail": "scaled", "tables": "2015",
             "statements": "2015", "partitions": 16, "requesters": [2, 4], "rate": None, "checked_ids": 100,
-            "count_rows": True,
-            "resolved_steps": [{"name": step, "requesters": STEPS[step]} for step in rates],
+            "count_rows": True, "mix": MIX,
+            "resolved_steps": [
+                {"name": step, "requesters": STEPS[step if step != "control" else next(iter(rates))]} for step in rates
+            ],
         },
     }  # fmt: skip
     writer.seal(manifest_of(run).model_copy(update=described))
@@ -76,12 +105,48 @@ def test_rates_percentiles_and_fairness(lake: Any) -> None:
     assert first["p999_s"] is None
 
 
+def test_repeats_take_the_steps_in_orders_of_their_own_and_control_is_held_against_the_first_of_its_run(
+    workspace: Workspace,
+) -> None:
+    write(workspace, Run("a"), {"t2": 100, "t4": 160, "control": 90})
+    write(workspace, Run("a", minute=1, repeat=2), {"t4": 200, "t2": 120, "control": 100})
+    summary = answer(reader.lake(workspace), "linkbench_summary")
+    assert summary["step"].unique(maintain_order=True).to_list() == ["t2", "t4", "control"]
+    assert summary.filter(step="t2").select("repeat", "place").rows() == [(1, 1), (2, 2)]
+    rows = {row[0]: row[1:] for row in Parsed(ib.drift_table(summary)).rows}
+    assert rows["system.a r1"] == ["t2", "1,000", "900", "0.90x"]
+    assert rows["system.a r2"] == ["t4", "2,000", "1,000", "0.50x"]
+
+
+def test_the_servers_count_is_held_against_the_outcomes(lake: Any, workspace: Workspace) -> None:
+    found = answer(lake, "linkbench_statements").filter(dbms="system.a", step="t2")
+    assert found.select("statement", "sent", "unexplained").rows() == [
+        ("SELECT", 1000, 5), ("INSERT", 1200, 0), ("UPDATE", 600, 0), ("DELETE", 200, 0), ("BEGIN", 600, 0),
+        ("COMMIT", 600, 0), ("ROLLBACK", 0, 0),
+    ]  # fmt: skip
+    (said,) = ib.counted_statements(answer(lake, "linkbench_statements"))
+    assert said.startswith("In 6 steps without repeats, the server has counted exactly the statements")
+    rows = {row[0]: row[1:] for row in Parsed(ib.statements_table(answer(lake, "linkbench_statements"))).rows}
+    assert rows["UPDATE"][:3] == ["600", "600", "0"]
+    write(workspace, Run("c", minute=2), {"t2": 100}, wrong=3)
+    said = ib.counted_statements(answer(reader.lake(workspace), "linkbench_statements"))[0]
+    assert said.loud and "system.c, t2: the server has counted 603 UPDATE, but the outcomes" in said
+
+
+def test_outcomes_and_the_mix_that_was_wanted(lake: Any) -> None:
+    outcomes = answer(lake, "linkbench_outcomes").filter(step="t4")
+    rows = {row[0]: row[1:] for row in Parsed(ib.outcomes_table(outcomes)).rows}
+    assert rows["update_link: shown"] == ["100.00", "100.00"] and rows["get_links_list: 1"] == ["100.00", "100.00"]
+    operations = answer(lake, "linkbench_operations").filter(dbms="system.a", step="t2")
+    assert operations["wanted"].to_list() == pytest.approx(list(MIX.values()))
+
+
 def test_tables_and_chart_show_every_dbms(lake: Any) -> None:
     summary = answer(lake, "linkbench_summary")
     rows = {row[0]: row for row in Parsed(ib.requesters_table(summary, base="system.a")).rows}
     assert rows["system.a (base)"][1] == "1,000" and rows["system.b"][1].endswith("\n0.50x")
     fair = {row[0]: row for row in Parsed(ib.requester_fairness_table(summary.filter(step="t4"))).rows}
-    assert fair["system.b"][1:4] == ["4", "400", "400"]
+    assert fair["system.b"][1:5] == ["4", "400", "400", "400"]
     operations = answer(lake, "linkbench_operations").filter(dbms="system.b", step="t4")
     names = [row[0] for row in Parsed(ib.linkbench_operations_table(operations)).rows if len(row) > 1]
     assert names[-len(OPERATIONS) :] == list(OPERATIONS)
@@ -90,6 +155,12 @@ def test_tables_and_chart_show_every_dbms(lake: Any) -> None:
         ("system.a", [2, 4], [1000.0, 1600.0]),
         ("system.b", [2, 4], [500.0, 800.0]),
     ]
+    chart = ib.response_by_throughput_chart(summary)
+    assert [(line.name, list(line.x), list(line.text)) for line in chart.data][:2] == [
+        ("system.a, p99", [1000, 1600], ["2", "4"]),
+        ("system.a, median", [1000, 1600], ["2", "4"]),
+    ]
+    assert list(chart.data[0].y) == pytest.approx([0.5, 0.5], rel=0.01)
 
 
 def test_what_is_said(lake: Any) -> None:
@@ -98,3 +169,16 @@ def test_what_is_said(lake: Any) -> None:
     assert verdict.startswith("Verdict: all 2 runs passed the checks")
     (drift,) = ib.drift_statements(answer(lake, "linkbench_summary"))
     assert "when t2 was repeated at the end, its rate relative to the first time was 0.80 with system.a" in drift
+
+
+def test_a_step_that_is_not_warm_is_named() -> None:
+    row = {"setup": "1x", "dbms": "system.a", "repeat": 1, "step_status": "complete", "kind": "requests"}
+    tenths = [
+        {**row, "step": "t2", "rates": [100.0, *[110.0] * 8, 115.0]},
+        {**row, "step": "t4", "rates": [100.0] * 10},
+        {**row, "step": "t8", "rates": None},
+        {**row, "step": "load", "kind": "load", "rates": [100.0, *[50.0] * 9]},
+    ]
+    (said,) = ib.warm_statements(pl.DataFrame(tenths, strict=False))
+    assert "not warm, or not steady" in said and said.endswith("relative to it: system.a r1 in t2 of 1x (1.15).")
+    assert ib.warm_statements(pl.DataFrame(tenths[1:], strict=False)) == []

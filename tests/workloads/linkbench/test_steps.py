@@ -24,6 +24,22 @@ def test_a_sweep_has_a_step_for_each_number_of_requesters_and_repeats_the_first(
     assert steps.kind_of("ramp_up") is steps.kind_of("t") is None
 
 
+def test_each_repeat_but_the_first_has_an_order_of_its_own_and_control_repeats_its_first_step() -> None:
+    given = options(requesters=[1, 2, 4, 8, 16])
+    names, orders = steps.names(given)[2:-1], []
+    for repeat in (1, 2, 3, 2):
+        found = steps.plan(given.in_repeat(repeat), SETUP, 1.0)
+        assert [step.name for step in found[:2]] == ["load", "warm_up"] and found[1].requesters == 16
+        assert sorted(step.name for step in found[2:-1]) == sorted(names)
+        assert found[-1].name == "control" and found[-1].requesters == found[2].requesters
+        orders.append([step.name for step in found[2:-1]])
+    assert orders[0] == names and orders[1] == orders[3]
+    assert len({tuple(order) for order in orders}) == 3
+    assert all(options(requesters=[1, 2]).in_repeat(repeat).requesters == [2, 1] for repeat in range(2, 9))
+    assert options(requesters=[1]).in_repeat(2).requesters == [1]
+    assert options(requesters=[1, 2, 4, 8, 16], seed=2).in_repeat(2).requesters != given.in_repeat(2).requesters
+
+
 @pytest.mark.parametrize(("requesters", "connections"), [(1, [1]), (2, [1, 1]), (5, [3, 2]), (128, [64, 64])])
 def test_processes_share_the_requesters(requesters: int, connections: list[int]) -> None:
     given = options(requesters=[requesters], rate=100.0)

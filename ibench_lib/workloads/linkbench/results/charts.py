@@ -25,3 +25,27 @@ def requesters_chart(frame: pl.DataFrame) -> go.Figure:
         )
     where = f", {frame['setup'][0]}" if len(frame) else ""
     return finish(figure, f"Operations/s by requesters{where}", x="requesters", y="operations/s", zero=True)
+
+
+def response_by_throughput_chart(frame: pl.DataFrame) -> go.Figure:
+    """Response times over operations a second (`linkbench_summary`): a line for each run, requesters at its points.
+
+    Solid lines are the 99th percentile of all operations, dotted lines the median.
+    """
+    figure = go.Figure()
+    for label, position, rows in runs_of(frame.filter(pl.col("step") == "t" + pl.col("requesters").cast(pl.String))):
+        colour, dash = theme.series(position)
+        of_run = rows.sort("requesters")
+        for column, name, line in (("p99_s", "p99", dash), ("p50_s", "median", "dot")):
+            figure.add_scatter(
+                x=numbers(of_run["ops_per_s"], 0),
+                y=numbers(1e3 * of_run[column], 3),
+                text=[str(requesters) for requesters in of_run["requesters"]],
+                mode="lines+markers+text" if column == "p99_s" else "lines+markers",
+                textposition="top center",
+                name=inert(f"{label}, {name}"),
+                line={"color": colour, "dash": line, "width": 2},
+            )
+    where = f", {frame['setup'][0]}" if len(frame) else ""
+    title = f"Response time by throughput{where}"
+    return finish(figure, title, x="operations/s", y="response time (ms)", zero=True)

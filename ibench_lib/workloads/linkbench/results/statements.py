@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.show.frames import by_position, measured
+from ibench_lib.show.frames import by_position, rows_of, steps_of
 from ibench_lib.show.statements.common import asks, attention, complete, verdict
 from ibench_lib.show.wording import count, joined, shortened
 
@@ -30,18 +30,69 @@ def drift_statements(linkbench_summary: pl.DataFrame) -> list[str]:
         control = rows.filter(pl.col("step") == "control")
         if control.is_empty():
             continue
-        first, items, most = f"t{control['requesters'][0]}", [], 0.0
+        firsts, items, most = set[str](), [], 0.0
         for name in by_position(rows):
-            before = measured(rows, name, first, "ops_per_s")
-            after = measured(rows, name, "control", "ops_per_s")
-            if before and after:
-                change = median(after) / median(before)
-                most = max(most, abs(change - 1))
-                items.append(f"{change:.2f} with {name}")
+            changes = []
+            for after in rows_of(rows, name, "control"):
+                step = f"t{after['requesters']}"
+                before = [row["ops_per_s"] for row in rows_of(rows, name, step) if row["run_id"] == after["run_id"]]
+                if before and before[0]:
+                    firsts.add(step)
+                    changes.append(after["ops_per_s"] / before[0])
+            if changes:
+                most = max(most, abs(median(changes) - 1))
+                items.append(f"{median(changes):.2f} with {name}")
         if items:
+            first = firsts.pop() if len(firsts) == 1 else "the first measured step"
             text = f"{setup}: when {first} was repeated at the end, its rate relative to the first time was"
             text += f" {shortened(items)}."
             said.append(attention(text) if most > _MUCH else text)
+    return said
+
+
+@asks("rate_by_tenth")
+def warm_statements(rate_by_tenth: pl.DataFrame) -> list[str]:
+    """Measured steps whose rate in the last tenth differs by over 10 % from that in the first."""
+    items = []
+    for row in complete(rate_by_tenth).filter(pl.col("kind") == "requests").to_dicts():
+        rates = row["rates"]
+        if rates and rates[0] and abs(rates[-1] / rates[0] - 1) > _MUCH:
+            items.append(
+                f"{row['dbms']} r{row['repeat']} in {row['step']} of {row['setup']} ({rates[-1] / rates[0]:.2f})"
+            )
+    if not items:
+        return []
+    text = "not warm, or not steady: the last tenth of these steps has another rate than the first, relative to it"
+    return [attention(f"{text}: {shortened(items)}.")]
+
+
+@asks("linkbench_statements")
+def counted_statements(linkbench_statements: pl.DataFrame) -> list[str]:
+    """Whether the server has counted the statements that acknowledged operations took, and where it has not."""
+    done = complete(linkbench_statements).filter(pl.col("statement") != "SELECT")
+    known = done.filter(pl.col("counted").is_not_null())
+    said = []
+    clean = known.filter(pl.col("repeats") == 0)
+    steps = clean.select("run_id", "step_id").n_unique() if len(clean) else 0
+    wrong = clean.filter(pl.col("unexplained") != 0)
+    if steps and wrong.is_empty():
+        kinds = joined(clean["statement"].unique(maintain_order=True).to_list())
+        said.append(
+            f"In {count(steps, 'step')} without repeats, the server has counted exactly the statements that the "
+            f"outcomes of operations explain ({kinds})."
+        )
+    for row in wrong.head(3).to_dicts():
+        said.append(
+            attention(
+                f"{row['setup']}, {row['dbms']}, {row['step']}: the server has counted {row['counted']:,} "
+                f"{row['statement']}, but the outcomes of operations explain {row['sent']:,}."
+            )
+        )
+    repeated = known.filter(pl.col("repeats") > 0)
+    if len(repeated):
+        said.append(f"Repeats after errors have sent further statements in {joined(steps_of(repeated))}.")
+    if len(done) > len(known):
+        said.append("In some steps the server's counters were not read around all statements, so they prove nothing.")
     return said
 
 

@@ -7,7 +7,7 @@ from great_tables import GT
 
 from ibench_lib.ask.bases import Bases
 from ibench_lib.show.frames import by_position, rows_of, steps_of
-from ibench_lib.show.grid import Grid
+from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import (
     base_head,
     interval_notes,
@@ -43,6 +43,7 @@ def linkbench_operations_table(frame: pl.DataFrame, palette: str = "default") ->
     heads = [
         "operations",
         "share (%)",
+        "mix (%)",
         "rows/op",
         "p25 (ms)",
         "p50",
@@ -60,11 +61,12 @@ def linkbench_operations_table(frame: pl.DataFrame, palette: str = "default") ->
     for operation in shown["operation"].unique(maintain_order=True):
         rows = rows_of(shown.filter(pl.col("operation") == operation), name, step)
         cells = value_cells(
-            rows, ("done", ",.0f"), ("share", ".1f"), ("rows_per_op", ",.2f"),
+            rows, ("done", ",.0f"), ("share", ".2f"), ("wanted", ".2f"), ("rows_per_op", ",.2f"),
             *((f"{column}_ms", ",.2f") for column in _TIMES), ("repeats", ",.0f"),
         )  # fmt: skip
         grid.rows.append((operation, cells))
     grid.notes = [
+        "Share: of what was sent. Mix: the share that LinkBench asks for.",
         "Response times include all statements and all repeats of an operation. A percentile needs enough responses: "
         "p99 needs 100.",
         "Rows of a write: 1 for a link that came to be shown or hidden, or a node that was changed, else 0.",
@@ -75,23 +77,92 @@ def linkbench_operations_table(frame: pl.DataFrame, palette: str = "default") ->
 
 
 def requester_fairness_table(frame: pl.DataFrame, palette: str = "default") -> GT:
-    """Operations of a requester in the processes that did least and most, in one step (`linkbench_summary`)."""
+    """Operations of the requesters that did least and most, and the median, in one step (`linkbench_summary`)."""
     step = frame["step"][0]
-    heads = ["requesters", "least", "most", "repeats per 1000"]
+    heads = ["requesters", "least", "median", "most", "repeats per 1000"]
     grid = Grid(
         grid_name(f"fairness.{step}", frame), grid_title(f"Operations of a requester in {step}", frame), "dbms", heads
     )
     for name in by_position(frame):
         rows = rows_of(frame, name, step)
         cells = value_cells(
-            rows, ("requesters", ",.0f"), ("least", ",.0f"), ("most", ",.0f"), ("repeats_per_1000", ",.2f")
-        )
+            rows, ("requesters", ",.0f"), ("least", ",.0f"), ("median_ops", ",.0f"), ("most", ",.0f"),
+            ("repeats_per_1000", ",.2f"),
+        )  # fmt: skip
         grid.rows.append((name, cells))
     grid.notes = [
-        "Averages over the requesters of the process in which they are lowest and highest; requesters of one process "
-        "are not told apart.",
+        *(
+            []
+            if frame["by_requester"].all()
+            else [
+                "Without a median: averages over the requesters of the process in which they are lowest and highest; "
+                "these runs do not tell the requesters of one process apart."
+            ]
+        ),
         "An operation is repeated with the same input after a deadlock (1213), a lock wait timeout (1205), or a row "
         "that has changed since its read view (1020).",
+        *repeat_notes(frame),
+        *mark_notes(frame),
+    ]
+    return grid.draw(palette)
+
+
+def drift_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """The first measured step of each run, and the step control, which repeats it at the end (`linkbench_summary`)."""
+    heads = ["repeated step", "first (operations/s)", "control (operations/s)", "control/first"]
+    grid = Grid(grid_name("drift", frame), grid_title("Drift during a run", frame), "run", heads)
+    for name in by_position(frame):
+        for control in rows_of(frame, name, "control"):
+            step = f"t{control['requesters']}"
+            first = [row for row in rows_of(frame, name, step) if row["run_id"] == control["run_id"]]
+            rates = [row["ops_per_s"] for row in (*first, control) if row["step_status"] == "complete"]
+            texts = [step, *(f"{rate:,.0f}" for rate in rates), f"{rates[1] / rates[0]:.2f}x" if rates[0] else "-"]
+            if len(rates) == 2:
+                grid.rows.append((f"{name} r{control['repeat']}", [Cell(text) for text in texts]))
+    grid.notes = [
+        "Both steps have the same requesters. Between them the graph has grown, and the buffer pool has become warmer.",
+        "The first repeat takes the steps in the order of the experiment file; each other repeat has an order of its "
+        "own, so drift does not favour a step.",
+    ]
+    return grid.draw(palette)
+
+
+def statements_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """Statements by the outcomes of operations and by the server's own count, in one step (`linkbench_statements`)."""
+    step = frame["step"][0]
+    names = by_position(frame)
+    title = grid_title(f"Statements in {step}, by outcomes and as the server counts them", frame)
+    heads = [head for _ in names for head in ("by outcomes", "counted", "unexplained")]
+    spanners = [(name, list(range(3 * place, 3 * place + 3))) for place, name in enumerate(names)]
+    grid = Grid(grid_name(f"statements.{step}", frame), title, "statement", heads, spanners=spanners)
+    for statement in frame["statement"].unique(maintain_order=True):
+        cells = []
+        for name in names:
+            rows = rows_of(frame.filter(pl.col("statement") == statement), name, step)
+            cells += value_cells(rows, ("sent", ",.0f"), ("counted", ",.0f"), ("unexplained", ",.0f"))
+        grid.rows.append((statement, cells))
+    grid.notes = [
+        "By outcomes: what the acknowledged operations took. Counted: the change of the server's Com_* counters.",
+        "ibench's own collectors send SELECTs, which the server counts as well.",
+        "An attempt that is repeated after a deadlock leaves statements that no outcome explains, and one ROLLBACK.",
+        *repeat_notes(frame),
+        *mark_notes(frame),
+    ]
+    return grid.draw(palette)
+
+
+def outcomes_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """How the operations of one step ended, in % of each operation (`linkbench_outcomes`)."""
+    step, names = frame["step"][0], by_position(frame)
+    title = grid_title(f"Outcomes of operations in {step} (%)", frame)
+    grid = Grid(grid_name(f"outcomes.{step}", frame), title, "operation: outcome", names)
+    for (operation, outcome), of_outcome in frame.group_by("operation", "outcome", maintain_order=True):
+        found = [rows_of(of_outcome, name, step) for name in names]
+        cells = [value_cells(rows, ("share", ",.2f"))[0] if rows else Cell("-") for rows in found]
+        grid.rows.append((f"{operation}: {outcome}", cells))
+    grid.notes = [
+        "Links: inserted if new, shown if they were hidden, updated if they were shown. Of lists: the number of links.",
+        "Lists become longer, and more of the links that are asked for exist, the more operations a server has done.",
         *repeat_notes(frame),
         *mark_notes(frame),
     ]

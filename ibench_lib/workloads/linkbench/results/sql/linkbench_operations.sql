@@ -1,4 +1,5 @@
--- The operations of each selected step of LinkBench: how many, their share in %, the rows of an operation, how often
+-- The operations of each selected step of LinkBench: how many, their share in %, the share that the mix of LinkBench
+-- wants (`wanted`), the rows of an operation, how often
 -- one was repeated after an error, and response times from sent to answered, over all statements and repeats of an
 -- operation. The mean and the largest are exact; percentiles come from bins with an error under 1 %, and are NULL where
 -- fewer responses were answered than a percentile needs (p99: 100).
@@ -39,12 +40,14 @@ SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status,
     c.client_bound,
     n.operation, n.done, 100.0 * n.done / nullif(sum(n.done) OVER (PARTITION BY n.run_id, n.step_id), 0) AS share,
+    try_cast(r.workload::JSON->'$.mix'->>n.operation AS DOUBLE) AS wanted,
     n.rows_per_op, n.repeats, n.errors, least(p.p25_s, n.max_s) AS p25_s, least(p.p50_s, n.max_s) AS p50_s,
     least(p.p75_s, n.max_s) AS p75_s, CASE WHEN p.p95_s IS NOT NULL THEN least(p.p95_s, n.max_s) END AS p95_s,
     CASE WHEN p.p99_s IS NOT NULL THEN least(p.p99_s, n.max_s) END AS p99_s,
     CASE WHEN p.p999_s IS NOT NULL THEN least(p.p999_s, n.max_s) END AS p999_s, n.max_s, n.mean_s
 FROM counted n
 JOIN chosen c USING (run_id, step_id)
+JOIN runs r ON r.run_id = n.run_id
 LEFT JOIN operations x ON x.run_id = n.run_id AND x.operation = n.operation
 LEFT JOIN percentiles p ON p.run_id = n.run_id AND p.step_id = n.step_id AND p.operation = n.operation
-ORDER BY c.step_id, c.setup, x.position, c.dbms_position, c.repeat
+ORDER BY min_by(c.step_id, c.repeat) OVER (PARTITION BY c.setup, c.step), c.setup, x.position, c.dbms_position, c.repeat

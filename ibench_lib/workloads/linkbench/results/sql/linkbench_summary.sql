@@ -1,7 +1,8 @@
--- Operations a second of each selected step of LinkBench, with its number of requesters, the repeats after errors, and
--- how evenly client processes were served: `least` and `most` are the operations of a requester, on average over the
--- requesters of the process in which that average is lowest and highest. Rates are per second of T, from the common
--- start to the last requester's end.
+-- Operations a second of each selected step of LinkBench, with its number of requesters, the repeats after errors,
+-- response times over all operations, and how evenly requesters were served: `least`, `median_ops` and `most` are the
+-- operations of a requester. In runs without `outcomes`, `least` and `most` are averages over the requesters of the
+-- process in which that average is lowest and highest, and `median_ops` is NULL. Rates are per second of T, from the
+-- common start to the last requester's end. `place` is the position of a measured step among those of its run, from 1.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -15,20 +16,55 @@ WITH planned AS (
 ), sized AS (
     SELECT run_id, planned_step.name AS step, planned_step.requesters AS requesters FROM planned
 ), done AS (
-    SELECT run_id, step_id, sum(ops) AS operations, sum(retries) AS repeats FROM ops GROUP BY ALL
+    SELECT
+        run_id, step_id, sum(ops) AS operations, sum(retries) AS repeats,
+        sum(service_sum_us) / nullif(sum(ops), 0) / 1e6 AS mean_s
+    FROM ops GROUP BY ALL
 ), processes AS (
     SELECT run_id, step_id, client, ops, count(*) OVER (PARTITION BY run_id, step_id) AS processes FROM workers
+), averaged AS (
+    SELECT
+        p.run_id, p.step_id, min(p.ops / ((z.requesters + p.processes - p.client) // p.processes)) AS least,
+        max(p.ops / ((z.requesters + p.processes - p.client) // p.processes)) AS most
+    FROM processes p JOIN run_steps s USING (run_id, step_id) JOIN sized z ON z.run_id = s.run_id AND z.step = s.step
+    GROUP BY ALL
+), each AS (
+    SELECT run_id, step_id, worker, connection, sum(ops) AS ops FROM outcomes GROUP BY ALL
+), served AS (
+    SELECT run_id, step_id, count(*) AS seen, min(ops) AS least, median(ops) AS median_ops, max(ops) AS most
+    FROM each GROUP BY ALL
+), expanded AS (
+    SELECT run_id, step_id, unnest(bins)::INTEGER AS bin, unnest(counts)::BIGINT AS n
+    FROM response_histograms WHERE timing = 'service'
+), merged AS (
+    SELECT run_id, step_id, bin, sum(n)::BIGINT AS n
+    FROM expanded SEMI JOIN selected_steps($runs, $steps) USING (run_id, step_id) GROUP BY ALL
+), cumulated AS (
+    SELECT
+        run_id, step_id, bin_mid_us(bin) / 1e6 AS mid_s,
+        sum(n) OVER (PARTITION BY run_id, step_id ORDER BY bin) AS up_to,
+        sum(n) OVER (PARTITION BY run_id, step_id) AS total
+    FROM merged
+), times AS (
+    SELECT
+        run_id, step_id, min(mid_s) FILTER (up_to >= 0.5 * total) AS p50_s,
+        min(mid_s) FILTER (up_to >= 0.99 * total AND total >= 100) AS p99_s
+    FROM cumulated GROUP BY ALL
 )
 SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status,
-    c.client_bound, c.duration_s, z.requesters, d.operations / nullif(c.duration_s, 0) AS ops_per_s,
-    1000.0 * d.repeats / nullif(d.operations, 0) AS repeats_per_1000,
-    min(p.ops / ((z.requesters + p.processes - p.client) // p.processes)) AS least,
-    max(p.ops / ((z.requesters + p.processes - p.client) // p.processes)) AS most
+    c.client_bound, c.duration_s, z.requesters,
+    CASE WHEN c.kind = 'requests' THEN rank() OVER (PARTITION BY c.run_id, c.kind ORDER BY c.step_id) END AS place,
+    d.operations / nullif(c.duration_s, 0) AS ops_per_s,
+    1000.0 * d.repeats / nullif(d.operations, 0) AS repeats_per_1000, d.mean_s, t.p50_s, t.p99_s,
+    CASE WHEN v.seen < z.requesters THEN 0 ELSE coalesce(v.least, p.least) END::DOUBLE AS least,
+    v.median_ops, coalesce(v.most, p.most)::DOUBLE AS most, v.seen IS NOT NULL AS by_requester
 FROM selected_steps($runs, $steps) c
 JOIN sized z USING (run_id, step)
 JOIN done d USING (run_id, step_id)
-LEFT JOIN processes p USING (run_id, step_id)
+LEFT JOIN averaged p USING (run_id, step_id)
+LEFT JOIN served v USING (run_id, step_id)
+LEFT JOIN times t USING (run_id, step_id)
 WHERE c.benchmark = 'linkbench' AND c.kind IN ('warm_up', 'requests')
-GROUP BY ALL
-ORDER BY c.step_id, c.setup, c.dbms_position, c.repeat
+ORDER BY
+    c.kind = 'requests', c.step = 'control', z.requesters, c.step, c.setup, c.dbms_position, c.repeat
