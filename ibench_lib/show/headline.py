@@ -98,8 +98,8 @@ def headline_statements(frame: pl.DataFrame, bases: Bases, metrics: pl.DataFrame
             values, unit = measured(rows, name, step), rate_label(rows, step)
             said += [f"{where}: {sum(values) / len(values):,.0f} {unit} with {label}."] if values else []
     for (setup, why), of_steps in even.items():
-        changes = {step: detectable_said(ratios) for step, ratios in of_steps.items()}
-        known = [f"{change} in {step}" if len(changes) > 1 else change for step, change in changes.items() if change]
+        smallest = {step: detectable_said(ratios) for step, ratios in of_steps.items()}
+        known = [f"{change} in {step}" if len(smallest) > 1 else change for step, change in smallest.items() if change]
         limits = f"; a change of {joined(known)} would be found in {MOSTLY}" if known else ""
         said.append(f"{f'{setup}, ' if several else ''}{joined(list(of_steps))}: {why}{limits}.")
     return [*said, *short]
