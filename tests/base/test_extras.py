@@ -27,8 +27,11 @@ MODULES = {
 }
 SLIM = f"""
 import sys
-for module in {sorted(module for modules in extras.EXTRAS.values() for module in modules)}:
-    sys.modules[module] = None
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {sorted(module for modules in extras.EXTRAS.values() for module in modules)}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Missing())
 {PROGRAM}
 """
 

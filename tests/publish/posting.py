@@ -46,6 +46,7 @@ VALUES: dict[str, Any] = {
         "base": "",
         "palette": "default",
         "points": 500,
+        "exclude": [],
     },
 }
 

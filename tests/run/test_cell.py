@@ -333,7 +333,7 @@ def test_ctrl_c_stops_everything_and_keeps_what_was_captured(
 
     handler = signal.getsignal(signal.SIGINT)
     loaded = experiment(tmp_path, monkeypatch, l_i1_rows=10_000_000)
-    with pytest.raises(Interrupted, match=r"interrupted in step l\.i1 of Insert Benchmark$"):
+    with pytest.raises(Interrupted, match=r"interrupted in step l\.i1 of Insert Benchmark\n"):
         run(loaded, build, workspace, Watcher("l.i1", 2.2, interrupt))
     run_dir, manifest = the_run(workspace)
     assert (manifest.status, manifest.failed_step) == ("interrupted", "l.i1")
