@@ -50,7 +50,7 @@ NAME = "stall_causes"
 EVERY_S, FIRST_S = 9.0, 6.0
 CLIENTS = 2
 HEALTHY_S = 8
-A_RUN = 50
+A_RUN = 25
 """Healthy steps in one run."""
 
 EXPERIMENT = """
