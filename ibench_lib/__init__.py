@@ -37,7 +37,7 @@ _OTHERS = {
     "show.contents": ("contents",),
     "show.differences": ("differences", "left_out"),
     "show.display": ("each", "say", "sentence", "warnings"),
-    "show.headline": ("headline", "headline_statements"),
+    "show.headline": ("headline", "headline_statements", "opening"),
     "show.pair_headline": ("pair_headline",),
     "show.history": ("version_history",),
     "show.live": ("live",),

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import names_of
 from ibench_lib.ask.selection import Selection
+from ibench_lib.metrics import Better
 from ibench_lib.show.against import Place, against_base
-from ibench_lib.show.display import Html, Shown, sources
+from ibench_lib.show.display import Html, Shown, say, sources
 from ibench_lib.show.frames import by_position, measured, rate_label, repeats, rows_of, steps_of
 from ibench_lib.show.frames import short_names as short_names
 from ibench_lib.show.reasons import cost_ratios, crowded, reasons_said
@@ -52,6 +54,43 @@ def headline(post: Selection, palette: str = "default", *, steps: Sequence[str] 
         _badges(runs, frame, post.excluded),
         _strips(frame, post.bases, palette),
         f'<ul class="statements">{"".join(said)}</ul>',
+    )
+    return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), answers)
+
+
+def opening(
+    post: Selection,
+    *subjects: Callable[..., list[str]],
+    question: str = "",
+    column: str = "",
+    label: str = "",
+    better: Better = "higher",
+    palette: str = "default",
+) -> Shown:
+    """The first screen of a post with a question of its own: what was tested, strips of a figure, and sentences.
+
+    Parameters
+    ----------
+    subjects : functions of statements, as for `say`.
+    question, column, label, better : what the strips show, relative to the base: a column of an answer that has a row
+        for each run and step, what it is called, and its better direction. Without a question there are no strips.
+    """
+    runs = post.runs
+    if runs.is_empty():
+        return Shown((Html('<p class="said">There is no run yet, so there is nothing to show.</p>'),), names_of(runs))
+    rates = post.ask("step_throughput")
+    strips, answers = "", (*names_of(runs), *names_of(rates))
+    if question:
+        frame = post.ask(question)
+        answers += names_of(frame)
+        if "duration_s" not in frame.columns:  # of no row is then known that its step was short
+            frame = frame.with_columns(duration_s=pl.lit(None, pl.Float64))
+        strips = _strips(frame, post.bases, palette, _Figure(column, label, better))
+    parts = (
+        f'<p class="tested">{html.escape(_tested(runs))}</p>',
+        _badges(runs, rates, post.excluded),
+        strips,
+        say(post, *subjects).markup,
     )
     return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), answers)
 
@@ -187,9 +226,18 @@ def _badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str]
     return f'<ul class="badges" aria-label="Reservations">{"".join(items)}</ul>' if found else ""
 
 
-def _strips(frame: pl.DataFrame, bases: Bases, palette: str) -> str:
+@dataclass(frozen=True)
+class _Figure:
+    """What strips show: a column, what it is called if it is no rate, and its better direction."""
+
+    column: str = "throughput"
+    label: str = ""
+    better: Better = "higher"
+
+
+def _strips(frame: pl.DataFrame, bases: Bases, palette: str, figure: _Figure = _Figure()) -> str:
     """The strips of all steps in which something is compared, on one axis."""
-    ratios = against_base(frame, bases, ["throughput"])
+    ratios = against_base(frame, bases, [figure.column])
     named = short_names(by_position(frame), bases.builds)
     labels = {name: _label(name, label, bases) for name, label in named.items()}
     several = frame["setup"].n_unique() > 1
@@ -197,9 +245,12 @@ def _strips(frame: pl.DataFrame, bases: Bases, palette: str) -> str:
     # The noise is that of all steps, as in the tables.
     for setup, step, rows in columns_of(without_short(frame)[0]):
         names = by_position(rows)
-        if any((setup, step, "throughput", name) in ratios for name in names):
-            of_step = [_row(rows, setup, step, name, bases, ratios, labels[name]) for name in _ordered(names, bases)]
-            title = f"{f'{setup}, ' if several else ''}{step}, {rate_label(rows, step)}"
+        if any((setup, step, figure.column, name) in ratios for name in names):
+            of_step = [
+                _row(rows, (setup, step, figure.column, name), bases, ratios, labels[name], figure.better)
+                for name in _ordered(names, bases)
+            ]
+            title = f"{f'{setup}, ' if several else ''}{step}, {figure.label or rate_label(rows, step)}"
             drawn.append(strip(title, of_step, span_of(row.found for row in of_step if row.found), palette))
     if not drawn:
         return ""
@@ -229,16 +280,11 @@ def _ordered(names: Sequence[str], bases: Bases) -> list[str]:
 
 
 def _row(
-    rows: pl.DataFrame,
-    setup: str,
-    step: str,
-    name: str,
-    bases: Bases,
-    ratios: dict[Place, Ratio],
-    label: str,
+    rows: pl.DataFrame, place: Place, bases: Bases, ratios: dict[Place, Ratio], label: str, better: Better
 ) -> StripRow:
+    _, step, _, name = place
     if name == bases.first:
         return StripRow(label, None, "1x")
-    found = ratios.get((setup, step, "throughput", name))
+    found = ratios.get(place)
     statuses = sorted({row["step_status"] for row in rows_of(rows, name, step)} - {"complete"})
-    return StripRow(label, found, "" if found else joined(statuses) or "no base")
+    return StripRow(label, found, "" if found else joined(statuses) or "no base", better)

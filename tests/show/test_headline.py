@@ -110,3 +110,21 @@ def test_a_build_that_all_have_is_left_out_of_names() -> None:
     builds = {"mysql-9.7.base": "mysql-9.7", "mysql-9.7.a13": "mysql-9.7", "maria.base": "maria"}
     assert list(short_names(["mysql-9.7.base", "mysql-9.7.a13"], builds).values()) == ["base", "a13"]
     assert short_names(list(builds), builds) == {name: name for name in builds}
+
+
+@pytest.mark.slow
+def test_a_post_with_a_question_of_its_own_opens_with_its_figure() -> None:
+    post = chosen(
+        *repeated("cy10a", 5000, 0, get_min_s=(0.001, 0.001, 0.001, 0.5)),
+        *repeated("quick", 5000, 10, get_min_s=(0.001, 0.001, 0.001, 0.004)),
+    )
+    figure = {"question": "get_min", "column": "get_min_s", "label": "seconds of the query"}
+    (item,) = ib.opening(post, ib.mvcc_gc_statements, **figure, better="lower").items
+    assert isinstance(item, Html)
+    page = item.markup
+    assert "2 configurations; 3 runs of each" in page
+    assert "<figcaption>qr100, seconds of the query</figcaption>" in page
+    assert "0.0080x ▲" in page, "less is better"
+    assert "get_min took" in page and 'href="#evidence.get_min"' in page
+    (item,) = ib.opening(post, ib.mvcc_gc_statements).items
+    assert isinstance(item, Html) and "<figure" not in item.markup
