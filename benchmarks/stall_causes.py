@@ -383,6 +383,9 @@ def report(
             *([""] if blamed else []),
             *(f"- {blame}" for blame in blamed),
         ]
+    absent = [name for name in FORCED if name not in found and name not in left_out]
+    if absent:
+        lines += ["", f"Not measured in this round: {', '.join(absent)}."]
     if left_out:
         lines += ["", "Not forced: " + "; ".join(f"{name} ({why})" for name, why in left_out.items()) + "."]
     return "\n".join(lines)
