@@ -20,7 +20,7 @@ LAG = "History list length at the end of each step, cached"
 RESULTS = {
     "purge_lag": ("purge-lag", LAG),
     "mvcc_gc": ("purge-lag", LAG),
-    "fairness": ("fairness", "Clients of l.i1, cached"),
+    "fairness": ("start", "Clients of l.i1, cached"),
 }
 """Notebook -> the id of a section, and a table in it."""
 
