@@ -1,4 +1,4 @@
-"""What IPython and JupyterLab are told about this library. IPython is never imported for it."""
+"""Help of this library for IPython and JupyterLab. It never imports IPython."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from ibench_lib.show.against import Place, against_base
 from ibench_lib.show.display import Item, Shown
 from ibench_lib.show.frames import by_position, measured, rate_label, rows_of, short_steps, steps_of
 from ibench_lib.show.grid import Cell, Grid
-from ibench_lib.show.reasons import cost_mark, cost_ratios, is_clear, metric_of
+from ibench_lib.show.reasons import cost_mark, cost_ratios, metric_of
 from ibench_lib.show.table_cells import CLIENT_BOUND, about_runs, relative_text, repeat_notes, status_cell, value_text
 from ibench_lib.show.tables.naming import grid_name, grid_title
 from ibench_lib.show.theme import Mark
@@ -98,7 +98,7 @@ def _cell(
 def _mark(found: Ratio | None, column: str) -> Mark | None:
     if column != _RATE:
         return cost_mark(found)
-    if found is None or not is_clear(found):
+    if found is None or not found.is_clear:
         return None
     return "good" if found.verdict == "better" else "bad"
 

@@ -37,11 +37,11 @@ def headline(post: Selection, palette: str = "default", *, steps: Sequence[str] 
     noise are filled, and the sentences name the costs that differ with them (`step_metrics`). Steps that nobody took a
     second for have neither. `steps`: those to show; empty: all.
     """
-    runs, frame = post.runs, post.ask("step_throughput")
-    if runs.is_empty():
-        return Shown((Html('<p class="said">There is no run yet, so there is nothing to show.</p>'),), names_of(runs))
+    if post.runs.is_empty():
+        return _nothing(post)
+    frame = post.ask("step_throughput")
     metrics = post.ask("step_metrics")
-    answers = (*names_of(runs), *names_of(frame), *names_of(metrics))
+    answers = (*names_of(frame), *names_of(metrics))
     if steps:
         frame, metrics = (asked.filter(pl.col("step").is_in(list(steps))) for asked in (frame, metrics))
     rate, both = sources(*names_of(frame)), sources(*names_of(frame), *names_of(metrics))
@@ -49,13 +49,8 @@ def headline(post: Selection, palette: str = "default", *, steps: Sequence[str] 
         f"<li>{html.escape(text)}{both if _WITH in text else rate}</li>"
         for text in headline_statements(frame, post.bases, metrics)
     ]
-    parts = (
-        f'<p class="tested">{html.escape(_tested(runs))}</p>',
-        _badges(runs, frame, post.excluded),
-        _strips(frame, post.bases, palette),
-        f'<ul class="statements">{"".join(said)}</ul>',
-    )
-    return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), answers)
+    sentences = f'<ul class="statements">{"".join(said)}</ul>'
+    return _screen(post, frame, _strips(frame, post.bases, palette), sentences, answers)
 
 
 def opening(
@@ -75,24 +70,29 @@ def opening(
     question, column, label, better : what the strips show, relative to the base: a column of an answer that has a row
         for each run and step, what it is called, and its better direction. Without a question there are no strips.
     """
-    runs = post.runs
-    if runs.is_empty():
-        return Shown((Html('<p class="said">There is no run yet, so there is nothing to show.</p>'),), names_of(runs))
+    if post.runs.is_empty():
+        return _nothing(post)
     rates = post.ask("step_throughput")
-    strips, answers = "", (*names_of(runs), *names_of(rates))
+    strips, answers = "", names_of(rates)
     if question:
         frame = post.ask(question)
-        answers += names_of(frame)
+        answers = (*answers, *names_of(frame))
         if "duration_s" not in frame.columns:  # of no row is then known that its step was short
             frame = frame.with_columns(duration_s=pl.lit(None, pl.Float64))
         strips = _strips(frame, post.bases, palette, _Figure(column, label, better))
-    parts = (
-        f'<p class="tested">{html.escape(_tested(runs))}</p>',
-        _badges(runs, rates, post.excluded),
-        strips,
-        say(post, *subjects).markup,
-    )
-    return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), answers)
+    return _screen(post, rates, strips, say(post, *subjects).markup, answers)
+
+
+def _nothing(post: Selection) -> Shown:
+    text = '<p class="said">There is no run yet, so there is nothing to show.</p>'
+    return Shown((Html(text),), names_of(post.runs))
+
+
+def _screen(post: Selection, rates: pl.DataFrame, strips: str, sentences: str, answers: Sequence[str]) -> Shown:
+    """What was tested and its reservations (`step_throughput`), then what was found; made from `answers`, too."""
+    tested = f'<p class="tested">{html.escape(_tested(post.runs))}</p>'
+    parts = (tested, _badges(post.runs, rates, post.excluded), strips, sentences)
+    return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), (*names_of(post.runs), *answers))
 
 
 def headline_statements(frame: pl.DataFrame, bases: Bases, metrics: pl.DataFrame | None = None) -> list[str]:
@@ -117,7 +117,7 @@ def headline_statements(frame: pl.DataFrame, bases: Bases, metrics: pl.DataFrame
             name: found[place] for name in by_position(rows) if (place := (setup, step, "throughput", name)) in found
         }
         where = f"{setup}, {step}" if several else step
-        clear = [name for name, one in ratios.items() if one.p is not None and one.verdict != "same"]
+        clear = [name for name, one in ratios.items() if one.is_clear]
         if clear:
             rest = len(ratios) - len(clear)
             more = f" No clear difference for {count(rest, 'other')}." if rest else ""

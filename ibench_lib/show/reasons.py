@@ -61,11 +61,6 @@ def cost_ratios(step_metrics: pl.DataFrame, base: str | Bases) -> dict[Place, Ra
     return found
 
 
-def is_clear(found: Ratio | None) -> bool:
-    """Whether a difference is beyond noise."""
-    return found is not None and found.p is not None and found.verdict != "same"
-
-
 def reasons_said(
     setup: str, step: str, rates: Mapping[str, Ratio], costs: Mapping[Place, Ratio], not_known: Collection[str] = ()
 ) -> str:
@@ -82,7 +77,7 @@ def reasons_said(
     for name, rate in rates.items():
         for column in (*COSTS, LAG):
             found = costs.get((setup, step, column, name))
-            if found is None or not is_clear(found) or (column in _HOST and name in not_known):
+            if found is None or not found.is_clear or (column in _HOST and name in not_known):
                 continue
             if found.value and (found.value < 1) == (rate.value > 1):
                 fitting.setdefault(column, []).append(found)
@@ -121,7 +116,7 @@ def reasons(post: Asker, palette: str = "default", *, steps: Sequence[str] = ())
     names = names_of(post.ask("step_metrics"))
     items: list[Item] = []
     for setup in frame["setup"].unique().sort():
-        clear = {place: one for place, one in rates.items() if place[0] == setup and is_clear(one)}
+        clear = {place: one for place, one in rates.items() if place[0] == setup and one.is_clear}
         clear = {place: one for place, one in clear.items() if place[1] in steps_of(frame)}
         of_setup = {place: one for place, one in costs.items() if place[0] == setup}
         if clear and not of_setup:
@@ -173,7 +168,7 @@ def _telling(setup: str, places: Sequence[tuple[str, str]], costs: Mapping[Place
     for step, name in places:
         for column in (*COSTS, LAG):
             found = costs.get((setup, step, column, name))
-            if found and is_clear(found) and found.value:
+            if found and found.is_clear and found.value:
                 clear.setdefault(column, []).append(found)
     for column, like in _SAME_CAUSE.items():
         if column in clear and like in clear:
@@ -183,7 +178,7 @@ def _telling(setup: str, places: Sequence[tuple[str, str]], costs: Mapping[Place
 
 def cost_mark(found: Ratio | None) -> Mark | None:
     """Good or bad beyond noise, of a figure of which less is better."""
-    if found is None or not is_clear(found):
+    if found is None or not found.is_clear:
         return None
     return "good" if found.value < 1 else "bad"
 

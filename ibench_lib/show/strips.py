@@ -45,7 +45,7 @@ class StripRow:
     @property
     def clear(self) -> bool:
         """Whether the difference is beyond noise."""
-        return self.found is not None and self.found.p is not None and self.found.verdict != "same"
+        return self.found is not None and self.found.is_clear
 
     @property
     def mark(self) -> Mark | None:

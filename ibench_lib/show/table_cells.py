@@ -172,7 +172,7 @@ def factor_text(value: float) -> str:
 
 def _mark(found: Ratio | None) -> Mark | None:
     """Only a difference that the noise does not explain is marked."""
-    if found is None or found.p is None or found.verdict == "same":
+    if found is None or not found.is_clear:
         return None
     return "good" if found.verdict == "better" else "bad"
 

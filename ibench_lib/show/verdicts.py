@@ -43,6 +43,11 @@ class Ratio:
         return self.low is not None and self.p is None
 
     @property
+    def is_clear(self) -> bool:
+        """Whether the difference is beyond a noise that is known."""
+        return self.p is not None and self.verdict != "same"
+
+    @property
     def verdict(self) -> Literal["better", "worse", "same"]:
         """Better or worse only if the ratio is beyond a threshold and, where the noise is known, no chance.
 

@@ -1,4 +1,4 @@
-"""What IPython is told: how to show objects of other libraries, and what to complete."""
+"""Help for IPython: how it shows objects of other libraries, and what it completes."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ibench_lib.show.reasons import cost_ratios, is_clear, reasons_said
+from ibench_lib.show.reasons import cost_ratios, reasons_said
 from ibench_lib.show.verdicts import Ratio
 from tests.show.statements.saying import frame_of
 
@@ -51,4 +51,4 @@ def test_next_to_nothing_is_not_compared() -> None:
     assert cost_ratios(frame, "base") == {}
     frame = frame_of("history_list_length", base=[10, 11, 12], other=[90_000, 90_100, 90_200])
     (found,) = cost_ratios(frame, "base").values()
-    assert is_clear(found)
+    assert found.is_clear

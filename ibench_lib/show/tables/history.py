@@ -201,7 +201,7 @@ def _to_base(rows: pl.DataFrame, history: History, place: tuple[str, str, str, s
 
 def _mark(found: Ratio | None, column: str) -> Mark | None:
     """Beyond noise only: the ratio of single runs has no mark."""
-    if found is None or found.p is None or found.verdict == "same":
+    if found is None or not found.is_clear:
         return None
     better = "higher" if column == RATE else METRICS[column.partition(" ")[0]].better
     if better == "neither":

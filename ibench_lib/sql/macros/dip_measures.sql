@@ -17,6 +17,7 @@
 -- share of those of the clients. states.at_work: connections at work. threads.queued_per_s: threads of the server that are ready and have no CPU.
 -- device.request_ms: time of a request, reads and writes together. device.held_back: tasks waited for I/O, but the device
 -- completed at most a tenth of its usual requests in a second, as under a limit of I/O operations.
+-- `in_least` is the smallest of the samples that `in_mean` is made of.
 -- `early_mean`, `early_max` and `early_min` are those of the dip's first second: what came later cannot be its origin.
 --
 -- $ids: ids of runs
