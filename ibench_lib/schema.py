@@ -31,7 +31,7 @@ from ibench_lib.server_figures import FIGURES
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
 
-SCHEMA_MINOR = 9
+SCHEMA_MINOR = 10
 """Minor version: it grows with every new table or nullable column. Older runs load with NULL in their place."""
 
 WHOLE_US = 1.0
@@ -677,6 +677,24 @@ TABLE_COUNTS = Table(
     ),
 )
 
+CHECKS = Table(
+    "checks",
+    "One row per check that the workload made of the server's data after a step, in the order in which they were made. "
+    "A check that does not hold ends the run, unless a defect of the profile itself breaks it.",
+    ("run_id", "step_id", "check_number"),
+    (
+        *_OF_STEP,
+        Column("check_number", pa.int32(), "", "from 1, within the step"),
+        Column("rule", pa.string(), "", "kind of check: rows, ledger, or the name of a condition such as C1"),
+        Column("subject", pa.string(), "", "what the figure is, such as rows of stock"),
+        Column("found", pa.int64(), "", "what the server answered; NULL if it answered NULL", nullable=True),
+        Column("expected", pa.int64(), "", "what it should have answered"),
+        Column("broken_by", pa.string(), "", "the profile whose own defect may break it, if any", nullable=True),
+        Column("seconds", pa.float64(), "s", "how long the answer took"),
+    ),
+    since=10,
+)
+
 PUBLISHED = Table(
     "published",
     "Figures that others have published (`runs.source` says where). Nothing in these runs was measured here.",
@@ -699,6 +717,7 @@ TABLES: dict[str, Table] = {
         OUTCOMES,
         PROBES,
         TABLE_COUNTS,
+        CHECKS,
         SIZES,
         SERVER_SAMPLES,
         SERVER_COUNTERS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -61,10 +62,12 @@ class Run:
     rank: int | None = None  # place in the experiment file
     fingerprint: str = "f" * 64
     stall: tuple[int, ...] = ()  # seconds of l.i1 in which nothing is answered; the others do its work
+    weak: tuple[int, ...] = ()  # seconds of l.i1 in which a quarter of the others' work is done
     sampled: tuple[tuple[str, tuple[int | None, ...]], ...] = ()  # columns of server_samples in l.i1, second by second
     also: tuple[tuple[str, dict[str, Any]], ...] = ()  # further rows by table
     clients: int = CLIENTS  # as its manifest has it; its rows are always of two
     fragments: tuple[tuple[str, str], ...] = ()  # name and text
+    variables: tuple[tuple[str, str], ...] = ()  # of the server
 
     @property
     def name(self) -> str:
@@ -106,7 +109,7 @@ def manifest_of(run: Run) -> Manifest:
             flavour="mariadb",
             version="10.11.19-MariaDB",
             version_comment="Debian 12",
-            variables={"innodb_purge_threads": "4"},
+            variables={"innodb_purge_threads": "4", **dict(run.variables)},
         ),
         config=ConfigRecord(
             my_cnf=f"[mysqld]\ninnodb_purge_threads=4  # cy10a.cnf:2\n{run.options}", fragments=dict(run.fragments)
@@ -223,7 +226,8 @@ def _append_step(
         took = seconds - 2 if step == "l.i0" and client == 2 else seconds
         _append_worker(writer, key, number, client, role, start, took, rows, ops, ended=ended)
         stall = run.stall if step == "l.i1" else ()
-        _append_seconds(writer, key, number, client, operation, took, rows, ops, role, stall)
+        weak = run.weak if step == "l.i1" else ()
+        _append_seconds(writer, key, number, client, operation, took, rows, ops, role, stall, weak)
     failed = run.status not in ("complete", "running") and step == run.failed_step
     end = start + seconds if ended else start
     writer.append(
@@ -236,7 +240,7 @@ def _append_step(
     for second in range(seconds):
         sampled = {name: values[second] for name, values in run.sampled} if step == "l.i1" else {}
         writer.append(
-            "server_samples", t_s=start + second + 0.5, history_list_length=run.history_list[step_id], **sampled
+            "server_samples", t_s=start + second + 0.5, **{"history_list_length": run.history_list[step_id], **sampled}
         )
 
 
@@ -272,15 +276,11 @@ def _append_worker(
 
 def _append_seconds(
     writer: RunWriter, key: dict[str, Any], number: int, client: int, operation: str, took: int, rows: int, ops: int,
-    role: str, stall: tuple[int, ...] = (),
+    role: str, stall: tuple[int, ...] = (), weak: tuple[int, ...] = (),
 ) -> None:  # fmt: skip
-    busy = took - len(stall)
-    for second in range(took):
-        # What does not divide evenly ends in the last second.
-        share = ops // busy if second < took - 1 else ops - (busy - 1) * (ops // busy)
-        share_rows = rows // busy if second < took - 1 else rows - (busy - 1) * (rows // busy)
-        if second in stall:
-            share = share_rows = 0
+    quarters = [0 if second in stall else 1 if second in weak else 4 for second in range(took)]
+    shares, shares_rows = (_shared(total, quarters) for total in (ops, rows))
+    for second, (share, share_rows) in enumerate(zip(shares, shares_rows, strict=True)):
         # What waited in a stall is answered in the second after it.
         late = 1 if second and second - 1 in stall and share else 0
         responses = {bin_: n for bin_, n in ((BIN_500_US, share - late), (BIN_2_S, late)) if n}
@@ -291,6 +291,12 @@ def _append_seconds(
             service_bins=list(responses), service_counts=list(responses.values()),
             intended_max_us=None, intended_bins=None, intended_counts=None,
         )  # fmt: skip
+
+
+def _shared(total: int, weights: list[int]) -> list[int]:
+    """A total over seconds; what does not divide evenly ends in the last second."""
+    shares = [total * weight // sum(weights) for weight in weights[:-1]]
+    return [*shares, total - sum(shares)]
 
 
 OTHER_OPERATIONS = (
@@ -340,3 +346,14 @@ def write_other_run(
 def answer(lake: duckdb.DuckDBPyConnection, name: str, experiment: str = "demo", **chosen: Any) -> pl.DataFrame:
     """Ask a question for the latest runs of an experiment, or of some of it as `choose` takes it."""
     return choose(lake, experiment, **chosen).ask(name)
+
+
+def write_checks(
+    writer: RunWriter, step_id: int, step: str, rules: Iterable[str], broken: str = "", broken_by: str | None = None
+) -> None:
+    """A check of each rule after a step; one row too many violates the rule `broken`."""
+    for number, rule in enumerate(rules, 1):
+        writer.append(
+            "checks", step_id=step_id, step=step, check_number=number, rule=rule, subject=f"what violates {rule}",
+            found=int(rule == broken), expected=0, broken_by=broken_by if rule == broken else None, seconds=0.5,
+        )  # fmt: skip

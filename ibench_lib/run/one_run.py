@@ -241,9 +241,10 @@ class OneRun:
             return
         connection = Connection(address, DATABASE, self.options.statement_timeout_s)
         try:
-            for check in checks:
+            for number, check in enumerate(checks, 1):
                 sent = time.monotonic()
                 found = connection.scalar(check.statement)
+                seconds = time.monotonic() - sent
                 if check.table is not None:
                     self.writer.append(
                         "table_counts",
@@ -251,14 +252,22 @@ class OneRun:
                         step=step.name,
                         table_name=check.table,
                         row_count=found,
-                        seconds=time.monotonic() - sent,
+                        seconds=seconds,
                     )
-                if found != check.expected and check.broken_by is not None:
-                    broken = {"step": step.name, "check": check.name, "found": found, "broken_by": check.broken_by}
-                    self.manifest.workload.setdefault("broken_checks", []).append(broken)
-                elif found != check.expected:
-                    seen = f"{check.name} is {found}" if check.name else f"{check.statement} gives {found}"
-                    seen = f"{check.table} has {found} rows" if check.table else seen
+                self.writer.append(
+                    "checks",
+                    step_id=step_id,
+                    step=step.name,
+                    check_number=number,
+                    rule=check.rule,
+                    subject=check.subject,
+                    found=found,
+                    expected=check.expected,
+                    broken_by=check.broken_by,
+                    seconds=seconds,
+                )
+                if found != check.expected and check.broken_by is None:
+                    seen = f"{check.table} has {found} rows" if check.table else f"{check.subject} is {found}"
                     raise RunFailed(
                         f"run {self.manifest.run_id}, step {step.name}: {seen}, but {check.proves} {check.expected}",
                         hint="the figures of this run cannot be trusted; please report this",

@@ -162,19 +162,29 @@ def sharing(connections: int, processes: int, role: str, operations: tuple[str, 
 
 @dataclass(frozen=True)
 class Check:
-    """A statement whose single number must be `expected` after a step. `proves` is the text for the error if it is not.
+    """A statement whose single number must be `expected` after a step.
 
-    `table` is the table that it counts; None for another kind of check. `name` says what such a number is, for the
-    error; without it the error quotes the statement. `broken_by` says whose own defect makes the number another one:
-    such a number is noted in the manifest, and does not fail the run. None for all other checks.
+    Attributes
+    ----------
+    rule : the kind of check, as the table `checks` has it: "rows", "ledger", or the name of a condition.
+    subject : what the number is, such as "the sum of counts".
+    proves : what comes before the expected number in the error, such as "the load has".
+    table : the table whose rows it counts; None for another kind of check.
+    broken_by : whose own defect may make the number another one: then it does not fail the run. None for all others.
     """
 
     statement: str
     expected: int
+    rule: str
+    subject: str
     proves: str
     table: str | None = None
-    name: str | None = None
     broken_by: str | None = None
+
+
+def rows_check(table: str, expected: int, proves: str) -> Check:
+    """That a table has so many rows."""
+    return Check(f"SELECT COUNT(*) FROM {table}", expected, "rows", f"the number of rows of {table}", proves, table)
 
 
 @dataclass(frozen=True)

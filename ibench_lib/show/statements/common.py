@@ -111,16 +111,33 @@ def unfinished(frame: pl.DataFrame) -> list[str]:
     return [f"Not compared, because they did not complete: {shortened(items)}."]
 
 
-def verdict(held: int, runs: int, proves: str) -> list[str]:
+NOT_RECORDED = "ended well; which checks of the data were made is not recorded"
+"""The rest of a verdict on runs that are older than the table `checks`."""
+
+
+def verdict(held: int, runs: int, proves: str, setup: str = "") -> list[str]:
     """Whether the checks of a workload held: a complete run is one for which all of them did.
 
-    `proves` is the rest of the sentence on the `held` complete ones of all runs.
+    `proves` is the rest of the sentence on the `held` complete ones of all runs. `setup` is named if it is given.
     """
     every = "the run" if runs == 1 else f"all {held} runs" if held == runs else f"{held} of {runs} runs"
-    said = [f"Verdict: {every} {proves}."] if held else []
+    said = [f"Verdict{f' on {setup}' if setup else ''}: {every} {proves}."] if held else []
     if held < runs:
         said.append(attention(f"{count(runs - held, 'run')} did not complete, so nothing is proven of its data."))
     return said
+
+
+def proven(checks: pl.DataFrame, experiment: str, setup: str, complete: int) -> tuple[set[str], set[str]]:
+    """The rules (`checks`) that held in all `complete` runs of a setup, and those that a defect of a profile broke.
+
+    A run that began with a snapshot did not do the steps before it: they were checked in the run that loaded it.
+    """
+    mine = checks.filter((pl.col("experiment") == experiment) & (pl.col("setup") == setup))
+    broken = set(mine.filter(pl.col("broken") > 0)["rule"])
+    if mine.is_empty() or max(mine["complete"].to_list()) < complete:
+        return set(), broken
+    in_all = mine.filter(pl.col("complete") == pl.col("complete").max().over("step"))
+    return set(in_all["rule"]) - broken, broken
 
 
 def caveats(rows: Sequence[dict[str, Any]]) -> list[str]:

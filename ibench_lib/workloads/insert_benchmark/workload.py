@@ -11,7 +11,17 @@ from ibench_lib.workloads.insert_benchmark import options as files
 from ibench_lib.workloads.insert_benchmark import step_kinds, steps, workers
 from ibench_lib.workloads.insert_benchmark.steps import Step
 from ibench_lib.workloads.insert_benchmark.workers import Worker
-from ibench_lib.workloads.workload import Check, CommonOptions, CommonSetup, Needs, Operation, StepKind, Work, Workload
+from ibench_lib.workloads.workload import (
+    Check,
+    CommonOptions,
+    CommonSetup,
+    Needs,
+    Operation,
+    StepKind,
+    Work,
+    Workload,
+    rows_check,
+)
 
 EDITION = 2
 """Of the rows and statements that the same options make. `results/deviations.json` says what each edition does."""
@@ -62,7 +72,7 @@ class InsertBenchmark:
         proves = "the clients' acknowledged inserts and deletes leave"
         if not options.count_rows:
             return []
-        return [Check(f"SELECT COUNT(*) FROM {table}", count, proves, table) for table, count in rows.items()]
+        return [rows_check(table, count, proves) for table, count in rows.items()]
 
     def background(self, options: files.Options, step: Step) -> list[str]:
         return [f"SELECT 1 FROM {workers.tables(options)[0]} LIMIT 1"]

@@ -6,30 +6,28 @@ from collections.abc import Mapping
 
 from ibench_lib.workloads.linkbench.requester import LEDGER_SHOWN
 from ibench_lib.workloads.linkbench.tables import COUNT, LINK, NAMES, SHOWN
-from ibench_lib.workloads.workload import Check
+from ibench_lib.workloads.workload import Check, rows_check
 
 
 def row_counts(rows: Mapping[str, int]) -> list[Check]:
     """COUNT(*) of every table against the ledger."""
     proves = "the clients' acknowledged operations leave"
-    return [Check(f"SELECT COUNT(*) FROM {table}", rows[table], proves, table) for table in NAMES]
+    return [rows_check(table, rows[table], proves) for table in NAMES]
 
 
 def population(rows: Mapping[str, int], expected: Mapping[str, int]) -> list[Check]:
     """The rows that the load must have added, if the ledger's are others."""
-    return [
-        Check(f"SELECT COUNT(*) FROM {table}", count, "the load has", table)
-        for table, count in expected.items()
-        if rows[table] != count
-    ]
+    return [rows_check(table, count, "the load has") for table, count in expected.items() if rows[table] != count]
 
 
 def sums(rows: Mapping[str, int]) -> list[Check]:
     """The sum of all counts, and the number of links that are shown, against the ledger."""
     shown, proves = rows.get(LEDGER_SHOWN, 0), "the clients' acknowledged operations make it"
+    total = f"SELECT CAST(COALESCE(SUM(count), 0) AS SIGNED) FROM {COUNT}"
+    links = f"SELECT COUNT(*) FROM {LINK} WHERE visibility={SHOWN}"
     return [
-        Check(f"SELECT CAST(COALESCE(SUM(count), 0) AS SIGNED) FROM {COUNT}", shown, proves, name="the sum of counts"),
-        Check(f"SELECT COUNT(*) FROM {LINK} WHERE visibility={SHOWN}", shown, proves, name="the number of links shown"),
+        Check(total, shown, "ledger", "the sum of counts", proves),
+        Check(links, shown, "ledger", "the number of links shown", proves),
     ]
 
 
@@ -44,7 +42,8 @@ def counts(nodes: int) -> list[Check]:
             f"SELECT id1, link_type, -COUNT(*) FROM {LINK} WHERE visibility={SHOWN} AND id1 <= {nodes} "
             "GROUP BY id1, link_type) u GROUP BY id, link_type HAVING SUM(x) <> 0) v",
             0,
+            "counts",
+            "the number of counts that differ from the links shown",
             "LinkBench allows",
-            name="the number of counts that differ from the links shown",
         )
     ]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from ibench_lib.workloads.tpcc import tables
 from ibench_lib.workloads.tpcc.profiles import STANDARD, Profile
 from ibench_lib.workloads.tpcc.tables import CUSTOMERS, DELIVERED, INITIAL_NEXT_ORDER, INITIAL_W_YTD_CENTS
-from ibench_lib.workloads.workload import Check
+from ibench_lib.workloads.workload import Check, rows_check
 
 CHEAP = ("C1", "C2", "C3")
 LOAD_ONLY = ("C11",)
@@ -127,8 +127,9 @@ def conditions(end: str, wanted: list[str], profile: Profile = STANDARD) -> list
         Check(
             f"SELECT COUNT(*) {CONDITIONS[name][1].replace('@', end)}",
             0,
+            name,
+            f"the number of rows that violate condition {name}{of_set}",
             f"condition {name} ({CONDITIONS[name][0]}) allows",
-            name=f"the number of rows that violate condition {name}{of_set}",
             broken_by=f"profile {profile.name}" if name in profile.broken else None,
         )
         for name in wanted
@@ -144,7 +145,7 @@ def wanted(checks: str, sets: int, warehouses: int, *, after_load: bool) -> list
 def row_counts(sets: int, rows: Mapping[str, int]) -> list[Check]:
     """COUNT(*) of every table against the ledger."""
     proves = "the clients' acknowledged operations leave"
-    return [Check(f"SELECT COUNT(*) FROM {table}", rows[table], proves, table) for table in tables.names(sets)]
+    return [rows_check(table, rows[table], proves) for table in tables.names(sets)]
 
 
 def population(sets: int, warehouses: int, rows: Mapping[str, int]) -> list[Check]:
@@ -161,7 +162,7 @@ def population(sets: int, warehouses: int, rows: Mapping[str, int]) -> list[Chec
         "item": tables.ITEMS,
     }
     return [
-        Check(f"SELECT COUNT(*) FROM {table}{end}", count, "the specification demands", f"{table}{end}")
+        rows_check(f"{table}{end}", count, "the specification demands")
         for end in tables.suffixes(sets)
         for table, count in expected.items()
         if rows[f"{table}{end}"] != count
@@ -184,8 +185,9 @@ def ledger(end: str, warehouses: int, rows: Mapping[str, int]) -> list[Check]:
             Check(
                 f"SELECT CAST(SUM({column}){' * 100' if cents else ''} AS SIGNED) FROM {table}",
                 before + rows.get(name, 0),
+                "ledger",
+                f"the sum of {name}{' in cents' if cents else ''}",
                 "the clients' acknowledged transactions make it",
-                name=f"the sum of {name}{' in cents' if cents else ''}",
             )
         )
     return checks

@@ -14,6 +14,7 @@ from ibench_lib.workloads.workload import (
     StepKind,
     Work,
     Worker,
+    rows_check,
 )
 
 
@@ -85,12 +86,24 @@ class Counter:
 
     def checks(self, options: Options, step: Step, rows: Mapping[str, int]) -> list[Check]:
         tables = {name: n for name, n in rows.items() if "." not in name}
-        counts = [Check(f"SELECT COUNT(*) FROM {table}", n, "clients have added", table) for table, n in tables.items()]
-        sums = [Check(f"SELECT SUM(n) % 10 FROM {table}", 0, "each move keeps the sum, each bump adds ten to make")
-                for table in tables]  # fmt: skip
+        counts = [rows_check(table, n, "clients have added") for table, n in tables.items()]
+        sums = [
+            Check(
+                f"SELECT SUM(n) % 10 FROM {table}",
+                0,
+                "units",
+                f"the last digit of the sum of {table}",
+                "each move keeps the sum, each bump adds ten to make",
+            )
+            for table in tables
+        ]
         tens = [
             Check(
-                f"SELECT SUM(n) DIV 10 FROM {name.partition('.')[0]}", n, "clients have acknowledged", name="the tens"
+                f"SELECT SUM(n) DIV 10 FROM {name.partition('.')[0]}",
+                n,
+                "ledger",
+                "the tens",
+                "clients have acknowledged",
             )
             for name, n in rows.items()
             if name not in tables

@@ -14,7 +14,7 @@ from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
 from ibench_lib.workloads.linkbench.inputs import MIX, OPERATIONS
 from tests.show.tables.parsed import Parsed
-from tests.synthetic import BIN_500_US, Run, answer, manifest_of
+from tests.synthetic import BIN_500_US, Run, answer, manifest_of, write_checks
 
 STEPS = {"t2": 2, "t4": 4, "control": 2}
 
@@ -30,12 +30,13 @@ NEEDED = {
 }  # fmt: skip
 
 
-def write(workspace: Workspace, run: Run, rates: dict[str, int], wrong: int = 0) -> None:
+def write(workspace: Workspace, run: Run, rates: dict[str, int], wrong: int = 0, checked: int = 3) -> None:
     """A run with two processes and steps of 2 s: every second each operation is done so often, by half in a process.
 
-    The server has counted `wrong` updates too many in each step.
+    The server has counted `wrong` updates too many in each step. So many kinds of checks were made.
     """
     writer = RunWriter(workspace.run_dir(run.run_id))
+    write_checks(writer, 0, next(iter(rates)), ["rows", "ledger", "counts"][:checked])
     for step_id, (step, rate) in enumerate(rates.items()):
         key, times = {"step_id": step_id, "step": step}, {"start_s": 1.0 + 2 * step_id, "end_s": 3.0 + 2 * step_id}
         for client in (1, 2):
@@ -164,11 +165,29 @@ def test_tables_and_chart_show_every_dbms(lake: Any) -> None:
 
 
 def test_what_is_said(lake: Any) -> None:
-    size, verdict = ib.linkbench_statements(answer(lake, "linkbench_workload"))
+    size, verdict = ib.linkbench_statements(answer(lake, "linkbench_workload"), answer(lake, "checks"))
     assert "1,000 nodes and 4,000 links after the load" in size and "2 and 4 requesters in up to 2 processes" in size
-    assert verdict.startswith("Verdict: all 2 runs passed the checks")
+    assert verdict == (
+        "Verdict: all 2 runs passed the checks after each step: the tables have as many rows as the acknowledged "
+        "operations leave, as many links are shown as these operations make and the counts of the checked nodes equal "
+        "their links."
+    )
     (drift,) = ib.drift_statements(answer(lake, "linkbench_summary"))
     assert "when t2 was repeated at the end, its rate relative to the first time was 0.80 with system.a" in drift
+
+
+@pytest.mark.parametrize(
+    ("checked", "proves"),
+    [
+        (1, "passed the checks after each step: the tables have as many rows as the acknowledged operations leave."),
+        (0, "ended well; which checks of the data were made is not recorded."),
+    ],
+)
+def test_the_verdict_names_only_what_was_checked(workspace: Workspace, checked: int, proves: str) -> None:
+    write(workspace, Run("a"), {"t2": 100}, checked=checked)
+    lake = reader.lake(workspace)
+    _, verdict = ib.linkbench_statements(answer(lake, "linkbench_workload"), answer(lake, "checks"))
+    assert verdict == f"Verdict: the run {proves}"
 
 
 def test_a_step_that_is_not_warm_is_named() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
+import polars as pl
 import pyarrow.parquet as pq
 import pymysql
 import pytest
@@ -37,6 +38,7 @@ from ibench_lib.workloads.linkbench.workload import WORKLOAD
 from ibench_lib.workloads.workload import Step
 from tests.builds.test_builds import distribution
 from tests.measurement.real import ask, connect
+from tests.places import ROOT
 from tests.synthetic import answer
 
 MY_CNF = (
@@ -152,6 +154,18 @@ class HoldsLocks(WithServer):
             ask(connection, "ROLLBACK")
 
 
+class HoldsCounts(WithServer):
+    """Locks counts for longer than requesters wait, who have changed a link before."""
+
+    def meddle(self) -> None:
+        assert self.address is not None
+        with connect(self.address) as connection:
+            ask(connection, "BEGIN")
+            ask(connection, "UPDATE counttable SET time = time + 1")
+            time.sleep(2.5)
+            ask(connection, "ROLLBACK")
+
+
 class Kills(WithServer):
     """Ends the connections of half of the requesters, in the middle of what they do."""
 
@@ -213,6 +227,32 @@ def test_counts_hold_under_deadlocks_and_lock_wait_timeouts(
     repeated = [row for row in found if row["step"] == "t16" and row["statement"] == "ROLLBACK"]
     (row,) = repeated
     assert row["counted"] == row["repeats"] + 1 > 1, "one more is of whom held the locks"
+
+
+@pytest.mark.long
+def test_the_checks_fail_when_a_client_forgets_to_roll_back(
+    tmp_path: Path,
+    build: Build,
+    workspace: Workspace,
+    where: Callable[[WithServer], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The server keeps what came before a lock wait timeout, and the next START TRANSACTION commits it."""
+    forgets = "import ibench_lib.client.many as many\nmany.ROLLBACK = many.ROLLBACK.replace(b'ROLLBACK', b'DO 0')\n"
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(forgets)  # which each client process begins with
+    monkeypatch.setattr("ibench_lib.client.process.SOURCE_ROOT", os.pathsep.join([str(tmp_path / "site"), str(ROOT)]))
+    observer = HoldsCounts()
+    where(observer)
+    experiment = loaded(tmp_path, ", requesters: [16], control: false", nodes=10, seconds=5.0, cnf=SHORT_WAITS)
+    with pytest.raises(RunFailed) as caught:
+        run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, observer)
+    assert observer.thread is not None
+    observer.thread.join()
+    assert "step t16: " in caught.value.what and "but " in caught.value.what
+    checks = answer(reader.lake(workspace), "checks", "t")
+    assert not checks.filter((pl.col("step") == "t16") & (pl.col("held") < pl.col("checks"))).is_empty()
+    assert checks.filter(pl.col("held") < pl.col("checks"))["step"].unique().to_list() == ["t16"]
 
 
 @pytest.mark.slow

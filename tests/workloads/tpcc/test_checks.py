@@ -57,4 +57,4 @@ def test_a_load_that_lacks_rows_is_seen_in_its_ledger() -> None:
 def test_the_ledger_names_its_sums_by_set() -> None:
     first, second, _ = ledger("2", 3, {"warehouse2.w_ytd": 1234, "district2.d_next_o_id": 5})
     assert (first.expected, second.expected) == (30 * 3001 + 5, 3 * 30_000_000 + 1234)
-    assert second.name == "the sum of warehouse2.w_ytd in cents"
+    assert second.subject == "the sum of warehouse2.w_ytd in cents"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -13,9 +14,10 @@ from ibench_lib.lake.manifest import KindRecord, OperationRecord
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
 from ibench_lib.workloads.tpcc import profiles
+from ibench_lib.workloads.tpcc.checks import CONDITIONS
 from ibench_lib.workloads.tpcc.inputs import TYPES
 from tests.show.tables.parsed import Parsed
-from tests.synthetic import BIN_2_S, BIN_500_US, Run, answer, manifest_of
+from tests.synthetic import BIN_2_S, BIN_500_US, Run, answer, manifest_of, write_checks
 
 KIND = "run"
 PER_SECOND = {"payment": 10, "order_status": 1, "delivery": 1, "stock_level": 1}
@@ -30,15 +32,21 @@ def write(
     more: dict[str, Any] | None = None,
     step_id: int = 0,
     sizes: list[tuple[int, str, int]] | None = None,
+    loaded: Sequence[str] = (),
+    checked: Sequence[str] = (*CONDITIONS, "ledger"),
+    broken: str = "",
 ) -> None:
     """A run of TPC-C with one step: new orders second by second, of which one a second is rolled back as intended.
 
     The other types have their share of 23 for ten new orders. Every response takes 500 us, and one new order a second
-    takes 2 s. `repeats` are those of the first second's new orders,
-    `more` what its workload has in the manifest besides, `sizes` the bytes of its database after each step.
+    takes 2 s. `repeats` are those of the first second's new orders, `more` what its workload has in the manifest
+    besides, `sizes` the bytes of its database after each step, `loaded` and `checked` the rules that were checked after
+    the load and after the run, of which a defect has `broken` one.
     """
     writer, seconds = RunWriter(workspace.run_dir(run.run_id)), len(new_orders)
     key = {"step_id": step_id, "step": KIND}
+    write_checks(writer, 0, "load", loaded)
+    write_checks(writer, step_id, KIND, checked, broken, "profile tpcc_mysql")
     for number, step, size in sizes or []:
         writer.append("sizes", step_id=number, step=step, what="database", name="", bytes=size)
     total = 0
@@ -178,9 +186,12 @@ def test_what_is_said(workspace: Workspace) -> None:
     write(workspace, Run("a"), [100] * 60)
     write(workspace, Run("b", minute=1), square(60, 20, 12, 4, 66, first=6), repeats={"deadlocks": 2})
     lake = reader.lake(workspace)
-    first, *_, verdict = ib.tpcc_statements(answer(lake, "tpcc_workload"))
+    first, *_, verdict = said_of(lake)
     assert first.startswith("cached: 2 warehouses, 8 terminals in 1 process (profile standard, repeatable read")
-    assert verdict.startswith("Verdict: all 2 runs held all consistency conditions of TPC-C (C1 to C12) and a ledger")
+    assert verdict == (
+        "Verdict: all 2 runs held all consistency conditions of TPC-C that were checked (C1 to C12) and a ledger of "
+        "acknowledged transactions, after the load and after the run."
+    )
     said = ib.notpm_statements(answer(lake, "tpcc_summary"), "system.a")
     assert any("cached: system.a ran 6,000 new orders per minute (NOTPM). It is 0." in text for text in said)
     (waves,) = ib.wave_statements(answer(lake, "tpcc_stability"))
@@ -199,27 +210,52 @@ def test_what_is_said(workspace: Workspace) -> None:
 )
 def test_a_page_says_what_paces_the_terminals(workspace: Workspace, more: dict[str, Any], said: str) -> None:
     write(workspace, Run(), [100] * 10, more=more)
-    first, *_ = ib.tpcc_statements(answer(reader.lake(workspace), "tpcc_workload"))
+    first, *_ = said_of(reader.lake(workspace))
     assert f", {said}); " in first
+
+
+def said_of(lake: Any, experiment: str = "demo") -> list[str]:
+    return ib.tpcc_statements(answer(lake, "tpcc_workload", experiment), answer(lake, "checks", experiment))
+
+
+@pytest.mark.parametrize(
+    ("checked", "said"),
+    [
+        (["C1", "C2", "C3", "rows"], "checked (C1 to C3) and the number of rows of each table, after the load"),
+        (["C1", "C5", "C6", "ledger"], "checked (C1 and C5 to C6) and a ledger of acknowledged transactions"),
+        ([], "Verdict: the run ended well; which checks of the data were made is not recorded."),
+    ],
+)
+def test_the_verdict_names_the_checks_that_were_made(workspace: Workspace, checked: list[str], said: str) -> None:
+    write(workspace, Run(), [100] * 10, checked=checked)
+    *_, verdict = said_of(reader.lake(workspace))
+    assert said in verdict
+
+
+def test_a_run_from_a_snapshot_has_the_checks_of_the_load_in_the_run_that_loaded(workspace: Workspace) -> None:
+    write(workspace, Run("a"), [100] * 10, step_id=1, loaded=["C1", "C11"], checked=["C1", "ledger"])
+    write(workspace, Run("b", minute=1), [100] * 10, step_id=1, checked=["C1", "ledger"])
+    *_, verdict = said_of(reader.lake(workspace))
+    assert "all 2 runs held the consistency conditions of TPC-C that were checked (C1 and C11)" in verdict
+    write(workspace, Run("old", minute=2), [100] * 10, step_id=1, checked=[])
+    *_, verdict = said_of(reader.lake(workspace))
+    assert verdict == "Verdict: all 3 runs ended well; which checks of the data were made is not recorded."
 
 
 def test_a_page_says_what_leaves_the_specification_and_what_that_breaks(workspace: Workspace) -> None:
     write(workspace, Run("a"), [100] * 30)
     frame = answer(reader.lake(workspace), "tpcc_workload")
-    assert frame["protocol"].to_list() == ["text"] and frame["broken"].to_list() == [[]]
+    assert frame["protocol"].to_list() == ["text"]
     assert Parsed(ib.profile_deviations_table(frame)).rows[-1][0] == "profile"
-    check = "the number of rows that violate condition C12"
-    broken = [{"step": "run", "check": check, "found": 7, "broken_by": "profile tpcc_mysql"}]
-    of_peer = {
-        "profile": "tpcc_mysql", "protocol": "prepared", "broken_checks": broken,
-        "deviations": profiles.deviations("tpcc_mysql"),
-    }  # fmt: skip
-    write(workspace, Run("b", minute=1), [100] * 30, more=of_peer)
-    frame = answer(reader.lake(workspace), "tpcc_workload").filter(profile="tpcc_mysql")
-    said = ib.tpcc_statements(frame)
+    deviations = profiles.deviations("tpcc_mysql")
+    of_peer = {"profile": "tpcc_mysql", "protocol": "prepared", "deviations": deviations}
+    write(workspace, Run("b", experiment="peer", minute=1), [100] * 30, more=of_peer, broken="C12")
+    lake = reader.lake(workspace)
+    frame = answer(lake, "tpcc_workload", "peer")
+    said = said_of(lake, "peer")
     assert "(profile tpcc_mysql, prepared statements, " in said[0]
     assert any("cached: C12 did not hold; defects of profile tpcc_mysql break this" in text for text in said)
-    assert any("that its profile does not break" in text for text in said)
+    assert any("held the consistency conditions of TPC-C that were checked (C1 to C11)" in text for text in said)
     rows = Parsed(ib.profile_deviations_table(frame)).rows
     whats = [row["what"] for row in profiles.deviations("tpcc_mysql")]
     assert [row[0] for row in rows if len(row) == 3][-len(whats) :] == whats

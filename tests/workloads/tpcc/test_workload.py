@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import psutil
 import pyarrow.parquet as pq
 import pytest
@@ -28,6 +29,7 @@ from ibench_lib.run.step import WorkerState
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.workloads.tpcc.checks import CONDITIONS
 from ibench_lib.workloads.tpcc.tables import names
 from ibench_lib.workloads.workload import Step
 from tests.faults import is_server, server_here
@@ -211,12 +213,14 @@ def test_what_a_profile_breaks_is_noted_and_does_not_fail_the_run(
     experiment = loaded(tmp_path, 1, 1, ", profile: tpcc_mysql, checks: full")
     manifest = run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Observer())
     assert manifest.status == "complete" and verify(workspace.run_dir(manifest.run_id)) == []
-    broken = read_manifest(workspace.run_dir(manifest.run_id)).workload["broken_checks"]
-    assert {(entry["step"], entry["broken_by"]) for entry in broken} == {("run", "profile tpcc_mysql")}
-    assert "C12" in {entry["check"].split()[-1] for entry in broken} <= {"C10", "C12"}
-    frame = answer(reader.lake(workspace), "tpcc_workload", experiment.name)
-    assert frame["broken"].to_list() == [sorted(entry["check"] for entry in broken)]
-    said = " ".join(ib.tpcc_statements(frame))
+    lake = reader.lake(workspace)
+    checks = answer(lake, "checks", experiment.name)
+    broken = checks.filter(pl.col("broken") > 0)
+    assert set(broken["step"]) == {"run"} and set(broken["broken_by"]) == {"profile tpcc_mysql"}
+    assert "C12" in set(broken["rule"]) <= {"C10", "C12"}
+    assert set(checks.filter(step="load")["rule"]) == {"rows", "ledger", *CONDITIONS}
+    assert set(checks.filter(step="run")["rule"]) == {"rows", "ledger", *CONDITIONS} - {"C11"}
+    said = " ".join(ib.tpcc_statements(answer(lake, "tpcc_workload", experiment.name), checks))
     assert "C12 did not hold" in said and "defects of profile tpcc_mysql break this" in said
 
 

@@ -8,17 +8,23 @@ from typing import Any
 import polars as pl
 
 from ibench_lib.show.frames import by_position, rows_of, steps_of
-from ibench_lib.show.statements.common import asks, attention, complete, verdict
+from ibench_lib.show.statements.common import NOT_RECORDED, asks, attention, complete, proven, verdict
 from ibench_lib.show.wording import count, joined, shortened
 
 _MUCH = 0.1
+_PROVEN = {
+    "rows": "the tables have as many rows as the acknowledged operations leave",
+    "ledger": "as many links are shown as these operations make",
+    "counts": "the counts of the checked nodes equal their links",
+}
+"""By the rule of a check: what it proves."""
 
 
-@asks("linkbench_workload")
-def linkbench_statements(linkbench_workload: pl.DataFrame) -> list[str]:
+@asks("linkbench_workload", "checks")
+def linkbench_statements(linkbench_workload: pl.DataFrame, checks: pl.DataFrame) -> list[str]:
     """The graph and the rules of each setup, and the verdict of the checks."""
     rows = linkbench_workload.to_dicts()
-    return [*dict.fromkeys(_size(row) for row in rows), *_verdicts(rows)]
+    return [*dict.fromkeys(_size(row) for row in rows), *_verdicts(rows, checks)]
 
 
 @asks("linkbench_summary")
@@ -112,10 +118,9 @@ def _size(row: dict[str, Any]) -> str:
     )
 
 
-def _verdicts(rows: list[dict[str, Any]]) -> list[str]:
+def _verdicts(rows: list[dict[str, Any]], checks: pl.DataFrame) -> list[str]:
     held, runs = (sum(int(row[column]) for row in rows) for column in ("complete", "runs"))
-    proves = (
-        "passed the checks after each step: rows and links shown are what the acknowledged operations leave, and the "
-        "counts of the checked nodes equal their links"
-    )
+    rules = [proven(checks, row["experiment"], row["setup"], row["complete"])[0] for row in rows if row["complete"]]
+    figures = [text for rule, text in _PROVEN.items() if rules and all(rule in found for found in rules)]
+    proves = f"passed the checks after each step: {joined(figures)}" if figures else NOT_RECORDED
     return verdict(held, runs, proves)

@@ -11,12 +11,14 @@ from ibench_lib.ask.bases import Bases, bases
 from ibench_lib.show.against import against_base
 from ibench_lib.show.frames import by_position, measured, rows_of
 from ibench_lib.show.statements.common import (
+    NOT_RECORDED,
     asks,
     attention,
     caveats,
     columns_of,
     complete,
     noise_said,
+    proven,
     ratio_text,
     unfinished,
     verdict,
@@ -24,14 +26,15 @@ from ibench_lib.show.statements.common import (
 from ibench_lib.show.verdicts import Ratio
 from ibench_lib.show.wording import count, joined, shortened
 
-_FULL_CHECKS_UP_TO = 20
+_CONDITIONS = [f"C{number}" for number in range(1, 13)]
+"""The consistency conditions of the specification, as the checks of a run name them."""
 
 
-@asks("tpcc_workload")
-def tpcc_statements(tpcc_workload: pl.DataFrame) -> list[str]:
+@asks("tpcc_workload", "checks")
+def tpcc_statements(tpcc_workload: pl.DataFrame, checks: pl.DataFrame) -> list[str]:
     """The size and the rules of each setup, and the verdict of the checks."""
     said = [_size(row) for row in tpcc_workload.to_dicts()]
-    return [*dict.fromkeys(said), *_verdicts(tpcc_workload)]
+    return [*dict.fromkeys(said), *_verdicts(tpcc_workload, checks)]
 
 
 @asks("tpcc_summary", base=True)
@@ -135,23 +138,51 @@ def _size(row: dict[str, Any]) -> str:
     return f"{text} ({', '.join(facts)}); {row['run_s'] or 0:,g} s are measured{after}."
 
 
-def _verdicts(frame: pl.DataFrame) -> list[str]:
-    """Whether the checks held, and what profiles break."""
-    which = {_checked(row) for row in frame.to_dicts() if row["complete"]}
-    proves = f"held {' or '.join(sorted(which))} and a ledger of acknowledged transactions, after the load"
-    proves += " and after the run"
-    said = verdict(int(frame["complete"].sum()), int(frame["runs"].sum()), proves)
-    for row in frame.filter(pl.col("broken").list.len() > 0).to_dicts():
-        names = joined([name.split("condition ")[-1] for name in row["broken"]])
-        why = f"defects of profile {row['profile']} break this, so no run fails"
-        said.append(attention(f"{row['setup']}: {names} did not hold; {why}."))
-    return said
-
-
-def _checked(row: dict[str, Any]) -> str:
-    full = row["checks"] == "full" or (
-        row["checks"] == "auto" and (row["sets"] or 1) * (row["warehouses"] or 0) <= _FULL_CHECKS_UP_TO
+def _verdicts(frame: pl.DataFrame, checks: pl.DataFrame) -> list[str]:
+    """Which checks held, setup by setup where that differs, and what profiles break."""
+    setups = frame.group_by("experiment", "setup", maintain_order=True).agg(
+        pl.col("complete", "runs").sum(), pl.col("profile").first()
     )
-    if full and row["broken"]:
-        return "the consistency conditions of TPC-C (C1 to C12) that its profile does not break"
-    return "all consistency conditions of TPC-C (C1 to C12)" if full else "the cheap consistency conditions (C1 to C3)"
+    proves, broken_said = list[str](), list[str]()
+    for experiment, setup, complete_runs, _, profile in setups.iter_rows():
+        held, broken = proven(checks, experiment, setup, complete_runs)
+        proves.append(_proves(held))
+        if conditions := broken & set(_CONDITIONS):
+            why = f"defects of profile {profile} break this, so no run fails"
+            broken_said.append(attention(f"{setup}: {_numbered(conditions)} did not hold; {why}."))
+    if len(set(proves)) == 1:
+        said = verdict(int(setups["complete"].sum()), int(setups["runs"].sum()), proves[0])
+    else:
+        rows = zip(setups.iter_rows(named=True), proves, strict=True)
+        said = [text for row, proof in rows for text in verdict(row["complete"], row["runs"], proof, row["setup"])]
+    return [*said, *broken_said]
+
+
+def _proves(held: set[str]) -> str:
+    """The rest of a sentence about complete runs for which these rules held."""
+    conditions, figures = held & set(_CONDITIONS), []
+    if conditions:
+        every = "all consistency conditions" if len(conditions) == len(_CONDITIONS) else "the consistency conditions"
+        figures.append(f"{every} of TPC-C that were checked ({_numbered(conditions)})")
+    if "ledger" in held:
+        figures.append("a ledger of acknowledged transactions")
+    if "rows" in held:
+        figures.append("the number of rows of each table")
+    if not figures:
+        return NOT_RECORDED
+    return f"held {joined(figures)}, after the load and after the run"
+
+
+def _numbered(conditions: set[str]) -> str:
+    """Names of conditions, with those that follow each other as a range: C1 to C9 and C11."""
+    numbers = sorted(_CONDITIONS.index(name) for name in conditions)
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][-1] + 1:
+            ranges[-1].append(number)
+        else:
+            ranges.append([number])
+    return joined([
+        _CONDITIONS[first] if first == last else f"{_CONDITIONS[first]} to {_CONDITIONS[last]}"
+        for first, last in ((each[0], each[-1]) for each in ranges)
+    ])  # fmt: skip

@@ -1,6 +1,6 @@
 -- What the selected runs of TPC-C were: one row per experiment, setup and workload. `complete`: runs that ended well, for
--- which all chosen checks held after the load and after the run, except those that the profile's own defects break:
--- `broken` names them. `deviations` are those of the profile from the specification, as JSON.
+-- which all chosen checks held after the load and after the run, except those that the profile's own defects break
+-- (`checks`). `deviations` are those of the profile from the specification, as JSON.
 --
 -- $runs: ids of the runs
 WITH described AS (
@@ -19,8 +19,7 @@ SELECT
     coalesce(w->>'$.protocol', 'text') AS protocol, coalesce(w->>'$.deviations', '[]') AS deviations,
     list_filter(steps, lambda step: step.kind = 'ramp_up')[1].seconds AS ramp_up_s,
     list_filter(steps, lambda step: step.kind = 'run')[1].seconds AS run_s,
-    count(*) AS runs, count(*) FILTER (status = 'complete') AS complete,
-    list_sort(list_distinct(flatten(list(coalesce(w->>'$.broken_checks[*].check', []))))) AS broken
+    count(*) AS runs, count(*) FILTER (status = 'complete') AS complete
 FROM described
 GROUP BY ALL
 ORDER BY experiment, setup, runs DESC

@@ -1,0 +1,19 @@
+-- The checks that workloads made of the server's data after their steps: one row per setup, step and rule. `runs` made
+-- them, `complete` of these ended well. `checks` were made, `held` of them had the expected figure. `broken`: those in
+-- complete runs that did not hold, which `broken_by` explains. `not_held` names all that did not.
+-- No row: nothing was checked, or the runs are older than the table `checks`.
+--
+-- $runs: ids of the runs
+-- $steps: names of the steps to show; an empty list means all
+SELECT
+    s.experiment, s.setup, c.step_id, c.step, c.rule,
+    count(DISTINCT c.run_id) AS runs, count(DISTINCT c.run_id) FILTER (s.status = 'complete') AS complete,
+    count(*) AS checks, count(*) FILTER (c.found IS NOT DISTINCT FROM c.expected) AS held,
+    count(*) FILTER (s.status = 'complete' AND c.found IS DISTINCT FROM c.expected) AS broken,
+    coalesce(max(c.broken_by), '') AS broken_by,
+    list_sort(list_distinct(coalesce(list(c.subject) FILTER (c.found IS DISTINCT FROM c.expected), []))) AS not_held,
+    sum(c.seconds) AS seconds
+FROM selected_runs($runs) s JOIN checks c USING (run_id)
+WHERE len($steps) = 0 OR list_contains($steps, c.step)
+GROUP BY ALL
+ORDER BY s.experiment, s.setup, c.step_id, min(c.check_number)
