@@ -189,13 +189,13 @@ def missing(forced: Forced, build: Build, load: str) -> str | None:
 
 
 def run(
-    place: Workspace, build: Build, forced: Forced | None, each: int, pool: str, load: Load
+    place: Workspace, build: Build, forced: Forced | None, each: int, pool: str, load: Load, speed: int
 ) -> tuple[str, list[tuple[float, float]]]:
     """One run with so many injections, or healthy steps. Returns its id and when something was done."""
     seconds = FIRST_S + each * EVERY_S
     steps = ["l.i0", "l.x", load.step] if forced else ["l.i0", "l.x", *healthy(each)]
     known = {
-        "rows": int((seconds if forced else HEALTHY_S) * rows_per_s(forced) / CLIENTS),
+        "rows": int((seconds if forced else HEALTHY_S) * rows_per_s(forced, speed) / CLIENTS),
         "seconds": seconds,
         "steps": ", ".join(steps),
     }
@@ -221,9 +221,9 @@ def run(
     return manifest.run_id, injector.done
 
 
-def rows_per_s(forced: Forced | None) -> int:
+def rows_per_s(forced: Forced | None, speed: int = 100) -> int:
     """More than a server does here: the step must not end before the last injection. And not much more."""
-    return 23_000 if forced and "commit=1" in forced.my_cnf else 30_000
+    return (23_000 if forced and "commit=1" in forced.my_cnf else 30_000) * speed // 100
 
 
 def healthy(steps: int) -> list[str]:
@@ -309,6 +309,12 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(FORCED), help="what to force: names from benchmarks/injections.py")
     parser.add_argument("--workload", choices=LOADS, default="insert_benchmark")
     parser.add_argument("--pool", default="1G")
+    parser.add_argument(
+        "--speed",
+        type=int,
+        default=100,
+        help="percent: how fast this machine is, so that steps do not last longer than needed",
+    )
     parser.add_argument("--into", default=NAME, help="the section of docs/performance.md")
     parser.add_argument("--keep", type=Path, help="a folder that keeps the runs, to look into and to judge again")
     parser.add_argument("--again", action="store_true", help="run nothing: judge what --keep has")
@@ -344,7 +350,7 @@ def measure(place: Workspace, build: Build, chosen: argparse.Namespace) -> None:
     for number, pool in zip(range(0, chosen.healthy, A_RUN), itertools.cycle(("1G", "64M")), strict=False):
         runs.append((None, min(A_RUN, chosen.healthy - number), pool))
     for forced, each, pool in runs:
-        run_id, done = run(place, build, forced, each, pool, load)
+        run_id, done = run(place, build, forced, each, pool, load, chosen.speed)
         told = {"forced": forced.name if forced else None, "pool": pool, "step": load.step, "done": done}
         (place.root / "injections" / f"{run_id}.json").write_text(json.dumps(told))
 

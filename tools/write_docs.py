@@ -75,7 +75,9 @@ def rules_document() -> str:
         "# How dips are put down to causes: the rules",
         "",
         "[stalls.md](stalls.md) explains how points are added up. In `ibench sql`, `FROM dip_rules` shows these rules,",
-        "and `FROM questions.dip_evidence([...], [])` shows what each of them gave for each dip.",
+        "and `FROM questions.dip_evidence([...], [])` shows what each of them gave for each dip. Means and extremes",
+        "are those of the samples in the dip. A still mean is that of the seconds in which less than 5 % of the usual",
+        "work was done, if the dip has such seconds: a cause may fill its first and its last second in part only.",
     ]
     causes = connection.execute("SELECT cause, label, layer, words, look_at FROM dip_causes").fetchall()
     for cause, label, layer, words, look_at in causes:

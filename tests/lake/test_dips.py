@@ -51,15 +51,15 @@ def at_work(in_dip: int, else_: int) -> Rows:
     )
 
 
-def process(cpu_in_dip: float, state: str = "S") -> Rows:
-    """The server uses 1.5 CPUs outside of the dip."""
+def process(cpu_in_dip: float, state: str = "S", blocked: int | None = None) -> Rows:
+    """The server uses 1.5 CPUs outside of the dip. `blocked` threads are in state D all the time."""
     rows, cpu = [], 0.0
     for tick in range(START_S - 1, START_S + SECONDS + 1):
         inside = tick in IN_DIP
         cpu += cpu_in_dip if inside else 1.5
         row = {
             "tick": tick, "t_s": tick + 0.25, "pid": 7, "cpu_user_s": cpu, "cpu_system_s": 0.0, "resident_bytes": 1,
-            "virtual_bytes": 1, "threads": 9, "state": state if inside else "S",
+            "virtual_bytes": 1, "threads": 9, "state": state if inside else "S", "blocked_threads": blocked,
         }  # fmt: skip
         rows.append(("process_samples", row))
     return tuple(rows)
@@ -198,6 +198,25 @@ def test_a_limit_of_io_operations_is_storage_though_no_request_is_in_flight() ->
 
 
 @pytest.mark.long
+def test_a_frozen_file_system_is_storage_though_threads_are_often_blocked() -> None:
+    """Who waits for a frozen file system does not count as waiting for I/O."""
+    calm = host(io_some_pressed_s=(0.0, 0.2))
+    (dip,) = dips_of(replace(STALLED, also=device(5, 0.005, 0) + calm + process(0.1, blocked=1)))
+    assert (dip["cause"], dip["confidence"]) == ("storage", "high")
+    (dip,) = dips_of(replace(STALLED, also=device(90, 0.09, 1) + calm + process(0.1, blocked=1)))
+    assert dip["cause"] is None, "the device went on working"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("most", "cause"), [("1000", "purge"), ("20000", None), ("0", None)])
+def test_a_delay_that_is_over_delays_nothing(most: str, cause: str | None) -> None:
+    """The server goes on showing its last delay when the history list is short again."""
+    run = sampled(purge_delay_us=level(5000, 5000), history_list_length=level(9000, 10))
+    (dip,) = dips_of(replace(run, variables=(("innodb_max_purge_lag", most),)))
+    assert dip["cause"] == cause
+
+
+@pytest.mark.long
 def test_two_causes_with_as_much_evidence_leave_a_dip_unexplained() -> None:
     (dip,) = dips_of(sampled(redo_waits=grown(100), purge_delay_us=level(5000, 0)))
     assert dip["cause"] is None
@@ -267,6 +286,21 @@ def test_a_server_is_not_blamed_where_nothing_was_asked_of_it() -> None:
     ]
     (dip,) = dips_of(replace(run, also=at_work(4, 4)))
     assert (dip["cause"], dip["candidates"]) == ("purge", [{"cause": "purge", "points": 3}])
+
+
+@pytest.mark.long
+def test_a_pause_may_begin_and_end_within_a_second() -> None:
+    """In the first and the last second of the dip the clients were at work for a while."""
+    first, *still, last = DIP
+    rows = tuple(
+        (
+            "thread_states",
+            {"tick": START_S + t, "t_s": START_S + t + 0.25, "state": "", "connections": 0 if t in still else 3},
+        )
+        for t in range(SECONDS)
+    )
+    (dip,) = dips_of(Run("slow", l_i1_s=SECONDS, stall=tuple(still), weak=(first, last), also=rows))
+    assert (dip["from_s"], dip["to_s"], dip["cause"]) == (9, 12, "client_pause")
 
 
 @pytest.mark.long

@@ -12,12 +12,17 @@
 -- server.sync_flush_share: pages that a checkpoint waited for, as a share of all that were written. server.redo_flush_ms:
 -- time of an fsync of the redo log.
 -- server.writes_stuck: a checkpoint was due, and no page was written in the second: asynchronous writes block no thread.
+-- server.purge_delay_us: how long statements are delayed while the history list is longer than innodb_max_purge_lag. The
+-- server itself goes on showing the last delay when it does not delay any more.
 -- server.row_lock_wait_share: time in finished waits for row locks, as a share of the time of the clients.
 -- server.row_locks_awaited_share, states.lock_share: connections that wait for a row lock, or for another lock, as a
 -- share of those of the clients. states.at_work: connections at work. threads.queued_per_s: threads of the server that are ready and have no CPU.
--- device.request_ms: time of a request, reads and writes together. device.held_back: tasks waited for I/O, but the device
--- completed at most a tenth of its usual requests in a second, as under a limit of I/O operations.
--- `in_least` is the smallest of the samples that `in_mean` is made of.
+-- device.request_ms: time of a request, reads and writes together. device.held_back: tasks waited for I/O, or threads of the
+-- server were blocked, but the device completed at most a tenth of its usual requests in a second, as under a limit of
+-- I/O operations, or while the file system is frozen.
+-- `still_mean` is the mean over the seconds of the dip in which less than 5 % of the usual work was done, NULL without
+-- such a second: at the edges of a dip the reason may have lasted for a moment only. `in_least` is the smallest of the
+-- samples that `in_mean` is made of.
 -- `early_mean`, `early_max` and `early_min` are those of the dip's first second: what came later cannot be its origin.
 --
 -- $ids: ids of runs
@@ -28,6 +33,7 @@ WITH chosen AS (
     -- `lost`: the rate missing to the median, summed over the dip.
     SELECT
         run_id, step_id, dip, min(second)::DOUBLE AS from_s, max(second) + 1.0::DOUBLE AS to_s,
+        coalesce(list(second::DOUBLE) FILTER (rate < 0.05 * median_rate), []) AS still,
         {
             from_s: min(second), to_s: max(second) + 1, rate: avg(rate), min_rate: min(rate),
             median_rate: any_value(median_rate), lost: sum(greatest(0, median_rate - rate)),
@@ -48,6 +54,9 @@ WITH chosen AS (
         run_id, step_id, second + 1.0 AS t_s, 1.0 AS span_s, in_flight AS "clients.in_flight",
         cpu AS "clients.cpu_per_s", retries::DOUBLE AS "clients.retries_per_s", unknown::DOUBLE AS "clients.unknown"
     FROM asked
+), purge_limits AS (
+    SELECT run_id, try_cast(value AS BIGINT) AS most FROM server_variables
+    WHERE name = 'innodb_max_purge_lag' AND list_contains($ids, run_id)
 ), server AS (
     SELECT
         d.run_id, d.step_id, x.t_s - d.start_s AS t_s, coalesce(x.seconds, 1) AS span_s,
@@ -66,13 +75,15 @@ WITH chosen AS (
         x.free_page_waits_per_s AS "server.free_page_waits_per_s",
         x.single_page_searches_per_s AS "server.single_page_searches_per_s",
         x.free_pages / nullif(x.pages, 0) AS "server.free_share",
-        x.purge_delay_us::DOUBLE AS "server.purge_delay_us",
+        CASE WHEN l.most IS NULL OR (l.most > 0 AND x.history_list_length > l.most) THEN x.purge_delay_us
+             WHEN l.most = 0 OR x.history_list_length IS NOT NULL THEN 0 END::DOUBLE AS "server.purge_delay_us",
         x.history_list_length::DOUBLE AS "server.history_list_length",
         x.row_locks_awaited / nullif(d.clients, 0) AS "server.row_locks_awaited_share",
         x.row_lock_wait_ms_per_s / 1e3 / nullif(d.clients, 0) AS "server.row_lock_wait_share"
     FROM dipped d
     JOIN (FROM server_seconds WHERE list_contains($ids, run_id)) x
         ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+    LEFT JOIN purge_limits l ON l.run_id = d.run_id
 ), process AS (
     SELECT
         d.run_id, d.step_id, x.t_s - d.start_s AS t_s, coalesce(x.seconds, 1) AS span_s,
@@ -157,6 +168,7 @@ WITH chosen AS (
         t.*, d.dip, d.seen,
         least(t.t_s, d.to_s) - greatest(t.t_s - t.span_s, d.from_s) AS overlap_s,
         CASE t.span_s WHEN 0 THEN overlap_s >= 0 ELSE overlap_s >= t.span_s / 2 OR overlap_s >= 0.5 END AS is_in,
+        list_contains(d.still, floor(t.t_s - t.span_s / 2)) AS is_still,
         t.t_s >= d.from_s - 1 AND t.t_s - t.span_s <= d.to_s + 1 AS is_near,
         is_near AND t.t_s - t.span_s <= d.from_s + 1 AS is_early
     FROM taken t JOIN dips d USING (run_id, step_id)
@@ -171,7 +183,8 @@ WITH chosen AS (
 ), within AS (
     SELECT
         run_id, step_id, dip, any_value(seen) AS seen, measure,
-        avg(value) FILTER (is_in) AS in_mean, min(value) FILTER (is_in) AS in_least,
+        avg(value) FILTER (is_in) AS in_mean, avg(value) FILTER (is_still) AS still_mean,
+        min(value) FILTER (is_in) AS in_least,
         max(value) FILTER (is_near) AS in_max, min(value) FILTER (is_near) AS in_min,
         avg(value) FILTER (is_early) AS early_mean, max(value) FILTER (is_early) AS early_max,
         min(value) FILTER (is_early) AS early_min
@@ -190,6 +203,7 @@ WITH chosen AS (
         any_value(in_mean) FILTER (measure = 'clients.in_flight') AS in_flight,
         any_value({inside: in_mean, early: early_max, outside: out_mean})
             FILTER (measure = 'host.io_some_pressed_s_per_s') AS pressed,
+        any_value({inside: in_mean, early: early_max}) FILTER (measure = 'process.blocked_threads') AS blocked,
         any_value({inside: in_least, early: early_min, outside: out_mean})
             FILTER (measure = 'device.requests_per_s') AS requests
     FROM measured GROUP BY ALL
@@ -197,10 +211,12 @@ WITH chosen AS (
     SELECT
         *,
         CASE WHEN requests.outside < 50 THEN FALSE
-             ELSE pressed.inside >= greatest(0.3, 1.5 * pressed.outside) AND requests.inside <= 0.1 * requests.outside
+             ELSE (pressed.inside >= greatest(0.3, 1.5 * pressed.outside) OR blocked.inside >= 0.7)
+                  AND requests.inside <= 0.1 * requests.outside
         END AS inside,
         CASE WHEN requests.outside < 50 THEN FALSE
-             ELSE pressed.early >= greatest(0.3, 1.5 * pressed.outside) AND requests.early <= 0.1 * requests.outside
+             ELSE (pressed.early >= greatest(0.3, 1.5 * pressed.outside) OR blocked.early >= 0.7)
+                  AND requests.early <= 0.1 * requests.outside
         END AS early
     FROM together
 )

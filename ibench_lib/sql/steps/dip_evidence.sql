@@ -13,9 +13,11 @@ WITH measured AS MATERIALIZED (
 ), held AS (
     SELECT
         d.*, r.*, m.out_mean, m.out_low, m.out_high,
-        CASE r.statistic WHEN 'mean' THEN m.in_mean WHEN 'max' THEN coalesce(m.in_max, m.in_mean)
+        CASE r.statistic WHEN 'mean' THEN m.in_mean WHEN 'still mean' THEN coalesce(m.still_mean, m.in_mean)
+                         WHEN 'max' THEN coalesce(m.in_max, m.in_mean)
                          ELSE coalesce(m.in_min, m.in_mean) END AS value,
-        CASE r.statistic WHEN 'mean' THEN m.early_mean WHEN 'max' THEN coalesce(m.early_max, m.early_mean)
+        CASE r.statistic WHEN 'mean' THEN m.early_mean WHEN 'still mean' THEN m.early_mean
+                         WHEN 'max' THEN coalesce(m.early_max, m.early_mean)
                          ELSE coalesce(m.early_min, m.early_mean) END AS early
     FROM dips d CROSS JOIN dip_rules r LEFT JOIN measured m USING (run_id, step_id, dip, measure)
 ), judged AS (

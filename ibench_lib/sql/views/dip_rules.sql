@@ -1,6 +1,6 @@
 -- How dips are put down to causes: one row per piece of evidence. `points`: 3 for what is decisive, 2 for what is
--- strong, -2 for what contradicts. `measure` is one of `dip_measures`, `statistic` its mean, max or min in the dip.
--- `test` says what is held against `threshold`: the statistic itself (at least, at most), or the statistic divided by
+-- strong, -2 for what contradicts. `measure` is one of `dip_measures`, `statistic` its mean, still mean, max or
+-- min in the dip. `test` says what is held against `threshold`: the statistic itself (at least, at most), or the statistic divided by
 -- the mean outside of all dips (times, falls to); then the difference must also be at least `least`, and the statistic
 -- outside of the range of 95 % of the samples outside. `says`: what it means when it holds. Evidence whose measure is
 -- NULL, because this server or host does not give it, is unknown.
@@ -19,10 +19,10 @@ SELECT * FROM (VALUES
     ('cpu_starved', 2, 'host.cpu_some_pressed_s_per_s', 'mean', 'times', 1.2, 0.3, 'the share of time with tasks waiting for a CPU rose by 30 points'),
     ('cpu_starved', 2, 'threads.queued_per_s', 'mean', 'times', 2, 0.2, 'threads of the server waited for a CPU'),
     ('cpu_starved', -2, 'host.idle_share', 'mean', 'at least', 0.2, 0, 'a fifth of the CPUs was idle'),
-    ('client_pause', 3, 'states.at_work', 'mean', 'falls to', 0.2, 0.5, 'hardly a connection was at work in the server'),
-    ('client_pause', 2, 'clients.in_flight', 'mean', 'falls to', 0.2, 0, 'hardly a statement was in flight'),
-    ('client_pause', 2, 'clients.cpu_per_s', 'mean', 'falls to', 0.2, 0, 'the clients hardly used CPU'),
-    ('client_pause', -2, 'states.at_work', 'mean', 'at least', 0.5, 0, 'connections were at work in the server'),
+    ('client_pause', 3, 'states.at_work', 'still mean', 'falls to', 0.2, 0.5, 'hardly a connection was at work in the server'),
+    ('client_pause', 2, 'clients.in_flight', 'still mean', 'falls to', 0.2, 0, 'hardly a statement was in flight'),
+    ('client_pause', 2, 'clients.cpu_per_s', 'still mean', 'falls to', 0.2, 0, 'the clients hardly used CPU'),
+    ('client_pause', -2, 'states.at_work', 'still mean', 'at least', 0.5, 0, 'connections were at work in the server'),
     ('lock', 3, 'states.lock_share', 'max', 'at least', 0.5, 0, 'at least half of the clients waited for such a lock'),
     ('lock', 2, 'process.cpu_per_s', 'mean', 'falls to', 0.3, 0, 'the server hardly used CPU'),
     ('row_locks', 3, 'server.row_locks_awaited_share', 'max', 'at least', 0.5, 0, 'at least half of the clients waited for a row lock'),
@@ -46,7 +46,7 @@ SELECT * FROM (VALUES
     ('purge', 2, 'server.history_list_length', 'max', 'times', 10, 1000, 'the history list was 10 times as long'),
     ('storage', 3, 'device.is_stuck', 'mean', 'at least', 0.5, 0, 'requests were in flight, and none was completed'),
     ('storage', 3, 'process.blocked_threads', 'mean', 'times', 3, 0.8, 'threads of the server were blocked (state D)'),
-    ('storage', 3, 'device.held_back', 'mean', 'at least', 1, 0, 'tasks waited for I/O, and the device completed a tenth of its usual requests'),
+    ('storage', 3, 'device.held_back', 'mean', 'at least', 1, 0, 'tasks waited for I/O or were blocked, and the device completed a tenth of its usual requests'),
     ('storage', 3, 'server.writes_stuck', 'mean', 'at least', 0.3, 0, 'a checkpoint was due, and not a page was written'),
     ('storage', 2, 'device.requests_per_s', 'mean', 'falls to', 0.1, 50, 'the device completed a tenth of its usual requests throughout'),
     ('storage', 2, 'device.request_ms', 'max', 'times', 3, 1, 'requests took 3 times as long'),
