@@ -22,7 +22,7 @@ from ibench_lib.show.display import say
 from ibench_lib.show.statements.common import without_short
 from ibench_lib.show.table_cells import factor_text
 from ibench_lib.show.verdicts import ratio
-from ibench_lib.show.wording import change_text, times
+from ibench_lib.show.wording import change_text
 from tests.shared import lake_of
 from tests.show.statements.saying import COSTS, KINDS, STEPS, Statements
 from tests.synthetic import Run, three_configurations, write_runs
@@ -114,7 +114,7 @@ def texts(value: float) -> set[str]:
     """A number in every format that a sentence may give it."""
     specs = {",.0f", ".3f", ",.3f", ".1f", ",.1f"} | {metric.format for metric in METRICS.values()}
     seconds = {theme.seconds(value).split()[0]}
-    return {format(value, spec) for spec in specs} | {times(value), factor_text(value).split("/")[-1]} | seconds
+    return {format(value, spec) for spec in specs} | {factor_text(value).split("/")[-1]} | seconds
 
 
 def supported(frame: pl.DataFrame) -> set[str]:
