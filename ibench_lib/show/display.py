@@ -18,8 +18,9 @@ from great_tables import GT
 from IPython.display import display
 
 from ibench_lib.ask.bases import Bases
-from ibench_lib.ask.provenance import ANSWER, names_of
+from ibench_lib.ask.provenance import ANSWER, derived, names_of
 from ibench_lib.show.chart_text import PLOTLY_MIME
+from ibench_lib.show.frames import short_steps
 from ibench_lib.show.html_ids import html_id
 from ibench_lib.show.statements.common import Statement
 from ibench_lib.show.wording import MOST_NAMED, count, joined, shortened
@@ -124,6 +125,15 @@ def each(
         else:
             items += [*([Html(head)] if head else []), *below]
     return Shown(tuple(items), names_of(frame))
+
+
+def long_steps(post: Asker, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of an answer without those of steps that nobody took a second for (`step_throughput`).
+
+    What differs in so short a step is chance. The sentences on throughput name these steps.
+    """
+    short = short_steps(post.ask("step_throughput"))
+    return derived(frame.join(short, on=["setup", "step"], how="anti", maintain_order="left"), frame)
 
 
 def _what(items: Sequence[Item]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from ibench_lib.show.frames import rows_of
@@ -27,24 +29,35 @@ def dip_statements(steadiness: pl.DataFrame, dips: pl.DataFrame) -> list[str]:
             quiet += 1
             continue
         marks = caveats(rows_of(judged, row["dbms"], row["step"]))
-        lost = 100 * mine["lost"].sum() / (row["median_rate"] * row["rated_seconds"])
-        said.append(
-            f"{where}, {name}{f' ({joined(marks)})' if marks else ''}: {count(len(mine), 'dip')} took "
-            f"{mine['seconds'].sum():,} of {row['rated_seconds']:,} s and cost {lost:.1f} % of what the median rate "
-            f"would have done, {_why(mine)}."
-        )
-        for wave in mine.filter(pl.col("period_s").is_not_null()).partition_by("label", maintain_order=True):
-            share = pl.col("lost").sum() / (pl.col("median_rate") * pl.col("seconds")).sum()
-            depth = float(wave.select(share).item())
-            said.append(
-                f"{where}, {name}: {len(wave)} of them ({wave['label'][0]}) come in waves, one every "
-                f"{wave['period_s'][0]:,.0f} s, {100 * depth:.0f} % deep on average."
-            )
+        said.append(f"{where}, {name}{f' ({joined(marks)})' if marks else ''}: {dips_said(row, mine)}.")
+        said += [f"{where}, {name}: {wave}." for wave in waves_said(mine)]
     if len(judged) and quiet == len(judged):
         said.append(f"No dip was found in {count(quiet, 'step')} (counted in each run).")
     elif quiet:
         said.append(f"No dip was found in {count(quiet, 'other step')} (counted in each run).")
     return [*said, *unfinished(steadiness)]
+
+
+def dips_said(step: dict[str, Any], dips: pl.DataFrame) -> str:
+    """Of a step of one run (a row of `steadiness`) and its dips: how many, what they cost, and why."""
+    lost = 100 * dips["lost"].sum() / (step["median_rate"] * step["rated_seconds"])
+    return (
+        f"{count(len(dips), 'dip')} took {dips['seconds'].sum():,} of {step['rated_seconds']:,} s and cost "
+        f"{lost:.1f} % of what the median rate would have done, {_why(dips)}"
+    )
+
+
+def waves_said(dips: pl.DataFrame) -> list[str]:
+    """Of the dips of a step of one run: which come in waves, how often, and how deep they are."""
+    said = []
+    for wave in dips.filter(pl.col("period_s").is_not_null()).partition_by("label", maintain_order=True):
+        share = pl.col("lost").sum() / (pl.col("median_rate") * pl.col("seconds")).sum()
+        depth = float(wave.select(share).item())
+        said.append(
+            f"{len(wave)} of them ({wave['label'][0]}) come in waves, one every {wave['period_s'][0]:,.0f} s, "
+            f"{100 * depth:.0f} % deep on average"
+        )
+    return said
 
 
 def _why(dips: pl.DataFrame) -> str:
