@@ -71,7 +71,7 @@ class Peaks:
                 return
             for process in tree:
                 try:
-                    role = "kernel" if "ipykernel_launcher" in process.cmdline() else "builder"
+                    role = "kernel" if "ibench_lib.publish.kernel_process" in process.cmdline() else "builder"
                     status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
                     peak = int(status.split("VmHWM:")[1].split()[0]) * 1024
                 except (psutil.Error, OSError, IndexError):
