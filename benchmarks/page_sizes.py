@@ -31,7 +31,7 @@ SCALE, CLIENTS = 0.005, 2
 TWO_BUILDS = tuple(f"{build}.{config}" for build in ("my5740", "my8033") for config in ("base", "f1", "nodw"))
 
 _MEASURE = """() => {
-    const tops = (found) => [...document.querySelectorAll(found)].filter(e => e.getClientRects().length)
+    const tops = (found) => [...document.querySelectorAll(found)].filter(e => e.checkVisibility())
         .map(e => e.getBoundingClientRect().top + scrollY);
     const first = (found) => Math.min(...tops(found));
     const result = first('.strips, main .table, figure.chart');
@@ -50,11 +50,11 @@ class Page:
     `folded` counts tables in what is folded, too. None: not counted then.
     """
 
-    result: int
-    picture: int
-    height: int
-    narrow: int
-    tables: int
+    result: int | None
+    picture: int | None
+    height: int | None
+    narrow: int | None
+    tables: int | None
     folded: int | None = None
     warnings: int | None = None
 
@@ -66,6 +66,8 @@ FIRST_CONTACT = {
     "compare, 2 x 3": Page(250, 5312, 19553, 21920, 22),
 }
 """At 35909e6, by hand. There was no page of fifteen results with three runs each."""
+
+_UNKNOWN = Page(None, None, None, None, None)
 
 
 def pages(folder: Path) -> dict[str, Path]:
@@ -130,21 +132,21 @@ def report(found: dict[str, Page]) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for name, now in found.items():
-        before = FIRST_CONTACT.get(name)
+        before = FIRST_CONTACT.get(name, _UNKNOWN)
         cells = [
-            _change(before and before.result, now.result),
-            _change(before and before.picture, now.picture),
-            _change(before and before.height, now.height),
-            _change(before and before.narrow, now.narrow),
-            f"{_change(before and before.tables, now.tables)} ({now.folded})",
-            _change(before and before.warnings, now.warnings or 0),
+            _change(before.result, now.result),
+            _change(before.picture, now.picture),
+            _change(before.height, now.height),
+            _change(before.narrow, now.narrow),
+            f"{_change(before.tables, now.tables)} ({now.folded})",
+            _change(before.warnings, now.warnings),
         ]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
-def _change(before: int | None, now: int) -> str:
-    return f"{now:,}" if before is None else f"{before:,} → {now:,}"
+def _change(before: int | None, now: int | None) -> str:
+    return f"{now or 0:,}" if before is None else f"{before:,} → {now or 0:,}"
 
 
 def main() -> None:

@@ -8,11 +8,12 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.manager import AsyncKernelManager
-from jupyter_client.provisioning import KernelProvisionerBase
+from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
 
 
-class _Running(KernelProvisionerBase):  # type: ignore[misc]
+class _Running(KernelProvisionerBase):
     """A process that somebody else has started, and ends."""
 
     process: subprocess.Popen[bytes] | None = None
@@ -40,7 +41,7 @@ class _Running(KernelProvisionerBase):  # type: ignore[misc]
     async def terminate(self, restart: bool = False) -> None:
         await self.send_signal(signal.SIGTERM)
 
-    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> dict[str, Any]:
+    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
         raise RuntimeError("this kernel runs already")
 
     async def cleanup(self, restart: bool = False) -> None:

@@ -16,12 +16,12 @@ _USED = ("ask.selection", "show.headline", "show.sections", "show.charts.one_sec
 
 def main() -> None:
     app = IPKernelApp.instance()
-    app.initialize(sys.argv[1:])
+    app.initialize(sys.argv[1:])  # type: ignore[no-untyped-call]
     for name in _USED:
         with contextlib.suppress(ImportError):  # the notebook says what is missing
             importlib.import_module(f"ibench_lib.{name}")
     dir(sys.modules["ibench_lib"])  # finds what is public
-    app.start()
+    app.start()  # type: ignore[no-untyped-call]
 
 
 if __name__ == "__main__":

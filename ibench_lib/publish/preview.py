@@ -92,10 +92,10 @@ def _draw(canvas: _Canvas, strip: Strip, left: int, top: int, wide: int, high: i
         canvas.line(at, top, at, bottom, theme.RULE)
         canvas.text(at, bottom, text, theme.QUIET, anchor="ma")
     if strip.one is not None:
-        for y in range(top, bottom, 8):
-            canvas.line(left + strip.one * scale, y, left + strip.one * scale, min(y + 4, bottom), theme.QUIET)
+        for dash in range(top, bottom, 8):
+            canvas.line(left + strip.one * scale, dash, left + strip.one * scale, min(dash + 4, bottom), theme.QUIET)
     for number, row in enumerate(rows):
-        y = top + pitch * number + pitch / 2
+        y = top + pitch * (number + 0.5)
         label_px = min((x for x, _ in strip.ticks), default=strip.width / 3) * scale - _MARGIN / 2
         canvas.text(left, y - _LINE / 2, row.label, theme.INK, most=max(label_px, 90))
         canvas.figure(left + wide, y, row.figure, row.colour)

@@ -9,7 +9,7 @@ import polars as pl
 from ibench_lib.show import theme
 from ibench_lib.show.frames import repeats
 from ibench_lib.show.statements.common import asks
-from ibench_lib.show.statements.dips import dips_said, waves_said
+from ibench_lib.show.statements.dips import dips_said
 
 _FEWEST = 5
 """Full seconds that a step needs for dips to be looked for, as in `dip_seconds`."""
@@ -17,14 +17,13 @@ _FEWEST = 5
 
 @asks("steadiness", "dips")
 def steadiness_statements(steadiness: pl.DataFrame, dips: pl.DataFrame) -> list[str]:
-    """A sentence for each run and step, and one for each kind of waves; of a step that did not end how far it went."""
+    """A sentence for each run and step; of a step that did not end, how far it went."""
     several, setups = len(steadiness) and repeats(steadiness) > 1, steadiness["setup"].n_unique() > 1
     said = []
     for row in steadiness.to_dicts():
         mine = dips.filter(run_id=row["run_id"], step_id=row["step_id"])
         name = row["dbms"] + (f" r{row['repeat']}" if several else "") + (f", {row['setup']}" if setups else "")
         said.append(f"{row['step']}, {name}: {_how_far(row)}{_how_steady(row, mine)}")
-        said += [f"{row['step']}, {name}: {wave}." for wave in waves_said(mine)]
     return said
 
 

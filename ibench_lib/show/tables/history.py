@@ -129,7 +129,12 @@ def release_reasons(frame: pl.DataFrame, history: History, palette: str = "defau
         grid.rows.append((f"{step}: {build.text}", cells))
     grid.notes = [
         _meanings(clear) if clear else "No cost differs beyond noise together with a rate.",
-        "- not captured, or as small as its rounding. Intervals and marks are as in the tables of rates and costs.",
+        *(
+            ["- not captured, or as small as its rounding."]
+            if any(c.text == "-" for _, row in grid.rows for c in row)
+            else []
+        ),
+        "Intervals and marks are as in the tables of rates and costs.",
     ]
     return grid.draw(palette)
 

@@ -98,6 +98,8 @@ def told(function: Statements, frame: pl.DataFrame) -> list[str]:
     given = {name: BASE if name == "base" else frame for name in signature(function).parameters}
     if "sla" in given:  # the question leaves out steps without a target
         given["sla"] = frame.filter(pl.col("target_per_s").is_not_null() | (pl.col("step_status") != "complete"))
+    if "fairness" in given:
+        given["fairness"] = frame.with_columns(max_duration_s=pl.lit(60.0))
     if "rate_stability" in given or "fairness" in given:
         given = {name: value.filter(pl.col("kind") != "index") for name, value in given.items()}
     return function(**given)
