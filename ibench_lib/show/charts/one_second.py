@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
@@ -54,6 +55,7 @@ def _panels(
     labels: list[dict[str, Any]] = []
     shapes: list[dict[str, Any]] = []
     causes: list[dict[str, Any]] = []
+    decimals = _visible(frame[high], decimals)
     end_s = float((frame["t_s"] + frame["bucket_s"]).max() or 1)  # type: ignore[arg-type]
     for label, position, rows in runs_of(frame):
         panel = _number(names.index(rows["dbms"][0]) * len(numbered) + numbered.index(rows["repeat"][0]))
@@ -94,6 +96,12 @@ def _panels(
     # What plotly does not look at here, the tests let it look at.
     layout |= {"annotations": labels + causes, "shapes": shapes}
     return go.Figure({"data": traces, "layout": layout}, _validate=False)
+
+
+def _visible(values: pl.Series, decimals: int) -> int:
+    """As many decimals, of at most these, as the largest value has of four digits: panels share an axis up to it."""
+    most = float(values.max() or 0)  # type: ignore[arg-type]
+    return max(min(decimals, 3 - math.floor(math.log10(most))), 0) if most > 0 else decimals
 
 
 def _layout(title: str, rows: int, columns: int) -> dict[str, Any]:
