@@ -5,7 +5,7 @@
 
 Four kinds of posts were measured when the project was first tried by somebody who had not made it; what was found then
 is FIRST_CONTACT. Their like is built here: from the sample, and from synthetic lakes (`benchmarks.scale_lake`) of as
-many results, which have nine steps where the first had four or five. Pages are opened in headless Chromium.
+many results, of which posts show five steps, as those did. Pages are opened in headless Chromium.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from ibench_lib.publish.post import build_post
 
 WIDE, NARROW = 1280, 390
 SCALE, CLIENTS = 0.005, 2
+STEPS = ["l.i0", "l.x", "l.i1", "qr100", "qp500"]
 TWO_BUILDS = tuple(f"{build}.{config}" for build in ("my5740", "my8033") for config in ("base", "f1", "nodw"))
 
 _MEASURE = """() => {
@@ -94,7 +95,7 @@ def pages(folder: Path) -> dict[str, Path]:
 def _post_file(folder: Path) -> Path:
     values = {
         "notebook": "insert_benchmark", "slug": "page", "title": "A page", "author": "A. Tester",
-        "parameters": {"experiment": EXPERIMENT},
+        "parameters": {"experiment": EXPERIMENT, "steps": STEPS},
     }  # fmt: skip
     path = folder / "page.yml"
     with open(path, "w", encoding="utf-8") as file:
@@ -124,8 +125,7 @@ def report(found: dict[str, Page]) -> str:
         "",
         f"Measured with `python -m benchmarks.page_sizes`, in pixels at {WIDE}; the height at {NARROW}, too.",
         "Left of an arrow is what the first person found who tried the project without having made it (35909e6). The",
-        "posts of two builds and of fifteen results are of synthetic lakes with nine steps; those before had four",
-        "or five.",
+        "posts of two builds and of fifteen results are of synthetic lakes, with five steps as before.",
         "",
         f"| post | first result | first picture | height | height at {NARROW} | open tables (all) "
         "| warnings above results |",

@@ -31,6 +31,9 @@ MOST_OPEN = 8
 _MOST_KINDS = 3
 """Kinds of warnings that a page shows unfolded, at most."""
 
+_MOST_SAID = 5
+"""Sentences on one subject that a page shows unfolded, at most."""
+
 _NUMBER = re.compile(r"\d[\d.,]*")
 
 
@@ -186,17 +189,26 @@ def _kind_of_warning(found: list[tuple[str, str]], of_runs: int, runs: pl.DataFr
 def say(post: Asker, *subjects: Callable[..., list[str]]) -> Html:
     """A list of the sentences of functions of statements, each with a link to the query that supports it.
 
+    Of many, all but the first are folded; one that nobody should overlook never is.
     Each is marked with the questions whose answers it takes (`ibench_lib.show.statements.common.asks`).
     """
-    lines = []
+    lines: list[str] = []
+    folded: list[str] = []
     for subject in subjects:
         questions: tuple[str, ...] = subject.asks  # type: ignore[attr-defined]
         base = {"base": post.bases} if subject.takes_base else {}  # type: ignore[attr-defined]
         links = sources(*questions)
         for text in subject(*map(post.ask, questions), **base):
             loud = ' class="loud"' if isinstance(text, Statement) and text.loud else ""
-            lines.append(f"<li{loud}>{html.escape(text)}{links}</li>")
-    return Html(f'<ul class="statements">{"".join(lines)}</ul>' if lines else "")
+            place = lines if loud or len(lines) < _MOST_SAID else folded
+            place.append(f"<li{loud}>{html.escape(text)}{links}</li>")
+    said = f'<ul class="statements">{"".join(lines)}</ul>' if lines else ""
+    if len(folded) == 1:
+        return Html(said.replace("</ul>", f"{folded[0]}</ul>"))
+    if folded:
+        more = f'<ul class="statements">{"".join(folded)}</ul>'
+        said += f'<details class="fold"><summary>{len(folded)} more sentences</summary>{more}</details>'
+    return Html(said)
 
 
 def sources(*questions: str) -> str:
