@@ -33,6 +33,7 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
     link = sources("metric_values")
     rates = chosen.ask("step_throughput")
     drawn: list[str] = []
+    judged = False
     said: dict[str, list[str]] = {}
     for (setup, step), frame in values.group_by("setup", "step", maintain_order=True):
         # The metrics of a table are judged together, here as there.
@@ -45,6 +46,7 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
         if sum(one.metric.group == "rate" for one in main) == 1:  # what it counts depends on the step
             main[0] = replace(main[0], metric=replace(main[0].metric, label=rate_label(rates, str(step))))
         rows = [StripRow(one.label, one.ratio, "", one.metric.better) for one in (*main, *reasons) if one.ratio]
+        judged |= any(row.found is not None and row.found.low is not None for row in rows)
         if rows:
             drawn.append(strip(where, rows, span_of(row.found for row in rows if row.found), palette))
             said.setdefault(_sentence(main, reasons), []).append(where)
@@ -52,6 +54,8 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
         return sentence("No step was completed by both, so there is nothing to compare.", "metric_values")
     sentences = (f"<li>{html.escape(f'{joined(steps)}: {text}')}{link}</li>" for text, steps in said.items())
     key = "B / A, with its interval. A filled dot is a difference beyond noise; costs are drawn only if they have one."
+    if not judged:
+        key = "B / A. A side has one run only, so its noise is unknown."
     parts = (
         f'<p class="tested">{html.escape(_tested(chosen))}</p>',
         f'<div class="strips">{"".join(drawn)}</div><p class="key">{key}</p>',
