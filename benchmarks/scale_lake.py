@@ -84,18 +84,27 @@ Numbers = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True)
 class Size:
-    """How much to make. `scale` is the share of 40,000 seconds; `queries_per_s` is per client, of the base."""
+    """How much to make. `scale` is the share of 40,000 seconds; `queries_per_s` is per client, of the base.
+
+    `names` are those of the first dbms; they have the speeds of BUILDS, in its order.
+    """
 
     scale: float = 1.0
     dbms: int = 15
     clients: int = 8
     queries_per_s: float = 4500.0
     seed: int = 1
+    repeats: int = 1
+    names: tuple[str, ...] = tuple(BUILDS)
+
+    @property
+    def runs(self) -> int:
+        return self.dbms * self.repeats
 
     @property
     def rows(self) -> int:
         """Rows of `ops` of the whole lake."""
-        return self.dbms * self.clients * round(OPERATIONS * SECONDS * self.scale)
+        return self.runs * self.clients * round(OPERATIONS * SECONDS * self.scale)
 
 
 @dataclass(frozen=True)
@@ -169,23 +178,24 @@ def make_lake(workspace: Workspace, size: Size, processes: int = 2) -> None:
     workspace.runs.mkdir(parents=True, exist_ok=True)
     make = partial(make_run, workspace, size)
     if processes == 1:
-        for number in range(size.dbms):
+        for number in range(size.runs):
             make(number)
         return
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        list(pool.map(make, range(size.dbms)))
+        list(pool.map(make, range(size.runs)))
 
 
 def make_run(workspace: Workspace, size: Size, number: int) -> str:
-    """Write the run of one dbms. Returns its id."""
-    dbms = list(BUILDS)[number % len(BUILDS)]
+    """Write one run: those of a repeat follow each other. Returns its id."""
+    place, repeat = number % size.dbms, number // size.dbms + 1
+    dbms, speeds = size.names[place], list(BUILDS.values())[place]
     minute = timedelta(minutes=number)
     origin = datetime(2026, 11, 1, 10, tzinfo=UTC) + minute
-    run_id = f"{origin:%Y%m%dT%H%M%SZ}-{EXPERIMENT}-cached-{dbms.split('.')[1]}-r1"
+    run_id = f"{origin:%Y%m%dT%H%M%SZ}-{EXPERIMENT}-cached-{dbms.split('.')[1]}-r{repeat}"
     directory = workspace.run_dir(run_id)
     directory.mkdir()
     rng = np.random.default_rng([size.seed, number])
-    steps = plan(size, *BUILDS[dbms])
+    steps = plan(size, *speeds)
     files: dict[str, FileRecord] = {}
     rolled_up: list[pa.Table] = []
     workers: list[dict[str, Any]] = []
@@ -214,7 +224,7 @@ def make_run(workspace: Workspace, size: Size, number: int) -> str:
     for name in TABLES:
         if TABLES[name].file_name not in files:
             write(name, [TABLES[name].arrow_schema.empty_table()])
-    manifest = _manifest(run_id, dbms, origin, steps, size)
+    manifest = _manifest(run_id, dbms, repeat, origin, steps, size)
     manifest.files = files
     write_manifest(directory, manifest)
     assert (directory / FILE_NAME).exists()
@@ -486,7 +496,7 @@ def _counters(rng: np.random.Generator, run_id: str, seconds: int) -> Iterator[p
         )
 
 
-def _manifest(run_id: str, dbms: str, origin: datetime, steps: list[StepPlan], size: Size) -> Manifest:
+def _manifest(run_id: str, dbms: str, repeat: int, origin: datetime, steps: list[StepPlan], size: Size) -> Manifest:
     build, config = dbms.split(".")
     return Manifest(
         tool_version="0.1.0",
@@ -494,7 +504,7 @@ def _manifest(run_id: str, dbms: str, origin: datetime, steps: list[StepPlan], s
         status="complete",
         origin_wall=origin.isoformat(),
         experiment=ExperimentRecord(name=EXPERIMENT, title="The lake at scale", text="title: The lake at scale\n"),
-        cell=Cell(build=build, config=config, dbms=dbms, setup="cached", repeat=1, fingerprint="0" * 64),
+        cell=Cell(build=build, config=config, dbms=dbms, setup="cached", repeat=repeat, fingerprint="0" * 64),
         workload={
             "clients": size.clients,
             "resolved_steps": [{"name": step.name, "kind": step.kind} for step in steps],

@@ -36,14 +36,14 @@ _OTHERS = {
     "show.by_build": ("by_build",),
     "show.contents": ("contents",),
     "show.differences": ("differences", "left_out"),
-    "show.display": ("each", "say", "sentence", "warnings"),
+    "show.display": ("each", "long_steps", "say", "sentence", "warnings"),
     "show.headline": ("headline", "headline_statements", "opening"),
     "show.pair_headline": ("pair_headline",),
     "show.history": ("version_history",),
     "show.live": ("live",),
     "show.reasons": ("reasons",),
     "show.sections": ("made_from", "sweeps"),
-    "show.step_detail": ("not_captured", "steadiness_facts", "step_detail"),
+    "show.step_detail": ("not_captured", "step_detail"),
 }
 
 

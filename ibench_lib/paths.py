@@ -158,6 +158,10 @@ class Workspace:
         """The notebook of a build that failed, as far as it ran."""
         return self.posts / f"{check_slug(slug)}{FAILED_NOTEBOOK}"
 
+    def asked(self, notebook: str) -> Path:
+        """The questions that a notebook asked when it last became a post."""
+        return self.data / f".asked-{check_name(notebook, 'notebook')}.json"
+
     def sandbox_dir(self, run_id: str) -> Path:
         return self.sandboxes / check_run_id(run_id)
 

@@ -268,7 +268,7 @@ def test_every_fault_and_measurement_has_a_test() -> None:
 # Modules that no test file has the name of, by the reason: where their behaviour is seen as a whole.
 TESTED_ELSEWHERE = {
     "tests/cli/test_main.py and the folders of what they print run the commands": (
-        "cli/config.py cli/experiment.py cli/output.py cli/posts.py cli/servers.py"
+        "cli/config.py cli/experiment.py cli/output.py cli/posts.py cli/run.py cli/servers.py"
     ),
     "tests/cli/test_doctor.py and tools/provide.py: what a machine has and lacks": "base/chromium.py base/debian.py",
     "tests/measurement and tests/run/test_cell.py run whole steps with real client processes": (
@@ -283,6 +283,9 @@ TESTED_ELSEWHERE = {
         "capture/places.py server_figures.py"
     ),
     "tests/lake/test_recover.py and test_reader.py read what they leave": "lake/lock.py lake/sealing.py",
+    "tests/publish/test_kernel.py runs notebooks in it": (
+        "publish/expected.py publish/kernel_manager.py publish/kernel_process.py"
+    ),
     "tests/publish/test_page.py, test_post.py and test_every_notebook.py build whole pages": (
         "publish/blocks.py publish/execution.py publish/notebook.py publish/post_process.py"
     ),
@@ -297,6 +300,7 @@ TESTED_ELSEWHERE = {
     "tests/servers/test_catalogue.py, and tests/builds with the real registries": (
         "servers/sources/fetch.py servers/sources/maven.py servers/sources/npm.py servers/sources/suite.py"
     ),
+    "tests/show/test_step_detail.py": "show/statements/steadiness.py",
     "tests/show/tables, charts and statements draw with them": (
         "metrics.py show/charts/response_heat.py show/grid.py show/series_names.py show/table_cells.py"
         " show/tables/naming.py show/theme.py"

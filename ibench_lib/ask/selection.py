@@ -6,13 +6,14 @@ import html
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 import duckdb
 import polars as pl
 
+from ibench_lib.ask.ahead import Ahead, begun_ahead
 from ibench_lib.ask.bases import Bases, bases, chosen_bases
 from ibench_lib.ask.provenance import remember
 from ibench_lib.base import interactive, strict_yaml
@@ -50,6 +51,7 @@ class Selection:
     points: int
     asked: list[Asked] = field(default_factory=list, repr=False)
     excluded: Mapping[str, str] = field(default_factory=dict)
+    ahead: Ahead | None = field(default=None, repr=False, compare=False)
     # No property: Tab completes what an attribute has, but runs no code to find out.
     q: Questions = field(init=False, compare=False)
 
@@ -106,7 +108,9 @@ class Selection:
         earlier = [known for known in self.asked if (known.question, known.parameters) == (name, values)]
         if earlier:
             return earlier[0].answer
-        answer = reader.question(self.lake, name, **values)
+        answer = self.ahead.take(name, values) if self.ahead else None
+        if answer is None:
+            answer = reader.question(self.lake, name, **values)
         before = sum(known.question == name for known in self.asked)
         self.asked.append(Asked(f"{name}-{before + 1}" if before else name, name, values, answer))
         remember(answer, self.asked[-1].name)
@@ -231,7 +235,8 @@ def choose(
     several = chosen_bases(cells.select("dbms", "build", "config").unique(maintain_order=True).rows(), base)
     if several is None:
         _check("base", [base], pl.concat([cells["dbms"], cells["config"]]), f"in any run of {what}")
-    return Selection(lake, everything.run_ids, list(steps), several or Bases(), points, excluded=without)
+    chosen = Selection(lake, everything.run_ids, list(steps), several or Bases(), points, excluded=without)
+    return replace(chosen, ahead=begun_ahead(lake, chosen._own))
 
 
 def has_run(lake: duckdb.DuckDBPyConnection, experiment: str, runs: Sequence[str]) -> bool:

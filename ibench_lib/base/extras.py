@@ -7,7 +7,7 @@ import importlib.util
 from ibench_lib.paths import SOURCE_ROOT
 
 EXTRAS = {
-    "post": ("bleach", "jinja2", "mistune", "nbclient", "nbconvert", "nbformat", "papermill"),
+    "post": ("bleach", "jinja2", "mistune", "nbclient", "nbconvert", "nbformat", "papermill", "PIL"),
     "lab": ("jupyterlab", "pandas"),
     "dask": ("dask", "distributed"),
     "s3": ("s3fs",),

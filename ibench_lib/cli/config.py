@@ -41,17 +41,21 @@ def config_main() -> None:
 
 
 @app.command("list")
-def config_list(folder: Folder = None) -> None:
+def config_list(
+    folder: Folder = None,
+    with_files: Annotated[bool, typer.Option("--files", help="Also name the files of each fragment.")] = False,
+) -> None:
     """List the fragments that configurations are made of.
 
     [bold]Example:[/] ibench config list
     """
-    table = Table("name", "files", "what", box=None, header_style="bold")
+    table = Table("name", "what", *(["files"] if with_files else []), box=None, header_style="bold")
     for name, files in resolve.names(folder).items():
         plainest = min(files, key=lambda file: len(file.name))
         first = plainest.read_text(encoding="utf-8").splitlines()[:1]
         what = first[0].lstrip("# ") if first and first[0].startswith("#") else ""
-        table.add_row(escape(name), escape(", ".join(file.name for file in files)), escape(what))
+        names = [", ".join(file.name for file in files)] if with_files else []
+        table.add_row(*map(escape, (name, what, *names)))
     out.print(table)
 
 

@@ -1,4 +1,4 @@
-"""Which requirements of the workbench this machine meets, and the command that installs what is missing."""
+"""`ibench doctor`: what this machine has of what the workbench needs, and the command that installs the rest."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import typer
+from rich.table import Table
+
 from ibench_lib.base import debian, extras
 from ibench_lib.base.chromium import find_chromium
 from ibench_lib.base.locks import is_locked
+from ibench_lib.cli.output import out, safe
 from ibench_lib.errors import IbenchError
-from ibench_lib.paths import SOURCE_ROOT, Workspace, nearest_existing
+from ibench_lib.paths import SOURCE_ROOT, Workspace, nearest_existing, workspace
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.servers.sandbox_directory import MARKER
@@ -38,6 +42,21 @@ class Finding:
     status: Status
     found: str
     fix: str | None = None
+
+
+def doctor_command() -> None:
+    """Show what is installed and what is missing, with the command that fixes it. Exit code 1 if something is missing.
+
+    [bold]Example:[/] ibench doctor
+    """
+    findings = examine(workspace())
+    styles = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "missing": "[red]missing[/]"}
+    table = Table("", "what", "found", "to fix", box=None, header_style="bold")
+    for finding in findings:
+        table.add_row(styles[finding.status], safe(finding.name), safe(finding.found), safe(finding.fix or ""))
+    out.print(table)
+    if any(finding.status == "missing" for finding in findings):
+        raise typer.Exit(1)
 
 
 def examine(workspace: Workspace) -> list[Finding]:

@@ -87,7 +87,8 @@ def experiment_plan(experiment: File, only: Only = None, without: Except = None)
         note = entry.run_id or entry.note
         if entry.run_id is None:
             note = "; ".join(filter(None, (note, entry.rows_from)))
-        table.add_row(str(entry.cell.position), safe(str(entry.cell)), words[entry.what], safe(note))
+        word = "running now" if entry.what == "again" and (note or "").startswith("running ") else words[entry.what]
+        table.add_row(str(entry.cell.position), safe(str(entry.cell)), word, safe(note))
     out.print(table)
     if said := done_elsewhere([e.run_id for e in planned if e.run_id is not None], loaded.name, workspace()):
         out.print(safe(said), soft_wrap=True)

@@ -8,16 +8,16 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-import duckdb
 from rich.console import Console
 from rich.markup import escape
 
 from ibench_lib.errors import LakeError, UsageError
-from ibench_lib.lake import reader
-from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
+
+if TYPE_CHECKING:
+    import duckdb
 
 # A pipe has no width: do not cut or wrap lines there.
 out = Console(width=None if sys.stdout.isatty() else 1000)
@@ -76,6 +76,8 @@ def check_line(text: str, what: str, most: int = 1000) -> None:
 
 def print_problems(lake: duckdb.DuckDBPyConnection) -> None:
     """List the runs and files that a lake had to leave out."""
+    from ibench_lib.lake import reader  # only what opens a lake waits for what that imports
+
     with reader.rows(lake, "SELECT run_id, file, problem FROM problems") as (_, rows):
         problems = list(rows)
     for run_id, file, problem in problems:
@@ -94,6 +96,8 @@ def working(what: str) -> Iterator[None]:
 
 def done_elsewhere(run_ids: Iterable[str], experiment: str, place: Workspace) -> str | None:
     """A word on cells that count as done by runs of another experiment; None where there are none."""
+    from ibench_lib.lake.manifest import read_manifest
+
     names: list[str] = []
     for run_id in run_ids:
         with suppress(LakeError):

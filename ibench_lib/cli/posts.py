@@ -39,10 +39,11 @@ def post(
     if (params is None) == (experiment is None) or (notebook is not None and experiment is None):
         raise UsageError("name either a post's file or an --experiment", hint="ibench post --help")
     with lean_imports():  # imported here, so that other commands do not wait for it
-        from ibench_lib.publish.new_post import new_post
         from ibench_lib.publish.post_file import check_post
     place = workspace()
     if experiment is not None:
+        with lean_imports():
+            from ibench_lib.publish.new_post import new_post
         params, made = new_post(experiment, place, notebook)
         out.print(f"{'wrote' if made else 'uses'} {safe(str(params))}", highlight=False, soft_wrap=True)
     assert params is not None

@@ -149,7 +149,7 @@ def servers_check(label: Label = on_this_machine.LABEL) -> None:
 
 @app.command("facts")
 def servers_facts(label: Label = on_this_machine.LABEL) -> None:
-    """Print how a build was made: what its binary tells, and what the server says of itself after a test start.
+    """Print how a build was made: what its binary contains, and what the server reports after a test start.
 
     Runs record the same facts.
 

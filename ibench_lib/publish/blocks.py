@@ -119,11 +119,14 @@ class Blocks:
 
 def evidence_in(notebook: NotebookNode) -> frozenset[str]:
     """Names of the answers whose SQL and data are somewhere in a notebook's outputs."""
+    return frozenset(questions_in(notebook))
+
+
+def questions_in(notebook: NotebookNode) -> list[str]:
+    """The same, in the order in which they were asked."""
     outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
     texts = (output.get("data", {}).get("text/html", "") for output in outputs)
-    return frozenset(
-        name for text in texts for name in re.findall(r'<details class="question" id="evidence\.([^"]+)">', text)
-    )
+    return [name for text in texts for name in re.findall(r'<details class="question" id="evidence\.([^"]+)">', text)]
 
 
 def markdown(source: str) -> str:

@@ -1,22 +1,17 @@
-"""A notebook run by papermill in a kernel of this Python, with nothing of the user's Jupyter or IPython set-up."""
+"""A notebook run by papermill in a kernel that was started for it."""
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import papermill  # type: ignore[import-untyped]
-from jupyter_client.kernelspec import KernelSpec
-from jupyter_client.manager import AsyncKernelManager
 from nbformat import NotebookNode
 from papermill.engines import NBClientEngine, papermill_engines  # type: ignore[import-untyped]
 from papermill.exceptions import PapermillExecutionError  # type: ignore[import-untyped]
 
-from ibench_lib.paths import SOURCE_ROOT
+from ibench_lib.publish.kernel import Kernel
 from ibench_lib.publish.notebook import read_notebook, text_cell, write_notebook
 
 Progress = Callable[[int, int], None]
@@ -35,9 +30,9 @@ class NotebookStopped(Exception):
 
 
 def run_notebook(
-    source: Path, target: Path, parameters: dict[str, Any], home: Path, progress: Progress | None = None
+    source: Path, target: Path, parameters: dict[str, Any], kernel: Kernel, progress: Progress | None = None
 ) -> NotebookNode:
-    """Run a notebook with parameters; `home` is the kernel's IBENCH_HOME. Returns it with its outputs, not written.
+    """Run a notebook with parameters in a kernel that has run nothing yet. Returns it with its outputs, not written.
 
     Raises
     ------
@@ -55,36 +50,33 @@ def run_notebook(
     ran: list[NotebookNode] = []
     # papermill adds the cell with the parameters.
     total = len(read_notebook(source).cells) + 1
-    with tempfile.TemporaryDirectory(prefix="ibench-") as name:
-        private = Path(name)
-        try:
-            notebook: NotebookNode = papermill.execute_notebook(
-                str(source),
-                None,  # it would write all the outputs twice, a number of a chart a line
-                parameters=parameters,
-                engine_name=_ENGINE,
-                kernel_name="python3",
-                language="python",
-                progress_bar=False,
-                log_output=False,
-                cwd=name,
-                start_timeout=60,
-                execution_timeout=600,
-                on_cell_start=cell_begins,
-                keep=ran.append,
-                kernel_manager_class=kernel_of(kernel_environment(home, private), private / "kernel.json"),
-            )
-        except PapermillExecutionError as error:
-            write_notebook(ran[0], target)  # papermill has put what went wrong at its top
-            raised = f"{error.ename}: {error.evalue}".splitlines()[0]
-            raise NotebookStopped(f"cell {error.exec_count} raised {raised}", error.source) from error
-        except Exception as error:
-            first = (str(error).strip() or "no message").splitlines()[0]
-            what = f"the notebook stopped in cell {number} of {total}: {type(error).__name__}: {first}"
-            if ran:
-                _link_to_cell(ran[0], number, what)
-                write_notebook(ran[0], target)
-            raise NotebookStopped(what) from error
+    try:
+        notebook: NotebookNode = papermill.execute_notebook(
+            str(source),
+            None,  # it would write all the outputs twice, a number of a chart a line
+            parameters=parameters,
+            engine_name=_ENGINE,
+            kernel_name="python3",
+            language="python",
+            progress_bar=False,
+            log_output=False,
+            start_timeout=60,
+            execution_timeout=600,
+            on_cell_start=cell_begins,
+            keep=ran.append,
+            km=kernel.manager(),
+        )
+    except PapermillExecutionError as error:
+        write_notebook(ran[0], target)  # papermill has put what went wrong at its top
+        raised = f"{error.ename}: {error.evalue}".splitlines()[0]
+        raise NotebookStopped(f"cell {error.exec_count} raised {raised}", error.source) from error
+    except Exception as error:
+        first = (str(error).strip() or "no message").splitlines()[0]
+        what = f"the notebook stopped in cell {number} of {total}: {type(error).__name__}: {first}"
+        if ran:
+            _link_to_cell(ran[0], number, what)
+            write_notebook(ran[0], target)
+        raise NotebookStopped(what) from error
     return notebook
 
 
@@ -115,38 +107,3 @@ class _KeepsTheNotebook(NBClientEngine):  # type: ignore[misc]
 
 
 papermill_engines.register(_ENGINE, _KeepsTheNotebook)
-
-
-def kernel_of(environment: dict[str, str], connection_file: Path) -> type[AsyncKernelManager]:
-    """A kernel of the running Python, whatever kernels this user has registered under the name python3."""
-
-    class ThisPython(AsyncKernelManager):
-        @property
-        def kernel_spec(self) -> KernelSpec:
-            return KernelSpec(
-                argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
-                display_name="Python 3",
-                language="python",
-            )
-
-        async def start_kernel(self, **options: Any) -> None:  # type: ignore[override]
-            # Sockets in a private directory: whoever can reach a kernel's TCP port can read what it says.
-            self.transport, self.ip = "ipc", str(connection_file.with_suffix(""))
-            self.connection_file = str(connection_file)
-            await super().start_kernel(**{**options, "env": environment})
-
-    return ThisPython
-
-
-def kernel_environment(home: Path, private: Path) -> dict[str, str]:
-    """A kernel's environment; `private` takes what Jupyter and IPython would put into the user's home."""
-    library = str(SOURCE_ROOT)
-    return {
-        **os.environ,
-        "IBENCH_HOME": str(home),
-        "IPYTHONDIR": str(private / "ipython"),
-        "JUPYTER_RUNTIME_DIR": str(private),
-        "PYTHONPATH": os.pathsep.join(filter(None, [library, os.environ.get("PYTHONPATH")])),
-        # A colour code in a traceback is noise in the one line that we show.
-        "NO_COLOR": "1",
-    }

@@ -6,8 +6,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# A grammar of internet addresses, compiled at import for a check of jsonschema's that notebooks have no use for.
-_SLOW = ("rfc3987", "rfc3987_syntax")
+# A grammar of internet addresses compiled at import, and arrow, for checks of jsonschema's that notebooks do not use;
+# papermill's way to notebooks in S3.
+_SLOW = ("rfc3987", "rfc3987_syntax", "isoduration", "boto3")
 
 
 @contextmanager

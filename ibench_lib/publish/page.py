@@ -11,6 +11,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cache
 from html.parser import HTMLParser
 from typing import Any
 
@@ -75,6 +76,12 @@ class Section:
     wanted: bool = True
 
 
+@cache
+def packed_plotly() -> str:
+    """The library of charts as a page has it. It is made once, or by a thread while a notebook runs."""
+    return packed(get_plotlyjs())
+
+
 def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES) -> bytes:
     """The page. One that would be larger than `most_bytes` lets go of embedded data, and says so in its place."""
     maker = Blocks(evidence_in(notebook))
@@ -92,7 +99,7 @@ def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES)
         "sections": sections,
         "style": template_text("post/post.css"),
         "table_style": "\n".join(maker.styles),
-        "plotly": packed(plotly) if plotly else "",
+        "plotly": packed_plotly() if plotly else "",
         "script": script,
         "hashes": [script_hash(text) for text in (plotly, script) if text],
         "config": json_for_script(CHART_CONFIG),

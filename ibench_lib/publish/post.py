@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -25,6 +26,8 @@ from ibench_lib.errors import PostFailed, PostUnreadable
 from ibench_lib.paths import Workspace
 from ibench_lib.publish import page
 from ibench_lib.publish.execution import NotebookStopped, Progress, note_failure, run_notebook
+from ibench_lib.publish.expected import expect_questions, remember_questions
+from ibench_lib.publish.kernel import Kernel, started_kernel
 from ibench_lib.publish.notebook import write_notebook
 from ibench_lib.publish.post_file import CheckedPost, check_post
 from ibench_lib.publish.preview import PREVIEW_NAME, description, preview
@@ -44,8 +47,12 @@ _TEXTS: dict[str, Callable[[str], str]] = {"text/plain": str, "text/html": html.
 _EMBEDDED = re.compile(r'( href="data:[^"]*")')
 
 
-def build_post(params_file: Path, workspace: Workspace, progress: Progress | None = None) -> Path:
+def build_post(
+    params_file: Path, workspace: Workspace, progress: Progress | None = None, kernel: Kernel | None = None
+) -> Path:
     """Build the post that `params_file` describes, from the workspace's notebook and lake.
+
+    `kernel` is one that was started before and has run nothing; else this starts its own.
 
     Returns
     -------
@@ -60,6 +67,15 @@ def build_post(params_file: Path, workspace: Workspace, progress: Progress | Non
         data/posts/<slug>.failed.ipynb, and its first cell says and links to what went wrong.
     """
     post, site = check_post(params_file, workspace), site_address(os.environ.get(SITE_URL))
+    if kernel is not None:
+        return _build(post, site, workspace, kernel, progress)
+    with started_kernel(workspace.root) as own:
+        return _build(post, site, workspace, own, progress)
+
+
+def _build(
+    post: CheckedPost, site: str | None, workspace: Workspace, kernel: Kernel, progress: Progress | None
+) -> Path:
     slug = post.spec.slug
     directory, failed = workspace.post_dir(slug), workspace.failed_notebook(slug)
     earlier = _earlier(directory)
@@ -69,7 +85,10 @@ def build_post(params_file: Path, workspace: Workspace, progress: Progress | Non
     executed = building / NOTEBOOK_NAME
     try:
         try:
-            notebook = run_notebook(post.source, executed, post.spec.parameters, workspace.root, progress)
+            threading.Thread(target=page.packed_plotly, daemon=True).start()
+            expect_questions(kernel, workspace, post.spec.notebook)
+            notebook = run_notebook(post.source, executed, post.spec.parameters, kernel, progress)
+            remember_questions(notebook, workspace, post.spec.notebook)
             _forget_paths(notebook, mask_of_machine(workspace))
             write_notebook(notebook, executed)
             picture = preview(notebook)

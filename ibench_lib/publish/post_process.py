@@ -14,6 +14,7 @@ from typing import Any
 
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import Workspace
+from ibench_lib.publish.kernel import started_kernel
 from ibench_lib.publish.lean_imports import lean_imports
 
 
@@ -26,10 +27,12 @@ def main() -> None:
     def say(**message: Any) -> None:
         lines.write(json.dumps(message) + "\n")
 
-    with lean_imports():
-        from ibench_lib.publish.post import build_post
+    params, workspace = Path(sys.argv[1]), Workspace(Path(sys.argv[2]))
     try:
-        page = build_post(Path(sys.argv[1]), Workspace(Path(sys.argv[2])), lambda number, of: say(cell=[number, of]))
+        with started_kernel(workspace.root) as kernel:  # while it starts, this process imports as much
+            with lean_imports():
+                from ibench_lib.publish.post import build_post
+            page = build_post(params, workspace, lambda number, of: say(cell=[number, of]), kernel)
     except IbenchError as error:
         say(error={"what": error.what, "hint": error.hint, "detail": error.detail})
         sys.exit(error.exit_code)

@@ -1,22 +1,19 @@
 """What a link to a post shows elsewhere: a description, and its first strips as a PNG of 1200 x 630 pixels.
 
-Platforms take no SVG, and a page is built without a browser: the strips of the headline are drawn here, point by point,
-with the letters of `templates/post/glyphs.png` (DejaVu Sans Mono, 20 px).
+Platforms take no SVG, and a page is built without a browser, so Pillow draws the strips of the headline again.
 """
 
 from __future__ import annotations
 
+import io
 import math
 import re
-import struct
-import zlib
 from dataclasses import dataclass, field
-from functools import cache
 from html.parser import HTMLParser
 
 from nbformat import NotebookNode
+from PIL import Image, ImageDraw, ImageFont
 
-from ibench_lib.paths import TEMPLATES
 from ibench_lib.show import theme
 
 PREVIEW_NAME = "preview.png"
@@ -24,13 +21,13 @@ WIDTH, HEIGHT = 1200, 630
 MOST_STRIPS = 4
 
 _MARGIN, _CAPTION, _AXIS = 30, 34, 26
-_GLYPHS = "".join(map(chr, range(32, 127))) + "…▲▼✕"
-_LETTER, _LINE, _BASE = 12, 24, 18
+_FINE = 2
+_LETTER, _LINE, _DOT = 20, 24, 8.5
+_KNOWN = frozenset(map(chr, range(32, 127))) | {"…"}
+_MARKS = {"▲": ((-14, 6), (0, 6), (-7, -7)), "▼": ((-14, -7), (0, -7), (-7, 6))}
 _MOST_LETTERS = 300  # of a description
 _LEAST_ROW, _MOST_ROW = 24, 60
 _VOID = {"line", "circle", "br", "img"}
-
-Colour = tuple[int, int, int]
 
 
 @dataclass
@@ -70,7 +67,7 @@ def preview(notebook: NotebookNode) -> bytes | None:
 
 
 def _drawn(strips: list[Strip]) -> bytes:
-    canvas = _Canvas(WIDTH, HEIGHT)
+    canvas = _Canvas()
     columns = 1 if len(strips) == 1 else 2
     lines = math.ceil(len(strips) / columns)
     wide = (WIDTH - _MARGIN * (columns + 1)) // columns
@@ -83,8 +80,7 @@ def _drawn(strips: list[Strip]) -> bytes:
 
 
 def _draw(canvas: _Canvas, strip: Strip, left: int, top: int, wide: int, high: int) -> None:
-    ink, quiet, rule = (_rgb(colour) for colour in (theme.INK, theme.QUIET, theme.RULE))
-    canvas.text(left, top, _cut(strip.caption, wide // _LETTER), ink)
+    canvas.text(left, top, strip.caption, theme.INK, most=wide)
     room = high - _CAPTION - _AXIS
     rows = strip.rows[: room // _LEAST_ROW]
     pitch = min(_MOST_ROW, room // max(len(rows), 1))
@@ -92,97 +88,64 @@ def _draw(canvas: _Canvas, strip: Strip, left: int, top: int, wide: int, high: i
     bottom = top + pitch * len(rows)
     scale = wide / strip.width
     for x, text in strip.ticks:
-        at = left + round(x * scale)
-        canvas.line(at, top, bottom, rule, dashed=False)
-        canvas.text(at - _LETTER * len(text) // 2, bottom, text, quiet)
+        at = left + x * scale
+        canvas.line(at, top, at, bottom, theme.RULE)
+        canvas.text(at, bottom, text, theme.QUIET, anchor="ma")
     if strip.one is not None:
-        canvas.line(left + round(strip.one * scale), top, bottom, quiet, dashed=True)
+        for dash in range(top, bottom, 8):
+            canvas.line(left + strip.one * scale, dash, left + strip.one * scale, min(dash + 4, bottom), theme.QUIET)
     for number, row in enumerate(rows):
-        y, colour = top + pitch * number + pitch // 2, _rgb(row.colour)
-        most = int((min((x for x, _ in strip.ticks), default=strip.width / 3) * scale) // _LETTER) - 1
-        canvas.text(left, y - _LINE // 2, _cut(row.label, max(most, 8)), ink)
-        canvas.text(left + wide - _LETTER * len(row.figure), y - _LINE // 2, row.figure, colour)
+        y = top + pitch * (number + 0.5)
+        label_px = min((x for x, _ in strip.ticks), default=strip.width / 3) * scale - _MARGIN / 2
+        canvas.text(left, y - _LINE / 2, row.label, theme.INK, most=max(label_px, 90))
+        canvas.figure(left + wide, y, row.figure, row.colour)
         if row.interval:
-            canvas.bar(left + row.interval[0] * scale, left + row.interval[1] * scale, y, colour)
+            canvas.line(left + row.interval[0] * scale, y, left + row.interval[1] * scale, y, row.colour, 3)
         if row.dot is not None:
-            canvas.disc(left + row.dot * scale, y, colour, row.filled)
+            canvas.dot(left + row.dot * scale, y, row.colour, row.filled)
     if len(rows) < len(strip.rows):
-        canvas.text(left, bottom, f"and {len(strip.rows) - len(rows)} more", quiet)
+        canvas.text(left, bottom, f"and {len(strip.rows) - len(rows)} more", theme.QUIET)
 
 
 class _Canvas:
-    """Pixels on white."""
+    """A white picture, drawn twice as large as it becomes, so that its edges are smooth. Lengths are those it has."""
 
-    def __init__(self, width: int, height: int) -> None:
-        self._width, self._height = width, height
-        self._pixels = bytearray(b"\xff" * (3 * width * height))
+    def __init__(self) -> None:
+        self._image = Image.new("RGB", (_FINE * WIDTH, _FINE * HEIGHT), "#fff")
+        self._draw = ImageDraw.Draw(self._image)
+        # It comes with Pillow, and has the letters of English and no others.
+        self._font = ImageFont.load_default(_FINE * _LETTER)
 
-    def blend(self, x: int, y: int, colour: Colour, share: float) -> None:
-        """Cover a share of a pixel; pixels outside are left out."""
-        if 0 <= x < self._width and 0 <= y < self._height and share > 0:
-            at = 3 * (y * self._width + x)
-            for part in range(3):
-                old = self._pixels[at + part]
-                self._pixels[at + part] = round(old + (colour[part] - old) * min(share, 1.0))
+    def line(self, x1: float, y1: float, x2: float, y2: float, colour: str, width: int = 1) -> None:
+        self._draw.line([_FINE * end for end in (x1, y1, x2, y2)], _colour(colour), _FINE * width)
 
-    def line(self, x: int, top: int, bottom: int, colour: Colour, *, dashed: bool) -> None:
-        for y in range(top, bottom):
-            if not dashed or y % 8 < 4:
-                self.blend(x, y, colour, 1)
+    def dot(self, x: float, y: float, colour: str, filled: bool) -> None:
+        inside = _colour(colour) if filled else "#fff"
+        self._draw.circle((_FINE * x, _FINE * y), _FINE * _DOT, inside, _colour(colour), 2 * _FINE)
 
-    def bar(self, left: float, right: float, y: int, colour: Colour) -> None:
-        for x in range(round(left), round(right) + 1):
-            for row in range(y - 1, y + 2):
-                self.blend(x, row, colour, 1)
+    def text(self, x: float, y: float, text: str, colour: str, anchor: str = "la", most: float = WIDTH) -> None:
+        known = "".join(letter if letter in _KNOWN else "?" for letter in text)
+        while known and self._font.getlength(known) > _FINE * most:
+            known = f"{known.removesuffix('…')[:-1]}…" if len(known) > 1 else ""
+        self._draw.text((_FINE * x, _FINE * y), known, _colour(colour), self._font, anchor)
 
-    def disc(self, x: float, y: int, colour: Colour, filled: bool, radius: float = 8.0) -> None:
-        for row in range(y - 10, y + 11):
-            for column in range(round(x) - 10, round(x) + 11):
-                away = math.hypot(column - x, row - y)
-                self.blend(column, row, colour, radius + 0.5 - away)
-                if not filled:
-                    self.blend(column, row, (255, 255, 255), radius - 2 - away)
-
-    def text(self, x: int, y: int, text: str, colour: Colour) -> None:
-        glyphs, stride = _glyphs(), _LETTER * len(_GLYPHS)
-        for place, letter in enumerate(text):
-            start = _LETTER * max(_GLYPHS.find(letter), 0) if letter in _GLYPHS else _LETTER * _GLYPHS.index("?")
-            for row in range(_LINE):
-                for column in range(_LETTER):
-                    share = glyphs[row * stride + start + column] / 255
-                    self.blend(x + place * _LETTER + column, y + row, colour, share)
+    def figure(self, right: float, y: float, text: str, colour: str) -> None:
+        """A ratio that ends at `right`; its mark is drawn, since the font has none."""
+        number, _, mark = text.partition(" ")
+        if mark in _MARKS:
+            self._draw.polygon([(_FINE * (right + dx), _FINE * (y + dy)) for dx, dy in _MARKS[mark]], _colour(colour))
+            text, right = number, right - 20
+        self.text(right, y - _LINE / 2, text, colour, "ra")
 
     def png(self) -> bytes:
-        stride = 3 * self._width
-        rows = (b"\0" + self._pixels[stride * row : stride * (row + 1)] for row in range(self._height))
-        head = struct.pack(">IIBBBBB", self._width, self._height, 8, 2, 0, 0, 0)
-        parts = ((b"IHDR", head), (b"IDAT", zlib.compress(b"".join(rows), 9)), (b"IEND", b""))
-        chunks = (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-            for kind, data in parts
-        )
-        return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+        small = self._image.reduce(_FINE)
+        file = io.BytesIO()
+        small.save(file, "PNG")
+        return file.getvalue()
 
 
-@cache
-def _glyphs() -> bytes:
-    """Grey values of the letters, row by row. The file has no filters: each of its rows begins with a zero."""
-    content = (TEMPLATES / "post" / "glyphs.png").read_bytes()
-    start = content.index(b"IDAT")
-    (length,) = struct.unpack(">I", content[start - 4 : start])
-    raw = zlib.decompress(content[start + 4 : start + 4 + length])
-    stride = 1 + _LETTER * len(_GLYPHS)
-    return b"".join(raw[row * stride + 1 : (row + 1) * stride] for row in range(_LINE))
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def _rgb(colour: str) -> Colour:
-    if not re.fullmatch(r"#[0-9a-fA-F]{6}", colour):
-        return _rgb(theme.QUIET)
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+def _colour(text: str) -> str:
+    return text if re.fullmatch(r"#[0-9a-fA-F]{3,6}", text) else theme.QUIET
 
 
 def _headline(notebook: NotebookNode) -> _Headline:

@@ -22,7 +22,7 @@ _GOOD_CLOCKS = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_
 
 
 def examine(workspace: Workspace, disk_bytes: int, memory_bytes: int = 0) -> list[str]:
-    """Everything that speaks against measuring here now. Takes half a second, to see who is at work."""
+    """All reasons not to measure on this host now. Takes half a second, to see who is at work."""
     return [
         *_room(workspace, disk_bytes, memory_bytes),
         *_others(),

@@ -88,7 +88,7 @@ def mask_for(build: AnyBuild, workspace: Workspace, run_id: str, experiment_fold
 
 
 def ask(server: Server, address: dict[str, Any]) -> ServerRecord:
-    """What a server says of itself after its start. Raises RunFailed where it does not."""
+    """What a server reports after its start. Raises RunFailed if it does not."""
     variables = flavour_of(server.build).variables(address)
     return ServerRecord(
         flavour=server.build.flavour,

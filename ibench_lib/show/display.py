@@ -18,8 +18,9 @@ from great_tables import GT
 from IPython.display import display
 
 from ibench_lib.ask.bases import Bases
-from ibench_lib.ask.provenance import ANSWER, names_of
+from ibench_lib.ask.provenance import ANSWER, derived, names_of
 from ibench_lib.show.chart_text import PLOTLY_MIME
+from ibench_lib.show.frames import short_steps
 from ibench_lib.show.html_ids import html_id
 from ibench_lib.show.statements.common import Statement
 from ibench_lib.show.wording import MOST_NAMED, count, joined, shortened
@@ -29,6 +30,9 @@ MOST_OPEN = 8
 
 _MOST_KINDS = 3
 """Kinds of warnings that a page shows unfolded, at most."""
+
+_MOST_SAID = 5
+"""Sentences on one subject that a page shows unfolded, at most."""
 
 _NUMBER = re.compile(r"\d[\d.,]*")
 
@@ -126,6 +130,15 @@ def each(
     return Shown(tuple(items), names_of(frame))
 
 
+def long_steps(post: Asker, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of an answer without those of steps that nobody took a second for (`step_throughput`).
+
+    What differs in so short a step is chance. The sentences on throughput name these steps.
+    """
+    short = short_steps(post.ask("step_throughput"))
+    return derived(frame.join(short, on=["setup", "step"], how="anti", maintain_order="left"), frame)
+
+
 def _what(items: Sequence[Item]) -> str:
     """2 charts and 1 table."""
     charts = sum(isinstance(item, go.Figure) for item in items)
@@ -176,17 +189,26 @@ def _kind_of_warning(found: list[tuple[str, str]], of_runs: int, runs: pl.DataFr
 def say(post: Asker, *subjects: Callable[..., list[str]]) -> Html:
     """A list of the sentences of functions of statements, each with a link to the query that supports it.
 
+    Of many, all but the first are folded; one that nobody should overlook never is.
     Each is marked with the questions whose answers it takes (`ibench_lib.show.statements.common.asks`).
     """
-    lines = []
+    lines: list[str] = []
+    folded: list[str] = []
     for subject in subjects:
         questions: tuple[str, ...] = subject.asks  # type: ignore[attr-defined]
         base = {"base": post.bases} if subject.takes_base else {}  # type: ignore[attr-defined]
         links = sources(*questions)
         for text in subject(*map(post.ask, questions), **base):
             loud = ' class="loud"' if isinstance(text, Statement) and text.loud else ""
-            lines.append(f"<li{loud}>{html.escape(text)}{links}</li>")
-    return Html(f'<ul class="statements">{"".join(lines)}</ul>' if lines else "")
+            place = lines if loud or len(lines) < _MOST_SAID else folded
+            place.append(f"<li{loud}>{html.escape(text)}{links}</li>")
+    said = f'<ul class="statements">{"".join(lines)}</ul>' if lines else ""
+    if len(folded) == 1:
+        return Html(said.replace("</ul>", f"{folded[0]}</ul>"))
+    if folded:
+        more = f'<ul class="statements">{"".join(folded)}</ul>'
+        said += f'<details class="fold"><summary>{len(folded)} more sentences</summary>{more}</details>'
+    return Html(said)
 
 
 def sources(*questions: str) -> str:

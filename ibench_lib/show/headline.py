@@ -60,6 +60,7 @@ def opening(
     column: str = "",
     label: str = "",
     better: Better = "higher",
+    steps: Sequence[str] = (),
     palette: str = "default",
 ) -> Shown:
     """The first screen of a post with a question of its own: what was tested, strips of a figure, and sentences.
@@ -68,19 +69,22 @@ def opening(
     ----------
     subjects : functions of statements, as for `say`.
     question, column, label, better : what the strips show, relative to the base: a column of an answer that has a row
-        for each run and step, what it is called, and its better direction. Without a question there are no strips.
+        for each run and step, what it is called if it is no rate, and its better direction. Without a question there
+        are no strips.
+    steps : those to show in strips and reservations; empty: all.
     """
     if post.runs.is_empty():
         return _nothing(post)
     rates = post.ask("step_throughput")
     strips, answers = "", names_of(rates)
+    wanted = pl.col("step").is_in(list(steps)) if steps else pl.lit(True)
     if question:
         frame = post.ask(question)
         answers = (*answers, *names_of(frame))
         if "duration_s" not in frame.columns:  # of no row is then known that its step was short
             frame = frame.with_columns(duration_s=pl.lit(None, pl.Float64))
-        strips = _strips(frame, post.bases, palette, _Figure(column, label, better))
-    return _screen(post, rates, strips, say(post, *subjects).markup, answers)
+        strips = _strips(frame.filter(wanted), post.bases, palette, _Figure(column, label, better))
+    return _screen(post, rates.filter(wanted), strips, say(post, *subjects).markup, answers)
 
 
 def _nothing(post: Selection) -> Shown:
@@ -255,7 +259,10 @@ def _strips(frame: pl.DataFrame, bases: Bases, palette: str, figure: _Figure = _
     if not drawn:
         return ""
     whose = f"the base of its build, a base to {bases.first}" if bases.by_build else named.get(bases.first, bases.first)
+    known = any(found.low is not None for (_, _, column, _), found in ratios.items() if column == figure.column)
     note = f"Ratio to {whose}, with its interval. A filled dot is a difference beyond noise."
+    if not known:
+        note = f"Ratio to {whose}, of one run each: its noise is unknown."
     return f'<div class="strips">{"".join(drawn)}</div><p class="key">{html.escape(note)}</p>'
 
 

@@ -109,6 +109,12 @@ class History:
         shown = of_costs.join(known, on=["line", "step"], how="semi").sort("step_id", maintain_order=True)
         return derived(shown, self.points)
 
+    @property
+    def differing(self) -> pl.DataFrame:
+        """The points of lines in which the rate of a step differs from that of the oldest release beyond noise."""
+        lines = [place[0] for place, found in self.to_base.items() if place[2] == RATE and found.is_clear]
+        return derived(self.points.filter(pl.col("line").is_in(lines)), self.points)
+
     def line(self, label: str) -> Line:
         return next(line for line in self.lines if line.label == label)
 

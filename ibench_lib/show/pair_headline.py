@@ -32,7 +32,9 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
     several = values["setup"].n_unique() > 1
     link = sources("metric_values")
     rates = chosen.ask("step_throughput")
-    drawn, said = [], []
+    drawn: list[str] = []
+    judged = False
+    said: dict[str, list[str]] = {}
     for (setup, step), frame in values.group_by("setup", "step", maintain_order=True):
         # The metrics of a table are judged together, here as there.
         of_step, of_responses = (
@@ -44,16 +46,20 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
         if sum(one.metric.group == "rate" for one in main) == 1:  # what it counts depends on the step
             main[0] = replace(main[0], metric=replace(main[0].metric, label=rate_label(rates, str(step))))
         rows = [StripRow(one.label, one.ratio, "", one.metric.better) for one in (*main, *reasons) if one.ratio]
+        judged |= any(row.found is not None and row.found.low is not None for row in rows)
         if rows:
             drawn.append(strip(where, rows, span_of(row.found for row in rows if row.found), palette))
-            said.append(f"<li>{html.escape(f'{where}: {_sentence(main, reasons)}')}{link}</li>")
+            said.setdefault(_sentence(main, reasons), []).append(where)
     if not said:
         return sentence("No step was completed by both, so there is nothing to compare.", "metric_values")
+    sentences = (f"<li>{html.escape(f'{joined(steps)}: {text}')}{link}</li>" for text, steps in said.items())
     key = "B / A, with its interval. A filled dot is a difference beyond noise; costs are drawn only if they have one."
+    if not judged:
+        key = "B / A. A side has one run only, so its noise is unknown."
     parts = (
         f'<p class="tested">{html.escape(_tested(chosen))}</p>',
         f'<div class="strips">{"".join(drawn)}</div><p class="key">{key}</p>',
-        f'<ul class="statements">{"".join(said)}</ul>',
+        f'<ul class="statements">{"".join(sentences)}</ul>',
     )
     return Html(f'<div class="headline">{"".join(parts)}</div>')
 
@@ -91,7 +97,7 @@ def _no_difference(main: list[Compared]) -> str:
     what = joined([one.label for one in main]) or "rates"
     judged = [one for one in main if one.verdict is not None and one.verdict not in UNJUDGED]
     if not judged:
-        return f"the runs are too few to tell a difference in {what} from noise"
+        return "the runs are too few to tell a difference from noise"
     known = [one.detectable for one in judged if one.detectable is not None]
     limit = f"; a change of {change_text(max(known))} would be found in {MOSTLY}" if known else ""
     return f"no difference beyond noise in {what}{limit}"

@@ -114,7 +114,7 @@ def _drawn(row: StripRow, axis: _Axis, y: float, palette: str) -> str:
         dot = f'cx="{axis.x(found.value):.1f}" cy="{y:.0f}" r="4.5"'
         parts.append(f'<circle {dot} fill="{fill}" stroke="{colour}"/>')
         glyph = f" {theme.GLYPHS[row.mark]}" if row.mark else ""
-        text = (f"{factor_text(found.value)}x" if found.value < 100 else f"{found.value:,.0f}x") + glyph
+        text = f"{factor_text(found.value)}x{glyph}"
     kind = ' class="clear"' if row.clear else ""
     place = f'x="{WIDTH_PX}" y="{y + 4:.0f}" text-anchor="end" fill="{colour}"'
     parts.append(f"<text{kind} {place}>{html.escape(text)}</text>")

@@ -16,13 +16,6 @@ MOST_NAMED = 3
 """The most results that a sentence names; the table below it has all of them."""
 
 
-def times(value: float) -> str:
-    """Two decimals as in the tables; none where the number is large, two digits where it is small."""
-    if value >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.2f}" if value >= 0.1 or value == 0 else f"{value:.2g}"
-
-
 def scale_text(scale: float) -> str:
     """An experiment's scale as a fraction: 1/500."""
     return f"1/{1 / scale:,.4g}" if scale < 1 else f"{scale:g}"

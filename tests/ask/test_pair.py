@@ -110,7 +110,7 @@ def test_one_run_a_side_says_that_the_noise_is_unknown() -> None:
     assert lines[0] == "A is system.cy10a (1 run); B is system.cy10ap1 (1 run)."
     assert "a side has only one run: the noise is unknown, and nothing there counts as a difference" in lines[1]
     assert lines[2] == "The ratios furthest from 1, which may be noise:"
-    assert lines[3] == "cached, qr100: get_min (s): A 0.00200, B 0.500; B / A 250.00."
+    assert lines[3] == "cached, qr100: get_min (s): A 0.00200, B 0.500; B / A 250."
     assert not any(re.search("better|worse|beyond noise", line) for line in lines)
 
 

@@ -254,8 +254,16 @@ def test_doctor_says_what_is_there(workspace: Workspace) -> None:
 
 
 def test_commands_do_not_wait_for_what_only_some_of_them_need() -> None:
-    found = (
-        "import sys; from ibench_lib.cli import main; print({'polars', 'great_tables', 'plotly'} & sys.modules.keys())"
-    )
-    done = subprocess.run([sys.executable, "-c", found], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"
+    for made, kept_out in (
+        ("app", "{'polars', 'great_tables', 'plotly'}"),
+        ("application('post')", "{'duckdb', 'pyarrow', 'numpy', 'polars', 'great_tables', 'plotly', 'pydantic'}"),
+    ):
+        found = f"import sys; from ibench_lib.cli import main; main.{made}; print({kept_out} & sys.modules.keys())"
+        done = subprocess.run([sys.executable, "-c", found], cwd=ROOT, capture_output=True, text=True, check=True)
+        assert done.stdout == "set()\n"
+
+
+def test_a_fragment_is_listed_with_its_files_if_asked_for(workspace: Workspace) -> None:
+    short, long = ibench(workspace, "config", "list").stdout, ibench(workspace, "config", "list", "--files").stdout
+    assert "a12: a quarter of the redo" in short and "a12.cnf" not in short
+    assert "a12.cnf, " in long

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import tempfile
+from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from ruamel.yaml import YAML
 
 from ibench_lib.paths import Workspace
 from ibench_lib.publish import page
-from ibench_lib.publish.execution import kernel_environment, kernel_of
+from ibench_lib.publish.kernel import started_kernel
 from tests.places import ROOT
 from tests.shared import give_views
 
@@ -103,12 +104,10 @@ class SharedKernel:
     """One kernel that runs many notebooks, one after another: starting it takes longer than most of them."""
 
     def __init__(self) -> None:
-        self._private = tempfile.TemporaryDirectory(prefix="ibench-")
-        private = Path(self._private.name)
-        manager = kernel_of(kernel_environment(private, private), private / "kernel.json")
-        self._client = NotebookClient(nbformat.v4.new_notebook(), kernel_manager_class=manager, timeout=600)
-        self._client.create_kernel_manager()
-        self._client.start_new_kernel(cwd=self._private.name)
+        self._lasting = ExitStack()
+        home = self._lasting.enter_context(tempfile.TemporaryDirectory(prefix="ibench-"))
+        kernel = self._lasting.enter_context(started_kernel(Path(home)))
+        self._client = NotebookClient(nbformat.v4.new_notebook(), km=kernel.manager(), timeout=600)
         self._client.start_new_kernel_client()
 
     def run(self, path: Path, parameters: dict[str, Any], home: Path) -> NotebookNode:
@@ -124,7 +123,7 @@ class SharedKernel:
 
     def close(self) -> None:
         self._client._cleanup_kernel()
-        self._private.cleanup()
+        self._lasting.close()
 
 
 def page_of(kernel: SharedKernel, place: Workspace, notebook: str = "insert_benchmark", **parameters: Any) -> Path:

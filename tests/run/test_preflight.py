@@ -1,4 +1,4 @@
-"""What speaks against measuring here now is seen and said; it stops a run only where the experiment is strict."""
+"""Reasons not to measure on this host now are found and reported; they stop a run only if the experiment is strict."""
 
 import os
 import shutil

@@ -5,7 +5,8 @@ import pytest
 
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
-from ibench_lib.show.display import MOST_OPEN, Html, each, warnings
+from ibench_lib.show.display import MOST_OPEN, Html, each, say, warnings
+from ibench_lib.show.statements.common import asks, attention
 from tests.shared import asked, lake_of
 from tests.synthetic import Run, three_configurations
 
@@ -20,6 +21,20 @@ def test_warnings_that_differ_in_numbers_share_a_line_that_unfolds() -> None:
     assert f"<li>{busy[1]} (system.b)</li>" in markup and markup.count("<details>") == 1
     assert "<li>swap &lt;is&gt; used (system.cy10a; 1 of 3 runs)</li>" in markup
     assert "No run has a warning." in warnings(choose(lake_of(Run()), "demo").runs).markup
+
+
+@pytest.mark.parametrize("number", [1, 5, 6, 7, 12])
+def test_of_many_sentences_the_rest_is_folded_but_none_that_is_loud(number: int) -> None:
+    @asks("steps")
+    def subject(steps: pl.DataFrame) -> list[str]:
+        return [*(f"Sentence {n}." for n in range(number)), attention("this one.")]
+
+    markup = say(choose(lake_of(Run()), "demo"), subject).markup
+    shown, _, folded = markup.partition("<details")
+    assert "Attention: this one." in shown
+    assert [markup.count(f"Sentence {n}.") for n in range(number)] == [1] * number
+    left = number - 5 if number > 6 else 0
+    assert folded.count("<li>") == left and (f"{left} more sentences" in folded) == bool(left)
 
 
 @pytest.mark.slow

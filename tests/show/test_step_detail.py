@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 import ibench_lib as ib
-from ibench_lib.ask.selection import choose
+from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.paths import Workspace
@@ -38,11 +38,11 @@ def test_a_stall_is_the_seconds_under_half_of_the_median() -> None:
     assert (steady["stalls"], steady["stalled_seconds"], steady["longest_s"]) == (0, 0, None)
     assert (slow["stalls"], slow["stalled_seconds"], slow["longest_s"], slow["longest_from_s"]) == (1, 2, 2, 4)
     assert (slow["rated_seconds"], slow["min_rate"], slow["max_response_s"]) == (12, 0.0, 2.1)
-    assert re.findall(r"<li>(.*?)</li>", unlinked(ib.steadiness_facts(post.ask("steadiness")))) == [
-        "system.cy10a: no stall in 10 full seconds; the slowest had 5,000 of a median of 5,000 inserts/s. "
-        "Worst response 2.0 ms.",
-        "system.slow: 1 stall, 2 of 12 full seconds, below half of a median of 5,000 inserts/s; "
-        "the longest 2 s from second 4. Worst response 2.100 s.",
+    assert told(post) == [
+        "l.i1, system.cy10a: median of 5,000 inserts/s, worst response 2.0 ms; no dip in 10 full seconds, the slowest "
+        "had 5,000.",
+        "l.i1, system.slow: median of 5,000 inserts/s, worst response 2.100 s; 1 dip took 2 of 12 s and cost 16.7 % of "
+        "what the median rate would have done, cause unexplained.",
     ]
 
 
@@ -55,8 +55,10 @@ def test_an_index_step_has_no_stalls_and_a_query_step_is_judged_by_its_queries()
     steps = asked("steadiness", Run())
     assert one(steps, step="l.x")["rated_seconds"] is None
     assert one(steps, step="qr100")["median_rate"] == 1000.0
-    said = ib.steadiness_facts(steps.filter(step="l.x")).markup
-    assert "l.x is one statement per index and client, so it has no rate per second and no stalls." in said
+    (said,) = ib.steadiness_statements(steps.filter(step="l.x"), asked("dips", Run()))
+    assert (
+        said == "l.x, system.cy10a: it is one statement per index and client, so it has no rate per second and no dips."
+    )
 
 
 def test_what_moved_in_a_stall_is_weighed_by_the_time_that_lies_in_it() -> None:
@@ -126,11 +128,12 @@ def test_nothing_is_judged_after_the_last_report_of_a_client_that_died() -> None
 
 
 def test_a_median_of_nothing_tells_no_stall() -> None:
-    row = l_i1_of(Run(stall=(1, 2, 3, 4, 5, 6))).ask("steadiness")
+    post = l_i1_of(Run(stall=(1, 2, 3, 4, 5, 6)))
+    row = post.ask("steadiness")
     assert (row["median_rate"][0], row["stalls"][0]) == (0.0, 0)
-    assert "a median of 0 inserts/s in 10 full seconds, so stalls cannot be recognised" in (
-        ib.steadiness_facts(row).markup
-    )
+    (said,) = told(post)
+    assert said.startswith("l.i1, system.cy10a: median of 0 inserts/s, worst response ")
+    assert said.endswith("; with that median in 10 full seconds, dips cannot be recognised.")
 
 
 @pytest.mark.long
@@ -143,39 +146,51 @@ def test_a_step_that_runs_is_judged_only_as_far_as_every_client_has_reported(wor
     writer.append("ops", **{**ops.drop("run_id").to_dicts()[0], "second": 10})
     flushed(writer)
     try:
-        steadiness = l_i1(workspace).ask("steadiness")
-        row = steadiness.row(0, named=True)
+        post = l_i1(workspace)
+        row = post.ask("steadiness").row(0, named=True)
         assert (row["step_status"], row["full_seconds"], row["rated_seconds"], row["stalls"]) == ("running", 10, 10, 0)
-        detail = ib.step_detail(l_i1(workspace).ask)
+        detail = ib.step_detail(post.ask)
         title = ib.step_detail_chart(detail.series, detail=detail).layout.meta["title"]
         assert title == "l.i1, cached: system.live (l.i1: running)"
-        assert "system.live: l.i1 is running; its first 11.0 s are shown; no stall in 10 full seconds" in (
-            ib.steadiness_facts(steadiness).markup
+        (said,) = told(post)
+        assert said.startswith(
+            "l.i1, system.live: it is running; its first 11.0 s are shown; median of 5,000 inserts/s"
         )
     finally:
         die(writer)
 
 
 def test_a_failed_step_says_how_far_it_went(detail: StepDetail) -> None:
-    said = ib.steadiness_facts(detail.steadiness).markup
-    assert "system.x: l.i1 failed after 10.0 s and is shown up to there; 1 stall, 1 of 10 full seconds" in said
+    said = ib.steadiness_statements(detail.steadiness, detail.dips)[-1]
+    assert said.startswith("l.i1, system.x: it failed after 10.0 s and is shown up to there; median of ")
+    assert "; 1 dip took 1 of 10 s and cost " in said
 
 
 @pytest.mark.long
 def test_a_step_that_was_never_begun_says_so() -> None:
     post = l_i1_of(Run(status="failed", failed_step="l.x", steps=("l.i0",)))
-    assert "<li>system.cy10a: l.i1 was not run (the run: failed).</li>" in (
-        unlinked(ib.steadiness_facts(post.ask("steadiness")))
-    )
+    assert told(post) == ["l.i1, system.cy10a: it was not run (the run: failed)."]
     assert post.ask("operation_series").is_empty() and post.ask("server_series").is_empty()
     assert ib.not_captured(ib.step_detail(post.ask)).markup == ""
 
 
 def test_a_step_loaded_from_a_snapshot_is_not_said_to_have_failed() -> None:
-    steadiness = asked("steadiness", Run(steps=("l.i1", "qr100"), loaded_from="another"), steps=["l.i0"])
-    assert "<li>system.cy10a: l.i0 was loaded from a snapshot, so this run did not run it.</li>" in (
-        unlinked(ib.steadiness_facts(steadiness))
-    )
+    run = Run(steps=("l.i1", "qr100"), loaded_from="another")
+    answers = (asked(name, run, steps=["l.i0"]) for name in ("steadiness", "dips"))
+    assert ib.steadiness_statements(*answers) == [
+        "l.i0, system.cy10a: it was loaded from a snapshot, so this run did not run it."
+    ]
+
+
+def test_a_step_of_few_seconds_is_not_searched_for_dips() -> None:
+    (said,) = told(l_i1_of(Run(l_i1_s=4)))
+    assert said.startswith("l.i1, system.cy10a: median of 12,500 inserts/s, worst response ")
+    assert said.endswith("; 4 full seconds are too few to look for dips.")
+
+
+def told(post: Selection) -> list[str]:
+    said: list[str] = ib.steadiness_statements(post.ask("steadiness"), post.ask("dips"))
+    return said
 
 
 @pytest.mark.slow

@@ -40,8 +40,8 @@ def test_an_empty_lake_gives_clear_sentences(workspace: Workspace, monkeypatch: 
     assert "no run of this experiment" in said(values["provenance"])
     assert "There is no run yet." in said(values["provenance"])
     assert said(values["not-captured"]) == ""
-    assert said(values["steadiness"]) == "There is no step to show."
-    assert said(values["stalls-tables"]) == "No stall to list."
+    assert said(values["opening"]) == "There is no run yet, so there is nothing to show."
+    assert said(values["dips-tables"]) == "No second of a dip was found."
     assert said(values["detail-charts"]) == "No second was recorded."
     assert said(values["response-heat"]) == "No response."
 
@@ -82,9 +82,10 @@ def test_every_panel_of_the_page_is_drawn(opened: Page) -> None:
 
 @pytest.mark.long
 def test_the_page_s_tables_and_sentences(opened: Page) -> None:
-    assert list(table_rows(opened, "Stalls of l.i1, cached")) == ["system.slow", "system.x (failed)"]
-    said = opened.locator("#stalls li").all_inner_texts()
-    assert any(line.startswith("system.x: l.i1 failed after 10.0 s") for line in said)
+    assert list(table_rows(opened, "Dips of l.i1, cached")) == ["system.slow", "system.x (failed)"]
+    said = opened.locator(".headline .statements li").all_inner_texts()
+    assert any(line.startswith("l.i1, system.x: it failed after 10.0 s") for line in said)
+    assert opened.locator("#story details.fold caption").count() == 2
     assert opened.locator("th:not([scope])").count() == 0
     assert opened.evaluate("document.documentElement.scrollWidth") == 1280
     too_wide = "tables => tables.filter(table => table.scrollWidth > table.clientWidth).length"
@@ -94,7 +95,8 @@ def test_the_page_s_tables_and_sentences(opened: Page) -> None:
 @pytest.mark.long
 def test_each_sentence_and_the_time_axis_lead_to_the_questions_they_rest_on(opened: Page) -> None:
     links = "found => found.map(e => [...e.querySelectorAll('a.source')].map(a => a.getAttribute('href')))"
-    assert opened.locator("#stalls li").evaluate_all(links) == [["#evidence.steadiness"]] * 3
+    both = ["#evidence.steadiness", "#evidence.dips"]
+    assert opened.locator(".headline .statements li").evaluate_all(links) == [both] * 3
     missing = opened.locator("#time-axis li").evaluate_all(links)
     assert missing and all(found == ["#evidence.uncaptured"] for found in missing)
     assert opened.locator("#time-axis p.source").inner_text() == (

@@ -1,12 +1,11 @@
 """Words that sentences share."""
 
-from ibench_lib.show.wording import comment, joined, shortened, times
+from ibench_lib.show.wording import comment, joined, shortened
 
 
 def test_wording() -> None:
     assert [joined(list("abc")[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
     assert shortened(list("abcde"), ", ") == "a, b, c, and 2 more"
-    assert [times(value) for value in (0, 0.0042, 0.09, 0.5, 9.999, 1234.5)] == ["0.00", "0.0042", "0.09", "0.50", "10.00", "1,234"]  # fmt: skip  # noqa: E501
     assert comment("# One\n#\n# two.\n# Source: x\nkey: 1\n# three") == "One two."
 
 

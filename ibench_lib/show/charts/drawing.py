@@ -17,6 +17,9 @@ MOST_POINTS = 2000
 """Points of a trace, at most; the questions' `points` may ask for fewer."""
 
 
+Width = Literal["half", "full"]
+"""How much of the page a chart takes."""
+
 _GRID = "#e8ecf0"
 
 
@@ -118,7 +121,7 @@ def finish(
     x: str | None,
     y: str | None,
     zero: bool = False,
-    width: Literal["half", "full"] = "full",
+    width: Width = "full",
 ) -> go.Figure:
     """Give a chart the shared look."""
     figure.update_layout(

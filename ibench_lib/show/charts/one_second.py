@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from functools import cache
 from typing import Any
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
@@ -9,7 +11,7 @@ import polars as pl
 
 from ibench_lib.show import theme
 from ibench_lib.show.chart_text import ASIDE
-from ibench_lib.show.charts.drawing import band, dip_bands, dip_labels, finish, line_mode, numbers, runs_of
+from ibench_lib.show.charts.drawing import Width, band, dip_bands, dip_labels, finish, line_mode, numbers, runs_of
 from ibench_lib.show.frames import by_position
 from ibench_lib.show.theme import inert
 
@@ -53,6 +55,7 @@ def _panels(
     labels: list[dict[str, Any]] = []
     shapes: list[dict[str, Any]] = []
     causes: list[dict[str, Any]] = []
+    decimals = _visible(frame[high], decimals)
     end_s = float((frame["t_s"] + frame["bucket_s"]).max() or 1)  # type: ignore[arg-type]
     for label, position, rows in runs_of(frame):
         panel = _number(names.index(rows["dbms"][0]) * len(numbered) + numbered.index(rows["repeat"][0]))
@@ -95,11 +98,17 @@ def _panels(
     return go.Figure({"data": traces, "layout": layout}, _validate=False)
 
 
+def _visible(values: pl.Series, decimals: int) -> int:
+    """As many decimals, of at most these, as the largest value has of four digits: panels share an axis up to it."""
+    most = float(values.max() or 0)  # type: ignore[arg-type]
+    return max(min(decimals, 3 - math.floor(math.log10(most))), 0) if most > 0 else decimals
+
+
 def _layout(title: str, rows: int, columns: int) -> dict[str, Any]:
     """The shared look with a grid of panels, row by row from the top, whose axes all show the same ranges."""
-    look = finish(go.Figure(), title, x=None, y=None, zero=True, width="half" if columns == 1 else "full")
-    look.update_xaxes(rangemode="tozero")
-    layout: dict[str, Any] = look.layout.to_plotly_json()
+    width: Width = "half" if columns == 1 else "full"
+    look = _look(width)
+    layout = {**look, "title": {**look["title"], "text": inert(title)}, "meta": {"title": title, "width": width}}
     of_x, of_y = layout["xaxis"], layout["yaxis"]
     heights, widths = _spans(rows, min(0.12, 0.3 / rows))[::-1], _spans(columns, 0.03)
     for place in range(rows * columns):
@@ -113,6 +122,15 @@ def _layout(title: str, rows: int, columns: int) -> dict[str, Any]:
             x["title"] = {"text": "seconds of the step"}
         layout[f"xaxis{n}"], layout[f"yaxis{n}"] = x, y
     return {**layout, "height": 90 + 115 * rows}
+
+
+@cache
+def _look(width: Width) -> dict[str, Any]:
+    """The shared look, without a title; plotly takes longer to make it than to draw panels with it."""
+    look = finish(go.Figure(), "", x=None, y=None, zero=True, width=width)
+    look.update_xaxes(rangemode="tozero")
+    layout: dict[str, Any] = look.layout.to_plotly_json()
+    return layout
 
 
 def _spans(count: int, gap: float) -> list[list[float]]:

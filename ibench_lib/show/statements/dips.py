@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from ibench_lib.show.frames import rows_of
@@ -9,42 +11,74 @@ from ibench_lib.show.statements.common import asks, caveats, complete, unfinishe
 from ibench_lib.show.wording import count, joined
 
 _MOST = 3
+_MOST_RUNS = 4
 
 
 @asks("steadiness", "dips")
 def dip_statements(steadiness: pl.DataFrame, dips: pl.DataFrame) -> list[str]:
-    """A sentence for each run and step: how many dips, what they cost, why, and how sure that is; and its waves."""
+    """Of each step how many dips, what they cost, why, and how sure that is; and its waves.
+
+    A sentence for each run with dips, or one for all of them where these are more than a reader reads one by one.
+    """
     said = []
     judged = complete(steadiness).filter(pl.col("rated_seconds") > 0)
     several, setups = judged["repeat"].n_unique() > 1, judged["setup"].n_unique() > 1
-    quiet = 0
+    of_steps: dict[str, list[tuple[str, dict[str, Any], pl.DataFrame]]] = {}
     for row in judged.to_dicts():
-        one = {"run_id": row["run_id"], "step_id": row["step_id"]}
-        mine = dips.filter(**one)
-        name = row["dbms"] + (f" r{row['repeat']}" if several else "")
         where = f"{row['setup']}, {row['step']}" if setups else row["step"]
-        if mine.is_empty():
-            quiet += 1
+        name = row["dbms"] + (f" r{row['repeat']}" if several else "")
+        mine = dips.filter(run_id=row["run_id"], step_id=row["step_id"])
+        of_steps.setdefault(where, []).append((name, row, mine))
+    for where, runs in of_steps.items():
+        dipped = [run for run in runs if len(run[2])]
+        if len(dipped) > _MOST_RUNS:
+            said.append(_together(where, dipped, len(runs)))
             continue
-        marks = caveats(rows_of(judged, row["dbms"], row["step"]))
-        lost = 100 * mine["lost"].sum() / (row["median_rate"] * row["rated_seconds"])
-        said.append(
-            f"{where}, {name}{f' ({joined(marks)})' if marks else ''}: {count(len(mine), 'dip')} took "
-            f"{mine['seconds'].sum():,} of {row['rated_seconds']:,} s and cost {lost:.1f} % of what the median rate "
-            f"would have done, {_why(mine)}."
-        )
-        for wave in mine.filter(pl.col("period_s").is_not_null()).partition_by("label", maintain_order=True):
-            share = pl.col("lost").sum() / (pl.col("median_rate") * pl.col("seconds")).sum()
-            depth = float(wave.select(share).item())
-            said.append(
-                f"{where}, {name}: {len(wave)} of them ({wave['label'][0]}) come in waves, one every "
-                f"{wave['period_s'][0]:,.0f} s, {100 * depth:.0f} % deep on average."
-            )
+        for name, row, mine in dipped:
+            marks = caveats(rows_of(judged, row["dbms"], row["step"]))
+            said.append(f"{where}, {name}{f' ({joined(marks)})' if marks else ''}: {dips_said(row, mine)}.")
+    quiet = sum(not len(mine) for runs in of_steps.values() for _, _, mine in runs)
     if len(judged) and quiet == len(judged):
         said.append(f"No dip was found in {count(quiet, 'step')} (counted in each run).")
     elif quiet:
         said.append(f"No dip was found in {count(quiet, 'other step')} (counted in each run).")
     return [*said, *unfinished(steadiness)]
+
+
+def _together(where: str, runs: list[tuple[str, dict[str, Any], pl.DataFrame]], of: int) -> str:
+    """The dips of many runs of one step."""
+    every = pl.concat([mine for _, _, mine in runs])
+    name, row, mine = max(runs, key=lambda run: _lost(run[1], run[2]))
+    return (
+        f"{where}: {len(runs)} of {of} runs had {count(len(every), 'dip')}, {_why(every)}. They cost most in {name}: "
+        f"{_lost(row, mine):.1f} % of what the median rate would have done."
+    )
+
+
+def _lost(step: dict[str, Any], dips: pl.DataFrame) -> float:
+    """The work that was not done, in percent of what the median rate would have done in the step."""
+    return 100 * float(dips["lost"].sum()) / float(step["median_rate"] * step["rated_seconds"])
+
+
+def dips_said(step: dict[str, Any], dips: pl.DataFrame) -> str:
+    """Of a step of one run (a row of `steadiness`) and its dips: how many, their cost, why, and whether in waves."""
+    return (
+        f"{count(len(dips), 'dip')} took {dips['seconds'].sum():,} of {step['rated_seconds']:,} s and cost "
+        f"{_lost(step, dips):.1f} % of what the median rate would have done, {_why(dips)}{''.join(_waves(dips))}"
+    )
+
+
+def _waves(dips: pl.DataFrame) -> list[str]:
+    """Of the dips of a step of one run: which come in waves, how often, and how deep: ends of a sentence."""
+    said = []
+    for wave in dips.filter(pl.col("period_s").is_not_null()).partition_by("label", maintain_order=True):
+        share = pl.col("lost").sum() / (pl.col("median_rate") * pl.col("seconds")).sum()
+        which = "They" if len(wave) == len(dips) else f"{len(wave)} of them ({wave['label'][0]})"
+        depth = float(wave.select(share).item())
+        said.append(
+            f". {which} come in waves, one every {wave['period_s'][0]:,.0f} s, {100 * depth:.0f} % deep on average"
+        )
+    return said
 
 
 def _why(dips: pl.DataFrame) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from ibench_lib.metrics import METRICS
-from ibench_lib.show.frames import by_position, median_run, rows_of
+from ibench_lib.show.frames import SHORT_S, by_position, median_run, rows_of
 from ibench_lib.show.statements.common import asks, caveated, columns_of, complete, extent, unfinished
 from ibench_lib.show.wording import shortened
 
@@ -15,8 +15,13 @@ _PCT, _SECONDS = 5.0, 1.0
 
 @asks("fairness")
 def fairness_statements(fairness: pl.DataFrame) -> list[str]:
-    """Where the clients finished far apart; or the largest difference, where they did not."""
+    """Where the clients finished far apart; or the largest difference, where they did not.
+
+    Nothing is said of steps that nobody took a second for: what differs in them is chance.
+    """
     judged = complete(fairness).filter(pl.col("diff_s").is_not_null() & pl.col("pct").is_not_null())
+    longest = pl.col("max_duration_s").max().over("setup", "step")  # NULL where figures were published
+    judged = judged.filter(longest.fill_null(SHORT_S) >= SHORT_S)
     spread: list[tuple[float, float, int, str, str, str]] = []
     for setup, step, rows in columns_of(judged):
         for name in by_position(rows):

@@ -26,9 +26,11 @@ from ibench_lib.show.history import (
     steps_in,
 )
 from ibench_lib.show.statements.common import asks
-from ibench_lib.show.wording import MOSTLY, change_text, count, joined, shortened, times
+from ibench_lib.show.table_cells import factor_text
+from ibench_lib.show.wording import MOSTLY, change_text, count, joined, shortened
 
 _TWICE = 2.0
+_MOST_COSTS = 2
 
 
 @asks("release_points", "builds")
@@ -60,7 +62,7 @@ def release_statements(release_points: pl.DataFrame, builds: pl.DataFrame) -> li
 
 @asks("release_points", "builds")
 def release_rate_statements(release_points: pl.DataFrame, builds: pl.DataFrame) -> list[str]:
-    """What changed in the rates of steps, where no change was found, and where nothing can be said."""
+    """What changed in rates, and which costs with them; where no change was found, or nothing can be said."""
     history = history_of(release_points, builds)
     said = []
     for line in history.lines:
@@ -155,18 +157,32 @@ def _sentence(history: History, line: Line, step: str, change: Change) -> str:
     before, after = regimes(line, history.points, change)
     amount, link = _amount(change, _rate_label(history, line, step))
     where = f"{line.label}, {step}"
+    costs = _costs_with(history, line, change)
     if change.verdict == "level":
-        return f"{where}: a lasting change arrived {arrival(before[-1], after[0])}: {amount}."
+        return f"{where}: a lasting change arrived {arrival(before[-1], after[0])}: {amount}{costs}."
     verb = "has" if len(after) == 1 else "have"
     alone = " With one release on a side, nobody can tell whether that lasts." if change.verdict == "edge" else ""
-    return f"{where}: {named(after)} {verb} {amount} {link} {named(before)}.{alone}"
+    return f"{where}: {named(after)} {verb} {amount} {link} {named(before)}{costs}.{alone}"
+
+
+def _costs_with(history: History, line: Line, change: Change) -> str:
+    """The costs of an operation that changed at the same release, and the other way round than the rate."""
+    found = [
+        one for one in history.changes
+        if (one.experiment, one.step, one.after) == (line.label, change.step, change.after) and one.verdict in FOUND
+        and series_of(one)[2] != RATE and one.operation is None and METRICS[one.metric].better == "lower"
+        and (one.ratio or 1.0) != 1.0 and ((one.ratio or 1.0) < 1) == ((change.ratio or 1.0) > 1)
+    ]  # fmt: skip
+    found.sort(key=lambda one: -abs(math.log(one.ratio or 1.0)))
+    items = [f"{METRICS[one.metric].label} {factor_text(one.ratio or 1.0)}x" for one in found[:_MOST_COSTS]]
+    return f" (with {joined(items)})" if items else ""
 
 
 def _amount(change: Change, unit: str) -> tuple[str, str]:
     """A change of a rate with its interval, and the word between it and what it is relative to."""
     ratio, low, high = change.ratio or 1.0, change.low or 1.0, change.high or 1.0
     if not 1 / _TWICE < ratio < _TWICE:
-        return f"{times(ratio)}x ({times(low)} to {times(high)}) the {unit}", "of"
+        return f"{factor_text(ratio)}x ({factor_text(low)} to {factor_text(high)}) the {unit}", "of"
     return f"{_percent(ratio, low, high)} {'more' if ratio > 1 else 'fewer'} {unit}", "than"
 
 
@@ -185,7 +201,7 @@ def _cost(history: History, line: Line, change: Change) -> str:
     if 1 / _TWICE < ratio < _TWICE:
         than = f"{_percent(ratio, low, high)} {'higher' if ratio > 1 else 'lower'} in {named(after)} than"
     else:
-        than = f"{times(ratio)}x ({times(low)} to {times(high)}) as high in {named(after)} as"
+        than = f"{factor_text(ratio)}x ({factor_text(low)} to {factor_text(high)}) as high in {named(after)} as"
     return f"{what} is {than} in {named(before)}"
 
 

@@ -24,10 +24,14 @@ _HOW = (
 )
 
 
-def dips_table(frame: pl.DataFrame, *, palette: str = "default") -> GT:
-    """The dips of one setup and step (rows of `dips`), the costliest when there are many, in the order of time."""
+def dips_table(frame: pl.DataFrame, *, stalls: pl.DataFrame | None = None, palette: str = "default") -> GT:
+    """The dips of one setup and step (rows of `dips`), the costliest when there are many, in the order of time.
+
+    With `stalls` (the question) each dip that is one has its worst response.
+    """
     step = frame["step"][0]
-    columns = ["seconds", str(frame["rate_label"][0]), "% of median", "cause", "sure", "what shows it"]
+    worst = [] if stalls is None else ["worst (ms)"]
+    columns = ["seconds", str(frame["rate_label"][0]), "% of median", *worst, "cause (sure)", "what shows it"]
     grid = Grid(grid_name(f"dips.{step}", frame), grid_title(f"Dips of {step}", frame), "dbms", columns, left=True)
     several = repeats(frame) > 1
     costliest = frame.sort("lost", descending=True, maintain_order=True).head(MOST_DIPS)
@@ -38,12 +42,16 @@ def dips_table(frame: pl.DataFrame, *, palette: str = "default") -> GT:
             when(row),
             f"{row['rate']:,.0f}",
             f"{100 * row['rate'] / row['median_rate']:.0f}",
-            cause_text(row),
-            row["confidence"] or "",
+            *([] if stalls is None else [_worst(row, stalls)]),
+            cause_text(row) + (f" ({row['confidence']})" if row["confidence"] else ""),
             evidence_text(row),
         ]
         grid.rows.append((label, [Cell(text) for text in texts]))
     grid.notes = [f"{_WHAT} {_HOW} docs/stalls.md lists the rules."]
+    if worst:
+        grid.notes.append(
+            "Worst: the longest response that ended in a second below half of the median, or in the next."
+        )
     if len(frame) > MOST_DIPS:
         grid.notes.append(f"The {MOST_DIPS} of {len(frame):,} dips that cost most; the charts mark them all.")
     return grid.draw(palette)
@@ -53,6 +61,13 @@ def when(row: dict[str, Any]) -> str:
     """The seconds of the step that a dip took: 15, or 15 to 18 (4 s)."""
     first, last = row["from_s"], row["to_s"] - 1
     return f"{first:,}" if first == last else f"{first:,} to {last:,} ({row['seconds']:,} s)"
+
+
+def _worst(dip: dict[str, Any], stalls: pl.DataFrame) -> str:
+    """The longest response of a dip that is a stall, or has one in it."""
+    within = (pl.col("from_s") >= dip["from_s"]) & (pl.col("to_s") <= dip["to_s"])
+    longest = stalls.filter(within, run_id=dip["run_id"], step_id=dip["step_id"])["max_response_s"].max()
+    return "-" if longest is None else f"{1e3 * float(longest):,.1f}"  # type: ignore[arg-type]
 
 
 def cause_text(row: dict[str, Any]) -> str:

@@ -106,6 +106,44 @@ def release_rates_to_before(frame: pl.DataFrame, history: History, palette: str 
     return grid.draw(palette)
 
 
+def release_reasons(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
+    """Next to the rates that differ from the oldest release, the costs that do (a line of `History.differing`)."""
+    line, places = history.line(frame["line"][0]), []
+    for step in steps_in(frame):
+        for build in line.builds:
+            found = history.to_base.get((line.label, step, RATE, build.name))
+            places += [(step, build)] if found is not None and found.is_clear else []
+    of_line = [column for column in columns_of_costs(frame) if METRICS[column.partition(" ")[0]].of == "step"]
+    clear = [
+        column for column in of_line
+        if any(_is_clear(history, (line.label, step, column, build.name)) for step, build in places)
+    ]  # fmt: skip
+    heads = ["rate", *map(head_of, clear)]
+    title = f"What differs with the rate, relative to {line.base.text}: {line.label}"
+    grid, rows = Grid(f"reasons.{line.label}", title, "step, build", heads), _Rows(frame)
+    for step, build in places:
+        cells = [
+            _to_base(rows.of(step, column, build), history, (line.label, step, column, build.name))
+            for column in (RATE, *clear)
+        ]
+        grid.rows.append((f"{step}: {build.text}", cells))
+    grid.notes = [
+        _meanings(clear) if clear else "No cost differs beyond noise together with a rate.",
+        *(
+            ["- not captured, or as small as its rounding."]
+            if any(c.text == "-" for _, row in grid.rows for c in row)
+            else []
+        ),
+        "Intervals and marks are as in the tables of rates and costs.",
+    ]
+    return grid.draw(palette)
+
+
+def _is_clear(history: History, place: tuple[str, str, str, str]) -> bool:
+    found = history.to_base.get(place)
+    return found is not None and found.is_clear
+
+
 def release_costs(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
     """What an operation of one step costs with each release of one line (`release_points`)."""
     line, step, columns = history.line(frame["line"][0]), frame["step"][0], columns_of_costs(frame)

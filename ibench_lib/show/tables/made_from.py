@@ -69,7 +69,7 @@ def config_table(frame: pl.DataFrame, palette: str = "default") -> GT:
 
 
 def fragments_table(frame: pl.DataFrame, palette: str = "default") -> GT:
-    """What configurations are made of (`fragments`): each file, the results that have it, what it says of itself."""
+    """What configurations are made of (`fragments`): each file, the results that have it, and its description."""
     title = "Fragments that the configurations are made of"
     grid = Grid("fragments", title, "file", ["in", "description"], left=True)
     results = {name for names in frame["dbms"] for name in names}

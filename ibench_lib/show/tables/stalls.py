@@ -1,4 +1,4 @@
-"""The stalls of a step: when, how long, how bad, and what else moved in them."""
+"""What else moved in the stalls of a step."""
 
 from __future__ import annotations
 
@@ -13,45 +13,14 @@ from ibench_lib.show.series_names import shown
 from ibench_lib.show.step_detail import StepDetail
 from ibench_lib.show.tables.naming import grid_name, grid_title
 
-MOST_STALLS = 30
 MOST_MOVES = 15
-_NAMED = 3
 
 _RULE = (
-    "What changed: the mean during the stall lies outside the range of 95 % of the samples outside of "
-    "all stalls, and is "
-    "at least 1.25 times or at most 0.8 times their mean. The largest relative changes come first, tiny figures last."
+    "A stall is a series of full seconds with less than half of the median rate of all full seconds of the step. "
+    "What changed: the mean during the stalls lies outside the range of 95 % of the samples outside of all stalls, "
+    "and is at least 1.25 times or at most 0.8 times their mean. The largest relative changes come first, tiny figures "
+    "last."
 )
-
-
-def stalls_table(frame: pl.DataFrame, *, detail: StepDetail, palette: str = "default") -> GT:
-    """The stalls of one setup and step (rows of `stalls`), the longest when there are many, in the order of time."""
-    step = frame["step"][0]
-    unit = str(frame["rate_label"][0])
-    columns = ["seconds", unit, "% of median", "worst (ms)", "clients", "what moved"]
-    grid = Grid(grid_name(f"stalls.{step}", frame), grid_title(f"Stalls of {step}", frame), "dbms", columns, left=True)
-    longest = frame.sort("seconds", descending=True, maintain_order=True).head(MOST_STALLS)
-    for row in frame.join(longest.select("run_id", "stall"), on=["run_id", "stall"], how="semi").to_dicts():
-        worst = "-" if row["max_response_s"] is None else f"{1e3 * row['max_response_s']:,.1f}"
-        texts = [
-            _when(row),
-            f"{row['rate']:,.0f}",
-            f"{100 * row['rate'] / row['median_rate']:.0f}",
-            worst,
-            f"{row['clients_seen']} of {row['clients']}",
-            _moves(detail.stall_company.filter(run_id=row["run_id"], step_id=row["step_id"]), row["stall"]),
-        ]
-        grid.rows.append((_label(row, detail), [Cell(text) for text in texts]))
-    grid.notes = [
-        "A stall is a series of full seconds, counted from 0, with less than half of the median rate of "
-        "all full seconds "
-        f"of the step. Worst is the worst response that ended in the stall or in the second after it. {_RULE}"
-    ]
-    if frame["clients_seen"].min() < frame["clients"].max():  # type: ignore[operator]
-        grid.notes.append("Where not all clients were at work, the others had ended: fewer clients do less.")
-    if len(frame) > MOST_STALLS:
-        grid.notes.append(f"The {MOST_STALLS} longest of {len(frame):,} stalls; the charts mark them all.")
-    return grid.draw(palette)
 
 
 def stall_company_table(frame: pl.DataFrame, *, detail: StepDetail, palette: str = "default") -> GT:
@@ -89,22 +58,6 @@ def _label(row: dict[str, Any], detail: StepDetail) -> str:
     """The run of a row, with the mark of a step that did not complete."""
     label = row["dbms"] + (f" r{row['repeat']}" if repeats(detail.steadiness) > 1 else "")
     return str(label + ("" if row["step_status"] == "complete" else f" ({row['step_status']})"))
-
-
-def _when(row: dict[str, Any]) -> str:
-    """The seconds of the step that a stall took: 15, or 15 to 18 (4 s)."""
-    first, last = row["from_s"], row["to_s"] - 1
-    return f"{first:,}" if first == last else f"{first:,} to {last:,} ({row['seconds']:,} s)"
-
-
-def _moves(company: pl.DataFrame, stall: int) -> str:
-    """What moved most in one stall, in words."""
-    if company.filter(pl.col("stall").is_null() & pl.col("moved").is_not_null()).is_empty():
-        return "nothing was sampled"
-    moved = company.filter((pl.col("stall") == stall) & pl.col("moved")).sort("place")
-    words = [f"{shown(row['source'], row['series']).name} {_times(row)}" for row in moved.head(_NAMED).to_dicts()]
-    more = f" and {len(moved) - _NAMED} more" if len(moved) > _NAMED else ""
-    return ", ".join(words) + more if words else "nothing beyond its usual range"
 
 
 def _times(row: dict[str, Any]) -> str:

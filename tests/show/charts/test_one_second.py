@@ -1,8 +1,10 @@
 """Charts of single seconds."""
 
 import polars as pl
+import pytest
 
 import ibench_lib as ib
+from ibench_lib.show.charts.one_second import _visible
 from tests.shared import asked
 from tests.show.charts.traces import one, repeated, traces
 from tests.synthetic import Run, three_configurations
@@ -46,3 +48,8 @@ def test_a_step_that_nobody_took_a_second_for_has_no_panels() -> None:
         assert not figure.data
         (note,) = figure.layout.annotations
         assert note.text == "no run has a full second of this step; system.x (l.i1: failed)"
+
+
+@pytest.mark.parametrize(("most", "decimals"), [(23_456.7, 0), (1_000.0, 0), (999.9, 1), (12.3, 2), (0.5, 3), (0.0, 3)])
+def test_values_have_the_digits_that_can_be_seen(most: float, decimals: int) -> None:
+    assert _visible(pl.Series([0.0, most, None]), 3) == decimals

@@ -22,7 +22,7 @@ from ibench_lib.show.display import say
 from ibench_lib.show.statements.common import without_short
 from ibench_lib.show.table_cells import factor_text
 from ibench_lib.show.verdicts import ratio
-from ibench_lib.show.wording import change_text, times
+from ibench_lib.show.wording import change_text
 from tests.shared import lake_of
 from tests.show.statements.saying import COSTS, KINDS, STEPS, Statements
 from tests.synthetic import Run, three_configurations, write_runs
@@ -98,6 +98,8 @@ def told(function: Statements, frame: pl.DataFrame) -> list[str]:
     given = {name: BASE if name == "base" else frame for name in signature(function).parameters}
     if "sla" in given:  # the question leaves out steps without a target
         given["sla"] = frame.filter(pl.col("target_per_s").is_not_null() | (pl.col("step_status") != "complete"))
+    if "fairness" in given:
+        given["fairness"] = frame.with_columns(max_duration_s=pl.lit(60.0))
     if "rate_stability" in given or "fairness" in given:
         given = {name: value.filter(pl.col("kind") != "index") for name, value in given.items()}
     return function(**given)
@@ -114,7 +116,7 @@ def texts(value: float) -> set[str]:
     """A number in every format that a sentence may give it."""
     specs = {",.0f", ".3f", ",.3f", ".1f", ",.1f"} | {metric.format for metric in METRICS.values()}
     seconds = {theme.seconds(value).split()[0]}
-    return {format(value, spec) for spec in specs} | {times(value), factor_text(value).split("/")[-1]} | seconds
+    return {format(value, spec) for spec in specs} | {factor_text(value).split("/")[-1]} | seconds
 
 
 def supported(frame: pl.DataFrame) -> set[str]:

@@ -9,14 +9,23 @@ import ibench_lib as ib
 from tests.show.statements.saying import frame_of
 from tests.show.tables.parsed import Parsed
 
+TOOK = pl.lit(900.0)
+
+
+def test_nothing_is_said_of_a_step_that_nobody_took_a_second_for() -> None:
+    frame = frame_of("pct", a=[44.2], b=[6.0]).with_columns(diff_s=pl.lit(0.1), max_duration_s=pl.lit(0.3))
+    assert ib.fairness_statements(frame) == []
+    published = frame.with_columns(max_duration_s=pl.lit(None, pl.Float64))
+    assert ib.fairness_statements(published)[0].startswith("In no step did clients finish over 5 %")
+
 
 def test_clients_that_finish_far_apart_are_named_and_short_steps_are_not() -> None:
-    frame = frame_of("pct", a=[44.2], b=[6.0]).with_columns(diff_s=pl.Series([0.1, 441.0]))
+    frame = frame_of("pct", a=[44.2], b=[6.0]).with_columns(diff_s=pl.Series([0.1, 441.0]), max_duration_s=TOOK)
     assert ib.fairness_statements(frame) == [
         "Clients finished over 5 % of the fastest client's time and over 1 s apart: 441.0 s (6.0 %) with b in cached, "
         "l.i1."
     ]
-    frame = frame_of("pct", a=[6.0, 9.0, 1.0]).with_columns(diff_s=pl.Series([44.0, 60.0, 9.0]))
+    frame = frame_of("pct", a=[6.0, 9.0, 1.0]).with_columns(diff_s=pl.Series([44.0, 60.0, 9.0]), max_duration_s=TOOK)
     (said,) = ib.fairness_statements(frame)
     assert said.endswith("apart: 44.0 s (6.0 %; the median difference of 3 runs) with a in cached, l.i1.")
 

@@ -31,6 +31,14 @@ def test_a_lasting_change_arrived_in_a_release_whose_neighbour_was_built_alike()
     ]
 
 
+def test_a_change_is_said_with_the_costs_that_changed_at_the_same_release() -> None:
+    costs = [six(1.25, metric="cpupq"), six(2.0, metric="cspq"), six(1.1, metric="rpq"), six(0.5, metric="wkbpi")]
+    (said,) = rates(pl.concat([six(), *costs]))
+    with_costs = LASTING.removesuffix(".") + " (with context switches/op 2.00x and CPU/op 1.25x)."
+    assert said == with_costs  # the two largest; what fell with the rate explains nothing
+    assert rates(pl.concat([six(), six(1.5, metric="response_p99_ms", operation="insert")])) == [LASTING]
+
+
 def test_a_lasting_change_may_be_one_of_how_a_build_was_made() -> None:
     assert rates(six(), b8_0_30={"compiler": None}) == [
         "mysql, cached, l.i0: a lasting change arrived in b8.0.30, or in how b8.0.30 was built (the compiler of "

@@ -3,8 +3,8 @@
 import polars as pl
 
 import ibench_lib as ib
+from ibench_lib.show.table_cells import factor_text
 from ibench_lib.show.verdicts import ratio
-from ibench_lib.show.wording import times
 from tests.show.statements.saying import frame_of
 
 
@@ -15,13 +15,13 @@ def test_get_min_far_from_the_base_is_told_with_what_purge_had_left() -> None:
     assert found and found.low and found.high
     told_of_it = (
         "cached, qr: get_min took 400.0 ms with base (median of 3 runs, history list 10,000 at the end of l.i1). That "
-        f"is 119x [{times(found.low)}, {times(found.high)}] as long as with quick (3.0 ms, history list 6)."
+        f"is 119x [{factor_text(found.low)}, {factor_text(found.high)}] as long as with quick (3.0 ms, history list 6)."
     )
     after = before.with_columns(step_id=pl.col("step_id") - 1)  # not that of the step right before
     seconds = seconds.with_columns(step_id=pl.lit(3))
-    assert ib.mvcc_gc_statements(seconds, before.with_columns(step_id=pl.lit(2)), "base")[1:] == [told_of_it]
-    assert "history" not in ib.mvcc_gc_statements(seconds, after, "base")[1]
-    chance, other = ib.mvcc_gc_statements(seconds, before.with_columns(step_id=pl.lit(2)), "quick")
+    assert ib.mvcc_gc_statements(seconds, before.with_columns(step_id=pl.lit(2)), "base")[:1] == [told_of_it]
+    assert "history" not in ib.mvcc_gc_statements(seconds, after, "base")[0]
+    other, chance = ib.mvcc_gc_statements(seconds, before.with_columns(step_id=pl.lit(2)), "quick")
     assert chance.startswith("[low, high] is the interval of the ratio of geometric means by a t test")
     assert other.startswith("cached, qr: get_min took 3.0 ms with quick (median of 3 runs, history list 6")
     assert " It took 119x [" in other and "as long with base (400.0 ms, history list 10,000" in other

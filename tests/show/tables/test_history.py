@@ -49,6 +49,21 @@ def test_rates_are_absolute_and_relative_to_the_oldest_and_to_the_release_before
     assert not any(row[0].startswith("b5.7.44") for row in before.rows)
 
 
+def test_next_to_a_rate_that_differs_are_the_costs_that_do() -> None:
+    points = pl.concat([six(), six(1.0, "qr100", "qps"), six(1.25, metric="cpupq"), six(1.0, metric="cspq")])
+    history = history_of(points, builds_of(points))
+    found = Parsed(ib.release_reasons(history.differing, history))
+    assert [row[0] for row in found.rows if row[0].startswith("l.i0")] == [
+        "l.i0: b8.0.30",
+        "l.i0: b8.0.31",
+        "l.i0: b9.1.0",
+    ]
+    assert found.of("l.i0: b9.1.0") == ["0.80 [0.78, 0.82] ▼", "1.25 [1.22, 1.27] ▼"]
+    assert "cpupq: CPU microseconds" in notes(found) and "cspq" not in notes(found)
+    even = six(1.0)
+    assert history_of(even, builds_of(even)).differing.is_empty()
+
+
 def test_single_runs_and_mixed_hosts_have_no_mark() -> None:
     single = six().filter(pl.col("repeat") == 1)
     mixed = six().with_columns(host_class=pl.when(pl.col("repeat") == 1).then(pl.lit("x")).otherwise("host_class"))

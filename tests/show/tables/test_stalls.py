@@ -1,4 +1,4 @@
-"""Tables of stalls and of what moved in them."""
+"""Tables of what moved in stalls."""
 
 from __future__ import annotations
 
@@ -9,12 +9,7 @@ import ibench_lib as ib
 from ibench_lib.show.step_detail import StepDetail
 
 
-def test_the_tables_say_when_how_bad_and_what_moved(detail: StepDetail) -> None:
-    stalls = text_rows(ib.stalls_table(detail.stalls, detail=detail).as_raw_html())
-    assert stalls == {
-        "system.slow": ["4 to 5 (2 s)", "0", "0", "2,100.0", "2 of 2", "server pages written 2.79x"],
-        "system.x (failed)": ["7", "0", "0", "2,100.0", "2 of 2", "nothing beyond its usual range"],
-    }
+def test_the_tables_say_what_moved(detail: StepDetail) -> None:
     moved, still = (
         ib.stall_company_table(detail.stall_company.filter(dbms=dbms), detail=detail).as_raw_html()
         for dbms in ("system.slow", "system.x")

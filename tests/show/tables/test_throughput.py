@@ -10,6 +10,7 @@ from ibench_lib.ask.selection import choose
 from ibench_lib.errors import ParameterError
 from ibench_lib.lake.manifest import Status
 from ibench_lib.show import theme
+from ibench_lib.show.table_cells import factor_text
 from ibench_lib.show.verdicts import ratio
 from tests.shared import asked, lake_of
 from tests.show.tables.parsed import Parsed, golden
@@ -37,7 +38,7 @@ def test_the_published_table_is_drawn_without_marks_because_it_has_one_run() -> 
     of_base = {row["step"]: int(row["value"]) for row in published if row["dbms"] == names[0]}
     for row in published:
         shown, value = drawn[row["dbms"]][steps.index(row["step"])], int(row["value"])
-        relative = "" if row["dbms"] == names[0] else f"\n{value / of_base[row['step']]:.2f}x"
+        relative = "" if row["dbms"] == names[0] else f"\n{factor_text(value / of_base[row['step']])}x"
         assert shown == f"{value:,}{relative}", row
 
 

@@ -10,17 +10,24 @@ from ibench_lib.show.charts.drawing import dbms_of, finish, numbers, runs_of
 from ibench_lib.show.frames import repeats, steps_of
 from ibench_lib.show.theme import inert
 
+_TICKS = {
+    unit * 10**power: f"{10**power} {name}"
+    for unit, name in ((1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
+    for power in range(3)
+}
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star")
+
 
 def get_min_chart(frame: pl.DataFrame) -> go.Figure:
-    """Seconds of get_min per step on a log scale (`get_min`), worst client: a line through the medians of repeats.
+    """Seconds of get_min per step on a log scale (`get_min`), worst client: a large dot is the median of the repeats.
 
-    Dots are the repeats or, for a single run, its clients.
+    Small dots are the repeats or, for a single run, its clients. No line joins steps: they are no series.
     """
     figure = go.Figure()
     shown = frame.filter(pl.col("get_min_s").is_not_null())
     several = repeats(shown) > 1 if len(shown) else False
     for label, position, rows in dbms_of(shown) if several else runs_of(shown):
-        colour, dash = theme.series(position)
+        colour, _ = theme.series(position)
         dots = rows if several else rows.explode("client_seconds").with_columns(get_min_s="client_seconds")
         figure.add_scatter(
             x=[inert(step) for step in dots["step"]],
@@ -31,19 +38,18 @@ def get_min_chart(frame: pl.DataFrame) -> go.Figure:
             legendgroup=str(position),
             name=inert(f"{label}, each {'run' if several else 'client'}"),
         )
-        line = rows.group_by("step_id", "step").agg(pl.col("get_min_s").median()).sort("step_id")
+        medians = rows.group_by("step_id", "step").agg(pl.col("get_min_s").median()).sort("step_id")
         figure.add_scatter(
-            x=[inert(step) for step in line["step"]],
-            y=numbers(line["get_min_s"], 6),
-            mode="lines+markers",
+            x=[inert(step) for step in medians["step"]],
+            y=numbers(medians["get_min_s"], 6),
+            mode="markers",
             legendgroup=str(position),
             name=inert(label),
-            line={"color": colour, "dash": dash, "width": 2},
-            marker={"size": 9},
+            marker={"color": colour, "size": 10, "symbol": _SYMBOLS[position % len(_SYMBOLS)]},
         )
     figure.update_xaxes(type="category", categoryorder="array", categoryarray=[inert(s) for s in steps_of(frame)])
-    figure.update_yaxes(type="log", dtick=1, exponentformat="power")
+    figure.update_yaxes(type="log", tickvals=list(_TICKS), ticktext=list(_TICKS.values()))
     if (frame["get_min_s"] == 0).any():
         text = "queries that took 0 seconds are not on this scale"
         figure.add_annotation(text=text, x=0, y=1.02, xref="paper", yref="paper", showarrow=False, xanchor="left")
-    return finish(figure, f"Seconds of get_min, {frame['setup'][0]}", x=None, y="seconds")
+    return finish(figure, f"Seconds of get_min, {frame['setup'][0]}", x=None, y="time of the query")

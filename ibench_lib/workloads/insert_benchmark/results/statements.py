@@ -16,8 +16,9 @@ from ibench_lib.metrics import METRICS
 from ibench_lib.show import theme
 from ibench_lib.show.frames import by_position, measured, rows_of
 from ibench_lib.show.statements.common import asks, attention, caveats, columns_of, complete, over_ten_times
+from ibench_lib.show.table_cells import relative_text
 from ibench_lib.show.verdicts import FAR, Ratio, ratio
-from ibench_lib.show.wording import OF_TWO_SAID, count, joined, shortened, times
+from ibench_lib.show.wording import OF_TWO_SAID, count, joined, shortened
 
 SLOW_S = 0.1
 """A get_min of at most so many seconds is never called slow."""
@@ -166,7 +167,7 @@ def mvcc_gc_statements(get_min: pl.DataFrame, purge_lag_at_step_end: pl.DataFram
         for of_group, others in bases(base).groups(by_position(rows)).items():
             sentence = _against(setup, step, rows, of_group, others, seen)
             said += [sentence] if sentence else []
-    return [*_chance(seen), *said]
+    return [*said, *_chance(seen)]
 
 
 def _against(setup: str, step: str, rows: pl.DataFrame, base: str, others: list[str], seen: list[Ratio]) -> str | None:
@@ -184,10 +185,10 @@ def _against(setup: str, step: str, rows: pl.DataFrame, base: str, others: list[
         about = f"{name} ({', '.join([*facts, *caveats(rows_of(rows, name, step))])})"
         if less and _far(less) and median(of_base) > SLOW_S:
             seen.append(less)
-            faster.append((less.value, f"{_times(less)} as long as with {about}"))
+            faster.append((less.value, f"{relative_text(less)} as long as with {about}"))
         elif more and _far(more) and median(values) > SLOW_S:
             seen.append(more)
-            slower.append((more.value, f"{_times(more)} as long with {about}"))
+            slower.append((more.value, f"{relative_text(more)} as long with {about}"))
     if not faster and not slower:
         return None
     runs = f"median of {len(of_base)} runs" if len(of_base) > 1 else "one run"
@@ -220,11 +221,6 @@ def _before(rows: pl.DataFrame, name: str) -> str:
 
 def _far(found: Ratio) -> bool:
     return (found.value if found.low is None else found.low) > FAR
-
-
-def _times(found: Ratio) -> str:
-    interval = "" if found.low is None or found.high is None else f" [{times(found.low)}, {times(found.high)}]"
-    return f"{times(found.value)}x{interval}"
 
 
 def _chance(seen: list[Ratio]) -> list[str]:

@@ -1,0 +1,28 @@
+"""The process of a kernel: `python -m ibench_lib.publish.kernel_process -f <connection file>`.
+
+It imports what notebooks use before the first cell asks for it: nobody waits for that if it is started early.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+
+from ipykernel.kernelapp import IPKernelApp
+
+_USED = ("ask.selection", "show.headline", "show.sections", "show.charts.one_second", "publish.evidence")
+
+
+def main() -> None:
+    app = IPKernelApp.instance()
+    app.initialize(sys.argv[1:])  # type: ignore[no-untyped-call]
+    for name in _USED:
+        with contextlib.suppress(ImportError):  # the notebook says what is missing
+            importlib.import_module(f"ibench_lib.{name}")
+    dir(sys.modules["ibench_lib"])  # finds what is public
+    app.start()  # type: ignore[no-untyped-call]
+
+
+if __name__ == "__main__":
+    main()

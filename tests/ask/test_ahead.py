@@ -1,0 +1,71 @@
+"""Questions that are asked ahead have the answers that they would have had."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ibench_lib.ask.ahead import VARIABLE, Ahead, begun_ahead
+from ibench_lib.ask.selection import choose
+from ibench_lib.lake import reader
+from tests.shared import lake_of
+from tests.synthetic import Run
+from tests.waiting import until
+
+
+def expecting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    path = tmp_path / "ahead.json"
+    path.write_text(json.dumps(names))
+    monkeypatch.setenv(VARIABLE, str(path))
+
+
+def test_an_expected_question_is_answered_as_if_it_had_been_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = choose(lake_of(Run()), "demo")
+    assert alone.ahead is None
+    # One that is not there any more, and one with a parameter that a selection does not have, are left out.
+    expecting(tmp_path, monkeypatch, "step_throughput", "gone", "known_runs", "steps", "dip_evidence")
+    chosen = choose(lake_of(Run()), "demo")
+    assert chosen.ahead is not None
+    for name in ("step_throughput", "steps", "get_min"):
+        assert chosen.ask(name).equals(alone.ask(name))
+    assert [one.name for one in chosen.asked] == [
+        "step_throughput",
+        "steps",
+        "get_min",
+    ]  # and nothing that nobody asked
+
+
+def test_the_answer_to_other_parameters_is_nobodys() -> None:
+    lake = lake_of(Run())
+    values = {"runs": [Run().run_id], "steps": ["l.i1"]}
+    ahead = Ahead(lake, [("steps", values), ("sla", {"nonsense": 1})])
+    until(lambda: all(answer.done() for _, answer in ahead._planned.values()), "both were asked")
+    assert ahead.take("steps", {**values, "steps": []}) is None
+    assert ahead.take("steps", values) is None  # it was given back already
+    assert ahead.take("sla", {"nonsense": 1}) is None  # whoever asks it learns what is wrong
+    again = Ahead(lake, [("steps", values)])
+    until(lambda: all(answer.done() for _, answer in again._planned.values()), "it was asked")
+    found = again.take("steps", values)
+    assert found is not None and found.equals(reader.question(lake, "steps", **values))
+
+
+def test_where_a_connection_has_variables_nothing_is_asked_on_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expecting(tmp_path, monkeypatch, "steps")
+    lake = lake_of(Run()).cursor()
+    lake.execute("SET VARIABLE ops_files_0 = ['x']")
+    assert begun_ahead(lake, {"runs": [], "steps": []}) is None
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]"])
+def test_a_file_that_says_nothing_is_no_error(content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expecting(tmp_path, monkeypatch)
+    (tmp_path / "ahead.json").write_text(content)
+    assert begun_ahead(lake_of(Run()), {}) is None
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "not there"))
+    assert begun_ahead(lake_of(Run()), {}) is None
