@@ -31,7 +31,7 @@ from ibench_lib.server_figures import FIGURES
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
 
-SCHEMA_MINOR = 9
+SCHEMA_MINOR = 10
 """Minor version: it grows with every new table or nullable column. Older runs load with NULL in their place."""
 
 WHOLE_US = 1.0
@@ -629,11 +629,24 @@ PROFILE_STACKS = Table(
         _T_S,
         Column("seconds", pa.float64(), "s", "how long perf sampled"),
         Column("event", pa.string(), "", "cycles, or cpu-clock on a machine without a counter for cycles"),
+        Column("frequency", pa.float64(), "Hz", "samples that perf was to take in a second of CPU", True, since=10),
+        Column("lost", pa.int64(), "", "samples of this recording that the kernel could not keep", True, since=10),
+        Column("cpu_s", pa.float64(), "s", "CPU of the server's process while perf sampled it", True, since=10),
+        Column(
+            "thread_group",
+            pa.string(),
+            "",
+            "name of the thread without a number at its end",
+            True,
+            since=10,
+            free_text=True,
+        ),
         Column(
             "stack",
             pa.string(),
             "",
-            "thread name and functions, outermost first, joined by ';'",
+            "thread name and functions, outermost first, joined by ';'; a function without a name is [unknown], with "
+            "its library in brackets since minor version 10",
             free_text=True,
         ),
         Column("samples", pa.int64(), "", "samples with this stack"),
