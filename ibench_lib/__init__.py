@@ -39,6 +39,7 @@ _OTHERS = {
     "show.display": ("each", "say", "sentence", "warnings"),
     "show.headline": ("headline", "headline_statements", "opening"),
     "show.pair_headline": ("pair_headline",),
+    "show.flame.posts": ("flame_differences", "flame_graphs", "release_flames"),
     "show.history": ("version_history",),
     "show.live": ("live",),
     "show.reasons": ("reasons",),

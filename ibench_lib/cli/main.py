@@ -18,7 +18,7 @@ from rich.table import Table
 
 from ibench_lib.base.extras import extra_of, how_to_install
 from ibench_lib.base.wording import count
-from ibench_lib.cli import changes, config, doctor, posts, project, runs, servers, sql, stalls, status, summary
+from ibench_lib.cli import changes, config, doctor, posts, profile, project, runs, servers, sql, stalls, status, summary
 from ibench_lib.cli import experiment as cli_experiment
 from ibench_lib.cli.output import done_elsewhere, err, out, safe
 from ibench_lib.cli.progress import ExperimentProgress
@@ -44,6 +44,7 @@ app.add_typer(cli_experiment.app, name="experiment")
 app.add_typer(runs.app, name="runs")
 app.add_typer(servers.app, name="servers")
 app.add_typer(config.app, name="config")
+app.add_typer(profile.app, name="profile")
 
 
 def _print_version(asked: bool) -> None:

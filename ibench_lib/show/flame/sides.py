@@ -1,0 +1,187 @@
+"""A side of a flame graph: the recordings of one build in one step, and what their stacks can tell."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import polars as pl
+
+from ibench_lib.ask.symbols import UNKNOWN, stack_of
+
+CUT_OFF = "(cut off)"
+"""Stands in a stack for the callers that perf could not find."""
+
+MOST_MISSING = 0.2
+"""A side of which a larger share has no name, or no callers, is shown only as far as it stands."""
+
+Stack = tuple[str, ...]
+"""Thread group and functions, outermost first."""
+
+_STARTS = {
+    "start_thread", "clone", "clone3", "__clone", "__clone3", "thread_start", "_start", "__libc_start_main",
+    "__libc_start_call_main",
+}  # fmt: skip
+# Where the libraries have no symbols: what starts a thread of C, and one of C++, is in these.
+_SYSTEM = ("libc.so", "libc-", "libpthread", "ld-linux", "libstdc++")
+# MariaDB, and MySQL before 8.0, name none of their threads: what a thread does is known by its outer functions.
+_DOES = {
+    "handle_one_connection": "connections",
+    "do_handle_one_connection": "connections",
+    "threadpool_process_request": "connections",
+    "buf_flush_page_cleaner": "page cleaner",
+    "buf_flush_page_cleaner_thread": "page cleaner",
+    "buf_flush_page_cleaner_coordinator": "page cleaner",
+    "buf_flush_page_cleaner_worker": "page cleaner",
+    "srv_purge_coordinator_thread": "purge",
+    "srv_worker_thread": "purge",
+    "purge_coordinator_callback": "purge",
+    "purge_worker_callback": "purge",
+    "log_writer": "redo log",
+    "log_flusher": "redo log",
+    "log_write_notifier": "redo log",
+    "log_flush_notifier": "redo log",
+    "log_checkpointer": "redo log",
+    "io_handler_thread": "I/O",
+    "fil_aio_wait": "I/O",
+    "srv_master_thread": "master",
+    "srv_master_callback": "master",
+}
+_OUTER = 8
+"""So many functions from a thread's start may tell what it does."""
+_NUMBER = re.compile(r"[-_/:]?\d+$")  # as in `profile_stacks.thread_group`
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What perf sampled at one time of one run: stacks as they were stored, and how many samples each has.
+
+    `us_per_sample` is what a sample stands for, in microseconds of the server's CPU per operation, as a part of the
+    mean over the runs of its side; None where the CPU per operation is not known.
+    """
+
+    run_id: str
+    tick: int
+    us_per_sample: float | None
+    stacks: dict[str, int]
+
+    @cached_property
+    def paths(self) -> dict[Stack, int]:
+        """The stacks as graphs show them, with their samples."""
+        found: Counter[Stack] = Counter()
+        for stack, samples in self.stacks.items():
+            found[path_of(stack)] += samples
+        return dict(found)
+
+
+@dataclass(frozen=True)
+class Side:
+    """The recordings of a build in one step.
+
+    Attributes
+    ----------
+    name : such as `mariadb-10.11.5.cy10a, 2026-11-22`.
+    short : the name without the date.
+    frequency, seconds : of the recordings; None where they are not known.
+    us : the server's CPU per operation in microseconds, the mean over the runs; None where it is not known.
+    """
+
+    name: str
+    short: str
+    recordings: tuple[Recording, ...]
+    frequency: float | None = None
+    seconds: float | None = None
+
+    @cached_property
+    def raw(self) -> Counter[str]:
+        """The stacks of all recordings, as they were stored."""
+        found: Counter[str] = Counter()
+        for recording in self.recordings:
+            found.update(recording.stacks)
+        return found
+
+    @property
+    def samples(self) -> int:
+        return self.raw.total()
+
+    @property
+    def runs(self) -> int:
+        return len({recording.run_id for recording in self.recordings})
+
+    @cached_property
+    def us(self) -> float | None:
+        if not self.recordings or any(one.us_per_sample is None for one in self.recordings):
+            return None
+        return sum((one.us_per_sample or 0.0) * sum(one.stacks.values()) for one in self.recordings)
+
+    @cached_property
+    def paths(self) -> dict[Stack, tuple[int, float]]:
+        """The stacks as graphs show them: samples, and microseconds per operation (0 where these are not known)."""
+        found: dict[Stack, tuple[int, float]] = {}
+        for recording in self.recordings:
+            for path, samples in recording.paths.items():
+                before, us = found.get(path, (0, 0.0))
+                found[path] = before + samples, us + samples * (recording.us_per_sample or 0.0)
+        return found
+
+    @property
+    def stands(self) -> bool:
+        """Whether enough functions have names to tell all of them apart."""
+        return self.unnamed <= MOST_MISSING
+
+    @cached_property
+    def unnamed(self) -> float:
+        """The share of samples whose function has no name, 0 to 1."""
+        return self._share(lambda stack: stack.rpartition(";")[2].startswith(UNKNOWN))
+
+    @cached_property
+    def cut(self) -> float:
+        """The share of samples whose stack does not reach the start of its thread, 0 to 1."""
+        return self._share(lambda stack: is_cut(stack.split(";")))
+
+    def _share(self, holds: Callable[[str], bool]) -> float:
+        return sum(samples for stack, samples in self.raw.items() if holds(stack)) / max(self.samples, 1)
+
+
+def is_cut(frames: Sequence[str]) -> bool:
+    """Whether a stack, the thread's name first, does not reach the start of its thread."""
+    if len(frames) < 2:
+        return True
+    outermost = frames[1]
+    if outermost.startswith(UNKNOWN):
+        return not outermost.removeprefix(f"{UNKNOWN} (").startswith(_SYSTEM)
+    return outermost.partition("@")[0] not in _STARTS
+
+
+@cache
+def path_of(stack: str) -> Stack:
+    """A stack as a graph shows it: what its thread does, `(cut off)` where its callers are missing, its functions."""
+    known = stack_of(stack)
+    functions = known.functions
+    does = next((_DOES[name] for name in functions[:_OUTER] if name in _DOES), _NUMBER.sub("", known.thread))
+    return (does, *([CUT_OFF] if is_cut(stack.split(";")) else []), *functions)
+
+
+def side_of(stacks: pl.DataFrame, profiled: pl.DataFrame) -> Side | None:
+    """The side of the runs of one dbms in one step and setup (`stacks`, `profiled`); None without any sample."""
+    rows = [row for row in profiled.to_dicts() if row["samples"]]
+    if not rows:
+        return None
+    known = [row for row in rows if row["scpupq"] is not None]
+    weights = {row["run_id"]: row["scpupq"] / row["samples"] / len(known) for row in known}
+    found: dict[tuple[str, int], dict[str, int]] = {}
+    for run_id, tick, stack, samples in stacks.select("run_id", "tick", "stack", "samples").iter_rows():
+        if not known or run_id in weights:  # runs whose CPU per operation is not known cannot be weighed with others
+            found.setdefault((run_id, tick), {})[stack] = samples
+    recordings = tuple(Recording(*key, weights.get(key[0]), of) for key, of in sorted(found.items()))
+    used: list[dict[str, Any]] = known or rows
+    name = str(used[0]["dbms"])
+    days = sorted({f"{row['begun']:%Y-%m-%d}" for row in used if row["begun"] is not None})
+    frequencies = {row["frequency"] for row in used}
+    dated = f"{name}, {days[0]}" if days else name
+    frequency = frequencies.pop() if len(frequencies) == 1 else None
+    return Side(dated, name, recordings, frequency, sum(row["seconds"] or 0.0 for row in used) or None)

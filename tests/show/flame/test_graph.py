@@ -1,0 +1,143 @@
+"""What a page gets of a flame graph: the tree packed, facts, a table of functions, files."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from typing import Any
+
+import pytest
+
+from ibench_lib.show.flame import exports
+from ibench_lib.show.flame.graph import content, facts, files, functions_table, graph_of, links, markup
+from ibench_lib.show.flame.sides import Recording, Side
+from ibench_lib.show.flame.trie import NOT_TOLD_APART
+from tests.show.profiled import COPY, INSERT, NO_NAMES, PARSE, PURGE, SEND, STACKS
+from tests.show.tables.parsed import Parsed
+
+
+def side(name: str, stacks: dict[str, int], us: float | None = 200.0) -> Side:
+    samples = sum(stacks.values())
+    weight = None if us is None else us / samples
+    return Side(f"{name}, 2026-11-22", name, (Recording("r", 1, weight, stacks),), 50.0, 4.0)
+
+
+A = side("a", STACKS)
+MORE = {PARSE: 100, INSERT: 160, PURGE: 10, SEND: 10}  # without COPY
+B = side("b", MORE, 280.0)
+
+
+def unpacked(text: str) -> Any:
+    return json.loads(gzip.decompress(base64.b64decode(text)))
+
+
+def test_the_packed_tree_has_all_samples_and_all_cpu() -> None:
+    found = unpacked(content(graph_of([A, B], "l.i0, cached")))
+    assert found["unit"] == "us/op" and [one["name"] for one in found["sides"]] == ["a, 2026-11-22", "b, 2026-11-22"]
+    assert [sum(samples) for samples in found["s"]] == [200, 280]
+    for side_of, us in enumerate((200.0, 280.0)):
+        assert sum(found["u"][side_of]) * found["scale"][side_of] == pytest.approx(us, rel=1e-6)
+    names = [found["names"][at] for at in found["n"]]
+    at = names.index("memcpy")
+    callers = []
+    while at:
+        at -= found["p"][at]
+        callers.append(names[at])
+    assert callers == [
+        "btr_cur_insert",
+        "row_ins",
+        "do_command",
+        "handle_one_connection",
+        "start_thread",
+        "connections",
+        "",
+    ]
+    kernel = {found["names"][at] for at in found["kernel"]}
+    assert kernel == {"entry_SYSCALL_64_after_hwframe", "do_syscall_64"}
+
+
+def test_without_the_cpu_of_an_operation_samples_are_shown() -> None:
+    graph = graph_of([A, side("b", MORE, None)], "l.i0, cached")
+    found = unpacked(content(graph))
+    assert found["unit"] == "samples" and set(found["u"][0]) == {0}
+    assert "The CPU per operation is not known, so everything here counts samples." in facts(graph)
+    assert Parsed(functions_table(graph)).rows["MYSQLparse"][:3] == ["100", "100", "+0"]
+
+
+def test_a_graph_is_headed_by_what_its_sides_can_tell() -> None:
+    told = facts(graph_of([A, side("b", NO_NAMES)], "l.i0, cached"))
+    assert told == [
+        "A: a, 2026-11-22: 200.00 us/op of the server's CPU; 1 run, 1 recording, 200 samples. "
+        "0.0 % of CPU without a name, 5.0 % of stacks cut.",
+        "B: b, 2026-11-22: 200.00 us/op of the server's CPU; 1 run, 1 recording, 200 samples. "
+        "40.0 % of CPU without a name, 10.0 % of stacks cut.",
+        "Of B, more than 20 % of CPU has no name, so functions are shown down to where names are missing, and are not "
+        "told apart below that.",
+        "No change is coloured: intervals are not computed.",
+    ]
+
+
+def test_below_where_names_are_missing_nothing_is_told_apart() -> None:
+    graph = graph_of([A, side("b", NO_NAMES)], "l.i0, cached")
+    names = graph.trie.names
+    assert NOT_TOLD_APART in names and not {"btr_cur_insert", "memcpy", "[unknown] (mariadbd)"} & set(names)
+    assert "btr_cur_insert" in graph_of([A, B], "l.i0, cached").trie.names
+
+
+def test_the_table_has_own_cpu_and_cpu_with_callees() -> None:
+    table = Parsed(functions_table(graph_of([A], "l.i0, cached")))
+    assert list(table.rows)[:3] == ["MYSQLparse", "btr_cur_insert", "memcpy"]
+    assert table.rows["btr_cur_insert"] == ["60.000", "30.0", "80.000", "40.0", "80"]
+    assert table.rows["memcpy"] == ["20.000", "10.0", "20.000", "10.0", "20"]
+    assert "connections" not in table.rows
+
+
+def test_a_recursive_function_is_counted_once_a_stack() -> None:
+    graph = graph_of([side("a", {"t;start_thread;f;g;f": 30, "t;start_thread;g": 10}, 40.0)], "l.i0, cached")
+    assert Parsed(functions_table(graph)).rows["f"] == ["30.000", "75.0", "30.000", "75.0", "30"]
+
+
+def test_the_table_of_two_is_sorted_by_the_change() -> None:
+    table = Parsed(functions_table(graph_of([A, B], "l.i0, cached")))
+    assert list(table.rows)[:2] == ["btr_cur_insert", "memcpy"]
+    assert table.rows["btr_cur_insert"] == [
+        "60.000",
+        "160.000",
+        "+100.000",
+        "80.000",
+        "160.000",
+        "+80.000",
+        "80",
+        "160",
+    ]
+    assert table.rows["memcpy"] == ["20.000", "0.000", "-20.000", "20.000", "0.000", "-20.000", "20", "0"]
+
+
+def test_files_are_named_by_build_and_date() -> None:
+    found = dict(files(graph_of([A, B], "l.i0, cached"), "l.i0"))
+    assert list(found) == [
+        "A-a-2026-11-22-l.i0.folded", "A-a-2026-11-22-l.i0.pb.gz", "a-2026-11-22-b-2026-11-22-l.i0.folded",
+        "B-b-2026-11-22-l.i0.folded", "B-b-2026-11-22-l.i0.pb.gz", "a-2026-11-22-b-2026-11-22-l.i0.speedscope.json",
+    ]  # fmt: skip
+    assert found["A-a-2026-11-22-l.i0.folded"] == exports.folded(A)
+    assert f"{COPY} 20 0" in found["a-2026-11-22-b-2026-11-22-l.i0.folded"].decode()
+
+
+def test_links_hold_the_files_and_leave_out_the_longest() -> None:
+    plain, long = b"short", bytes(range(256)) * 400
+    found = links([("long.folded", long), ("short.folded", plain)])
+    data = dict(re.findall(r'download="([^"]*)" href="data:[^,]*,([^"]*)"', found))
+    assert base64.b64decode(data["short.folded"]) == plain
+    assert gzip.decompress(base64.b64decode(data["long.folded.gz"])) == long
+    without = links([("long.folded", long), ("short.folded", plain)], room=20)
+    assert "long.folded.gz" not in dict(re.findall(r'download="([^"]*)" href="data:[^,]*,([^"]*)"', without))
+    assert re.search(r"long\.folded\.gz, \d.* kB: left out", without)
+
+
+def test_names_of_functions_are_no_markup() -> None:
+    hostile = side("<b>", {"t;start_thread;<script>x</script>": 5, "t;start_thread;operator<": 5})
+    shown = markup(graph_of([hostile], "l.i0, <i>"))
+    assert "<b>" not in shown and "<i>" not in shown and shown.count("<script") == 1
+    assert "&lt;b&gt;" in shown
