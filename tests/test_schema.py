@@ -7,7 +7,7 @@ import pytest
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import SCHEMA_MINOR, SCHEMA_VERSION, TABLES, Table
 
-UNIT_SUFFIXES = {"_us": "us", "_s": "s", "_per_s": "rows/s", "_bytes": "bytes", "seconds": "s"}
+UNIT_SUFFIXES = {"_us": "us", "_s": "s", "_per_s": "rows/s", "_bytes": "bytes", "seconds": "s", "frequency": "Hz"}
 # Each counter, and each published figure, has a unit of its own.
 UNITS_BY_ROW = {
     ("server_counters", "real_value"),

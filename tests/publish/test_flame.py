@@ -52,9 +52,8 @@ def large(seed: int) -> Side:
 
 
 def page_of(graph: Graph, folder: Path) -> Path:
-    figure = markup(graph)
-    table = f"<details class='fold'><summary>Table</summary>{functions_table(graph).as_raw_html()}</details>"
-    return page_with(figure + table + links(files(graph, "l.i0")), folder)
+    table = ["<details class='fold'><summary>Table</summary>", functions_table(graph).as_raw_html(), "</details>"]
+    return page_with([markup(graph), *table, links(files(graph, "l.i0"))], folder)
 
 
 @pytest.fixture
@@ -85,11 +84,14 @@ def test_a_function_is_as_wide_as_its_part_of_the_larger_side(opened: Opened) ->
         return dict(found)
 
     a, b, more, less = (widths(shown) for shown in ("A", "B", "more", "less"))
-    assert (a["all"], b["all"]) == (pytest.approx(66.7, abs=0.1), 100.0)
+    assert (a["all"], b["all"]) == pytest.approx((66.7, 100.0), abs=0.1)
     assert a["MYSQLparse"] == b["MYSQLparse"] == pytest.approx(33.3, abs=0.1)
     assert "memcpy" in a and "memcpy" not in b and "memcpy" in less and "memcpy" not in more
+    boxes = "all => all.map(one => one.getBoundingClientRect().right)"
+    rights = opened.page.locator("[role=treeitem]").evaluate_all(boxes)
+    assert max(rights) <= rights[0] + 0.01, "no function is wider than all of them"
     # 100 + 20 more of 300, and 20 less: both are drawn as parts of the larger change.
-    assert (more["all"], less["all"]) == (100.0, pytest.approx(100 * 20 / 120, abs=0.1))
+    assert (more["all"], less["all"]) == pytest.approx((100.0, 100 * 20 / 120), abs=0.1)
     assert opened.complaints == [] and len(opened.requests) == 1
 
 

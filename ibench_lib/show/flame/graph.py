@@ -15,17 +15,23 @@ from ibench_lib.ask.symbols import KERNEL, UNKNOWN
 from ibench_lib.ask.symbols import Stack as Named
 from ibench_lib.show import theme
 from ibench_lib.show.flame import exports
-from ibench_lib.show.flame.sides import CUT_OFF, MOST_MISSING, Side, Stack
-from ibench_lib.show.flame.trie import MOST_NODES, NOT_TOLD_APART, SMALL, Trie, trie_of
+from ibench_lib.show.flame.changes import Change, changes_of_functions, changes_of_nodes, why_untested
+from ibench_lib.show.flame.sides import CUT_OFF, MOST_MISSING, NOT_TOLD_APART, Side, Stack, alike
+from ibench_lib.show.flame.trie import MOST_NODES, SMALL, Trie, trie_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.html_ids import html_id
+from ibench_lib.show.theme import Mark
 from ibench_lib.show.wording import count
 
-MOST_BYTES = 1_000_000
-"""Of a graph with its files; the longest files are left out where they do not fit."""
+MOST_BYTES = 900_000
+"""Of a graph with its files, which with its table makes at most 1 MB; the longest files are left out if need be."""
 MOST_FUNCTIONS = 50
 _PLAIN_BYTES = 50_000
 _ALL = 10**9
+_TESTED = (
+    "▼ more CPU, ▲ less CPU in B: the interval of the change of own CPU excludes 0, with all functions judged "
+    "together. These come first."
+)
 _NO_FUNCTION = {CUT_OFF, SMALL, NOT_TOLD_APART}
 _STEPS = 10**8
 """The CPU per operation of a side in the smallest units that a page keeps."""
@@ -35,22 +41,22 @@ _STEPS = 10**8
 class Graph:
     """One side, or the difference of two. `where` says of what, such as `l.i0, cached`.
 
-    `trie` is what is drawn; `whole` has a node for every function. `tested` are nodes of `trie` with the interval of
-    their change (B - A, us/op) and whether it excludes 0 with all other comparisons of the graph in mind; `untested`
-    says why there are none.
+    `trie` is what is drawn; `whole` has a node for every function. `tested` are nodes of `trie` whose change is known
+    to be noise or not, `functions` the same of what functions use themselves; `untested` says why there are none.
     """
 
     sides: tuple[Side, ...]
     where: str
     trie: Trie
     whole: Trie
-    tested: Mapping[int, tuple[float, float, bool]]
+    tested: Mapping[int, Change]
+    functions: Mapping[str, Change]
     untested: str = ""
 
     @property
     def in_us(self) -> bool:
         """Whether values are CPU microseconds per operation; else they are samples."""
-        return all(side.us is not None for side in self.sides)
+        return all(side.us for side in self.sides)
 
     @property
     def unit(self) -> str:
@@ -69,13 +75,17 @@ class Graph:
 
 def graph_of(sides: Sequence[Side], where: str, most_nodes: int = MOST_NODES) -> Graph:
     """The graph of one side, or of A and B."""
-    weighed, missing = _weighed(sides), not all(side.stands for side in sides)
-    trie, whole = (trie_of(weighed, most, missing=missing) for most in (most_nodes, _ALL))
-    return Graph(tuple(sides), where, trie, whole, {}, "" if len(sides) == 1 else "intervals are not computed")
+    sides = alike(sides)
+    weighed = _weighed(sides)
+    trie, whole = trie_of(weighed, most_nodes), trie_of(weighed, _ALL)
+    if len(sides) == 1:
+        return Graph(tuple(sides), where, trie, whole, {}, {})
+    functions = changes_of_functions(sides, whole)
+    return Graph(tuple(sides), where, trie, whole, changes_of_nodes(sides, trie), functions, why_untested(sides))
 
 
 def _weighed(sides: Sequence[Side]) -> list[dict[Stack, tuple[int, float]]]:
-    if all(side.us is not None for side in sides):
+    if all(side.us for side in sides):
         return [side.paths for side in sides]
     return [{path: (samples, 0.0) for path, (samples, _) in side.paths.items()} for side in sides]
 
@@ -100,7 +110,7 @@ def facts(graph: Graph) -> list[str]:
     lines = []
     for letter, side in zip("AB", graph.sides, strict=False):
         name = side.name if len(graph.sides) == 1 else f"{letter}: {side.name}"
-        us = "" if side.us is None else f"{side.us:,.2f} us/op of the server's CPU; "
+        us = "" if not side.us else f"{side.us:,.2f} us/op of the server's CPU; "
         made_of = f"{count(side.runs, 'run')}, {count(len(side.recordings), 'recording')}, {side.samples:,} samples"
         lines.append(
             f"{name}: {us}{made_of}. {100 * side.unnamed:.1f} % of CPU without a name, "
@@ -108,10 +118,12 @@ def facts(graph: Graph) -> list[str]:
         )
     which = [letter for letter, side in zip("AB", graph.sides, strict=False) if not side.stands]
     if which:
-        whose = f"Of {' and '.join(which)}" if len(graph.sides) > 1 else "Here"
+        much = f"more than {100 * MOST_MISSING:.0f} % of CPU has no name"
         lines.append(
-            f"{whose}, more than {100 * MOST_MISSING:.0f} % of CPU has no name, so functions are shown down to where "
-            "names are missing, and are not told apart below that."
+            f"Of {' and '.join(which)}, {much}, so only functions with a name on both sides are shown; "
+            f"{NOT_TOLD_APART} stands for all others."
+            if len(graph.sides) > 1
+            else f"As {much}, little can be said of functions here."
         )
     if any(side.cut > MOST_MISSING for side in graph.sides):
         lines.append(
@@ -120,7 +132,7 @@ def facts(graph: Graph) -> list[str]:
         )
     if not graph.in_us:
         lines.append("The CPU per operation is not known, so everything here counts samples.")
-    if len(graph.sides) > 1 and graph.untested:
+    elif graph.untested:
         lines.append(f"No change is coloured: {graph.untested}.")
     return lines
 
@@ -130,10 +142,12 @@ def content(graph: Graph) -> str:
 
     `names`; by node its name `n` and how far before it its caller is `p`; by side own samples `s` and own microseconds
     `u` in units of `scale`; `kernel` are the names at which stacks enter the kernel, `unnamed` those that name nothing.
+    `tested` by node, and `functions` by name: the interval of a change, and 1 if it is beyond noise.
     """
     trie = graph.trie
     names = list(dict.fromkeys(trie.names))
     number = {name: at for at, name in enumerate(names)}
+    is_whole = len(trie.names) == len(graph.whole.names)
     scale = [(side.us or 0.0) / _STEPS for side in graph.sides]
     document = {
         "unit": graph.unit,
@@ -149,11 +163,17 @@ def content(graph: Graph) -> str:
             for side in range(len(graph.sides))
         ],
         "scale": scale,
-        "tested": {str(at): [low, high, int(beyond)] for at, (low, high, beyond) in graph.tested.items()},
-        "untested": graph.untested,
+        "tested": {str(at): _interval(change) for at, change in graph.tested.items()},
+        # Where small nodes are summed up, the tree does not have all that functions use.
+        "functions": {str(number[name]): _interval(change) for name, change in graph.functions.items() if is_whole},
+        "isUntested": bool(graph.untested),
     }
     text = json.dumps(document, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+
+
+def _interval(change: Change) -> list[float]:
+    return [float(f"{change.low:.4g}"), float(f"{change.high:.4g}"), int(change.clear)]
 
 
 def functions_table(graph: Graph, palette: str = "default") -> GT:
@@ -161,12 +181,18 @@ def functions_table(graph: Graph, palette: str = "default") -> GT:
     own, whole, samples = _by_function(graph)
     two = len(graph.sides) == 2
     spec = ",.3f" if graph.in_us else ",.0f"
-    top = sorted(own, key=lambda name: (-(abs(own[name][1] - own[name][0]) if two else own[name][0]), name))
-    top = top[:MOST_FUNCTIONS]
+
+    def place(name: str) -> tuple[bool, float, str]:
+        change = graph.functions.get(name)
+        is_clear = change is not None and change.clear
+        return not is_clear, -(abs(own[name][1] - own[name][0]) if two else own[name][0]), name
+
+    top = sorted(own, key=place)[:MOST_FUNCTIONS]
     what = "change most in CPU of their own" if two else "use most CPU of their own"
     if two:
-        columns = ["A", "B", "B - A", "A", "B", "B - A", "A", "B"]
-        spanners = [(f"own, {graph.unit}", [0, 1, 2]), (f"with callees, {graph.unit}", [3, 4, 5]), ("samples", [6, 7])]
+        columns = ["A", "B", "B - A", "interval", "A", "B", "B - A", "A", "B"]
+        callees = f"with callees, {graph.unit}"
+        spanners = [(f"own, {graph.unit}", [0, 1, 2, 3]), (callees, [4, 5, 6]), ("samples", [7, 8])]
     else:
         columns = [graph.unit, "%", graph.unit, "%", "samples"]
         spanners = [("own", [0, 1]), ("with callees", [2, 3])]
@@ -174,14 +200,23 @@ def functions_table(graph: Graph, palette: str = "default") -> GT:
     grid = Grid(f"functions.{graph.name}", title, "function", columns, spanners=spanners)
     totals = graph.trie.totals_us[0] if graph.in_us else [float(one) for one in graph.trie.totals[0]]
     for name in top:
-        cells: list[str] = []
+        cells: list[Cell] = []
         for values in (own[name], whole[name]):
-            cells += [format(value, spec) for value in values]
-            cells.append(format(values[1] - values[0], f"+{spec}") if two else _share(values[0], totals[0]))
-        cells += [f"{number:,}" for number in samples[name]]
-        grid.rows.append((name, [Cell(text) for text in cells]))
+            cells += [Cell(format(value, spec)) for value in values]
+            if not two:
+                cells.append(Cell(_share(values[0], totals[0])))
+                continue
+            change = graph.functions.get(name) if values is own[name] else None
+            mark: Mark | None = None if change is None or not change.clear else "bad" if change.low > 0 else "good"
+            cells.append(Cell(format(values[1] - values[0], f"+{spec}"), mark))
+            if values is own[name]:
+                cells.append(Cell(f"{change.low:+{spec}} to {change.high:+{spec}}" if change else "-"))
+        cells += [Cell(f"{number:,}") for number in samples[name]]
+        grid.rows.append((name, cells))
     if two:
-        grid.notes.append(f"A is {graph.sides[0].name}; B is {graph.sides[1].name}. No change in this table is tested.")
+        grid.notes.append(f"A is {graph.sides[0].name}; B is {graph.sides[1].name}.")
+        said = f"No change is marked: {graph.untested}." if graph.untested else _TESTED
+        grid.notes.append(said)
     grid.notes.append("With callees: of all stacks that the function is in, each counted once.")
     return grid.draw(palette)
 

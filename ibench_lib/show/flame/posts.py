@@ -101,17 +101,15 @@ def _nothing(nothing: Any, profiled: pl.DataFrame) -> Shown:
 
 def _missing(profiled: pl.DataFrame) -> str:
     """Which steps of which results have no profile, and why."""
-    by_reason: dict[str, dict[str, list[str]]] = {}
+    steps: dict[tuple[str, str], dict[str, None]] = {}
     for row in profiled.filter(pl.col("samples") == 0).to_dicts():
-        of_reason = by_reason.setdefault(row["reason"], {})
-        names = of_reason.setdefault(row["step"], [])
-        if row["dbms"] not in names:
-            names.append(row["dbms"])
-    everyone = profiled["dbms"].n_unique()
+        steps.setdefault((row["reason"], row["dbms"]), {})[row["step"]] = None
+    whose: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (reason, dbms), of_dbms in steps.items():
+        whose.setdefault((reason, tuple(of_dbms)), []).append(dbms)
     lines = []
-    for reason, steps in by_reason.items():
-        whole = [step for step, names in steps.items() if len(names) == everyone]
-        part = [f"{step} of {shortened(names, ', ')}" for step, names in steps.items() if len(names) < everyone]
-        what = "any step" if len(whole) == profiled["step"].n_unique() else joined([*whole, *part])
-        lines.append(f"The server was not profiled in {what}: {reason}.")
+    for (reason, of_all), names in whose.items():
+        what = "any step" if len(of_all) == profiled["step"].n_unique() else joined(of_all)
+        of = f" of {shortened(names, ', ')}" if len(names) < profiled["dbms"].n_unique() else ""
+        lines.append(f"The server was not profiled in {what}{of}: {reason}.")
     return " ".join(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -15,6 +15,9 @@ from ibench_lib.ask.symbols import UNKNOWN, stack_of
 
 CUT_OFF = "(cut off)"
 """Stands in a stack for the callers that perf could not find."""
+
+NOT_TOLD_APART = "(names are missing)"
+"""Stands in a stack for the callees that have no name on one of two sides."""
 
 MOST_MISSING = 0.2
 """A side of which a larger share has no name, or no callers, is shown only as far as it stands."""
@@ -69,14 +72,6 @@ class Recording:
     us_per_sample: float | None
     stacks: dict[str, int]
 
-    @cached_property
-    def paths(self) -> dict[Stack, int]:
-        """The stacks as graphs show them, with their samples."""
-        found: Counter[Stack] = Counter()
-        for stack, samples in self.stacks.items():
-            found[path_of(stack)] += samples
-        return dict(found)
-
 
 @dataclass(frozen=True)
 class Side:
@@ -87,6 +82,7 @@ class Side:
     name : such as `mariadb-10.11.5.cy10a, 2026-11-22`.
     short : the name without the date.
     frequency, seconds : of the recordings; None where they are not known.
+    known : names of thread groups and functions that graphs show; None for all.
     us : the server's CPU per operation in microseconds, the mean over the runs; None where it is not known.
     """
 
@@ -95,6 +91,7 @@ class Side:
     recordings: tuple[Recording, ...]
     frequency: float | None = None
     seconds: float | None = None
+    known: frozenset[str] | None = None
 
     @cached_property
     def raw(self) -> Counter[str]:
@@ -123,10 +120,29 @@ class Side:
         """The stacks as graphs show them: samples, and microseconds per operation (0 where these are not known)."""
         found: dict[Stack, tuple[int, float]] = {}
         for recording in self.recordings:
-            for path, samples in recording.paths.items():
+            for stack, samples in recording.stacks.items():
+                path = path_of(stack, self.known)
                 before, us = found.get(path, (0, 0.0))
                 found[path] = before + samples, us + samples * (recording.us_per_sample or 0.0)
         return found
+
+    @cached_property
+    def by_run(self) -> list[tuple[float, dict[Stack, int]]]:
+        """Of each run the CPU per operation in microseconds (0 if not known), and the stacks as graphs show them."""
+        costs: dict[str, float] = {}
+        stacks: dict[str, Counter[Stack]] = {}
+        for one in self.recordings:
+            of_run = stacks.setdefault(one.run_id, Counter())
+            for stack, samples in one.stacks.items():
+                of_run[path_of(stack, self.known)] += samples
+            worth = (one.us_per_sample or 0.0) * sum(one.stacks.values()) * self.runs
+            costs[one.run_id] = costs.get(one.run_id, 0.0) + worth
+        return [(costs[run_id], dict(paths)) for run_id, paths in stacks.items()]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Thread groups, and functions that have a name."""
+        return frozenset(name for path in self.paths for name in path if not name.startswith(UNKNOWN))
 
     @property
     def stands(self) -> bool:
@@ -158,12 +174,28 @@ def is_cut(frames: Sequence[str]) -> bool:
 
 
 @cache
-def path_of(stack: str) -> Stack:
-    """A stack as a graph shows it: what its thread does, `(cut off)` where its callers are missing, its functions."""
-    known = stack_of(stack)
-    functions = known.functions
-    does = next((_DOES[name] for name in functions[:_OUTER] if name in _DOES), _NUMBER.sub("", known.thread))
-    return (does, *([CUT_OFF] if is_cut(stack.split(";")) else []), *functions)
+def path_of(stack: str, known: frozenset[str] | None = None) -> Stack:
+    """A stack as a graph shows it: what its thread does, `(cut off)` where its callers are missing, its functions.
+
+    Functions that are not `known` are left out, and `NOT_TOLD_APART` stands for them at the end of a stack.
+    """
+    whole = stack_of(stack)
+    functions: tuple[str, ...] = whole.functions
+    does = (_DOES[name] for name in functions[:_OUTER] if name in _DOES)
+    group = next((name for name in does if known is None or name in known), _NUMBER.sub("", whole.thread))
+    if known is not None:
+        shown = [name for name in functions if name in known]
+        once = [name for at, name in enumerate(shown) if not at or shown[at - 1] != name]
+        functions = (*once, *([NOT_TOLD_APART] if functions and functions[-1] not in known else []))
+    return (group, *([CUT_OFF] if is_cut(stack.split(";")) else []), *functions)
+
+
+def alike(sides: Sequence[Side]) -> list[Side]:
+    """The sides with the names that all of them have, if many are missing on one: others cannot be compared."""
+    if len(sides) < 2 or all(side.stands for side in sides):
+        return list(sides)
+    known = frozenset.intersection(*(side.names for side in sides))
+    return [replace(side, known=known) for side in sides]
 
 
 def side_of(stacks: pl.DataFrame, profiled: pl.DataFrame) -> Side | None:

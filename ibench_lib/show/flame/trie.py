@@ -9,14 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ibench_lib.ask.symbols import UNKNOWN
 from ibench_lib.show.flame.sides import Stack
 
 MOST_NODES = 10_000
 SMALL = "(small)"
-NOT_TOLD_APART = "(not told apart: names are missing)"
-MISSING_HERE = 0.2
-"""Where a larger share of a function's callees has no name on a side, they are one node."""
 
 Weighed = Mapping[Stack, tuple[int, float]]
 """Samples of each stack, and the CPU microseconds per operation that they stand for."""
@@ -81,11 +77,8 @@ class Trie:
         return tuple(reversed(found))
 
 
-def trie_of(sides: Sequence[Weighed], most_nodes: int = MOST_NODES, *, missing: bool = False) -> Trie:
-    """The tree of one side or two, at most `most_nodes` large.
-
-    missing : names are missing on a side, so callees of which a good part has no name are not told apart.
-    """
+def trie_of(sides: Sequence[Weighed], most_nodes: int = MOST_NODES) -> Trie:
+    """The tree of one side or two, at most `most_nodes` large (but never less than a root and what is below it)."""
     root = Node("", [0] * len(sides), [0.0] * len(sides))
     for side, stacks in enumerate(sides):
         for stack, (samples, us) in stacks.items():
@@ -94,8 +87,6 @@ def trie_of(sides: Sequence[Weighed], most_nodes: int = MOST_NODES, *, missing: 
                 node = node.callee(name)
             node.own[side] += samples
             node.own_us[side] += us
-    if missing:
-        _merge_unnamed(root)
     return _in_preorder(root, most_nodes)
 
 
@@ -122,28 +113,12 @@ def _from_the_leaves(root: Node) -> Iterable[Node]:
     return reversed(order)
 
 
-def _merge_unnamed(root: Node) -> None:
-    totals = _sum_below(root)
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        unnamed = [callee for callee in node.callees.values() if callee.name.startswith(UNKNOWN)]
-        below = [sum(totals[id(callee)][0][side] for callee in unnamed) for side in range(len(node.own))]
-        whole = totals[id(node)][0]
-        if node is not root and any(part > MISSING_HERE * of for part, of in zip(below, whole, strict=True)):
-            merged = Node(NOT_TOLD_APART, [0] * len(node.own), [0.0] * len(node.own))
-            for callee in node.callees.values():
-                merged.add(Node("", *totals[id(callee)]))
-            node.callees = {merged.name: merged}
-        else:
-            waiting.extend(node.callees.values())
-
-
 def _in_preorder(root: Node, most_nodes: int) -> Trie:
     """The largest nodes, as many as fit with a node for the small ones below each of them."""
     totals = _sum_below(root)
     # A caller is never smaller than what it calls, so the largest nodes are a tree.
-    ranked, waiting = [], [(root, 0)]
+    ranked: list[tuple[float, int, int, Node]] = []
+    waiting = [(root, 0)]
     while waiting:
         node, depth = waiting.pop()
         ranked.append((-_size(totals[id(node)]), depth, len(ranked), node))

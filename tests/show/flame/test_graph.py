@@ -12,8 +12,7 @@ import pytest
 
 from ibench_lib.show.flame import exports
 from ibench_lib.show.flame.graph import content, facts, files, functions_table, graph_of, links, markup
-from ibench_lib.show.flame.sides import Recording, Side
-from ibench_lib.show.flame.trie import NOT_TOLD_APART
+from ibench_lib.show.flame.sides import NOT_TOLD_APART, Recording, Side
 from tests.show.profiled import COPY, INSERT, NO_NAMES, PARSE, PURGE, SEND, STACKS
 from tests.show.tables.parsed import Parsed
 
@@ -31,6 +30,10 @@ B = side("b", MORE, 280.0)
 
 def unpacked(text: str) -> Any:
     return json.loads(gzip.decompress(base64.b64decode(text)))
+
+
+def heads(table: Parsed) -> list[str]:
+    return [row[0] for row in table.rows if len(row) > 5 and row[-1].isdigit()]
 
 
 def test_the_packed_tree_has_all_samples_and_all_cpu() -> None:
@@ -63,7 +66,7 @@ def test_without_the_cpu_of_an_operation_samples_are_shown() -> None:
     found = unpacked(content(graph))
     assert found["unit"] == "samples" and set(found["u"][0]) == {0}
     assert "The CPU per operation is not known, so everything here counts samples." in facts(graph)
-    assert Parsed(functions_table(graph)).rows["MYSQLparse"][:3] == ["100", "100", "+0"]
+    assert Parsed(functions_table(graph)).of("MYSQLparse")[:4] == ["100", "100", "+0", "-"]
 
 
 def test_a_graph_is_headed_by_what_its_sides_can_tell() -> None:
@@ -73,46 +76,48 @@ def test_a_graph_is_headed_by_what_its_sides_can_tell() -> None:
         "0.0 % of CPU without a name, 5.0 % of stacks cut.",
         "B: b, 2026-11-22: 200.00 us/op of the server's CPU; 1 run, 1 recording, 200 samples. "
         "40.0 % of CPU without a name, 10.0 % of stacks cut.",
-        "Of B, more than 20 % of CPU has no name, so functions are shown down to where names are missing, and are not "
-        "told apart below that.",
-        "No change is coloured: intervals are not computed.",
+        "Of B, more than 20 % of CPU has no name, so only functions with a name on both sides are shown; "
+        "(names are missing) stands for all others.",
+        "No change is coloured: each side needs two runs with a profile to tell a change from noise.",
     ]
 
 
-def test_below_where_names_are_missing_nothing_is_told_apart() -> None:
+def test_functions_without_a_name_on_one_side_are_not_told_apart() -> None:
     graph = graph_of([A, side("b", NO_NAMES)], "l.i0, cached")
-    names = graph.trie.names
-    assert NOT_TOLD_APART in names and not {"btr_cur_insert", "memcpy", "[unknown] (mariadbd)"} & set(names)
-    assert "btr_cur_insert" in graph_of([A, B], "l.i0, cached").trie.names
+    found = {graph.trie.path(at): samples for at, samples in enumerate(graph.trie.totals)}
+    # Of A 60 in btr_cur_insert and 20 in memcpy below it, of B 80 in a function without a name.
+    assert found["connections", "start_thread", "handle_one_connection", "do_command", "row_ins", NOT_TOLD_APART] == [
+        80,
+        80,
+    ]
+    assert not {"btr_cur_insert", "memcpy", "[unknown] (mariadbd)"} & set(graph.trie.names)
+    assert found[()] == [200, 200]
+    both = graph_of([A, B], "l.i0, cached")
+    assert "btr_cur_insert" in both.trie.names and NOT_TOLD_APART not in both.trie.names
+    alone = graph_of([side("b", NO_NAMES)], "l.i0, cached")
+    assert "[unknown] (mariadbd)" in alone.trie.names
+    assert "As more than 20 % of CPU has no name, little can be said of functions here." in facts(alone)
 
 
 def test_the_table_has_own_cpu_and_cpu_with_callees() -> None:
     table = Parsed(functions_table(graph_of([A], "l.i0, cached")))
-    assert list(table.rows)[:3] == ["MYSQLparse", "btr_cur_insert", "memcpy"]
-    assert table.rows["btr_cur_insert"] == ["60.000", "30.0", "80.000", "40.0", "80"]
-    assert table.rows["memcpy"] == ["20.000", "10.0", "20.000", "10.0", "20"]
-    assert "connections" not in table.rows
+    assert heads(table)[:3] == ["MYSQLparse", "btr_cur_insert", "memcpy"]
+    assert table.of("btr_cur_insert") == ["60.000", "30.0", "80.000", "40.0", "80"]
+    assert table.of("memcpy") == ["20.000", "10.0", "20.000", "10.0", "20"]
+    assert "connections" not in heads(table)
 
 
 def test_a_recursive_function_is_counted_once_a_stack() -> None:
     graph = graph_of([side("a", {"t;start_thread;f;g;f": 30, "t;start_thread;g": 10}, 40.0)], "l.i0, cached")
-    assert Parsed(functions_table(graph)).rows["f"] == ["30.000", "75.0", "30.000", "75.0", "30"]
+    assert Parsed(functions_table(graph)).of("f") == ["30.000", "75.0", "30.000", "75.0", "30"]
 
 
 def test_the_table_of_two_is_sorted_by_the_change() -> None:
     table = Parsed(functions_table(graph_of([A, B], "l.i0, cached")))
-    assert list(table.rows)[:2] == ["btr_cur_insert", "memcpy"]
-    assert table.rows["btr_cur_insert"] == [
-        "60.000",
-        "160.000",
-        "+100.000",
-        "80.000",
-        "160.000",
-        "+80.000",
-        "80",
-        "160",
-    ]
-    assert table.rows["memcpy"] == ["20.000", "0.000", "-20.000", "20.000", "0.000", "-20.000", "20", "0"]
+    assert heads(table)[:2] == ["btr_cur_insert", "memcpy"]
+    grown = ["60.000", "160.000", "+100.000", "-", "80.000", "160.000", "+80.000", "80", "160"]
+    assert table.of("btr_cur_insert") == grown
+    assert table.of("memcpy") == ["20.000", "0.000", "-20.000", "-", "20.000", "0.000", "-20.000", "20", "0"]
 
 
 def test_files_are_named_by_build_and_date() -> None:

@@ -29,7 +29,8 @@ def test_each_profiled_result_has_a_graph_and_the_others_a_reason() -> None:
     assert figures(shown) == ["Where the server&#x27;s CPU goes in l.i0, cached: system.a"]
     assert shown.answers == ("profiled", "stacks")
     assert texts(shown)[-1] == (
-        "The server was not profiled in l.i0 of system.b: the experiment did not ask for it (capture: {profile: {}})."
+        "The server was not profiled in any step of system.b: the experiment did not ask for it "
+        "(capture: {profile: {}})."
     )
 
 
@@ -56,7 +57,11 @@ def test_two_results_are_compared_where_both_were_profiled() -> None:
     one = pair(choose(lake_of(profiled("a"), Run("b", minute=1)), "demo"))
     shown = flame_differences(one)
     assert figures(shown) == []
-    assert "l.i0 of system.b: the experiment did not ask for it" in texts(shown)[-1]
+    assert texts(shown)[-1] == (
+        "The server was not profiled in l.x, l.i1 and qr100 of system.a: no recording lies in the step: a longer step "
+        "has one. The server was not profiled in any step of system.b: the experiment did not ask for it "
+        "(capture: {profile: {}})."
+    )
 
 
 def test_the_oldest_and_the_newest_profiled_release_are_compared() -> None:

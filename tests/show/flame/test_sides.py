@@ -21,7 +21,7 @@ def test_samples_are_worth_their_part_of_the_cpu_of_an_operation() -> None:
     assert (one.samples, one.runs, len(one.recordings), one.frequency, one.seconds) == (400, 1, 2, 50.0, 8.0)
     assert one.raw == {stack: 2 * samples for stack, samples in STACKS.items()}
     assert one.us == pytest.approx(200.0)
-    assert one.paths[path_of(INSERT)] == (120, pytest.approx(60.0))
+    assert one.paths[path_of(INSERT)] == pytest.approx((120, 60.0))
     assert one.name == "system.a, 2026-11-21" and one.short == "system.a"
 
 
@@ -29,12 +29,12 @@ def test_runs_count_alike_however_many_samples_they_have() -> None:
     few = {stack: samples // 10 for stack, samples in STACKS.items()}
     one = side(profiled("a"), profiled("a", few, cpus=0.8, repeat=2, minute=1))
     assert one.runs == 2 and one.us == pytest.approx(300.0)
-    assert one.paths[path_of(PURGE)] == (22, pytest.approx(0.05 * 300))
+    assert one.paths[path_of(PURGE)] == pytest.approx((22, 0.05 * 300))
 
 
 def test_a_run_without_its_cpu_is_left_out_where_others_have_it() -> None:
     both = side(profiled("a"), profiled("a", cpus=None, repeat=2, minute=1))
-    assert (both.runs, both.us) == (1, pytest.approx(200.0))
+    assert both.runs == 1 and both.us == pytest.approx(200.0)
     alone = side(profiled("a", cpus=None))
     assert (alone.samples, alone.us) == (400, None)
 

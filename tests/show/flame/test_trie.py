@@ -7,7 +7,7 @@ import random
 import pytest
 
 from ibench_lib.show.flame.sides import Stack
-from ibench_lib.show.flame.trie import NOT_TOLD_APART, SMALL, Trie, Weighed, trie_of
+from ibench_lib.show.flame.trie import SMALL, Trie, Weighed, trie_of
 
 
 def some_stacks(seed: int, number: int, depth: int = 12) -> Weighed:
@@ -61,25 +61,6 @@ def in_preorder(trie: Trie) -> bool:
             return False
         open_nodes.append(at)
     return True
-
-
-def test_callees_are_not_told_apart_where_a_side_has_no_names() -> None:
-    a = {("t", "run", "row_insert", "btr_insert"): (30, 3.0), ("t", "run", "parse"): (10, 1.0)}
-    b = {
-        ("t", "run", "[unknown] (mysqld)", "memcpy"): (25, 2.5),
-        ("t", "run", "parse"): (15, 1.5),
-        ("t", "x"): (1, 0.1),
-    }
-    trie = trie_of([a, b], missing=True)
-    found = {trie.path(at): total for at, total in enumerate(trie.totals)}
-    assert found == {
-        (): [40, 41],
-        ("t",): [40, 41],
-        ("t", "run"): [40, 40],
-        ("t", "run", NOT_TOLD_APART): [40, 40],
-        ("t", "x"): [0, 1],
-    }
-    assert len(trie_of([a, b]).names) == 9
 
 
 def test_callees_stand_in_the_order_of_their_size() -> None:

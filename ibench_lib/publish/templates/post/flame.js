@@ -3,6 +3,7 @@
 (function () {
   const ROW_PX = 18;
   const LEAST_PX = 0.5; // what is narrower is not drawn; it is in its caller, and in the search
+  const THIN_PX = 3; // what is narrower has no room for a gap
   const TEXT_PX = 24;
   const EACH = -1, TOGETHER = -2; // instead of the number of a thread group
   if (!("DecompressionStream" in window)) return; // an old browser: the tables stay
@@ -47,11 +48,12 @@
 
   // The tree as it is stored: in preorder.
   function stored(data) {
-    const sides = data.sides.length, nodes = [];
+    const sides = data.sides.length, nodes = [], kernel = new Set(data.kernel);
     for (let at = 0; at < data.n.length; at++) {
       const caller = at ? nodes[at - data.p[at]] : null;
       const one = node(data.n[at], caller, sides);
       one.from = at;
+      one.kernel = Boolean(caller && (caller.kernel || kernel.has(one.name)));
       for (let side = 0; side < sides; side++) {
         one.ownSamples[side] = data.s[side][at];
         one.own[side] = data.unit === "samples" ? data.s[side][at] : data.u[side][at] * data.scale[side];
@@ -80,6 +82,7 @@
         if (!next) {
           next = node(step.name, to, root.own.length);
           next.from = step.from;
+          next.kernel = step.kernel;
           to.by.set(step.name, next);
           to.callees.push(next);
           nodes.push(next);
@@ -99,7 +102,7 @@
 
   function flame(figure, data) {
     const two = data.sides.length > 1, exact = data.unit !== "samples", base = stored(data);
-    const kernel = new Set(data.kernel), unnamed = new Set(data.unnamed);
+    const unnamed = new Set(data.unnamed);
     const lower = data.names.map((name) => name.toLowerCase());
     const groups = base[0].callees.map((one) => one.name);
     const letters = two ? ["A", "B"] : [""];
@@ -107,6 +110,7 @@
     const drawn = new Map();
 
     const tree = make("div", { role: "tree", class: "tree", "aria-label": figure.querySelector(".drawn").dataset.title });
+    const blank = make("div", { role: "treeitem", tabindex: "-1" });
     const told = make("p", { class: "told" });
     const hits = make("output", { class: "hits" });
     const search = make("input", { type: "search", "aria-label": "Search functions", placeholder: "Search ( / )" });
@@ -167,12 +171,18 @@
       return state.show === "A" || state.show === "B" ? Math.max(...one.all) : Math.max(one.more, one.less);
     }
 
-    const number = (value) => (exact ? value.toLocaleString("en", { maximumSignificantDigits: 3 }) : Math.round(value).toLocaleString("en"));
+    const number = (value) => value.toLocaleString("en", exact ? { maximumSignificantDigits: 3 } : {});
     const share = (value, of) => (of ? `${((100 * value) / of).toFixed(1)} %` : "-");
     const name = (one) => (one.caller ? data.names[one.name] : "all");
 
+    // What is known of a change; reversed, the outermost nodes have what functions use themselves.
+    function testOf(one) {
+      if (one.from >= 0) return data.tested[one.from];
+      return reversed && group < 0 && one.caller === state.nodes[0] ? data.functions[one.name] : undefined;
+    }
+
     function change(one) {
-      const tested = one.from >= 0 ? data.tested[one.from] : undefined;
+      const tested = testOf(one);
       return tested && tested[2] ? (tested[0] > 0 ? "more" : "less") : "";
     }
 
@@ -184,29 +194,26 @@
       });
       let text = `${name(one)}: ${values.join("; ")}`;
       if (two && exact) {
-        const by = one.all[1] - one.all[0], tested = one.from >= 0 ? data.tested[one.from] : undefined;
-        text += `; change ${by < 0 ? "−" : "+"}${number(Math.abs(by))} us/op`;
-        if (tested) text += ` [${number(tested[0])}, ${number(tested[1])}]${tested[2] ? "" : ", which may be noise"}`;
-        else text += `, not tested${data.untested ? `: ${data.untested}` : " here"}`;
+        const by = one.all[1] - one.all[0], tested = testOf(one);
+        const signed = (value) => `${value < 0 ? "−" : "+"}${number(Math.abs(value))}`;
+        text += `; change ${signed(by)} us/op`;
+        if (tested) text += ` [${signed(tested[0])} to ${signed(tested[1])}]${tested[2] ? "" : ", which may be noise"}`;
+        else if (!data.isUntested) text += ", not tested";
       }
       return text;
     }
 
-    function inKernel(one) {
-      for (let at = one; at; at = at.caller) if (at.caller && kernel.has(at.name)) return true;
-      return false;
-    }
-
     function element(one, left, part, level, px) {
-      const kind = unnamed.has(one.name) ? "nameless" : inKernel(one) ? "kernel" : "";
       const by = two ? change(one) : "";
-      const box = make("div", { role: "treeitem", class: `fn ${two ? `two ${by}` : kind}`, tabindex: "-1" });
+      const kind = two ? "" : unnamed.has(one.name) ? "nameless" : one.kernel ? "kernel" : "";
+      const box = blank.cloneNode();
+      box.className = `fn ${two ? `two ${by}` : kind}`;
       box.setAttribute("aria-level", level + 1);
-      box.setAttribute("aria-label", sentence(one));
-      if (one.callees.length) box.setAttribute("aria-expanded", String(one.callees.some((callee) => width(callee) > 0)));
+      box.setAttribute("aria-label", name(one)); // the figures are added when it gets the focus
       box.style.cssText = `left:${(100 * left).toFixed(4)}%;width:${(100 * part).toFixed(4)}%;top:${level * ROW_PX}px`;
       const glyph = by === "more" ? "+ " : by === "less" ? "− " : "";
       if (part * px >= TEXT_PX) box.textContent = glyph + name(one);
+      if (part * px < THIN_PX) box.classList.add("thin");
       if (one.hit) box.classList.add("hit");
       box.node = one;
       drawn.set(one, box);
@@ -251,6 +258,7 @@
       const box = drawn.get(one);
       if (box) {
         box.setAttribute("tabindex", "0");
+        box.setAttribute("aria-label", sentence(one));
         if (focus) box.focus();
       }
       told.textContent = sentence(one);
