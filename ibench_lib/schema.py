@@ -31,7 +31,7 @@ from ibench_lib.server_figures import FIGURES
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
 
-SCHEMA_MINOR = 10
+SCHEMA_MINOR = 11
 """Minor version: it grows with every new table or nullable column. Older runs load with NULL in their place."""
 
 WHOLE_US = 1.0
@@ -528,6 +528,33 @@ THREAD_SAMPLES = Table(
     since=7,
 )
 
+PERF_COUNTERS = Table(
+    "perf_counters",
+    "What the processor counted of the server's process in the interval of about a second that ends at t_s, by"
+    " `perf stat`. Machines without such counters, as most virtual machines, have no rows; the manifest says why.",
+    ("run_id", "tick"),
+    (
+        _RUN_ID,
+        _TICK,
+        _T_S,
+        Column("seconds", pa.float64(), "s", "length of the interval"),
+        Column("instructions", pa.int64(), "", "instructions that the process retired", True),
+        Column("cycles", pa.int64(), "", "cycles that it took", True),
+        Column("cache_misses", pa.int64(), "", "misses of the last level of cache", True),
+        Column("tlb_misses", pa.int64(), "", "loads whose page was not in the data TLB", True),
+        Column("cpu_s", pa.float64(), "s", "CPU that it used (task-clock)", True),
+        Column(
+            "running",
+            pa.float64(),
+            "",
+            "share of the interval in which each of the processor's counters counted, the smallest; figures are scaled",
+            True,
+        ),
+    ),
+    collected=True,
+    since=11,
+)
+
 THREAD_STATES = Table(
     "thread_states",
     "The connections that use the benchmark's database and are at work, once a second, by what the server says they do."
@@ -724,6 +751,7 @@ TABLES: dict[str, Table] = {
         NETWORK_SAMPLES,
         PROCESS_SAMPLES,
         THREAD_SAMPLES,
+        PERF_COUNTERS,
         THREAD_STATES,
         STEP_COUNTERS,
         PUBLISHED,

@@ -19,7 +19,10 @@ from ibench_lib.base import strict_yaml
 from ibench_lib.errors import UsageError
 
 UNKNOWN = "[unknown]"
-"""What perf calls a function without a name."""
+"""What perf calls a function without a name; its library may follow, in brackets."""
+
+ENGINE = "storage engine, and functions without a name"
+"""The subsystems of the engine together, where so many functions have no name that they cannot be told apart."""
 
 KERNEL, OTHER, NO_NAME = "kernel", "other", "unknown"
 """Subsystems that no pattern gives: the kernel; functions that fit no pattern; and functions without a name."""
@@ -84,11 +87,21 @@ def stack_of(folded: str) -> Stack:
     return Stack(thread, tuple(functions))
 
 
+def is_unknown(function: str) -> bool:
+    """Whether perf had no name for it."""
+    return function.startswith(UNKNOWN)
+
+
 def subsystem_of(function: str) -> str | None:
     """The subsystem of a function by its own name; None if no pattern fits."""
-    if function == UNKNOWN:
+    if is_unknown(function):
         return NO_NAME
     return next((name for name, pattern in _rules().subsystems if pattern.fullmatch(function)), None)
+
+
+def coarse(subsystem: str) -> str:
+    """The subsystem as it can be told where many functions have no name."""
+    return ENGINE if subsystem == NO_NAME or subsystem in _rules().of_engine else subsystem
 
 
 def subsystems() -> list[str]:
@@ -169,6 +182,7 @@ class _Subsystem(BaseModel):
 
     name: str
     functions: list[str]
+    engine: bool = False
 
 
 class _Alias(BaseModel):
@@ -188,6 +202,7 @@ class _File(BaseModel):
 @dataclass(frozen=True)
 class _Rules:
     subsystems: tuple[tuple[str, re.Pattern[str]], ...]
+    of_engine: frozenset[str]
     aliases: tuple[tuple[re.Pattern[str], str], ...]
 
 
@@ -196,5 +211,6 @@ def _rules() -> _Rules:
     file, _ = strict_yaml.load(_RULES, _File, UsageError)
     return _Rules(
         tuple((one.name, re.compile("|".join(map(translate, one.functions)))) for one in file.subsystems),
+        frozenset(one.name for one in file.subsystems if one.engine),
         tuple((re.compile(one.pattern), one.name) for one in file.aliases),
     )

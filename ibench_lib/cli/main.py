@@ -18,7 +18,21 @@ from rich.table import Table
 
 from ibench_lib.base.extras import extra_of, how_to_install
 from ibench_lib.base.wording import count
-from ibench_lib.cli import changes, config, doctor, posts, profile, project, runs, servers, sql, stalls, status, summary
+from ibench_lib.cli import (
+    changes,
+    config,
+    doctor,
+    explain,
+    posts,
+    profile,
+    project,
+    runs,
+    servers,
+    sql,
+    stalls,
+    status,
+    summary,
+)
 from ibench_lib.cli import experiment as cli_experiment
 from ibench_lib.cli.output import done_elsewhere, err, out, safe
 from ibench_lib.cli.progress import ExperimentProgress
@@ -141,6 +155,7 @@ app.command("site")(posts.site)
 app.command("changes")(changes.changes)
 app.command("summary")(summary.summary_command)
 app.command("compare")(summary.compare_command)
+app.command("explain")(explain.explain)
 app.command("stalls")(stalls.stalls)
 
 
