@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 from great_tables import GT
 
-from ibench_lib.ask.symbols import KERNEL, UNKNOWN
+from ibench_lib.ask.explain import MOST_UNKNOWN
+from ibench_lib.ask.symbols import KERNEL, is_unknown
 from ibench_lib.ask.symbols import Stack as Named
 from ibench_lib.show import theme
 from ibench_lib.show.flame import exports
 from ibench_lib.show.flame.changes import Change, changes_of_functions, changes_of_nodes, why_untested
-from ibench_lib.show.flame.sides import CUT_OFF, MOST_MISSING, NOT_TOLD_APART, Side, Stack, alike
+from ibench_lib.show.flame.sides import CUT_OFF, MOST_CUT, NOT_TOLD_APART, Side, Stack, alike
 from ibench_lib.show.flame.trie import MOST_NODES, SMALL, Trie, trie_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.html_ids import html_id
@@ -118,16 +119,16 @@ def facts(graph: Graph) -> list[str]:
         )
     which = [letter for letter, side in zip("AB", graph.sides, strict=False) if not side.stands]
     if which:
-        much = f"more than {100 * MOST_MISSING:.0f} % of CPU has no name"
+        much = f"more than {100 * MOST_UNKNOWN:.0f} % of CPU has no name"
         lines.append(
             f"Of {' and '.join(which)}, {much}, so only functions with a name on both sides are shown; "
             f"{NOT_TOLD_APART} stands for all others."
             if len(graph.sides) > 1
             else f"As {much}, little can be said of functions here."
         )
-    if any(side.cut > MOST_MISSING for side in graph.sides):
+    if any(side.cut > MOST_CUT for side in graph.sides):
         lines.append(
-            f"More than {100 * MOST_MISSING:.0f} % of stacks are cut. They stand under (cut off), as nobody knows "
+            f"More than {100 * MOST_CUT:.0f} % of stacks are cut. They stand under (cut off), as nobody knows "
             "what called them."
         )
     if not graph.in_us:
@@ -154,7 +155,7 @@ def content(graph: Graph) -> str:
         "sides": [{"name": side.name, "short": side.short, "samples": side.samples} for side in graph.sides],
         "names": names,
         "kernel": [at for at, name in enumerate(names) if Named("", (name,)).subsystem == KERNEL],
-        "unnamed": [at for at, name in enumerate(names) if name.startswith(UNKNOWN) or name in _NO_FUNCTION],
+        "unnamed": [at for at, name in enumerate(names) if is_unknown(name) or name in _NO_FUNCTION],
         "n": [number[name] for name in trie.names],
         "p": [at - above for at, above in enumerate(trie.parent)],
         "s": [[own[side] for own in trie.own] for side in range(len(graph.sides))],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polars as pl
@@ -16,6 +16,9 @@ from ibench_lib.show.flame.sides import Side, side_of
 from ibench_lib.show.frames import by_position, steps_of
 from ibench_lib.show.history import History
 from ibench_lib.show.wording import joined, shortened
+
+_FIT = (pl.col("samples") > 0) & (pl.col("step_status") == "complete")
+"""Rows of `profiled` that can be compared."""
 
 
 def flame_graphs(post: Selection, palette: str = "default") -> Shown:
@@ -39,8 +42,7 @@ def flame_differences(pair: Pair, palette: str = "default") -> Shown:
         return _nothing(pair.nothing, profiled)
     stacks, graphs = pair.ask("stacks"), []
     for setup, step, of_step in _steps(profiled):
-        sides = [_side(stacks, of_step, setup, step, name) for name in (pair.base, pair.other)]
-        graphs += _both(sides, setup, step)
+        graphs += _both(stacks, of_step, setup, step, (pair.base, pair.other))
     return _shown(graphs, profiled, stacks, palette)
 
 
@@ -54,11 +56,11 @@ def release_flames(post: Selection, history: History, palette: str = "default") 
         of_line = history.points.filter(line=line.label).select("run_id").unique()
         mine = profiled.join(of_line, on="run_id", how="semi", maintain_order="left")
         order = {build.name: at for at, build in enumerate(line.builds)}
-        for setup, step, of_step in _steps(mine.filter(pl.col("samples") > 0)):
+        for setup, step, of_step in _steps(mine.filter(_FIT)):
             builds = sorted(set(of_step["build"]) & order.keys(), key=order.__getitem__)
             if len(builds) > 1:
-                ends = (of_step.filter(build=build)["dbms"][0] for build in (builds[0], builds[-1]))
-                graphs += _both([_side(stacks, of_step, setup, step, name) for name in ends], setup, step)
+                ends = [of_step.filter(build=build)["dbms"][0] for build in (builds[0], builds[-1])]
+                graphs += _both(stacks, of_step, setup, step, ends)
     return _shown(graphs, profiled, stacks, palette)
 
 
@@ -74,7 +76,11 @@ def _side(stacks: pl.DataFrame, profiled: pl.DataFrame, setup: str, step: str, d
     return side_of(mine, profiled.filter(dbms=dbms))
 
 
-def _both(sides: Iterable[Side | None], setup: str, step: str) -> list[tuple[str, Graph]]:
+def _both(
+    stacks: pl.DataFrame, profiled: pl.DataFrame, setup: str, step: str, names: Sequence[str]
+) -> list[tuple[str, Graph]]:
+    """The graph of two dbms that completed a step, if both were profiled in it."""
+    sides = [_side(stacks, profiled.filter(_FIT), setup, step, name) for name in names]
     known = [side for side in sides if side is not None]
     return [(step, graph_of(known, f"{step}, {setup}"))] if len(known) == 2 else []
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.ask.symbols import UNKNOWN, stack_of
+from ibench_lib.ask.explain import MOST_UNKNOWN
+from ibench_lib.ask.symbols import UNKNOWN, is_unknown, stack_of
 
 CUT_OFF = "(cut off)"
 """Stands in a stack for the callers that perf could not find."""
@@ -19,8 +20,8 @@ CUT_OFF = "(cut off)"
 NOT_TOLD_APART = "(names are missing)"
 """Stands in a stack for the callees that have no name on one of two sides."""
 
-MOST_MISSING = 0.2
-"""A side of which a larger share has no name, or no callers, is shown only as far as it stands."""
+MOST_CUT = 0.20
+"""If a larger share of stacks has no callers, a graph says so."""
 
 Stack = tuple[str, ...]
 """Thread group and functions, outermost first."""
@@ -142,17 +143,17 @@ class Side:
     @property
     def names(self) -> frozenset[str]:
         """Thread groups, and functions that have a name."""
-        return frozenset(name for path in self.paths for name in path if not name.startswith(UNKNOWN))
+        return frozenset(name for path in self.paths for name in path if not is_unknown(name))
 
     @property
     def stands(self) -> bool:
         """Whether enough functions have names to tell all of them apart."""
-        return self.unnamed <= MOST_MISSING
+        return self.unnamed <= MOST_UNKNOWN
 
     @cached_property
     def unnamed(self) -> float:
         """The share of samples whose function has no name, 0 to 1."""
-        return self._share(lambda stack: stack.rpartition(";")[2].startswith(UNKNOWN))
+        return self._share(lambda stack: is_unknown(stack.rpartition(";")[2]))
 
     @cached_property
     def cut(self) -> float:
@@ -168,7 +169,7 @@ def is_cut(frames: Sequence[str]) -> bool:
     if len(frames) < 2:
         return True
     outermost = frames[1]
-    if outermost.startswith(UNKNOWN):
+    if is_unknown(outermost):
         return not outermost.removeprefix(f"{UNKNOWN} (").startswith(_SYSTEM)
     return outermost.partition("@")[0] not in _STARTS
 
@@ -199,18 +200,22 @@ def alike(sides: Sequence[Side]) -> list[Side]:
 
 
 def side_of(stacks: pl.DataFrame, profiled: pl.DataFrame) -> Side | None:
-    """The side of the runs of one dbms in one step and setup (`stacks`, `profiled`); None without any sample."""
-    rows = [row for row in profiled.to_dicts() if row["samples"]]
-    if not rows:
+    """The side of the runs of one dbms in one step and setup (`stacks`, `profiled`); None without any sample.
+
+    Where some runs completed the step, the others are left out; and where the CPU per operation of some is known, those
+    are that cannot be weighed with them.
+    """
+    used: list[dict[str, Any]] = [row for row in profiled.to_dicts() if row["samples"]]
+    for holds in (lambda row: row["step_status"] == "complete", lambda row: row["scpupq"] is not None):
+        used = [row for row in used if holds(row)] or used
+    if not used:
         return None
-    known = [row for row in rows if row["scpupq"] is not None]
-    weights = {row["run_id"]: row["scpupq"] / row["samples"] / len(known) for row in known}
+    worth = {row["run_id"]: row["scpupq"] and row["scpupq"] / row["samples"] / len(used) for row in used}
     found: dict[tuple[str, int], dict[str, int]] = {}
     for run_id, tick, stack, samples in stacks.select("run_id", "tick", "stack", "samples").iter_rows():
-        if not known or run_id in weights:  # runs whose CPU per operation is not known cannot be weighed with others
+        if run_id in worth:
             found.setdefault((run_id, tick), {})[stack] = samples
-    recordings = tuple(Recording(*key, weights.get(key[0]), of) for key, of in sorted(found.items()))
-    used: list[dict[str, Any]] = known or rows
+    recordings = tuple(Recording(*key, worth[key[0]], of) for key, of in sorted(found.items()))
     name = str(used[0]["dbms"])
     days = sorted({f"{row['begun']:%Y-%m-%d}" for row in used if row["begun"] is not None})
     frequencies = {row["frequency"] for row in used}

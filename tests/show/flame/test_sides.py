@@ -39,6 +39,12 @@ def test_a_run_without_its_cpu_is_left_out_where_others_have_it() -> None:
     assert (alone.samples, alone.us) == (400, None)
 
 
+def test_a_run_that_did_not_complete_the_step_is_left_out_where_others_did() -> None:
+    failed = profiled("a", repeat=2, minute=1, status="failed", failed_step="l.i0", error="lost", steps=("l.i0",))
+    assert side(profiled("a"), failed).runs == 1
+    assert side(failed).samples == 400
+
+
 def test_shares_without_a_name_and_of_cut_stacks() -> None:
     one = side(profiled("a"))
     assert (one.unnamed, one.cut, one.stands) == (0.0, 0.05, True)
