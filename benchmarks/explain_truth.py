@@ -21,7 +21,8 @@ import time
 from pathlib import Path
 
 from benchmarks.performance_page import write_section
-from ibench_lib.ask.explain import Explanation, explain
+from ibench_lib.ask.explain import explain
+from ibench_lib.ask.explanation import Explanation
 from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import choose
 from ibench_lib.lake import reader

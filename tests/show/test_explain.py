@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import ibench_lib as ib
-from ibench_lib.ask.explain import Term
-from ibench_lib.show.explain import Explanations, cannot_say, statements, us
+from ibench_lib.ask.explanation import Term
+from ibench_lib.show.explain import cannot_say, statements, us
+from ibench_lib.show.explanations import Explanations
 from ibench_lib.stats.noise import Difference
 from tests.ask.explaining import ENGINE, pair_runs, slowed
 from tests.ask.pairs import pair_of
