@@ -37,7 +37,7 @@ _OTHERS = {
     "show.contents": ("contents",),
     "show.differences": ("differences", "left_out"),
     "show.display": ("each", "say", "sentence", "warnings"),
-    "show.explain": ("explanations", "explained", "explained_by"),
+    "show.explanations": ("explanations", "explained", "explained_by"),
     "show.headline": ("headline", "headline_statements", "opening"),
     "show.pair_headline": ("pair_headline",),
     "show.flame.posts": ("flame_differences", "flame_graphs", "release_flames"),

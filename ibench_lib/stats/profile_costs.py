@@ -79,19 +79,22 @@ def part_costs(a: Sequence[Profiled], b: Sequence[Profiled]) -> list[PartCost]:
     if not a or not b or any(run.samples <= 0 for run in (*a, *b)):
         raise ValueError("each side needs a run, and each run a sample")
     names = sorted({name for run in (*a, *b) for name in run.parts})
-    sides = [_side(side, names) for side in (a, b)]
-    differences = _differences(*sides) if min(len(a), len(b)) >= LEAST_RUNS else []
+    of_a, of_b = _side(a, names), _side(b, names)
+    differences = _differences(of_a, of_b) if min(len(a), len(b)) >= LEAST_RUNS else []
     judged: list[Difference | None] = [None] * len(names)
     for place, found in enumerate(differences):
-        if sides[0].counts[place] + sides[1].counts[place] >= LEAST_SAMPLES:
+        if of_a.counts[place] + of_b.counts[place] >= LEAST_SAMPLES:
             judged[place] = found
     level = level_of_all([one.p for one in judged if one])
     parts = [
         PartCost(
             name,
-            *(float(side.costs[place]) for side in sides),
-            *(float(side.share[place]) for side in sides),
-            *(int(side.counts[place]) for side in sides),
+            float(of_a.costs[place]),
+            float(of_b.costs[place]),
+            float(of_a.share[place]),
+            float(of_b.share[place]),
+            int(of_a.counts[place]),
+            int(of_b.counts[place]),
             judged[place],
             level,
         )
@@ -115,11 +118,11 @@ class _Side:
 
     @property
     def share(self) -> Array:
-        return self.shares.mean(axis=0)
+        return np.asarray(self.shares.mean(axis=0), float)
 
     @property
     def costs(self) -> Array:
-        return (self.cost[:, None] * self.shares).mean(axis=0)
+        return np.asarray((self.cost[:, None] * self.shares).mean(axis=0), float)
 
     @property
     def counted(self) -> Array:

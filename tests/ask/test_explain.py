@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import ibench_lib as ib
-from ibench_lib.ask.explain import Explanation, Function, _response, _terms, as_json, explain, explained_steps
+from ibench_lib.ask.explain import _response, _terms, explain, explained_steps
+from ibench_lib.ask.explanation import Explanation, Function, as_json
 from ibench_lib.errors import ParameterError
 from tests.ask.explaining import ENGINE, pair_runs, slowed
 from tests.ask.pairs import pair_of

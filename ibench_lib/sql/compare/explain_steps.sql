@@ -8,7 +8,7 @@
 -- the mean time between statements. `in_flight` is the mean number of statements in flight, as it was counted second by
 -- second; Little's law says that it is statements_per_s * response_us. Parts of the response time, per statement:
 -- server_us, the CPU of the server's process, its background threads too; queued_us, the time in which its threads were
--- ready to run and had no CPU; read_us and flush_us, the time of the device's reads and flushes, whoever waited for
+-- ready to run and had no CPU; read_us and flush_us, the time of the device's reads and flushes, for all that waited for
 -- them; wait_us, times of mutexes, rwlocks and files by performance_schema, which times uncontended ones as well. All of
 -- these are upper bounds of what a statement waits for. Figures are NULL where they were not captured, or where the
 -- readings cover less than 95 % of the step. `paced`: the clients had a target rate, so the rate tells of them.
