@@ -214,7 +214,7 @@ def test_the_largest_graph_is_small_enough_and_works(tmp_path: Path, browser: Br
             return performance.now() - begun;
         }"""
     )
-    assert took_ms < 5_000, "a hang; how long it takes is in docs/performance.md"
+    assert took_ms < 5_000, "a hang; docs/posts.md says how long it takes"
     page.get_by_label("Order:").select_option("callees")
     assert page.locator("[role=treeitem]").first.is_visible()
     assert found.complaints == [] and len(found.requests) == 1
