@@ -22,7 +22,7 @@ from ibench_lib.show.flame.trie import MOST_NODES, SMALL, Trie, trie_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.html_ids import html_id
 from ibench_lib.show.theme import Mark
-from ibench_lib.show.wording import count
+from ibench_lib.show.wording import count, joined
 
 MOST_BYTES = 900_000
 """Of a graph with its files, which with its table makes at most 1 MB; the longest files are left out if need be."""
@@ -117,19 +117,21 @@ def facts(graph: Graph) -> list[str]:
             f"{name}: {us}{made_of}. {100 * side.unnamed:.1f} % of CPU without a name, "
             f"{100 * side.cut:.1f} % of stacks cut."
         )
-    which = [letter for letter, side in zip("AB", graph.sides, strict=False) if not side.stands]
-    if which:
+    nameless = [letter for letter, side in zip("AB", graph.sides, strict=False) if not side.stands]
+    if nameless:
         much = f"more than {100 * MOST_UNKNOWN:.0f} % of CPU has no name"
         lines.append(
-            f"Of {' and '.join(which)}, {much}, so only functions with a name on both sides are shown; "
+            f"Of {joined(nameless)}, {much}, so only functions with a name on both sides are shown; "
             f"{NOT_TOLD_APART} stands for all others."
             if len(graph.sides) > 1
             else f"As {much}, little can be said of functions here."
         )
-    if any(side.cut > MOST_CUT for side in graph.sides):
+    cut = [letter for letter, side in zip("AB", graph.sides, strict=False) if side.cut > MOST_CUT]
+    if cut:
+        whose = f"Of {joined(cut)}, more" if len(graph.sides) > 1 else "More"
         lines.append(
-            f"More than {100 * MOST_CUT:.0f} % of stacks are cut. They stand under (cut off), as nobody knows "
-            "what called them."
+            f"{whose} than {100 * MOST_CUT:.0f} % of stacks are cut. They stand under {CUT_OFF}, because their "
+            "callers are not known."
         )
     if not graph.in_us:
         lines.append("The CPU per operation is not known, so everything here counts samples.")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
 
@@ -99,7 +98,7 @@ def _shown(graphs: list[tuple[str, Graph]], profiled: pl.DataFrame, stacks: pl.D
     return Shown(tuple(items), (*names_of(profiled), *names_of(stacks)))
 
 
-def _nothing(nothing: Any, profiled: pl.DataFrame) -> Shown:
+def _nothing(nothing: Callable[[str], str], profiled: pl.DataFrame) -> Shown:
     """The one line of a post without profiles."""
     said = nothing(_missing(profiled) or "No step has begun, so there is no profile.")
     return Shown((sentence(said, *names_of(profiled)),))

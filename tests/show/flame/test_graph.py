@@ -82,6 +82,13 @@ def test_a_graph_is_headed_by_what_its_sides_can_tell() -> None:
     ]
 
 
+def test_many_cut_stacks_are_told() -> None:
+    cut = side("b", {PARSE: 70, SEND: 30})
+    said = "more than 20 % of stacks are cut. They stand under (cut off), because their callers are not known."
+    assert f"Of B, {said}" in facts(graph_of([A, cut], "l.i0, cached"))
+    assert f"M{said[1:]}" in facts(graph_of([cut], "l.i0, cached"))
+
+
 def test_functions_without_a_name_on_one_side_are_not_told_apart() -> None:
     graph = graph_of([A, side("b", NO_NAMES)], "l.i0, cached")
     found = {graph.trie.path(at): samples for at, samples in enumerate(graph.trie.totals)}
