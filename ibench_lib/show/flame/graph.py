@@ -23,6 +23,7 @@ from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.html_ids import html_id
 from ibench_lib.show.theme import Mark
 from ibench_lib.show.wording import count, joined
+from ibench_lib.stats.profile_costs import LEAST_SAMPLES
 
 MOST_BYTES = 900_000
 """Of a graph with its files, which with its table makes at most 1 MB; the longest files are left out if need be."""
@@ -31,7 +32,7 @@ _PLAIN_BYTES = 50_000
 _ALL = 10**9
 _TESTED = (
     "▼ more CPU, ▲ less CPU in B: the interval of the change of own CPU excludes 0, with all functions judged "
-    "together. These come first."
+    f"together. These come first. A function with fewer than {LEAST_SAMPLES} samples has no interval."
 )
 _NO_FUNCTION = {CUT_OFF, SMALL, NOT_TOLD_APART}
 _STEPS = 10**8
