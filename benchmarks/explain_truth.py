@@ -28,6 +28,7 @@ from ibench_lib.ask.selection import choose
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace, workspace
 from ibench_lib.servers.find import find_build
+from ibench_lib.servers.remote import Remote
 from ibench_lib.stats.noise import LEVEL
 
 _JUMP_BYTES = 13  # movabs to r11, and a jump: r11 is free at the entry of a function
@@ -257,7 +258,10 @@ def main() -> None:
     chosen = parser.parse_args()
     place = Workspace(chosen.keep.resolve())
     place.root.mkdir(parents=True, exist_ok=True)
-    server = Path(find_build(chosen.build, workspace()).command[0])
+    build = find_build(chosen.build, workspace())
+    if isinstance(build, Remote):
+        raise SystemExit(f"{chosen.build} is a remote server")
+    server = Path(build.command[0])
     slow = made_library(place.root / "slow", server, chosen.function, _LOOP.format(turns=chosen.turns))
     counting = made_library(place.root / "counting", server, chosen.function, _COUNT)
     for label, library in (("plain", None), ("slowed", slow), ("counting", counting)):
