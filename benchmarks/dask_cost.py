@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -27,7 +26,7 @@ from typing import Any
 import psutil
 from distributed import Client
 
-from benchmarks.capture_cost import BLOCK_S, CLIENTS, GOAL, MY_CNF, Bench, Gate, interval, plan
+from benchmarks.capture_cost import BLOCK_S, CANNOT_TELL, CLIENTS, GOAL, MY_CNF, Bench, Gate, plan, rates
 from benchmarks.performance_page import write_section
 from ibench_lib.base.tether import tethered
 from ibench_lib.capture.host_facts import host_facts
@@ -110,25 +109,13 @@ def report(
         "and is stopped",
         "in the other; its thread waits, as it does while a cell runs. The loss of a pair is 1 - with / without.",
         "",
-        "| step | pairs | without, /s | with, /s | median loss | 95 % interval | goal | reached |",
-        "|---|---|---|---|---|---|---|---|",
+        *rates(measured, GOAL),
     ]
-    for name, found in measured.items():
-        losses = [1 - on / off for on, off in found]
-        low, high = interval(losses)
-        median = statistics.median(losses)
-        on, off = (statistics.median(values) for values in zip(*found, strict=True))
-        lines.append(
-            f"| {name} | {len(found)} | {off:,.0f} | {on:,.0f} | {median:.1%} | {low:.1%} to {high:.1%} | "
-            f"< {GOAL:.0%} | {'yes' if high < GOAL else 'no' if low > GOAL else 'cannot tell'} |"
-        )
     lines += ["", "| worker | CPU of a core while its task waits |", "|---|---|"]
     lines += [f"| `{name}` | {share:.2%} |" for name, share in shares.items()]
     lines += [
         "",
-        '"Cannot tell" means that neighbours differ from each other by more than the goal, as they do on a '
-        "machine that has",
-        "other work. The CPU time of the worker is measured all the same.",
+        f"{CANNOT_TELL} The CPU time of the worker is measured all the same.",
     ]
     return "\n".join(lines)
 

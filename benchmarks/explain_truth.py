@@ -28,8 +28,10 @@ from ibench_lib.ask.selection import choose
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace, workspace
 from ibench_lib.servers.find import find_build
+from ibench_lib.servers.remote import Remote
 from ibench_lib.stats.noise import LEVEL
 
+_SCALE = 0.002
 _JUMP_BYTES = 13  # movabs to r11, and a jump: r11 is free at the entry of a function
 
 # The loop stands in a frame of its own, so that perf walks from it to the function's caller.
@@ -131,7 +133,8 @@ _EXPERIMENT = """
 title: A server that is slowed in one function
 builds: [{builds}]
 configs: [{{name: c, fragments: [cy10a]}}]
-setups: [{{name: small, l_i0_rows: {rows}, l_i1_rows: 1, l_i2_rows: 1, query_seconds: 1}}]
+setups: [{{name: small, l_i0_rows: {rows}, l_i1_rows: 1000, l_i2_rows: 1000, query_seconds: 1000}}]
+scale: {scale}   # the configuration is made for a large server
 repeats: {repeats}
 workload: {{benchmark: insert_benchmark, clients: {clients}, steps: [l.i0]}}
 {capture}
@@ -206,7 +209,14 @@ def loop_us(folder: Path) -> float:
 def run(place: Workspace, name: str, builds: str, repeats: int, capture: str, chosen: argparse.Namespace) -> None:
     """Run an experiment in the place; cells that are done are not run again."""
     path = place.root / f"{name}.yaml"
-    text = _EXPERIMENT.format(builds=builds, rows=chosen.rows, clients=chosen.clients, repeats=repeats, capture=capture)
+    text = _EXPERIMENT.format(
+        builds=builds,
+        rows=round(chosen.rows / _SCALE),
+        scale=_SCALE,
+        clients=chosen.clients,
+        repeats=repeats,
+        capture=capture,
+    )
     path.write_text(text)
     program = "from ibench_lib.cli.main import main; main()"
     subprocess.run(
@@ -257,7 +267,10 @@ def main() -> None:
     chosen = parser.parse_args()
     place = Workspace(chosen.keep.resolve())
     place.root.mkdir(parents=True, exist_ok=True)
-    server = Path(find_build(chosen.build, workspace()).command[0])
+    build = find_build(chosen.build, workspace())
+    if isinstance(build, Remote):
+        raise SystemExit(f"{chosen.build} is a remote server")
+    server = Path(build.command[0])
     slow = made_library(place.root / "slow", server, chosen.function, _LOOP.format(turns=chosen.turns))
     counting = made_library(place.root / "counting", server, chosen.function, _COUNT)
     for label, library in (("plain", None), ("slowed", slow), ("counting", counting)):

@@ -93,7 +93,7 @@ def explain(chosen: Pair, step: str, setup: str = "") -> Explanation:
     processor = _terms(_PROCESSOR, sides, usable)
     if not processor:
         cannot.append(_no_counters(chosen, sides))
-    profile = _profile(chosen, ids, usable, cannot, notes)
+    profile = _profile(chosen, step, ids, usable, cannot, notes)
     return Explanation(
         chosen.base, chosen.other, setup, step, (tuple(ids[0]), tuple(ids[1])), sides[0][0]["rate_label"] or "ops/s",
         rate, _parts(_CPU, sides, usable), processor, response, *profile, tuple(cannot), tuple(notes),
@@ -249,9 +249,12 @@ _Profile = tuple[tuple[Function, ...], tuple[Function, ...], tuple[PartCost, ...
 _NOTHING: _Profile = ((), (), (), (0, 0), (0.0, 0.0))
 
 
-def _profile(chosen: Pair, ids: Sequence[Sequence[str]], usable: bool, cannot: list[str], notes: list[str]) -> _Profile:
+def _profile(
+    chosen: Pair, step: str, ids: Sequence[Sequence[str]], usable: bool, cannot: list[str], notes: list[str]
+) -> _Profile:
     """Functions and subsystems, where there are profiles of both sides that can be believed."""
-    profiled = {row["run_id"]: row for row in chosen.ask("profiled").to_dicts() if row["run_id"] in {*ids[0], *ids[1]}}
+    mine = pl.col("run_id").is_in([*ids[0], *ids[1]]) & (pl.col("step") == step)
+    profiled = {row["run_id"]: row for row in chosen.ask("profiled").filter(mine).to_dicts()}
     with_samples = [[run for run in side if run in profiled and profiled[run]["samples"]] for side in ids]
     for name, side, found in zip((chosen.base, chosen.other), ids, with_samples, strict=True):
         if not found:
@@ -265,10 +268,10 @@ def _profile(chosen: Pair, ids: Sequence[Sequence[str]], usable: bool, cannot: l
     if not all(used):
         cannot.append("what functions cost: the CPU of the server's process was not captured over the step")
         return _NOTHING
-    _check_samples(chosen, [run for side in used for run in side], profiled, notes)
+    _check_samples(chosen.ask("profile_checks").filter(mine), profiled, notes)
     if usable and min(map(len, used)) < LEAST_RUNS:
         cannot.append("whether functions differ by more than noise: a side has only one run with a profile")
-    stacks = chosen.ask("stacks")
+    stacks = chosen.ask("stacks").filter(mine)
     by_run = {
         run: [(stack, samples) for stack, samples in stacks.filter(run_id=run).select("stack", "samples").iter_rows()]
         for side in used
@@ -303,15 +306,12 @@ def _profile(chosen: Pair, ids: Sequence[Sequence[str]], usable: bool, cannot: l
     )
 
 
-def _check_samples(
-    chosen: Pair, used: Sequence[str], profiled: Mapping[str, Mapping[str, Any]], notes: list[str]
-) -> None:
+def _check_samples(checks: pl.DataFrame, profiled: Mapping[str, Mapping[str, Any]], notes: list[str]) -> None:
     """Note it where samples do not stand for the CPU of the process, or recordings not for the step."""
-    off = [profiled[run]["sampled"] for run in used if profiled[run]["sampled"] is not None]
+    off = [row["sampled"] for row in profiled.values() if row["sampled"] is not None]
     worst = max(off, key=lambda share: abs(share - 1), default=1.0)
     if abs(worst - 1) > SAMPLED_TOLERANCE:
         notes.append(f"the samples of a run stand for {100 * worst:.0f} % of the CPU that its server used meanwhile")
-    checks = chosen.ask("profile_checks").filter(pl.col("run_id").is_in(list(used)))
     shares = [row["recorded_us"] / row["step_us"] for row in checks.to_dicts() if row["recorded_us"] and row["step_us"]]
     worst = max(shares, key=lambda share: abs(share - 1), default=1.0)
     if abs(worst - 1) > RECORDED_TOLERANCE:

@@ -22,7 +22,7 @@ from ibench_lib.capture.connection import LOST, Link, connect, denied, named_row
 from ibench_lib.capture.options import CaptureOptions
 
 _PICOSECONDS = 1e12
-_PATTERNS = ("wait/synch/mutex/%", "wait/synch/rwlock/%", "wait/synch/sxlock/%", "wait/io/file/%")
+PATTERNS = ("wait/synch/mutex/%", "wait/synch/rwlock/%", "wait/synch/sxlock/%", "wait/io/file/%")
 _WAITS = re.compile(r"\b(?:os_)?waits=(\d+)")
 _LATCH = "latch"
 _NOTHING = "SHOW ENGINE INNODB MUTEX has listed nothing; MariaDB 10.6 and later list nothing there"
@@ -214,4 +214,4 @@ def mutex_waits(listed: Any) -> Totals:
 
 
 def _like(column: str) -> str:
-    return " OR ".join(f"{column} LIKE '{pattern}'" for pattern in _PATTERNS)
+    return " OR ".join(f"{column} LIKE '{pattern}'" for pattern in PATTERNS)

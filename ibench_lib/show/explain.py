@@ -22,7 +22,12 @@ _NAMED = 3
 
 def statements(found: Explanation) -> list[str]:
     """What may be said of the difference, a sentence each: only what is beyond noise, and that nothing is if so."""
-    return [*_rate(found), *_processor(found), *_cpu(found), *_profile(found)]
+    return [*step_statements(found), *profile_statements(found)]
+
+
+def step_statements(found: Explanation) -> list[str]:
+    """What may be said by the figures of the whole step."""
+    return [*_rate(found), *_processor(found), *_cpu(found)]
 
 
 def cannot_say(found: Explanation) -> list[str]:
@@ -107,7 +112,8 @@ def _cpu(found: Explanation) -> list[str]:
     return [f"CPU per operation, in microseconds: {', '.join(items)}."]
 
 
-def _profile(found: Explanation) -> list[str]:
+def profile_statements(found: Explanation) -> list[str]:
+    """What may be said by the profiles of the server."""
     said = []
     whole = sum(part.change for part in found.subsystems)
     functions = [one for one in found.self_costs if one.cost.is_clear and not one.moved]

@@ -12,7 +12,7 @@ from ibench_lib.ask.explain import explain, explained_steps
 from ibench_lib.ask.explanation import Explanation
 from ibench_lib.ask.pair import Pair
 from ibench_lib.show.display import Html, Shown, sentence, sources
-from ibench_lib.show.explain import cannot_say, notes, statements
+from ibench_lib.show.explain import cannot_say, notes, profile_statements, step_statements
 from ibench_lib.show.html_ids import html_id
 
 
@@ -30,7 +30,8 @@ class Explanations:
         return tuple(name for name in asked if name in _QUESTIONS)
 
 
-_QUESTIONS = ("explain_steps", "profiled", "stacks", "profile_checks")
+_STEPS, _PROFILES, _CHECKS = ("explain_steps",), ("profiled", "stacks"), "profile_checks"
+_QUESTIONS = (*_STEPS, *_PROFILES, _CHECKS)
 
 
 def explanations(chosen: Pair) -> Explanations:
@@ -44,12 +45,18 @@ def explained(found: Explanations) -> Html:
         return sentence(
             found.pair.nothing("No step was completed by both, so there is nothing to explain."), "selected_runs"
         )
-    links = sources(*found.answers)
     parts = []
     for one in found.each:
-        lines = [(text, "") for text in statements(one)]
-        lines += [(text, ' class="loud"') for text in cannot_say(one)] + [(text, "") for text in notes(one)]
-        items = "".join(f"<li{kind}>{html.escape(text)}{links}</li>" for text, kind in lines)
+        lines = [
+            *((text, "", _STEPS) for text in step_statements(one)),
+            *((text, "", _PROFILES) for text in profile_statements(one)),
+            *((text, ' class="loud"', (*_STEPS, _PROFILES[0])) for text in cannot_say(one)),
+            *((text, "", (*_STEPS, _CHECKS)) for text in notes(one)),
+        ]
+        items = "".join(
+            f"<li{kind}>{html.escape(text)}{sources(*(name for name in asked if name in found.answers))}</li>"
+            for text, kind, asked in lines
+        )
         name = f"{one.step}, {one.setup}"
         parts.append(
             f'<h3 id="{html_id(f"{name}.explained")}">{html.escape(name)}</h3><ul class="statements">{items}</ul>'

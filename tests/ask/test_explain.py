@@ -13,8 +13,11 @@ import ibench_lib as ib
 from ibench_lib.ask.explain import _response, _terms, explain, explained_steps
 from ibench_lib.ask.explanation import Explanation, Function, as_json
 from ibench_lib.errors import ParameterError
+from ibench_lib.lake import reader
+from ibench_lib.paths import Workspace
 from tests.ask.explaining import ENGINE, pair_runs, slowed
 from tests.ask.pairs import pair_of
+from tests.places import ROOT
 from tests.shared import lake_of
 from tests.synthetic import Run
 
@@ -43,6 +46,23 @@ def test_the_rate_is_cpu_in_use_over_cpu_per_operation_exactly() -> None:
         rate, use, cost = _terms(wanted, sides, True)
         assert abs(rate.log - (use.log - cost.log)) < 1e-9
         assert rate.a == pytest.approx(1e6 * use.a / cost.a) and rate.b == pytest.approx(1e6 * use.b / cost.b)
+
+
+@pytest.mark.long
+def test_it_holds_in_every_step_of_the_sample(workspace: Workspace) -> None:
+    workspace.data.mkdir(parents=True, exist_ok=True)
+    workspace.sample.symlink_to(ROOT / "data" / "sample")
+    chosen = ib.choose(reader.lake(workspace), "innodb_purge_lag_sample")
+    names = chosen.runs["dbms"].unique().sort().to_list()
+    compared = ib.pair(chosen, names[0], names[1])
+    steps = explained_steps(compared)
+    assert len(steps) >= 4
+    for setup, step in steps:
+        found = explain(compared, step, setup)
+        rate, use, cost = found.rate
+        assert abs(rate.log - (use.log - cost.log)) < 1e-9
+        assert sum(part.a or 0 for part in found.cpu) == pytest.approx(sum(cost.by_run[0]) / len(cost.by_run[0]))
+        assert found.response or any("what a statement waits for" in line for line in found.cannot)
 
 
 def test_parts_sum_to_the_whole() -> None:

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from benchmarks import capture_cost
+from ibench_lib.base.collector_report import CollectorReport
 from tests.places import ROOT
 
 
@@ -25,9 +26,10 @@ def test_the_loss_is_the_median_of_pairs_with_its_noise() -> None:
     pairs = [(990.0, 1000.0), (980.0, 1000.0), (1010.0, 1000.0), (900.0, 1000.0), (985.0, 1000.0)]
     facts = {"usable_cpus": 2, "cpu_model": "Some CPU"}
     (row,) = rows_of(capture_cost.report({"write": pairs}, [], "mariadb 10.11", facts))
-    assert (row["pairs"], row["median loss"], row["reached"]) == ("5", "1.5%", "yes")
+    assert (row["pairs"], row["median loss"], row["reached"]) == ("5", "1.5%", "cannot tell")
     low, high = map(percent, row["95 % interval"].split(" to "))
     assert low < 0.015 < high
+    assert low < capture_cost.GOAL < high
     (missed,) = rows_of(capture_cost.report({"write": [(970.0, 1000.0)] * 5}, [], "mariadb 10.11", facts))
     assert (missed["median loss"], missed["reached"]) == ("3.0%", "no")
 
@@ -44,3 +46,19 @@ def test_the_last_run_of_the_benchmark_lost_less_than_its_goal() -> None:
         assert int(row["pairs"]) >= 5
         assert low <= percent(row["median loss"]) <= high
         assert percent(row["median loss"]) < capture_cost.GOAL
+
+
+def test_a_collector_costs_at_most_the_time_of_its_samples() -> None:
+    found = CollectorReport(name="threads", every_s=1, samples=40, missed=0, cpu_s=0.02, busy_s=0.1)
+    text = capture_cost.report(
+        {"write": [(990.0, 1000.0)] * 5}, [found], "mariadb", {"usable_cpus": 2, "cpu_model": "x"}
+    )
+    assert "| threads | 1 s | 0.10% | 5.0 | 0.25% |" in text, "half of the samples were taken"
+
+
+def test_waits_have_no_goal() -> None:
+    pairs = [(700.0, 1000.0), (800.0, 1000.0), (900.0, 1000.0)]
+    text = capture_cost.waits_report({"write": pairs}, "mysql 9.7", {"usable_cpus": 2, "cpu_model": "x"})
+    (row,) = rows_of(text)
+    assert (row["median loss"], row["without, /s"], row["with, /s"]) == ("20.0%", "1,000", "800")
+    assert "reached" not in row

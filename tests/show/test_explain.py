@@ -28,8 +28,8 @@ def test_more_cpu_and_not_more_waiting_is_told_apart() -> None:
     assert said[0].startswith("inserts/s of B: 1.00x [1.00, 1.00] of A's, no difference beyond noise.")
     assert "server, user mode +71.5 [" in said[1]
     assert said[2].startswith("Functions by themselves, in microseconds of server CPU per operation (+71.5 in all): ")
-    assert said[2].partition(": ")[2].startswith("rec_get_offsets_func +71.4 [")
-    assert said[3].startswith("Parts of the server: record layer +71.4 [")
+    assert said[2].partition(": ")[2].startswith("rec_get_offsets_func +71.5 [")
+    assert said[3].startswith("Parts of the server: record layer +71.5 [")
 
 
 def rate(*logs: tuple[float, float]) -> tuple[Term, ...]:
@@ -61,7 +61,7 @@ def test_a_post_says_what_differs_and_what_cannot_be_said() -> None:
     found = post_of(*pair_runs(ENGINE, SLOWED, user=(8.0, 9.43)))
     assert next((one.setup, one.step) for one in found.each) == ("cached", "l.i0")
     page = ib.explained(found)._repr_html_()
-    assert "A is system.cy10a, B is system.b." in page and "rec_get_offsets_func +71.4" in page
+    assert "A is system.cy10a, B is system.b." in page and "rec_get_offsets_func +71.5" in page
     assert '<li class="loud">Cannot say more instructions or slower ones' in page
     assert 'href="#evidence.explain_steps"' in page and 'href="#evidence.stacks"' in page
 

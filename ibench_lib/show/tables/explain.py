@@ -133,10 +133,14 @@ def _parts(
     grid = _grid(found, name, title, ["A", "B", "change", "what it is"], "part")
     for part in parts:
         mark: Mark | None = ("bad" if (part.change or 0) > 0 else "good") if part.is_clear else None
-        where = f"{part.quality}: {part.where}" if part.where else part.quality
-        texts = (us(part.a), us(part.b), f"{change_text(part)}{_glyph(mark)}", where)
+        texts = (us(part.a), us(part.b), f"{change_text(part)}{_glyph(mark)}", part.quality)
         grid.rows.append((part.label, [Cell(text) for text in texts]))
-    grid.notes = [*notes, _JUDGED if any(part.difference for part in parts) else _interval_note(False)]
+    said = "; ".join(f"{part.label}: {part.where}" for part in parts if part.where)
+    grid.notes = [
+        *notes,
+        f"{said[0].upper()}{said[1:]}.",
+        _JUDGED if any(part.difference for part in parts) else _interval_note(False),
+    ]
     return grid.draw(palette)
 
 

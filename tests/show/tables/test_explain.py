@@ -23,8 +23,8 @@ def test_costs_are_marked_where_they_are_beyond_noise() -> None:
     found = explained(*pair_runs(ENGINE, slowed(ENGINE, "rec_get_offsets", 2), user=(8.0, 9.43)))
     costs = rows(ib.self_costs(found))
     a, b, change, share_a, share_b, part, note = costs["rec_get_offsets_func"]
-    assert (a, b, share_a, share_b, part, note) == ("71.4", "143", "14.3", "25.0", "record layer", "")
-    assert change.startswith("+71.4 [") and change.endswith("▲")
+    assert (a, b, share_a, share_b, part, note) == ("71.5", "143", "14.3", "25.0", "record layer", "")
+    assert change.startswith("+71.5 [") and change.endswith("▲")
     assert not costs["MYSQLparse"][2].endswith(("▲", "▼"))
     parts = rows(ib.subsystem_costs(found))
     assert parts["all"][:2] == ["500", "572"] and parts["record layer"][2].endswith("▲")
@@ -36,5 +36,5 @@ def test_the_rate_and_its_terms() -> None:
     assert rows(ib.rate_terms(found))["inserts/s"] == ["2,000/s", "2,000/s", "1.00x [1.00, 1.00]"]
     parts = rows(ib.cpu_parts(found))
     assert parts["server, kernel"][:2] == ["100", "100"]
-    assert parts["everything else on the host"][3].startswith("by difference")
+    assert parts["everything else on the host"][3] == "by difference"
     assert ib.response_parts(found) is None and ib.self_costs(found) is None and ib.subsystem_costs(found) is None
