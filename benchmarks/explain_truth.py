@@ -226,6 +226,8 @@ def run(place: Workspace, name: str, builds: str, repeats: int, capture: str, ch
 
 def report(found: Explanation, truth: float, calls: float, loop: float, chosen: argparse.Namespace) -> str:
     """The section of docs/performance.md."""
+    if not any(one.cost.name == chosen.function for one in found.self_costs):
+        raise SystemExit("; ".join(found.cannot))
     names = [one.cost.name for one in found.self_costs if one.cost.is_clear]
     one = next(one for one in found.self_costs if one.cost.name == chosen.function)
     low, high = one.cost.difference.interval(LEVEL) if one.cost.difference else (float("nan"), float("nan"))
@@ -257,7 +259,7 @@ def main() -> None:
     parser.add_argument("--build", default="mariadb-10.11.5")
     parser.add_argument("--function", default="page_cur_insert_rec_low")
     parser.add_argument("--turns", type=int, default=1500, help="turns of the loop per call")
-    parser.add_argument("--rows", type=int, default=1_200_000, help="rows of each client")
+    parser.add_argument("--rows", type=int, default=2_200_000, help="rows of each client")
     parser.add_argument("--clients", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=4)
     parser.add_argument(
