@@ -87,7 +87,7 @@ class PerfCounters(Collector):
         lacking = {event: said for event, said in lacking.items() if said == "<not supported>" or event not in found}
         if len(lacking) == len(_HARDWARE):
             raise Unavailable(
-                "this machine counts neither instructions nor cycles (perf: <not supported>), as most virtual machines"
+                "this machine counts neither instructions nor cycles (perf: <not supported>), like most virtual machines"
             )
         for event, column in EVENTS.items():
             if event not in found or found[event].said == "<not supported>":

@@ -78,7 +78,7 @@ def part_costs(a: Sequence[Profiled], b: Sequence[Profiled]) -> list[PartCost]:
     """
     if not a or not b or any(run.samples <= 0 for run in (*a, *b)):
         raise ValueError("each side needs a run, and each run a sample")
-    names = sorted({name for run in (*a, *b) for name in run.parts})
+    names = sorted({name for run in (*a, *b) for name, samples in run.parts.items() if samples})
     of_a, of_b = _side(a, names), _side(b, names)
     differences = _differences(of_a, of_b) if min(len(a), len(b)) >= LEAST_RUNS else []
     judged: list[Difference | None] = [None] * len(names)
@@ -161,7 +161,7 @@ def _differences(a: _Side, b: _Side) -> list[Difference]:
         total = by_cost + by_share
         freedom = total**2 / (by_cost**2 / df + by_share**2 / (df + prior))  # Welch and Satterthwaite
         change = float(b.costs[place] - a.costs[place])
-        found.append(Difference(change, math.sqrt(total), freedom))
+        found.append(Difference(change, math.sqrt(total), float(freedom)))
     return found
 
 

