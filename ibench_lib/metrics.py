@@ -101,6 +101,14 @@ COMMON = (
         "scpupq", "server CPU/op", "us", "lower", ".1f",
         "CPU microseconds of the server's process per operation", "cost",
     ),
+    Metric(
+        "ipq", "instructions/op", "", "lower", ",.0f",
+        "instructions of the server's process per operation, where the processor counts them", "cost",
+    ),
+    Metric(
+        "cpi", "cycles/instruction", "", "lower", ".3f",
+        "cycles that an instruction of the server's process took, where the processor counts them", "cost",
+    ),
     Metric("rps", "reads/s", "reads/s", "neither", ",.0f", "storage reads a second of the data device", "cost"),
     Metric("wps", "writes/s", "writes/s", "neither", ",.0f", "storage writes a second of the data device", "cost"),
     Metric(

@@ -528,6 +528,33 @@ THREAD_SAMPLES = Table(
     since=7,
 )
 
+PERF_COUNTERS = Table(
+    "perf_counters",
+    "What the processor counted of the server's process in the interval of about a second that ends at t_s, by"
+    " `perf stat`. Machines without such counters, as most virtual machines, have no rows; the manifest says why.",
+    ("run_id", "tick"),
+    (
+        _RUN_ID,
+        _TICK,
+        _T_S,
+        Column("seconds", pa.float64(), "s", "length of the interval"),
+        Column("instructions", pa.int64(), "", "instructions that the process retired", True),
+        Column("cycles", pa.int64(), "", "cycles that it took", True),
+        Column("cache_misses", pa.int64(), "", "misses of the last level of cache", True),
+        Column("tlb_misses", pa.int64(), "", "loads whose page was not in the data TLB", True),
+        Column("cpu_s", pa.float64(), "s", "CPU that it used (task-clock)", True),
+        Column(
+            "running",
+            pa.float64(),
+            "",
+            "share of the interval in which each of the processor's counters counted, the smallest; figures are scaled",
+            True,
+        ),
+    ),
+    collected=True,
+    since=10,
+)
+
 THREAD_STATES = Table(
     "thread_states",
     "The connections that use the benchmark's database and are at work, once a second, by what the server says they do."
@@ -629,11 +656,24 @@ PROFILE_STACKS = Table(
         _T_S,
         Column("seconds", pa.float64(), "s", "how long perf sampled"),
         Column("event", pa.string(), "", "cycles, or cpu-clock on a machine without a counter for cycles"),
+        Column("frequency", pa.float64(), "Hz", "samples that perf was to take in a second of CPU", True, since=10),
+        Column("lost", pa.int64(), "", "samples of this recording that the kernel could not keep", True, since=10),
+        Column("cpu_s", pa.float64(), "s", "CPU of the server's process while perf sampled it", True, since=10),
+        Column(
+            "thread_group",
+            pa.string(),
+            "",
+            "name of the thread without a number at its end",
+            True,
+            since=10,
+            free_text=True,
+        ),
         Column(
             "stack",
             pa.string(),
             "",
-            "thread name and functions, outermost first, joined by ';'",
+            "thread name and functions, outermost first, joined by ';'; a function without a name is [unknown], with "
+            "its library in brackets since minor version 10",
             free_text=True,
         ),
         Column("samples", pa.int64(), "", "samples with this stack"),
@@ -730,6 +770,7 @@ TABLES: dict[str, Table] = {
         NETWORK_SAMPLES,
         PROCESS_SAMPLES,
         THREAD_SAMPLES,
+        PERF_COUNTERS,
         THREAD_STATES,
         STEP_COUNTERS,
         PUBLISHED,

@@ -7,13 +7,14 @@ import pytest
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import SCHEMA_MINOR, SCHEMA_VERSION, TABLES, Table
 
-UNIT_SUFFIXES = {"_us": "us", "_s": "s", "_per_s": "rows/s", "_bytes": "bytes", "seconds": "s"}
-# Each counter, and each published figure, has a unit of its own.
+UNIT_SUFFIXES = {"_us": "us", "_s": "s", "_per_s": "rows/s", "_bytes": "bytes", "seconds": "s", "frequency": "Hz"}
+# Each counter, and each published figure, has a unit of its own; a share has none.
 UNITS_BY_ROW = {
     ("server_counters", "real_value"),
     ("published", "value"),
     ("step_counters", "start_value"),
     ("step_counters", "end_value"),
+    ("perf_counters", "running"),
 }
 
 tables = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES.keys())

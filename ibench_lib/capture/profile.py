@@ -20,9 +20,16 @@ from typing import ClassVar
 from ibench_lib.base.tether import tethered
 from ibench_lib.capture.collector import Collector, Emit, Scene, Unavailable
 from ibench_lib.capture.options import CaptureOptions, Profile
+from ibench_lib.capture.threads import group
 
 _HEADER = re.compile(r"(?P<comm>\S.*?)\s+(?P<event>[\w-]+)(?::\w*)*:\s*")
-_FRAME = re.compile(r"\s+[0-9a-f]+ (?P<function>.+)")
+_FRAME = re.compile(r"\s+[0-9a-f]+ (?P<function>.+?)(?: \((?P<library>[^()]*(?:\([^()]*\))?[^()]*)\))?")
+_LOST = re.compile(r".*\bPERF_RECORD_LOST(?:_SAMPLES)?\b.*\blost (?P<lost>\d+)")
+_UNKNOWN = "[unknown]"
+# perf runs this while it samples: the time of the process's CPU is read at both ends of just what is sampled. The
+# end of the run ends it early, and its `sleep` with it.
+_WHILE = """read -r a </proc/$0/stat; sleep $1 & trap "kill $!" TERM INT; wait $!; read -r b </proc/$0/stat
+printf "%s\\n%s\\n" "$a" "$b" """
 _PROBE_S = 0.1
 # Not the lowest: starting takes perf 0.2 s of CPU, which at 19 take it more than 10 s while a load uses all cores.
 _NICE = "10"
@@ -36,6 +43,7 @@ class _Recording:
     tick: int
     t_s: float
     path: Path
+    cpu_s: float | None
 
 
 class PerfProfile(Collector):
@@ -89,25 +97,32 @@ class PerfProfile(Collector):
         elif status != 0 or not path.is_file():
             raise OSError(f"perf record: {_first_line(said)}")
         else:
-            self._recordings.append(_Recording(tick, now_s(), path))
+            self._recordings.append(_Recording(tick, now_s(), path, _cpu_between(said)))
 
     def close(self) -> None:
         """Fold what was recorded."""
         failed: list[str] = []
         for recording in self._recordings:
-            argv = ["perf", "script", "--no-inline", "-F", "comm,event,ip,sym", "-i", str(recording.path)]
+            what = ["--no-inline", "--show-lost-events", "-F", "comm,event,ip,sym,dso"]
+            argv = ["perf", "script", *what, "-i", str(recording.path)]
             status, text = self._run(argv, _FOLD_S)
             recording.path.unlink(missing_ok=True)
             if status != 0:
                 failed.append(f"tick {recording.tick}: perf script: {_first_line(text)}")
                 continue
-            for stack, samples in sorted(folded(text.splitlines()).items()):
+            lines = text.splitlines()
+            lost = lost_samples(lines)
+            for stack, samples in sorted(folded(lines).items()):
                 self.emit(
                     "profile_stacks",
                     tick=recording.tick,
                     t_s=recording.t_s,
                     seconds=float(self._options.seconds),
                     event=self._event,
+                    frequency=float(self._options.frequency),
+                    lost=lost,
+                    cpu_s=recording.cpu_s,
+                    thread_group=group(stack.partition(";")[0]),
                     stack=stack,
                     samples=samples,
                 )
@@ -117,7 +132,8 @@ class PerfProfile(Collector):
     def _record(self, event: str, pid: int, path: Path, seconds: float) -> tuple[int, str]:
         frequency = str(self._options.frequency)
         what = ["-e", event, "-F", frequency, "-g", "-p", str(pid)]
-        argv = ["perf", "record", "-q", "-B", *what, "-o", str(path), "--", "sleep", str(seconds)]
+        argv = ["perf", "record", "-q", "-B", *what, "-o", str(path), "--"]
+        argv += ["sh", "-c", _WHILE, str(pid), str(seconds)]
         return self._run(argv, seconds + _GRACE_S, stoppable=True)
 
     def _run(self, argv: list[str], timeout_s: float, *, stoppable: bool = False) -> tuple[int, str]:
@@ -154,10 +170,11 @@ class PerfProfile(Collector):
 
 
 def folded(lines: Iterable[str]) -> Counter[str]:
-    """Stacks of `perf script -F comm,event,ip,sym` with their number of samples.
+    """Stacks of `perf script -F comm,event,ip,sym,dso` with their number of samples.
 
     A sample is a line with the thread's name and the event, then its functions from the innermost out, then an empty
-    line. A stack of perf's own that has no function is the thread's name alone.
+    line. A stack of perf's own that has no function is the thread's name alone. A function without a name is
+    `[unknown]`, with the file name of its library where that is known: `[unknown] (libc.so.6)`.
     """
     stacks: Counter[str] = Counter()
     comm: str | None = None
@@ -167,11 +184,30 @@ def folded(lines: Iterable[str]) -> Counter[str]:
         if header:
             comm, functions = header["comm"], []
         elif frame := _FRAME.fullmatch(line):
-            functions.append(frame["function"].strip().replace(";", ":"))
+            functions.append(_named(frame["function"].strip(), frame["library"]))
         elif not line.strip() and comm is not None:
             stacks[";".join([comm.replace(";", ":"), *reversed(functions)])] += 1
             comm = None
     return stacks
+
+
+def lost_samples(lines: Iterable[str]) -> int:
+    """How many samples the kernel could not keep, by `perf script --show-lost-events`."""
+    return sum(int(found["lost"]) for found in map(_LOST.fullmatch, lines) if found)
+
+
+def _named(function: str, library: str | None) -> str:
+    """A frame without `;`, which separates frames; of a path the file name is left."""
+    if function == _UNKNOWN and library and library != _UNKNOWN:
+        function = f"{_UNKNOWN} ({library.rpartition('/')[2]})"
+    return function.replace(";", ":")
+
+
+def _cpu_between(said: str) -> float | None:
+    """CPU seconds of the process between two lines of its /proc/<pid>/stat; None where it ended in between."""
+    found = [re.fullmatch(r"\d+ \(.*\) \S(?: -?\d+){10} (\d+) (\d+) .*", line) for line in said.splitlines()]
+    ticks = [int(one[1]) + int(one[2]) for one in found if one]
+    return (ticks[1] - ticks[0]) / os.sysconf("SC_CLK_TCK") if len(ticks) == 2 else None
 
 
 def _first_line(text: str) -> str:

@@ -30,12 +30,13 @@ _COMMANDS = {
     "changes": "changes.changes",
     "summary": "summary.summary_command",
     "compare": "summary.compare_command",
+    "explain": "explain.explain",
     "stalls": "stalls.stalls",
     "doctor": "doctor.doctor_command",
 }
 """The functions of this folder that are commands."""
 
-_GROUPS = ("experiment", "runs", "servers", "config")
+_GROUPS = ("experiment", "runs", "servers", "config", "profile")
 """The modules of this folder that have commands of their own."""
 
 

@@ -39,6 +39,9 @@ CHART_CONFIG = {
     "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "sendChartToCloud"],
 }
 
+FLAME = '<figure class="flame"'
+"""How a graph begins that `templates/post/flame.js` draws."""
+
 _NOTHING: NotebookNode = new_notebook()  # type: ignore[no-untyped-call]
 
 # Written by `ibench_lib.publish.downloads`; no text of anybody else can look like it, its `<` being escaped.
@@ -87,7 +90,10 @@ def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES)
     maker = Blocks(evidence_in(notebook))
     sections = _sections(notebook, text, maker)
     # The library of charts is most of a page: it is there once, packed, and not at all where nothing is drawn.
-    plotly, script = get_plotlyjs() if maker.charts else "", template_text("post/draw.js")
+    plotly = get_plotlyjs() if maker.charts else ""
+    scripts = [template_text("post/draw.js")]
+    if any(FLAME in block for section in sections for block in section.blocks):
+        scripts.append(template_text("post/flame.js"))
     post = {
         "title": text.title,
         "author": text.author,
@@ -100,8 +106,8 @@ def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES)
         "style": template_text("post/post.css"),
         "table_style": "\n".join(maker.styles),
         "plotly": packed_plotly() if plotly else "",
-        "script": script,
-        "hashes": [script_hash(text) for text in (plotly, script) if text],
+        "scripts": scripts,
+        "hashes": [script_hash(text) for text in (plotly, *scripts) if text],
         "config": json_for_script(CHART_CONFIG),
     }
     return _fitted(fill_template("post", post), most_bytes)

@@ -7,24 +7,31 @@ import psutil
 import pytest
 
 from ibench_lib.capture.options import CaptureOptions, Profile
-from ibench_lib.capture.profile import PerfProfile, folded
+from ibench_lib.capture.profile import PerfProfile, folded, lost_samples
 from ibench_lib.capture.session import Capture
 from tests.capture.scenes import Sink, scene
 from tests.faults import survivors
 from tests.waiting import until
 
 SCRIPT = """mariadbd cpu-clock:u: 
-\t          101978 buf_page_get_gen(page_id_t, unsigned long)
-\t    7f54e2cd6a80 row_ins
-\t    7f54e3456240 [unknown]
+\t          101978 buf_page_get_gen(page_id_t, unsigned long) (/x/mariadbd)
+\t    7f54e2cd6a80 row_ins (/x/mariadbd)
+\t    7f54e3456240 [unknown] (/usr/lib/a b/libc.so.6)
+
+mariadbd  PERF_RECORD_LOST lost 12
 
 ib_log writer cycles: 
-\t          1af1e3 fsync
+\t          1af1e3 fsync ([kernel.kallsyms])
 
 mariadbd cpu-clock: 
-\t          101978 buf_page_get_gen(page_id_t, unsigned long)
-\t    7f54e2cd6a80 row_ins
-\t    7f54e3456240 [unknown]
+\t          101978 buf_page_get_gen(page_id_t, unsigned long) (/x/mariadbd)
+\t    7f54e2cd6a80 row_ins (/x/mariadbd (deleted))
+\t    7f54e3456240 [unknown] (/usr/lib/a b/libc.so.6)
+
+mariadbd cpu-clock: 
+\t    7f54e3456240 [unknown] ([unknown])
+
+mariadbd  PERF_RECORD_LOST_SAMPLES lost 3
 
 idle cpu-clock: 
 """  # noqa: W291  (as perf writes it)
@@ -34,10 +41,15 @@ SPIN = "import time\nend = time.monotonic() + 90\nwhile time.monotonic() < end: 
 
 def test_stacks_are_folded_from_the_outermost_in() -> None:
     assert folded(SCRIPT.splitlines()) == {
-        "mariadbd;[unknown];row_ins;buf_page_get_gen(page_id_t, unsigned long)": 2,
+        "mariadbd;[unknown] (libc.so.6);row_ins;buf_page_get_gen(page_id_t, unsigned long)": 2,
         "ib_log writer;fsync": 1,
+        "mariadbd;[unknown]": 1,
         "idle": 1,
     }
+
+
+def test_lost_samples_are_counted() -> None:
+    assert lost_samples(SCRIPT.splitlines()) == 15
 
 
 @pytest.mark.registries  # perf is a package that `.ci/run` brings: without it this test fails
@@ -65,7 +77,12 @@ def test_a_spinning_process_is_profiled_and_perf_ends_with_the_run(tmp_path: Pat
     assert tick % 2 == 0
     assert {row["event"] for row in stacks} in ({"cycles"}, {"cpu-clock"})
     assert {row["seconds"] for row in stacks} == {1.0}
-    assert 50 < sum(row["samples"] for row in stacks) < 300, "up to 199, on a shared machine fewer"
+    samples = sum(row["samples"] for row in stacks)
+    assert 50 < samples < 300, "up to 199, on a shared machine fewer"
+    ((frequency, lost, cpu_s),) = {(row["frequency"], row["lost"], row["cpu_s"]) for row in stacks}
+    assert frequency == 199.0
+    assert 0.7 < (samples + lost) / frequency / cpu_s < 1.3, "CPU time is that of just what was sampled"
+    assert all(row["thread_group"].startswith("python") for row in stacks)
     assert all(row["stack"].startswith("python") for row in stacks)
     assert len({row["stack"] for row in stacks}) == len(stacks)
     assert list(tmp_path.glob("*.perf")) == []

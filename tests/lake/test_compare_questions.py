@@ -61,7 +61,7 @@ def test_every_value_is_worked_out_by_hand() -> None:
         ["rps", "wps", "rmbps", "wmbps", "rpq", "rkbpq", "wpi", "wkbpi", "csps", "cpups", "cspq", "cpupq", "scpupq",
          "rss", "dbgb1", "dbgb2", "table_data", "table_index", "system", "undo", "redo", "temporary", "binary_log",
          "read_wait_ms", "read_kb", "write_wait_ms", "write_kb", "flushes_per_s", "flush_wait_ms", "queue", "busy_pct",
-         "other_cpu"]
+         "other_cpu", "ipq", "cpi"]
     )  # fmt: skip
     # 50,000 rows in 10 s. Four processes with half a CPU second each.
     assert of_step(frame, "l.i1") == pytest.approx(

@@ -27,12 +27,13 @@ def saved(page: Page, question: str) -> tuple[str, bytes]:
     return download.suggested_filename, Path(download.path()).read_bytes()
 
 
-def page_with(markup: str, folder: Path, most_bytes: int = 10**7) -> Path:
-    """A page of one section with this in it."""
-    output = nbformat.v4.new_output("display_data", {"text/html": markup})
+def page_with(markup: str | list[str], folder: Path, most_bytes: int = 10**7) -> Path:
+    """A page of one section with this in it, an output of its cell or several."""
+    shown = [markup] if isinstance(markup, str) else markup
+    outputs = [nbformat.v4.new_output("display_data", {"text/html": one}) for one in shown]
     cells = [
         nbformat.v4.new_markdown_cell("## Evidence", id="evidence"),
-        nbformat.v4.new_code_cell("", outputs=[output]),
+        nbformat.v4.new_code_cell("", outputs=outputs),
     ]
     text = PageText("Title", "Author", datetime(2026, 11, 21).date(), "", {})
     path = folder / "page.html"

@@ -7,7 +7,8 @@
 -- share in % of the host's CPU time in user mode and in the kernel that neither the server nor the clients used; it is
 -- in cpupq and cpups, and cspq and csps have its switches. rss: GiB, the server's peak resident size: the kernel's mark,
 -- or the largest sample where it could not be reset at the step's start. dbgb1, dbgb2: GiB of the benchmark's database and of the whole data directory at the
--- step's end. NULL: not captured.
+-- step's end. ipq: instructions of the server's process per operation; cpi: its cycles per instruction
+-- (`processor_work`). NULL: not captured.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
@@ -65,7 +66,7 @@ SELECT
     1e6 * v.cpus / nullif(r.throughput, 0) AS scpupq,
     -- Ticks of 10 ms may give the two a little more than there was.
     CASE WHEN a.own > 1 THEN 0 ELSE 100 * (1 - a.own) END AS other_cpu,
-    m.rss, z.dbgb1, z.dbgb2, o.covered
+    p.ipq, p.cpi, m.rss, z.dbgb1, z.dbgb2, o.covered
 FROM chosen s
 LEFT JOIN step_rates r USING (run_id, step_id)
 LEFT JOIN host h USING (run_id, step_id)
@@ -74,6 +75,7 @@ LEFT JOIN server v USING (run_id, step_id)
 LEFT JOIN memory m USING (run_id, step_id)
 LEFT JOIN covered o USING (run_id, step_id)
 LEFT JOIN sized z USING (run_id, step_id)
+LEFT JOIN processor_work($ids, $names) p USING (run_id, step_id)
 LEFT JOIN LATERAL (
     SELECT (v.cpus + r.ccpupq_us * r.throughput / 1e6) / nullif(h.busy_s / nullif(h.seconds, 0), 0) AS own
 ) a ON true

@@ -1,0 +1,160 @@
+"""What explains the difference of two dbms in a step: terms, parts, functions, and what cannot be said."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ibench_lib.stats.noise import LEVEL, Difference
+from ibench_lib.stats.profile_costs import PartCost
+
+Quality = Literal["exact", "upper bound", "by difference", "lower bound"]
+
+
+@dataclass(frozen=True)
+class Term:
+    """A factor of the rate: geometric means of both sides, and the logarithm of B / A. `by_run` has both sides' values.
+
+    `difference` is that logarithm with its noise, None where there are too few runs to know it.
+    """
+
+    name: str
+    label: str
+    unit: str
+    a: float
+    b: float
+    log: float
+    difference: Difference | None
+    by_run: tuple[tuple[float, ...], tuple[float, ...]]
+    level: float = LEVEL
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The interval of the ratio B / A."""
+        if self.difference is None:
+            return None
+        low, high = self.difference.interval(self.level)
+        return math.exp(low), math.exp(high)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the difference is beyond noise, with all terms judged together."""
+        return self.difference is not None and self.difference.p <= self.level
+
+
+@dataclass(frozen=True)
+class Part:
+    """A summand of a cost or a time, in microseconds: means of both sides; None where a side did not capture it.
+
+    `difference` is B less A in microseconds; `quality` says what the figure is.
+    """
+
+    name: str
+    label: str
+    a: float | None
+    b: float | None
+    difference: Difference | None
+    quality: Quality
+    where: str = ""
+    level: float = LEVEL
+
+    @property
+    def change(self) -> float | None:
+        """B less A, microseconds; None where a side has no figure."""
+        return None if self.a is None or self.b is None else self.b - self.a
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The interval of the change."""
+        return None if self.difference is None else self.difference.interval(self.level)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the change is beyond noise, with all parts judged together."""
+        return self.difference is not None and self.difference.p <= self.level
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function in microseconds of server CPU per operation, `self` or inclusive of what it called.
+
+    `moved` says why a clear change is none of the work: what it is called from, or its subsystem, did not change.
+    """
+
+    cost: PartCost
+    subsystem: str
+    caller: str
+    moved: str = ""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What A and B differ in, in one step of one setup.
+
+    Attributes
+    ----------
+    runs : ids of the runs of A and of B that completed the step.
+    rate_label : what the rate counts, such as inserts/s.
+    rate : rate = cpus_used / cpu_us: these three, in that order; empty where CPU was not captured.
+    cpu : what cpu_us is the sum of.
+    processor : server CPU = instructions * cycles per instruction / clock: empty where they were not counted.
+    response : what the response time of a statement is made of, `response` itself first; empty without a valid one.
+    self_costs, inclusive_costs : functions, the largest clear change first, moved ones last.
+    subsystems : parts of the server; their costs sum to its CPU per operation.
+    samples, unknown : of A and of B: samples of perf, and the share of them without a name.
+    cannot : what cannot be said, and why, a line each.
+    notes : what to know of what is said.
+    """
+
+    a: str
+    b: str
+    setup: str
+    step: str
+    runs: tuple[tuple[str, ...], tuple[str, ...]]
+    rate_label: str
+    rate: tuple[Term, ...]
+    cpu: tuple[Part, ...]
+    processor: tuple[Term, ...]
+    response: tuple[Part, ...]
+    self_costs: tuple[Function, ...]
+    inclusive_costs: tuple[Function, ...]
+    subsystems: tuple[PartCost, ...]
+    samples: tuple[int, int]
+    unknown: tuple[float, float]
+    cannot: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def as_json(explanation: Explanation) -> str:
+    """The explanation for other programs: `format_version`, every term, part and function with its interval."""
+    document = {
+        "format_version": 1,
+        "a": explanation.a, "b": explanation.b, "setup": explanation.setup, "step": explanation.step,
+        "rate_label": explanation.rate_label, "runs_a": explanation.runs[0], "runs_b": explanation.runs[1],
+        "rate": [_json(term) for term in explanation.rate],
+        "cpu": [_json(part) for part in explanation.cpu],
+        "processor": [_json(term) for term in explanation.processor],
+        "response": [_json(part) for part in explanation.response],
+        "self": [_function_json(one) for one in explanation.self_costs],
+        "inclusive": [_function_json(one) for one in explanation.inclusive_costs],
+        "subsystems": [_json(part) for part in explanation.subsystems],
+        "samples": explanation.samples, "unknown_share": explanation.unknown,
+        "cannot": explanation.cannot, "notes": explanation.notes,
+    }  # fmt: skip
+    return json.dumps(document, indent=1)
+
+
+def _json(one: Term | Part | PartCost) -> dict[str, Any]:
+    found = {
+        name: getattr(one, name)
+        for name in ("name", "label", "unit", "a", "b", "log", "change", "share_a", "share_b", "samples_a", "samples_b",
+                     "quality", "where", "by_run")
+        if hasattr(one, name)
+    }  # fmt: skip
+    return {**found, "interval": one.interval, "p": one.difference.p if one.difference else None, "clear": one.is_clear}
+
+
+def _function_json(one: Function) -> dict[str, Any]:
+    return {**_json(one.cost), "subsystem": one.subsystem, "caller": one.caller, "moved": one.moved}

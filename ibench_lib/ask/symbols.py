@@ -1,0 +1,216 @@
+"""Names of functions as people know them, and the part of the server that a stack belongs to.
+
+perf gives a function with its arguments, and one that the compiler has split or specialised under several names. Here
+all of these are one name, so that two builds can be compared. `symbols.yaml` has the names that differ between
+versions, and the subsystems.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import translate
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from ibench_lib.base import strict_yaml
+from ibench_lib.errors import UsageError
+
+UNKNOWN = "[unknown]"
+"""What perf calls a function without a name; its library may follow, in brackets."""
+
+ENGINE = "storage engine, and functions without a name"
+"""The subsystems of the engine together, where so many functions have no name that they cannot be told apart."""
+
+KERNEL, OTHER, NO_NAME = "kernel", "other", "unknown"
+"""Subsystems that no pattern gives: the kernel; functions that fit no pattern; and functions without a name."""
+
+_RULES = Path(__file__).with_suffix(".yaml")
+
+# Where a stack enters the kernel; what is further in has names of its own, which may look like the server's.
+_KERNEL_ENTRY = re.compile(r"entry_SYSCALL\w*|do_syscall_64|x64_sys_call|asm_\w+|ret_from_fork\w*|el0\w*")
+
+_CLONE = re.compile(r"(?:\.(?:isra|part|constprop|cold|lto_priv|llvm|localalias|clone|warm|hot|str)(?:\.?\d+)*)+$")
+_VERSION = re.compile(r"@@?[A-Za-z_][\w.]*$")
+_ABI = re.compile(r"\[abi:\w+\]")
+_CLONE_OF = re.compile(r" \[clone [^]]*\]")
+_OPERATOR = re.compile(r"\boperator\s*(?:\(\)|\[\]|<<=|>>=|<=>|->\*|<<|>>|<=|>=|->|<|>|,)")
+_QUALIFIER = re.compile(r" (?:const|volatile)(?=$|::| &)| ?&&?$")
+_THUNK = re.compile(r"^(?:(?:non-)?virtual thunk to |covariant return thunk to )")
+_SPACED = re.compile(r"\(anonymous namespace\)|\{(?:unnamed|default)[^{}]*\}|\boperator (?=[A-Za-z_])")
+_PAIRS = {"(": ")", "<": ">", "{": "}"}
+
+
+@cache
+def short_name(symbol: str) -> str:
+    """The name of a function: no arguments, return type, version of the library or suffix of the compiler; template
+    arguments are `<>`. A name that another version has for the same function is that of `symbols.yaml`.
+
+    `rec_get_offsets_func(unsigned char const*, dict_index_t const*) [clone .part.12]` is `rec_get_offsets_func`.
+    """
+    name = _cut(symbol)
+    for pattern, other in _rules().aliases:
+        if found := pattern.fullmatch(name):
+            return found.expand(other)
+    return name
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A folded stack: the name of the thread, and names of functions, the outermost first."""
+
+    thread: str
+    functions: tuple[str, ...]
+
+    @property
+    def leaf(self) -> str:
+        """The innermost function; `UNKNOWN` where perf saw none."""
+        return self.functions[-1] if self.functions else UNKNOWN
+
+    @property
+    def subsystem(self) -> str:
+        """The part of the server that the sample belongs to."""
+        return _subsystem(self.functions)
+
+
+@cache
+def stack_of(folded: str) -> Stack:
+    """The stack that a row of `profile_stacks` has as text. A function that called itself directly is there once."""
+    thread, *symbols = folded.split(";")
+    functions: list[str] = []
+    for symbol in symbols:
+        name = short_name(symbol)
+        if not functions or functions[-1] != name:
+            functions.append(name)
+    return Stack(thread, tuple(functions))
+
+
+def is_unknown(function: str) -> bool:
+    """Whether perf had no name for it."""
+    return function.startswith(UNKNOWN)
+
+
+def subsystem_of(function: str) -> str | None:
+    """The subsystem of a function by its own name; None if no pattern fits."""
+    if is_unknown(function):
+        return NO_NAME
+    return next((name for name, pattern in _rules().subsystems if pattern.fullmatch(function)), None)
+
+
+def coarse(subsystem: str) -> str:
+    """The subsystem as it can be told where many functions have no name."""
+    return ENGINE if subsystem == NO_NAME or subsystem in _rules().of_engine else subsystem
+
+
+def subsystems() -> list[str]:
+    """All subsystems, in the order of their rules."""
+    return [*(name for name, _ in _rules().subsystems), KERNEL, OTHER, NO_NAME]
+
+
+@cache
+def _subsystem(functions: tuple[str, ...]) -> str:
+    if not functions:
+        return NO_NAME
+    if any(_KERNEL_ENTRY.fullmatch(function) for function in functions):
+        return KERNEL
+    return next(filter(None, map(subsystem_of, reversed(functions))), OTHER)
+
+
+def _cut(symbol: str) -> str:
+    name = _CLONE.sub("", _VERSION.sub("", symbol.strip()))
+    if name.startswith(("[", "0x")):
+        return name
+    name = _THUNK.sub("", _CLONE_OF.sub("", _ABI.sub("", name)))
+    # Tokens with a bracket or a space that is part of the name stand aside while brackets are cut.
+    kept: list[str] = []
+
+    def aside(found: re.Match[str]) -> str:
+        kept.append(re.sub(r"\boperator\s+(?=\W)", "operator", found[0]))
+        return f"\0{len(kept) - 1}\0"
+
+    name = _SPACED.sub(aside, _OPERATOR.sub(aside, name))
+    name = _without_brackets(name)
+    name = _QUALIFIER.sub("", _QUALIFIER.sub("", name))
+    # A conversion is named by its type, which may have spaces.
+    conversion = next((i for i, text in enumerate(kept) if text == "operator "), None)
+    before = name.find(f"\0{conversion}\0") if conversion is not None else len(name)
+    name = name[name.rfind(" ", 0, before) + 1 :] if " " in name[:before] else name
+    for number, text in enumerate(kept):
+        name = name.replace(f"\0{number}\0", text)
+    return name or symbol
+
+
+def _without_brackets(name: str) -> str:
+    """Without arguments; of templates and lambdas the brackets stay: `<>`, `{lambda#2}`."""
+    found: list[str] = []
+    place = 0
+    while place < len(name):
+        bracket = name[place]
+        if bracket not in _PAIRS:
+            found.append(bracket)
+            place += 1
+            continue
+        end = _end_of(name, place)
+        if bracket == "<":
+            while found and found[-1] == " ":  # operator<< <int>
+                found.pop()
+            found.append("<>")
+        elif bracket == "{":
+            found.append("{" + _without_brackets(name[place + 1 : end - 1]) + "}")
+        place = end
+    return "".join(found)
+
+
+def _end_of(name: str, place: int) -> int:
+    """The place after the bracket that closes the one at `place`; the end of the name if nothing does."""
+    open_: list[str] = []
+    for at in range(place, len(name)):
+        letter = name[at]
+        if letter in _PAIRS:
+            open_.append(_PAIRS[letter])
+        elif open_ and letter == open_[-1] and not (letter == ">" and name[at - 1] == "-"):
+            open_.pop()
+            if not open_:
+                return at + 1
+    return len(name)
+
+
+class _Subsystem(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str
+    functions: list[str]
+    engine: bool = False
+
+
+class _Alias(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    pattern: str
+    name: str
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    subsystems: list[_Subsystem]
+    aliases: list[_Alias]
+
+
+@dataclass(frozen=True)
+class _Rules:
+    subsystems: tuple[tuple[str, re.Pattern[str]], ...]
+    of_engine: frozenset[str]
+    aliases: tuple[tuple[re.Pattern[str], str], ...]
+
+
+@cache
+def _rules() -> _Rules:
+    file, _ = strict_yaml.load(_RULES, _File, UsageError)
+    return _Rules(
+        tuple((one.name, re.compile("|".join(map(translate, one.functions)))) for one in file.subsystems),
+        frozenset(one.name for one in file.subsystems if one.engine),
+        tuple((re.compile(one.pattern), one.name) for one in file.aliases),
+    )

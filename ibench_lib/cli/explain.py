@@ -1,0 +1,85 @@
+"""`ibench explain`: why one of two results is slower in a step, as far as the runs can tell."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from ibench_lib.cli.output import out, print_problems, safe
+from ibench_lib.lake import reader
+
+if TYPE_CHECKING:
+    from ibench_lib.ask.explanation import Explanation
+
+
+def explain(
+    a: Annotated[str, typer.Argument(help="A result, <build>.<config>: what to compare with.")],
+    b: Annotated[str, typer.Argument(help="Another one, whose difference is explained.")],
+    step: Annotated[str, typer.Option(help="The step, such as l.i0.")],
+    experiment: Annotated[
+        str | None, typer.Option(help="The experiment; by default the one with the newest run.")
+    ] = None,
+    setup: Annotated[str, typer.Option(help="The setup, if both have several.")] = "",
+    as_document: Annotated[bool, typer.Option("--json", help="Print every figure with its interval as JSON.")] = False,
+) -> None:
+    """Explain the difference of two results in a step: CPU use against CPU cost, response times, functions.
+
+    Functions need runs with `capture: {profile: {}}`; intervals need three runs of each.
+
+    [bold]Example:[/] ibench explain mariadb-10.11.base mariadb-11.4.base --step l.i0
+    """
+    # Imported here, so that other commands do not wait for polars and all that draws.
+    from ibench_lib.ask.explain import explain as explained
+    from ibench_lib.ask.explanation import as_json
+    from ibench_lib.ask.pair import pair
+    from ibench_lib.ask.selection import choose, measured_experiment
+
+    lake = reader.lake()
+    name = measured_experiment(lake, experiment)
+    post = choose(lake, name, dbms=[a, b], setups=[setup] if setup else (), steps=[step], base=a)
+    found = explained(pair(post, a, b), step, setup)
+    if as_document:
+        sys.stdout.write(as_json(found) + "\n")
+    else:
+        _print(found)
+    print_problems(lake)
+
+
+def _print(found: Explanation) -> None:
+    from ibench_lib.show import explain as show
+
+    out.print(safe(f"A is {found.a} ({len(found.runs[0])} runs), B is {found.b} ({len(found.runs[1])} runs); "
+                   f"{found.step} in {found.setup}"), soft_wrap=True)  # fmt: skip
+    for text in show.statements(found):
+        out.print(safe(text), soft_wrap=True)
+    if found.rate:
+        _table("rate = CPU in use / CPU per operation", ["A", "B", "B / A"], [
+            [show.rate_of(found, term), *(show.value_text(term, of) for of in (term.a, term.b)), show.ratio_text(term)]
+            for term in (*found.rate, *found.processor)
+        ])  # fmt: skip
+    for title, parts in (
+        ("us of CPU per operation", found.cpu),
+        ("us per statement", found.response),
+    ):
+        _table(title, ["A", "B", "change", ""], [
+            [part.label, show.us(part.a), show.us(part.b), show.change_text(part), part.quality] for part in parts
+        ])  # fmt: skip
+    clear = [one for one in found.self_costs if one.cost.is_clear][: show.MOST_FUNCTIONS]
+    _table("function, us per operation by itself", ["A", "B", "change", "subsystem", ""], [
+        [one.cost.name, show.us(one.cost.a), show.us(one.cost.b), show.change_text(one.cost), one.subsystem,
+         "moved" if one.moved else ""] for one in clear
+    ])  # fmt: skip
+    for text in (*show.cannot_say(found), *show.notes(found)):
+        out.print(safe(text), soft_wrap=True)
+
+
+def _table(title: str, heads: list[str], rows: list[list[str]]) -> None:
+    if not rows:
+        return
+    table = Table(title, *heads, box=None, header_style="bold")
+    for row in rows:
+        table.add_row(*map(safe, row))
+    out.print(table)

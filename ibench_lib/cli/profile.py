@@ -1,0 +1,102 @@
+"""`ibench profile`: the stacks that perf sampled, as files for other tools."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ibench_lib.base import strict_yaml
+from ibench_lib.base.wording import count
+from ibench_lib.cli.output import out, safe
+from ibench_lib.errors import ParameterError, UsageError
+from ibench_lib.lake import reader
+
+app = typer.Typer(
+    help="""Write profiles of the server for other tools.
+
+    [bold]Example:[/] ibench profile export RUN --step l.i0 --format speedscope
+    """,
+    no_args_is_help=True,
+)
+
+
+class Form(StrEnum):
+    """The files that there are."""
+
+    folded = "folded"
+    speedscope = "speedscope"
+    pprof = "pprof"
+
+
+_ENDS = {Form.folded: "folded", Form.speedscope: "speedscope.json", Form.pprof: "pb.gz"}
+
+
+@app.callback()
+def profile() -> None:
+    pass
+
+
+@app.command("export")
+def export(
+    run: Annotated[str, typer.Argument(help="The id of a run, or its beginning.")],
+    step: Annotated[str, typer.Option(help="The step, such as l.i0.")],
+    form: Annotated[
+        Form,
+        typer.Option(
+            "--format",
+            "-f",
+            help="folded: a line for each stack, as flamegraph.pl reads it; speedscope: for speedscope.app; "
+            "pprof: for `go tool pprof`.",
+        ),
+    ] = Form.folded,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A new file for it, or - for the terminal.")
+    ] = None,
+) -> None:
+    """Write what perf sampled of the server in one step of a run.
+
+    The experiment must have asked for profiles: `capture: {profile: {}}`.
+
+    [bold]Example:[/] ibench profile export 20261122T2329 --step l.i0 --format pprof
+    """  # fmt: skip
+    # Imported here, so that other commands do not wait for polars.
+    from ibench_lib.show.flame.exports import folded, pprof, speedscope
+    from ibench_lib.show.flame.sides import side_of
+    from ibench_lib.show.html_ids import html_id
+
+    lake = reader.lake()
+    run_id = _run(run, reader.question(lake, "known_runs")["run_id"].to_list())
+    asked = {"runs": [run_id], "steps": [step]}
+    profiled = reader.question(lake, "profiled", **asked)
+    if profiled.is_empty():
+        steps = reader.question(lake, "profiled", runs=[run_id], steps=[])["step"].to_list()
+        raise ParameterError(f"run {run_id} has no step {step!r:.80}{strict_yaml.suggestion(step, steps)}")
+    side = side_of(reader.question(lake, "stacks", **asked), profiled)
+    if side is None:
+        raise ParameterError(f"{step} of run {run_id} was not profiled: {profiled['reason'][0]}")
+    makers = {Form.folded: folded, Form.speedscope: lambda one: speedscope([one]), Form.pprof: pprof}
+    content = makers[form](side)
+    if output == Path("-"):
+        sys.stdout.buffer.write(content)
+        return
+    path = output or Path(f"{html_id(f'{side.name} {step}')}.{_ENDS[form]}")
+    try:
+        with open(path, "xb") as file:
+            file.write(content)
+    except FileExistsError:
+        raise UsageError(f"{path} exists already", hint="name another file with --output") from None
+    out.print(safe(f"{path}: {count(side.samples, 'sample')}, {count(len(side.raw), 'stack')}"), soft_wrap=True)
+
+
+def _run(wanted: str, known: list[str]) -> str:
+    """The id of the run that is meant: by its id, or by a beginning that only one has."""
+    fitting = [wanted] if wanted in known else [name for name in known if name.startswith(wanted)]
+    if len(fitting) > 1:
+        raise UsageError(f"{len(fitting)} runs begin with {wanted!r:.200}", hint="write more of the id")
+    if not fitting:
+        raise ParameterError(f"there is no run {wanted!r:.200} in the lake", hint="`ibench runs` lists them")
+    return fitting[0]

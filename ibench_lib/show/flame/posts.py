@@ -1,0 +1,120 @@
+"""Flame graphs of the selected runs in a post, with one line where there is no profile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import polars as pl
+
+from ibench_lib.ask.pair import Pair
+from ibench_lib.ask.provenance import names_of
+from ibench_lib.ask.selection import Selection
+from ibench_lib.show.display import Html, Item, Shown, sentence
+from ibench_lib.show.flame.graph import MOST_BYTES, Graph, files, functions_table, graph_of, links, markup
+from ibench_lib.show.flame.sides import Side, side_of
+from ibench_lib.show.frames import by_position, steps_of
+from ibench_lib.show.history import History
+from ibench_lib.show.wording import joined, shortened
+
+_FIT = (pl.col("samples") > 0) & (pl.col("step_status") == "complete")
+"""Rows of `profiled` that can be compared."""
+
+
+def flame_graphs(post: Selection, palette: str = "default") -> Shown:
+    """A flame graph for each step, setup and dbms of a selection that was profiled (`profiled`, `stacks`)."""
+    profiled = post.ask("profiled")
+    if not profiled["samples"].sum():
+        return _nothing(post.nothing, profiled)
+    stacks, graphs = post.ask("stacks"), []
+    for setup, step, of_step in _steps(profiled):
+        for name in by_position(of_step):
+            side = _side(stacks, of_step, setup, step, name)
+            if side is not None:
+                graphs.append((step, graph_of([side], f"{step}, {setup}")))
+    return _shown(graphs, profiled, stacks, palette)
+
+
+def flame_differences(pair: Pair, palette: str = "default") -> Shown:
+    """For each step and setup the flame graph of A and B on one scale (`profiled`, `stacks`)."""
+    profiled = pair.ask("profiled")
+    if not pair.other or not profiled["samples"].sum():
+        return _nothing(pair.nothing, profiled)
+    stacks, graphs = pair.ask("stacks"), []
+    for setup, step, of_step in _steps(profiled):
+        graphs += _both(stacks, of_step, setup, step, (pair.base, pair.other))
+    return _shown(graphs, profiled, stacks, palette)
+
+
+def release_flames(post: Selection, history: History, palette: str = "default") -> Shown:
+    """For each line of releases and step the graph of the oldest and the newest release that were profiled."""
+    profiled = post.ask("profiled")
+    if not profiled["samples"].sum():
+        return _nothing(post.nothing, profiled)
+    stacks, graphs = post.ask("stacks"), []
+    for line in history.lines:
+        of_line = history.points.filter(line=line.label).select("run_id").unique()
+        mine = profiled.join(of_line, on="run_id", how="semi", maintain_order="left")
+        order = {build.name: at for at, build in enumerate(line.builds)}
+        for setup, step, of_step in _steps(mine.filter(_FIT)):
+            builds = sorted(set(of_step["build"]) & order.keys(), key=order.__getitem__)
+            if len(builds) > 1:
+                ends = [of_step.filter(build=build)["dbms"][0] for build in (builds[0], builds[-1])]
+                graphs += _both(stacks, of_step, setup, step, ends)
+    return _shown(graphs, profiled, stacks, palette)
+
+
+def _steps(profiled: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:
+    for setup in profiled["setup"].unique(maintain_order=True):
+        of_setup = profiled.filter(setup=setup)
+        for step in steps_of(of_setup):
+            yield setup, step, of_setup.filter(step=step)
+
+
+def _side(stacks: pl.DataFrame, profiled: pl.DataFrame, setup: str, step: str, dbms: str) -> Side | None:
+    mine = stacks.filter(setup=setup, step=step, dbms=dbms)
+    return side_of(mine, profiled.filter(dbms=dbms))
+
+
+def _both(
+    stacks: pl.DataFrame, profiled: pl.DataFrame, setup: str, step: str, names: Sequence[str]
+) -> list[tuple[str, Graph]]:
+    """The graph of two dbms that completed a step, if both were profiled in it."""
+    sides = [_side(stacks, profiled.filter(_FIT), setup, step, name) for name in names]
+    known = [side for side in sides if side is not None]
+    return [(step, graph_of(known, f"{step}, {setup}"))] if len(known) == 2 else []
+
+
+def _shown(graphs: list[tuple[str, Graph]], profiled: pl.DataFrame, stacks: pl.DataFrame, palette: str) -> Shown:
+    items: list[Item] = []
+    for step, graph in graphs:
+        figure = markup(graph, palette)
+        table = functions_table(graph, palette)
+        items += [Html(figure), Html('<details class="fold"><summary>The functions as a table</summary>'), table]
+        saved = links(files(graph, step), MOST_BYTES - len(figure))
+        items.append(Html(f"</details><details><summary>Files of this profile</summary>{saved}</details>"))
+    missing = _missing(profiled)
+    if missing:
+        items.append(sentence(missing))
+    return Shown(tuple(items), (*names_of(profiled), *names_of(stacks)))
+
+
+def _nothing(nothing: Callable[[str], str], profiled: pl.DataFrame) -> Shown:
+    """The one line of a post without profiles."""
+    said = nothing(_missing(profiled) or "No step has begun, so there is no profile.")
+    return Shown((sentence(said, *names_of(profiled)),))
+
+
+def _missing(profiled: pl.DataFrame) -> str:
+    """Which steps of which results have no profile, and why."""
+    steps: dict[tuple[str, str], dict[str, None]] = {}
+    for row in profiled.filter(pl.col("samples") == 0).to_dicts():
+        steps.setdefault((row["reason"], row["dbms"]), {})[row["step"]] = None
+    whose: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (reason, dbms), of_dbms in steps.items():
+        whose.setdefault((reason, tuple(of_dbms)), []).append(dbms)
+    lines = []
+    for (reason, of_all), names in whose.items():
+        what = "any step" if len(of_all) == profiled["step"].n_unique() else joined(of_all)
+        of = f" of {shortened(names, ', ')}" if len(names) < profiled["dbms"].n_unique() else ""
+        lines.append(f"The server was not profiled in {what}{of}: {reason}.")
+    return " ".join(lines)

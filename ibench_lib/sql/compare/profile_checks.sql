@@ -1,0 +1,31 @@
+-- Whether the profile of each selected step is one of the whole step: the server's CPU per statement in the seconds that
+-- perf recorded (`recorded_us`) and in the step (`step_us`), for runs with recordings that know their CPU. Statements are
+-- counted by whole seconds; a recording has of a second what it covers of it.
+--
+-- $runs: ids of the runs
+-- $steps: names of the steps to show; an empty list means all
+WITH recorded AS (
+    SELECT
+        c.run_id, c.step_id, c.start_s, p.tick, any_value(p.t_s) AS t_s, any_value(p.seconds) AS seconds,
+        any_value(p.cpu_s) AS cpu_s
+    FROM selected_steps($runs, $steps) c
+    JOIN profile_stacks p ON p.run_id = c.run_id AND p.tick >= c.start_s AND p.t_s <= c.end_s
+    WHERE p.cpu_s IS NOT NULL
+    GROUP BY ALL
+), done AS (
+    SELECT
+        r.run_id, r.step_id, r.tick, any_value(r.cpu_s) AS cpu_s,
+        sum(o.ops * greatest(0, least(o.second + 1, r.t_s - r.start_s) - greatest(o.second, r.t_s - r.seconds - r.start_s)))
+            AS statements
+    FROM recorded r
+    JOIN ops o
+        ON o.run_id = r.run_id AND o.step_id = r.step_id AND o.second + 1 > r.t_s - r.seconds - r.start_s
+        AND o.second < r.t_s - r.start_s
+    GROUP BY ALL
+)
+SELECT
+    s.setup, s.dbms, s.dbms_position, s.repeat, s.run_id, s.step_id, s.step, s.step_status,
+    1e6 * sum(d.cpu_s) / nullif(sum(d.statements), 0) AS recorded_us, any_value(s.server_us) AS step_us
+FROM done d JOIN questions.explain_steps($runs, $steps) s USING (run_id, step_id)
+GROUP BY ALL
+ORDER BY s.step_id, s.setup, s.dbms_position, s.repeat

@@ -1,0 +1,38 @@
+"""`ibench explain`, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ibench_lib.paths import Workspace
+from tests.ask.explaining import ENGINE, pair_runs, slowed
+from tests.command import ibench, refused
+from tests.synthetic import write_runs
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def measured(workspace: Workspace) -> Workspace:
+    write_runs(workspace, *pair_runs(ENGINE, slowed(ENGINE, "rec_get_offsets", 2), user=(8.0, 9.43)))
+    return workspace
+
+
+def test_a_difference_is_told_with_what_cannot_be_said(measured: Workspace) -> None:
+    done = ibench(measured, "explain", "system.cy10a", "system.b", "--step", "l.i0")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "A is system.cy10a (3 runs), B is system.b (3 runs); l.i0 in cached"
+    assert "in microseconds of server CPU per operation (+71.5 in all): rec_get_offsets_func +71." in done.stdout
+    (row,) = [line.split() for line in lines if line.startswith(" rec_get_offsets_func ")]
+    assert row[1:3] == ["71.5", "143"]
+    assert "Cannot say more instructions or slower ones: the processor did not count over the step." in lines
+    document = json.loads(ibench(measured, "explain", "system.cy10a", "system.b", "--step", "l.i0", "--json").stdout)
+    assert document["self"][0]["name"] == "rec_get_offsets_func" and document["self"][0]["clear"]
+
+
+def test_what_is_not_there_is_refused_in_one_line(measured: Workspace) -> None:
+    refused(ibench(measured, "explain", "system.cy10a", "system.c", "--step", "l.i0"), "system.c")
+    refused(ibench(measured, "explain", "system.cy10a", "system.b", "--step", "l.i9"), "l.i9")

@@ -1,0 +1,75 @@
+"""Flame graphs of a selection, and the one line where there is no profile."""
+
+from __future__ import annotations
+
+import re
+
+from ibench_lib.ask.pair import pair
+from ibench_lib.ask.selection import choose
+from ibench_lib.show.display import Html, Shown
+from ibench_lib.show.flame.posts import flame_differences, flame_graphs, release_flames
+from ibench_lib.show.history import version_history
+from tests.shared import lake_of
+from tests.show.profiled import STACKS, profiled
+from tests.synthetic import Run
+
+
+def texts(shown: Shown) -> list[str]:
+    return [re.sub(r"<[^>]*>", "", item.markup) for item in shown.items if isinstance(item, Html)]
+
+
+def figures(shown: Shown) -> list[str]:
+    found = [item.markup for item in shown.items if isinstance(item, Html) and "<figure" in item.markup]
+    return [re.findall(r"<figcaption>(.*?)</figcaption>", text)[0] for text in found]
+
+
+def test_each_profiled_result_has_a_graph_and_the_others_a_reason() -> None:
+    post = choose(lake_of(profiled("a"), Run("b", minute=1)), "demo", steps=["l.i0"])
+    shown = flame_graphs(post)
+    assert figures(shown) == ["Where the server&#x27;s CPU goes in l.i0, cached: system.a"]
+    assert shown.answers == ("profiled", "stacks")
+    assert texts(shown)[-1] == (
+        "The server was not profiled in any step of system.b: the experiment did not ask for it "
+        "(capture: {profile: {}})."
+    )
+
+
+def test_runs_without_a_profile_have_one_line() -> None:
+    post = choose(lake_of(Run("a"), Run("b", minute=1)), "demo")
+    said = (
+        "The server was not profiled in any step: the experiment did not ask for it (capture: {profile: {}}). profiled"
+    )
+    (line,) = texts(flame_graphs(post))
+    assert line.replace("query", "profiled") == said
+    assert [asked.question for asked in post.asked if asked.question == "stacks"] == []
+
+
+def test_no_run_says_so() -> None:
+    assert texts(flame_graphs(choose(lake_of(), "")))[0].startswith("There is no run yet.")
+    assert texts(flame_differences(pair(choose(lake_of(), ""))))[0].startswith("There is no run yet")
+
+
+def test_two_results_are_compared_where_both_were_profiled() -> None:
+    both = pair(choose(lake_of(profiled("a"), profiled("b", {**STACKS, "x;y": 9}, minute=1)), "demo"))
+    assert figures(flame_differences(both)) == [
+        "Where the server&#x27;s CPU goes in l.i0, cached: system.a and system.b"
+    ]
+    one = pair(choose(lake_of(profiled("a"), Run("b", minute=1)), "demo"))
+    shown = flame_differences(one)
+    assert figures(shown) == []
+    assert texts(shown)[-1] == (
+        "The server was not profiled in any step of system.b: the experiment did not ask for it "
+        "(capture: {profile: {}}). The server was not profiled in l.x, l.i1 and qr100 of system.a: no recording lies "
+        "in the step: a longer step has one."
+    )
+
+
+def test_the_oldest_and_the_newest_profiled_release_are_compared() -> None:
+    runs = [profiled("c", build=f"b{at}", minute=at) for at in (1, 2, 3)]
+    post = choose(lake_of(*runs, Run("c", build="b4", minute=4)), "demo")
+    history = version_history(post.ask)
+    found = figures(release_flames(post, history))
+    known = [build.name for line in history.lines for build in line.builds]
+    assert found == (
+        [f"Where the server&#x27;s CPU goes in l.i0, cached: {known[0]}.c and {known[2]}.c"] if known else []
+    )

@@ -1,0 +1,35 @@
+"""What a post says of two dbms, and what of nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+import ibench_lib as ib
+from ibench_lib.show.explanations import Explanations
+from tests.ask.explaining import ENGINE, pair_runs, slowed
+from tests.ask.pairs import pair_of
+from tests.synthetic import Run
+
+pytestmark = pytest.mark.slow
+SLOWED = slowed(ENGINE, "rec_get_offsets", 2)
+
+
+def post_of(*runs: Run) -> Explanations:
+    return ib.explanations(pair_of(*runs))
+
+
+def test_a_post_says_what_differs_and_what_cannot_be_said() -> None:
+    found = post_of(*pair_runs(ENGINE, SLOWED, user=(8.0, 9.43)))
+    assert next((one.setup, one.step) for one in found.each) == ("cached", "l.i0")
+    page = ib.explained(found)._repr_html_()
+    assert "A is system.cy10a, B is system.b." in page and "rec_get_offsets_func +71.5" in page
+    assert '<li class="loud">Cannot say more instructions or slower ones' in page
+    assert 'href="#evidence.explain_steps"' in page and 'href="#evidence.stacks"' in page
+
+
+def test_a_post_of_nothing_says_so() -> None:
+    (alone, *_) = pair_runs(None, None)
+    found = post_of(alone)
+    assert "There is only one dbms here" in ib.explained(found)._repr_html_()
+    shown = ib.explained_by(found, ib.rate_terms, nothing="Nothing.")
+    assert "There is only one dbms here" in shown.items[0]._repr_html_()
