@@ -371,9 +371,9 @@ def report(
     lines = [
         f"# Causes of dips, {where}",
         "",
-        f"Measured with `python -m benchmarks.{NAME}`: each cause was forced {each} times for {LASTS_S:g} s in a step",
-        "that goes as fast as it can. A row of the table is what was done, a column what `ibench stalls` says. The",
-        "thresholds of the rules were chosen with every other injection; the table has the others.",
+        f"Measured with `python -m benchmarks.{NAME}`: each cause was forced up to {each} times for {LASTS_S:g} s in a",
+        "step that goes as fast as it can. A row of the table is what was done, a column what `ibench stalls` says.",
+        "The thresholds of the rules were chosen with every other injection; the table has the others.",
         "",
         *matrix(found),
         "",

@@ -227,15 +227,22 @@ def test_links_between_the_documents_lead_somewhere() -> None:
 
 
 def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
-    """21 runs, seven configurations three times; without a limit on purge lag get_min is at least 50 times slower."""
+    """21 runs, seven configurations three times; without a limit on purge lag get_min is at least 50 times slower.
+
+    And a run with two stalls whose causes are known.
+    """
     sample = ROOT / "data" / "sample"
     assert sum(path.stat().st_size for path in sample.rglob("*")) <= 12e6
     lake = reader.lake(str(sample))
     assert reader.sql(lake, "FROM problems").is_empty()
     chosen = choose(lake, "innodb_purge_lag_sample")
     assert set(chosen.runs["status"]) == {"complete"} and len(chosen.runs) == 21
-    text = (ROOT / "experiments" / "innodb_purge_lag_sample.yaml").read_text(encoding="utf-8")
-    assert set(reader.sql(lake, "SELECT experiment_text FROM runs")["experiment_text"]) == {text}
+    texts = dict(reader.sql(lake, "SELECT DISTINCT experiment, experiment_text FROM runs").rows())
+    assert set(texts) == {"innodb_purge_lag_sample", "stalls"}
+    for name, text in texts.items():
+        assert text == (ROOT / "experiments" / f"{name}.yaml").read_text(encoding="utf-8")
+    known = choose(lake, "stalls", steps=["l.i1"]).ask("dips")
+    assert known.filter(confidence="high")["cause"].to_list() == ["client_pause", "checkpoint"]
     get_min = chosen.ask("get_min").filter(step="qr100")
     seconds = get_min.group_by("dbms").agg(pl.col("get_min_s").median())
     by_config = {dbms.rpartition(".")[2]: value for dbms, value in seconds.rows()}
@@ -243,16 +250,18 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     # Its posts make claims of just these runs, whatever else is in the lake.
     posts = sorted((ROOT / "papermill_params").glob("*/sample*.yml"))
     named = {path: YAML(typ="safe").load(path)["parameters"] for path in posts}
-    assert len(posts) == 6 and all(values["experiment"] == "" and values["runs"] for values in named.values())
-    listed = {run for values in named.values() if values["runs"] != "sample" for run in values["runs"]}
-    assert listed <= set(chosen.run_ids) == set(check_post(posts[-2], Workspace(ROOT)).spec.parameters["runs"])
+    assert len(posts) == 7 and all(values["experiment"] == "" and values["runs"] for values in named.values())
+    listed = {run for values in named.values() if isinstance(values["runs"], list) for run in values["runs"]}
+    assert listed <= set(reader.sql(lake, "SELECT run_id FROM runs")["run_id"])
+    whole = check_post(ROOT / "papermill_params" / "insert_benchmark" / "sample.yml", Workspace(ROOT))
+    assert set(whole.spec.parameters["runs"]) == set(chosen.run_ids)
     apart = ratio(*(get_min.filter(dbms=f"mysql-9.7.{name}")["get_min_s"].to_list() for name in ("base", "a13")))
     assert apart and apart.low and apart.high
     for notebook in ("insert_benchmark", "mvcc_gc"):
         path = ROOT / "papermill_params" / notebook / "sample.yml"
         said = " ".join(path.read_text(encoding="utf-8").split())
         assert f"**{apart.value:.0f}x slower** (95 % interval {apart.low:.0f}x to {apart.high:.0f}x)" in said
-        assert named[path]["runs"] == "sample"
+        assert named[path]["runs"] == "sample/innodb_purge_lag_sample"
 
 
 def test_every_fault_and_measurement_has_a_test() -> None:

@@ -36,7 +36,7 @@ from ibench_lib.lake.recover import recover, recover_all
 from ibench_lib.lake.remove import finish_removals, remove_run
 from ibench_lib.lake.store import is_archive, new_archive, open_store, pull, push, push_index
 from ibench_lib.lake.verify import NO_CHECKSUM, verify, vouched_for
-from ibench_lib.paths import workspace
+from ibench_lib.paths import Workspace, workspace
 from ibench_lib.run.capturing import SCRATCH_PREFIX
 from ibench_lib.servers import sandbox_directory
 from ibench_lib.workloads.workload import kind_of
@@ -211,10 +211,12 @@ def runs_recover(run_ids: SomeRuns = None) -> None:
 def runs_verify(run_ids: SomeRuns = None) -> None:
     """Read runs completely and check every file, count and checksum. Exit code 1 if a run is damaged.
 
+    Without ids these are your own runs; a run of the sample can be named.
+
     [bold]Example:[/] ibench runs verify
     """
     place = workspace()
-    chosen = [place.run_dir(run_id) for run_id in run_ids] if run_ids else run_dirs(place.runs, Found())
+    chosen = [_folder(place, run_id) for run_id in run_ids] if run_ids else run_dirs(place.runs, Found())
     bad = 0
     for run_dir in chosen:
         try:
@@ -230,6 +232,13 @@ def runs_verify(run_ids: SomeRuns = None) -> None:
     if bad:
         raise LakeError(f"{bad} of {count(len(chosen), 'run')} damaged", hint="the problems are listed above")
     out.print(f"{count(len(chosen), 'run')} verified")
+
+
+def _folder(place: Workspace, run_id: str) -> Path:
+    """Where a run is: among one's own, or else in the sample."""
+    own = place.run_dir(run_id)
+    shipped = place.sample / own.name
+    return shipped if shipped.is_dir() and not own.exists() else own
 
 
 @app.command("rm")

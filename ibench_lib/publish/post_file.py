@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ibench_lib.base import strict_yaml
 from ibench_lib.base.wording import count
 from ibench_lib.errors import ParameterError, UsageError
+from ibench_lib.lake.manifest import FILE_NAME, read_manifest
 from ibench_lib.paths import NAME_RULE, Workspace, check_slug
 from ibench_lib.publish import notebook as notebooks
 
@@ -118,12 +119,16 @@ def _read(source: Path, path: Path, workspace: Workspace) -> Any:
 
 
 def _named_runs(spec: PostFile, workspace: Workspace, path: Path) -> dict[str, Any]:
-    """The ids of the runs that go by one name: `runs: sample` is those that came with the project."""
-    if spec.parameters.get("runs") != "sample":
+    """The ids of the runs that go by one name: `runs: sample/demo` is those of demo that came with the project."""
+    folder, slash, experiment = str(spec.parameters.get("runs")).partition("/")
+    if folder != "sample" or not isinstance(spec.parameters["runs"], str):
         return {}
-    runs = sorted(folder.name for folder in workspace.sample.glob("*/") if (folder / "manifest.json").is_file())
+    if not slash:
+        raise ParameterError(f"{path}: parameters: runs: say of which experiment, as in sample/demo")
+    shipped = [found for found in workspace.sample.glob("*/") if (found / FILE_NAME).is_file()]
+    runs = sorted(found.name for found in shipped if read_manifest(found).experiment.name == experiment)
     if not runs:
-        raise ParameterError(f"{path}: parameters: runs: there is no run in {workspace.sample}")
+        raise ParameterError(f"{path}: parameters: runs: there is no run of {experiment:.80} in {workspace.sample}")
     return {"runs": runs}
 
 

@@ -77,6 +77,11 @@ def test_an_archive_of_runs_is_read_elsewhere_and_taken_in(workspace: Workspace,
         for file in workspace.run_dir(run.run_id).iterdir():
             assert (elsewhere.run_dir(run.run_id) / file.name).read_bytes() == file.read_bytes()
     assert "2 runs verified" in ibench(elsewhere, "runs", "verify").stdout
+    shipped = Run("shipped", minute=2)
+    write_runs(elsewhere, shipped)
+    elsewhere.sample.mkdir()
+    elsewhere.run_dir(shipped.run_id).rename(elsewhere.sample / shipped.run_id)
+    assert f"{shipped.run_id}: good" in ibench(elsewhere, "runs", "verify", shipped.run_id).stdout
 
 
 @pytest.mark.slow

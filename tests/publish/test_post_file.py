@@ -1,6 +1,5 @@
 """Post files that cannot be used are refused before anything runs."""
 
-import json
 import shutil
 from datetime import date
 from pathlib import Path
@@ -9,11 +8,13 @@ from typing import Any
 import pytest
 
 from ibench_lib.errors import NameRefused, ParameterError
+from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
 from ibench_lib.publish.post_file import check_post, check_posts
 from tests.places import ROOT
 from tests.publish.posting import VALUES, params_file, tiny_post
+from tests.synthetic import Run, manifest_of
 
 
 def test_all_files_are_checked_before_the_first_kernel_starts(workspace: Workspace) -> None:
@@ -91,17 +92,22 @@ def test_a_slug_that_is_a_file_of_the_site_is_refused(place: Workspace, slug: st
         build_post(params_file(place, slug=slug), place)
 
 
-def test_the_sample_is_a_name_for_its_runs(tmp_path: Path) -> None:
+def test_the_sample_is_a_name_for_its_runs_of_an_experiment(tmp_path: Path) -> None:
     place = Workspace(tmp_path)
     shutil.copytree(ROOT / "notebooks", place.notebooks)
-    with pytest.raises(ParameterError, match=r"runs: there is no run in .*sample"):
-        check_post(ROOT / "papermill_params" / "fairness/sample.yml", place)
-    for name in ("b", "a"):
-        (place.sample / name).mkdir(parents=True)
-        (place.sample / name / "manifest.json").write_text(json.dumps({}))
+    path = ROOT / "papermill_params" / "fairness/sample.yml"
+    with pytest.raises(ParameterError, match=r"runs: there is no run of innodb_purge_lag_sample in .*sample"):
+        check_post(path, place)
+    ours = [Run(experiment="innodb_purge_lag_sample", minute=minute) for minute in (2, 1)]
+    for run in (*ours, Run(minute=3)):
+        writer = RunWriter(place.sample / run.run_id)
+        writer.seal(manifest_of(run))
     (place.sample / "no-run").mkdir()
-    checked = check_post(ROOT / "papermill_params" / "fairness/sample.yml", place)
-    assert checked.spec.parameters["runs"] == ["a", "b"]
+    assert check_post(path, place).spec.parameters["runs"] == sorted(run.run_id for run in ours)
+    other = tmp_path / "sample.yml"
+    other.write_text(path.read_text().replace("sample/innodb_purge_lag_sample", "sample"))
+    with pytest.raises(ParameterError, match="runs: say of which experiment"):
+        check_post(other, place)
 
 
 def test_parameters_that_are_not_named_are_the_notebooks_and_a_date_needs_no_quotes(place: Workspace) -> None:

@@ -7,6 +7,7 @@ from great_tables import GT
 
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.tables.naming import grid_name, grid_title
+from ibench_lib.show.theme import Mark
 
 
 def checks_table(frame: pl.DataFrame, palette: str = "default") -> GT:
@@ -20,7 +21,7 @@ def checks_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         broken = "; ".join(row["not_held"]) or "-"
         if row["broken_by"] and row["not_held"]:
             broken += f" (a defect of {row['broken_by']})"
-        mark = None if row["held"] == row["checks"] else "bad"
+        mark: Mark | None = None if row["held"] == row["checks"] else "bad"
         grid.rows.append(
             (row["step"], [Cell(row["rule"]), *map(Cell, numbers), Cell(broken, mark), Cell(f"{row['seconds']:.1f}")])
         )

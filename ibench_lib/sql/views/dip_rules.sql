@@ -51,6 +51,7 @@ SELECT * FROM (VALUES
     ('storage', 2, 'device.requests_per_s', 'mean', 'falls to', 0.1, 50, 'the device completed a tenth of its usual requests throughout'),
     ('storage', 2, 'device.request_ms', 'max', 'times', 3, 1, 'requests took 3 times as long'),
     ('storage', 2, 'host.io_some_pressed_s_per_s', 'mean', 'times', 1.5, 0.3, 'the share of time with tasks waiting for I/O rose by 30 points'),
+    ('storage', -2, 'host.swapped_per_s', 'max', 'at least', 1000, 0, 'pages were swapped, which keeps a device busy'),
     ('memory', 3, 'host.swapped_per_s', 'max', 'at least', 100, 0, 'pages were swapped'),
     ('memory', 2, 'host.major_faults_per_s', 'max', 'times', 10, 100, 'page faults read from disk 10 times as often'),
     ('memory', 2, 'host.memory_some_pressed_s_per_s', 'mean', 'times', 2, 0.1, 'tasks waited for memory')
