@@ -65,7 +65,7 @@ def test_it_holds_in_every_step_of_the_sample(workspace: Workspace) -> None:
         assert abs(rate.log - (use.log - cost.log)) < 1e-9
         assert sum(part.a or 0 for part in found.cpu) == pytest.approx(sum(cost.by_run[0]) / len(cost.by_run[0]))
         assert found.response or any("what a statement waits for" in line for line in found.cannot)
-    assert taken_apart >= 2
+    assert taken_apart >= 1
 
 
 def test_parts_sum_to_the_whole() -> None:
