@@ -64,6 +64,7 @@ class PerfCounters(Collector):
         self._output: IO[bytes] | None = None
         self._rest = b""
         self._before_s = 0.0
+        self._tick = -1
         self._starts = 0
 
     def open(self) -> None:
@@ -154,7 +155,10 @@ class PerfCounters(Collector):
         began = now - (wall - written_s) - max(found, default=0.0)
         rows = []
         for at_s, events in sorted(found.items()):
-            rows.append(interval(events, began + at_s, at_s - self._before_s))
+            row = interval(events, began + at_s, at_s - self._before_s)
+            # Two intervals of a little less than a second may end in the same one, but each has a tick of its own.
+            self._tick = row["tick"] = max(row["tick"], self._tick + 1)
+            rows.append(row)
             self._before_s = at_s
         return rows
 

@@ -21,6 +21,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 # Modules whose name is not that of their distribution, or that come with one.
 MODULES = {
     "IPython": "ipykernel",
+    "PIL": "pillow",
     "jupyter_client": "ipykernel",
     "pydantic_core": "pydantic",
     "ruamel": "ruamel.yaml",
@@ -56,7 +57,7 @@ def test_every_import_of_the_library_is_installed_always_or_with_an_extra() -> N
 def test_the_extras_are_those_of_the_project() -> None:
     declared = PROJECT["optional-dependencies"]
     for extra, modules in extras.EXTRAS.items():
-        assert names(declared[extra]) <= set(modules), extra
+        assert names(declared[extra]) <= {MODULES.get(module, module) for module in modules}, extra
     assert extras.extra_of("papermill.engines") == "post" and extras.extra_of("duckdb") is None is extras.extra_of(None)
 
 

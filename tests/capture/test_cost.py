@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ibench_lib.capture.collector import Unavailable
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import collectors
 from tests.capture.scenes import Booted, Sink, clock, scene
@@ -20,7 +21,10 @@ def test_all_collectors_take_less_than_two_percent_of_a_core(running: Booted, tm
         if not kind.wanted(CaptureOptions()):
             continue
         collector = kind(watched, Sink())
-        collector.open()
+        try:
+            collector.open()
+        except Unavailable:  # what this machine does not have costs nothing
+            continue
         try:
             collector.sample(1, now_s)  # the first sample prepares what the others use
             begin = time.thread_time()

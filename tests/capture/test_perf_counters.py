@@ -95,6 +95,7 @@ def test_what_perf_says_each_second_becomes_rows(tmp_path: Path, monkeypatch: py
     assert {row["seconds"] for row in found} == {1.0} and {row["running"] for row in found} == {0.5}
     assert capture.null_reasons()["perf_counters.cache_misses"].startswith("this machine does not count cache-misses")
     assert len({row["t_s"] for row in sink["perf_counters"]}) == len(sink["perf_counters"])
+    assert len({row["tick"] for row in sink["perf_counters"]}) == len(sink["perf_counters"]), "ticks are a key"
 
 
 @pytest.mark.slow

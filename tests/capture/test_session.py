@@ -202,7 +202,7 @@ def test_every_table_of_capture_has_its_collector() -> None:
     filled = [table for kind in found.values() for table in kind.tables]
     assert len(filled) == len(set(filled))
     assert "step_counters" not in filled, "which all fill together"
-    measured = {"steps", "workers", "ops", "response_times", "outcomes", "probes", "table_counts"}
+    measured = {"steps", "workers", "ops", "response_times", "outcomes", "probes", "table_counts", "checks"}
     others = measured | {"step_counters", "published"}
     assert set(filled) == set(TABLES) - others
 

@@ -190,7 +190,12 @@ def test_seconds_of_a_tool_that_reports_each_are_taken(workspace: Workspace, mon
 
 def test_every_table_of_seconds_is_known() -> None:
     """A new table with a row per second falls under the law."""
-    with_intervals = {"waits", "profile_stacks", "thread_samples"}  # each row says how long its interval is
+    with_intervals = {
+        "waits",
+        "profile_stacks",
+        "thread_samples",
+        "perf_counters",
+    }  # each row says how long its interval is
     texts = {"innodb_status", "processlist"}  # what was seen at a moment
     of_times = {name for name, table in TABLES.items() if {"second", "tick"} & {c.name for c in table.columns}}
     assert of_times - with_intervals - texts == intake._OF_A_SECOND

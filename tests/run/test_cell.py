@@ -182,8 +182,10 @@ def test_four_steps_add_up(build: Build, workspace: Workspace, tmp_path: Path, m
     assert {"host", "devices", "network", "process", "server_counters", "innodb_status", "processlist"} <= set(
         collected
     )
-    assert all(record.missed <= 1 and record.reason is None for record in stored.collectors), stored.collectors
-    assert all(record.samples > 0 and record.cpu_s > 0 for record in stored.collectors if record.every_s == 1)
+    counters = collected.pop("perf_counters")
+    assert counters.reason is None or "perf" in counters.reason, "many machines have no counters"
+    assert all(one.missed <= 1 and one.reason is None for one in collected.values()), stored.collectors
+    assert all(one.samples > 0 and one.cpu_s > 0 for one in collected.values() if one.every_s == 1)
     sizes = {(row["step"], row["what"]): row["bytes"] for row in rows(run_dir, "sizes") if not row["name"]}
     assert 40_000 * 50 < sizes["l.i0", "database"] <= sizes["l.x", "database"] < sizes["l.x", "datadir"]
     assert stored.host["workbench_commit"]

@@ -1,7 +1,7 @@
 -- The dips of the selected runs and steps (`dip_seconds`), each with its cause. The evidence that holds
 -- (`dip_evidence`) gives each cause its points. A dip has the cause with the most points if these are at least 3 and at
 -- least 1 more than those of any other. With 5 points or more, and decisive evidence among them where rules name some,
--- the `confidence` is high, else medium. A mechanism (a checkpoint, redo, free pages, doublewrite) may have the most
+-- the `confidence` is high, else medium. A mechanism (a checkpoint, redo, free pages, row locks) may have the most
 -- points while an origin (storage, CPU, memory, a paused machine) has 3, too, and evidence of it holds from the first
 -- second of the dip: then the origin is the cause, and the mechanism is what it came through (`via`). Otherwise the cause is NULL: the dip is unexplained. `candidates` are the
 -- causes with points, best first; `evidence` is what holds for the cause; `undecided` are the measures, not available

@@ -114,7 +114,7 @@ class Warehouse:
         with self.connected() as connection:
             for check in WORKLOAD.checks(options, step_of(kind, options, setup), self.rows):
                 if connection.scalar(check.statement) != check.expected:
-                    found.append(check.name or str(check.table))
+                    found.append(check.table or check.subject)
         return found
 
     def run(
@@ -150,8 +150,7 @@ class Warehouse:
         for table in names(1):
             ((self.rows[table],),) = self.ask(f"SELECT COUNT(*) FROM {table}")
         for check in ledger("", 1, {}):
-            assert check.name is not None
-            name = check.name.split()[3]
+            name = check.subject.split()[3]
             self.rows[name] = int(self.ask(check.statement)[0][0]) - check.expected
 
     def note(self, changed: Mapping[str, int]) -> None:
