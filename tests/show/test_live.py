@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -40,6 +42,12 @@ def outputs(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[Outpu
     return made
 
 
+def apart(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call it in a thread of its own: a browser of other tests keeps a loop running in the main one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(function, *arguments).result()
+
+
 def test_it_shows_a_run_until_that_has_ended(workspace: Workspace, outputs: list[Output]) -> None:
     writer = begin_run(workspace, RUNNING, sealed=("l.i0", "l.x"))
 
@@ -53,7 +61,7 @@ def test_it_shows_a_run_until_that_has_ended(workspace: Workspace, outputs: list
         await asyncio.wait_for(showing._task, 60)  # type: ignore[arg-type]
         assert "no run is in progress" in text.shown[-1].markup and not showing.is_on and "ended" in repr(showing)
 
-    asyncio.run(notebook())
+    apart(asyncio.run, notebook())
 
 
 def test_it_can_be_stopped_and_without_a_run_does_not_begin(workspace: Workspace, outputs: list[Output]) -> None:
@@ -67,6 +75,6 @@ def test_it_can_be_stopped_and_without_a_run_does_not_begin(workspace: Workspace
         await asyncio.wait([showing._task])  # type: ignore[list-item]
         assert not showing.is_on
 
-    asyncio.run(notebook())
-    assert not ib.live().is_on, "without a loop, as in plain Python, it is shown once"
+    apart(asyncio.run, notebook())
+    assert not apart(ib.live).is_on, "without a loop, as in plain Python, it is shown once"
     end_run(writer, RUNNING)

@@ -116,7 +116,8 @@ def explained(workspace: Workspace, run_dir: Path) -> None:
     exact = [row for row in found if row["repeats"] == 0 and row["statement"] in COUNTED]
     assert len(exact) >= len(COUNTED), "one requester alone meets no deadlock"
     assert len(found) == steps * (len(COUNTED) + 1) and sum(row["sent"] for row in exact) > 100
-    assert {row["unexplained"] for row in exact} == {0}
+    # On a busy machine the server's counters may not be read around all statements of a step: then nothing is said.
+    assert {0} <= {row["unexplained"] for row in exact} <= {0, None}
     for row in found:
         # Collectors ask twice a second at most, and a few times more at each end of a step.
         assert row["statement"] != "SELECT" or 0 <= row["unexplained"] < 100
