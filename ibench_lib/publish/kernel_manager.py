@@ -49,7 +49,7 @@ class _Running(KernelProvisionerBase):
 
 
 def manager_of(process: subprocess.Popen[bytes], connection_file: Path) -> AsyncKernelManager:
-    """The manager of a kernel, which is to be had at the sockets that its connection file names."""
+    """The manager of a kernel that listens on the sockets that its connection file names."""
     manager = AsyncKernelManager()
     manager.load_connection_file(str(connection_file))
     provisioner = _Running(parent=manager)

@@ -17,7 +17,7 @@
 -- server.row_lock_wait_share: time in finished waits for row locks, as a share of the time of the clients.
 -- server.row_locks_awaited_share, states.lock_share: connections that wait for a row lock, or for another lock, as a
 -- share of those of the clients. states.at_work: connections at work. threads.queued_per_s: threads of the server that are ready and have no CPU.
--- device.request_ms: time of a request, reads and writes together. device.held_back: tasks waited for I/O, or threads of the
+-- device.request_ms: time of a request, reads and writes together. device.held_back: tasks waited for I/O or threads of the
 -- server were blocked, but the device completed at most a tenth of its usual requests in a second, as under a limit of
 -- I/O operations, or while the file system is frozen.
 -- `still_mean` is the mean over the seconds of the dip in which less than 5 % of the usual work was done, NULL without
