@@ -237,6 +237,7 @@ def test_a_run_from_a_snapshot_has_the_checks_of_the_load_in_the_run_that_loaded
     write(workspace, Run("b", minute=1), [100] * 10, step_id=1, checked=["C1", "ledger"])
     *_, verdict = said_of(reader.lake(workspace))
     assert "all 2 runs held the consistency conditions of TPC-C that were checked (C1 and C11)" in verdict
+    assert verdict.endswith("after the load and after the run (C11 after the load only).")
     write(workspace, Run("old", minute=2), [100] * 10, step_id=1, checked=[])
     *_, verdict = said_of(reader.lake(workspace))
     assert verdict == "Verdict: all 3 runs ended well; which checks of the data were made is not recorded."

@@ -146,7 +146,7 @@ def _verdicts(frame: pl.DataFrame, checks: pl.DataFrame) -> list[str]:
     proves, broken_said = list[str](), list[str]()
     for experiment, setup, complete_runs, _, profile in setups.iter_rows():
         held, broken = proven(checks, experiment, setup, complete_runs)
-        proves.append(_proves(held))
+        proves.append(_proves(held, held & _only_of_the_load(checks, experiment, setup)))
         if conditions := broken & set(_CONDITIONS):
             why = f"defects of profile {profile} break this, so no run fails"
             broken_said.append(attention(f"{setup}: {_numbered(conditions)} did not hold; {why}."))
@@ -158,7 +158,14 @@ def _verdicts(frame: pl.DataFrame, checks: pl.DataFrame) -> list[str]:
     return [*said, *broken_said]
 
 
-def _proves(held: set[str]) -> str:
+def _only_of_the_load(checks: pl.DataFrame, experiment: str, setup: str) -> set[str]:
+    """The rules (`checks`) that were checked after the load alone, where others were checked again after the run."""
+    mine = checks.filter((pl.col("experiment") == experiment) & (pl.col("setup") == setup))
+    again = set(mine.filter(pl.col("step_id") > pl.col("step_id").min())["rule"])
+    return set(mine["rule"]) - again if again else set()
+
+
+def _proves(held: set[str], only_of_the_load: set[str]) -> str:
     """The rest of a sentence about complete runs for which these rules held."""
     conditions, figures = held & set(_CONDITIONS), []
     if conditions:
@@ -170,7 +177,9 @@ def _proves(held: set[str]) -> str:
         figures.append("the number of rows of each table")
     if not figures:
         return NOT_RECORDED
-    return f"held {joined(figures)}, after the load and after the run"
+    once = only_of_the_load & set(_CONDITIONS)
+    but = f" ({_numbered(once)} after the load only)" if once else ""
+    return f"held {joined(figures)}, after the load and after the run{but}"
 
 
 def _numbered(conditions: set[str]) -> str:
