@@ -1,6 +1,6 @@
-"""What a link to a post shows elsewhere: a description, and its first strips as a PNG of 1200 x 630 pixels.
+"""What a link to a post shows elsewhere: a description, and its first pictures as a PNG of 1200 x 630 pixels.
 
-Platforms take no SVG, and a page is built without a browser, so Pillow draws the strips of the headline again.
+Platforms take no SVG, and a page is built without a browser, so Pillow draws the pictures of the headline again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ibench_lib.show import theme
 
 PREVIEW_NAME = "preview.png"
 WIDTH, HEIGHT = 1200, 630
-MOST_STRIPS = 4
+MOST_PICTURES = 4
 
 _MARGIN, _CAPTION, _AXIS = 30, 34, 26
 _FINE = 2
@@ -42,6 +42,19 @@ class Strip:
 
 
 @dataclass
+class RateOverTime:
+    """A rate over time of the headline (`show.sparklines`) as it is drawn, in its units."""
+
+    caption: str = ""
+    size: tuple[float, float] = (320.0, 106.0)
+    points: list[tuple[float, float]] = field(default_factory=list)
+    colour: str = theme.QUIET
+    bands: list[tuple[float, float, float, float, str]] = field(default_factory=list)
+    lines: list[tuple[float, float, float, bool]] = field(default_factory=list)
+    words: list[tuple[float, float, str, str]] = field(default_factory=list)
+
+
+@dataclass
 class _Row:
     label: str
     figure: str = ""
@@ -61,12 +74,12 @@ def description(notebook: NotebookNode) -> str:
 
 
 def preview(notebook: NotebookNode) -> bytes | None:
-    """The first strips of the headline as a PNG; None where it has none."""
-    strips = _headline(notebook).strips[:MOST_STRIPS]
-    return _drawn(strips) if strips else None
+    """The first pictures of the headline as a PNG; None where it has none."""
+    pictures = _headline(notebook).pictures[:MOST_PICTURES]
+    return _drawn(pictures) if pictures else None
 
 
-def _drawn(strips: list[Strip]) -> bytes:
+def _drawn(strips: list[Strip | RateOverTime]) -> bytes:
     canvas = _Canvas()
     columns = 1 if len(strips) == 1 else 2
     lines = math.ceil(len(strips) / columns)
@@ -75,8 +88,28 @@ def _drawn(strips: list[Strip]) -> bytes:
     for place, strip in enumerate(strips):
         x = _MARGIN + (place % columns) * (wide + _MARGIN)
         y = _MARGIN + (place // columns) * (high + _MARGIN)
-        _draw(canvas, strip, x, y, wide, high)
+        if isinstance(strip, Strip):
+            _draw(canvas, strip, x, y, wide, high)
+        else:
+            _draw_rate(canvas, strip, x, y, wide, high)
     return canvas.png()
+
+
+def _draw_rate(canvas: _Canvas, rate: RateOverTime, left: int, top: int, wide: int, high: int) -> None:
+    canvas.text(left, top, rate.caption, theme.INK, most=wide)
+    across, down = wide / rate.size[0], (high - _CAPTION) / rate.size[1]
+    top += _CAPTION
+    for x, y, width, height, fill in rate.bands:
+        canvas.rectangle(
+            left + x * across, top + y * down, left + (x + width) * across, top + (y + height) * down, fill
+        )
+    for x1, x2, y, dashed in rate.lines:
+        start, end, at = round(left + x1 * across), round(left + x2 * across), top + y * down
+        for dash in range(start, end, 8) if dashed else (start,):
+            canvas.line(dash, at, min(dash + 4, end) if dashed else end, at, theme.QUIET if dashed else theme.RULE)
+    canvas.lines([(left + x * across, top + y * down) for x, y in rate.points], rate.colour)
+    for x, y, text, anchor in rate.words:
+        canvas.text(left + x * across, top + y * down, text, theme.QUIET, anchor)
 
 
 def _draw(canvas: _Canvas, strip: Strip, left: int, top: int, wide: int, high: int) -> None:
@@ -119,6 +152,12 @@ class _Canvas:
     def line(self, x1: float, y1: float, x2: float, y2: float, colour: str, width: int = 1) -> None:
         self._draw.line([_FINE * end for end in (x1, y1, x2, y2)], _colour(colour), _FINE * width)
 
+    def lines(self, points: list[tuple[float, float]], colour: str) -> None:
+        self._draw.line([(_FINE * x, _FINE * y) for x, y in points], _colour(colour), _FINE * 2)
+
+    def rectangle(self, x1: float, y1: float, x2: float, y2: float, fill: str) -> None:
+        self._draw.rectangle([_FINE * end for end in (x1, y1, x2, y2)], _colour(fill))
+
     def dot(self, x: float, y: float, colour: str, filled: bool) -> None:
         inside = _colour(colour) if filled else "#fff"
         self._draw.circle((_FINE * x, _FINE * y), _FINE * _DOT, inside, _colour(colour), 2 * _FINE)
@@ -160,12 +199,12 @@ def _headline(notebook: NotebookNode) -> _Headline:
 
 
 class _Headline(HTMLParser):
-    """Collects sentences and strips of the markup that `show.headline` and `show.strips` write."""
+    """Collects sentences and pictures of the markup of `show.headline`, `show.strips` and `show.sparklines`."""
 
     def __init__(self) -> None:
         super().__init__()
         self.sentences: list[str] = []
-        self.strips: list[Strip] = []
+        self.pictures: list[Strip | RateOverTime] = []
         self._open: list[tuple[str, dict[str, str]]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -175,9 +214,14 @@ class _Headline(HTMLParser):
         if (tag == "p" and given.get("class") == "tested") or (tag == "li" and self._within("ul", "statements")):
             self.sentences.append("")
         elif tag == "figure":
-            self.strips.append(Strip())
-        elif self.strips and self._within("svg"):
-            self._shape(tag, given)
+            over_time = "over-time" in given.get("class", "").split()
+            self.pictures.append(RateOverTime() if over_time else Strip())
+        elif self.pictures and (tag == "svg" or self._within("svg")):
+            picture = self.pictures[-1]
+            if isinstance(picture, Strip):
+                _shape(picture, tag, given)
+            else:
+                _shape_of_rate(picture, tag, given)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
@@ -194,34 +238,52 @@ class _Headline(HTMLParser):
             return
         tag, given = self._open[-1]
         if tag == "figcaption":
-            self.strips[-1].caption += data
+            self.pictures[-1].caption += data
         elif tag == "text":
-            self._word(data, given)
+            picture = self.pictures[-1]
+            if isinstance(picture, Strip):
+                _word(picture, data, given)
+            else:
+                ends = {"from": "ls", "to": "rs"}.get(given.get("class", "").split()[-1], "ms")
+                picture.words.append((float(given["x"]), float(given["y"]), data, ends))
         elif (tag == "p" and given.get("class") == "tested") or (tag == "li" and self._within("ul", "statements")):
             self.sentences[-1] += data.strip()
 
     def _within(self, tag: str, kind: str | None = None) -> bool:
         return any(name == tag and kind in (None, given.get("class")) for name, given in self._open)
 
-    def _shape(self, tag: str, given: dict[str, str]) -> None:
-        strip = self.strips[-1]
-        if tag == "g":
-            strip.rows.append(_Row(""))
-        elif tag == "line" and given.get("class") == "interval":
-            strip.rows[-1].interval = float(given["x1"]), float(given["x2"])
-        elif tag == "line" and given.get("class") == "one":
-            strip.one = float(given["x1"])
-        elif tag == "circle":
-            row = strip.rows[-1]
-            row.dot, row.colour, row.filled = float(given["cx"]), given["stroke"], given["fill"] == given["stroke"]
-        elif tag == "svg":
-            strip.width = float(given["width"])
 
-    def _word(self, data: str, given: dict[str, str]) -> None:
-        strip = self.strips[-1]
-        if given.get("class") == "tick":
-            strip.ticks.append((float(given["x"]), data))
-        elif given.get("text-anchor") == "end":
-            strip.rows[-1].figure, strip.rows[-1].colour = data, given.get("fill", theme.QUIET)
-        else:
-            strip.rows[-1].label += data.replace("\u2003", "  ")
+def _shape(strip: Strip, tag: str, given: dict[str, str]) -> None:
+    if tag == "g":
+        strip.rows.append(_Row(""))
+    elif tag == "line" and given.get("class") == "interval":
+        strip.rows[-1].interval = float(given["x1"]), float(given["x2"])
+    elif tag == "line" and given.get("class") == "one":
+        strip.one = float(given["x1"])
+    elif tag == "circle":
+        row = strip.rows[-1]
+        row.dot, row.colour, row.filled = float(given["cx"]), given["stroke"], given["fill"] == given["stroke"]
+    elif tag == "svg":
+        strip.width = float(given["width"])
+
+
+def _shape_of_rate(rate: RateOverTime, tag: str, given: dict[str, str]) -> None:
+    if tag == "rect":
+        x, y, width, height = (float(given[name]) for name in ("x", "y", "width", "height"))
+        rate.bands.append((x, y, width, height, given["fill"]))
+    elif tag == "line":
+        rate.lines.append((float(given["x1"]), float(given["x2"]), float(given["y1"]), given.get("class") == "one"))
+    elif tag == "polyline":
+        pairs = (pair.split(",") for pair in given["points"].split())
+        rate.points, rate.colour = [(float(x), float(y)) for x, y in pairs], given["stroke"]
+    elif tag == "svg":
+        rate.size = float(given["width"]), float(given["height"])
+
+
+def _word(strip: Strip, data: str, given: dict[str, str]) -> None:
+    if given.get("class") == "tick":
+        strip.ticks.append((float(given["x"]), data))
+    elif given.get("text-anchor") == "end":
+        strip.rows[-1].figure, strip.rows[-1].colour = data, given.get("fill", theme.QUIET)
+    else:
+        strip.rows[-1].label += data.replace("\u2003", "  ")

@@ -18,6 +18,7 @@ from ibench_lib.show.display import Html, Shown, say, sources
 from ibench_lib.show.frames import by_position, measured, rate_label, repeats, rows_of, steps_of
 from ibench_lib.show.frames import short_names as short_names
 from ibench_lib.show.reasons import cost_ratios, crowded, reasons_said
+from ibench_lib.show.sparklines import sparklines
 from ibench_lib.show.statements.common import columns_of, without_short
 from ibench_lib.show.strips import StripRow, span_of, strip
 from ibench_lib.show.table_cells import relative_text
@@ -61,6 +62,7 @@ def opening(
     label: str = "",
     better: Better = "higher",
     steps: Sequence[str] = (),
+    over_time: bool = False,
     palette: str = "default",
 ) -> Shown:
     """The first screen of a post with a question of its own: what was tested, strips of a figure, and sentences.
@@ -72,6 +74,7 @@ def opening(
         for each run and step, what it is called if it is no rate, and its better direction. Without a question there
         are no strips.
     steps : those to show in strips and reservations; empty: all.
+    over_time : whether there are pictures of the rate over time with its dips (`one_second`, `steadiness`, `dips`).
     """
     if post.runs.is_empty():
         return _nothing(post)
@@ -84,6 +87,10 @@ def opening(
         if "duration_s" not in frame.columns:  # of no row is then known that its step was short
             frame = frame.with_columns(duration_s=pl.lit(None, pl.Float64))
         strips = _strips(frame.filter(wanted), post.bases, palette, _Figure(column, label, better))
+    if over_time:
+        seconds, steady, dips = (post.ask(name).filter(wanted) for name in ("one_second", "steadiness", "dips"))
+        answers = (*answers, *names_of(seconds), *names_of(steady), *names_of(dips))
+        strips += sparklines(seconds, steady, dips, palette)
     return _screen(post, rates.filter(wanted), strips, say(post, *subjects).markup, answers)
 
 

@@ -10,17 +10,22 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from PIL import Image
 
+from ibench_lib.ask.selection import choose
 from ibench_lib.errors import UsageError
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
-from ibench_lib.publish.preview import HEIGHT, MOST_STRIPS, PREVIEW_NAME, WIDTH, description, preview
+from ibench_lib.publish.preview import HEIGHT, MOST_PICTURES, PREVIEW_NAME, WIDTH, description, preview
+from ibench_lib.show.sparklines import sparklines
 from ibench_lib.show.strips import StripRow, strip
 from ibench_lib.show.verdicts import Ratio
 from tests.publish.posting import tiny_post
+from tests.shared import lake_of
+from tests.synthetic import Run
 
 CLEAR = StripRow("slow", Ratio(0.5, 0.45, 0.55, 3, p=0.001))
 EVEN = StripRow("even", Ratio(1.0, 0.8, 1.25, 3, p=0.9))
 BLUE, BROWN, WHITE = (10, 61, 107), (122, 50, 0), (255, 255, 255)
+BEIGE, LINE = (251, 220, 188), (0, 114, 178)
 
 
 def markup(*strips: str, said: str = "l.i1: &lt;slower&gt; &amp; worse.") -> str:
@@ -54,10 +59,24 @@ def test_the_picture_has_the_dots_and_intervals_of_the_strips() -> None:
     assert not any(pixel == BLUE for row in rows for pixel in row)
 
 
+def test_the_picture_has_a_rate_over_time_and_its_dips() -> None:
+    post = choose(lake_of(Run("slow", l_i1_s=20, stall=(9, 10, 11))), "demo", steps=["l.i1"])
+    drawn = sparklines(*(post.ask(name) for name in ("one_second", "steadiness", "dips")))
+    content = preview(notebook(markup(drawn)))
+    assert content is not None and len(content) < 60_000
+    rows = pixels(content)
+    band = [(x, y) for y, row in enumerate(rows) for x, pixel in enumerate(row) if pixel == BEIGE]
+    line = [(x, y) for y, row in enumerate(rows) for x, pixel in enumerate(row) if pixel == LINE]
+    left, right = min(x for x, _ in band), max(x for x, _ in band)
+    assert 0.4 * WIDTH < left < right < 0.7 * WIDTH, "10 to 12 s of 20"
+    within, before = ([y for x, y in line if start < x < end] for start, end in ((left, right), (0, left)))
+    assert max(within) > max(before), "the line falls where the band is"
+
+
 @pytest.mark.parametrize("number", [1, 2, 7, 15, 40])
 def test_any_number_of_rows_and_strips_stays_within_the_picture(number: int) -> None:
     named = [StripRow(f"configuration-with-a-long-name-{n}", CLEAR.found) for n in range(number)]
-    for strips in range(1, MOST_STRIPS + 2):
+    for strips in range(1, MOST_PICTURES + 2):
         content = preview(notebook(markup(*[strip(f"s{n} é <&>", named, 16.0) for n in range(strips)])))
         assert content is not None
         rows = pixels(content)
