@@ -41,25 +41,31 @@ WITH chosen AS (
         } AS seen
     FROM dip_seconds($ids, $names) WHERE dip IS NOT NULL GROUP BY ALL
 ), dipped AS MATERIALIZED (
-    SELECT c.run_id, c.step_id, c.start_s, c.end_s, c.clients
-    FROM chosen c SEMI JOIN dips d USING (run_id, step_id)
+    -- `near`: each dip with a second on either side.
+    SELECT c.run_id, c.step_id, c.start_s, c.end_s, c.clients, d.near
+    FROM chosen c
+    JOIN (
+        SELECT run_id, step_id, list({from_s: from_s - 1, to_s: to_s + 1}) AS near FROM dips GROUP BY ALL
+    ) d USING (run_id, step_id)
 ), asked AS (
     SELECT
         o.run_id, o.step_id, o.second,
         sum(o.in_flight_us) / 1e6 AS in_flight, sum(o.cpu_user_s + o.cpu_system_s) AS cpu, sum(o.retries) AS retries,
         sum(o.unknown) AS unknown
     FROM ops o SEMI JOIN dipped USING (run_id, step_id) GROUP BY ALL
-), clients AS (
+), clients AS MATERIALIZED (
     SELECT
-        run_id, step_id, second + 1.0 AS t_s, 1.0 AS span_s, in_flight AS "clients.in_flight",
-        cpu AS "clients.cpu_per_s", retries::DOUBLE AS "clients.retries_per_s", unknown::DOUBLE AS "clients.unknown"
-    FROM asked
+        run_id, step_id, second + 1.0 AS t_s, 1.0 AS span_s, touches_any(near, t_s - span_s, t_s) AS is_near,
+        in_flight AS "clients.in_flight", cpu AS "clients.cpu_per_s", retries::DOUBLE AS "clients.retries_per_s",
+        unknown::DOUBLE AS "clients.unknown"
+    FROM asked JOIN dipped USING (run_id, step_id)
 ), purge_limits AS (
     SELECT run_id, try_cast(value AS BIGINT) AS most FROM server_variables
     WHERE name = 'innodb_max_purge_lag' AND list_contains($ids, run_id)
-), server AS (
+), server AS MATERIALIZED (
     SELECT
         d.run_id, d.step_id, x.t_s - d.start_s AS t_s, coalesce(x.seconds, 1) AS span_s,
+        touches_any(d.near, x.t_s - d.start_s - span_s, x.t_s - d.start_s) AS is_near,
         coalesce(x.incarnation - min(x.incarnation) OVER (PARTITION BY d.run_id, d.step_id), 0)::DOUBLE AS "server.restarts",
         (coalesce(x.uptime_s, x.history_list_length, x.threads_running) IS NULL)::INT::DOUBLE AS "server.silent",
         x.redo_file_waits_per_s AS "server.redo_file_waits_per_s",
@@ -84,18 +90,20 @@ WITH chosen AS (
     JOIN (FROM server_seconds WHERE list_contains($ids, run_id)) x
         ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
     LEFT JOIN purge_limits l ON l.run_id = d.run_id
-), process AS (
+), process AS MATERIALIZED (
     SELECT
         d.run_id, d.step_id, x.t_s - d.start_s AS t_s, coalesce(x.seconds, 1) AS span_s,
+        touches_any(d.near, x.t_s - d.start_s - span_s, x.t_s - d.start_s) AS is_near,
         x.cpu_user_s_per_s + x.cpu_system_s_per_s AS "process.cpu_per_s",
         (x.state IN ('T', 't'))::INT::DOUBLE AS "process.is_stopped",
         x.blocked_threads::DOUBLE AS "process.blocked_threads"
     FROM dipped d
     JOIN (FROM process_seconds WHERE list_contains($ids, run_id)) x
         ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
-), host AS (
+), host AS MATERIALIZED (
     SELECT
         d.run_id, d.step_id, x.t_s - d.start_s AS t_s, coalesce(x.seconds, 1) AS span_s,
+        touches_any(d.near, x.t_s - d.start_s - span_s, x.t_s - d.start_s) AS is_near,
         (x.seconds > 1.5 OR x.t_s - x.tick > 0.5)::INT::DOUBLE AS "host.is_late",
         x.cpu_user_s_per_s + x.cpu_system_s_per_s AS "host.cpu_per_s",
         x.cpu_user_s_per_s + x.cpu_system_s_per_s + x.cpu_iowait_s_per_s + x.cpu_steal_s_per_s + x.cpu_idle_s_per_s
@@ -113,84 +121,148 @@ WITH chosen AS (
 ), data_device AS (
     FROM device_seconds WHERE list_contains($ids, run_id) AND holds_data
     QUALIFY dense_rank() OVER (PARTITION BY run_id ORDER BY length(device) DESC, device) = 1
-), device AS (
+), device AS MATERIALIZED (
     SELECT
         d.run_id, d.step_id, x.t_s - d.start_s AS t_s, coalesce(x.seconds, 1) AS span_s,
+        touches_any(d.near, x.t_s - d.start_s - span_s, x.t_s - d.start_s) AS is_near,
         (x.in_flight > 0 AND x.reads_per_s + x.writes_per_s + coalesce(x.flushes_per_s, 0) = 0)::INT::DOUBLE
             AS "device.is_stuck",
         x.reads_per_s + x.writes_per_s AS "device.requests_per_s",
         1e3 * (x.read_s_per_s + x.write_s_per_s) / nullif(x.reads_per_s + x.writes_per_s, 0) AS "device.request_ms",
         1e3 * x.flush_s_per_s / nullif(x.flushes_per_s, 0) AS "device.flush_ms"
     FROM dipped d JOIN data_device x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
-), threads AS (
+), threads AS MATERIALIZED (
     SELECT
         d.run_id, d.step_id, x.t_s - d.start_s AS t_s, any_value(x.seconds) AS span_s,
+        touches_any(any_value(d.near), x.t_s - d.start_s - span_s, x.t_s - d.start_s) AS is_near,
         sum(x.queued_s) FILTER (x.name = '') / span_s AS "threads.queued_per_s",
         coalesce(sum(x.cpu_s) FILTER (x.name ILIKE '%purge%' OR x.name ILIKE 'ib_srv_pu%'), 0)
             / nullif(sum(x.cpu_s) FILTER (x.name = ''), 0) AS "threads.purge_share"
     FROM dipped d JOIN thread_samples x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
     WHERE list_contains($ids, x.run_id) GROUP BY d.run_id, d.step_id, d.start_s, x.t_s
-), states AS (
+), states AS MATERIALIZED (
     SELECT
         d.run_id, d.step_id, x.t_s - d.start_s AS t_s, 0.0 AS span_s,
+        touches_any(any_value(d.near), x.t_s - d.start_s - span_s, x.t_s - d.start_s) AS is_near,
         coalesce(sum(x.connections) FILTER (
             x.state ILIKE 'waiting for%lock' OR x.state ILIKE 'waiting for table%'), 0)::DOUBLE
             / nullif(any_value(d.clients), 0) AS "states.lock_share",
         sum(x.connections)::DOUBLE AS "states.at_work"
     FROM dipped d JOIN thread_states x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
     WHERE list_contains($ids, x.run_id) GROUP BY d.run_id, d.step_id, d.start_s, x.t_s
-), waited AS (
+), waited AS MATERIALIZED (
     SELECT
         d.run_id, d.step_id, x.t_s - d.start_s AS t_s, any_value(x.seconds) AS span_s,
+        touches_any(any_value(d.near), x.t_s - d.start_s - span_s, x.t_s - d.start_s) AS is_near,
         coalesce(sum(x.wait_s) FILTER (x.event ILIKE '%dblwr%' OR x.event ILIKE '%doublewrite%'), 0)
             / nullif(sum(x.wait_s), 0) AS "waits.doublewrite_share"
     FROM dipped d JOIN waits x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
     WHERE list_contains($ids, x.run_id) GROUP BY d.run_id, d.step_id, d.start_s, x.t_s
-), taken AS (
-    FROM (FROM clients UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^clients\.'))))
+), near AS (
+    FROM (FROM clients WHERE is_near) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^clients\.')))
     UNION ALL BY NAME
-    FROM (FROM server UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^server\.'))))
+    FROM (FROM server WHERE is_near) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^server\.')))
     UNION ALL BY NAME
-    FROM (FROM process UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^process\.'))))
+    FROM (FROM process WHERE is_near) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^process\.')))
     UNION ALL BY NAME
-    FROM (FROM host UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^host\.'))))
+    FROM (FROM host WHERE is_near) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^host\.')))
     UNION ALL BY NAME
-    FROM (FROM device UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^device\.'))))
+    FROM (FROM device WHERE is_near) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^device\.')))
     UNION ALL BY NAME
-    FROM (FROM threads UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^threads\.'))))
+    FROM (FROM threads WHERE is_near) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^threads\.')))
     UNION ALL BY NAME
-    FROM (FROM states UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^states\.'))))
+    FROM (FROM states WHERE is_near) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^states\.')))
     UNION ALL BY NAME
-    FROM (FROM waited UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^waits\.'))))
-), compared AS MATERIALIZED (
-    -- The overlap of a sample's interval with a dip, and with the dip and a second on either side.
+    FROM (FROM waited WHERE is_near) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^waits\.')))
+), compared AS (
+    -- The overlap of a sample's interval with a dip; the sample is near it, at most a second before or after.
     SELECT
-        t.*, d.dip, d.seen,
+        t.* EXCLUDE (is_near), d.dip,
         least(t.t_s, d.to_s) - greatest(t.t_s - t.span_s, d.from_s) AS overlap_s,
         CASE t.span_s WHEN 0 THEN overlap_s >= 0 ELSE overlap_s >= t.span_s / 2 OR overlap_s >= 0.5 END AS is_in,
         list_contains(d.still, floor(t.t_s - t.span_s / 2)) AS is_still,
-        t.t_s >= d.from_s - 1 AND t.t_s - t.span_s <= d.to_s + 1 AS is_near,
-        is_near AND t.t_s - t.span_s <= d.from_s + 1 AS is_early
-    FROM taken t JOIN dips d USING (run_id, step_id)
+        t.t_s - t.span_s <= d.from_s + 1 AS is_early
+    FROM near t
+    JOIN dips d
+        ON d.run_id = t.run_id AND d.step_id = t.step_id AND t.t_s >= d.from_s - 1 AND t.t_s - t.span_s <= d.to_s + 1
 ), outside AS (
-    SELECT
-        run_id, step_id, measure, avg(value) AS out_mean, quantile_cont(value, 0.025) AS out_low,
-        quantile_cont(value, 0.975) AS out_high
+    -- Column by column: a long step has tens of thousands of samples of each measure.
     FROM (
-        SELECT run_id, step_id, measure, t_s, any_value(value) AS value
-        FROM compared GROUP BY ALL HAVING NOT bool_or(is_near)
-    ) GROUP BY ALL
+        SELECT run_id, step_id, {
+            mean: avg(COLUMNS('^clients\.')), ends: quantile_cont(COLUMNS('^clients\.'), [0.025, 0.975])
+        }
+        FROM clients WHERE NOT is_near GROUP BY run_id, step_id
+    ) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^clients\.')))
+    UNION ALL BY NAME
+    FROM (
+        SELECT run_id, step_id, {
+            mean: avg(COLUMNS('^server\.')), ends: quantile_cont(COLUMNS('^server\.'), [0.025, 0.975])
+        }
+        FROM server WHERE NOT is_near GROUP BY run_id, step_id
+    ) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^server\.')))
+    UNION ALL BY NAME
+    FROM (
+        SELECT run_id, step_id, {
+            mean: avg(COLUMNS('^process\.')), ends: quantile_cont(COLUMNS('^process\.'), [0.025, 0.975])
+        }
+        FROM process WHERE NOT is_near GROUP BY run_id, step_id
+    ) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^process\.')))
+    UNION ALL BY NAME
+    FROM (
+        SELECT run_id, step_id, {
+            mean: avg(COLUMNS('^host\.')), ends: quantile_cont(COLUMNS('^host\.'), [0.025, 0.975])
+        }
+        FROM host WHERE NOT is_near GROUP BY run_id, step_id
+    ) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^host\.')))
+    UNION ALL BY NAME
+    FROM (
+        SELECT run_id, step_id, {
+            mean: avg(COLUMNS('^device\.')), ends: quantile_cont(COLUMNS('^device\.'), [0.025, 0.975])
+        }
+        FROM device WHERE NOT is_near GROUP BY run_id, step_id
+    ) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^device\.')))
+    UNION ALL BY NAME
+    FROM (
+        SELECT run_id, step_id, {
+            mean: avg(COLUMNS('^threads\.')), ends: quantile_cont(COLUMNS('^threads\.'), [0.025, 0.975])
+        }
+        FROM threads WHERE NOT is_near GROUP BY run_id, step_id
+    ) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^threads\.')))
+    UNION ALL BY NAME
+    FROM (
+        SELECT run_id, step_id, {
+            mean: avg(COLUMNS('^states\.')), ends: quantile_cont(COLUMNS('^states\.'), [0.025, 0.975])
+        }
+        FROM states WHERE NOT is_near GROUP BY run_id, step_id
+    ) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^states\.')))
+    UNION ALL BY NAME
+    FROM (
+        SELECT run_id, step_id, {
+            mean: avg(COLUMNS('^waits\.')), ends: quantile_cont(COLUMNS('^waits\.'), [0.025, 0.975])
+        }
+        FROM waited WHERE NOT is_near GROUP BY run_id, step_id
+    ) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^waits\.')))
 ), within AS (
     SELECT
-        run_id, step_id, dip, any_value(seen) AS seen, measure,
+        run_id, step_id, dip, measure,
         avg(value) FILTER (is_in) AS in_mean, avg(value) FILTER (is_still) AS still_mean,
-        min(value) FILTER (is_in) AS in_least,
-        max(value) FILTER (is_near) AS in_max, min(value) FILTER (is_near) AS in_min,
+        min(value) FILTER (is_in) AS in_least, max(value) AS in_max, min(value) AS in_min,
         avg(value) FILTER (is_early) AS early_mean, max(value) FILTER (is_early) AS early_max,
         min(value) FILTER (is_early) AS early_min
     FROM compared GROUP BY ALL
+), measures AS (
+    SELECT run_id, step_id, measure FROM within
+    UNION
+    SELECT run_id, step_id, measure FROM outside
 ), measured AS MATERIALIZED (
-    SELECT w.*, o.out_mean, o.out_low, o.out_high FROM within w LEFT JOIN outside o USING (run_id, step_id, measure)
+    SELECT
+        d.run_id, d.step_id, d.dip, d.seen, m.measure,
+        w.* EXCLUDE (run_id, step_id, dip, measure),
+        o.value.mean AS out_mean, o.value.ends[1] AS out_low, o.value.ends[2] AS out_high
+    FROM dips d
+    JOIN measures m USING (run_id, step_id)
+    LEFT JOIN within w USING (run_id, step_id, dip, measure)
+    LEFT JOIN outside o USING (run_id, step_id, measure)
 ), together AS (
     SELECT
         run_id, step_id, dip, any_value(seen) AS seen,

@@ -9,8 +9,7 @@
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
 WITH rated AS MATERIALIZED (
-    FROM rated_seconds($ids, $names)
-    JOIN (SELECT run_id, step_id, second, all_at_work FROM full_seconds($ids, $names)) USING (run_id, step_id, second)
+    FROM full_seconds($ids, $names)
 ), spread AS (
     SELECT run_id, step_id, median(abs(rate - median_rate)) AS mad, count(*) AS seconds FROM rated GROUP BY ALL
 ), intended AS (
@@ -50,6 +49,6 @@ WITH rated AS MATERIALIZED (
     SELECT *, second - row_number() OVER (PARTITION BY run_id, step_id, dips ORDER BY second) AS island FROM flagged
 )
 SELECT
-    run_id, step_id, second, rate, median_rate, mad, clients_seen, stall, intended_p99_s, median_p99_s,
+    run_id, step_id, second, rate, median_rate, mad, stall, intended_p99_s, median_p99_s,
     CASE WHEN dips THEN dense_rank() OVER (PARTITION BY run_id, step_id, dips ORDER BY island) END AS dip
 FROM placed

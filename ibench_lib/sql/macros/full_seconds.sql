@@ -11,5 +11,5 @@ WITH first_done AS (
     WHERE f.family = s.main
     GROUP BY run_id, step_id
 )
-SELECT r.run_id, r.step_id, r.second, r.rate, r.stall, r.second + 1 <= f.first_done_s AS all_at_work
+SELECT r.*, r.second + 1 <= f.first_done_s AS all_at_work
 FROM rated_seconds($ids, $names) r LEFT JOIN first_done f USING (run_id, step_id)

@@ -1,7 +1,7 @@
 -- Every full second of the selected steps with the rate of the step's main operation (`timed_steps`), all clients
--- together. A step without such an operation has no seconds here. `clients_seen`: clients that were running in the
--- second. `median_rate`: median over the full seconds of the step. `stall` numbers the stalls of a step from 1:
--- consecutive seconds with less than half of the median; NULL in other seconds.
+-- together. A step without such an operation has no seconds here. `median_rate`: median over the full seconds of the
+-- step. `stall` numbers the stalls of a step from 1: consecutive seconds with less than half of the median; NULL in
+-- other seconds.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
@@ -10,8 +10,7 @@ WITH chosen AS (
 ), rated AS (
     SELECT
         c.run_id, c.step_id, o.second,
-        sum(CASE c.counts WHEN 'rows' THEN o."rows" ELSE o.ops END)::DOUBLE AS rate,
-        count(DISTINCT o.client) AS clients_seen
+        sum(CASE c.counts WHEN 'rows' THEN o."rows" ELSE o.ops END)::DOUBLE AS rate
     FROM ops o
     JOIN chosen c USING (run_id, step_id)
     JOIN operations x ON x.run_id = o.run_id AND x.operation = o.operation

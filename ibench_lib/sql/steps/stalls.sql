@@ -10,21 +10,28 @@
 WITH stalled AS (
     SELECT
         run_id, step_id, stall, min(second) AS from_s, max(second) + 1 AS to_s, avg(rate) AS rate,
-        any_value(median_rate) AS median_rate, min(clients_seen) AS clients_seen
+        any_value(median_rate) AS median_rate
     FROM rated_seconds($runs, $steps) WHERE stall IS NOT NULL GROUP BY ALL
 ), placed AS (
     FROM timed_steps($runs, $steps) JOIN stalled USING (run_id, step_id)
-), worst AS (
-    SELECT p.run_id, p.step_id, p.stall, seconds_of_us(max(o.service_max_us)) AS max_response_s
+), near AS MATERIALIZED (
+    SELECT p.run_id, p.step_id, p.stall, o.second < p.to_s AS is_in, o.second, o.client, o.service_max_us
     FROM placed p
     JOIN ops o USING (run_id, step_id)
     JOIN operations x ON x.run_id = o.run_id AND x.operation = o.operation
     WHERE o.second BETWEEN p.from_s AND p.to_s AND x.family = p.main_operation
-    GROUP BY ALL
+), worst AS (
+    SELECT run_id, step_id, stall, seconds_of_us(max(service_max_us)) AS max_response_s FROM near GROUP BY ALL
+), seen AS (
+    SELECT run_id, step_id, stall, min(clients) AS clients_seen
+    FROM (
+        SELECT run_id, step_id, stall, count(DISTINCT client) AS clients FROM near WHERE is_in
+        GROUP BY run_id, step_id, stall, second
+    ) GROUP BY ALL
 )
 SELECT
     setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, main_operation, clients,
     stall, from_s, to_s, to_s - from_s AS seconds, rate, median_rate, clients_seen, max_response_s,
     rate_label
-FROM placed LEFT JOIN worst USING (run_id, step_id, stall)
+FROM placed LEFT JOIN worst USING (run_id, step_id, stall) LEFT JOIN seen USING (run_id, step_id, stall)
 ORDER BY step_id, setup, dbms_position, repeat, stall
