@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
@@ -60,6 +61,18 @@ def line_mode(values: pl.Series) -> str:
 def numbers(values: pl.Series, decimals: int) -> list[Any]:
     """Plain numbers for plotly, rounded to what can be seen; NULL stays a gap in the line."""
     return [None if value is None else round(float(value), decimals) for value in values]
+
+
+def plotted(values: pl.Series, decimals: int) -> list[Any]:
+    """Numbers of a line of hundreds of points: at most so many decimals, and four digits, since more are not seen."""
+    return [_four_digits(value) for value in numbers(values, decimals)]
+
+
+def _four_digits(value: float | None) -> float | int | None:
+    if not value:
+        return value
+    rounded = round(value, 3 - math.floor(math.log10(abs(value))))
+    return int(rounded) if rounded == int(rounded) else rounded
 
 
 def band(x: Sequence[Any], lower: Sequence[Any], upper: Sequence[Any], colour: str) -> list[dict[str, Any]]:

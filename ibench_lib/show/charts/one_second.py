@@ -11,7 +11,7 @@ import polars as pl
 
 from ibench_lib.show import theme
 from ibench_lib.show.chart_text import ASIDE
-from ibench_lib.show.charts.drawing import Width, band, dip_bands, dip_labels, finish, line_mode, numbers, runs_of
+from ibench_lib.show.charts.drawing import Width, band, dip_bands, dip_labels, finish, line_mode, plotted, runs_of
 from ibench_lib.show.frames import by_position
 from ibench_lib.show.theme import inert
 
@@ -76,7 +76,7 @@ def _panels(
         for client, of_client in sorted(parts.items()):
             traces.append(
                 {
-                    "type": "scatter", "x": of_client["t_s"].to_list(), "y": numbers(of_client[middle], decimals),
+                    "type": "scatter", "x": of_client["t_s"].to_list(), "y": plotted(of_client[middle], decimals),
                     "mode": line_mode(of_client[middle]), "line": {"color": _CLIENT_INK, "width": 1},
                     "marker": {"color": _CLIENT_INK, "size": 5}, "name": f"client {client}", "meta": ASIDE,
                     "showlegend": False, **place,
@@ -84,11 +84,11 @@ def _panels(
             )  # fmt: skip
         times = total["t_s"].to_list()
         if low != high and int(total["bucket_s"].max() or 1) > 1:  # type: ignore[arg-type]
-            lower, upper = numbers(total[low], decimals), numbers(total[high], decimals)
+            lower, upper = plotted(total[low], decimals), plotted(total[high], decimals)
             traces += [{"type": "scatter", **line, **place} for line in band(times, lower, upper, colour)]
         traces.append(
             {
-                "type": "scatter", "x": times, "y": numbers(total[middle], decimals), "mode": line_mode(total[middle]),
+                "type": "scatter", "x": times, "y": plotted(total[middle], decimals), "mode": line_mode(total[middle]),
                 "line": {"color": colour, "width": 2}, "marker": {"color": colour, "size": 7},
                 "name": inert(f"all clients, {label}"), "showlegend": False, **place,
             }

@@ -6,7 +6,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from ibench_lib.show import theme
-from ibench_lib.show.charts.drawing import add_band, dbms_of, finish, numbers, runs_of
+from ibench_lib.show.charts.drawing import add_band, dbms_of, finish, numbers, plotted, runs_of
 from ibench_lib.show.frames import repeats, steps_of
 from ibench_lib.show.theme import inert
 
@@ -25,10 +25,10 @@ def purge_lag_chart(frame: pl.DataFrame) -> go.Figure:
         name = rows["dbms"][0] if several and rows["run_status"][0] == "complete" else label
         times = numbers(rows["t_s"], 2)
         if int(rows["bucket_samples"].max() or 1) > 1:  # type: ignore[arg-type]
-            add_band(figure, times, numbers(rows["hll_min"], 0), numbers(rows["hll_max"], 0), colour)
+            add_band(figure, times, plotted(rows["hll_min"], 0), plotted(rows["hll_max"], 0), colour)
         figure.add_scatter(
             x=times,
-            y=numbers(rows["hll_mean"], 1),
+            y=plotted(rows["hll_mean"], 1),
             mode="lines" if len(rows) > 1 else "markers",
             name=inert(name),
             legendgroup=inert(name),
