@@ -1,0 +1,63 @@
+"""Cells as blocks of a page: tables without what says nothing, and charts whose points are evenly spaced."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from typing import Any
+
+import pytest
+from nbformat.v4 import new_code_cell, new_output
+
+from ibench_lib.publish.blocks import Blocks
+from ibench_lib.show.chart_text import PLOTLY_MIME
+from ibench_lib.show.grid import Cell, Grid
+
+HOSTILE = ' headers="a" id="b" <td id="c">'
+
+
+def block(**data: Any) -> str:
+    output = new_output("display_data", data=data)
+    return "".join(Blocks().cell(new_code_cell("x", outputs=[output])))
+
+
+def table() -> str:
+    grid = Grid("t", "Rates", "dbms", ["median", "share"], spanners=[("rates", [0, 1])])
+    grid.rows = [(f"{name} {HOSTILE}", [Cell("1,234", "good"), Cell("5 %")]) for name in ("a", "b")]
+    return str(grid.draw("default").as_raw_html())
+
+
+def drawn(**trace: Any) -> dict[str, Any]:
+    figure = {"data": [{"type": "scatter", "y": [1, None, 3, 4], **trace}], "layout": {"meta": {"title": "Rates"}}}
+    (text,) = re.findall(r'<script type="application/gzip">([^<]*)<', block(**{PLOTLY_MIME: figure}))
+    (found,) = json.loads(gzip.decompress(base64.b64decode(text)))["data"]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_a_table_keeps_its_text_marks_and_scopes_and_loses_its_ids() -> None:
+    whole = table()
+    lean = block(**{"text/html": whole})
+    of_cells = re.findall(r"<t[hd]\b[^>]*>", lean)
+    assert len(of_cells) == len(re.findall(r"<t[hd]\b[^>]*>", whole)) - 1, "the title is the caption"
+    assert not any(" headers=" in cell or " id=" in cell for cell in of_cells)
+    assert sum('scope="row"' in cell for cell in of_cells) == 2 and 'scope="colgroup"' in lean
+    assert lean.count("background-color: #d3e5f6") == 2
+    assert f"a {HOSTILE.replace('<', '&lt;').replace('>', '&gt;').replace(chr(34), '&quot;')}" in lean
+    assert 'rowspan="2"' in lean, "the head of the rows stands next to two rows of heads"
+
+
+@pytest.mark.parametrize("x", [[0, 2, 4, 6], [0.5, 1.5, 2.5, 3.5], [0.1, 0.2, 0.3, 0.4]])
+def test_evenly_spaced_points_are_a_first_one_and_a_distance(x: list[float]) -> None:
+    line = drawn(x=x)
+    assert "x" not in line and line["y"] == [1, None, 3, 4]
+    assert [line["x0"] + number * line["dx"] for number in range(4)] == pytest.approx(x)
+
+
+@pytest.mark.parametrize(
+    "x", [[0, 1, 2, 4], [0, 1], ["a", "b", "c", "d"], [0, 1, None, 3], {"bdata": "AA==", "dtype": "i1"}]
+)
+def test_other_points_stay_as_they_are(x: Any) -> None:
+    assert drawn(x=x)["x"] == x
