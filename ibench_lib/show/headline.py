@@ -6,6 +6,7 @@ import html
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -62,12 +63,13 @@ def opening(
     better: Better = "higher",
     steps: Sequence[str] = (),
     palette: str = "default",
+    **options: Any,
 ) -> Shown:
     """The first screen of a post with a question of its own: what was tested, strips of a figure, and sentences.
 
     Parameters
     ----------
-    subjects : functions of statements, as for `say`.
+    subjects, options : functions of statements and their options, as for `say`.
     question, column, label, better : what the strips show, relative to the base: a column of an answer that has a row
         for each run and step, what it is called if it is no rate, and its better direction. Without a question there
         are no strips.
@@ -84,7 +86,7 @@ def opening(
         if "duration_s" not in frame.columns:  # of no row is then known that its step was short
             frame = frame.with_columns(duration_s=pl.lit(None, pl.Float64))
         strips = _strips(frame.filter(wanted), post.bases, palette, _Figure(column, label, better))
-    return _screen(post, rates.filter(wanted), strips, say(post, *subjects).markup, answers)
+    return _screen(post, rates.filter(wanted), strips, say(post, *subjects, **options).markup, answers)
 
 
 def _nothing(post: Selection) -> Shown:
