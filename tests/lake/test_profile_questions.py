@@ -8,7 +8,7 @@ from ibench_lib.base.collector_report import CollectorReport
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from tests.shared import asked
-from tests.show.profiled import STACKS, cpu, profiled, recording
+from tests.show.profiled import STACKS, cpu, profiled, recording, with_dips
 from tests.synthetic import Run, answer, begin_run, die
 
 
@@ -86,3 +86,17 @@ def test_a_profile_by_an_older_ibench_has_what_it_knew() -> None:
     (row,) = asked("profiled", run, steps=["l.i0"]).to_dicts()
     assert (row["samples"], row["sampled"], row["frequency"], row["lost"]) == (5, None, None, None)
     assert asked("stacks", run)["thread_group"].to_list() == ["ib_log"]
+
+
+def test_a_recording_knows_what_was_done_in_it_and_how_much_of_it_is_in_dips() -> None:
+    rows = asked("dip_recordings", with_dips("a", STACKS, STACKS)).to_dicts()
+    assert [(row["tick"], row["samples"], row["cpu_s"], row["seconds"]) for row in rows] == [
+        (15, 200, 2.0, 2.0),
+        (18, 200, 1.0, 2.0),
+    ]
+    assert [(row["done"], row["dip_s"]) for row in rows] == [(12_500.0, 0.0), (3_125.0, 1.5)]
+
+
+def test_a_recording_that_full_seconds_do_not_cover_does_not_know_what_was_done() -> None:
+    (row,) = asked("dip_recordings", Run(also=recording(15, STACKS, t_s=16.0, seconds=2.0))).to_dicts()
+    assert (row["step"], row["done"], row["dip_s"]) == ("l.i1", None, 0.0)
