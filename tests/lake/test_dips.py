@@ -187,6 +187,21 @@ def test_an_origin_that_begins_after_the_dip_is_not_named_before_the_mechanism()
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    ("idle", "cause", "via"), [((0.1, 2.0), "cpu_starved", "row locks"), ((2.0, 2.0), "row_locks", None)]
+)
+def test_an_origin_that_something_contradicts_is_not_named_before_the_mechanism(
+    idle: tuple[float, float], cause: str, via: str | None
+) -> None:
+    """Who takes CPU while a fifth of the CPUs is idle takes it from nobody."""
+    locked = sampled(row_locks_awaited=level(2, 0), row_lock_wait_ms=grown(2000))
+    others = host(cpu_some_pressed_s=(0.9, 0.1), cpu_steal_s=(1.0, 0.0), cpu_idle_s=idle, cpu_user_s=(3.0, 2.0))
+    (dip,) = dips_of(replace(locked, also=others + process(0.0)))
+    assert (dip["cause"], dip["via"]) == (cause, via)
+    assert {each["cause"] for each in dip["candidates"]} >= {"CPU taken", "row locks"}
+
+
+@pytest.mark.long
 def test_a_limit_of_io_operations_is_storage_though_no_request_is_in_flight() -> None:
     """The kernel holds the requests back before the device counts them, and asynchronous ones block no thread."""
     held_back = replace(STALLED, also=device(5, 0.005, 0) + host(io_some_pressed_s=(0.9, 0.2)))

@@ -2,10 +2,11 @@
 -- (`dip_evidence`) gives each cause its points. A dip has the cause with the most points if these are at least 3 and at
 -- least 1 more than those of any other. With 5 points or more, and decisive evidence among them where rules name some,
 -- the `confidence` is high, else medium. A mechanism (a checkpoint, redo, free pages, row locks) may have the most
--- points while an origin (storage, CPU, memory, a paused machine) has 3, too, and evidence of it holds from the first
--- second of the dip: then the origin is the cause, and the mechanism is what it came through (`via`). Otherwise the cause is NULL: the dip is unexplained. `candidates` are the
--- causes with points, best first; `evidence` is what holds for the cause; `undecided` are the measures, not available
--- here, that would have given the two best candidates points. A wave is 4 dips or more of one cause whose intervals,
+-- points while an origin (storage, CPU, memory, a paused machine) has 3, too, evidence of it holds from the first second
+-- of the dip, and nothing contradicts it: then the origin is the cause, and the mechanism is what it came through
+-- (`via`). Otherwise the cause is NULL: the dip is unexplained. `candidates` are the causes with points, best first;
+-- `evidence` is what holds for the cause; `undecided` are the measures, not available here, that would have given the
+-- two best candidates points. A wave is 4 dips or more of one cause whose intervals,
 -- from start to start, have a standard deviation of at most 0.35 of their mean: `period_s` is the median interval.
 -- `lost` is the work that was not done: the rate missing to the median, summed over the dip. `rate_label`: what the rate
 -- is called.
@@ -19,6 +20,7 @@ WITH evidence AS MATERIALIZED (
         run_id, step_id, dip, any_value(seen) AS seen, cause, coalesce(sum(points) FILTER (holds), 0)::INT AS points,
         coalesce(bool_or(holds) FILTER (points >= 3), NOT bool_or(points >= 3)) AS decided,
         coalesce(bool_or(holds AND holds_early) FILTER (points > 0), FALSE) AS is_early,
+        coalesce(bool_or(holds) FILTER (points < 0), FALSE) AS is_contradicted,
         list(says ORDER BY points DESC, measure) FILTER (holds AND points > 0) AS evidence,
         list(DISTINCT measure ORDER BY measure) FILTER (holds IS NULL AND points > 0) AS undecided
     FROM evidence GROUP BY ALL
@@ -33,7 +35,7 @@ WITH evidence AS MATERIALIZED (
         any_value(cause) FILTER (place = 1) AS best,
         any_value(layer) FILTER (place = 1) AS best_layer,
         any_value(points) FILTER (place = 1) AS best_points,
-        arg_max(cause, points) FILTER (layer = 'origin' AND points >= 3 AND is_early) AS origin,
+        arg_max(cause, points) FILTER (layer = 'origin' AND points >= 3 AND is_early AND NOT is_contradicted) AS origin,
         arg_max(cause, points) FILTER (layer = 'mechanism' AND points >= 3) AS mechanism,
         list({cause: label, points: points} ORDER BY place) FILTER (points > 0) AS candidates,
         coalesce(list_sort(list_distinct(flatten(list(undecided) FILTER (place <= 2 AND points > 0)))), []) AS undecided
