@@ -17,22 +17,36 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ibench_lib.stats.long_series import Step
+    from ibench_lib.stats.short_series import Boundary
 
 EQUAL, CHANGED, QUICK = 1000, 300, 0.05
 SEED = 17
 ROUNDS, NIGHTS = 3, 120
 RELEASES = (6, 12, 20)
 STEPS = (0.02, 0.05, 0.1, 0.2)
+LONG_STEPS = (0.05, 0.1)
+TIERS = {"tier 1": ("differs", "level", "edge"), "tier 2": ("level",)}
+PEERS = ("otava", "PELT")
+MOST_REPORTS = 0.05
+"""Share of series without a change that may have a report."""
+ALONE, REFERENCE = "without a reference", "with a reference"
 NEAR = 3
 """Nights by which a change may be placed wrongly; a release has to be the exact one."""
 
 Values = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int, int], Values]
-Finder = Callable[[list[Values]], list[list[int]]]
+Report = tuple[int, int]
+"""The place of a change, and 1 for a level that rises, -1 for one that falls, 0 where the finder does not say it."""
+Finder = Callable[[list[Values]], list[list[Report]]]
 
 
 def gaussian(random: np.random.Generator, rows: int, runs: int) -> Values:
@@ -75,6 +89,7 @@ SHORT_NOISES: dict[str, Noise] = {
     "host drift and AR(1), shuffled": drifting,
     "layout sd 1.5 %": layout,
 }
+_REMEMBERS = ("AR(1) 0.6", "drift 5 %")
 LONG_NOISES = ("gaussian 2 %", "AR(1) 0.6", "outliers 4 %", "drift 5 %", "restart 7 %")
 
 
@@ -91,38 +106,42 @@ def nights(random: np.random.Generator, noise: str) -> tuple[Values, Values]:
     return pair[0], pair[1]
 
 
-def ours_short(kinds: Sequence[str]) -> Finder:
+def ours_short(series: list[Values]) -> dict[str, list[list[Report]]]:
+    """What each tier reports."""
     from ibench_lib.stats.short_series import short_changes
 
-    def find(series: list[Values]) -> list[list[int]]:
-        found = [short_changes(values, seed=seed) for seed, values in enumerate(series)]
-        return [[of.at for of in one.boundaries if of.kind in kinds] for one in found]
+    found = [short_changes(values, seed=seed) for seed, values in enumerate(series)]
+    return {
+        tier: [[_report(of) for of in one.boundaries if of.kind in kinds] for one in found]
+        for tier, kinds in TIERS.items()
+    }
 
-    return find
 
-
-def ours_long(with_reference: bool) -> Callable[[list[tuple[Values, Values]]], list[list[int]]]:
+def ours_long(with_reference: bool) -> Callable[[list[tuple[Values, Values]]], list[list[Report]]]:
     from ibench_lib.stats.long_series import long_changes
 
-    def find(series: list[tuple[Values, Values]]) -> list[list[int]]:
+    def find(series: list[tuple[Values, Values]]) -> list[list[Report]]:
         found = (
             long_changes(values, reference if with_reference else None, seed=seed)
             for seed, (values, reference) in enumerate(series)
         )
-        return [[step.at for step in one.steps] for one in found]
+        return [[_report(step) for step in one.steps] for one in found]
 
     return find
+
+
+def _report(found: Boundary | Step) -> Report:
+    return found.at, 1 if found.difference.value > 0 else -1
 
 
 def of_peer(python: str, peer: str) -> Finder:
     """A peer in another environment; it gets a series' values as a list, medians where there are repeats."""
 
-    def find(series: list[Values]) -> list[list[int]]:
+    def find(series: list[Values]) -> list[list[Report]]:
         flat = [np.exp(np.median(values, axis=1) if values.ndim == 2 else values).tolist() for values in series]
         program = [python, str(Path(__file__).resolve()), "--as-peer", peer]
         done = subprocess.run(program, input=json.dumps(flat), capture_output=True, text=True, check=True)
-        answer: list[list[int]] = json.loads(done.stdout)
-        return answer
+        return [[(at, 0) for at in of] for of in json.loads(done.stdout)]
 
     return find
 
@@ -146,43 +165,53 @@ def as_peer(peer: str) -> None:
     json.dump(found, sys.stdout)
 
 
-def rates(found: list[list[int]], truth: int | None, near: int) -> tuple[float, float, float]:
-    """Share of series with a report, recall, and precision."""
+@dataclass(frozen=True)
+class Rates:
+    """Share of series with a report; recall and precision, 0 where nothing changed; reports, and those of a rise."""
+
+    reported: float
+    recall: float
+    precision: float
+    reports: int
+    rises: int
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of recall and precision."""
+        both = self.recall + self.precision
+        return 2 * self.recall * self.precision / both if both else 0.0
+
+
+def rates(found: list[list[Report]], truth: int | None, near: int) -> Rates:
+    """What reports are worth, given the place of the only change, and by how much they may miss it."""
     reported = sum(bool(of) for of in found) / len(found)
+    every = [report for of in found for report in of]
+    rises = sum(way > 0 for _, way in every)
     if truth is None:
-        return reported, 0.0, 0.0
-    hits = sum(any(abs(at - truth) <= near for at in of) for of in found)
-    right = sum(min(1, sum(abs(at - truth) <= near for at in of)) for of in found)
-    return reported, hits / len(found), right / max(sum(map(len, found)), 1)
+        return Rates(reported, 0.0, 0.0, len(every), rises)
+    hits = sum(any(abs(at - truth) <= near for at, _ in of) for of in found)
+    return Rates(reported, hits / len(found), hits / max(len(every), 1), len(every), rises)
 
 
-def report(share: float, python: str | None) -> str:
-    """The section of docs/performance.md."""
+Cells = dict[tuple[str, int, float, str], Rates]
+"""By noise, releases or rounds or nights, change (0: none), and finder."""
+
+
+def simulated(share: float, python: str | None) -> tuple[Cells, Cells, Cells]:
+    """What every finder reports: on releases without a change, on releases with one, and on nights."""
     equal, changed = math.ceil(EQUAL * share), math.ceil(CHANGED * share)
-    peers = ["otava", "PELT"] if python else []
-    finders: dict[str, Finder] = {"tier 1": ours_short(("differs", "level", "edge")), "tier 2": ours_short(("level",))}
-    finders |= {peer: of_peer(python, peer) for peer in peers if python}
-    lines = [
-        "# What `ibench changes` finds",
-        "",
-        f"Simulated with `python -m benchmarks.change_points`: {equal:,} series without and {changed:,} with a change",
-        f"per figure, seed {SEED}. Tier 1 says that builds differ, tier 2 that the level has changed for good.",
-        *([f"Peers get medians of the repeats: {', '.join(peers)}, with defaults."] if peers else _NO_PEERS),
-        "",
-        f"Share of release series with a report and no change, {ROUNDS} rounds; the goal of tier 2 is 5 %. With",
-        "layout, builds do differ, but not for good.",
-        "",
-        _row(["noise", "releases", *finders]),
-        "|---" * (2 + len(finders)) + "|",
-    ]
+    peers = {peer: of_peer(python, peer) for peer in PEERS} if python else {}
+
+    def answers_to(series: list[Values]) -> dict[str, list[list[Report]]]:
+        return ours_short(series) | {peer: find(series) for peer, find in peers.items()}
+
+    alike: Cells = {}
     for name, noise in SHORT_NOISES.items():
         for releases in RELEASES:
             random = np.random.default_rng([SEED, releases])
             series = [noise(random, releases, ROUNDS) for _ in range(equal)]
-            cells = [_pct(rates(find(series), None, 0)[0]) for find in finders.values()]
-            lines.append(_row([name, str(releases), *cells]))
-    lines += ["", "Recall / precision at the exact one of 12 releases, with a change in the middle:", ""]
-    lines += [_row(["noise", "rounds", "change", *finders]), "|---" * (3 + len(finders)) + "|"]
+            alike |= {(name, releases, 0.0, of): rates(found, None, 0) for of, found in answers_to(series).items()}
+    stepped: Cells = {}
     for name, noise in SHORT_NOISES.items():
         for rounds in (3, 5):
             for step in STEPS:
@@ -190,24 +219,154 @@ def report(share: float, python: str | None) -> str:
                 series = [noise(random, 12, rounds) for _ in range(changed)]
                 for values in series:
                     values[6:] += math.log1p(-step)
-                cells = [_both(rates(find(series), 6, 0)) for find in finders.values()]
-                lines.append(_row([name, str(rounds), f"{100 * step:.0f} %", *cells]))
-    lines += ["", f"Series of {NIGHTS} nights: share with a report if nothing changed, else recall / precision within"]
-    lines += [f"{NEAR} nights:"]
-    lines += ["", _row(["noise", "change", "ours, no reference", "ours, with reference", *peers])]
-    lines.append("|---" * (4 + len(peers)) + "|")
-    for long_noise in LONG_NOISES:
-        for step in (0.0, 0.05, 0.1):
+                stepped |= {(name, rounds, step, of): rates(found, 6, 0) for of, found in answers_to(series).items()}
+    nightly: Cells = {}
+    for name in LONG_NOISES:
+        for step in (0.0, *LONG_STEPS):
             random = np.random.default_rng([SEED, NIGHTS])
-            pairs = [nights(random, long_noise) for _ in range(changed if step else math.ceil(equal / 4))]
+            pairs = [nights(random, name) for _ in range(changed if step else equal)]
             for values, _ in pairs:
                 values[60:] += math.log1p(-step)
-            answers = [ours_long(False)(pairs), ours_long(True)(pairs)]
-            answers += [of_peer(python, peer)([values for values, _ in pairs]) for peer in peers if python]
-            found = [rates(answer, 60 if step else None, NEAR) for answer in answers]
-            cells = [_both(one) if step else _pct(one[0]) for one in found]
-            lines.append(_row([long_noise, f"{100 * step:.0f} %" if step else "none", *cells]))
+            answers = {ALONE: ours_long(False)(pairs), REFERENCE: ours_long(True)(pairs)}
+            answers |= {peer: find([values for values, _ in pairs]) for peer, find in peers.items()}
+            truth = 60 if step else None
+            nightly |= {(name, NIGHTS, step, of): rates(answer, truth, NEAR) for of, answer in answers.items()}
+    return alike, stepped, nightly
+
+
+def report(share: float, python: str | None) -> str:
+    """The section of docs/performance.md."""
+    equal, changed = math.ceil(EQUAL * share), math.ceil(CHANGED * share)
+    part = f" --share {share:g}" if share < 1 else ""
+    alike, stepped, nightly = simulated(share, python)
+    lines = [
+        "# What `ibench changes` finds",
+        "",
+        f"Simulated with `python -m benchmarks.change_points{part}`, seed {SEED}:",
+        f"{equal:,} series without and {changed:,} with a change per figure. Tier 1 says that builds differ, tier 2",
+        "that the level has changed for good.",
+        *([f"Peers, with defaults, on medians of the repeats: {versions(python)}."] if python else _NO_PEERS),
+        "",
+        *goals(alike, stepped, nightly),
+        "",
+        f"Share of release series with a report and no change, {ROUNDS} rounds. With layout, builds do differ, but not",
+        "for good.",
+        "",
+        *_table(["noise", "releases"], alike, lambda place: [place[0], str(place[1])]),
+        "",
+        "Recall / precision at the exact one of 12 releases, with a change in the middle:",
+        "",
+        *_table(
+            ["noise", "rounds", "change"], stepped,
+            lambda place: [place[0], str(place[1]), f"{100 * place[2]:.0f} %"],
+        ),
+        "",
+        f"Series of {NIGHTS} nights: share with a report if nothing changed, else recall / precision within {NEAR}",
+        f"nights. `ibench changes` {ALONE} and {REFERENCE}:",
+        "",
+        *_table(
+            ["noise", "change"], nightly,
+            lambda place: [place[0], f"{100 * place[2]:.0f} %" if place[2] else "none"],
+        ),
+    ]  # fmt: skip
     return "\n".join(lines)
+
+
+def goals(alike: Cells, stepped: Cells, nightly: Cells) -> list[str]:
+    """A table of what the design aims at, whether it is reached in every cell, and the worst one."""
+    of_tier = {place: found for place, found in (alike | stepped).items() if place[3] == "tier 2"}
+    ours = {place: found for place, found in nightly.items() if place[3] in (ALONE, REFERENCE)}
+    used = {place: found for place, found in nightly.items() if place[3] == REFERENCE}
+    rows = [
+        _at_most("reports without a change, tier 2: at most 5 %", _where(of_tier, step=0.0)),
+        _at_most("reports without a change, nights: at most 5 %", _where(ours, step=0.0)),
+        # Where restarts make 30 % of the runs slow, three rounds cannot do it.
+        _at_least("tier 2, change of 10 %: 0.95 / 0.95 (restart: 5 rounds)", 0.95, 0.95, {
+            place: found for place, found in _where(of_tier, step=0.1).items()
+            if place[1] == 5 or not place[0].startswith("restart")
+        }),
+        _at_least("tier 2, change of 5 %, 5 rounds: 0.70 / 0.95", 0.70, 0.95, {
+            place: found for place, found in _where(of_tier, step=0.05).items() if place[1] == 5
+        }),
+        _at_least("nights with a reference, change of 10 %: 0.90 / 0.90", 0.90, 0.90, _where(used, step=0.1)),
+        *_against_otava(used, nightly),
+        _balanced([found for place, found in alike.items() if place[3] == "tier 1"] + [*_where(ours, 0.0).values()]),
+    ]  # fmt: skip
+    return ["| goal | | worst |", "|---|---|---|", *map(_row, rows)]
+
+
+def _where(cells: Cells, step: float) -> Cells:
+    return {place: found for place, found in cells.items() if place[2] == step}
+
+
+def _at_most(goal: str, cells: Cells) -> list[str]:
+    worst = max(cells, key=lambda place: cells[place].reported)
+    missed = sum(found.reported > MOST_REPORTS for found in cells.values())
+    return _goal(goal, missed, len(cells), f"{_pct(cells[worst])}, {_named(worst)}")
+
+
+def _at_least(goal: str, recall: float, precision: float, cells: Cells) -> list[str]:
+    short = {place: min(found.recall - recall, found.precision - precision) for place, found in cells.items()}
+    worst = min(short, key=lambda place: short[place])
+    missed = sum(by < 0 for by in short.values())
+    return _goal(goal, missed, len(cells), f"{_both(cells[worst])}, {_named(worst)}")
+
+
+def _against_otava(used: Cells, nightly: Cells) -> list[list[str]]:
+    gains = {
+        place: found.f1 - nightly[(*place[:3], "otava")].f1
+        for place, found in _where(used, step=0.05).items() if (*place[:3], "otava") in nightly
+    }  # fmt: skip
+    rows = []
+    for goal, remembers in (
+        ("nights, change of 5 %, independent noise: F1 at least otava's less 0.05", False),
+        ("nights, change of 5 %, other noise: F1 above otava's", True),
+    ):
+        mine = {place: gain for place, gain in gains.items() if (place[0] in _REMEMBERS) == remembers}
+        if mine:
+            worst = min(mine, key=lambda place: mine[place])
+            missed = sum(gain <= 0 if remembers else gain < -0.05 for gain in mine.values())
+            rows.append(_goal(goal, missed, len(mine), f"{mine[worst]:+.2f}, {_named(worst)}"))
+    return rows
+
+
+def _balanced(found: Sequence[Rates]) -> list[str]:
+    reports, rises = sum(one.reports for one in found), sum(one.rises for one in found)
+    share = rises / reports if reports else math.nan
+    what = f"{100 * share:.0f} % of {reports:,}"
+    return _goal("of reports without a change, 40 to 60 % are improvements", int(not 0.4 <= share <= 0.6), 1, what)
+
+
+def _goal(goal: str, missed: int, cells: int, worst: str) -> list[str]:
+    verdict = "reached" if not missed else "missed" if cells == 1 else f"missed in {missed} of {cells}"
+    return [goal, verdict, worst]
+
+
+def _named(place: tuple[str, int, float, str]) -> str:
+    noise, number, _, finder = place
+    what = f", {finder}" if finder in (ALONE, REFERENCE) else f", {number} {'rounds' if place[2] else 'releases'}"
+    return f"{noise}{what}"
+
+
+def _table(
+    heads: list[str],
+    cells: Cells,
+    named: Callable[[tuple[str, int, float, str]], list[str]],
+) -> list[str]:
+    finders = list(dict.fromkeys(place[3] for place in cells))
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for place, found in cells.items():
+        rows.setdefault(tuple(named(place)), []).append(_both(found) if place[2] else _pct(found))
+    lines = [_row([*heads, *finders]), "|---" * (len(heads) + len(finders)) + "|"]
+    return [*lines, *(_row([*names, *values]) for names, values in rows.items())]
+
+
+def versions(python: str) -> str:
+    """Names and versions of the peers."""
+    program = "from importlib.metadata import version; print(version('apache-otava'), version('ruptures'))"
+    done = subprocess.run([python, "-c", program], capture_output=True, text=True, check=True)
+    otava, ruptures = done.stdout.split()
+    return f"otava {otava}, and PELT of ruptures {ruptures}"
 
 
 _NO_PEERS = ["The peers were not installed where this was run."]
@@ -217,12 +376,12 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _both(found: tuple[float, float, float]) -> str:
-    return f"{found[1]:.2f} / {found[2]:.2f}"
+def _both(found: Rates) -> str:
+    return f"{found.recall:.2f} / {found.precision:.2f}"
 
 
-def _pct(share: float) -> str:
-    return f"{100 * share:.1f} %"
+def _pct(found: Rates) -> str:
+    return f"{100 * found.reported:.1f} %"
 
 
 def main() -> None:

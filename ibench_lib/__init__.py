@@ -40,7 +40,7 @@ _OTHERS = {
     "show.explanations": ("explanations", "explained", "explained_by"),
     "show.headline": ("headline", "headline_statements", "opening"),
     "show.pair_headline": ("pair_headline",),
-    "show.flame.posts": ("flame_differences", "flame_graphs", "release_flames"),
+    "show.flame.posts": ("dip_flames", "flame_differences", "flame_graphs", "release_flames"),
     "show.history": ("version_history",),
     "show.live": ("live",),
     "show.reasons": ("reasons",),

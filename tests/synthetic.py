@@ -11,6 +11,7 @@ import duckdb
 import polars as pl
 
 from ibench_lib.ask.selection import choose
+from ibench_lib.base.collector_report import CollectorReport
 from ibench_lib.lake.manifest import (
     Cell,
     ConfigRecord,
@@ -68,6 +69,8 @@ class Run:
     clients: int = CLIENTS  # as its manifest has it; its rows are always of two
     fragments: tuple[tuple[str, str], ...] = ()  # name and text
     variables: tuple[tuple[str, str], ...] = ()  # of the server
+    collectors: tuple[CollectorReport, ...] = ()  # what they reported at the end
+    null_reasons: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
@@ -116,6 +119,8 @@ def manifest_of(run: Run) -> Manifest:
         ),
         host={"cpus": 2},
         warnings=list(run.warnings),
+        collectors=list(run.collectors),
+        null_reasons=dict(run.null_reasons),
         versions={"python": "3.11"},
         loaded_from=snapshot_of(run.loaded_from) if run.loaded_from else None,
         snapshot_copy=SnapshotCopy(seconds=1.5, caches="empty") if run.loaded_from else None,

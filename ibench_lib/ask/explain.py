@@ -20,7 +20,7 @@ from ibench_lib.ask.pair import Pair
 from ibench_lib.ask.symbols import NO_NAME, coarse, is_unknown, stack_of
 from ibench_lib.base.wording import count
 from ibench_lib.errors import ParameterError
-from ibench_lib.stats.noise import Difference, level_of_all, noise_of
+from ibench_lib.stats.noise import Difference, judged_together, noise_of
 from ibench_lib.stats.profile_costs import LEAST_RUNS, PartCost, Profiled, part_costs
 
 LITTLE_TOLERANCE = 0.02
@@ -182,9 +182,9 @@ def _terms(
         means = [fmean(map(math.log, side)) for side in values]
         difference = _difference([[(row["repeat"], math.log(row[name])) for row in rows] for rows in whole], usable)
         a, b = (math.exp(mean) for mean in means)
-        found.append(Term(name, label, unit, a, b, means[1] - means[0], difference, (values[0], values[1])))
-    level = level_of_all([one.difference.p for one in found if one.difference])
-    return tuple(dataclasses.replace(one, level=level) for one in found)
+        by_run = (values[0], values[1])
+        found.append(Term(name, label, unit, a, b, means[1] - means[0], by_run, difference=difference))
+    return judged_together(found)
 
 
 def _parts(
@@ -197,9 +197,9 @@ def _parts(
         if any(known):
             values = [[(row["repeat"], float(row[name])) for row in rows] for rows in known]
             means = [fmean(value for _, value in side) if side else None for side in values]
-            found.append(Part(name, label, means[0], means[1], _of_sum(values, usable), quality, where))
-    level = level_of_all([one.difference.p for one in found if one.difference])
-    return tuple(dataclasses.replace(one, level=level) for one in found)
+            difference = _of_sum(values, usable)
+            found.append(Part(name, label, means[0], means[1], quality, where, difference=difference))
+    return judged_together(found)
 
 
 def _of_sum(values: Sequence[Sequence[tuple[int, float]]], usable: bool) -> Difference | None:

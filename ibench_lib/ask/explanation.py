@@ -7,14 +7,14 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ibench_lib.stats.noise import LEVEL, Difference
+from ibench_lib.stats.noise import Judged
 from ibench_lib.stats.profile_costs import PartCost
 
 Quality = Literal["exact", "upper bound", "by difference", "lower bound"]
 
 
 @dataclass(frozen=True)
-class Term:
+class Term(Judged):
     """A factor of the rate: geometric means of both sides, and the logarithm of B / A. `by_run` has both sides' values.
 
     `difference` is that logarithm with its noise, None where there are too few runs to know it.
@@ -26,26 +26,17 @@ class Term:
     a: float
     b: float
     log: float
-    difference: Difference | None
     by_run: tuple[tuple[float, ...], tuple[float, ...]]
-    level: float = LEVEL
 
     @property
     def interval(self) -> tuple[float, float] | None:
         """The interval of the ratio B / A."""
-        if self.difference is None:
-            return None
-        low, high = self.difference.interval(self.level)
-        return math.exp(low), math.exp(high)
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether the difference is beyond noise, with all terms judged together."""
-        return self.difference is not None and self.difference.p <= self.level
+        of_log = super().interval
+        return None if of_log is None else (math.exp(of_log[0]), math.exp(of_log[1]))
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(Judged):
     """A summand of a cost or a time, in microseconds: means of both sides; None where a side did not capture it.
 
     `difference` is B less A in microseconds; `quality` says what the figure is.
@@ -55,25 +46,13 @@ class Part:
     label: str
     a: float | None
     b: float | None
-    difference: Difference | None
     quality: Quality
     where: str = ""
-    level: float = LEVEL
 
     @property
     def change(self) -> float | None:
         """B less A, microseconds; None where a side has no figure."""
         return None if self.a is None or self.b is None else self.b - self.a
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The interval of the change."""
-        return None if self.difference is None else self.difference.interval(self.level)
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether the change is beyond noise, with all parts judged together."""
-        return self.difference is not None and self.difference.p <= self.level
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,17 @@
-"""The place of a release in the order of its flavour: the first three numbers of its version."""
+"""The place of a release in the order of its flavour: the first three numbers of its version; and when it appeared."""
 
 from __future__ import annotations
 
+import csv
 import re
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
 
 Release = tuple[int, int, int]
+
+_DATES = Path(__file__).with_suffix(".csv")
 
 _NUMBERS = re.compile(r"(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6})(?!\d)|(?!\.?\d))")
 
@@ -26,3 +33,38 @@ def release_text(release: Release) -> str:
 def is_next(before: Release, after: Release) -> bool:
     """Whether no release lies between two: the second is the next patch of the same series."""
     return before[:2] == after[:2] and after[2] == before[2] + 1
+
+
+def line_text(release: Release) -> str:
+    """The release line that a release belongs to: 10.11 of (10, 11, 19)."""
+    return release_text(release).rpartition(".")[0]
+
+
+@dataclass(frozen=True, order=True)
+class Dated:
+    """When a release appeared. `tagged`: the day of the tag of its source, some weeks before the release."""
+
+    day: date
+    tagged: bool
+
+    @property
+    def text(self) -> str:
+        """2023-10-25; 2015-03-25 (tagged)."""
+        return f"{self.day}{' (tagged)' if self.tagged else ''}"
+
+
+def dated(flavour: str, release: Release) -> Dated | None:
+    """When a release of a flavour appeared; None where nobody has looked it up."""
+    return _dates().get((flavour, release))
+
+
+@cache
+def _dates() -> dict[tuple[str, Release], Dated]:
+    with _DATES.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    found: dict[tuple[str, Release], Dated] = {}
+    for row in rows:
+        release = release_of(row["version"])
+        assert release is not None, row
+        found[row["flavour"], release] = Dated(date.fromisoformat(row["date"]), row["event"] == "tagged")
+    return found

@@ -102,6 +102,7 @@ class PerfProfile(Collector):
     def close(self) -> None:
         """Fold what was recorded."""
         failed: list[str] = []
+        stacks = 0
         for recording in self._recordings:
             what = ["--no-inline", "--show-lost-events", "-F", "comm,event,ip,sym,dso"]
             argv = ["perf", "script", *what, "-i", str(recording.path)]
@@ -113,6 +114,7 @@ class PerfProfile(Collector):
             lines = text.splitlines()
             lost = lost_samples(lines)
             for stack, samples in sorted(folded(lines).items()):
+                stacks += 1
                 self.emit(
                     "profile_stacks",
                     tick=recording.tick,
@@ -126,6 +128,8 @@ class PerfProfile(Collector):
                     stack=stack,
                     samples=samples,
                 )
+        if self._recordings and not stacks and not failed:
+            failed.append("perf took no sample: the server used next to no CPU while it recorded")
         if failed:
             self.null_reasons["profile_stacks"] = "; ".join(failed)
 

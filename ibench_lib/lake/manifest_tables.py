@@ -106,6 +106,11 @@ MANIFEST_TABLES: dict[str, pa.Schema] = {
     "binaries": _schema(
         run_id=_TEXT, compiler=_TEXT, build_id=_TEXT, stripped=pa.bool_(), allocator=_TEXT, tls_library=_TEXT
     ),
+    # One row per collector of a run that reported at its end: the samples made and missed, and why some are missing.
+    # What the experiment did not ask for is not there. A run that has not ended, or was killed, has none.
+    "collectors": _schema(
+        run_id=_TEXT, collector=_TEXT, every_s=pa.int64(), samples=pa.int64(), missed=pa.int64(), reason=_TEXT
+    ),
     # One row per run of which somebody says something (`ibench runs note`, `tag`, `exclude`). `excluded` is why nothing
     # is made from the run; NULL if it counts.
     "annotations": _schema(run_id=_TEXT, note=_TEXT, tags=pa.list_(_TEXT), excluded=_TEXT),
@@ -135,6 +140,17 @@ def manifest_rows(manifests: Iterable[Manifest]) -> dict[str, list[dict[str, Any
                 rows["server_variables"].append({**key, "name": name, "value": value})
         if manifest.binary is not None:
             rows["binaries"].append({**key, **manifest.binary.model_dump()})
+        for one in manifest.collectors:
+            rows["collectors"].append(
+                {
+                    **key,
+                    "collector": one.name,
+                    "every_s": one.every_s,
+                    "samples": one.samples,
+                    "missed": one.missed,
+                    "reason": one.reason,
+                }
+            )
     return rows
 
 

@@ -69,10 +69,10 @@ def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
     Returns
     -------
     An in-memory DuckDB connection with one view per table of `ibench_lib.schema`, the tables `runs`,
-    `planned_steps`, `operations`, `kinds`, `config_options`, `server_variables` and `binaries` from the manifests,
-    `problems`, the views of `ibench_lib/sql/views/`, and every question as a table macro in the schema `questions`, so
-    that one can build on another: `FROM questions.step_throughput($runs, $steps)`. Without any run every table is there
-    and empty.
+    `planned_steps`, `operations`, `kinds`, `config_options`, `server_variables`, `binaries` and `collectors` from the
+    manifests, `problems`, the views of `ibench_lib/sql/views/`, and every question as a table macro in the schema
+    `questions`, so that one can build on another: `FROM questions.step_throughput($runs, $steps)`. Without any run
+    every table is there and empty.
     """
     place = place or os.environ.get(ADDRESS_VARIABLE) or workspace()
     here = place if isinstance(place, Workspace) else workspace()

@@ -186,11 +186,12 @@ def _kind_of_warning(found: list[tuple[str, str]], of_runs: int, runs: pl.DataFr
     return f"<li><details><summary>{summary}</summary><ul>{each}</ul></details></li>"
 
 
-def say(post: Asker, *subjects: Callable[..., list[str]]) -> Html:
+def say(post: Asker, *subjects: Callable[..., list[str]], **options: Any) -> Html:
     """A list of the sentences of functions of statements, each with a link to the query that supports it.
 
     Of many, all but the first are folded; one that nobody should overlook never is.
-    Each is marked with the questions whose answers it takes (`ibench_lib.show.statements.common.asks`).
+    Each is marked with the questions whose answers it takes (`ibench_lib.show.statements.common.asks`); it gets the
+    `options` as well.
     """
     lines: list[str] = []
     folded: list[str] = []
@@ -198,7 +199,7 @@ def say(post: Asker, *subjects: Callable[..., list[str]]) -> Html:
         questions: tuple[str, ...] = subject.asks  # type: ignore[attr-defined]
         base = {"base": post.bases} if subject.takes_base else {}  # type: ignore[attr-defined]
         links = sources(*questions)
-        for text in subject(*map(post.ask, questions), **base):
+        for text in subject(*map(post.ask, questions), **base, **options):
             loud = ' class="loud"' if isinstance(text, Statement) and text.loud else ""
             place = lines if loud or len(lines) < _MOST_SAID else folded
             place.append(f"<li{loud}>{html.escape(text)}{links}</li>")

@@ -6,6 +6,7 @@ import html
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -64,12 +65,13 @@ def opening(
     steps: Sequence[str] = (),
     over_time: bool = False,
     palette: str = "default",
+    **options: Any,
 ) -> Shown:
     """The first screen of a post with a question of its own: what was tested, strips of a figure, and sentences.
 
     Parameters
     ----------
-    subjects : functions of statements, as for `say`.
+    subjects, options : functions of statements and their options, as for `say`.
     question, column, label, better : what the strips show, relative to the base: a column of an answer that has a row
         for each run and step, what it is called if it is no rate, and its better direction. Without a question there
         are no strips.
@@ -91,7 +93,7 @@ def opening(
         seconds, steady, dips = (post.ask(name).filter(wanted) for name in ("one_second", "steadiness", "dips"))
         answers = (*answers, *names_of(seconds), *names_of(steady), *names_of(dips))
         strips += sparklines(seconds, steady, dips, palette)
-    return _screen(post, rates.filter(wanted), strips, say(post, *subjects).markup, answers)
+    return _screen(post, rates.filter(wanted), strips, say(post, *subjects, **options).markup, answers)
 
 
 def _nothing(post: Selection) -> Shown:

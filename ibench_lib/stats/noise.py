@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -63,6 +64,27 @@ class Difference:
     def detectable(self, level: float = LEVEL, least: float = 0.0) -> float:
         """The true difference that is found with a chance of POWER; `least`: smaller estimates do not count."""
         return max(t_quantile(level / 2, self.df) * self.se, least) + t_quantile(1 - POWER, self.df) * self.se
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """What differs between two sides: `difference` is None where too little is known of it.
+
+    `level` is that at which it was judged, together with others.
+    """
+
+    difference: Difference | None = None
+    level: float = LEVEL
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The interval of the difference, which leaves out 0 if that is clear."""
+        return None if self.difference is None else self.difference.interval(self.level)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the difference is beyond noise, with all of them judged together."""
+        return self.difference is not None and self.difference.p <= self.level
 
 
 @dataclass(frozen=True)
@@ -174,3 +196,12 @@ def level_of_all(p_values: Sequence[float], level: float = LEVEL) -> float:
     ranked = enumerate(sorted(p_values), start=1)
     found = max((rank for rank, p in ranked if p <= rank * level / of_all), default=1)
     return found * level / max(of_all, 1)
+
+
+_Judged = TypeVar("_Judged", bound=Judged)
+
+
+def judged_together(items: Sequence[_Judged]) -> tuple[_Judged, ...]:
+    """The same, at the level at which all of them together keep to LEVEL."""
+    level = level_of_all([one.difference.p for one in items if one.difference])
+    return tuple(replace(one, level=level) for one in items)

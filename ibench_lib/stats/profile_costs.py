@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ibench_lib.stats.noise import FLOOR, LEVEL, PRIOR_DF, Difference, level_of_all
+from ibench_lib.stats.noise import FLOOR, PRIOR_DF, Difference, Judged, judged_together
 
 LEAST_RUNS = 2
 """Runs with a profile that a side needs for an interval."""
@@ -36,11 +36,10 @@ class Profiled:
 
 
 @dataclass(frozen=True)
-class PartCost:
+class PartCost(Judged):
     """A part on both sides: microseconds per operation, share of the samples, samples.
 
-    `difference` is B less A in microseconds, None where there are too few runs or samples. It was judged at `level`
-    together with the other parts.
+    `difference` is B less A in microseconds, None where there are too few runs or samples.
     """
 
     name: str
@@ -50,23 +49,11 @@ class PartCost:
     share_b: float
     samples_a: int
     samples_b: int
-    difference: Difference | None = None
-    level: float = LEVEL
 
     @property
     def change(self) -> float:
         """B less A, microseconds per operation."""
         return self.b - self.a
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The interval of the change, which leaves out 0 if the part is `clear`."""
-        return None if self.difference is None else self.difference.interval(self.level)
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether the change is beyond noise, with all parts judged together."""
-        return self.difference is not None and self.difference.p <= self.level
 
 
 def part_costs(a: Sequence[Profiled], b: Sequence[Profiled]) -> list[PartCost]:
@@ -85,7 +72,6 @@ def part_costs(a: Sequence[Profiled], b: Sequence[Profiled]) -> list[PartCost]:
     for place, found in enumerate(differences):
         if of_a.counts[place] + of_b.counts[place] >= LEAST_SAMPLES:
             judged[place] = found
-    level = level_of_all([one.p for one in judged if one])
     parts = [
         PartCost(
             name,
@@ -95,12 +81,11 @@ def part_costs(a: Sequence[Profiled], b: Sequence[Profiled]) -> list[PartCost]:
             float(of_b.share[place]),
             int(of_a.counts[place]),
             int(of_b.counts[place]),
-            judged[place],
-            level,
+            difference=judged[place],
         )
         for place, name in enumerate(names)
     ]
-    return sorted(parts, key=lambda part: (not part.is_clear, -abs(part.change), part.name))
+    return sorted(judged_together(parts), key=lambda part: (not part.is_clear, -abs(part.change), part.name))
 
 
 @dataclass(frozen=True)

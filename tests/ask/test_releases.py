@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
-from ibench_lib.ask.releases import is_next, release_of, release_text
+from ibench_lib.ask.releases import Dated, _dates, dated, is_next, line_text, release_of, release_text
 
 
 @pytest.mark.parametrize(
@@ -37,3 +39,29 @@ def test_releases_are_ordered_by_number_and_not_by_letter() -> None:
 def test_only_the_next_patch_is_the_next_release() -> None:
     assert is_next((8, 0, 29), (8, 0, 30))
     assert not is_next((8, 0, 28), (8, 0, 30)) and not is_next((5, 7, 44), (8, 0, 45))
+
+
+def test_a_release_is_of_a_release_line_and_has_a_date_or_none() -> None:
+    assert line_text((10, 11, 19)) == "10.11"
+    assert dated("mysql", (8, 0, 34)) == Dated(date(2023, 7, 18), tagged=False)
+    assert dated("mariadb", (10, 11, 5)) == Dated(date(2023, 8, 14), tagged=False)
+    assert dated("percona", (8, 0, 33)) == Dated(date(2023, 6, 15), tagged=False)
+    tagged = dated("mysql", (5, 6, 24))
+    assert tagged is not None and tagged.text == "2015-03-25 (tagged)"
+    assert dated("mysql", (8, 0, 99)) is dated("oracle", (8, 0, 34)) is None
+
+
+def test_a_younger_release_of_an_older_line_is_younger() -> None:
+    older, younger = dated("mysql", (8, 0, 34)), dated("mysql", (5, 7, 44))
+    assert older is not None and younger is not None and older.day < younger.day
+
+
+def test_dates_rise_within_each_release_line() -> None:
+    by_line: dict[tuple[str, str], list[tuple[int, date]]] = {}
+    for (flavour, release), found in _dates().items():
+        by_line.setdefault((flavour, line_text(release)), []).append((release[2], found.day))
+    assert {("mysql", "8.0"), ("mysql", "9.7"), ("mariadb", "11.4"), ("percona", "5.7")} <= by_line.keys()
+    for line, releases in by_line.items():
+        days = [day for _, day in sorted(releases)]
+        assert days == sorted(days), line
+    assert {flavour for flavour, _ in by_line} == {"mysql", "mariadb", "percona"}

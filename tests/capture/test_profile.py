@@ -110,6 +110,22 @@ def test_where_perf_is_refused_the_reason_is_perfs_own(tmp_path: Path, monkeypat
     assert "No permission to enable cycles event" in reason and "perf_event_paranoid" in reason
 
 
+def test_a_server_that_used_no_cpu_is_told_from_one_that_was_not_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = tmp_path / "bin" / "perf"
+    fake.parent.mkdir()
+    # It makes the file that it is told to, says nothing of it, and has no sample in it.
+    fake.write_text('#!/bin/sh\nwhile [ $# -gt 0 ]; do [ "$1" = -o ] && : > "$2"; shift; done\n')
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+    with Capture(scene(tmp_path, pid=os.getpid, options=OPTIONS), Sink(), [PerfProfile]) as capture:
+        until(lambda: capture.reports()[0].samples, "a recording has ended")
+    assert capture.null_reasons() == {
+        "profile_stacks": "perf took no sample: the server used next to no CPU while it recorded"
+    }
+
+
 def test_a_remote_server_is_not_profiled(tmp_path: Path) -> None:
     with Capture(scene(tmp_path, options=OPTIONS), Sink(), [PerfProfile]) as capture:
         pass

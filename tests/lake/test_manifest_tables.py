@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ibench_lib.base.collector_report import CollectorReport
 from ibench_lib.lake.manifest import BinaryRecord, ConfigRecord, Manifest, OptionRecord
 from ibench_lib.lake.manifest_tables import manifest_rows
 from tests.synthetic import OTHER_KINDS, OTHER_OPERATIONS, Run, manifest_of
@@ -77,3 +78,10 @@ def test_an_older_run_has_those_of_the_workload_that_all_were_of() -> None:
     roles = {row["operation"]: row["role"] for row in rows_of(manifest_of(Run()), "operations")}
     assert roles["insert"] == "inserter" and roles["point_query"] == roles["range_query"] == "querier"
     assert [row["kind"] for row in rows_of(manifest_of(Run()), "kinds")] == ["load", "index", "write", "query"]
+
+
+def test_a_run_has_what_its_collectors_reported() -> None:
+    report = CollectorReport("profile", 60, samples=2, missed=1, cpu_s=0.5, busy_s=5.0, reason="OSError: busy")
+    assert rows_of(manifest_of(Run(collectors=(report,))), "collectors") == [
+        {"collector": "profile", "every_s": 60, "samples": 2, "missed": 1, "reason": "OSError: busy"}
+    ]

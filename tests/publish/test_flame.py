@@ -75,6 +75,10 @@ def at(page: Page) -> str:
     return str(page.evaluate("document.activeElement.ariaLabel")).rpartition(": A")[0]
 
 
+def focused(page: Page) -> str:
+    return str(page.evaluate("document.activeElement.ariaLabel")).partition(":")[0]
+
+
 def test_a_function_is_as_wide_as_its_part_of_the_larger_side(opened: Opened) -> None:
     def widths(shown: str) -> dict[str, float]:
         opened.page.get_by_label("Width:").select_option(shown)
@@ -189,6 +193,36 @@ def test_a_file_is_saved_by_a_click(opened: Opened) -> None:
     with opened.page.expect_download() as waiting:
         opened.page.get_by_text("Save A-a-2026-11-22-l.i0.folded").click()
     assert f"{COPY} 20\n" in Path(waiting.value.path()).read_text()
+
+
+def test_what_is_too_narrow_for_text_is_drawn_together_and_still_reached(tmp_path: Path, browser: Browser) -> None:
+    thread = "mariadbd;start_thread;handle_one_connection;do_command"
+    stacks = {f"{thread};wide": 10_000, **{f"{thread};narrow_{n:02}": 10 for n in range(40)}}
+    page = open_page(browser, page_of(graph_of([side("a", stacks, 100.0)], "l.i0"), tmp_path)).page
+    page.wait_for_selector("figure.flame[data-drawn]")
+    assert not any(name.startswith("narrow") for name in names(page))
+    assert page.locator(".sliver").count() == 1, "one shape for all of one colour"
+    page.get_by_label("Search functions").fill("narrow_2")
+    assert page.locator(".sliver.hit").count() == 1
+    page.keyboard.press("Enter")
+    first = focused(page)
+    assert first.startswith("narrow_2")
+    page.keyboard.press("ArrowRight")
+    second = focused(page)
+    assert second.startswith("narrow_") and second != first
+    page.keyboard.press("Enter")
+    assert focused(page) == names(page)[-1] == second
+    page.keyboard.press("Escape")
+    assert focused(page) == second
+    page.keyboard.press("ArrowLeft")
+    assert focused(page) == first
+    wide = page.locator("[role=treeitem]", has_text="wide").bounding_box()
+    assert wide is not None
+    page.mouse.move(wide["x"] + wide["width"] + 30, wide["y"] + 5)
+    pointed = page.locator(".told").inner_text().partition(":")[0]
+    assert pointed.startswith("narrow_") and pointed != first
+    page.mouse.click(wide["x"] + wide["width"] + 30, wide["y"] + 5)
+    assert focused(page) == names(page)[-1] == pointed
 
 
 @pytest.mark.long

@@ -30,7 +30,7 @@ def as_release(manifest: dict[str, Any]) -> None:
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """Four releases, of which the last two have 20 % fewer queries/s; one build has no place in their order."""
     workspace: Workspace = with_notebook(tmp_path_factory.mktemp("history"))
     runs = [
@@ -40,12 +40,21 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for build in RELEASES
     ]  # fmt: skip
     made_of(workspace, *runs, Run("btrunk", dbms="btrunk.c", minute=40), change=as_release)
-    parameters = {"experiment": "demo", "runs": [], "dbms": [], "setups": [], "steps": [], "palette": "default"}
+    return workspace
+
+
+@pytest.fixture(scope="module")
+def page(measured: Workspace) -> Path:
+    return page_by("version", measured)
+
+
+def page_by(order: str, workspace: Workspace) -> Path:
+    parameters = {"experiment": "demo", "order": order, "steps": []}
     values = {
-        "notebook": "version_history", "slug": "releases", "title": "Releases", "author": "A. Tester",
+        "notebook": "version_history", "slug": f"by-{order}", "title": "Releases", "author": "A. Tester",
         "date": "2026-11-21", "parameters": parameters,
     }  # fmt: skip
-    return build_post(write_yaml(workspace.root / "post.yml", values), workspace)
+    return build_post(write_yaml(workspace.root / f"{order}.yml", values), workspace)
 
 
 def sentences(page: Path) -> list[str]:
@@ -72,3 +81,14 @@ def test_what_cannot_be_said_is_one_line(page: Path) -> None:
     said = sentences(page)
     assert "Left out, because they have no place in the order of releases: btrunk (version trunk)." in said
     assert any(re.match(r"mariadb, cached: no change of \d+ % or more in l\.i0", text) for text in said), said
+
+
+@pytest.mark.long
+def test_in_the_order_of_dates_every_part_is_of_one_release_line(measured: Workspace) -> None:
+    made = page_by("date", measured)
+    said = sentences(made)
+    assert "mariadb: 3 releases, b2 (10.11.2) to b4 (10.11.4)." in said
+    assert "No release date of b1 is known: not in this history, which is in the order of dates." in said
+    assert any(text.startswith("mariadb 10.11, cached") for text in said)
+    assert not any(text.startswith("mariadb, cached") for text in said)
+    assert "2023-02-16" in made.read_text(encoding="utf-8")

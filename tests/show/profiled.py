@@ -58,3 +58,17 @@ def profiled(config: str, stacks: dict[str, int] | None = None, cpus: float | No
     stacks = STACKS if stacks is None else stacks
     rows = (*recording(0, {"too;early": 7}), *recording(1, stacks), *recording(6, stacks))
     return Run(config, also=(*rows, *(cpu(cpus) if cpus is not None else ())), **more)
+
+
+def with_dips(config: str, rest: dict[str, int], in_dips: dict[str, int], **more: Any) -> Run:
+    """A run with a stall in the seconds 4 and 5 of l.i1, and two recordings of 2 s: outside it, and 1.5 s of it inside.
+
+    l.i1 begins at 15 s. In its other seconds 6,250 rows are inserted: 12,500 in the first recording, with 2 s of CPU,
+    and 3,125 in the second one, with 1 s.
+    """
+    row = {"seconds": 2.0}
+    rows = (
+        *recording(15, rest, t_s=17.5, cpu_s=2.0, **row),
+        *recording(18, in_dips, t_s=20.5, cpu_s=1.0, **row),
+    )
+    return Run(config, stall=(4, 5), also=rows, **more)

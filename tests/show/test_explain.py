@@ -28,7 +28,7 @@ def rate(*logs: tuple[float, float]) -> tuple[Term, ...]:
     """Rate, use and cost with the logarithm of B / A and its standard error."""
     names = (("throughput", "rate", "/s"), ("cpus_used", "CPU in use", "CPUs"), ("cpu_us", "CPU per operation", "us"))
     return tuple(
-        Term(*name, 1.0, 1.0, log, Difference(log, se, 8), ((), ()))
+        Term(*name, 1.0, 1.0, log, ((), ()), difference=Difference(log, se, 8))
         for name, (log, se) in zip(names, logs, strict=True)
     )
 

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from ibench_lib.ask.provenance import names_of, remember
+from ibench_lib.errors import ParameterError
 from ibench_lib.show.history import RATE, Build, arrival, built_unlike, compiler_of, history_of
 from tests.show.released import FACTS, builds_of, noisy, points_of, six
 
@@ -75,6 +76,46 @@ def test_what_has_zeros_or_is_as_small_as_its_rounding_is_not_judged() -> None:
     assert history.untested == (("mysql, cached", "l.i0", "rpq"),)
     assert history.changes == () and not history.to_base
     assert len(history.costs) == 12
+
+
+def by_date() -> pl.DataFrame:
+    """Two release lines of MySQL at the same time, and a build whose date nobody knows."""
+    levels = {"b8.0.30": 1000, "b5.7.44": 900, "b5.7.40": 1200, "b8.0.34": 1010, "b8.0.28": 990, "b8.0.99": 500}
+    return points_of({name: noisy(level, seed=seed) for seed, (name, level) in enumerate(levels.items())})
+
+
+def test_in_the_order_of_dates_a_release_line_goes_on_with_its_own_releases() -> None:
+    points = by_date()
+    history = history_of(points, builds_of(points), "date")
+    assert [(line.label, [build.name for build in line.builds]) for line in history.lines] == [
+        ("mysql 5.7, cached", ["b5.7.40", "b5.7.44"]),
+        ("mysql 8.0, cached", ["b8.0.28", "b8.0.30", "b8.0.34"]),
+    ]
+    (chart,) = history.charts
+    assert [build.name for build in chart.builds] == ["b8.0.28", "b8.0.30", "b5.7.40", "b8.0.34", "b5.7.44"]
+    assert history.undated == ("b8.0.99",) and history.unplaced == ()
+    assert set(history.points["chart"]) == {"mysql, cached"}
+    (found,) = history.found("mysql 5.7, cached", "l.i0", RATE)
+    assert (found.before, found.after) == ("b5.7.40", "b5.7.44")
+    assert history.found("mysql 8.0, cached", "l.i0", RATE) == []
+    # Each line has its own base, and the chart the oldest of all.
+    assert history.to_base["mysql 5.7, cached", "l.i0", RATE, "b5.7.44"].value == pytest.approx(0.75, abs=0.02)
+    first = {place[3]: one.value for place, one in history.to_first.items()}
+    assert first == pytest.approx({"b8.0.30": 1.01, "b5.7.40": 1.21, "b8.0.34": 1.02, "b5.7.44": 0.91}, abs=0.03)
+
+
+def test_in_the_order_of_versions_a_chart_is_a_line() -> None:
+    points = by_date()
+    history = history_of(points, builds_of(points))
+    ((line,), (chart,)) = history.lines, history.charts
+    assert chart.builds == line.builds and chart.label == line.label and line.release_line == ""
+    assert history.undated == () and len(line.builds) == 6
+    assert {place: one for place, one in history.to_base.items() if place[2] == RATE} == history.to_first
+
+
+def test_an_order_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(ParameterError, match="order 'age' is not known"):
+        history_of(six(), builds_of(six()), "age")
 
 
 def test_the_answers_stay_known_for_links() -> None:

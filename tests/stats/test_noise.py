@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibench_lib.stats.noise import FLOOR, LEAST_DF, level_of_all, noise_of
+from ibench_lib.stats.noise import FLOOR, LEAST_DF, LEVEL, Difference, Judged, judged_together, level_of_all, noise_of
 from ibench_lib.stats.student import t_quantile
 
 VALUES = st.floats(-1, 1)
@@ -106,3 +106,15 @@ def test_the_level_of_all_finds_what_the_step_up_rule_finds(p_values: list[float
 
 def test_the_level_of_nothing_and_of_one() -> None:
     assert level_of_all([]) == level_of_all([0.2]) == level_of_all([0.01]) == 0.05
+
+
+def test_what_is_judged_together_is_clear_just_where_its_interval_leaves_out_zero() -> None:
+    found = [Judged(difference=Difference(value, 1.0, 20)) for value in (5.0, 2.5, 2.2, 0.3)]
+    together = judged_together([*found, Judged()])
+    assert [one.is_clear for one in together] == [True, True, False, False, False]
+    assert together[2].level < LEVEL and found[2].is_clear, "alone it would be clear"
+    for one in together[:4]:
+        low, high = one.interval or (0.0, 0.0)
+        assert (low > 0) == one.is_clear
+        assert low < one.difference.value < high  # type: ignore[union-attr]
+    assert together[4].interval is None

@@ -11,10 +11,14 @@ from ibench_lib.ask.provenance import names_of
 from ibench_lib.ask.selection import Selection
 from ibench_lib.show.display import Html, Item, Shown, sentence
 from ibench_lib.show.flame.graph import MOST_BYTES, Graph, files, functions_table, graph_of, links, markup
-from ibench_lib.show.flame.sides import Side, side_of
+from ibench_lib.show.flame.sides import Side, dip_sides, side_of
 from ibench_lib.show.frames import by_position, steps_of
 from ibench_lib.show.history import History
 from ibench_lib.show.wording import joined, shortened
+from ibench_lib.stats.profile_costs import LEAST_SAMPLES
+
+LEAST_OF_DIPS = 10 * LEAST_SAMPLES
+"""Samples that dips and the rest need each: with fewer, a tenth of the CPU is too little to be judged."""
 
 _FIT = (pl.col("samples") > 0) & (pl.col("step_status") == "complete")
 """Rows of `profiled` that can be compared."""
@@ -63,6 +67,50 @@ def release_flames(post: Selection, history: History, palette: str = "default") 
     return _shown(graphs, profiled, stacks, palette)
 
 
+def dip_flames(post: Selection, palette: str = "default") -> Shown:
+    """For each dbms, setup and step with dips the graph of what was recorded in them (B) and outside (A).
+
+    Asks `dip_recordings` where a step with dips was profiled; nothing is shown where there is none.
+    """
+    dips, profiled = post.ask("dips"), post.ask("profiled")
+    mine = profiled.filter(pl.col("samples") > 0).join(
+        dips, on=["run_id", "step_id"], how="semi", maintain_order="left"
+    )
+    if mine.is_empty():
+        return Shown(())
+    stacks, recorded = post.ask("stacks"), post.ask("dip_recordings")
+    graphs, said = [], []
+    for setup, step, of_step in _steps(mine):
+        for name in by_position(of_step):
+            rows = of_step.filter(dbms=name)
+            of_rows = recorded.join(rows, on=["run_id", "step_id"], how="semi")
+            of_stacks = stacks.join(rows, on=["run_id", "step_id"], how="semi")
+            rest, in_dips = dip_sides(of_stacks, rows, of_rows)
+            why = _why_not(rest, in_dips, of_rows)
+            if why:
+                said.append(f"{name} in {step}, {setup}: {why}.")
+            else:
+                graphs.append((step, graph_of([rest, in_dips], f"{step}, {setup}")))
+    items = _drawn(graphs, palette)
+    if said:
+        items.append(sentence(f"No graph of dips against the rest of {' '.join(said)}"))
+    return Shown(tuple(items), (*names_of(profiled), *names_of(stacks), *names_of(recorded)))
+
+
+def _why_not(rest: Side, in_dips: Side, recorded: pl.DataFrame) -> str:
+    """Why dips cannot be compared with the rest; empty where they can."""
+    if min(rest.samples, in_dips.samples) < LEAST_OF_DIPS:
+        return (
+            f"its recordings have {in_dips.samples:,} samples in dips and {rest.samples:,} outside, and "
+            f"{LEAST_OF_DIPS} of each are needed"
+        )
+    if rest.us and in_dips.us:
+        return ""
+    if recorded["cpu_s"].is_null().any() or recorded["done"].is_null().any():
+        return "the CPU of its recordings or the operations meanwhile are not known"
+    return "nothing was completed in some of its recordings, so they have no CPU per operation"
+
+
 def _steps(profiled: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:
     for setup in profiled["setup"].unique(maintain_order=True):
         of_setup = profiled.filter(setup=setup)
@@ -85,6 +133,14 @@ def _both(
 
 
 def _shown(graphs: list[tuple[str, Graph]], profiled: pl.DataFrame, stacks: pl.DataFrame, palette: str) -> Shown:
+    items = _drawn(graphs, palette)
+    missing = _missing(profiled)
+    if missing:
+        items.append(sentence(missing))
+    return Shown(tuple(items), (*names_of(profiled), *names_of(stacks)))
+
+
+def _drawn(graphs: list[tuple[str, Graph]], palette: str) -> list[Item]:
     items: list[Item] = []
     for step, graph in graphs:
         figure = markup(graph, palette)
@@ -92,10 +148,7 @@ def _shown(graphs: list[tuple[str, Graph]], profiled: pl.DataFrame, stacks: pl.D
         items += [Html(figure), Html('<details class="fold"><summary>The functions as a table</summary>'), table]
         saved = links(files(graph, step), MOST_BYTES - len(figure))
         items.append(Html(f"</details><details><summary>Files of this profile</summary>{saved}</details>"))
-    missing = _missing(profiled)
-    if missing:
-        items.append(sentence(missing))
-    return Shown(tuple(items), (*names_of(profiled), *names_of(stacks)))
+    return items
 
 
 def _nothing(nothing: Callable[[str], str], profiled: pl.DataFrame) -> Shown:

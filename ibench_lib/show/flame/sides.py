@@ -217,8 +217,52 @@ def side_of(stacks: pl.DataFrame, profiled: pl.DataFrame) -> Side | None:
             found.setdefault((run_id, tick), {})[stack] = samples
     recordings = tuple(Recording(*key, worth[key[0]], of) for key, of in sorted(found.items()))
     name = str(used[0]["dbms"])
-    days = sorted({f"{row['begun']:%Y-%m-%d}" for row in used if row["begun"] is not None})
-    frequencies = {row["frequency"] for row in used}
-    dated = f"{name}, {days[0]}" if days else name
-    frequency = frequencies.pop() if len(frequencies) == 1 else None
-    return Side(dated, name, recordings, frequency, sum(row["seconds"] or 0.0 for row in used) or None)
+    seconds = sum(row["seconds"] or 0.0 for row in used) or None
+    return Side(_dated(name, used), name, recordings, _frequency(used), seconds)
+
+
+def dip_sides(stacks: pl.DataFrame, profiled: pl.DataFrame, recorded: pl.DataFrame) -> tuple[Side, Side]:
+    """The recordings of one dbms in one step and setup that are outside dips, and those that overlap them.
+
+    Takes the rows of `stacks`, `profiled` and `dip_recordings`. A sample stands for the CPU of its side's recordings,
+    divided by the operations that were done in them; this is not known if none was done.
+    """
+    rows = profiled.to_dicts()
+    name = str(rows[0]["dbms"])
+    sides = []
+    for what, mine in (
+        ("outside dips", recorded.filter(pl.col("dip_s") == 0)),
+        ("in dips", recorded.filter(pl.col("dip_s") > 0)),
+    ):
+        sums = mine.group_by("run_id").agg(
+            # Of what is not known anywhere, the sum is not known.
+            *(pl.when(pl.col(of).is_not_null().all()).then(pl.col(of).sum()).alias(of) for of in ("cpu_s", "done")),
+            pl.col("samples").sum(),
+        )
+        worth = {
+            row["run_id"]: 1e6 * row["cpu_s"] / row["done"] / row["samples"] / len(sums)
+            if row["cpu_s"] is not None and row["done"]
+            else None
+            for row in sums.to_dicts()
+        }
+        found: dict[tuple[str, int], dict[str, int]] = {}
+        of_side = stacks.join(mine.select("run_id", "tick"), on=["run_id", "tick"], how="semi")
+        for run_id, tick, stack, samples in of_side.select("run_id", "tick", "stack", "samples").iter_rows():
+            found.setdefault((run_id, tick), {})[stack] = samples
+        recordings = tuple(Recording(*key, worth[key[0]], of) for key, of in sorted(found.items()))
+        seconds, in_dips = (sum(mine[of].drop_nulls().to_list()) for of in ("seconds", "dip_s"))
+        part = f" ({in_dips:.1f} of {seconds:.0f} s)" if in_dips else ""
+        dated = _dated(f"{name} {what}{part}", rows)
+        sides.append(Side(dated, f"{name} {what}", recordings, _frequency(rows), seconds or None))
+    return sides[0], sides[1]
+
+
+def _dated(name: str, profiled: Sequence[dict[str, Any]]) -> str:
+    """A name with the day on which the first of its runs began."""
+    days = sorted({f"{row['begun']:%Y-%m-%d}" for row in profiled if row["begun"] is not None})
+    return f"{name}, {days[0]}" if days else name
+
+
+def _frequency(profiled: Sequence[dict[str, Any]]) -> float | None:
+    frequencies = {row["frequency"] for row in profiled}
+    return frequencies.pop() if len(frequencies) == 1 else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, groupby, pairwise
 
 import polars as pl
 
@@ -19,6 +19,7 @@ from ibench_lib.show.history import (
     arrival,
     built_unlike,
     history_of,
+    line_text,
     named,
     regimes,
     release_text,
@@ -34,14 +35,19 @@ _MOST_COSTS = 2
 
 
 @asks("release_points", "builds")
-def release_statements(release_points: pl.DataFrame, builds: pl.DataFrame) -> list[str]:
+def release_statements(release_points: pl.DataFrame, builds: pl.DataFrame, order: str = "version") -> list[str]:
     """Which releases there are of each flavour, in what else than their release they differ, which have no place."""
-    history = history_of(release_points, builds)
+    history = history_of(release_points, builds, order)
     said = []
     for flavour in dict.fromkeys(line.flavour for line in history.lines):
         lines = [line for line in history.lines if line.flavour == flavour]
         known = {build.name: build for line in lines for build in line.builds}
         in_order = sorted(known.values(), key=lambda build: (build.release, build.name))
+        # In the order of dates no release line goes on with another one.
+        neighbours = [in_order]
+        if order == "date":
+            neighbours = [list(of_line) for _, of_line in groupby(in_order, lambda build: line_text(build.release))]
+            in_order.sort(key=lambda build: (build.dated and build.dated.day, build.release, build.name))
         releases = count(len({build.release for build in in_order}), "release")
         builds_of = "" if len(in_order) == len({build.release for build in in_order}) else f"{len(in_order)} builds of "
         said.append(f"{flavour}: {builds_of}{releases}, {named(in_order)}.")
@@ -52,18 +58,21 @@ def release_statements(release_points: pl.DataFrame, builds: pl.DataFrame) -> li
             for build in in_order
             if len(build.build_ids) > 1
         ]
-        said += _unlike(in_order)
+        said += _unlike(neighbours)
     if len({line.flavour for line in history.lines}) > 1:
         said.append("Releases of different flavours are not compared with each other.")
+    if history.undated:
+        names = joined(history.undated)
+        said.append(f"No release date of {names} is known: not in this history, which is in the order of dates.")
     if history.unplaced:
         said.append(f"Left out, because they have no place in the order of releases: {'; '.join(history.unplaced)}.")
     return said
 
 
 @asks("release_points", "builds")
-def release_rate_statements(release_points: pl.DataFrame, builds: pl.DataFrame) -> list[str]:
+def release_rate_statements(release_points: pl.DataFrame, builds: pl.DataFrame, order: str = "version") -> list[str]:
     """What changed in rates, and which costs with them; where no change was found, or nothing can be said."""
-    history = history_of(release_points, builds)
+    history = history_of(release_points, builds, order)
     said = []
     for line in history.lines:
         mine = [one for one in history.changes if one.experiment == line.label and series_of(one)[2] == RATE]
@@ -76,9 +85,9 @@ def release_rate_statements(release_points: pl.DataFrame, builds: pl.DataFrame) 
 
 
 @asks("release_points", "builds")
-def release_cost_statements(release_points: pl.DataFrame, builds: pl.DataFrame) -> list[str]:
+def release_cost_statements(release_points: pl.DataFrame, builds: pl.DataFrame, order: str = "version") -> list[str]:
     """What changed in the costs of operations: the largest changes of each step."""
-    history = history_of(release_points, builds)
+    history = history_of(release_points, builds, order)
     said = []
     for line in history.lines:
         mine = [one for one in history.changes if one.experiment == line.label and series_of(one)[2] != RATE]
@@ -104,9 +113,9 @@ def release_cost_statements(release_points: pl.DataFrame, builds: pl.DataFrame) 
 
 
 @asks("release_points", "builds")
-def release_gap_statements(release_points: pl.DataFrame, builds: pl.DataFrame) -> list[str]:
+def release_gap_statements(release_points: pl.DataFrame, builds: pl.DataFrame, order: str = "version") -> list[str]:
     """What is in no series: releases that missed a target, runs and steps that say nothing of the server."""
-    history = history_of(release_points, builds)
+    history = history_of(release_points, builds, order)
     rates = history.points.filter(pl.col("column") == RATE)
     said = []
     for line in history.lines:
@@ -141,10 +150,10 @@ def _same_release(builds: Sequence[Build]) -> list[str]:
     ]
 
 
-def _unlike(builds: Sequence[Build]) -> list[str]:
+def _unlike(neighbours: Sequence[Sequence[Build]]) -> list[str]:
     """How neighbours were built, where not alike."""
     items = []
-    for before, after in pairwise(builds):
+    for before, after in chain.from_iterable(map(pairwise, neighbours)):
         unlike = built_unlike(before, after)
         if unlike:
             items.append(f"{after.name} and {before.name} ({'; '.join(unlike)})")

@@ -38,7 +38,7 @@ _LEFT_OUT = {"the clients limited the step": "limited by the clients", "the step
 def release_builds(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
     """The builds of one line, oldest first, and how each was made (`builds`, `release_points`)."""
     line = history.line(frame["line"][0])
-    heads = ["version", "compiler", "build id, symbols", "allocator", "TLS library", "compiled for"]
+    heads = ["version", "released", "compiler", "build id, symbols", "allocator", "TLS library", "compiled for"]
     grid = Grid(f"builds.{line.label}", f"Builds, oldest first: {line.label}", "build", heads, left=True)
     for build in line.builds:
         facts = build.facts
@@ -48,6 +48,7 @@ def release_builds(frame: pl.DataFrame, history: History, palette: str = "defaul
         comment = (facts["version_comment"] or "").removeprefix("(").removesuffix(")")
         texts = (
             facts["server_version"] + (f" ({comment})" if comment else ""),
+            build.dated.text if build.dated else "not known",
             compiler_of(build) or unknown,
             ", ".join(filter(None, [(facts["build_id"] or "")[:12], symbols])) or unknown,
             allocator_of(build) or none_linked,
@@ -55,9 +56,11 @@ def release_builds(frame: pl.DataFrame, history: History, palette: str = "defaul
             " ".join(filter(None, [facts["compile_os"], facts["compile_machine"]])) or "not said",
         )
         grid.rows.append((build.text, [Cell(text) for text in texts]))
+    tagged = any(build.dated and build.dated.tagged for build in line.builds)
     grid.notes = [
+        *(["Tagged: the day of the tag of its source, some weeks before the release."] if tagged else []),
         "Build id: its first 12 digits. Allocator and TLS library: as the server says, else the shared library that "
-        "its binary links."
+        "its binary links.",
     ]
     return grid.draw(palette)
 

@@ -12,20 +12,19 @@ WITH rated AS MATERIALIZED (
     FROM full_seconds($ids, $names)
 ), spread AS (
     SELECT run_id, step_id, median(abs(rate - median_rate)) AS mad, count(*) AS seconds FROM rated GROUP BY ALL
-), paced AS (
+), paced AS MATERIALIZED (
     -- Most steps are not, and to find no intended time of theirs in `ops` takes longer than all the rest.
-    SELECT DISTINCT h.run_id, h.step_id
-    FROM response_histograms h
-    JOIN timed_steps($ids, $names) c USING (run_id, step_id)
-    JOIN operations x ON x.run_id = h.run_id AND x.operation = h.operation
-    WHERE h.timing = 'intended' AND x.family = c.main_operation
+    FROM timed_steps($ids, $names)
+    SEMI JOIN (
+        SELECT h.run_id, h.step_id, x.family AS main_operation
+        FROM response_histograms h JOIN operations x USING (run_id, operation) WHERE h.timing = 'intended'
+    ) USING (run_id, step_id, main_operation)
 ), intended AS (
     SELECT
         o.run_id, o.step_id, o.second,
         UNNEST(o.intended_bins) AS bin, UNNEST(o.intended_counts) AS answers
     FROM ops o
-    SEMI JOIN paced p ON p.run_id = o.run_id AND p.step_id = o.step_id
-    JOIN timed_steps($ids, $names) c ON c.run_id = o.run_id AND c.step_id = o.step_id
+    JOIN paced c USING (run_id, step_id)
     JOIN operations x ON x.run_id = o.run_id AND x.operation = o.operation
     WHERE o.second < c.full_seconds AND x.family = c.main_operation AND o.intended_bins IS NOT NULL
 ), summed AS (

@@ -9,19 +9,20 @@ WITH chosen AS (
     FROM selected_steps($runs, $steps)
 ), sampled AS (
     SELECT
-        s.*, x.t_s - s.start_s AS t_s, x.history_list_length AS hll,
+        s.run_id, s.step_id, x.t_s - s.start_s AS t_s, x.history_list_length AS hll,
         row_number() OVER (PARTITION BY s.run_id, s.step_id ORDER BY x.t_s) - 1 AS position,
         count(*) OVER (PARTITION BY s.run_id, s.step_id) AS samples
     FROM chosen s
     JOIN server_samples x ON x.run_id = s.run_id AND x.t_s >= s.start_s AND x.t_s <= s.end_s
 ), bucketed AS (
-    SELECT *, ceil(samples / $points)::BIGINT AS bucket_samples FROM sampled
+    SELECT
+        run_id, step_id, ceil(samples / $points)::BIGINT AS bucket_samples, position // bucket_samples AS bucket,
+        min(t_s) AS t_s, min(hll) AS hll_min, avg(hll) AS hll_mean, max(hll) AS hll_max,
+        count(*) - count(hll) AS missing
+    FROM sampled GROUP BY ALL
 )
 SELECT
-    setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, bucket_samples,
-    position // bucket_samples AS bucket, min(t_s) AS t_s,
-    min(hll) AS hll_min, avg(hll) AS hll_mean, max(hll) AS hll_max,
-    count(*) - count(hll) AS missing
-FROM bucketed
-GROUP BY ALL
+    c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status,
+    b.* EXCLUDE (run_id, step_id)
+FROM bucketed b JOIN chosen c USING (run_id, step_id)
 ORDER BY step_id, setup, dbms_position, repeat, bucket

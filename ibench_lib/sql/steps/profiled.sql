@@ -2,7 +2,8 @@
 -- step as a whole, what they have in all (`samples`; `seconds` of sampling; `lost`, which the kernel could not keep; and
 -- `cpu_s`, the CPU of the server's process meanwhile), and `reason`, why there is none. `event` is cycles or cpu-clock,
 -- `frequency` the samples that perf was to take in a second of CPU. `sampled`: samples / frequency / cpu_s, which is
--- near 1 unless samples are missing. `scpupq`: CPU microseconds of the server's process per operation of the whole step.
+-- near 1 unless samples are missing. What the experiment asked for is known from the collectors that reported at the end
+-- of the run. `scpupq`: CPU microseconds of the server's process per operation of the whole step.
 -- `begun` is when the run began (UTC). NULL: not captured, or by an older ibench.
 --
 -- $runs: ids of the runs
@@ -30,15 +31,24 @@ SELECT
     r.origin_wall AS begun, coalesce(s.recordings, 0)::BIGINT AS recordings, coalesce(s.samples, 0)::BIGINT AS samples,
     s.seconds, s.event, s.frequency, s.lost, s.cpu_s, s.samples / s.frequency / nullif(s.cpu_s, 0) AS sampled, u.scpupq,
     CASE WHEN s.recordings > 0 THEN NULL
-         ELSE coalesce(
-             CASE WHEN e.run_id IS NOT NULL THEN 'no recording lies in the step: a longer step has one' END,
-             json_extract_string(r.null_reasons, '$."profile_stacks"'),
-             'the experiment did not ask for it (capture: {profile: {}})'
-         ) END AS reason
+         WHEN e.run_id IS NOT NULL
+             THEN 'no recording lies in the step as a whole: choose a longer step or shorter seconds'
+                  || coalesce(' (some are missing: ' || missing.said || ')', '')
+         WHEN missing.said IS NOT NULL THEN missing.said
+         WHEN k.run_id IS NOT NULL
+             THEN 'a recording was asked for and none ended within the step: choose a longer step or shorter seconds'
+         WHEN r.status = 'running' THEN 'the run has not ended, and recordings are read at its end'
+         WHEN r.status <> 'complete' AND NOT EXISTS (FROM collectors WHERE collectors.run_id = c.run_id)
+             THEN 'the run was cut off before recordings, if it had any, were read'
+         ELSE 'the experiment did not ask for it (capture: {profile: {}})' END AS reason
 FROM chosen c
 JOIN runs r ON r.run_id = c.run_id
 LEFT JOIN summed s ON s.run_id = c.run_id AND s.step_id = c.step_id
 LEFT JOIN seen e ON e.run_id = c.run_id
+LEFT JOIN collectors k ON k.run_id = c.run_id AND k.collector = 'profile'
+CROSS JOIN LATERAL (
+    SELECT coalesce(json_extract_string(r.null_reasons, '$."profile_stacks"'), k.reason) AS said
+) missing
 LEFT JOIN questions.step_resources($runs, $steps) u ON u.run_id = c.run_id AND u.step_id = c.step_id
 ORDER BY
     c.setup, min_by(c.step_id, c.repeat) OVER (PARTITION BY c.setup, c.step), c.dbms_position, c.repeat

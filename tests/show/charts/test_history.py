@@ -26,6 +26,22 @@ def test_each_step_is_a_line_with_intervals_and_marked_changes() -> None:
     assert figure.layout.meta["title"] == "Rates relative to b5.7.44: mysql, cached"
 
 
+def test_in_the_order_of_dates_each_release_line_is_a_line_relative_to_the_oldest_of_all() -> None:
+    levels = {"b8.0.34": 1010, "b5.7.44": 900, "b5.7.40": 1200, "b8.0.28": 990}
+    points = points_of({name: noisy(level, seed=seed) for seed, (name, level) in enumerate(levels.items())})
+    history = history_of(points, builds_of(points), "date")
+    figure = ib.release_chart(history.points, history)
+    old, new = figure.data
+    assert (old.name, new.name) == ("l.i0, 5.7", "l.i0, 8.0")
+    assert list(old.x) == ["b5.7.40<br>2022-08-29 (tagged)", "b5.7.44<br>2023-10-25"]
+    assert list(new.x) == ["b8.0.28<br>2022-01-18", "b8.0.34<br>2023-07-18"]
+    assert list(figure.layout.xaxis.categoryarray) == [new.x[0], old.x[0], new.x[1], old.x[1]]
+    assert new.y[0] == 1 and old.y[0] == pytest.approx(1.21, abs=0.03)
+    assert old.line.color == new.line.color and old.line.dash != new.line.dash
+    assert figure.layout.meta["title"] == "Rates relative to b8.0.28: mysql, cached"
+    assert list(old.marker.symbol) == ["circle", "triangle-down-open"]
+
+
 def points_in(points: pl.DataFrame) -> pl.DataFrame:
     return history_of(points, builds_of(points)).points
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+
+import pytest
 
 from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import choose
 from ibench_lib.show.display import Html, Shown
-from ibench_lib.show.flame.posts import flame_differences, flame_graphs, release_flames
+from ibench_lib.show.flame.posts import dip_flames, flame_differences, flame_graphs, release_flames
 from ibench_lib.show.history import version_history
 from tests.shared import lake_of
-from tests.show.profiled import STACKS, profiled
+from tests.show.profiled import COPY, STACKS, Rows, profiled, recording, with_dips
 from tests.synthetic import Run
 
 
@@ -60,7 +63,7 @@ def test_two_results_are_compared_where_both_were_profiled() -> None:
     assert texts(shown)[-1] == (
         "The server was not profiled in any step of system.b: the experiment did not ask for it "
         "(capture: {profile: {}}). The server was not profiled in l.x, l.i1 and qr100 of system.a: no recording lies "
-        "in the step: a longer step has one."
+        "in the step as a whole: choose a longer step or shorter seconds."
     )
 
 
@@ -73,3 +76,52 @@ def test_the_oldest_and_the_newest_profiled_release_are_compared() -> None:
     assert found == (
         [f"Where the server&#x27;s CPU goes in l.i0, cached: {known[0]}.c and {known[2]}.c"] if known else []
     )
+
+
+def of_dips(*runs: Run) -> Shown:
+    return dip_flames(choose(lake_of(*runs), "demo", steps=["l.i1"]))
+
+
+def test_dips_are_compared_with_the_rest_by_operation() -> None:
+    shown = of_dips(with_dips("a", STACKS, {**STACKS, COPY: 120}))
+    assert figures(shown) == [
+        "Where the server&#x27;s CPU goes in l.i1, cached: system.a outside dips and system.a in dips"
+    ]
+    assert shown.answers == ("profiled", "stacks", "dip_recordings")
+    (graph,) = [item.markup for item in shown.items if isinstance(item, Html) and "<figure" in item.markup]
+    assert re.findall(r"<p>([AB]: .*?samples)", graph) == [
+        "A: system.a outside dips, 2026-11-21: 160.00 us/op of the server&#x27;s CPU; 1 run, 1 recording, 200 samples",
+        "B: system.a in dips (1.5 of 2 s), 2026-11-21: 320.00 us/op of the server&#x27;s CPU; 1 run, 1 recording, "
+        "300 samples",
+    ]
+
+
+def test_two_runs_of_each_tell_a_change_from_noise() -> None:
+    runs = [
+        with_dips("a", STACKS, {**STACKS, COPY: more}, repeat=n, minute=n) for n, more in ((1, 400), (2, 410), (3, 405))
+    ]
+    shown = of_dips(*runs)
+    assert not any("No change is coloured" in text for text in texts(shown))
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        (recording(18, {COPY: 199}, t_s=20.5, cpu_s=1.0, seconds=2.0),
+         "its recordings have 199 samples in dips and 200 outside, and 200 of each are needed"),
+        (recording(18, STACKS, t_s=21.0, cpu_s=1.0, seconds=2.0),
+         "nothing was completed in some of its recordings, so they have no CPU per operation"),
+        (recording(18, STACKS, t_s=20.5, cpu_s=None, seconds=2.0),
+         "the CPU of its recordings or the operations meanwhile are not known"),
+    ],
+)  # fmt: skip
+def test_one_line_says_why_dips_are_not_compared(rows: Rows, why: str) -> None:
+    rest = recording(15, STACKS, t_s=17.5, cpu_s=2.0, seconds=2.0)
+    shown = of_dips(Run("a", stall=(4, 5), also=(*rest, *rows)))
+    assert texts(shown) == [f"No graph of dips against the rest of system.a in l.i1, cached: {why}."]
+
+
+@pytest.mark.parametrize("run", [replace(with_dips("a", STACKS, STACKS), stall=()), Run("a", stall=(4, 5))])
+def test_without_dips_or_without_a_profile_there_is_no_line(run: Run) -> None:
+    shown = of_dips(run)
+    assert shown.items == () and shown.answers == ()

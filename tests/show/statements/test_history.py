@@ -175,3 +175,15 @@ def test_every_sentence_names_its_questions() -> None:
         ib.release_statements, ib.release_rate_statements, ib.release_cost_statements, ib.release_gap_statements,
     ):  # fmt: skip
         assert subject.asks == ("release_points", "builds") and not subject.takes_base
+
+
+def test_a_release_without_a_date_is_named_in_the_order_of_dates() -> None:
+    points = points_of({name: noisy(1000) for name in ("b8.0.34", "b5.7.44", "b8.0.28", "b8.0.98", "b8.0.99")})
+    gcc, clang = {"compiler": "GCC: (GNU) 9.1.0"}, {"compiler": "clang version 14.0.0"}
+    builds = builds_of(points, b8_0_28=gcc, b8_0_34=gcc, b5_7_44=clang)
+    assert ib.release_statements(points, builds, order="date") == [
+        "mysql: 3 releases, b8.0.28 to b5.7.44.",
+        "No release date of b8.0.98 and b8.0.99 is known: not in this history, which is in the order of dates.",
+    ]
+    (said, unlike) = ib.release_statements(points, builds)
+    assert said == "mysql: 5 releases, b5.7.44 to b8.0.99." and "b8.0.28 and b5.7.44 (compiler: clang" in unlike

@@ -28,12 +28,21 @@ def test_builds_are_listed_oldest_first_with_their_facts() -> None:
     found = table(ib.release_builds, six(), b8_0_30=told, b9_1_0=not_told)
     assert [row[0] for row in found.rows[2:-1]] == ["b5.7.44", "b8.0.28", "b8.0.29", "b8.0.30", "b8.0.31", "b9.1.0"]
     assert found.of("b5.7.44") == [
-        "5.7.44 (Source)", "GCC 12.2.0", "abababababab, with symbols", "system", "OpenSSL 3.0.1", "Linux x86_64",
+        "5.7.44 (Source)", "2023-10-25", "GCC 12.2.0", "abababababab, with symbols", "system", "OpenSSL 3.0.1",
+        "Linux x86_64",
     ]  # fmt: skip
-    assert found.of("b8.0.30")[1:5] == [
+    assert found.of("b8.0.30")[2:6] == [
         "the binary tells nothing", "abababababab, stripped", "none linked", "none linked",
     ]  # fmt: skip
-    assert found.of("b9.1.0")[1:4] == ["not recorded"] * 3
+    assert found.of("b9.1.0")[2:5] == ["not recorded"] * 3
+
+
+def test_a_release_without_a_date_says_so_and_a_tag_is_explained() -> None:
+    points = points_of({"b5.7.40": noisy(1), "b5.7.99": noisy(1)})
+    found = table(ib.release_builds, points)
+    assert (found.of("b5.7.40")[1], found.of("b5.7.99")[1]) == ("2022-08-29 (tagged)", "not known")
+    assert "Tagged: the day of the tag of its source, some weeks before the release." in notes(found)
+    assert "Tagged" not in notes(table(ib.release_builds, six()))
 
 
 def test_rates_are_absolute_and_relative_to_the_oldest_and_to_the_release_before() -> None:

@@ -3,8 +3,9 @@
 (function () {
   const ROW_PX = 18;
   const LEAST_PX = 0.5; // what is narrower is not drawn; it is in its caller, and in the search
-  const THIN_PX = 3; // what is narrower has no room for a gap
+  const THIN_PX = 3; // what is narrower has no room for a gap, and is an element only where it has the focus
   const TEXT_PX = 24;
+  const SVG = "http://www.w3.org/2000/svg";
   const EACH = -1, TOGETHER = -2; // instead of the number of a thread group
   if (!("DecompressionStream" in window)) return; // an old browser: the tables stay
 
@@ -107,10 +108,15 @@
     const groups = base[0].callees.map((one) => one.name);
     const letters = two ? ["A", "B"] : [""];
     const state = { nodes: base, zoom: base[0], at: base[0], show: two ? "B" : "A", found: "" };
-    const drawn = new Map();
+    const drawn = new Map(); // of each node that is drawn, where
+    const boxes = new Map(); // of each that is an element, which
+    const slivers = []; // the others, by level
 
     const tree = make("div", { role: "tree", class: "tree", "aria-label": figure.querySelector(".drawn").dataset.title });
     const blank = make("div", { role: "treeitem", tabindex: "-1" });
+    const svg = document.createElementNS(SVG, "svg");
+    svg.setAttribute("aria-hidden", "true");
+    svg.setAttribute("preserveAspectRatio", "none");
     const told = make("p", { class: "told" });
     const hits = make("output", { class: "hits" });
     const search = make("input", { type: "search", "aria-label": "Search functions", placeholder: "Search ( / )" });
@@ -171,7 +177,8 @@
       return state.show === "A" || state.show === "B" ? Math.max(...one.all) : Math.max(one.more, one.less);
     }
 
-    const number = (value) => value.toLocaleString("en", exact ? { maximumSignificantDigits: 3 } : {});
+    const numbers = new Intl.NumberFormat("en", exact ? { maximumSignificantDigits: 3 } : {});
+    const number = (value) => numbers.format(value);
     const share = (value, of) => (of ? `${((100 * value) / of).toFixed(1)} %` : "-");
     const name = (one) => (one.caller ? data.names[one.name] : "all");
 
@@ -203,71 +210,106 @@
       return text;
     }
 
-    function element(one, left, part, level, px) {
-      const by = two ? change(one) : "";
-      const kind = two ? "" : unnamed.has(one.name) ? "nameless" : one.kernel ? "kernel" : "";
+    function looks(one, by) {
+      const kind = two ? `two ${by}` : unnamed.has(one.name) ? "nameless" : one.kernel ? "kernel" : "";
+      return one.hit ? `${kind} hit` : kind;
+    }
+
+    function element(one) {
+      const { left, part, level } = drawn.get(one), by = two ? change(one) : "", wide = part * drawnPx;
       const box = blank.cloneNode();
-      box.className = `fn ${two ? `two ${by}` : kind}`;
+      box.className = `fn ${looks(one, by)}${wide < THIN_PX ? " thin" : ""}`;
       box.setAttribute("aria-level", level + 1);
       box.setAttribute("aria-label", name(one)); // the figures are added when it gets the focus
       box.style.cssText = `left:${(100 * left).toFixed(4)}%;width:${(100 * part).toFixed(4)}%;top:${level * ROW_PX}px`;
       const glyph = by === "more" ? "+ " : by === "less" ? "− " : "";
-      if (part * px >= TEXT_PX) box.textContent = glyph + name(one);
-      if (part * px < THIN_PX) box.classList.add("thin");
-      if (one.hit) box.classList.add("hit");
+      if (wide >= TEXT_PX) box.textContent = glyph + name(one);
       box.node = one;
-      drawn.set(one, box);
+      boxes.set(one, box);
       return box;
     }
 
-    function draw() {
-      const px = tree.clientWidth || 690;
+    // All that are too narrow for text, as one shape for each colour.
+    function shapes() {
+      const paths = new Map();
+      for (const one of slivers.flat()) {
+        const { left, part, level } = drawn.get(one), kind = looks(one, two ? change(one) : "");
+        const wide = (part * drawnPx).toFixed(2);
+        const shape = `M${(left * drawnPx).toFixed(2)} ${level * ROW_PX}h${wide}v${ROW_PX - 1}h-${wide}z`;
+        paths.set(kind, (paths.get(kind) || "") + shape);
+      }
+      svg.replaceChildren(...Array.from(paths, ([kind, d]) => {
+        const path = document.createElementNS(SVG, "path");
+        path.setAttribute("class", `sliver ${kind}`);
+        path.setAttribute("d", d);
+        return path;
+      }));
+    }
+
+    // The node at the place of an event.
+    function under(event) {
+      const box = event.target.closest("[role=treeitem]");
+      if (box) return box.node;
+      const area = tree.getBoundingClientRect();
+      const at = (event.clientX - area.left) / area.width, level = Math.floor((event.clientY - area.top) / ROW_PX);
+      return (slivers[level] || []).find((one) => {
+        const { left, part } = drawn.get(one);
+        return left <= at && at < left + part;
+      });
+    }
+
+    let drawnPx = 0;
+    function draw(focus = false) {
+      drawnPx = tree.clientWidth || 690;
       drawn.clear();
-      const boxes = [], above = [];
+      boxes.clear();
+      slivers.length = 0;
+      const above = [];
       for (let at = state.zoom.caller; at; at = at.caller) above.unshift(at);
-      above.forEach((one, level) => boxes.push(element(one, 0, 1, level, px)));
+      above.forEach((one, level) => drawn.set(one, { left: 0, part: 1, level }));
       const scale = full(state.zoom) || 1;
       let deepest = above.length;
       const waiting = [[state.zoom, 0, above.length]];
       while (waiting.length) {
         const [one, left, level] = waiting.pop();
         const part = width(one) / scale;
-        boxes.push(element(one, left, part, level, px));
+        drawn.set(one, { left, part, level });
+        if (part * drawnPx < THIN_PX && one !== state.zoom) (slivers[level] = slivers[level] || []).push(one);
         deepest = Math.max(deepest, level);
         let from = left;
         const next = [];
         for (const callee of one.callees) {
           const its = width(callee) / scale;
-          if (its * px >= LEAST_PX) next.push([callee, from, level + 1]);
+          if (its * drawnPx >= LEAST_PX) next.push([callee, from, level + 1]);
           from += its;
         }
         while (next.length) waiting.push(next.pop());
       }
-      tree.replaceChildren(...boxes);
-      tree.style.height = `${(deepest + 1) * ROW_PX}px`;
+      const high = (deepest + 1) * ROW_PX, narrow = new Set(slivers.flat());
+      tree.replaceChildren(svg, ...Array.from(drawn.keys()).filter((one) => !narrow.has(one)).map(element));
+      svg.setAttribute("viewBox", `0 0 ${drawnPx} ${high}`);
+      shapes();
+      tree.style.height = `${high}px`;
       whole.hidden = state.zoom === state.nodes[0];
-      if (!drawn.has(state.at)) state.at = state.zoom;
-      select(state.at, false);
+      select(drawn.has(state.at) ? state.at : state.zoom, focus);
       figure.dataset.drawn = "yes";
     }
 
     function select(one, focus) {
-      const before = drawn.get(state.at);
+      const before = boxes.get(state.at);
       if (before) before.setAttribute("tabindex", "-1");
       state.at = one;
-      const box = drawn.get(one);
-      if (box) {
-        box.setAttribute("tabindex", "0");
-        box.setAttribute("aria-label", sentence(one));
-        if (focus) box.focus();
-      }
-      told.textContent = sentence(one);
+      if (!boxes.has(one)) tree.append(element(one));
+      const box = boxes.get(one), said = sentence(one);
+      box.setAttribute("tabindex", "0");
+      box.setAttribute("aria-label", said);
+      told.textContent = said;
+      if (focus) box.focus();
     }
 
     function zoom(one) {
-      state.zoom = one;
-      draw();
-      select(one, true);
+      state.zoom = state.at = one;
+      draw(true);
     }
 
     function beside(one, by) {
@@ -287,22 +329,26 @@
       else if (event.key === "Enter" || event.key === " ") zoom(one);
       else if (event.key === "Escape") {
         state.zoom = state.nodes[0];
-        draw();
-        select(drawn.has(one) ? one : state.zoom, true);
+        draw(true);
       } else if (event.key === "/") search.focus();
       else return;
       event.preventDefault();
       if (to) select(to, true);
     });
     tree.addEventListener("click", (event) => {
-      const box = event.target.closest("[role=treeitem]");
-      if (box) zoom(box.node);
+      const one = under(event);
+      if (one) zoom(one);
     });
-    tree.addEventListener("mouseover", (event) => {
-      const box = event.target.closest("[role=treeitem]");
-      if (box) told.textContent = sentence(box.node);
+    let pointed = null;
+    tree.addEventListener("mousemove", (event) => {
+      const one = under(event);
+      if (one && one !== pointed) told.textContent = sentence(one);
+      pointed = one;
     });
-    tree.addEventListener("mouseleave", () => (told.textContent = sentence(state.at)));
+    tree.addEventListener("mouseleave", () => {
+      pointed = null;
+      told.textContent = sentence(state.at);
+    });
     tree.addEventListener("focusin", (event) => {
       if (event.target.node) select(event.target.node, false);
     });
@@ -331,7 +377,8 @@
     search.addEventListener("input", () => {
       state.found = search.value.trim().toLowerCase();
       mark();
-      for (const [one, box] of drawn) box.classList.toggle("hit", one.hit);
+      for (const [one, box] of boxes) box.classList.toggle("hit", one.hit);
+      shapes();
     });
     search.addEventListener("keydown", (event) => {
       if (event.key === "Escape") {
