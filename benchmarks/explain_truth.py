@@ -3,21 +3,25 @@
     python -m benchmarks.explain_truth --build mariadb-10.11.5 --keep PLACE
 
 A library that is loaded before the server replaces the first instructions of one function by a jump to a loop, which
-has the function's name, and goes on there. The truth is what the loop takes, measured by itself, times the calls per
-operation, counted by a third build that counts and does not loop. Both builds run in shuffled rounds with profiles. It
-needs gcc, objdump, nm and perf, on x86-64, and a build with function names. The section `explain_truth` of
-docs/performance.md says what was found.
+has the function's name, and goes on there. The truth is what the loop takes, measured by itself while the servers run,
+times the calls per operation, counted by a third build that counts and does not loop. Both builds run in shuffled
+rounds with profiles. It needs gcc, objdump, nm and perf, on x86-64, and a build with function names. The section
+`explain_truth` of docs/performance.md says what was found.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.performance_page import write_section
@@ -32,6 +36,7 @@ from ibench_lib.servers.remote import Remote
 from ibench_lib.stats.noise import LEVEL
 
 _SCALE = 0.002
+_EVERY_S = 3.0
 _JUMP_BYTES = 13  # movabs to r11, and a jump: r11 is free at the entry of a function
 
 # The loop stands in a frame of its own, so that perf walks from it to the function's caller.
@@ -200,10 +205,31 @@ def add_build(place: Workspace, base: str, label: str, library: Path | None) -> 
     (folder / "build.json").write_text(json.dumps(build))
 
 
-def loop_us(folder: Path) -> float:
-    """What the loop takes once, the median of 21 rounds."""
-    told = subprocess.run([folder / "timer"], capture_output=True, text=True, check=True).stdout
-    return sorted(map(float, told.split()))[10]
+@contextlib.contextmanager
+def timed_loop(folder: Path) -> Iterator[None]:
+    """Measure the loop again and again next to what runs meanwhile: the speed of a shared processor changes."""
+    end = threading.Event()
+    path = folder / "loops"
+
+    def measure() -> None:
+        while not end.wait(_EVERY_S):
+            told = subprocess.run([folder / "timer"], capture_output=True, text=True, check=True).stdout
+            with open(path, "a", encoding="ascii") as file:
+                file.write(f"{statistics.median(map(float, told.split()))}\n")
+
+    thread = threading.Thread(target=measure, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join()
+
+
+def loop_us(folder: Path) -> tuple[float, float, float]:
+    """What the loop took once: the median of its measurements, and from where to where half of them lie."""
+    low, middle, high = statistics.quantiles(map(float, (folder / "loops").read_text().split()), n=4)
+    return middle, low, high
 
 
 def run(place: Workspace, name: str, builds: str, repeats: int, capture: str, chosen: argparse.Namespace) -> None:
@@ -224,7 +250,7 @@ def run(place: Workspace, name: str, builds: str, repeats: int, capture: str, ch
     )
 
 
-def report(found: Explanation, truth: float, calls: float, loop: float, chosen: argparse.Namespace) -> str:
+def report(found: Explanation, calls: float, loop: tuple[float, float, float], chosen: argparse.Namespace) -> str:
     """The section of docs/performance.md."""
     if not any(one.cost.name == chosen.function for one in found.self_costs):
         raise SystemExit("; ".join(found.cannot))
@@ -233,9 +259,10 @@ def report(found: Explanation, truth: float, calls: float, loop: float, chosen: 
     low, high = one.cost.difference.interval(LEVEL) if one.cost.difference else (float("nan"), float("nan"))
     judged = one.cost.interval or (float("nan"), float("nan"))
     whole = sum(part.b for part in found.subsystems) - sum(part.a for part in found.subsystems)
+    truth, least, most = (calls * us for us in loop)
     rank = names.index(chosen.function) + 1 if chosen.function in names else None
     return f"""
-## A slowed function, explained
+# A slowed function, explained
 
 `python -m benchmarks.explain_truth`: {chosen.build}, whose function `{chosen.function}` was slowed by a loop, next to
 the same server without it; l.i0 of the Insert Benchmark, {chosen.clients} clients, {chosen.repeats} shuffled rounds
@@ -243,10 +270,12 @@ with profiles.
 
 | | |
 |---|---|
-| truth: {calls:.3f} calls per insert (counted) of {loop:.3f} us (measured by itself) | {truth:.3f} us per insert |
+| truth: calls per insert, counted | {calls:.3f} |
+| truth: the loop, timed next to the servers; half of its times | {loop[0]:.3f} us; {loop[1]:.3f} to {loop[2]:.3f} |
+| truth: per insert | {truth:.3f} us, {least:.3f} to {most:.3f} |
 | `ibench explain`: `{chosen.function}` by itself | {one.cost.a:.3f} to {one.cost.b:.3f} us, +{one.cost.change:.3f} |
 | 95 % interval; allowing for all functions | {low:.3f} to {high:.3f}; {judged[0]:.3f} to {judged[1]:.3f} |
-| the interval holds the truth | {"yes" if low <= truth <= high else "no"} |
+| the interval overlaps the truth | {"yes" if low <= most and least <= high else "no"} |
 | its place among the functions that differ | {rank or "not found"} of {len(names)} |
 | change of the server's CPU per insert | {whole:+.3f} us |
 | samples of A and B | {found.samples[0]:,} and {found.samples[1]:,} |
@@ -282,12 +311,14 @@ def main() -> None:
         calls_file.unlink(missing_ok=True)
         run(place, f"count-{time.strftime('%H%M%S')}", "counting", 1, "", chosen)
     if chosen.only in (None, "measure"):
-        run(place, "truth", "plain, slowed", chosen.repeats, _PROFILED, chosen)
+        (place.root / "slow" / "loops").unlink(missing_ok=True)
+        with timed_loop(place.root / "slow"):
+            run(place, "truth", "plain, slowed", chosen.repeats, _PROFILED, chosen)
     if chosen.only in (None, "report"):
         calls = max(map(int, calls_file.read_text().split())) / (chosen.rows * chosen.clients)
         loop = loop_us(place.root / "slow")
         found = explain(pair(choose(reader.lake(place), "truth"), "plain.c", "slowed.c"), "l.i0")
-        text = report(found, calls * loop, calls, loop, chosen)
+        text = report(found, calls, loop, chosen)
         print(text)
         write_section("explain_truth", text)
 

@@ -91,6 +91,8 @@ def rules_document() -> str:
             condition = f"{statistic} is {test} {threshold:g}"
             if test == "times":
                 condition = f"{statistic} is at least {threshold:g} times the mean outside, and {least:g} more"
+            elif test == "rises to":
+                condition = f"{statistic} is at least {threshold:g}, and {least:g} more than the mean outside"
             elif test == "falls to":
                 condition = f"{statistic} is at most {threshold:g} times the mean outside" + (
                     f", and {least:g} less" if least else ""

@@ -258,7 +258,7 @@ def test_every_rule_has_a_measure_and_every_cause_a_rule() -> None:
     lake = lake_of(run)
     rules = reader.sql(lake, "FROM dip_rules")
     assert set(rules["cause"]) == set(reader.sql(lake, "FROM dip_causes")["cause"])
-    assert set(rules["test"]) == {"at least", "at most", "times", "falls to"}
+    assert set(rules["test"]) == {"at least", "at most", "times", "falls to", "rises to"}
     ids = choose(lake, "demo").run_ids
     measured = set(reader.sql(lake, f"SELECT DISTINCT measure FROM dip_measures({ids}, ['l.i1'])")["measure"])
     assert set(rules["measure"]) <= measured

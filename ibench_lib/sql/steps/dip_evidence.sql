@@ -26,6 +26,7 @@ WITH measured AS MATERIALIZED (
         list_transform([value, early], lambda x: CASE test
             WHEN 'at least' THEN x >= threshold
             WHEN 'at most' THEN x <= threshold
+            WHEN 'rises to' THEN x >= threshold AND x - out_mean >= least
             WHEN 'times' THEN x >= threshold * out_mean AND x - out_mean >= least AND x >= coalesce(out_high, x)
             ELSE x <= threshold * out_mean AND out_mean - x >= least AND out_mean > 0 AND x <= coalesce(out_low, x)
         END) AS hold

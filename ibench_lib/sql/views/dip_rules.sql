@@ -1,9 +1,10 @@
 -- How dips are put down to causes: one row per piece of evidence. `points`: 3 for what is decisive, 2 for what is
 -- strong, -2 for what contradicts. `measure` is one of `dip_measures`, `statistic` its mean, still mean, max or
--- min in the dip. `test` says what is held against `threshold`: the statistic itself (at least, at most), or the statistic divided by
--- the mean outside of all dips (times, falls to); then the difference must also be at least `least`, and the statistic
--- outside of the range of 95 % of the samples outside. `says`: what it means when it holds. Evidence whose measure is
--- NULL, because this server or host does not give it, is unknown.
+-- min in the dip. `test` says what is held against `threshold`: the statistic itself (at least, at most), or the
+-- statistic divided by the mean outside of all dips (times, falls to); then the difference must also be at least
+-- `least`, and the statistic outside of the range of 95 % of the samples outside. `rises to`: the statistic itself is at
+-- least `threshold`, and more than the mean outside by `least`; outside it may be as high at times. `says`: what it
+-- means when it holds. Evidence whose measure is NULL, because this server or host does not give it, is unknown.
 SELECT * FROM (VALUES
     ('restart', 3, 'server.restarts', 'max', 'at least', 1, 0, 'the server process is another one'),
     ('restart', 2, 'clients.unknown', 'max', 'at least', 1, 0, 'connections were lost with statements in flight'),
@@ -29,7 +30,7 @@ SELECT * FROM (VALUES
     ('row_locks', 2, 'server.row_lock_wait_share', 'max', 'at least', 0.5, 0, 'waits for row locks took half of the time of the clients'),
     ('row_locks', 2, 'clients.retries_per_s', 'max', 'times', 3, 1, 'deadlocks and lock timeouts were retried'),
     ('checkpoint', 3, 'server.redo_file_waits_per_s', 'max', 'times', 2, 1, 'the log writer waited for space in the redo files'),
-    ('checkpoint', 3, 'server.sync_flush_share', 'max', 'times', 3, 0.4, 'most of the pages written were flushed because a checkpoint waited'),
+    ('checkpoint', 3, 'server.sync_flush_share', 'max', 'rises to', 0.5, 0.4, 'most of the pages written were flushed because a checkpoint waited'),
     ('checkpoint', 2, 'server.redo_full_share', 'max', 'at least', 0.95, 0, 'the checkpoint age was at 95 % of its limit or more'),
     ('checkpoint', 2, 'server.pages_flushed_sync_per_s', 'max', 'times', 2, 10, 'pages were flushed because a checkpoint waited'),
     ('checkpoint', 2, 'server.sync_flush_waits_per_s', 'max', 'times', 2, 1, 'threads waited for that flushing'),
