@@ -90,9 +90,9 @@ def opening(
             frame = frame.with_columns(duration_s=pl.lit(None, pl.Float64))
         strips = _strips(frame.filter(wanted), post.bases, palette, _Figure(column, label, better))
     if over_time:
-        seconds, steady, dips = (post.ask(name).filter(wanted) for name in ("one_second", "steadiness", "dips"))
+        seconds, steady, dips = post.ask("one_second"), post.ask("steadiness"), post.ask("dips")
         answers = (*answers, *names_of(seconds), *names_of(steady), *names_of(dips))
-        strips += sparklines(seconds, steady, dips, palette)
+        strips += sparklines(seconds.filter(wanted), steady.filter(wanted), dips.filter(wanted), palette)
     return _screen(post, rates.filter(wanted), strips, say(post, *subjects, **options).markup, answers)
 
 

@@ -15,7 +15,7 @@ from ibench_lib.show import theme
 from ibench_lib.show.frames import repeats
 from ibench_lib.show.wording import count
 
-ALONE_PX, WIDTH_PX = 660, 320
+ALONE_PX, WIDTH_PX = 420, 320
 MOST = 6
 """Pictures of a first screen, at most."""
 

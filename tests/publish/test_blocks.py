@@ -19,8 +19,9 @@ HOSTILE = ' headers="a" id="b" <td id="c">'
 
 
 def block(**data: Any) -> str:
-    output = new_output("display_data", data=data)
-    return "".join(Blocks().cell(new_code_cell("x", outputs=[output])))
+    output = new_output("display_data", data=data)  # type: ignore[no-untyped-call]
+    cell = new_code_cell("x", outputs=[output])  # type: ignore[no-untyped-call]
+    return "".join(Blocks().cell(cell))
 
 
 def table() -> str:

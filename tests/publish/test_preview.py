@@ -61,7 +61,7 @@ def test_the_picture_has_the_dots_and_intervals_of_the_strips() -> None:
 
 def test_the_picture_has_a_rate_over_time_and_its_dips() -> None:
     post = choose(lake_of(Run("slow", l_i1_s=20, stall=(9, 10, 11))), "demo", steps=["l.i1"])
-    drawn = sparklines(*(post.ask(name) for name in ("one_second", "steadiness", "dips")))
+    drawn = sparklines(post.ask("one_second"), post.ask("steadiness"), post.ask("dips"))
     content = preview(notebook(markup(drawn)))
     assert content is not None and len(content) < 60_000
     rows = pixels(content)

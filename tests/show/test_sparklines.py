@@ -23,7 +23,7 @@ def post_of(*runs: Run) -> Selection:
 
 
 def drawn(post: Selection) -> ElementTree.Element:
-    markup = sparklines(*(post.ask(name) for name in ("one_second", "steadiness", "dips")))
+    markup = sparklines(post.ask("one_second"), post.ask("steadiness"), post.ask("dips"))
     return ElementTree.fromstring(f"<div>{markup}</div>")
 
 
@@ -71,8 +71,10 @@ def test_pictures_of_a_step_share_their_axes_and_those_left_out_are_counted() ->
 @pytest.mark.slow
 def test_a_first_screen_has_them_next_to_its_sentences() -> None:
     def screen(**more: Any) -> str:
-        (item,) = ib.opening(post_of(DIPPED), ib.steadiness_statements, **more).items
+        shown = ib.opening(post_of(DIPPED), ib.steadiness_statements, **more)
+        (item,) = shown.items
         assert isinstance(item, Html)
+        assert ("one_second" in shown.answers) == bool(more)
         return item.markup
 
     assert "over-time" not in screen()
