@@ -29,6 +29,8 @@ SHEET_PX = 900
 """A chart higher than this does not fit on a sheet of paper, and is not kept in one piece."""
 
 _NEEDLESS = re.compile(r' (?:headers="[^"]*"|(?:row|col)span="1"|data-quarto-[a-z-]+="false")')
+_NUMBER_CELL = re.compile(r'(<td[^>]*?) class="gt_row gt_right"')
+_OF_NUMBERS = re.compile(r"\.(gt_row|gt_right)(?= \{)")
 _CELL_ID = re.compile(r'(<t[hd]\b[^>]*?) id="[^"]*"')
 _INDENT = re.compile(r">\s+<(/?(?:t[hdr]|tbody|thead)\b)")
 _EVEN = 1e-6
@@ -90,7 +92,8 @@ class Blocks:
         style = _STYLE.search(markup)
         if style:
             own = re.findall(r"#table-[\w-]+", style[1])
-            self.styles[re.sub(r"#table-[\w-]+", TABLES_SCOPE, style[1]) if own else style[1]] = None
+            of_numbers = _OF_NUMBERS.sub(r":is(.\1, .gt_table td:not([class]))", style[1])
+            self.styles[re.sub(r"#table-[\w-]+", TABLES_SCOPE, of_numbers) if own else of_numbers] = None
         without = _lean(_STYLE.sub("", markup[: title.start()] + markup[title.end() :]))
         caption = f'<caption id="{title[1]}">{title[2]}</caption>'
         labelled = re.sub(r"(<table [^>]*>)", lambda table: table[1] + caption, without, count=1)
@@ -154,9 +157,10 @@ def packed(text: str) -> str:
 def _lean(markup: str) -> str:
     """A table of great_tables without what says nothing: nine tenths of a cell are its `headers`.
 
-    Each header has a scope, which tells the same. In the text of a cell, quotation marks are escaped.
+    Each header has a scope, which tells the same. A cell without a class is a number's, as the page's style knows. In
+    the text of a cell, quotation marks are escaped.
     """
-    without = _NEEDLESS.sub("", markup)
+    without = _NUMBER_CELL.sub(r"\1", _NEEDLESS.sub("", markup))
     return _INDENT.sub(r"><\1", _CELL_ID.sub(r"\1", without))
 
 

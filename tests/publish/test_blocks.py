@@ -46,6 +46,7 @@ def test_a_table_keeps_its_text_marks_and_scopes_and_loses_its_ids() -> None:
     assert not any(" headers=" in cell or " id=" in cell for cell in of_cells)
     assert sum('scope="row"' in cell for cell in of_cells) == 2 and 'scope="colgroup"' in lean
     assert lean.count("background-color: #d3e5f6") == 2
+    assert lean.count("<td>") == 2 and lean.count('<td style="background-color: #d3e5f6; color: #0a3d6b;">') == 2
     assert f"a {HOSTILE.replace('<', '&lt;').replace('>', '&gt;').replace(chr(34), '&quot;')}" in lean
     assert 'rowspan="2"' in lean, "the head of the rows stands next to two rows of heads"
 
@@ -62,3 +63,13 @@ def test_evenly_spaced_points_are_a_first_one_and_a_distance(x: list[float]) -> 
 )
 def test_other_points_stay_as_they_are(x: Any) -> None:
     assert drawn(x=x)["x"] == x
+
+
+def test_a_cell_without_a_class_looks_as_a_number_did() -> None:
+    blocks = Blocks()
+    output = new_output("display_data", data={"text/html": table()})  # type: ignore[no-untyped-call]
+    list(blocks.cell(new_code_cell("x", outputs=[output])))  # type: ignore[no-untyped-call]
+    (style,) = blocks.styles
+    for kind in ("gt_row", "gt_right"):
+        assert f"#content .table :is(.{kind}, .gt_table td:not([class])) {{" in style
+        assert f" .{kind} {{" not in style
