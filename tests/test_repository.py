@@ -15,6 +15,8 @@ from packaging.requirements import Requirement
 from ruamel.yaml import YAML
 
 import ibench_lib
+from ibench_lib.ask.explain import explain
+from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import choose
 from ibench_lib.cli import main as cli
 from ibench_lib.lake import reader
@@ -229,7 +231,7 @@ def test_links_between_the_documents_lead_somewhere() -> None:
 def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     """21 runs, seven configurations three times; without a limit on purge lag get_min is at least 50 times slower.
 
-    And a run with two stalls whose causes are known.
+    And a run with two stalls whose causes are known, and ten of two releases whose difference is explained.
     """
     sample = ROOT / "data" / "sample"
     assert sum(path.stat().st_size for path in sample.rglob("*")) <= 12e6
@@ -238,11 +240,22 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     chosen = choose(lake, "innodb_purge_lag_sample")
     assert set(chosen.runs["status"]) == {"complete"} and len(chosen.runs) == 21
     texts = dict(reader.sql(lake, "SELECT DISTINCT experiment, experiment_text FROM runs").rows())
-    assert set(texts) == {"innodb_purge_lag_sample", "stalls"}
+    assert set(texts) == {"innodb_purge_lag_sample", "stalls", "regression"}
     for name, text in texts.items():
         assert text == (ROOT / "experiments" / f"{name}.yaml").read_text(encoding="utf-8")
     known = choose(lake, "stalls", steps=["l.i1"]).ask("dips")
     assert known.filter(confidence="high")["cause"].to_list() == ["client_pause", "checkpoint"]
+    explained = explain(pair(choose(lake, "regression"), "mysql-5.6.24.cy10a", "mysql-9.7.cy10a"), "l.i0")
+    slowest = next(one.cost for one in explained.self_costs if one.cost.is_clear)
+    redo = next(part for part in explained.subsystems if part.name == "redo log")
+    assert slowest.name == "log_writer" and explained.rate[0].interval and redo.interval
+    told = (
+        f"{explained.rate[0].b / explained.rate[0].a:.2f}x [{explained.rate[0].interval[0]:.2f}, "
+        f"{explained.rate[0].interval[1]:.2f}]",
+        f"{redo.change:.2f} us [{redo.interval[0]:.2f}, {redo.interval[1]:.2f}]",
+    )
+    page = (ROOT / "docs" / "regressions.md").read_text(encoding="utf-8")
+    assert all(text in page for text in told), told
     get_min = chosen.ask("get_min").filter(step="qr100")
     seconds = get_min.group_by("dbms").agg(pl.col("get_min_s").median())
     by_config = {dbms.rpartition(".")[2]: value for dbms, value in seconds.rows()}
@@ -250,7 +263,7 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     # Its posts make claims of just these runs, whatever else is in the lake.
     posts = sorted((ROOT / "papermill_params").glob("*/sample*.yml"))
     named = {path: YAML(typ="safe").load(path)["parameters"] for path in posts}
-    assert len(posts) == 7 and all(values["experiment"] == "" and values["runs"] for values in named.values())
+    assert len(posts) == 8 and all(values["experiment"] == "" and values["runs"] for values in named.values())
     listed = {run for values in named.values() if isinstance(values["runs"], list) for run in values["runs"]}
     assert listed <= set(reader.sql(lake, "SELECT run_id FROM runs")["run_id"])
     whole = check_post(ROOT / "papermill_params" / "insert_benchmark" / "sample.yml", Workspace(ROOT))
