@@ -13,15 +13,17 @@ from tests.synthetic import Run
 FOUND = {
     "lock": [("purge", "high"), ("lock", "high"), ("unexplained", ""), ("lock", "medium")],
     "client_pause": [("client_pause", "high"), ("server_stopped", "high")] * 2,
+    "checkpoint": [("checkpoint", "high"), ("no dip", "")],
 }
 
 
 def test_a_row_is_what_was_done_and_a_column_what_was_said_in_the_half_that_judges() -> None:
     assert matrix(FOUND) == [
-        "| forced | lock | server_stopped | right | of these with high confidence |",
-        "|---|---|---|---|---|",
-        "| lock | 2 |  | 2 of 2 | 1 |",
-        "| client_pause |  | 2 | 0 of 2 | 0 |",
+        "| forced | lock | server_stopped | right | of these with high confidence | no dip |",
+        "|---|---|---|---|---|---|",
+        "| lock | 2 |  | 2 of 2 | 1 |  |",
+        "| client_pause |  | 2 | 0 of 2 | 0 |  |",
+        "| checkpoint |  |  | 0 of 0 | 0 | 1 |",
     ]
 
 
