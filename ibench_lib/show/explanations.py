@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from great_tables import GT
 
 from ibench_lib.ask.explain import explain, explained_steps
-from ibench_lib.ask.explanation import Explanation
+from ibench_lib.ask.explanation import Explanation, Term
 from ibench_lib.ask.pair import Pair
+from ibench_lib.metrics import Better
 from ibench_lib.show.display import Html, Shown, sentence, sources
-from ibench_lib.show.explain import cannot_say, notes, profile_statements, step_statements
+from ibench_lib.show.explain import cannot_say, notes, profile_statements, rate_of, step_statements
 from ibench_lib.show.html_ids import html_id
+from ibench_lib.show.strips import StripRow, span_of, strip
+from ibench_lib.show.verdicts import Ratio
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class Explanations:
 
 
 _STEPS, _PROFILES, _CHECKS = ("explain_steps",), ("profiled", "stacks"), "profile_checks"
+_BETTER: Mapping[str, Better] = {"throughput": "higher", "cpus_used": "neither", "cpu_us": "lower"}
 _QUESTIONS = (*_STEPS, *_PROFILES, _CHECKS)
 
 
@@ -39,8 +44,8 @@ def explanations(chosen: Pair) -> Explanations:
     return Explanations(chosen, tuple(explain(chosen, step, setup) for setup, step in explained_steps(chosen)))
 
 
-def explained(found: Explanations) -> Html:
-    """For each step the sentences on its difference, then what cannot be said, and what to know of the figures."""
+def explained(found: Explanations, palette: str = "default") -> Html:
+    """For each step a picture of rate and CPU, sentences on the difference, what cannot be said, and what to know."""
     if not found.each:
         return sentence(
             found.pair.nothing("No step was completed by both, so there is nothing to explain."), "selected_runs"
@@ -59,10 +64,27 @@ def explained(found: Explanations) -> Html:
         )
         name = f"{one.step}, {one.setup}"
         parts.append(
-            f'<h3 id="{html_id(f"{name}.explained")}">{html.escape(name)}</h3><ul class="statements">{items}</ul>'
+            f'<h3 id="{html_id(f"{name}.explained")}">{html.escape(name)}</h3>{_strip(one, palette)}'
+            f'<ul class="statements">{items}</ul>'
         )
     sides = f"A is {found.pair.base}, B is {found.pair.other}."
     return Html(f'<p class="tested">{html.escape(sides)}</p>{"".join(parts)}')
+
+
+def _strip(found: Explanation, palette: str) -> str:
+    """The rate, and the two terms that it is made of exactly, of B relative to A."""
+    if not found.rate:
+        return ""
+    rows = [StripRow(rate_of(found, term), _ratio(found, term), better=_BETTER[term.name]) for term in found.rate]
+    drawn = strip("B relative to A", rows, span_of(row.found for row in rows if row.found), palette)
+    note = "Rate = CPU in use / CPU per operation. A filled dot is a difference beyond noise."
+    return f'<div class="strips">{drawn}</div><p class="key">{note}</p>'
+
+
+def _ratio(found: Explanation, term: Term) -> Ratio:
+    low, high = term.interval or (None, None)
+    p = term.difference.p if term.difference else None
+    return Ratio(math.exp(term.log), low, high, min(map(len, found.runs)), p, term.level)
 
 
 def explained_by(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import ibench_lib as ib
@@ -24,6 +26,9 @@ def test_a_post_says_what_differs_and_what_cannot_be_said() -> None:
     page = ib.explained(found)._repr_html_()
     assert "A is system.cy10a, B is system.b." in page and "rec_get_offsets_func +71.5" in page
     assert '<li class="loud">Cannot say more instructions or slower ones' in page
+    terms = dict(re.findall(r"<g><title>([^:]+): ([^<]+)</title>", page))
+    assert list(terms) == ["inserts/s", "CPU in use", "CPU per operation"] and 'class="clear"' in page
+    assert all(re.fullmatch(r"[\d.]+x \[[\d.]+, [\d.]+\]", text) for text in terms.values())
     assert 'href="#evidence.explain_steps"' in page and 'href="#evidence.stacks"' in page
 
 
