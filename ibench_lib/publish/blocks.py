@@ -109,7 +109,7 @@ class Blocks:
         width = "half" if meta.get("width") == "half" else "full"
         layout.pop("title", None)
         layout["margin"] = {**layout.get("margin", {}), "t": 28}
-        data = [_evenly_spaced(trace) for trace in figure.get("data", [])]
+        data = [_evenly_spaced(trace, layout) for trace in figure.get("data", [])]
         content = packed(json.dumps({"data": data, "layout": layout}, **_COMPACT))
         height = int(layout.get("height") or 380)
         kind = f"{width} tall" if height > SHEET_PX else width
@@ -164,9 +164,14 @@ def _lean(markup: str) -> str:
     return _INDENT.sub(r"><\1", _CELL_ID.sub(r"\1", without))
 
 
-def _evenly_spaced(trace: dict[str, Any]) -> dict[str, Any]:
-    """The same line; if its points are evenly spaced, with the first and the distance in place of each."""
-    x = trace.get("x")
+def _evenly_spaced(trace: dict[str, Any], layout: dict[str, Any]) -> dict[str, Any]:
+    """The same line; if its points are evenly spaced, with the first and the distance in place of each.
+
+    On a logarithmic axis plotly would add the distance to the logarithm, and the x of a bar may be its length.
+    """
+    x, axis = trace.get("x"), layout.get(f"xaxis{trace.get('xaxis', 'x')[1:]}") or {}
+    if trace.get("type") != "scatter" or axis.get("type", "linear") != "linear":
+        return trace
     if not isinstance(x, list) or len(x) < 3 or not all(isinstance(value, int | float) for value in x):
         return trace
     step = (x[-1] - x[0]) / (len(x) - 1)

@@ -115,7 +115,7 @@ def test_a_server_that_used_no_cpu_is_told_from_one_that_was_not_recorded(
 ) -> None:
     fake = tmp_path / "bin" / "perf"
     fake.parent.mkdir()
-    # It makes the file that it is told to, says nothing of it, and has no sample in it.
+    # It writes its file, prints nothing, and the file has no sample.
     fake.write_text('#!/bin/sh\nwhile [ $# -gt 0 ]; do [ "$1" = -o ] && : > "$2"; shift; done\n')
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")

@@ -30,8 +30,11 @@ def table() -> str:
     return str(grid.draw("default").as_raw_html())
 
 
-def drawn(**trace: Any) -> dict[str, Any]:
-    figure = {"data": [{"type": "scatter", "y": [1, None, 3, 4], **trace}], "layout": {"meta": {"title": "Rates"}}}
+def drawn(layout: Any = None, **trace: Any) -> dict[str, Any]:
+    figure = {
+        "data": [{"type": "scatter", "y": [1, None, 3, 4], **trace}],
+        "layout": {"meta": {"title": "Rates"}, **(layout or {})},
+    }
     (text,) = re.findall(r'<script type="application/gzip">([^<]*)<', block(**{PLOTLY_MIME: figure}))
     (found,) = json.loads(gzip.decompress(base64.b64decode(text)))["data"]
     assert isinstance(found, dict)
@@ -63,6 +66,15 @@ def test_evenly_spaced_points_are_a_first_one_and_a_distance(x: list[float]) -> 
 )
 def test_other_points_stay_as_they_are(x: Any) -> None:
     assert drawn(x=x)["x"] == x
+
+
+def test_points_on_another_axis_than_a_linear_one_and_bars_keep_their_x() -> None:
+    x = [1, 2, 3, 4]
+    for kind in ("log", "category"):
+        assert drawn({"xaxis": {"type": kind}}, x=x)["x"] == x
+        assert drawn({"xaxis2": {"type": kind}}, x=x, xaxis="x2")["x"] == x
+    assert drawn(x=x, type="bar", orientation="h")["x"] == x
+    assert "x" not in drawn({"xaxis": {"type": "linear"}, "xaxis2": {"type": "log"}}, x=x)
 
 
 def test_a_cell_without_a_class_looks_as_a_number_did() -> None:
