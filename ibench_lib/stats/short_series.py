@@ -171,11 +171,12 @@ class _Series:
         return Difference(value, math.sqrt(variance * (1 / (end - place) + 1 / (place - first))), df)
 
     def boundary(self, place: int, places: list[int], lasting: dict[int, Difference]) -> Boundary:
-        first, end = self.regimes(place, places)
-        by_noise = self._by_regimes(place, places, self.sd**2 / self.rounds, self.df)
         chance = self.chances[place]
         if place not in lasting:
-            return Boundary(place, first, end, "differs", by_noise, chance)
+            by_noise = self._by_regimes(place, places, self.sd**2 / self.rounds, self.df)
+            return Boundary(place, *self.regimes(place, places), "differs", by_noise, chance)
+        # Builds that only differ do not end a level, so its regimes reach to the next lasting change.
+        first, end = self.regimes(place, list(lasting))
         of_level = lasting[place]
         chance = max(chance, min(1.0, 1 - (1 - of_level.p) ** (self.releases - 1)))
         alone = end - place == 1 or place - first == 1

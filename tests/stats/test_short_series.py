@@ -39,6 +39,15 @@ def test_chance_and_layout_are_seldom_called_a_level() -> None:
     assert sum(bool(one.boundaries) for one in simulated(6, 3)) <= 5
 
 
+def test_builds_that_differ_next_to_a_lasting_change_neither_hide_nor_shorten_it() -> None:
+    found = simulated(12, 5, at=6, step=math.log(0.8), layout=0.015)
+    exact = [of for one in found for of in one.boundaries if of.at == 6 and of.kind == "level"]
+    assert len(exact) >= 0.95 * SERIES
+    others = [of for one in found for of in one.boundaries if of.at != 6]
+    assert len(others) >= SERIES / 4 and {of.kind for of in others} <= {"differs", "edge"}
+    assert sum((of.first, of.end) == (0, 12) for of in exact) >= 0.95 * len(exact)
+
+
 def test_one_release_beyond_a_change_is_an_edge() -> None:
     values = np.random.default_rng(3).normal(0, 0.01, (6, 5))
     values[5] -= 0.3
