@@ -80,6 +80,7 @@ def release_rate_statements(release_points: pl.DataFrame, builds: pl.DataFrame, 
         for step in steps:
             said += [_sentence(history, line, step, one) for one in history.found(line.label, step, RATE)]
         said += _without_change(line, steps, mine)
+        said += [_doubt(history, line, one) for one in mine if doubtful(one)]
         said += _cannot_say(line, mine)
     return said
 
@@ -101,9 +102,11 @@ def release_cost_statements(release_points: pl.DataFrame, builds: pl.DataFrame, 
             ends = sorted(one.mde or 0.0 for one in quiet)
             limits = dict.fromkeys(change_text(math.log1p(end)) for end in (ends[0], ends[-1]))
             number = count(len(quiet), "series", "series")
+            chance = sum(map(doubtful, quiet))
+            by_chance = f" in {chance} of them chance may have made a step;" if chance else ""
             said.append(
-                f"{line.label}: no change is found in the costs of operations ({number}); depending on the figure, a "
-                f"change of {' to '.join(limits)} would be found in {MOSTLY}."
+                f"{line.label}: no change is found in the costs of operations ({number});{by_chance} depending on the "
+                f"figure, a change of {' to '.join(limits)} would be found in {MOSTLY}."
             )
         said += _cannot_say(line, mine)
     if history.untested:
@@ -174,6 +177,26 @@ def _sentence(history: History, line: Line, step: str, change: Change) -> str:
     return f"{where}: {named(after)} {verb} {amount} {link} {named(before)}{costs}.{alone}"
 
 
+def doubtful(change: Change) -> bool:
+    """A boundary in its own series that chance may have made in one of so many series."""
+    return change.verdict == "unclear" and change.p is not None and change.q is not None
+
+
+def _doubt(history: History, line: Line, change: Change) -> str:
+    before, after = regimes(line, history.points, change)
+    amount, link = _amount(change, _rate_label(history, line, change.step))
+    verb = "has" if len(after) == 1 else "have"
+    return (
+        f"{line.label}, {change.step}: {named(after)} {verb} {amount} {link} {named(before)}, but this is not counted "
+        f"as a change: alone, chance makes such a step in {_chance(change.p or 0.0)} of series, and "
+        f"{_chance(change.q or 0.0)} of the reports would be chance if it counted."
+    )
+
+
+def _chance(share: float) -> str:
+    return f"{100 * share:.{1 if share < 0.0995 else 0}f} %"
+
+
 def _costs_with(history: History, line: Line, change: Change) -> str:
     """The costs of an operation that changed at the same release, and the other way round than the rate."""
     found = [
@@ -216,13 +239,11 @@ def _cost(history: History, line: Line, change: Change) -> str:
 
 def _without_change(line: Line, steps: Sequence[str], changes: Sequence[Change]) -> list[str]:
     """The steps whose rates did not change: those in which a small change would have been found, and the others."""
-    changed = {one.step for one in changes if one.verdict in FOUND}
+    told = {one.step for one in changes if one.verdict in FOUND or doubtful(one)}
     limits: dict[str, dict[str, float]] = {"same": {}, "unclear": {}}
     for one in changes:
-        if one.step not in changed and one.mde is not None:
-            # A boundary that is not beyond chance: that series is unclear, however small a change it would show.
-            kind = "same" if one.verdict == "same" else "unclear"
-            limits[kind][one.step] = one.mde
+        if one.step not in told and one.mde is not None:
+            limits["same" if one.verdict == "same" else "unclear"][one.step] = one.mde
     said = []
     for kind, of_step in limits.items():
         items = [f"{change_text(math.log1p(of_step[step]))} or more in {step}" for step in steps if step in of_step]

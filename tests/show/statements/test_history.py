@@ -82,6 +82,19 @@ def test_no_change_is_said_with_what_would_be_found() -> None:
     ]
 
 
+def test_a_step_that_chance_may_have_made_in_one_of_many_series_is_told_and_not_counted() -> None:
+    quiet = [six(1.0, metric=metric, sd=0.02) for metric in ("scpupq", "cpupq", "wkbpi", "rpq")]
+    points = pl.concat([six(0.975, sd=0.02), *quiet])
+    assert rates(points) == [
+        "mysql, cached, l.i0: b8.0.30 to b9.1.0 have 2.6 % (0.8 to 4.3) fewer inserts/s than b5.7.44 to b8.0.29, but "
+        "this is not counted as a change: alone, chance makes such a step in 3.0 % of series, and 15 % of the reports "
+        "would be chance if it counted."
+    ]
+    costs = pl.concat([six(0.975, metric="scpupq", sd=0.02), *quiet[1:]])
+    (said,) = ib.release_cost_statements(costs, builds_of(costs))
+    assert "(4 series); in 1 of them chance may have made a step; depending" in said
+
+
 @pytest.mark.parametrize(
     ("points", "why"),
     [
