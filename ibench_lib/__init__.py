@@ -42,6 +42,7 @@ _OTHERS = {
     "show.pair_headline": ("pair_headline",),
     "show.flame.posts": ("dip_flames", "flame_differences", "flame_graphs", "release_flames"),
     "show.history": ("version_history",),
+    "show.history_strips": ("release_strips",),
     "show.live": ("live",),
     "show.reasons": ("reasons",),
     "show.sections": ("made_from", "sweeps"),

@@ -64,6 +64,7 @@ def opening(
     better: Better = "higher",
     steps: Sequence[str] = (),
     over_time: bool = False,
+    pictures: Html | None = None,
     palette: str = "default",
     **options: Any,
 ) -> Shown:
@@ -77,18 +78,19 @@ def opening(
         are no strips.
     steps : those to show in strips and reservations; empty: all.
     over_time : whether there are pictures of the rate over time with its dips (`one_second`, `steadiness`, `dips`).
+    pictures : others, made from answers that the subjects take, too.
     """
     if post.runs.is_empty():
         return _nothing(post)
     rates = post.ask("step_throughput")
-    strips, answers = "", names_of(rates)
+    strips, answers = pictures.markup if pictures else "", names_of(rates)
     wanted = pl.col("step").is_in(list(steps)) if steps else pl.lit(True)
     if question:
         frame = post.ask(question)
         answers = (*answers, *names_of(frame))
         if "duration_s" not in frame.columns:  # of no row is then known that its step was short
             frame = frame.with_columns(duration_s=pl.lit(None, pl.Float64))
-        strips = _strips(frame.filter(wanted), post.bases, palette, _Figure(column, label, better))
+        strips += _strips(frame.filter(wanted), post.bases, palette, _Figure(column, label, better))
     if over_time:
         seconds, steady, dips = post.ask("one_second"), post.ask("steadiness"), post.ask("dips")
         answers = (*answers, *names_of(seconds), *names_of(steady), *names_of(dips))
