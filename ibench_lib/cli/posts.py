@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -16,10 +16,7 @@ from ibench_lib.cli.output import err, out, safe
 from ibench_lib.errors import IbenchError, PostsFailed, UsageError
 from ibench_lib.paths import workspace
 from ibench_lib.publish.lean_imports import lean_imports
-from ibench_lib.publish.posts import build_posts
-
-if TYPE_CHECKING:
-    from ibench_lib.publish.post_file import CheckedPost
+from ibench_lib.publish.posts import PostToBuild, build_posts
 
 
 def post(
@@ -38,18 +35,16 @@ def post(
     """
     if (params is None) == (experiment is None) or (notebook is not None and experiment is None):
         raise UsageError("name either a post's file or an --experiment", hint="ibench post --help")
-    with lean_imports():  # imported here, so that other commands do not wait for it
-        from ibench_lib.publish.post_file import check_post
     place = workspace()
     if experiment is not None:
-        with lean_imports():
+        with lean_imports():  # imported here, so that other commands do not wait for it
             from ibench_lib.publish.new_post import new_post
         params, made = new_post(experiment, place, notebook)
         out.print(f"{'wrote' if made else 'uses'} {safe(str(params))}", highlight=False, soft_wrap=True)
     assert params is not None
-    checked = check_post(params, place)
+    # Its process checks the file: to import here as well what that takes would delay everything.
     with PostsProgress(_console(), quiet=True) as progress:
-        (result,) = build_posts([checked], place, progress).values()
+        (result,) = build_posts([PostToBuild(params, params.stem)], place, progress).values()
     if isinstance(result, IbenchError):
         raise result
     out.print(_line(result), soft_wrap=True)
@@ -82,7 +77,8 @@ def posts(
     for slug, why in skipped.items():
         err.print(f"[yellow]skipped {safe(slug)}:[/] {safe(why)}", highlight=False, soft_wrap=True)
     with PostsProgress(_console()) as progress:
-        results = build_posts([post for post in checked if post.spec.slug not in skipped], place, progress, jobs)
+        wanted = [post for post in checked if post.spec.slug not in skipped]
+        results = build_posts([PostToBuild(post.path, post.spec.slug) for post in wanted], place, progress, jobs)
     failed = [result for result in results.values() if isinstance(result, IbenchError)]
     if failed:
         raise PostsFailed(
@@ -153,20 +149,20 @@ class PostsProgress:
     ) -> None:
         self._progress.stop()
 
-    def post_begins(self, post: CheckedPost) -> None:
-        self._begun_s[post.spec.slug] = time.monotonic()
-        self._tasks[post.spec.slug] = self._progress.add_task(safe(post.spec.slug), total=None)
+    def post_begins(self, post: PostToBuild) -> None:
+        self._begun_s[post.name] = time.monotonic()
+        self._tasks[post.name] = self._progress.add_task(safe(post.name), total=None)
         if not self._quiet and not self._console.is_terminal:
-            self._console.print(f"building {safe(post.spec.slug)} ({safe(str(post.path))})", soft_wrap=True)
+            self._console.print(f"building {safe(post.name)} ({safe(str(post.path))})", soft_wrap=True)
 
-    def post_progress(self, post: CheckedPost, cell: int, of: int) -> None:
-        self._progress.update(self._tasks[post.spec.slug], completed=cell - 1, total=of)
+    def post_progress(self, post: PostToBuild, cell: int, of: int) -> None:
+        self._progress.update(self._tasks[post.name], completed=cell - 1, total=of)
 
-    def post_ends(self, post: CheckedPost, result: Path | IbenchError) -> None:
-        self._progress.remove_task(self._tasks.pop(post.spec.slug))
+    def post_ends(self, post: PostToBuild, result: Path | IbenchError) -> None:
+        self._progress.remove_task(self._tasks.pop(post.name))
         if self._quiet:
             return
-        took = time.monotonic() - self._begun_s[post.spec.slug]
+        took = time.monotonic() - self._begun_s[post.name]
         if isinstance(result, IbenchError):
             self._console.print(f"[red]failed:[/] {safe(result.what)}", highlight=False, soft_wrap=True)
         else:

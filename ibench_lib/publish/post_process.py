@@ -31,10 +31,14 @@ def main() -> None:
     try:
         with started_kernel(workspace.root) as kernel:  # while it starts, this process imports as much
             with lean_imports():
+                from ibench_lib.publish.post_file import check_post
+
+                check_post(params, workspace)  # before the longer half of the imports
                 from ibench_lib.publish.post import build_post
             page = build_post(params, workspace, lambda number, of: say(cell=[number, of]), kernel)
     except IbenchError as error:
-        say(error={"what": error.what, "hint": error.hint, "detail": error.detail})
+        kind = type(error).__name__
+        say(error={"kind": kind, "what": error.what, "hint": error.hint, "detail": error.detail})
         sys.exit(error.exit_code)
     say(page=str(page))
 

@@ -11,16 +11,14 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import psutil
 
+from ibench_lib import errors
 from ibench_lib.base.tether import tethered
 from ibench_lib.errors import IbenchError, Interrupted, PostFailed
 from ibench_lib.paths import SOURCE_ROOT, Workspace
-
-if TYPE_CHECKING:
-    from ibench_lib.publish.post_file import CheckedPost
 
 MOST_JOBS = 4
 POST_BYTES = 3_000_000_000
@@ -33,14 +31,22 @@ _END_S = 20.0
 """How long a builder may take to clean up when it is told to stop."""
 
 
+@dataclass(frozen=True)
+class PostToBuild:
+    """A post's file, and what to call the post: its slug, where somebody has read the file."""
+
+    path: Path
+    name: str
+
+
 class PostsObserver(Protocol):
     """Receives every event, one call at a time."""
 
-    def post_begins(self, post: CheckedPost) -> None: ...
+    def post_begins(self, post: PostToBuild) -> None: ...
 
-    def post_progress(self, post: CheckedPost, cell: int, of: int) -> None: ...
+    def post_progress(self, post: PostToBuild, cell: int, of: int) -> None: ...
 
-    def post_ends(self, post: CheckedPost, result: Path | IbenchError) -> None: ...
+    def post_ends(self, post: PostToBuild, result: Path | IbenchError) -> None: ...
 
 
 @dataclass
@@ -58,13 +64,13 @@ def jobs_here() -> int:
 
 
 def build_posts(
-    posts: Sequence[CheckedPost], workspace: Workspace, observer: PostsObserver, jobs: int | None = None
+    posts: Sequence[PostToBuild], workspace: Workspace, observer: PostsObserver, jobs: int | None = None
 ) -> dict[str, Path | IbenchError]:
-    """Build posts that have been checked, `jobs` at a time. One that fails does not stop the others.
+    """Build posts, `jobs` at a time. One that fails does not stop the others, nor does one whose file cannot be used.
 
     Returns
     -------
-    For each slug its page, or why there is none.
+    For each name its page, or why there is none.
 
     Raises
     ------
@@ -73,7 +79,7 @@ def build_posts(
     lock, builders = threading.Lock(), _Builders(set())
     results: dict[str, Path | IbenchError] = {}
 
-    def build(post: CheckedPost) -> None:
+    def build(post: PostToBuild) -> None:
         with lock:
             if builders.stopped:
                 return
@@ -90,15 +96,13 @@ def build_posts(
             elif "page" in message:
                 result = Path(message["page"])
             elif "error" in message:
-                result = PostFailed(**message["error"])
+                result = _error(**message["error"])
         code = process.wait()
         with lock:
             builders.running.discard(process)
             if result is None:
-                result = PostFailed(
-                    f"post {post.spec.slug}: its process ended with exit code {code} and without a message"
-                )
-            results[post.spec.slug] = result
+                result = PostFailed(f"post {post.name}: its process ended with exit code {code} and without a message")
+            results[post.name] = result
             if not builders.stopped:
                 observer.post_ends(post, result)
 
@@ -117,10 +121,10 @@ def build_posts(
             if isinstance(error, KeyboardInterrupt):
                 raise Interrupted("interrupted", hint="finished posts are kept; the others are unchanged") from None
             raise
-    return {post.spec.slug: results[post.spec.slug] for post in posts}
+    return {post.name: results[post.name] for post in posts}
 
 
-def _start(post: CheckedPost, workspace: Workspace) -> subprocess.Popen[str]:
+def _start(post: PostToBuild, workspace: Workspace) -> subprocess.Popen[str]:
     library = str(SOURCE_ROOT)
     command = [sys.executable, "-m", "ibench_lib.publish.post_process", str(post.path.resolve()), str(workspace.root)]
     return subprocess.Popen(
@@ -142,6 +146,12 @@ def _end(processes: list[subprocess.Popen[str]]) -> None:
             process.wait(_END_S)
         except subprocess.TimeoutExpired:
             process.kill()
+
+
+def _error(kind: str, what: str, hint: str | None, detail: str | None) -> IbenchError:
+    """The error that ended a builder, as it was raised there."""
+    made: IbenchError = getattr(errors, kind, PostFailed)(what, hint=hint, detail=detail)
+    return made
 
 
 def _message(line: str) -> dict[str, Any]:

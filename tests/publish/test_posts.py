@@ -17,8 +17,7 @@ from ibench_lib.cli.main import app
 from ibench_lib.errors import IbenchError, ParameterError, PostFailed
 from ibench_lib.paths import Workspace
 from ibench_lib.publish import posts
-from ibench_lib.publish.post_file import CheckedPost, check_posts
-from ibench_lib.publish.posts import build_posts
+from ibench_lib.publish.posts import PostToBuild, build_posts
 from tests.command import ibench
 from tests.faults import survivors
 from tests.publish.posting import ROOT, tiny_post
@@ -33,14 +32,14 @@ class Seen:
     def __init__(self) -> None:
         self.events: list[tuple[Any, ...]] = []
 
-    def post_begins(self, post: CheckedPost) -> None:
-        self.events.append(("begins", post.spec.slug))
+    def post_begins(self, post: PostToBuild) -> None:
+        self.events.append(("begins", post.name))
 
-    def post_progress(self, post: CheckedPost, cell: int, of: int) -> None:
-        self.events.append(("cell", post.spec.slug, cell, of))
+    def post_progress(self, post: PostToBuild, cell: int, of: int) -> None:
+        self.events.append(("cell", post.name, cell, of))
 
-    def post_ends(self, post: CheckedPost, result: Path | IbenchError) -> None:
-        self.events.append(("ends", post.spec.slug))
+    def post_ends(self, post: PostToBuild, result: Path | IbenchError) -> None:
+        self.events.append(("ends", post.name))
 
 
 @pytest.mark.long
@@ -56,9 +55,10 @@ def test_two_are_built_side_by_side_and_one_that_fails_or_dies_stops_no_other(wo
     params.append(tiny_post(workspace, "dying", "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)"))
     params.append(tiny_post(workspace, "last"))
     seen = Seen()
+    named = [PostToBuild(path, path.stem) for path in params]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(workspace.root))
-        results = build_posts(check_posts(params, workspace), workspace, seen, jobs=2)
+        results = build_posts(named, workspace, seen, jobs=2)
     assert list(results) == ["a", "b", "failing", "dying", "last"]
     for slug in ("a", "b", "last"):
         assert results[slug] == workspace.post_dir(slug) / "index.html"
