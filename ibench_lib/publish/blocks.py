@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
 
@@ -172,12 +173,13 @@ def _evenly_spaced(trace: dict[str, Any], layout: dict[str, Any]) -> dict[str, A
     x, axis = trace.get("x"), layout.get(f"xaxis{trace.get('xaxis', 'x')[1:]}") or {}
     if trace.get("type") != "scatter" or axis.get("type", "linear") != "linear":
         return trace
-    if not isinstance(x, list) or len(x) < 3 or not all(isinstance(value, int | float) for value in x):
+    if not isinstance(x, list) or len(x) < 3:
         return trace
-    step = (x[-1] - x[0]) / (len(x) - 1)
-    if any(abs(value - x[0] - number * step) > _EVEN * abs(step) for number, value in enumerate(x)):
+    values = np.array(x)
+    step = (values[-1] - values[0]) / (len(x) - 1) if values.dtype.kind in "if" else None
+    if step is None or (abs(values - values[0] - np.arange(len(x)) * step) > _EVEN * abs(step)).any():
         return trace
-    return {**{key: value for key, value in trace.items() if key != "x"}, "x0": x[0], "dx": step}
+    return {**{key: value for key, value in trace.items() if key != "x"}, "x0": x[0], "dx": float(step)}
 
 
 def _folded(outputs: list[str]) -> Iterator[str]:

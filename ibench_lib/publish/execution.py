@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def run_notebook(
     # papermill adds the cell with the parameters.
     total = len(read_notebook(source).cells) + 1
     try:
-        notebook: NotebookNode = papermill.execute_notebook(
+        papermill.execute_notebook(
             str(source),
             None,  # it would write all the outputs twice, a number of a chart a line
             parameters=parameters,
@@ -77,7 +78,7 @@ def run_notebook(
             _link_to_cell(ran[0], number, what)
             write_notebook(ran[0], target)
         raise NotebookStopped(what) from error
-    return notebook
+    return ran[0]
 
 
 def note_failure(executed: Path, what: str) -> None:
@@ -104,6 +105,19 @@ class _KeepsTheNotebook(NBClientEngine):  # type: ignore[misc]
     ) -> None:
         keep(nb_man.nb)
         super().execute_managed_notebook(nb_man, *arguments, **options)
+        if not any(output.output_type == "error" for cell in nb_man.nb.cells for output in cell.get("outputs", [])):
+            # papermill makes text of all outputs, even for no file: of a large post for longer than to render it.
+            nb_man.nb = _without_outputs(nb_man.nb)
+
+
+def _without_outputs(notebook: NotebookNode) -> NotebookNode:
+    """The same notebook, metadata and all, but for the outputs of its cells."""
+    bare = copy(notebook)
+    bare.cells = [copy(cell) for cell in notebook.cells]
+    for cell in bare.cells:
+        if "outputs" in cell:
+            cell.outputs = []
+    return bare
 
 
 papermill_engines.register(_ENGINE, _KeepsTheNotebook)
