@@ -19,9 +19,15 @@ if TYPE_CHECKING:
 VARIABLE = "IBENCH_ASK_AHEAD"
 """Names the file that lists the questions; a notebook outside of a post has none."""
 
+_KEPT = ("selected_runs", "rates_of_steps", "whole_seconds", "rated_seconds", "step_use")
+"""Macros of runs and steps that many questions begin with, each after those that it is made of: worked out once."""
+
 
 class Ahead:
-    """Asks questions in a thread, on a connection of its own, and hands out each answer once."""
+    """Asks questions in a thread, on a connection of its own, and hands out each answer once.
+
+    All are about the same runs and steps. So what several of them begin with (`_KEPT`) is kept for them.
+    """
 
     def __init__(self, lake: duckdb.DuckDBPyConnection, questions: Sequence[tuple[str, dict[str, Any]]]) -> None:
         self._lake = lake.cursor()
@@ -43,13 +49,31 @@ class Ahead:
             return None  # whoever asks again learns why
 
     def _work(self) -> None:
-        for name, (values, answer) in list(self._planned.items()):
+        planned = list(self._planned.items())
+        parts = {name: _parts_of(name) for name, _ in planned}
+        shared = [macro for macro in _KEPT if sum(macro in of for of in parts.values()) > 1]
+        for name, (values, answer) in planned:
             if not answer.set_running_or_notify_cancel():
                 continue
             try:
+                while {"runs", "steps"} <= values.keys() and not parts[name].isdisjoint(shared):
+                    self._keep(shared.pop(0), values["runs"], values["steps"])
                 answer.set_result(reader.question(self._lake, name, **values))
             except Exception as error:
                 answer.set_exception(error)
+
+    def _keep(self, macro: str, runs: list[str], steps: list[str]) -> None:
+        """Make a table of what a macro gives, and on this connection a macro of the same name that reads it."""
+        of_steps = "names" in reader.parameters_in_order(macro)
+        given, taken = ("$runs, $steps", "ids, names") if of_steps else ("$runs", "ids")
+        values = {"runs": runs, "steps": steps} if of_steps else {"runs": runs}
+        self._lake.execute(f"CREATE TEMP TABLE kept_{macro} AS FROM {macro}({given})", values)
+        self._lake.execute(f"CREATE TEMP MACRO {macro}({taken}) AS TABLE FROM kept_{macro}")
+
+
+def _parts_of(question: str) -> frozenset[str]:
+    """The names of the views, macros and questions that a question is made from."""
+    return frozenset(reader.building_blocks(reader.question_text(question)))
 
 
 def begun_ahead(lake: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> Ahead | None:

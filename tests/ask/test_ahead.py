@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib.ask.ahead import VARIABLE, Ahead, begun_ahead
+from ibench_lib.ask.ahead import _KEPT, VARIABLE, Ahead, begun_ahead
 from ibench_lib.ask.selection import choose
 from ibench_lib.lake import reader
 from tests.shared import lake_of
@@ -37,6 +37,24 @@ def test_an_expected_question_is_answered_as_if_it_had_been_asked(
         "steps",
         "get_min",
     ]  # and nothing that nobody asked
+
+
+def test_what_several_questions_begin_with_is_worked_out_once_and_changes_no_answer() -> None:
+    runs = (Run(), Run("b", minute=1, status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1")))
+    lake = lake_of(*runs)
+    names = ("step_metrics", "steadiness", "stalls", "dips", "rate_by_tenth", "device_averages", "step_throughput")
+    values = {"runs": [run.run_id for run in runs], "steps": ["l.i0", "l.i1"]}
+    plain = {name: reader.question(lake, name, **values) for name in names}
+    ahead = Ahead(lake, [(name, values) for name in names])
+    until(lambda: all(answer.done() for _, answer in ahead._planned.values()), "all were asked")
+    kept = ahead._lake.execute("SELECT table_name FROM duckdb_tables() WHERE temporary ORDER BY 1").fetchall()
+    assert [name for (name,) in kept] == sorted(f"kept_{macro}" for macro in _KEPT)
+    for name, answer in plain.items():
+        found = ahead.take(name, values)
+        assert found is not None and found.equals(answer)
+    # Nobody else's macro reads what was kept.
+    other = {**values, "runs": values["runs"][:1]}
+    assert reader.question(lake, "steadiness", **other)["run_id"].unique().to_list() == other["runs"]
 
 
 def test_the_answer_to_other_parameters_is_nobodys() -> None:

@@ -81,7 +81,7 @@ SELECT
         'the processor did not count over the step') END AS counters_reason
 FROM chosen c
 JOIN runs r USING (run_id)
-LEFT JOIN step_rates x USING (run_id, step_id)
+LEFT JOIN rates_of_steps($runs, $steps) x USING (run_id, step_id)
 LEFT JOIN host h USING (run_id, step_id)
 LEFT JOIN server v USING (run_id, step_id)
 LEFT JOIN device d USING (run_id, step_id)

@@ -28,7 +28,7 @@
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
 WITH chosen AS (
-    FROM selected_steps($ids, $names) WHERE start_s IS NOT NULL
+    FROM steps_of($ids, $names) WHERE start_s IS NOT NULL
 ), dips AS MATERIALIZED (
     -- `lost`: the rate missing to the median, summed over the dip.
     SELECT
@@ -41,32 +41,36 @@ WITH chosen AS (
         } AS seen
     FROM dip_seconds($ids, $names) WHERE dip IS NOT NULL GROUP BY ALL
 ), dipped AS MATERIALIZED (
-    -- `near`: each dip with a second on either side.
-    SELECT c.run_id, c.step_id, c.start_s, c.end_s, c.clients, d.near
+    -- `near`: each dip with a second on either side. `line` stands for run and step where many rows are grouped.
+    SELECT c.run_id, c.step_id, row_number() OVER () AS line, c.start_s, c.end_s, c.clients, d.near
     FROM chosen c
     JOIN (
         SELECT run_id, step_id, list({from_s: from_s - 1, to_s: to_s + 1}) AS near FROM dips GROUP BY ALL
     ) d USING (run_id, step_id)
 ), asked AS (
     SELECT
-        o.run_id, o.step_id, o.second,
+        d.line, o.second,
         sum(o.in_flight_us) / 1e6 AS in_flight, sum(o.cpu_user_s + o.cpu_system_s) AS cpu, sum(o.retries) AS retries,
         sum(o.unknown) AS unknown
-    FROM ops o SEMI JOIN dipped USING (run_id, step_id) GROUP BY ALL
+    FROM ops o JOIN dipped d USING (run_id, step_id) GROUP BY ALL
 ), clients AS MATERIALIZED (
     SELECT
         run_id, step_id, second + 1.0 AS t_s, 1.0 AS span_s, touches_any(near, t_s - span_s, t_s) AS is_near,
         in_flight AS "clients.in_flight", cpu AS "clients.cpu_per_s", retries::DOUBLE AS "clients.retries_per_s",
         unknown::DOUBLE AS "clients.unknown"
-    FROM asked JOIN dipped USING (run_id, step_id)
+    FROM asked JOIN dipped USING (line)
 ), purge_limits AS (
     SELECT run_id, try_cast(value AS BIGINT) AS most FROM server_variables
     WHERE name = 'innodb_max_purge_lag' AND list_contains($ids, run_id)
+), first_incarnations AS (
+    SELECT d.line, min(x.incarnation) AS incarnation
+    FROM dipped d JOIN server_samples x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+    GROUP BY ALL
 ), server AS MATERIALIZED (
     SELECT
         d.run_id, d.step_id, x.t_s - d.start_s AS t_s, coalesce(x.seconds, 1) AS span_s,
         touches_any(d.near, x.t_s - d.start_s - span_s, x.t_s - d.start_s) AS is_near,
-        coalesce(x.incarnation - min(x.incarnation) OVER (PARTITION BY d.run_id, d.step_id), 0)::DOUBLE AS "server.restarts",
+        coalesce(x.incarnation - i.incarnation, 0)::DOUBLE AS "server.restarts",
         (coalesce(x.uptime_s, x.history_list_length, x.threads_running) IS NULL)::INT::DOUBLE AS "server.silent",
         x.redo_file_waits_per_s AS "server.redo_file_waits_per_s",
         x.checkpoint_age_bytes / coalesce(x.checkpoint_age_limit_bytes, x.checkpoint_age_sync_bytes)
@@ -89,6 +93,7 @@ WITH chosen AS (
     FROM dipped d
     JOIN (FROM server_seconds WHERE list_contains($ids, run_id)) x
         ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+    LEFT JOIN first_incarnations i USING (line)
     LEFT JOIN purge_limits l ON l.run_id = d.run_id
 ), process AS MATERIALIZED (
     SELECT

@@ -14,7 +14,7 @@ WITH rated AS MATERIALIZED (
     SELECT run_id, step_id, median(abs(rate - median_rate)) AS mad, count(*) AS seconds FROM rated GROUP BY ALL
 ), paced AS MATERIALIZED (
     -- Most steps are not, and to find no intended time of theirs in `ops` takes longer than all the rest.
-    FROM timed_steps($ids, $names)
+    FROM whole_seconds($ids, $names)
     SEMI JOIN (
         SELECT h.run_id, h.step_id, x.family AS main_operation
         FROM response_histograms h JOIN operations x USING (run_id, operation) WHERE h.timing = 'intended'

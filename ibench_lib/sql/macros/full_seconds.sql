@@ -6,7 +6,7 @@
 WITH first_done AS (
     SELECT run_id, step_id, min(w.end_s - w.start_s) AS first_done_s
     FROM workers w
-    JOIN selected_steps($ids, $names) s USING (run_id, step_id)
+    JOIN steps_of($ids, $names) s USING (run_id, step_id)
     JOIN worker_families f USING (run_id, step_id, worker)
     WHERE f.family = s.main
     GROUP BY run_id, step_id

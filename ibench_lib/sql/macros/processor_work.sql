@@ -9,12 +9,12 @@ WITH counted AS (
     SELECT
         c.run_id, c.step_id, sum(p.seconds) AS seconds, sum(p.instructions)::DOUBLE AS instructions,
         sum(p.cycles)::DOUBLE AS cycles, sum(p.cpu_s) AS cpu_s, any_value(c.duration_s) AS duration_s
-    FROM selected_steps($ids, $names) c
+    FROM steps_of($ids, $names) c
     JOIN perf_counters p ON p.run_id = c.run_id AND p.t_s - p.seconds >= c.start_s AND p.t_s <= c.end_s
     GROUP BY ALL
 )
 SELECT
     run_id, step_id, instructions / seconds / nullif(r.throughput, 0) AS ipq, cycles / nullif(instructions, 0) AS cpi,
     cycles / nullif(cpu_s, 0) / 1e9 AS clock_ghz
-FROM counted JOIN step_rates r USING (run_id, step_id)
+FROM counted JOIN rates_of_steps($ids, $names) r USING (run_id, step_id)
 WHERE seconds >= 0.7 * duration_s

@@ -13,7 +13,7 @@
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
 WITH chosen AS (
-    FROM selected_steps($ids, $names)
+    FROM steps_of($ids, $names)
 ), used AS MATERIALIZED (
     FROM step_use($ids, $names)
 ), host AS (
@@ -68,7 +68,7 @@ SELECT
     CASE WHEN a.own > 1 THEN 0 ELSE 100 * (1 - a.own) END AS other_cpu,
     p.ipq, p.cpi, m.rss, z.dbgb1, z.dbgb2, o.covered
 FROM chosen s
-LEFT JOIN step_rates r USING (run_id, step_id)
+LEFT JOIN rates_of_steps($ids, $names) r USING (run_id, step_id)
 LEFT JOIN host h USING (run_id, step_id)
 LEFT JOIN devices d USING (run_id, step_id)
 LEFT JOIN server v USING (run_id, step_id)

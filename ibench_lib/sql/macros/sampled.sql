@@ -8,7 +8,7 @@
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
 WITH chosen AS (
-    FROM selected_steps($ids, $names) WHERE start_s IS NOT NULL
+    FROM steps_of($ids, $names) WHERE start_s IS NOT NULL
 ), server AS (
     SELECT c.run_id, c.step_id, x.t_s - c.start_s AS t_s, x.seconds,
            COLUMNS(x.* EXCLUDE (run_id, t_s, tick, incarnation, seconds))::DOUBLE

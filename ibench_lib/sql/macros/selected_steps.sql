@@ -5,5 +5,4 @@
 SELECT
     r.experiment, r.source, r.setup, r.dbms, r.dbms_position, r.repeat, r.run_id, r.status AS run_status,
     s.* EXCLUDE (run_id)
-FROM selected_runs($ids) r JOIN run_steps s USING (run_id)
-WHERE len($names::VARCHAR[]) = 0 OR list_contains($names::VARCHAR[], s.step)
+FROM selected_runs($ids) r JOIN steps_of($ids, $names) s USING (run_id)

@@ -8,7 +8,7 @@
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
 WITH chosen AS MATERIALIZED (
-    SELECT run_id, step_id, start_s, end_s, duration_s FROM selected_steps($ids, $names) WHERE start_s IS NOT NULL
+    SELECT run_id, step_id, start_s, end_s, duration_s FROM steps_of($ids, $names) WHERE start_s IS NOT NULL
 ), counted AS MATERIALIZED (
     SELECT
         c.run_id, c.step_id, k.source, k.name, k.counter, k.end_value - k.start_value AS grown,

@@ -5,7 +5,7 @@
 SELECT
     run_id, step_id,
     max(max_s) FILTER (family = main) AS maxop_s
-FROM selected_steps($ids, $names)
+FROM steps_of($ids, $names)
 JOIN response_histograms USING (run_id, step_id)
 LEFT JOIN operations USING (run_id, operation)
 WHERE timing = 'service'

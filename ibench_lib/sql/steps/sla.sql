@@ -24,6 +24,6 @@ SELECT
     NOT list_contains(s.paced, s.main) AS background
 FROM selected_steps($runs, $steps) s
 JOIN listed l USING (run_id, step_id)
-LEFT JOIN step_rates r USING (run_id, step_id)
+LEFT JOIN rates_of_steps($runs, $steps) r USING (run_id, step_id)
 WHERE l.target_per_s IS NOT NULL OR (NOT list_contains(s.paced, s.main) AND s.step_status <> 'complete')
 ORDER BY s.setup, s.dbms_position, s.repeat, s.step_id

@@ -14,12 +14,15 @@ WITH stalled AS (
     FROM rated_seconds($runs, $steps) WHERE stall IS NOT NULL GROUP BY ALL
 ), placed AS (
     FROM timed_steps($runs, $steps) JOIN stalled USING (run_id, step_id)
+), looked_at AS (
+    -- Second by second: a row of `ops` for each stall of its step would be millions.
+    SELECT run_id, step_id, stall, main_operation, to_s, unnest(generate_series(from_s, to_s)) AS second FROM placed
 ), near AS MATERIALIZED (
     SELECT p.run_id, p.step_id, p.stall, o.second < p.to_s AS is_in, o.second, o.client, o.service_max_us
-    FROM placed p
-    JOIN ops o USING (run_id, step_id)
+    FROM looked_at p
+    JOIN ops o USING (run_id, step_id, second)
     JOIN operations x ON x.run_id = o.run_id AND x.operation = o.operation
-    WHERE o.second BETWEEN p.from_s AND p.to_s AND x.family = p.main_operation
+    WHERE x.family = p.main_operation
 ), worst AS (
     SELECT run_id, step_id, stall, seconds_of_us(max(service_max_us)) AS max_response_s FROM near GROUP BY ALL
 ), seen AS (

@@ -5,20 +5,22 @@
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
-WITH counted AS (
+WITH rated AS MATERIALIZED (
+    FROM rated_seconds($runs, $steps)
+), counted AS (
     SELECT
         run_id, step_id, count(*) AS rated_seconds, any_value(median_rate) AS median_rate, min(rate) AS min_rate,
         count(stall) AS stalled_seconds, coalesce(max(stall), 0) AS stalls
-    FROM rated_seconds($runs, $steps) GROUP BY ALL
+    FROM rated GROUP BY ALL
 ), longest AS (
     SELECT run_id, step_id, min(second) AS longest_from_s, count(*) AS longest_s
-    FROM rated_seconds($runs, $steps) WHERE stall IS NOT NULL
+    FROM rated WHERE stall IS NOT NULL
     GROUP BY run_id, step_id, stall
     QUALIFY row_number() OVER (PARTITION BY run_id, step_id ORDER BY longest_s DESC, longest_from_s) = 1
 ), worst AS (
     SELECT run_id, step_id, max(max_s) AS max_response_s
     FROM response_histograms
-    JOIN timed_steps($runs, $steps) USING (run_id, step_id)
+    JOIN whole_seconds($runs, $steps) USING (run_id, step_id)
     JOIN operations USING (run_id, operation)
     WHERE timing = 'service' AND family = main_operation GROUP BY ALL
 )

@@ -13,7 +13,7 @@ SELECT
     s.duration_s, unnest(workload_rates(s.benchmark, r.rates)), r.throughput, q.rate_p50, q.rate_p99, w.maxop_s,
     s.history_list_length, u.* EXCLUDE (run_id, step_id), r.ccpupq_us, s.client_bound, s.rate_label
 FROM selected_steps($runs, $steps) s
-LEFT JOIN step_rates r USING (run_id, step_id)
+LEFT JOIN rates_of_steps($runs, $steps) r USING (run_id, step_id)
 LEFT JOIN second_rates($runs, $steps) q USING (run_id, step_id)
 LEFT JOIN worst_response($runs, $steps) w USING (run_id, step_id)
 LEFT JOIN resources($runs, $steps) u USING (run_id, step_id)

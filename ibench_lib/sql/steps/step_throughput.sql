@@ -21,7 +21,7 @@ SELECT
     list_bool_or(missed_rates(s.paced, r.rates, target_per_s)) AS sla_failed, s.client_bound,
     u.unrecorded_s / nullif(s.duration_s, 0) AS unrecorded_share, u.unrecorded_role, r.errors, r.retries, r.unknown
 FROM selected_steps($runs, $steps) s
-LEFT JOIN step_rates r USING (run_id, step_id)
+LEFT JOIN rates_of_steps($runs, $steps) r USING (run_id, step_id)
 LEFT JOIN unrecorded u USING (run_id, step_id)
 LEFT JOIN worst_response($runs, $steps) w USING (run_id, step_id)
 ORDER BY s.setup, s.dbms_position, s.repeat, s.step_id

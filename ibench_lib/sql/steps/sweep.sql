@@ -40,6 +40,6 @@ SELECT
     p.place, p.x, p.repeat, p.run_id, p.run_status, p.step_id, p.step, p.step_status, p.rate_label, r.throughput,
     p.duration_s, p.client_bound
 FROM (SELECT *, min(dbms_position) OVER (PARTITION BY line) AS first_position FROM points WHERE isfinite(x)) p
-LEFT JOIN step_rates r USING (run_id, step_id)
+LEFT JOIN rates_of_steps($runs, $steps) r USING (run_id, step_id)
 QUALIFY min(p.x) OVER (PARTITION BY p.axis, p.of_setup, p.step) < max(p.x) OVER (PARTITION BY p.axis, p.of_setup, p.step)
 ORDER BY p.axis <> 'clients', p.axis, p.of_setup, p.step_id, dbms_position, p.x, p.repeat

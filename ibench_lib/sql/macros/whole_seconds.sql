@@ -1,0 +1,21 @@
+-- What the seconds of chosen steps (`steps_of`) are measured by. `main_operation`: the family of the step's main
+-- operations, NULL in a step whose work is done on existing rows; `counts`: the unit of its rate. `full_seconds`: how
+-- many seconds from the start are whole, and known of every client: a step that goes on, or did not complete, ends here
+-- where its first client does, or where the last report came of one that died.
+--
+-- $ids: ids of runs
+-- $names: names of the steps; an empty list means all
+WITH chosen AS (
+    FROM steps_of($ids, $names)
+), reported AS (
+    SELECT run_id, step_id, worker, max(second) + 1 AS reported_s
+    FROM ops SEMI JOIN (FROM chosen WHERE step_status <> 'complete') USING (run_id, step_id) GROUP BY ALL
+), broken AS (
+    SELECT run_id, step_id, min(least(w.end_s - w.start_s, coalesce(r.reported_s, 0))) AS known_s
+    FROM workers w LEFT JOIN reported r USING (run_id, step_id, worker) WHERE w.status <> 'complete' GROUP BY ALL
+)
+SELECT
+    run_id, step_id, counts, CASE WHEN NOT of_existing_rows THEN main END AS main_operation,
+    -- Sums and differences of seconds are not exact: 13 may be a little less than 13.
+    floor(least(c.duration_s, CASE WHEN c.step_status <> 'complete' THEN b.known_s END) + 1e-6)::BIGINT AS full_seconds
+FROM chosen c LEFT JOIN broken b USING (run_id, step_id)
