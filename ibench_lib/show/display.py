@@ -20,6 +20,7 @@ from IPython.display import display
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import ANSWER, derived, names_of
 from ibench_lib.show.chart_text import PLOTLY_MIME
+from ibench_lib.show.charts.drawing import Drawing, drawing_of
 from ibench_lib.show.frames import short_steps
 from ibench_lib.show.html_ids import html_id
 from ibench_lib.show.statements.common import Statement
@@ -56,7 +57,7 @@ class Asker(Protocol):
     def ask(self, name: str) -> pl.DataFrame: ...
 
 
-Item: TypeAlias = Html | GT | go.Figure
+Item: TypeAlias = Html | GT | go.Figure | Drawing
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,10 @@ class Shown:
     def _ipython_display_(self) -> None:
         made_from = {ANSWER: list(self.answers)} if self.answers else {}
         for item in self.items:
-            if isinstance(item, go.Figure):
+            if isinstance(item, go.Figure | Drawing):
                 # The figure itself, whatever renderer plotly would choose: Lab draws it, and so does a post.
-                drawn = {PLOTLY_MIME: json.loads(item.to_json()), "text/plain": item.layout.meta["title"]}
+                figure = json.loads(item.to_json()) if isinstance(item, go.Figure) else vars(item)
+                drawn = {PLOTLY_MIME: figure, "text/plain": figure["layout"]["meta"]["title"]}
                 display(drawn, raw=True, metadata=made_from)  # type: ignore[no-untyped-call]
             else:
                 display(item, metadata=made_from)  # type: ignore[no-untyped-call]
@@ -116,7 +118,7 @@ def each(
     groups = (group for _, group in frame.group_by(columns, maintain_order=True)) if columns else [frame]
     for group in groups:
         value = str(group[heading][0]) if heading else ""
-        parts.setdefault(value, []).extend(function(group, **options) for function in functions)
+        parts.setdefault(value, []).extend(drawing_of(function)(group, **options) for function in functions)
     folded = fold and frame.select("dbms", "repeat").n_unique() > MOST_OPEN
     items: list[Item] = []
     for value, below in parts.items():
@@ -141,7 +143,7 @@ def long_steps(post: Asker, frame: pl.DataFrame) -> pl.DataFrame:
 
 def _what(items: Sequence[Item]) -> str:
     """2 charts and 1 table."""
-    charts = sum(isinstance(item, go.Figure) for item in items)
+    charts = sum(isinstance(item, go.Figure | Drawing) for item in items)
     found = ((charts, "chart"), (len(items) - charts, "table"))
     return joined([count(number, word) for number, word in found if number])
 

@@ -16,7 +16,7 @@ from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.lake import reader
 from ibench_lib.show.chart_text import PLOTLY_MIME
 from ibench_lib.show.charts.one_second import rate_chart
-from ibench_lib.show.display import Html, Shown, each
+from ibench_lib.show.display import Html, each
 from ibench_lib.show.tables.made_from import runs_table
 from ibench_lib.show.tables.throughput import throughput_table
 
@@ -115,5 +115,4 @@ def _rates(chosen: Selection) -> go.Figure | None:
         return None
     newest = seconds.filter(seconds["step_id"] == seconds["step_id"].max())
     first = newest.filter(operation=newest["operation"][0], setup=newest["setup"][0])
-    shown: Shown = each(first, rate_chart, by=[])
-    return next((item for item in shown.items if isinstance(item, go.Figure)), None)
+    return rate_chart(first)

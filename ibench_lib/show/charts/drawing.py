@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Literal, ParamSpec
 
+import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
@@ -22,6 +24,36 @@ Width = Literal["half", "full"]
 """How much of the page a chart takes."""
 
 _GRID = "#e8ecf0"
+_P = ParamSpec("_P")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart as plotly's JSON, of plain values: a figure of plotly's copies each point several times on the way."""
+
+    data: list[dict[str, Any]]
+    layout: dict[str, Any]
+
+    def figure(self) -> go.Figure:
+        """What plotly makes of it. Not checked: a check takes longer than to draw it; the tests do that."""
+        return go.Figure({"data": self.data, "layout": self.layout}, _validate=False)
+
+
+def drawn(function: Callable[_P, Drawing]) -> Callable[_P, go.Figure]:
+    """A function that gives the figure of a drawing; `each` takes the drawing itself (`drawing_of`)."""
+
+    @wraps(function)
+    def figure(*args: _P.args, **options: _P.kwargs) -> go.Figure:
+        return function(*args, **options).figure()
+
+    figure.drawing = function  # type: ignore[attr-defined]
+    return figure
+
+
+def drawing_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of a drawing if it is `drawn`, else the function itself."""
+    found: Callable[..., Any] = getattr(function, "drawing", function)
+    return found
 
 
 def runs_of(frame: pl.DataFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
@@ -65,29 +97,30 @@ def numbers(values: pl.Series, decimals: int) -> list[Any]:
 
 def plotted(values: pl.Series, decimals: int) -> list[Any]:
     """Numbers of a line of hundreds of points: at most so many decimals, and four digits, since more are not seen."""
-    return [_four_digits(value) for value in numbers(values, decimals)]
-
-
-def _four_digits(value: float | None) -> float | int | None:
-    if not value:
-        return value
-    rounded = round(value, 3 - math.floor(math.log10(abs(value))))
-    return int(rounded) if rounded == int(rounded) else rounded
+    if values.len() == values.null_count():
+        return [None] * values.len()
+    known = values.cast(pl.Float64).to_numpy()
+    rounded = np.round(known, decimals)
+    size = np.floor(np.log10(np.abs(rounded), where=rounded != 0, out=np.zeros_like(rounded)))
+    up, down = 10 ** np.maximum(3 - size, 0), 10 ** np.maximum(size - 3, 0)
+    # A whole number divided by a power of ten is the nearest to the decimal fraction, which is short as text.
+    four = np.round(rounded * up / down) * down / up
+    return [None if value != value else int(value) if value.is_integer() else value for value in four.tolist()]
 
 
 def band(x: Sequence[Any], lower: Sequence[Any], upper: Sequence[Any], colour: str) -> list[dict[str, Any]]:
     """The two lines, of plotly's scatter, that bound the band between them."""
     line = {"width": 0.5, "color": colour}
-    common = {"x": x, "mode": "lines", "showlegend": False, "line": line, "opacity": 0.5, "meta": ASIDE}
+    common = {
+        "type": "scatter",
+        "x": x,
+        "mode": "lines",
+        "showlegend": False,
+        "line": line,
+        "opacity": 0.5,
+        "meta": ASIDE,
+    }
     return [{"y": lower, "name": "min", **common}, {"y": upper, "name": "max", "fill": "tonexty", **common}]
-
-
-def add_band(
-    figure: go.Figure, x: Sequence[Any], lower: Sequence[Any], upper: Sequence[Any], colour: str, **place: Any
-) -> None:
-    """Add a band to a figure."""
-    for line in band(x, lower, upper, colour):
-        figure.add_scatter(**line, **place)
 
 
 def dip_bands(dips: pl.DataFrame, palette: str = "default", **place: str) -> list[dict[str, Any]]:
@@ -158,7 +191,10 @@ def finish(
     if zero:
         figure.update_yaxes(rangemode="tozero")
     if figure.layout.height is None:
-        # A legend below takes its room from the chart.
-        named = sum(trace.showlegend is not False for trace in figure.data)
-        figure.update_layout(height=380 + 20 * max(0, named - 4))
+        figure.update_layout(height=height_of(sum(trace.showlegend is not False for trace in figure.data)))
     return figure
+
+
+def height_of(named: int) -> int:
+    """Of a chart with so many names in its legend: a legend below takes its room from the chart."""
+    return 380 + 20 * max(0, named - 4)

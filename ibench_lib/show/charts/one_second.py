@@ -11,14 +11,26 @@ import polars as pl
 
 from ibench_lib.show import theme
 from ibench_lib.show.chart_text import ASIDE
-from ibench_lib.show.charts.drawing import Width, band, dip_bands, dip_labels, finish, line_mode, plotted, runs_of
+from ibench_lib.show.charts.drawing import (
+    Drawing,
+    Width,
+    band,
+    dip_bands,
+    dip_labels,
+    drawn,
+    finish,
+    line_mode,
+    plotted,
+    runs_of,
+)
 from ibench_lib.show.frames import by_position
 from ibench_lib.show.theme import inert
 
 _CLIENT_INK = "rgba(91, 104, 117, 0.45)"
 
 
-def rate_chart(frame: pl.DataFrame, *, dips: pl.DataFrame | None = None, palette: str = "default") -> go.Figure:
+@drawn
+def rate_chart(frame: pl.DataFrame, *, dips: pl.DataFrame | None = None, palette: str = "default") -> Drawing:
     """Rate of one operation in every second of one step (`one_second`): a panel per dbms, one shared y axis.
 
     `dips` (`dips`) are bands, with the names of their causes.
@@ -26,7 +38,8 @@ def rate_chart(frame: pl.DataFrame, *, dips: pl.DataFrame | None = None, palette
     return _panels(frame, str(frame["rate_label"][0]), ("rate_min", "rate_mean", "rate_max"), 1, dips, palette)
 
 
-def max_response_chart(frame: pl.DataFrame, *, dips: pl.DataFrame | None = None, palette: str = "default") -> go.Figure:
+@drawn
+def max_response_chart(frame: pl.DataFrame, *, dips: pl.DataFrame | None = None, palette: str = "default") -> Drawing:
     """Worst response of one operation in every second of one step (`one_second`), in milliseconds; panels as above."""
     shown = frame.with_columns(worst_ms=pl.col("max_response_s") * 1e3)
     unit = f"max {frame['operation'][0]} response (ms)"
@@ -40,7 +53,7 @@ def _panels(
     decimals: int,
     dips: pl.DataFrame | None,
     palette: str,
-) -> go.Figure:
+) -> Drawing:
     """One panel per run, all with the same axes: each client thin and grey, all clients together in colour.
 
     A row of panels a dbms, a column a repeat.
@@ -49,7 +62,6 @@ def _panels(
         return _no_full_second(frame, f"{unit}, {frame['step'][0]}, {frame['setup'][0]}")
     names, numbered = by_position(frame), frame["repeat"].unique().sort().to_list()
     low, middle, high = columns
-    # Dictionaries until the end: plotly looks at all that is there with every change, and here are hundreds of lines.
     layout = _layout(f"{unit}, {frame['step'][0]}, {frame['setup'][0]}", len(names), len(numbered))
     traces: list[dict[str, Any]] = []
     labels: list[dict[str, Any]] = []
@@ -85,7 +97,7 @@ def _panels(
         times = total["t_s"].to_list()
         if low != high and int(total["bucket_s"].max() or 1) > 1:  # type: ignore[arg-type]
             lower, upper = plotted(total[low], decimals), plotted(total[high], decimals)
-            traces += [{"type": "scatter", **line, **place} for line in band(times, lower, upper, colour)]
+            traces += [{**line, **place} for line in band(times, lower, upper, colour)]
         traces.append(
             {
                 "type": "scatter", "x": times, "y": plotted(total[middle], decimals), "mode": line_mode(total[middle]),
@@ -93,9 +105,7 @@ def _panels(
                 "name": inert(f"all clients, {label}"), "showlegend": False, **place,
             }
         )  # fmt: skip
-    # What plotly does not look at here, the tests let it look at.
-    layout |= {"annotations": labels + causes, "shapes": shapes}
-    return go.Figure({"data": traces, "layout": layout}, _validate=False)
+    return Drawing(traces, {**layout, "annotations": labels + causes, "shapes": shapes})
 
 
 def _visible(values: pl.Series, decimals: int) -> int:
@@ -144,7 +154,7 @@ def _number(place: int) -> str:
     return str(place + 1) if place else ""
 
 
-def _no_full_second(frame: pl.DataFrame, title: str) -> go.Figure:
+def _no_full_second(frame: pl.DataFrame, title: str) -> Drawing:
     """What there is to say of a step that no run took a second for: empty panels alone would look like a fault."""
     broken = [label for label, _, rows in runs_of(frame) if (rows["step_status"] != "complete").any()]
     text = "; ".join(["no run has a full second of this step", *broken])
@@ -157,7 +167,7 @@ def _no_full_second(frame: pl.DataFrame, title: str) -> go.Figure:
     finish(figure, title, x=None, y=None, width="half")
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False)
-    return figure
+    return Drawing([], figure.layout.to_plotly_json())
 
 
 def _above(left: float, top: float, label: str) -> dict[str, Any]:

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from ibench_lib.show import theme
-from ibench_lib.show.charts.drawing import add_band, dbms_of, finish, numbers, plotted, runs_of
+from ibench_lib.show.charts.drawing import (
+    Drawing,
+    band,
+    dbms_of,
+    drawn,
+    finish,
+    height_of,
+    numbers,
+    plotted,
+    runs_of,
+)
 from ibench_lib.show.frames import repeats, steps_of
 from ibench_lib.show.theme import inert
 
 
-def purge_lag_chart(frame: pl.DataFrame) -> go.Figure:
+@drawn
+def purge_lag_chart(frame: pl.DataFrame) -> Drawing:
     """History list length over the time of one step, all dbms together (`purge_lag_series`).
 
     Where several samples share a point, the line is their mean and the band reaches from their min to their max.
     """
-    figure = go.Figure()
     several = repeats(frame) > 1
+    traces: list[dict[str, Any]] = []
     listed: set[str] = set()
     for label, position, rows in runs_of(frame):
         colour, dash = theme.series(position)
@@ -25,20 +38,19 @@ def purge_lag_chart(frame: pl.DataFrame) -> go.Figure:
         name = rows["dbms"][0] if several and rows["run_status"][0] == "complete" else label
         times = numbers(rows["t_s"], 2)
         if int(rows["bucket_samples"].max() or 1) > 1:  # type: ignore[arg-type]
-            add_band(figure, times, plotted(rows["hll_min"], 0), plotted(rows["hll_max"], 0), colour)
-        figure.add_scatter(
-            x=times,
-            y=plotted(rows["hll_mean"], 1),
-            mode="lines" if len(rows) > 1 else "markers",
-            name=inert(name),
-            legendgroup=inert(name),
-            showlegend=name not in listed,
-            hovertemplate=f"{inert(label)}: %{{y}}<extra></extra>",
-            line={"color": colour, "dash": dash, "width": 1.25 if several else 2},
-        )
+            traces += band(times, plotted(rows["hll_min"], 0), plotted(rows["hll_max"], 0), colour)
+        traces.append(
+            {
+                "type": "scatter", "x": times, "y": plotted(rows["hll_mean"], 1),
+                "mode": "lines" if len(rows) > 1 else "markers", "name": inert(name), "legendgroup": inert(name),
+                "showlegend": name not in listed, "hovertemplate": f"{inert(label)}: %{{y}}<extra></extra>",
+                "line": {"color": colour, "dash": dash, "width": 1.25 if several else 2},
+            }
+        )  # fmt: skip
         listed.add(name)
     title = f"History list length during {frame['step'][0]}, {frame['setup'][0]}"
-    return finish(figure, title, x="seconds of the step", y="history list length", zero=True)
+    look = finish(go.Figure(), title, x="seconds of the step", y="history list length", zero=True)
+    return Drawing(traces, {**look.layout.to_plotly_json(), "height": height_of(len(listed))})
 
 
 def purge_lag_end_chart(frame: pl.DataFrame) -> go.Figure:

@@ -14,7 +14,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from ibench_lib.show import theme
-from ibench_lib.show.charts.drawing import add_band, dip_bands, dip_labels, finish, line_mode, numbers, runs_of
+from ibench_lib.show.charts.drawing import band, dip_bands, dip_labels, finish, line_mode, numbers, runs_of
 from ibench_lib.show.series_names import shown
 from ibench_lib.show.step_detail import StepDetail
 from ibench_lib.show.step_panels import RESPONSES, Line, Panel, panels_of
@@ -142,7 +142,7 @@ def _add_lines(figure: go.Figure, place: _Place, frame: pl.DataFrame, steadiness
         times = numbers(rows["t_s"], 2)
         if panel.value == "middle" and panel is not RESPONSES and rows["bucket_s"][0] > 1 and not line.limit:
             low, high = (_short(rows[edge] * _factor(line)) for edge in ("low", "high"))
-            add_band(figure, times, low, high, colour)
+            figure.add_traces(band(times, low, high, colour))
             for edge in figure.data[-2:]:
                 edge.update(yaxis=place.axis, hoverinfo="skip")
         figure.add_scatter(

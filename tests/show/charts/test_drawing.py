@@ -1,12 +1,14 @@
 """What holds for charts of every kind."""
 
+import json
+
 import plotly.graph_objects as go
 import polars as pl
 import pytest
 
 import ibench_lib as ib
 from ibench_lib.lake.manifest import Status
-from ibench_lib.show.charts.drawing import dip_bands, dip_labels
+from ibench_lib.show.charts.drawing import dip_bands, dip_labels, drawing_of, plotted
 from ibench_lib.show.theme import series
 from tests.lake.test_dips import CASES
 from tests.shared import asked
@@ -77,3 +79,19 @@ def test_bands_are_in_the_panel_of_their_run() -> None:
     (slow,) = [trace for trace in figure.data if trace.name == "all clients, system.slow"]
     assert (band.xref, band.yref) == (slow.xaxis, f"{slow.yaxis} domain") == (said.xref, said.yref)
     assert not ib.rate_chart(seconds).layout.shapes
+
+
+def test_a_drawing_is_what_plotly_would_make_of_its_figure() -> None:
+    seconds = one(asked("one_second", *three_configurations(), points=7), step="l.i1", operation="insert")
+    lag = one(asked("purge_lag_series", *three_configurations(), points=7), step="l.i1")
+    for function, frame in ((ib.rate_chart, seconds), (ib.max_response_chart, seconds), (ib.purge_lag_chart, lag)):
+        drawing = drawing_of(function)(frame)
+        assert json.loads(json.dumps(vars(drawing), allow_nan=False)) == json.loads(function(frame).to_json())
+    assert drawing_of(ib.purge_lag_end_chart) is ib.purge_lag_end_chart
+
+
+def test_a_line_has_numbers_of_four_digits_that_are_short_as_text() -> None:
+    values = pl.Series([None, 0.0, 12_345.678, 1_234.5678, -98_765.4, 0.00012, 0.123_47, 3.0, float("nan"), 0.7])
+    assert json.dumps(plotted(values, 4)) == "[null, 0, 12350, 1235, -98770, 0.0001, 0.1235, 3, null, 0.7]"
+    assert plotted(pl.Series([None, None], dtype=pl.Float64), 1) == [None, None]
+    assert plotted(pl.Series([3, 123_456]), 0) == [3, 123_500]
