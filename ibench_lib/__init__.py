@@ -11,8 +11,8 @@ Names are loaded on first use: the processes that send load import this package 
 
 from __future__ import annotations
 
-import ast
 import importlib
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,8 @@ _FOLDER = Path(__file__).resolve().parent
 
 _FOUND = ("show/tables/*.py", "show/charts/*.py", "show/statements/*.py", "workloads/*/results/*.py")
 """Modules whose public functions are public names, but for those of `_HELPERS`."""
+
+_PUBLIC = re.compile(r"^def ([a-z]\w*)\(", re.MULTILINE)
 
 _HELPERS = {"show/tables/naming.py", "show/charts/drawing.py", "show/statements/common.py"}
 
@@ -62,11 +64,7 @@ def homes() -> list[tuple[str, str]]:
             place = path.relative_to(_FOLDER)
             if place.as_posix() not in _HELPERS:
                 home = ".".join(place.with_suffix("").parts)
-                found += [
-                    (node.name, home)
-                    for node in ast.parse(path.read_text(encoding="utf-8")).body
-                    if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
-                ]
+                found += [(name, home) for name in _PUBLIC.findall(path.read_text(encoding="utf-8"))]
     return found
 
 

@@ -14,7 +14,9 @@ import json
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -60,6 +62,23 @@ _GIVEN = {"runs": "runs_of('<experiment>')", "steps": "[]", "ids": "runs_of('<ex
 """What to give a question for its parameters; an empty list means all steps."""
 
 
+_AHEAD: list[Future[duckdb.DuckDBPyConnection]] = []
+
+
+def open_ahead() -> None:
+    """Begin to open the lake that the next call of `lake` without a place is going to ask for."""
+    opening: Future[duckdb.DuckDBPyConnection] = Future()
+
+    def work() -> None:
+        try:
+            opening.set_result(_opened(None))
+        except BaseException as error:
+            opening.set_exception(error)
+
+    _AHEAD.append(opening)
+    threading.Thread(target=work, name="open a lake ahead", daemon=True).start()
+
+
 def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
     """Open a lake: a workspace's, or the runs at an address that fsspec knows, such as s3://bucket/lake.
 
@@ -74,6 +93,10 @@ def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
     `questions`, so that one can build on another: `FROM questions.step_throughput($runs, $steps)`. Without any run
     every table is there and empty.
     """
+    return _AHEAD.pop().result() if place is None and _AHEAD else _opened(place)
+
+
+def _opened(place: Workspace | str | None) -> duckdb.DuckDBPyConnection:
     place = place or os.environ.get(ADDRESS_VARIABLE) or workspace()
     here = place if isinstance(place, Workspace) else workspace()
     connection = _with_every_name(here.data)

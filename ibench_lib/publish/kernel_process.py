@@ -20,6 +20,8 @@ def main() -> None:
     for name in _USED:
         with contextlib.suppress(ImportError):  # the notebook says what is missing
             importlib.import_module(f"ibench_lib.{name}")
+    with contextlib.suppress(ImportError):
+        importlib.import_module("ibench_lib.lake.reader").open_ahead()
     dir(sys.modules["ibench_lib"])  # finds what is public
     app.start()  # type: ignore[no-untyped-call]
 

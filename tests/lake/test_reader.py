@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ibench_lib.errors import QueryError
+from ibench_lib.errors import IbenchError, QueryError
 from ibench_lib.lake import reader
 from ibench_lib.lake.derive import response_times
 from ibench_lib.paths import Workspace
@@ -33,6 +33,21 @@ def test_an_empty_lake_has_every_table_and_answers_every_question(workspace: Wor
     answers = ask_everything(lake)
     assert {"step_throughput", "fairness", "get_min", "sla", "one_second", "gaps"} <= answers.keys()
     assert all(answer.is_empty() for answer in answers.values())
+
+
+def test_a_lake_that_was_opened_ahead_is_handed_out_once(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IBENCH_HOME", str(workspace.root))
+    reader.open_ahead()
+    first, second = reader.lake(), reader.lake()
+    assert first is not second
+    assert rows(first, "SELECT count(*) AS n FROM runs") == rows(second, "SELECT count(*) AS n FROM runs")
+    monkeypatch.setenv(reader.ADDRESS_VARIABLE, "nonsense://nowhere")
+    reader.open_ahead()
+    with pytest.raises(IbenchError) as ahead:
+        reader.lake()
+    with pytest.raises(IbenchError) as itself:
+        reader.lake()
+    assert ahead.value.what == itself.value.what
 
 
 def test_views_have_the_declared_types_with_and_without_runs(workspace: Workspace) -> None:

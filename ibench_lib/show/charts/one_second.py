@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
 
-import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from ibench_lib.show import theme
@@ -18,8 +16,8 @@ from ibench_lib.show.charts.drawing import (
     dip_bands,
     dip_labels,
     drawn,
-    finish,
     line_mode,
+    look,
     plotted,
     runs_of,
 )
@@ -117,9 +115,8 @@ def _visible(values: pl.Series, decimals: int) -> int:
 def _layout(title: str, rows: int, columns: int) -> dict[str, Any]:
     """The shared look with a grid of panels, row by row from the top, whose axes all show the same ranges."""
     width: Width = "half" if columns == 1 else "full"
-    look = _look(width)
-    layout = {**look, "title": {**look["title"], "text": inert(title)}, "meta": {"title": title, "width": width}}
-    of_x, of_y = layout["xaxis"], layout["yaxis"]
+    layout = look(title, zero=True, width=width)
+    of_x, of_y = {**layout["xaxis"], "rangemode": "tozero"}, layout["yaxis"]
     heights, widths = _spans(rows, min(0.12, 0.3 / rows))[::-1], _spans(columns, 0.03)
     for place in range(rows * columns):
         row, column = divmod(place, columns)
@@ -132,15 +129,6 @@ def _layout(title: str, rows: int, columns: int) -> dict[str, Any]:
             x["title"] = {"text": "seconds of the step"}
         layout[f"xaxis{n}"], layout[f"yaxis{n}"] = x, y
     return {**layout, "height": 90 + 115 * rows}
-
-
-@cache
-def _look(width: Width) -> dict[str, Any]:
-    """The shared look, without a title; plotly takes longer to make it than to draw panels with it."""
-    look = finish(go.Figure(), "", x=None, y=None, zero=True, width=width)
-    look.update_xaxes(rangemode="tozero")
-    layout: dict[str, Any] = look.layout.to_plotly_json()
-    return layout
 
 
 def _spans(count: int, gap: float) -> list[list[float]]:
@@ -158,16 +146,13 @@ def _no_full_second(frame: pl.DataFrame, title: str) -> Drawing:
     """What there is to say of a step that no run took a second for: empty panels alone would look like a fault."""
     broken = [label for label, _, rows in runs_of(frame) if (rows["step_status"] != "complete").any()]
     text = "; ".join(["no run has a full second of this step", *broken])
-    figure = go.Figure()
-    figure.add_annotation(
-        text=inert(text), x=0, y=0.5, xref="paper", yref="paper", xanchor="left", showarrow=False,
-        font={"color": theme.QUIET},
-    )  # fmt: skip
-    figure.update_layout(height=100)
-    finish(figure, title, x=None, y=None, width="half")
-    figure.update_xaxes(visible=False)
-    figure.update_yaxes(visible=False)
-    return Drawing([], figure.layout.to_plotly_json())
+    note = {
+        "text": inert(text), "x": 0, "y": 0.5, "xref": "paper", "yref": "paper", "xanchor": "left", "showarrow": False,
+        "font": {"color": theme.QUIET},
+    }  # fmt: skip
+    layout = look(title, width="half")
+    hidden = {f"{axis}axis": {**layout[f"{axis}axis"], "visible": False} for axis in ("x", "y")}
+    return Drawing([], {**layout, **hidden, "height": 100, "annotations": [note]})
 
 
 def _above(left: float, top: float, label: str) -> dict[str, Any]:

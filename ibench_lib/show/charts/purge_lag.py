@@ -15,6 +15,7 @@ from ibench_lib.show.charts.drawing import (
     drawn,
     finish,
     height_of,
+    look,
     numbers,
     plotted,
     runs_of,
@@ -49,8 +50,8 @@ def purge_lag_chart(frame: pl.DataFrame) -> Drawing:
         )  # fmt: skip
         listed.add(name)
     title = f"History list length during {frame['step'][0]}, {frame['setup'][0]}"
-    look = finish(go.Figure(), title, x="seconds of the step", y="history list length", zero=True)
-    return Drawing(traces, {**look.layout.to_plotly_json(), "height": height_of(len(listed))})
+    layout = look(title, x="seconds of the step", y="history list length", zero=True)
+    return Drawing(traces, {**layout, "height": height_of(len(listed))})
 
 
 def purge_lag_end_chart(frame: pl.DataFrame) -> go.Figure:

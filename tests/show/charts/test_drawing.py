@@ -1,6 +1,7 @@
 """What holds for charts of every kind."""
 
 import json
+from typing import Any
 
 import plotly.graph_objects as go
 import polars as pl
@@ -8,7 +9,7 @@ import pytest
 
 import ibench_lib as ib
 from ibench_lib.lake.manifest import Status
-from ibench_lib.show.charts.drawing import dip_bands, dip_labels, drawing_of, plotted
+from ibench_lib.show.charts.drawing import dip_bands, dip_labels, drawing_of, finish, look, plotted
 from ibench_lib.show.theme import series
 from tests.lake.test_dips import CASES
 from tests.shared import asked
@@ -88,6 +89,15 @@ def test_a_drawing_is_what_plotly_would_make_of_its_figure() -> None:
         drawing = drawing_of(function)(frame)
         assert json.loads(json.dumps(vars(drawing), allow_nan=False)) == json.loads(function(frame).to_json())
     assert drawing_of(ib.purge_lag_end_chart) is ib.purge_lag_end_chart
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"x": "seconds", "y": "rate", "zero": True}, {"y": "rate", "width": "half"}, {"zero": True}],
+)
+def test_the_look_of_drawings_is_that_of_figures(options: dict[str, Any]) -> None:
+    figure = finish(go.Figure(), "a < b", **{"x": None, "y": None, **options})
+    assert look("a < b", **options) == figure.layout.to_plotly_json()
 
 
 def test_a_line_has_numbers_of_four_digits_that_are_short_as_text() -> None:
