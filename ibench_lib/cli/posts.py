@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
+from ibench_lib.base.extras import EXTRAS, require
 from ibench_lib.base.wording import count
 from ibench_lib.cli.output import err, out, safe
 from ibench_lib.errors import IbenchError, PostsFailed, UsageError
@@ -35,6 +36,8 @@ def post(
     """
     if (params is None) == (experiment is None) or (notebook is not None and experiment is None):
         raise UsageError("name either a post's file or an --experiment", hint="ibench post --help")
+    for module in EXTRAS["post"]:
+        require(module)
     place = workspace()
     if experiment is not None:
         with lean_imports():  # imported here, so that other commands do not wait for it
