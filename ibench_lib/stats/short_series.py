@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -24,6 +25,8 @@ MIN_EFFECT = math.log(1.02)
 LAYOUT_SD = 0.015
 DRAWS = 1999
 LEAST_ROUNDS, LEAST_ROUNDS_OF_TWO = 3, 5
+FAR = 3.5
+_APART = 0.954  # the median distance of two draws from a normal distribution, in its standard deviations
 MOST_RELEASES = 30
 
 
@@ -62,6 +65,25 @@ def why_not(releases: int, rounds: int) -> str | None:
         verb, noun = ("is", "round") if rounds == 1 else ("are", "rounds")
         return f"there {verb} {rounds} complete {noun} of repeats; {releases} releases need {least}"
     return None
+
+
+def drawn_in(values: Matrix) -> Matrix:
+    """The series with runs far from the others of their release drawn in: one slow run in five is the host's, mostly.
+
+    Values are logarithms, a row per release, a column per round. A residual from the median of its release, less what
+    its round has in common, may be FAR robust standard deviations: those of the differences between two rounds, since
+    residuals from a median of three or four are too small to know the noise by.
+    """
+    releases, rounds = values.shape
+    level = np.median(values, axis=1, keepdims=True)
+    of_round = np.median(values - level, axis=0)
+    residuals = values - of_round - np.median(values - of_round, axis=1, keepdims=True)
+    pairs = [values[:, one] - values[:, other] for one, other in combinations(range(rounds), 2)]
+    apart = np.abs(np.array([pair - np.median(pair) for pair in pairs]))
+    if releases < 2 or not apart.any():
+        return values
+    sd = float(np.median(apart[apart != 0])) / _APART * math.sqrt(releases / (releases - 1))
+    return np.where(np.abs(residuals) > FAR * sd, values - residuals + np.clip(residuals, -FAR * sd, FAR * sd), values)
 
 
 def short_changes(values: Matrix, min_effect: float = MIN_EFFECT, seed: int = 1) -> Found:

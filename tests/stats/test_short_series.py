@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ibench_lib.stats.short_series import Found, q_values, short_changes, why_not
+from ibench_lib.stats.short_series import Found, drawn_in, q_values, short_changes, why_not
 
 SERIES = 40
 
@@ -46,6 +46,19 @@ def test_builds_that_differ_next_to_a_lasting_change_neither_hide_nor_shorten_it
     others = [of for one in found for of in one.boundaries if of.at != 6]
     assert len(others) >= SERIES / 4 and {of.kind for of in others} <= {"differs", "edge"}
     assert sum((of.first, of.end) == (0, 12) for of in exact) >= 0.95 * len(exact)
+
+
+def test_a_run_far_from_the_others_of_its_release_is_drawn_in_and_no_other_is() -> None:
+    random = np.random.default_rng(8)
+    values = random.normal(0, 0.02, (8, 5)) + random.normal(0, 0.1, (8, 1)) + random.normal(0, 0.1, (1, 5))
+    far = values.copy()
+    far[3, 2] += math.log(0.7)
+    found = drawn_in(far)
+    assert [tuple(map(int, place)) for place in np.argwhere(found != far)] == [(3, 2)]
+    assert far[3, 2] < found[3, 2] < values[3, 2]
+    even = np.log(np.repeat([[20.0], [20.0], [30.0]], 4, axis=1))
+    assert (drawn_in(even) == even).all()  # neither the level of a release nor what a round shares is far
+    assert (drawn_in(even + np.array([0.0, 0.5, 0.0, 0.2])) == even + np.array([0.0, 0.5, 0.0, 0.2])).all()
 
 
 def test_one_release_beyond_a_change_is_an_edge() -> None:
