@@ -62,20 +62,21 @@ _GIVEN = {"runs": "runs_of('<experiment>')", "steps": "[]", "ids": "runs_of('<ex
 """What to give a question for its parameters; an empty list means all steps."""
 
 
-_AHEAD: list[Future[duckdb.DuckDBPyConnection]] = []
+_AHEAD: dict[str, Future[duckdb.DuckDBPyConnection]] = {}
+"""The lake that is being opened, by its place."""
 
 
 def open_ahead() -> None:
-    """Begin to open the lake that the next call of `lake` without a place is going to ask for."""
-    opening: Future[duckdb.DuckDBPyConnection] = Future()
+    """Begin to open the lake that the next call of `lake` without a place is going to ask for, if it is this one."""
+    place, opening = _default(), Future[duckdb.DuckDBPyConnection]()
 
     def work() -> None:
         try:
-            opening.set_result(_opened(None))
+            opening.set_result(_opened(place))
         except BaseException as error:
             opening.set_exception(error)
 
-    _AHEAD.append(opening)
+    _AHEAD[str(place)] = opening
     threading.Thread(target=work, name="open a lake ahead", daemon=True).start()
 
 
@@ -93,11 +94,15 @@ def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
     `questions`, so that one can build on another: `FROM questions.step_throughput($runs, $steps)`. Without any run
     every table is there and empty.
     """
-    return _AHEAD.pop().result() if place is None and _AHEAD else _opened(place)
+    ahead = _AHEAD.pop(str(_default()), None) if place is None else None
+    return ahead.result() if ahead is not None else _opened(place or _default())
 
 
-def _opened(place: Workspace | str | None) -> duckdb.DuckDBPyConnection:
-    place = place or os.environ.get(ADDRESS_VARIABLE) or workspace()
+def _default() -> Workspace | str:
+    return os.environ.get(ADDRESS_VARIABLE) or workspace()
+
+
+def _opened(place: Workspace | str) -> duckdb.DuckDBPyConnection:
     here = place if isinstance(place, Workspace) else workspace()
     connection = _with_every_name(here.data)
     # Reading a lake must not depend on a network, nor reach for one.

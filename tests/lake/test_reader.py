@@ -41,6 +41,10 @@ def test_a_lake_that_was_opened_ahead_is_handed_out_once(workspace: Workspace, m
     first, second = reader.lake(), reader.lake()
     assert first is not second
     assert rows(first, "SELECT count(*) AS n FROM runs") == rows(second, "SELECT count(*) AS n FROM runs")
+    write_runs(workspace, Run())
+    reader.open_ahead()
+    monkeypatch.setenv("IBENCH_HOME", str(workspace.root / "elsewhere"))
+    assert rows(reader.lake(), "FROM runs") == []  # who asks for another place does not get this one
     monkeypatch.setenv(reader.ADDRESS_VARIABLE, "nonsense://nowhere")
     reader.open_ahead()
     with pytest.raises(IbenchError) as ahead:
