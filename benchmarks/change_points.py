@@ -110,9 +110,9 @@ def nights(random: np.random.Generator, noise: str) -> tuple[Values, Values]:
 
 def ours_short(series: list[Values]) -> dict[str, list[list[Report]]]:
     """What each tier reports."""
-    from ibench_lib.stats.short_series import drawn_in, short_changes
+    from ibench_lib.stats.short_series import short_changes
 
-    found = [short_changes(drawn_in(values), seed=seed) for seed, values in enumerate(series)]
+    found = [short_changes(values, seed=seed) for seed, values in enumerate(series)]
     return {
         tier: [[_report(of) for of in one.boundaries if of.kind in kinds] for one in found]
         for tier, kinds in TIERS.items()
@@ -267,7 +267,7 @@ def report(share: float, python: str | None) -> str:
         "",
         *_table(["noise", "releases"], alike, lambda place: [place[0], str(place[1])]),
         "",
-        "Recall / precision at the exact one of 12 releases, with a change in the middle. *Place alone* is told that",
+        "Recall / precision at the exact one of 12 releases, with a change in the middle. *Place alone* knows that",
         "there is one change and only says where: where even that is wrong in some series, nothing can be precise.",
         "",
         *_table(

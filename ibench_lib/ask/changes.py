@@ -20,7 +20,7 @@ from ibench_lib.errors import ParameterError
 from ibench_lib.metrics import METRICS
 from ibench_lib.stats.long_series import LEAST_NIGHTS, Long, Step, long_changes
 from ibench_lib.stats.noise import LEVEL, Difference
-from ibench_lib.stats.short_series import Boundary, drawn_in, q_values, short_changes, why_not
+from ibench_lib.stats.short_series import Boundary, q_values, short_changes, why_not
 
 Verdict = Literal["level", "differs", "edge", "drift", "same", "unclear", "abstains"]
 FOUND: tuple[Verdict, ...] = ("level", "differs", "edge")
@@ -202,17 +202,16 @@ def _of_releases(
     whole = [repeat for repeat in repeats if all((build, repeat) in values for build in builds)]
     if reason := why_not(len(builds), len(whole)):
         return [replace(series, why=reason)]
-    as_measured = np.log(np.array([[values[build, repeat] for repeat in whole] for build in builds]))
-    logs = drawn_in(as_measured)
-    if far := int((logs != as_measured).sum()):
+    logs = np.log(np.array([[values[build, repeat] for repeat in whole] for build in builds]))
+    found = short_changes(logs, min_effect, SEED)
+    if far := int((found.values != logs).sum()):
         verb = "counts" if far == 1 else "count"
         note = f"{count(far, 'run')} far from the others of its release {verb} less"
         series = replace(series, confounds=(*series.confounds, note))
     if series.design != "shuffled" and not (series.design or "").startswith("shuffle"):
         series = replace(series, confounds=(*series.confounds, "the order within a round was always the same"))
-    found = short_changes(logs, min_effect, SEED)
     series = replace(series, mde=math.expm1(found.detectable))
-    return [_at(series, builds, logs, one) for one in found.boundaries] or [_without(series, found.detectable)]
+    return [_at(series, builds, found.values, one) for one in found.boundaries] or [_without(series, found.detectable)]
 
 
 def _at(series: Change, names: list[str], logs: NDArray[np.float64], one: Boundary | Step) -> Change:

@@ -8,7 +8,7 @@ speed by some 1.5 % however often it is repeated; so releases are compared with 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
 
@@ -25,7 +25,7 @@ MIN_EFFECT = math.log(1.02)
 LAYOUT_SD = 0.015
 DRAWS = 1999
 LEAST_ROUNDS, LEAST_ROUNDS_OF_TWO = 3, 5
-FAR = 3.5
+FAR = 3.0
 _APART = 0.954  # the median distance of two draws from a normal distribution, in its standard deviations
 MOST_RELEASES = 30
 
@@ -48,10 +48,14 @@ class Boundary:
 
 @dataclass(frozen=True)
 class Found:
-    """The boundaries of a series, and the change between two neighbours (log) that would be found in 4 of 5 cases."""
+    """The boundaries of a series, and the change between two neighbours (log) that would be found in 4 of 5 cases.
+
+    `values` are those that were judged: runs far from the others of their release are drawn in.
+    """
 
     boundaries: tuple[Boundary, ...]
     detectable: float
+    values: Matrix = field(compare=False, repr=False)
 
 
 def why_not(releases: int, rounds: int) -> str | None:
@@ -70,20 +74,29 @@ def why_not(releases: int, rounds: int) -> str | None:
 def drawn_in(values: Matrix) -> Matrix:
     """The series with runs far from the others of their release drawn in: one slow run in five is the host's, mostly.
 
-    Values are logarithms, a row per release, a column per round. A residual from the median of its release, less what
-    its round has in common, may be FAR robust standard deviations: those of the differences between two rounds, since
-    residuals from a median of three or four are too small to know the noise by.
+    Values are logarithms, of any number of series: (..., releases, rounds). A residual from the median of its release,
+    less what its round has in common, may be FAR robust standard deviations: those of the differences between two
+    rounds, since residuals from a median of three or four are too small to know the noise by.
     """
-    releases, rounds = values.shape
-    level = np.median(values, axis=1, keepdims=True)
-    of_round = np.median(values - level, axis=0)
-    residuals = values - of_round - np.median(values - of_round, axis=1, keepdims=True)
-    pairs = [values[:, one] - values[:, other] for one, other in combinations(range(rounds), 2)]
-    apart = np.abs(np.array([pair - np.median(pair) for pair in pairs]))
-    if releases < 2 or not apart.any():
-        return values
-    sd = float(np.median(apart[apart != 0])) / _APART * math.sqrt(releases / (releases - 1))
-    return np.where(np.abs(residuals) > FAR * sd, values - residuals + np.clip(residuals, -FAR * sd, FAR * sd), values)
+    releases, rounds = values.shape[-2:]
+    of_round = np.median(values - np.median(values, axis=-1, keepdims=True), axis=-2, keepdims=True)
+    residuals = values - of_round
+    residuals -= np.median(residuals, axis=-1, keepdims=True)
+    pairs = np.stack([values[..., one] - values[..., other] for one, other in combinations(range(rounds), 2)], axis=-1)
+    apart = np.abs(pairs - np.median(pairs, axis=-2, keepdims=True)).reshape(*values.shape[:-2], -1)
+    sd = _median_of_positive(apart)[..., None, None] / _APART * math.sqrt(releases / max(releases - 1, 1))
+    farthest = np.where(sd > 0, FAR * sd, np.inf)
+    return np.where(np.abs(residuals) > farthest, values - residuals + np.clip(residuals, -farthest, farthest), values)
+
+
+def _median_of_positive(values: Matrix) -> Matrix:
+    """Of the last axis, 0 if nothing is positive: in each pair of rounds, one distance is zero by its own median."""
+    ordered = np.sort(values, axis=-1)
+    last = values.shape[-1] - 1
+    twice = (ordered == 0).sum(axis=-1, keepdims=True) + last
+    low, high = (np.take_along_axis(ordered, np.minimum(at, last), -1) for at in (twice // 2, (twice + 1) // 2))
+    middle: Matrix = (low + high)[..., 0] / 2
+    return middle
 
 
 def short_changes(values: Matrix, min_effect: float = MIN_EFFECT, seed: int = 1) -> Found:
@@ -103,7 +116,7 @@ def short_changes(values: Matrix, min_effect: float = MIN_EFFECT, seed: int = 1)
         places = sorted(set(places) - {smallest})
     lasting = series.lasting(places)
     boundaries = tuple(series.boundary(place, places, lasting) for place in places)
-    return Found(boundaries, series.detectable(min_effect))
+    return Found(boundaries, series.detectable(min_effect), series.judged)
 
 
 class _Series:
@@ -111,14 +124,19 @@ class _Series:
 
     def __init__(self, values: Matrix, seed: int) -> None:
         self.releases, self.rounds = values.shape
-        self.values = values - values.mean(axis=0)
-        self.means = self.values.mean(axis=1)
+        self.judged = drawn_in(values)
+        centred = self.judged - self.judged.mean(axis=0)
+        self.means = centred.mean(axis=1)
         self.df = (self.releases - 1) * (self.rounds - 1)
-        residuals = self.values - self.means[:, None]
+        residuals = centred - self.means[:, None]
         self.sd = max(math.sqrt(float((residuals**2).sum()) / self.df), 1e-6)
-        random = np.random.default_rng(seed)
-        drawn = random.permuted(np.broadcast_to(residuals.ravel(), (DRAWS, residuals.size)), axis=1)
-        cells = drawn.reshape(DRAWS, *residuals.shape)
+        # Chance has outliers, too: what is permuted is as measured, and drawn in afterwards. From the median, since an
+        # outlier among three moves their mean by a third of itself.
+        pool = values - values.mean(axis=0)
+        pool = pool - np.median(pool, axis=1, keepdims=True)
+        pool = (pool - pool.mean()).ravel()
+        drawn = np.random.default_rng(seed).permuted(np.broadcast_to(pool, (DRAWS, pool.size)), axis=1)
+        cells = drawn_in(drawn.reshape(DRAWS, *values.shape))
         cells = cells - cells.mean(axis=1, keepdims=True)
         self.drawn_means = cells.mean(axis=2)
         within = cells - self.drawn_means[:, :, None]
