@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
@@ -19,14 +21,14 @@ if TYPE_CHECKING:
 VARIABLE = "IBENCH_ASK_AHEAD"
 """Names the file that lists the questions; a notebook outside of a post has none."""
 
-_KEPT = ("selected_runs", "rates_of_steps", "whole_seconds", "rated_seconds", "step_use")
-"""Macros of runs and steps that many questions begin with, each after those that it is made of: worked out once."""
+_KEPT = ("selected_runs", "rates_of_steps", "whole_seconds", "rated_seconds", "step_use", "resources")
+"""Macros of runs and steps that questions use again and again, each after those that it is made of: worked out once."""
 
 
 class Ahead:
     """Asks questions in a thread, on a connection of its own, and hands out each answer once.
 
-    All are about the same runs and steps. So what several of them begin with (`_KEPT`) is kept for them.
+    All are about the same runs and steps. So what they use more than once (`_KEPT`) is kept for them.
     """
 
     def __init__(self, lake: duckdb.DuckDBPyConnection, questions: Sequence[tuple[str, dict[str, Any]]]) -> None:
@@ -41,22 +43,35 @@ class Ahead:
         """The answer, waiting for it if it is being worked on. None if nobody works on it: ask yourself."""
         with self._lock:
             planned = self._planned.pop(name, None)
-        if planned is None or planned[0] != values or planned[1].cancel():
+        if planned is None or planned[1].cancel() or planned[0] != values:
             return None
         try:
             return planned[1].result()
         except (Exception, CancelledError):
             return None  # whoever asks again learns why
 
+    def done(self) -> bool:
+        """Whether nothing is being worked on any more."""
+        with self._lock:
+            return all(answer.done() for _, answer in self._planned.values())
+
+    def stop(self) -> None:
+        """Ask nothing more: whoever narrows a selection asks about other runs."""
+        with self._lock:
+            for _, answer in self._planned.values():
+                answer.cancel()
+            self._planned.clear()
+        self._lake.interrupt()
+
     def _work(self) -> None:
         planned = list(self._planned.items())
-        parts = {name: _parts_of(name) for name, _ in planned}
-        shared = [macro for macro in _KEPT if sum(macro in of for of in parts.values()) > 1]
+        uses = {name: _uses_of(name) for name, _ in planned}
+        shared = [macro for macro in _KEPT if sum(of[macro] for of in uses.values()) > 1]
         for name, (values, answer) in planned:
             if not answer.set_running_or_notify_cancel():
                 continue
             try:
-                while {"runs", "steps"} <= values.keys() and not parts[name].isdisjoint(shared):
+                while {"runs", "steps"} <= values.keys() and not uses[name].keys().isdisjoint(shared):
                     self._keep(shared.pop(0), values["runs"], values["steps"])
                 answer.set_result(reader.question(self._lake, name, **values))
             except Exception as error:
@@ -71,9 +86,11 @@ class Ahead:
         self._lake.execute(f"CREATE TEMP MACRO {macro}({taken}) AS TABLE FROM kept_{macro}")
 
 
-def _parts_of(question: str) -> frozenset[str]:
-    """The names of the views, macros and questions that a question is made from."""
-    return frozenset(reader.building_blocks(reader.question_text(question)))
+def _uses_of(question: str) -> Counter[str]:
+    """How often the texts that a question is made from name each of `_KEPT`."""
+    text = reader.question_text(question)
+    texts = (text, *reader.building_blocks(text).values())
+    return Counter(name for one in texts for name in re.findall(rf"\b({'|'.join(_KEPT)})\(", one))
 
 
 def begun_ahead(lake: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> Ahead | None:

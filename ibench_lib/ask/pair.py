@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from ibench_lib.ask.ahead import begun_ahead
 from ibench_lib.ask.bases import Bases, bases
 from ibench_lib.ask.provenance import derived
 from ibench_lib.ask.selection import Selection
@@ -96,9 +97,13 @@ def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
     called = [known[of_side[0]] if of_side else "" for of_side in ids]
     not_compared = tuple(_standing(runs, name) for name in names if name not in (a, b))
     others = tuple(runs.filter(~pl.col("dbms").is_in([a, b]))["run_id"]) if a and b else ()
-    return replace(
+    found = replace(
         narrowed, bases=bases(called[0]), other=called[1], not_compared=not_compared, neighbours=others, asked=[]
     )
+    if chosen.ahead is None:
+        return found
+    chosen.ahead.stop()
+    return replace(found, ahead=begun_ahead(chosen.lake, found._own))
 
 
 def _standing(runs: pl.DataFrame, name: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ibench_lib.ask.ahead import _KEPT, VARIABLE, Ahead, begun_ahead
+from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import choose
 from ibench_lib.lake import reader
 from tests.shared import lake_of
@@ -42,11 +43,11 @@ def test_an_expected_question_is_answered_as_if_it_had_been_asked(
 def test_what_several_questions_begin_with_is_worked_out_once_and_changes_no_answer() -> None:
     runs = (Run(), Run("b", minute=1, status="failed", failed_step="l.i1", steps=("l.i0", "l.x", "l.i1")))
     lake = lake_of(*runs)
-    names = ("step_metrics", "steadiness", "stalls", "dips", "rate_by_tenth", "device_averages", "step_throughput")
+    names = ("metric_values", "step_metrics", "steadiness", "stalls", "dips", "rate_by_tenth", "step_throughput")
     values = {"runs": [run.run_id for run in runs], "steps": ["l.i0", "l.i1"]}
     plain = {name: reader.question(lake, name, **values) for name in names}
     ahead = Ahead(lake, [(name, values) for name in names])
-    until(lambda: all(answer.done() for _, answer in ahead._planned.values()), "all were asked")
+    until(ahead.done, "all were asked")
     kept = ahead._lake.execute("SELECT table_name FROM duckdb_tables() WHERE temporary ORDER BY 1").fetchall()
     assert [name for (name,) in kept] == sorted(f"kept_{macro}" for macro in _KEPT)
     for name, answer in plain.items():
@@ -57,16 +58,40 @@ def test_what_several_questions_begin_with_is_worked_out_once_and_changes_no_ans
     assert reader.question(lake, "steadiness", **other)["run_id"].unique().to_list() == other["runs"]
 
 
+def test_what_one_question_uses_again_and_again_is_worked_out_once() -> None:
+    values = {"runs": [Run().run_id], "steps": ["l.i1"]}
+    lake = lake_of(Run())
+    ahead = Ahead(lake, [("step_throughput", values), ("step_metrics", values)])
+    until(ahead.done, "both were asked")
+    found = ahead._lake.execute("SELECT table_name FROM duckdb_tables() WHERE temporary").fetchall()
+    kept = {name for (name,) in found}
+    assert "kept_rates_of_steps" in kept  # by both, and by step_metrics twice
+    assert not kept & {"kept_resources", "kept_rated_seconds"}  # only once
+
+
+def test_a_pair_of_a_selection_is_asked_ahead_and_the_selection_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expecting(tmp_path, monkeypatch, "metric_values", "step_throughput")
+    chosen = choose(lake_of(Run(), Run("b", minute=1), Run("c", minute=2)), "demo")
+    two = pair(chosen, "system.c", "system.cy10a")
+    assert two.ahead is not None and two.ahead is not chosen.ahead
+    until(lambda: two.ahead is not None and two.ahead.done(), "both were asked")
+    assert two.ask("metric_values").equals(reader.question(chosen.lake, "metric_values", runs=two.run_ids, steps=[]))
+    assert chosen.ahead is not None and chosen.ahead.done()
+    assert chosen.ahead.take("step_throughput", {"runs": chosen.run_ids, "steps": []}) is None
+
+
 def test_the_answer_to_other_parameters_is_nobodys() -> None:
     lake = lake_of(Run())
     values = {"runs": [Run().run_id], "steps": ["l.i1"]}
     ahead = Ahead(lake, [("steps", values), ("sla", {"nonsense": 1})])
-    until(lambda: all(answer.done() for _, answer in ahead._planned.values()), "both were asked")
+    until(ahead.done, "both were asked")
     assert ahead.take("steps", {**values, "steps": []}) is None
     assert ahead.take("steps", values) is None  # it was given back already
     assert ahead.take("sla", {"nonsense": 1}) is None  # whoever asks it learns what is wrong
     again = Ahead(lake, [("steps", values)])
-    until(lambda: all(answer.done() for _, answer in again._planned.values()), "it was asked")
+    until(again.done, "it was asked")
     found = again.take("steps", values)
     assert found is not None and found.equals(reader.question(lake, "steps", **values))
 
