@@ -21,7 +21,6 @@ import re
 import statistics
 import subprocess
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -30,13 +29,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 
+from benchmarks.peers import Watch, create, duration_s, host, our_step, span
 from benchmarks.performance_page import write_section
-from ibench_lib.capture.host_facts import host_facts
-from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.paths import workspace
-from ibench_lib.run.step import StepResult, run_step
+from ibench_lib.run.step import StepResult
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.find import find_build, find_system
 from ibench_lib.servers.sandbox import Sandbox
@@ -72,72 +69,9 @@ class Figures:
     most: float | None = None
 
 
-class Watch:
-    """CPU and memory of processes and their children, looked at ten times a second until it is left."""
-
-    def __init__(self) -> None:
-        self.pids: set[int] = set()
-        self.most = 0
-        self._cpu: dict[tuple[int, float], float] = {}
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look_until_over)
-
-    def __enter__(self) -> Watch:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    @property
-    def cpu_s(self) -> float:
-        """CPU seconds at the last look."""
-        return sum(self._cpu.values())
-
-    def look(self) -> None:
-        memory = 0
-        for pid in list(self.pids):
-            try:
-                process = psutil.Process(pid)
-                for one in (process, *process.children(recursive=True)):
-                    times = one.cpu_times()
-                    self._cpu[one.pid, one.create_time()] = times.user + times.system
-                    memory += one.memory_full_info().pss
-            except psutil.Error:
-                continue
-        self.most = max(self.most, memory)
-
-    def _look_until_over(self) -> None:
-        while not self._over.wait(0.1):
-            self.look()
-
-
 def ours(address: dict[str, Any], options: Options, setup: Setup, number: int) -> tuple[StepResult, Watch]:
     """One of our steps: 0 is the load. Raises what made it fail."""
-    step = WORKLOAD.steps(options, setup, 1.0)[number]
-    workers = [(worker, WORKLOAD.spec(options, step, worker, number)) for worker in WORKLOAD.workers(options, step)]
-    with Watch() as watch:
-        result = run_step(
-            workers=workers,
-            operations={operation.name: operation for operation in WORKLOAD.operations},
-            address=address,
-            database=DATABASE,
-            server_alive=lambda: True,
-            on_start=lambda states, _: watch.pids.update(state.process.pid for state in states),
-            on_second=lambda _state, _row: None,
-            on_progress=lambda _states, _start: None,
-        )
-    if result.failure is not None:
-        raise result.failure
-    return result, watch
-
-
-def duration_s(result: StepResult) -> float:
-    """From the common start to the last end."""
-    assert result.start_ns is not None
-    ends = [int(state.totals["end_ns"]) for state in result.workers if state.totals]
-    return (max(ends) - result.start_ns) / 1e9
+    return our_step(WORKLOAD, options, WORKLOAD.steps(options, setup, 1.0)[number], number, address, DATABASE)
 
 
 def our_figures(result: StepResult, watch: Watch) -> Figures:
@@ -169,7 +103,7 @@ def java(
     found = pattern.search(text)
     if process.returncode != 0 or found is None:
         raise SystemExit(f"the original ended with {process.returncode}:\n" + "\n".join(text.splitlines()[-15:]))
-    watch._cpu = {(process.pid, 0.0): used.ru_utime + used.ru_stime}
+    watch.ended(process.pid, used.ru_utime + used.ru_stime)
     return found, watch
 
 
@@ -191,20 +125,9 @@ def properties_of(scratch: Path, config: Path, address: Address, nodes: int) -> 
     return path
 
 
-def create(address: dict[str, Any], options: Options, setup: Setup) -> None:
-    """Empty tables, the same for both."""
-    connection = Connection(address, None, 60)
-    connection.query(f"DROP DATABASE IF EXISTS {DATABASE}")
-    connection.query(f"CREATE DATABASE {DATABASE}")
-    connection.query(f"USE {DATABASE}")
-    for statement in WORKLOAD.prepare(options, setup):
-        connection.query(statement)
-    connection.close()
-
-
 def round_of_ours(address: dict[str, Any], options: Options, setup: Setup) -> dict[tuple[str, int], Figures]:
     """A load and the steps."""
-    create(address, options, setup)
+    create(WORKLOAD, options, setup, address, DATABASE)
     result, watch = ours(address, options, setup, 0)
     links = sum((state.totals or {})["rows_by_table"].get("linktable", 0) for state in result.workers)
     found = {("load", 0): Figures(links / duration_s(result), 0.0, watch.most)}
@@ -218,7 +141,7 @@ def round_of_java(
     address: dict[str, Any], options: Options, setup: Setup, jars: str, properties: Path, heap: str
 ) -> dict[tuple[str, int], Figures]:
     """The same with the original."""
-    create(address, options, setup)
+    create(WORKLOAD, options, setup, address, DATABASE)
     loaded, watch = java(jars, properties, ["-l"], _LOADED, heap)
     found = {("load", 0): Figures(int(loaded[1]) / float(loaded[2]), 0.0, watch.most)}
     for requesters in options.requesters:
@@ -237,12 +160,6 @@ def graph_seconds(graph: Graph) -> float:
     return time.perf_counter() - begun
 
 
-def span(values: Sequence[float], form: str) -> str:
-    """Median (min to max)."""
-    low, middle, high = (format(value, form) for value in (min(values), statistics.median(values), max(values)))
-    return f"{middle} ({low} to {high})"
-
-
 Rounds = Sequence[dict[tuple[str, int], Figures]]
 
 
@@ -252,7 +169,7 @@ def report(mine: Rounds, theirs: Rounds, nodes: int, seconds: float, graph_s: fl
         "# LinkBench next to the original in Java", "",
         f"{nodes:,} nodes with the original's distribution, {LOADERS} loaders, steps of {seconds:g} s, {len(mine)} "
         "rounds. "
-        f"Figures are medians (lowest to highest); ratios are taken within a round. Host: {_host()}.", "",
+        f"Figures are medians (lowest to highest); ratios are taken within a round. Host: {host()}.", "",
         "| what | requesters | ours | Java | ours/Java | aim |", "|---|---|---|---|---|---|",
     ]  # fmt: skip
     steps = sorted(requesters for kind, requesters in mine[0] if kind == "requests")
@@ -279,11 +196,6 @@ def report(mine: Rounds, theirs: Rounds, nodes: int, seconds: float, graph_s: fl
         f"The degrees and the shuffle of 10 million ids take {graph_s:.1f} s (aim: 3 s).",
     ]
     return "\n".join(lines)
-
-
-def _host() -> str:
-    facts = host_facts(Path(tempfile.gettempdir()))
-    return f"{facts.get('cpu_model') or 'unknown CPU'}, {os.cpu_count()} CPUs"
 
 
 def main() -> None:

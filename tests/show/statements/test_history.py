@@ -87,7 +87,7 @@ def test_a_step_that_chance_may_have_made_in_one_of_many_series_is_told_and_not_
     points = pl.concat([six(0.975, sd=0.02), *quiet])
     assert rates(points) == [
         "mysql, cached, l.i0: b8.0.30 to b9.1.0 have 2.6 % (0.8 to 4.3) fewer inserts/s than b5.7.44 to b8.0.29, but "
-        "this is not counted as a change: alone, chance makes such a step in 3.0 % of series, and 15 % of the reports "
+        "this is not counted as a change: alone, chance makes such a step in 4.5 % of series, and 22 % of the reports "
         "would be chance if it counted."
     ]
     costs = pl.concat([six(0.975, metric="scpupq", sd=0.02), *quiet[1:]])
