@@ -26,6 +26,8 @@ LAYOUT_SD = 0.015
 DRAWS = 1999
 LEAST_ROUNDS, LEAST_ROUNDS_OF_TWO = 3, 5
 FAR = 3.0
+MOST_FAR = 0.15
+"""Share of the runs: where more are far, they are how these builds run, and not what disturbed a few."""
 _APART = 0.954  # the median distance of two draws from a normal distribution, in its standard deviations
 MOST_RELEASES = 30
 
@@ -76,7 +78,8 @@ def drawn_in(values: Matrix) -> Matrix:
 
     Values are logarithms, of any number of series: (..., releases, rounds). A residual from the median of its release,
     less what its round has in common, may be FAR robust standard deviations: those of the differences between two
-    rounds, since residuals from a median of three or four are too small to know the noise by.
+    rounds, since residuals from a median of three or four are too small to know the noise by. A series in which more
+    than MOST_FAR of the runs are far stays as it is.
     """
     releases, rounds = values.shape[-2:]
     of_round = np.median(values - np.median(values, axis=-1, keepdims=True), axis=-2, keepdims=True)
@@ -86,7 +89,9 @@ def drawn_in(values: Matrix) -> Matrix:
     apart = np.abs(pairs - np.median(pairs, axis=-2, keepdims=True)).reshape(*values.shape[:-2], -1)
     sd = _median_of_positive(apart)[..., None, None] / _APART * math.sqrt(releases / max(releases - 1, 1))
     farthest = np.where(sd > 0, FAR * sd, np.inf)
-    return np.where(np.abs(residuals) > farthest, values - residuals + np.clip(residuals, -farthest, farthest), values)
+    far = np.abs(residuals) > farthest
+    far &= far.mean(axis=(-2, -1), keepdims=True) <= MOST_FAR
+    return np.where(far, values - residuals + np.clip(residuals, -farthest, farthest), values)
 
 
 def _median_of_positive(values: Matrix) -> Matrix:

@@ -56,6 +56,10 @@ def test_a_run_far_from_the_others_of_its_release_is_drawn_in_and_no_other_is() 
     found = drawn_in(far)
     assert [tuple(map(int, place)) for place in np.argwhere(found != far)] == [(3, 2)]
     assert far[3, 2] < found[3, 2] < values[3, 2]
+    many = far.copy()
+    many[0, :] += [0.4, -0.4, 0.0, 0.4, -0.4]
+    many[5, :] += [0.4, 0.0, -0.4, -0.4, 0.4]
+    assert (drawn_in(many) == many).all()  # builds whose runs differ that much: no accident of a few
     even = np.log(np.repeat([[20.0], [20.0], [30.0]], 4, axis=1))
     assert (drawn_in(even) == even).all()  # neither the level of a release nor what a round shares is far
     assert (drawn_in(even + np.array([0.0, 0.5, 0.0, 0.2])) == even + np.array([0.0, 0.5, 0.0, 0.2])).all()
