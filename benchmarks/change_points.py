@@ -40,7 +40,7 @@ MOST_REPORTS = 0.05
 """Share of series without a change that may have a report."""
 ALONE, REFERENCE = "without a reference", "with a reference"
 PLACE = "place alone"
-"""A finder that is told that there is one change, and only looks for its place."""
+"""A finder that knows that there is one change, and only looks for its place."""
 NEAR = 3
 """Nights by which a change may be placed wrongly; a release has to be the exact one."""
 

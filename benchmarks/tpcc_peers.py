@@ -21,8 +21,8 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -30,6 +30,7 @@ import pymysql
 
 from benchmarks.peers import Watch, create, duration_s, host, our_step, span
 from benchmarks.performance_page import write_section
+from ibench_lib.base.wording import count
 from ibench_lib.paths import workspace
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.find import find_build, find_system
@@ -91,7 +92,7 @@ class Bench:
     seconds: float
     warehouses: int
     scratch: Path
-    commands: dict[str, Sequence[str]] = field(default_factory=dict)
+    files: Mapping[str, Path]
 
     def reading(self, watch: Watch, cursor: pymysql.cursors.Cursor) -> tuple[float, float, int, int]:
         """Now, client CPU seconds, transactions and statements so far."""
@@ -153,19 +154,19 @@ class Bench:
         to, database = self.address, _DATABASES[client]
         if client == "tpcc-mysql":
             command = [
-                *self.commands["tpcc_start"], f"-h{to.host}", f"-P{to.port}", f"-d{database}", f"-u{to.user}",
+                str(self.files["tpcc_start"]), f"-h{to.host}", f"-P{to.port}", f"-d{database}", f"-u{to.user}",
                 f"-p{to.password}", f"-w{self.warehouses}", f"-c{connections}", "-r1", f"-l{all_s}", f"-i{all_s}",
             ]  # fmt: skip
             folder = self.scratch
         else:
             setup = self.setup(client)
             command = [
-                *self.commands["sysbench"], "tpcc.lua", "--db-driver=mysql", f"--mysql-host={to.host}",
+                str(self.files["sysbench"]), "tpcc.lua", "--db-driver=mysql", f"--mysql-host={to.host}",
                 f"--mysql-port={to.port}", f"--mysql-user={to.user}", f"--mysql-password={to.password}",
                 f"--mysql-db={database}", f"--tables={setup.sets}", f"--scale={setup.warehouses}",
                 f"--threads={connections}", f"--time={all_s}", "run",
             ]  # fmt: skip
-            folder = Path(self.commands["tpcc.lua"][0])
+            folder = self.files["tpcc.lua"].parent
         with (self.scratch / "peer.log").open("w+") as log, Watch() as watch:
             process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=folder)
             watch.pids.add(process.pid)
@@ -190,7 +191,7 @@ class Bench:
         to, setup = self.address, self.setup("tpcc-mysql")
         create(WORKLOAD, self.options("tpcc-mysql"), setup, to.arguments(), LOADS)
         command = [
-            *self.commands["tpcc_load"], f"-h{to.host}", f"-P{to.port}", f"-d{LOADS}", f"-u{to.user}",
+            str(self.files["tpcc_load"]), f"-h{to.host}", f"-P{to.port}", f"-d{LOADS}", f"-u{to.user}",
             f"-p{to.password}", f"-w{self.warehouses}",
         ]  # fmt: skip
         with (self.scratch / "peer.log").open("w+") as log:
@@ -249,7 +250,7 @@ def report(found: Rounds, loads: Sequence[tuple[Load, Load]], bench: Bench, serv
     lines = [
         "# TPC-C next to tpcc-mysql and sysbench-tpcc", "",
         f"{server}, {bench.warehouses} warehouses, {bench.seconds:g} s measured after {bench.warm_up:g} s of warm-up, "
-        f"{len(loads)} rounds.",
+        f"{count(len(loads), 'round')}.",
         f"Figures are medians (lowest to highest); ratios are taken within a round. Host: {host()}.", "",
         "| next to | connections | what | ours | theirs | ours/theirs | aim |", "|---|---|---|---|---|---|---|",
     ]  # fmt: skip
@@ -287,7 +288,7 @@ def main() -> None:
     if chosen.quick:
         chosen.warehouses, chosen.warm_up, chosen.seconds, chosen.rounds = 2, 2.0, 3.0, 1
     files: dict[str, Path] = {name: (chosen.tpcc_mysql / name).resolve() for name in ("tpcc_load", "tpcc_start")}
-    files |= {"sysbench": chosen.sysbench.resolve(), "script": (chosen.sysbench_tpcc / "tpcc.lua").resolve()}
+    files |= {"sysbench": chosen.sysbench.resolve(), "tpcc.lua": (chosen.sysbench_tpcc / "tpcc.lua").resolve()}
     for path in files.values():
         if not path.is_file():
             parser.error(f"there is no file {path}")
@@ -298,11 +299,9 @@ def main() -> None:
         scratch = Path(name)
         (scratch / "my.cnf").write_text(MY_CNF)
         with Sandbox(build, scratch / "box", scratch / "my.cnf", scratch / "log", tcp=True) as address:
-            bench = Bench(address, chosen.warm_up, chosen.seconds, chosen.warehouses, scratch)
-            bench.commands = {name: [str(path)] for name, path in files.items() if name != "script"}
-            bench.commands["tpcc.lua"] = [str(files["script"].parent)]
+            bench = Bench(address, chosen.warm_up, chosen.seconds, chosen.warehouses, scratch, files)
             found, loads = measured(bench, chosen.rounds)
-    text = report(found, loads, bench, f"{build.label}")
+    text = report(found, loads, bench, f"{build.flavour} {build.version}")
     print(text)
     if not chosen.quick:
         write_section("tpcc_peers", text)

@@ -50,11 +50,6 @@ class Ahead:
         except (Exception, CancelledError):
             return None  # whoever asks again learns why
 
-    def done(self) -> bool:
-        """Whether nothing is being worked on any more."""
-        with self._lock:
-            return all(answer.done() for _, answer in self._planned.values())
-
     def stop(self) -> None:
         """Ask nothing more: whoever narrows a selection asks about other runs."""
         with self._lock:

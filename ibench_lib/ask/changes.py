@@ -205,8 +205,8 @@ def _of_releases(
     logs = np.log(np.array([[values[build, repeat] for repeat in whole] for build in builds]))
     found = short_changes(logs, min_effect, SEED)
     if far := int((found.values != logs).sum()):
-        verb = "counts" if far == 1 else "count"
-        note = f"{count(far, 'run')} far from the others of its release {verb} less"
+        whose, verb = ("its", "counts") if far == 1 else ("their", "count")
+        note = f"{count(far, 'run')} far from the others of {whose} release {verb} less"
         series = replace(series, confounds=(*series.confounds, note))
     if series.design != "shuffled" and not (series.design or "").startswith("shuffle"):
         series = replace(series, confounds=(*series.confounds, "the order within a round was always the same"))
