@@ -13,6 +13,7 @@ other, so it is in no argument list and no environment. Answers go to standard o
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import signal
@@ -93,7 +94,10 @@ def main() -> None:
         told = _receive()
         spec = Spec.of(told["spec"])
         make_role = importlib.import_module(spec.module).make_role
-        connections = [Connection(told["address"], told["database"], spec.timeout_s) for _ in range(spec.connections)]
+        connections: list[Connection] = []
+        for _ in range(spec.connections):
+            like = connections[0] if connections else None
+            connections.append(Connection(told["address"], told["database"], spec.timeout_s, like))
         roles: list[Role] = [
             make_role(replace(spec, terminal=terminal), connection) for terminal, connection in enumerate(connections)
         ]
@@ -106,6 +110,7 @@ def main() -> None:
         _send("probed", probes=[asdict(probe) for probe in probes])
         _receive()
         first = [next_operation(role) for role in roles]
+        gc.freeze()  # what is there now stays: collections under load need not look at it
         _send("made")
         start_ns = _receive()["start_ns"]
         load = _load(spec, told["coupling"], roles, connections, first, start_ns)

@@ -15,6 +15,7 @@ from typing import Any, Final
 _TINY, _SHORT, _LONG, _FLOAT, _DOUBLE, _NULL, _TIMESTAMP, _LONGLONG, _INT24 = 1, 2, 3, 4, 5, 6, 7, 8, 9
 _DATE, _TIME, _DATETIME, _YEAR, _NEWDECIMAL, _VAR_STRING = 10, 11, 12, 13, 246, 253
 _UNSIGNED, _ZEROFILL = 0x20, 0x40
+_LONG_TEXT = 0xFB  # from here on, the first byte of a length says how many bytes follow
 _INTEGERS: Final = {_TINY: "b", _SHORT: "h", _YEAR: "H", _LONG: "i", _INT24: "i", _LONGLONG: "q"}
 _DEFINITION = struct.Struct("<IBHB").unpack_from  # length, type, flags, decimals
 
@@ -97,15 +98,21 @@ def reader_of(definition: bytes) -> Reader:
 
 def row_of(body: bytes, readers: Sequence[Reader]) -> tuple[bytes | None, ...]:
     """The values of one row as a text result has them, None for NULL. Raises ValueError if the row is torn."""
-    nulls, position = body[1:], 1 + (len(readers) + 9) // 8
+    position = 1 + (len(readers) + 9) // 8
+    nulls = int.from_bytes(body[1:position], "little") >> 2  # two bits of the bitmap are reserved
     values: list[bytes | None] = []
     try:
-        for number, read in enumerate(readers, start=2):  # two bits of the bitmap are reserved
-            if nulls[number >> 3] >> (number & 7) & 1:
+        for read in readers:
+            if nulls & 1:
                 values.append(None)
+            elif read is _text and body[position] < _LONG_TEXT:  # most of them
+                begin = position + 1
+                position = begin + body[position]
+                values.append(body[begin:position])
             else:
                 value, position = read(body, position)
                 values.append(value)
+            nulls >>= 1
     except (IndexError, struct.error) as error:
         raise ValueError("a row is torn") from error
     if position != len(body):
@@ -129,7 +136,7 @@ def _integers(code: str, digits: int) -> Reader:
 def _text(body: bytes, position: int) -> tuple[bytes, int]:
     size = body[position]
     position += 1
-    if size > 0xFA:
+    if size >= _LONG_TEXT:
         width = {0xFC: 2, 0xFD: 3, 0xFE: 8}.get(size)
         if width is None:
             raise ValueError("a length is torn")

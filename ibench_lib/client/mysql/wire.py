@@ -4,9 +4,9 @@ PyMySQL connects, authenticates and negotiates; its cost per query is decoding r
 walked packet by packet: each packet's length says where the next one starts, so that an error packet, the end of the
 rows, a torn answer and a server out of step are all noticed, at a few microseconds of Python.
 
-The fast path takes an answer that arrives whole with one read and, if it has rows, starts as one before it: nearly all
-of them. Everything else (the first of its kind, pieces, errors, packets of 16 MB) goes to `Answer`, which checks every
-packet and can stop at any byte.
+The fast path (`heads`) takes an answer that arrives whole with one read and, if it has rows, starts as one before it:
+nearly all of them. Everything else (the first of its kind, pieces, errors, packets of 16 MB) goes to `Answer`, which
+checks every packet and can stop at any byte.
 """
 
 from __future__ import annotations
@@ -15,27 +15,23 @@ import socket
 import ssl
 import struct
 import time
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final, TypeVar
 
 from ibench_lib.client.mysql.binary import Reader, reader_of, row_of
+from ibench_lib.client.mysql.heads import KEY, Heads, Row, rows_changed
 
 COM_QUERY: Final = b"\x03"
 COM_STMT_PREPARE: Final = b"\x16"
 COM_STMT_EXECUTE: Final = b"\x17"
+_EXECUTE = COM_STMT_EXECUTE[0]
 
 LARGEST_PACKET: Final = 0xFFFFFF
 
-_header = struct.Struct("<I").unpack_from  # three bytes of length, one of sequence
 _READ_SIZE = 1 << 14
-_OK, _LOCAL_INFILE, _LENGTH_OF_TWO, _EOF, _ERROR = 0x00, 0xFB, 0xFC, 0xFE, 0xFF
+_OK, _LOCAL_INFILE, _EOF, _ERROR = 0x00, 0xFB, 0xFE, 0xFF
 _NULL = 0xFB  # in a row
 _SHORT_EOF = 9
-_HEAD_KEY = slice(4, 60)  # column count and most of the first definition: schema, table, column
-_MOST_HEADS = 64
-_MOST_LAYOUTS = 4
 _MORE_RESULTS = 0x0008
-_NOT_WHOLE = -1
 
 
 class ConnectionLost(Exception):
@@ -68,31 +64,6 @@ def packets(payload: bytes) -> bytes:
         part = payload[start : start + LARGEST_PACKET]
         parts.append(len(part).to_bytes(3, "little") + bytes([number & 0xFF]) + part)
     return b"".join(parts)
-
-
-def _rows_changed(data: bytes) -> int:
-    """Rows changed, when `data` is exactly one OK packet that answers a command; else -1."""
-    size = len(data)
-    if size < 11 or data[4] != _OK or data[3] != 1 or (data[0] | data[1] << 8 | data[2] << 16) + 4 != size:
-        return _NOT_WHOLE
-    rows = data[5]
-    if rows < 0xFB:
-        return rows
-    return data[6] | data[7] << 8 if rows == 0xFC else _NOT_WHOLE
-
-
-def _packets(data: bytes, position: int, count: int) -> int:
-    """Packets of an answer up to its end, when `count` of them end at `position` and its rows end it; else -1."""
-    size = len(data)
-    last, limit = 0, size - 4
-    while position < limit:
-        last = position
-        position += (_header(data, position)[0] & LARGEST_PACKET) + 4
-        count += 1
-    # Sequence numbers rise by one per packet: the last one vouches for the whole walk.
-    if position == size and data[last + 4] == _EOF and size - last - 4 < _SHORT_EOF and data[last + 3] == count & 0xFF:
-        return count
-    return _NOT_WHOLE
 
 
 class Answer:
@@ -215,7 +186,7 @@ class Rows(Answer):
 
     def __init__(self, *, deprecate_eof: bool, several: bool = False) -> None:
         super().__init__(deprecate_eof=deprecate_eof, several=several)
-        self.fetched: list[tuple[bytes | None, ...]] = []
+        self.fetched: list[Row] = []
 
     def _row(self, body: memoryview) -> None:
         if len(body) == LARGEST_PACKET:
@@ -257,56 +228,7 @@ class BinaryRows(Rows):
             raise ProtocolError(str(error)) from error
 
 
-class _Layout(NamedTuple):
-    """Where an answer of one length had its packets: all their headers, unpacked at once, and what they were."""
-
-    headers: Callable[[bytes], tuple[int, ...]]
-    expected: tuple[int, ...]
-    rows: int
-
-
-class _Head:
-    """Column count, definitions and the EOF packet after them: the same for every answer to one form of query.
-
-    Rows of one width, as those of a prepared statement, make answers that differ in nothing but their values: the
-    layouts of such answers are kept by length. Rows as text vary too much for that; after a few lengths it is given up.
-    """
-
-    __slots__ = ("layouts", "learns", "packets", "size", "text")
-
-    def __init__(self, text: bytes, packets: int) -> None:
-        self.text = text
-        self.size = len(text)
-        self.packets = packets
-        self.layouts: dict[int, _Layout] = {}
-        self.learns = True
-
-    def rows_of(self, data: bytes) -> int:
-        """Rows of an answer that starts as this one, where it is whole and good; else -1."""
-        layout = self.layouts.get(len(data))
-        if layout is not None and layout.headers(data) == layout.expected:
-            return layout.rows
-        count = _packets(data, self.size, self.packets)
-        if count < 0:
-            return _NOT_WHOLE
-        rows = count - self.packets - 1
-        if self.learns:
-            self.learn(data, rows)
-        return rows
-
-    def learn(self, data: bytes, rows: int) -> None:
-        """Keep the layout of a whole and good answer."""
-        if len(self.layouts) == _MOST_LAYOUTS:
-            self.layouts = {}
-            self.learns = False
-            return
-        form, position = [f"<{self.size}x"], self.size
-        while position < len(data):
-            length = _header(data, position)[0] & LARGEST_PACKET
-            position += length + 4
-            form.append(f"I{length}x" if position < len(data) else f"IB{length - 1}x")  # B: the end says that it is one
-        headers = struct.Struct("".join(form)).unpack
-        self.layouts[len(data)] = _Layout(headers, headers(data), rows)
+_Scanner = TypeVar("_Scanner", bound=Answer)
 
 
 class Wire:
@@ -317,15 +239,20 @@ class Wire:
     connected : the socket, TCP, Unix or TLS; its timeouts are taken over.
     deprecate_eof : whether CLIENT_DEPRECATE_EOF was negotiated.
     timeout_s : how long the server may be silent.
+    heads : starts of answers that other connections have seen, to share with them.
     """
 
-    def __init__(self, connected: socket.socket, *, deprecate_eof: bool, timeout_s: float) -> None:
+    def __init__(
+        self, connected: socket.socket, *, deprecate_eof: bool, timeout_s: float, heads: Heads | None = None
+    ) -> None:
         self._socket = connected
+        self._plain = not isinstance(connected, ssl.SSLSocket)
         self._deprecate_eof = deprecate_eof
         self._timeout_s = timeout_s
-        self._heads: dict[bytes, _Head] = {}
+        self.heads = heads or Heads(deprecate_eof=deprecate_eof)
+        self._known = self.heads.known
         self._answer: Answer | None = None
-        self._begun = False
+        self._begun = self._reads = self._several = self._prepared = False
         self._send, self._receive = connected.sendall, connected.recv
         self.take_over()
 
@@ -334,7 +261,7 @@ class Wire:
 
         TLS keeps Python's: OpenSSL takes the kernel's for a reason to try again, for ever.
         """
-        if isinstance(self._socket, ssl.SSLSocket):
+        if not self._plain:
             self._socket.settimeout(self._timeout_s)
             return
         self._socket.settimeout(None)
@@ -355,20 +282,20 @@ class Wire:
             size = len(command)
             self._send(size.to_bytes(4, "little") + command if size < LARGEST_PACKET else packets(command))
             data = self._receive(_READ_SIZE)
-            # What `_recognised` does, without its calls: they would take 2 % of the client's CPU.
-            head = self._heads.get(data[_HEAD_KEY])
+            # What `Heads.rows_of` does, without its calls: they would take 2 % of the client's CPU.
+            head = self._known.get(data[KEY])
             if head is not None and data.startswith(head.text):
                 if head.layouts:
                     layout = head.layouts.get(len(data))
                     if layout is not None and layout.headers(data) == layout.expected:
                         return layout.rows
-                count = _packets(data, head.size, head.packets)
-                if count >= 0:
+                rows = head.walk(data)
+                if rows >= 0:
                     if head.learns:
-                        head.learn(data, count - head.packets - 1)
-                    return count - head.packets - 1
-            rows = _rows_changed(data)
-            return rows if rows >= 0 else self._scan(data)
+                        head.learn(data, rows)
+                    return rows
+            rows = rows_changed(data)
+            return rows if rows >= 0 else self._scan(data, Answer(deprecate_eof=self._deprecate_eof)).rows
         except OSError as error:
             raise self._lost(error) from error
 
@@ -379,7 +306,11 @@ class Wire:
         """
         try:
             self._send(packets(command))
-            return self._scan(self._receive(_READ_SIZE), Answer(deprecate_eof=self._deprecate_eof, several=True))
+            data = self._receive(_READ_SIZE)
+            known = self.heads.read(data, prepared=False, several=True)
+            if known is not None:
+                return known[0]
+            return self._scan(data, Answer(deprecate_eof=self._deprecate_eof, several=True)).rows
         except OSError as error:
             raise self._lost(error) from error
 
@@ -393,17 +324,15 @@ class Wire:
         ConnectionLost : broken.
         """
         self._answer = None
-        if fetch:
-            self._answer = self._reading(command, several=several)
-        elif several:
-            self._answer = Answer(deprecate_eof=self._deprecate_eof, several=True)
-        self._begun = True
+        self._begun, self._reads, self._several = True, fetch, several
+        self._prepared = command[0] == _EXECUTE
         try:
-            self._send(packets(command))
+            size = len(command)
+            self._send(size.to_bytes(4, "little") + command if size < LARGEST_PACKET else packets(command))
         except OSError as error:
             raise self._lost(error) from error
 
-    def arrived(self) -> int | list[tuple[bytes | None, ...]] | None:
+    def arrived(self) -> int | list[Row] | None:
         """Take in what has arrived of the answer. None where it is not whole yet. Raises as `execute` does."""
         while True:
             data = self._there()
@@ -411,20 +340,35 @@ class Wire:
                 return None
             if not data or not self._begun:
                 raise ConnectionLost("the server closed the connection")
-            if self._answer is None:
-                rows = self._recognised(data)
-                if rows >= 0:
-                    self._begun = False
-                    return rows
-                self._answer = Answer(deprecate_eof=self._deprecate_eof)
+            first = self._answer is None
+            if first:
+                if self._reads or self._several:
+                    known = self.heads.read(data, prepared=self._prepared, several=self._several)
+                    if known is not None:
+                        self._begun = False
+                        return known[1] if self._reads else known[0]
+                else:
+                    rows = self.heads.rows_of(data)
+                    if rows >= 0:
+                        self._begun = False
+                        return rows
+            answer = self._answer = self._answer or self._scanner()
             try:
-                whole = self._answer.feed(data)
+                whole = answer.feed(data)
             except StatementError:
                 self._begun = False
                 raise
             if whole:
                 self._begun = False
-                return self._answer.fetched if isinstance(self._answer, Rows) else self._answer.rows
+                if first:
+                    self.heads.remember(data)
+                return answer.fetched if isinstance(answer, Rows) else answer.rows
+
+    def _scanner(self) -> Answer:
+        """What scans the answer to the command that was begun."""
+        if self._reads:
+            return self._rows_scanner(prepared=self._prepared, several=self._several)
+        return Answer(deprecate_eof=self._deprecate_eof, several=self._several)
 
     def fileno(self) -> int:
         """The socket's descriptor, to wait on for `arrived`."""
@@ -433,7 +377,7 @@ class Wire:
     def _there(self) -> bytes | None:
         """Bytes that have arrived; none at the end of the connection, None where nothing has arrived."""
         try:
-            if not isinstance(self._socket, ssl.SSLSocket):
+            if self._plain:
                 return self._socket.recv(_READ_SIZE, socket.MSG_DONTWAIT)
             self._socket.settimeout(0.0)
             try:
@@ -445,12 +389,7 @@ class Wire:
         except OSError as error:
             raise self._lost(error) from error
 
-    def _recognised(self, data: bytes) -> int:
-        """Rows of an answer that is whole, and an OK packet or one that starts as one before it; else -1."""
-        head = self._heads.get(data[_HEAD_KEY])
-        return _rows_changed(data) if head is None or not data.startswith(head.text) else head.rows_of(data)
-
-    def fetch(self, command: bytes, *, several: bool = False) -> list[tuple[bytes | None, ...]]:
+    def fetch(self, command: bytes, *, several: bool = False) -> list[Row]:
         """Send one query, as text or prepared, and return its rows, values as text and None for NULL.
 
         With `several` the command has several statements, and the rows are those of all of them.
@@ -459,20 +398,21 @@ class Wire:
         """
         try:
             self._send(packets(command))
-            answer = self._reading(command, several=several)
-            self._scan(self._receive(_READ_SIZE), answer)
-            return answer.fetched
+            data, prepared = self._receive(_READ_SIZE), command[0] == _EXECUTE
+            known = self.heads.read(data, prepared=prepared, several=several)
+            if known is not None:
+                return known[1]
+            return self._scan(data, self._rows_scanner(prepared=prepared, several=several)).fetched
         except OSError as error:
             raise self._lost(error) from error
 
-    def _reading(self, command: bytes, *, several: bool) -> Rows:
-        of_command = BinaryRows if command[:1] == COM_STMT_EXECUTE else Rows
+    def _rows_scanner(self, *, prepared: bool, several: bool) -> Rows:
+        of_command = BinaryRows if prepared else Rows
         return of_command(deprecate_eof=self._deprecate_eof, several=several)
 
-    def _scan(self, data: bytes, answer: Answer | None = None) -> int:
-        learns, first = answer is None, data
-        answer = answer or Answer(deprecate_eof=self._deprecate_eof)
-        deadline = time.monotonic() + self._timeout_s
+    def _scan(self, data: bytes, answer: _Scanner) -> _Scanner:
+        """Feed an answer up to its end, from what has arrived of it."""
+        first, deadline = data, time.monotonic() + self._timeout_s
         while True:
             if not data:
                 raise ConnectionLost("the server closed the connection")
@@ -481,16 +421,9 @@ class Wire:
             if time.monotonic() > deadline:  # one that sends a byte now and then does not hold us for ever
                 raise ConnectionLost(f"no whole answer within {self._timeout_s:g} s")
             data = self._receive(_READ_SIZE)
-        if learns and data is first and data[4] not in (_OK, _LENGTH_OF_TWO) and len(self._heads) < _MOST_HEADS:
-            self._remember(data)
-        return answer.rows
-
-    def _remember(self, answer: bytes) -> None:
-        """Keep the start of a good result, up to its rows: an answer that starts the same need not be scanned there."""
-        position, count = 0, 1 + answer[4] + (0 if self._deprecate_eof else 1)
-        for _ in range(count):
-            position += (_header(answer, position)[0] & LARGEST_PACKET) + 4
-        self._heads[answer[_HEAD_KEY]] = _Head(answer[:position], count)
+        if data is first:
+            self.heads.remember(data)
+        return answer
 
     def _lost(self, error: OSError) -> ConnectionLost:
         if isinstance(error, BlockingIOError | TimeoutError):

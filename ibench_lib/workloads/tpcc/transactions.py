@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from ibench_lib.client.mysql.binary import Prepared
 from ibench_lib.client.mysql.wire import COM_QUERY
@@ -311,14 +311,16 @@ def _count(answer: object) -> int:
     return answer
 
 
-def _rows(answer: object) -> Sequence[Row]:
-    return cast("Sequence[Row]", answer)
+def _rows(answer: Any) -> Sequence[Row]:
+    rows: Sequence[Row] = answer
+    return rows
 
 
-def _row(answer: object) -> tuple[bytes, ...]:
+def _row(answer: Any) -> tuple[bytes, ...]:
     """The only row of an answer, which has no NULL."""
-    (row,) = _rows(answer)
-    return cast("tuple[bytes, ...]", row)
+    row: tuple[bytes, ...]
+    (row,) = answer
+    return row
 
 
 def _first(answer: object) -> bytes:

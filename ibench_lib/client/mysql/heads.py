@@ -1,0 +1,239 @@
+"""Answers that start as one before them: their rows are counted or read without a scan of every packet's bytes.
+
+Column count and definitions are the same for every answer to one form of query. Once a scan (`wire.Answer`) has found
+such a start good, the next answer with it is walked from row to row. What is not whole, or not as expected, is left to
+the scan, which finds out what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from ibench_lib.client.mysql.binary import Reader, reader_of, row_of
+
+Row = tuple[bytes | None, ...]
+
+NOT_KNOWN: Final = -1
+
+KEY: Final = slice(4, 60)
+"""Of an answer: column count and most of the first definition, which has schema, table and column."""
+
+_LARGEST_PACKET = 0xFFFFFF
+_OK, _NULL, _LENGTH_OF_TWO, _EOF, _ERROR = 0x00, 0xFB, 0xFC, 0xFE, 0xFF
+_SHORT_EOF = 9
+_STATUS_AT = 7  # in an EOF packet, in either form, and in an OK packet whose two numbers are small
+_MORE_RESULTS = 0x08
+_KEY_BYTES = KEY.stop - KEY.start
+_MOST_HEADS = 512
+_MOST_LAYOUTS = 4
+
+_header = struct.Struct("<I").unpack_from  # three bytes of length, one of sequence
+
+
+class _Layout(NamedTuple):
+    """Where an answer of one length had its packets: all their headers, unpacked at once, and what they were."""
+
+    headers: Callable[[bytes], tuple[int, ...]]
+    expected: tuple[int, ...]
+    rows: int
+
+
+class Head:
+    """Column count, definitions and the EOF packet after them: the same for every answer to one form of query.
+
+    Rows of one width, as those of a prepared statement, make answers that differ in nothing but their values: the
+    layouts of such answers are kept by length. Rows as text vary too much for that; after a few lengths it is given up.
+    """
+
+    __slots__ = ("columns", "layouts", "learns", "packets", "readers", "size", "text")
+
+    def __init__(self, text: bytes, packets: int) -> None:
+        self.text = text
+        self.size = len(text)
+        self.packets = packets
+        self.columns = text[4]
+        self.layouts: dict[int, _Layout] = {}
+        self.learns = True
+        self.readers: list[Reader] | None = None
+
+    def rows_of(self, data: bytes) -> int:
+        """Rows of an answer that starts as this one, where it is whole and good; else NOT_KNOWN."""
+        layout = self.layouts.get(len(data))
+        if layout is not None and layout.headers(data) == layout.expected:
+            return layout.rows
+        rows = self.walk(data)
+        if rows >= 0 and self.learns:
+            self.learn(data, rows)
+        return rows
+
+    def walk(self, data: bytes) -> int:
+        """The same, from packet to packet."""
+        size, position, count = len(data), self.size, self.packets
+        last, limit = 0, size - 4
+        while position < limit:
+            last = position
+            position += (_header(data, position)[0] & _LARGEST_PACKET) + 4
+            count += 1
+        # Sequence numbers rise by one per packet: the last one vouches for the whole walk.
+        if (
+            position == size
+            and data[last + 4] == _EOF
+            and size - last - 4 < _SHORT_EOF
+            and data[last + 3] == count & 0xFF
+        ):
+            return count - self.packets - 1
+        return NOT_KNOWN
+
+    def learn(self, data: bytes, rows: int) -> None:
+        """Keep the layout of a whole and good answer."""
+        if len(self.layouts) == _MOST_LAYOUTS:
+            self.layouts = {}
+            self.learns = False
+            return
+        form, position = [f"<{self.size}x"], self.size
+        while position < len(data):
+            length = _header(data, position)[0] & _LARGEST_PACKET
+            position += length + 4
+            form.append(f"I{length}x" if position < len(data) else f"IB{length - 1}x")  # B: the end says that it is one
+        headers = struct.Struct("".join(form)).unpack
+        self.layouts[len(data)] = _Layout(headers, headers(data), rows)
+
+    def readers_of_rows(self) -> list[Reader]:
+        """What reads the rows of a prepared statement. Raises ValueError as `reader_of` does."""
+        if self.readers is None:
+            position, found = _next(self.text, 0), []
+            for _ in range(self.columns):
+                end = _next(self.text, position)
+                found.append(reader_of(self.text[position + 4 : end]))
+                position = end
+            self.readers = found
+        return self.readers
+
+
+class Heads:
+    """The starts that connections have seen in good answers, `known` by their KEY.
+
+    `deprecate_eof`: whether CLIENT_DEPRECATE_EOF was negotiated, by each of them.
+    """
+
+    def __init__(self, *, deprecate_eof: bool) -> None:
+        self.known: dict[bytes, Head] = {}
+        self.deprecate_eof = deprecate_eof
+
+    def rows_of(self, data: bytes) -> int:
+        """Rows changed or returned by an answer that is whole and known, or an OK packet; else NOT_KNOWN."""
+        head = self.known.get(data[KEY])
+        return rows_changed(data) if head is None or not data.startswith(head.text) else head.rows_of(data)
+
+    def read(self, data: bytes, *, prepared: bool, several: bool) -> tuple[int, list[Row]] | None:
+        """Rows changed or returned, and the rows, of an answer that is whole and known; else None.
+
+        `prepared`: rows are those of a prepared statement. `several`: of all results together.
+        """
+        fetched: list[Row] = []
+        changed = position = number = 0
+        size = len(data)
+        try:
+            while True:
+                if data[position + 4] == _OK:
+                    end = position + 4 + (_header(data, position)[0] & _LARGEST_PACKET)
+                    number += 1
+                    rows, inserted_id = data[position + 5], data[position + 6]
+                    if data[position + 3] != number & 0xFF or rows >= _NULL or inserted_id >= _NULL:
+                        return None
+                    changed += rows
+                    status = data[position + _STATUS_AT]
+                else:
+                    head = self.known.get(data[position + 4 : position + 4 + _KEY_BYTES])
+                    if head is None or not data.startswith(head.text, position):
+                        return None
+                    walked = _rows(data, position, head, fetched, prepared=prepared)
+                    if walked is None:
+                        return None
+                    status, end, number = walked
+                position = end
+                if not status & _MORE_RESULTS:
+                    return (changed + len(fetched), fetched) if position == size else None
+                if not several:
+                    return None
+        except (IndexError, struct.error, ValueError):
+            return None
+
+    def remember(self, data: bytes) -> None:
+        """Keep the starts of all results of a good answer."""
+        position, size = 0, len(data)
+        while position < size and len(self.known) < _MOST_HEADS:
+            begin, number, columns = position, data[position + 3], data[position + 4]
+            if columns == _OK:
+                position = _next(data, position)
+                continue
+            if columns >= _NULL:
+                return
+            packets = 1 + columns + (0 if self.deprecate_eof else 1)
+            for _ in range(packets):
+                position = _next(data, position)
+            key = data[begin + 4 : begin + 4 + _KEY_BYTES]
+            self.known[key] = Head(data[begin:position], number + packets - 1)
+            while not (data[position + 4] == _EOF and _next(data, position) - position - 4 < _SHORT_EOF):
+                position = _next(data, position)
+            position = _next(data, position)
+
+
+def rows_changed(data: bytes) -> int:
+    """Rows changed, when `data` is exactly one OK packet that answers a command; else NOT_KNOWN."""
+    size = len(data)
+    if size < 11 or data[4] != _OK or data[3] != 1 or (data[0] | data[1] << 8 | data[2] << 16) + 4 != size:
+        return NOT_KNOWN
+    rows = data[5]
+    if rows < _NULL:
+        return rows
+    return data[6] | data[7] << 8 if rows == _LENGTH_OF_TWO else NOT_KNOWN
+
+
+def _next(data: bytes, position: int) -> int:
+    """Where the next packet starts."""
+    return position + 4 + int((_header(data, position)[0]) & _LARGEST_PACKET)
+
+
+def _rows(data: bytes, position: int, head: Head, into: list[Row], *, prepared: bool) -> tuple[int, int, int] | None:
+    """Append the rows of a result. Returns its status, its end and the number of its last packet, or None.
+
+    Raises IndexError, ValueError or struct.error where it is torn.
+    """
+    position, number, columns = position + head.size, head.packets, head.columns
+    readers = head.readers_of_rows() if prepared else None
+    while True:
+        begin = position + 4
+        header = _header(data, position)[0]
+        position = begin + (header & _LARGEST_PACKET)
+        number += 1
+        if header >> 24 != number & 0xFF:
+            return None
+        first = data[begin]
+        if first == _EOF and position - begin < _SHORT_EOF:
+            return data[begin - 4 + _STATUS_AT], position, number
+        if first == _ERROR:
+            return None
+        if readers is not None:
+            into.append(row_of(data[begin:position], readers))
+            continue
+        values: list[bytes | None] = []
+        at = begin
+        for _ in range(columns):
+            length = data[at]
+            at += 1
+            if length == _NULL:
+                values.append(None)
+                continue
+            if length > _NULL:
+                if length != _LENGTH_OF_TWO:
+                    return None
+                length = data[at] | data[at + 1] << 8
+                at += 2
+            values.append(data[at : at + length])
+            at += length
+        if at != position:
+            return None
+        into.append(tuple(values))

@@ -1,0 +1,196 @@
+"""Rows read from answers that start as one before them, against the scan of every packet."""
+
+from __future__ import annotations
+
+import random
+import socket
+
+import pytest
+
+from ibench_lib.client.mysql.heads import Heads
+from ibench_lib.client.mysql.wire import BinaryRows, ConnectionLost, ProtocolError, Rows, Wire
+from tests.client.mysql.test_wire import (
+    BINARY_3,
+    BINARY_3_NO_EOF,
+    DELETE_0,
+    EMPTY,
+    EMPTY_NO_EOF,
+    INSERT_3,
+    TEXT_3,
+    TEXT_3_NO_EOF,
+    packet,
+    result,
+    several,
+)
+from tests.waiting import PATIENCE_S
+
+TEXT_ROWS = [
+    (b"1", b"x", b"2023-01-01 00:00:00"),
+    (b"2", b"yy", None),
+    (b"3", b"", b"2024-05-06 07:08:09"),
+]
+READ = [
+    pytest.param(TEXT_3, False, False, TEXT_ROWS, id="text"),
+    pytest.param(TEXT_3_NO_EOF, True, False, TEXT_ROWS, id="text, deprecate EOF"),
+    pytest.param(BINARY_3, False, True, TEXT_ROWS, id="binary"),
+    pytest.param(BINARY_3_NO_EOF, True, True, TEXT_ROWS, id="binary, deprecate EOF"),
+    pytest.param(EMPTY, False, False, [], id="no rows"),
+    pytest.param(EMPTY_NO_EOF, True, True, [], id="no rows, binary, deprecate EOF"),
+]
+
+
+def heads_of(*answers: bytes, deprecate_eof: bool = False) -> Heads:
+    """What has seen these answers."""
+    heads = Heads(deprecate_eof=deprecate_eof)
+    for answer in answers:
+        heads.remember(answer)
+    return heads
+
+
+def scanned(data: bytes, *, deprecate_eof: bool, prepared: bool, several: bool = False) -> Rows:
+    answer = (BinaryRows if prepared else Rows)(deprecate_eof=deprecate_eof, several=several)
+    assert answer.feed(data)
+    return answer
+
+
+@pytest.mark.parametrize(("data", "deprecate_eof", "prepared", "rows"), READ)
+def test_known_answers_are_read_as_a_scan_reads_them(
+    data: bytes, deprecate_eof: bool, prepared: bool, rows: list[tuple[bytes | None, ...]]
+) -> None:
+    assert scanned(data, deprecate_eof=deprecate_eof, prepared=prepared).fetched == rows
+    heads = heads_of(data, deprecate_eof=deprecate_eof)
+    assert heads.read(data, prepared=prepared, several=False) == (len(rows), rows)
+    assert Heads(deprecate_eof=deprecate_eof).read(data, prepared=prepared, several=False) is None, "never seen"
+
+
+@pytest.mark.parametrize(("data", "deprecate_eof", "prepared", "rows"), READ)
+def test_a_known_answer_that_is_not_whole_or_too_long_is_left_to_the_scan(
+    data: bytes, deprecate_eof: bool, prepared: bool, rows: list[tuple[bytes | None, ...]]
+) -> None:
+    heads = heads_of(data, deprecate_eof=deprecate_eof)
+    for cut in range(1, len(data)):
+        assert heads.read(data[:cut], prepared=prepared, several=False) is None, f"cut at {cut}"
+    for extra in (b"\0", DELETE_0, data):
+        assert heads.read(data + extra, prepared=prepared, several=False) is None
+
+
+@pytest.mark.parametrize(("data", "deprecate_eof", "prepared", "rows"), READ)
+def test_the_next_answer_is_fetched_without_a_scan_whether_waited_for_or_not(
+    data: bytes, deprecate_eof: bool, prepared: bool, rows: list[tuple[bytes | None, ...]]
+) -> None:
+    command = b"\x17" + b"x" * 9 if prepared else b"\x03SELECT 1"
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        wire = Wire(ours, deprecate_eof=deprecate_eof, timeout_s=PATIENCE_S)
+        for _ in range(3):
+            theirs.sendall(data)
+            assert wire.fetch(command) == rows
+            wire.begin(command, fetch=True)
+            assert wire.arrived() is None
+            theirs.sendall(data)
+            assert wire.arrived() == rows
+        # In two pieces, and then whole again.
+        wire.begin(command, fetch=True)
+        theirs.sendall(data[:20])
+        assert wire.arrived() is None
+        theirs.sendall(data[20:])
+        assert wire.arrived() == rows
+        theirs.sendall(data)
+        assert wire.fetch(command) == rows
+
+
+@pytest.mark.parametrize(
+    ("replies", "changed", "rows"),
+    [
+        ((DELETE_0, INSERT_3), 3, []),
+        ((DELETE_0, TEXT_3), 3, TEXT_ROWS),
+        ((TEXT_3, DELETE_0), 3, TEXT_ROWS),
+        ((INSERT_3, TEXT_3, EMPTY), 6, TEXT_ROWS),
+        ((TEXT_3, TEXT_3), 6, TEXT_ROWS * 2),
+    ],
+)
+def test_several_results_are_read_one_after_another(
+    replies: tuple[bytes, ...], changed: int, rows: list[tuple[bytes | None, ...]]
+) -> None:
+    data = several(*replies)
+    heads = heads_of(data)
+    assert heads.read(data, prepared=False, several=True) == (changed, rows)
+    of_scan = scanned(data, deprecate_eof=False, prepared=False, several=True)
+    assert (of_scan.rows, of_scan.fetched) == (changed, rows)
+    assert heads.read(data, prepared=False, several=False) is None, "more results than statements"
+    for cut in range(1, len(data)):
+        assert heads.read(data[:cut], prepared=False, several=True) is None, f"cut at {cut}"
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        wire = Wire(ours, deprecate_eof=False, timeout_s=PATIENCE_S)
+        for _ in range(3):
+            theirs.sendall(data)
+            assert wire.execute_several(b"\x03SELECT 1") == changed
+            wire.begin(b"\x03SELECT 1", fetch=False, several=True)
+            theirs.sendall(data)
+            assert wire.arrived() == changed
+
+
+def test_counted_rows_are_known_the_second_time_also_where_nobody_waits() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        wire = Wire(ours, deprecate_eof=False, timeout_s=PATIENCE_S)
+        for _ in range(3):
+            wire.begin(b"\x03SELECT 1", fetch=False)
+            theirs.sendall(TEXT_3)
+            assert wire.arrived() == 3
+        assert wire.heads.rows_of(TEXT_3) == 3
+
+
+def test_long_values_are_read_up_to_64_kb_and_longer_ones_left_to_the_scan() -> None:
+    for size, head in ((250, b"\xfa"), (251, b"\xfc\xfb\x00"), (60_000, b"\xfc" + (60_000).to_bytes(2, "little"))):
+        data = result([head + b"v" * size, b"\xfb"])
+        assert heads_of(data).read(data, prepared=False, several=False) == (2, [(b"v" * size,), (None,)])
+    data = result([b"\xfd" + (70_000).to_bytes(3, "little") + b"v" * 70_000])
+    assert heads_of(data).read(data, prepared=False, several=False) is None
+    assert scanned(data, deprecate_eof=False, prepared=False).fetched == [(b"v" * 70_000,)]
+
+
+@pytest.mark.parametrize("count", [250, 251, 252, 300, 1000])
+def test_sequence_numbers_wrap(count: int) -> None:
+    data = result([b"\x05hello"] * count)
+    assert heads_of(data).read(data, prepared=False, several=False) == (count, [(b"hello",)] * count)
+
+
+def test_an_error_after_rows_is_left_to_the_scan() -> None:
+    data = result([b"\x05hello"])
+    begin = data.rindex(packet(5, b"\xfe\0\0\2\0"))
+    broken = data[:begin] + packet(5, b"\xff\xda\x04#21000Subquery returns more than 1 row")
+    assert heads_of(data).read(broken, prepared=False, several=False) is None
+
+
+def test_connections_share_what_they_have_seen() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        wire = Wire(ours, deprecate_eof=False, timeout_s=PATIENCE_S, heads=heads_of(TEXT_3))
+        theirs.sendall(TEXT_3)
+        assert wire.fetch(b"\x03SELECT 1") == TEXT_ROWS
+
+
+@pytest.mark.slow
+def test_damage_is_never_read_as_something_else_than_a_scan_reads() -> None:
+    chance = random.Random(7)
+    answers = [parameter.values[:3] for parameter in READ]
+    seen = 0
+    for data, deprecate_eof, prepared in answers:
+        heads = heads_of(data, deprecate_eof=deprecate_eof)
+        for _ in range(2_000):
+            damaged = bytearray(data)
+            for _ in range(chance.randint(1, 3)):
+                damaged[chance.randrange(len(damaged))] = chance.choice((0, 1, 0xFB, 0xFC, 0xFE, chance.randrange(256)))
+            found = heads.read(bytes(damaged), prepared=prepared, several=False)
+            if found is None:
+                continue
+            seen += 1
+            try:
+                expected = scanned(bytes(damaged), deprecate_eof=deprecate_eof, prepared=prepared).fetched
+            except (ProtocolError, ConnectionLost):
+                # A wrong number amid right ones is all that the walk does not see.
+                continue
+            assert found[1] == expected
+    assert seen > 100, "some damage is in values, and both read it"
