@@ -7,7 +7,8 @@ Encodings are chosen by type, by what was measured on histograms as wide as thos
   neighbours are alike, and zstd then spends its bits on the low ones;
 - names and small numbers by dictionary.
 
-Columns with a `resolution` are rounded to it: finer digits are noise, and noise does not compress.
+Columns with a `resolution` are rounded to it: finer digits are noise, and noise does not compress. Arrow's own form of
+the schema is left out: Parquet's types say the same, and in a run of a minute it was 8 % of all bytes.
 """
 
 from __future__ import annotations
@@ -79,6 +80,7 @@ def _options(table: Table) -> dict[str, Any]:
         "column_encoding": encodings,
         "use_dictionary": dictionaries,
         "write_page_checksum": True,
+        "store_schema": False,
     }
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.scale_lake import Size, plan, step_ops
 from ibench_lib.lake.parquet import write_table
-from ibench_lib.schema import CPU_S, TABLES
+from ibench_lib.schema import CPU_S, TABLES, Table
 
 OPS = TABLES["ops"]
 
@@ -35,6 +35,14 @@ def test_what_was_written_is_read_by_arrow_and_duckdb(tmp_path: Path, piece: pa.
     assert read.slice(0, piece.num_rows).select(exact).equals(piece.select(exact))
     through_duckdb = duckdb.connect().execute(f"FROM '{path}'").fetchall()
     assert through_duckdb == [tuple(row.values()) for row in read.to_pylist()]
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES.keys())
+def test_types_are_read_back_without_arrows_own_schema(tmp_path: Path, table: Table) -> None:
+    path = tmp_path / "table.parquet"
+    write_table(path, table, [table.arrow_schema.empty_table()])
+    assert b"ARROW:schema" not in path.read_bytes()
+    assert pq.read_schema(path).equals(table.arrow_schema)
 
 
 def test_columns_with_a_resolution_are_rounded_to_it(tmp_path: Path, piece: pa.Table) -> None:
