@@ -61,7 +61,7 @@ class Connection:
         self._deprecate_eof = bool(connection.client_flag & CLIENT.DEPRECATE_EOF)
         connected: socket.socket = cast(Any, connection)._sock  # it has no public name
         heads = like._wire.heads if like is not None and like._deprecate_eof == self._deprecate_eof else None
-        self._wire = Wire(connected, deprecate_eof=self._deprecate_eof, timeout_s=timeout_s, heads=heads)
+        self._wire: Wire = Wire(connected, deprecate_eof=self._deprecate_eof, timeout_s=timeout_s, heads=heads)
         self.execute = self._wire.execute
         self.execute_several = self._wire.execute_several
         self.fetch = self._wire.fetch

@@ -17,6 +17,9 @@ Row = tuple[bytes | None, ...]
 
 NOT_KNOWN: Final = -1
 
+GOES_ON: Final[tuple[int, list[Row]]] = (-1, [])
+"""An answer that is good and known so far, and whose last result says that another one follows."""
+
 KEY: Final = slice(4, 60)
 """Of an answer: column count and most of the first definition, which has schema, table and column."""
 
@@ -25,6 +28,7 @@ _OK, _NULL, _LENGTH_OF_TWO, _EOF, _ERROR = 0x00, 0xFB, 0xFC, 0xFE, 0xFF
 _SHORT_EOF = 9
 _STATUS_AT = 7  # in an EOF packet, in either form, and in an OK packet whose two numbers are small
 _MORE_RESULTS = 0x08
+_WIDTHS = {_LENGTH_OF_TWO: 2, 0xFD: 3, _EOF: 8, _ERROR: 1 << 30}  # of a length, by its first byte
 _KEY_BYTES = KEY.stop - KEY.start
 _MOST_HEADS = 512
 _MOST_LAYOUTS = 4
@@ -128,7 +132,7 @@ class Heads:
         return rows_changed(data) if head is None or not data.startswith(head.text) else head.rows_of(data)
 
     def read(self, data: bytes, *, prepared: bool, several: bool) -> tuple[int, list[Row]] | None:
-        """Rows changed or returned, and the rows, of an answer that is whole and known; else None.
+        """Rows changed or returned, and the rows, of an answer that is whole and known; else None, or GOES_ON.
 
         `prepared`: rows are those of a prepared statement. `several`: of all results together.
         """
@@ -158,6 +162,8 @@ class Heads:
                     return (changed + len(fetched), fetched) if position == size else None
                 if not several:
                     return None
+                if position == size:
+                    return GOES_ON
         except (IndexError, struct.error, ValueError):
             return None
 
@@ -202,7 +208,7 @@ def _rows(data: bytes, position: int, head: Head, into: list[Row], *, prepared: 
 
     Raises IndexError, ValueError or struct.error where it is torn.
     """
-    position, number, columns = position + head.size, head.packets, head.columns
+    position, number = position + head.size, head.packets
     readers = head.readers_of_rows() if prepared else None
     while True:
         begin = position + 4
@@ -219,21 +225,24 @@ def _rows(data: bytes, position: int, head: Head, into: list[Row], *, prepared: 
         if readers is not None:
             into.append(row_of(data[begin:position], readers))
             continue
-        values: list[bytes | None] = []
-        at = begin
-        for _ in range(columns):
-            length = data[at]
-            at += 1
-            if length == _NULL:
-                values.append(None)
-                continue
-            if length > _NULL:
-                if length != _LENGTH_OF_TWO:
-                    return None
-                length = data[at] | data[at + 1] << 8
-                at += 2
-            values.append(data[at : at + length])
-            at += length
-        if at != position:
-            return None
-        into.append(tuple(values))
+        into.append(text_row(data, begin, position))
+
+
+def text_row(data: bytes, at: int, end: int) -> Row:
+    """The values of a row of a text result, None for NULL. Raises ValueError or IndexError where it is torn."""
+    values: list[bytes | None] = []
+    while at < end:
+        length = data[at]
+        at += 1
+        if length == _NULL:
+            values.append(None)
+            continue
+        if length > _NULL:
+            width = _WIDTHS[length]
+            length = int.from_bytes(data[at : at + width], "little")
+            at += width
+        values.append(data[at : at + length])
+        at += length
+    if at != end:
+        raise ValueError("a value is torn")
+    return tuple(values)

@@ -15,10 +15,11 @@ import socket
 import ssl
 import struct
 import time
-from typing import Final, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar, overload
 
 from ibench_lib.client.mysql.binary import Reader, reader_of, row_of
-from ibench_lib.client.mysql.heads import KEY, Heads, Row, rows_changed
+from ibench_lib.client.mysql.heads import GOES_ON, KEY, Heads, Row, rows_changed, text_row
 
 COM_QUERY: Final = b"\x03"
 COM_STMT_PREPARE: Final = b"\x16"
@@ -27,7 +28,10 @@ _EXECUTE = COM_STMT_EXECUTE[0]
 
 LARGEST_PACKET: Final = 0xFFFFFF
 
+_header = struct.Struct("<I").unpack_from  # three bytes of length, one of sequence
+
 _READ_SIZE = 1 << 14
+_MORE_SIZE = 1 << 16  # where the first read did not take the whole answer
 _OK, _LOCAL_INFILE, _EOF, _ERROR = 0x00, 0xFB, 0xFE, 0xFF
 _NULL = 0xFB  # in a row
 _SHORT_EOF = 9
@@ -90,12 +94,15 @@ class Answer:
         self._definitions_left: int | None = None
         self._eof_due = False
         self._whole = False
+        self._kept: list[bytes] | None = None
 
     def feed(self, data: bytes) -> bool:
         """Take in what arrived; True when the answer is whole."""
         self._buffer += data
         buffer = self._buffer
         while not self._whole and len(buffer) - self._position >= 4:
+            if self._definitions_left == 0 and not (self._eof_due or self._continues) and self._rows_ahead():
+                continue
             length = int.from_bytes(buffer[self._position : self._position + 3], "little")
             if len(buffer) - self._position - 4 < length:
                 break
@@ -114,6 +121,30 @@ class Answer:
             del buffer[: self._position]
             self._position = 0
         return self._whole
+
+    def _rows_ahead(self) -> bool:
+        """Take in the rows that are there as whole packets, as a list has them by the thousand. False if none is."""
+        with memoryview(self._buffer)[self._position :] as ahead:
+            data = bytes(ahead)
+        position, size, before, number, kept = 0, len(data), self.rows, self._sequence & 0xFF, self._kept
+        while position + 4 < size:
+            header = _header(data, position)[0]
+            begin = position + 4
+            end = begin + (header & LARGEST_PACKET)
+            # Whatever may be no row is left to `_packet`, and so is a row without an end in its packet.
+            if end > size or end == begin or end - begin == LARGEST_PACKET:
+                break
+            if data[begin] >= _EOF or header >> 24 != number:
+                break
+            if kept is not None:
+                kept.append(data[begin:end])
+            self.rows += 1
+            number = number + 1 & 0xFF
+            position = end
+        taken = self.rows - before
+        self._sequence += taken
+        self._position += position
+        return taken > 0
 
     def _packet(self, body: memoryview, length: int) -> None:
         if self._continues:  # the rest of a row of 16 MB and more
@@ -178,6 +209,40 @@ class Answer:
         self._whole = True
 
 
+class Fetched(Sequence[Row]):
+    """The rows of a result, equal to a sequence of the same rows. A row is read when it is asked for.
+
+    Raises ProtocolError there if the row is torn.
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, bodies: list[bytes], read: Callable[[bytes], Row]) -> None:
+        self._bodies = bodies
+        self._read = read
+
+    def __len__(self) -> int:
+        return len(self._bodies)
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Row]: ...
+    def __getitem__(self, place: int | slice) -> Row | list[Row]:
+        if isinstance(place, slice):
+            return [self._row(body) for body in self._bodies[place]]
+        return self._row(self._bodies[place])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def _row(self, body: bytes) -> Row:
+        try:
+            return self._read(body)
+        except (ValueError, IndexError) as error:
+            raise ProtocolError(str(error)) from error
+
+
 class Rows(Answer):
     """The same, and keeps the rows of a text result.
 
@@ -186,24 +251,14 @@ class Rows(Answer):
 
     def __init__(self, *, deprecate_eof: bool, several: bool = False) -> None:
         super().__init__(deprecate_eof=deprecate_eof, several=several)
-        self.fetched: list[Row] = []
+        self._bodies: list[bytes] = []
+        self._kept = self._bodies
+        self.fetched: Sequence[Row] = Fetched(self._bodies, lambda body: text_row(body, 0, len(body)))
 
     def _row(self, body: memoryview) -> None:
         if len(body) == LARGEST_PACKET:
             raise ProtocolError("a row of 16 MB and more is not read")
-        values: list[bytes | None] = []
-        position = 0
-        while position < len(body):
-            if body[position] == _NULL:
-                values.append(None)
-                position += 1
-                continue
-            length, position = _length_encoded(body, position)
-            if position + length > len(body):
-                raise ProtocolError("a value is torn")
-            values.append(bytes(body[position : position + length]))
-            position += length
-        self.fetched.append(tuple(values))
+        self._bodies.append(bytes(body))
 
 
 class BinaryRows(Rows):
@@ -212,18 +267,11 @@ class BinaryRows(Rows):
     def __init__(self, *, deprecate_eof: bool, several: bool = False) -> None:
         super().__init__(deprecate_eof=deprecate_eof, several=several)
         self._readers: list[Reader] = []
+        self.fetched = Fetched(self._bodies, lambda body: row_of(body, self._readers))
 
     def _definition(self, body: memoryview) -> None:
         try:
             self._readers.append(reader_of(bytes(body)))
-        except ValueError as error:
-            raise ProtocolError(str(error)) from error
-
-    def _row(self, body: memoryview) -> None:
-        if len(body) == LARGEST_PACKET:
-            raise ProtocolError("a row of 16 MB and more is not read")
-        try:
-            self.fetched.append(row_of(bytes(body), self._readers))
         except ValueError as error:
             raise ProtocolError(str(error)) from error
 
@@ -252,6 +300,7 @@ class Wire:
         self.heads = heads or Heads(deprecate_eof=deprecate_eof)
         self._known = self.heads.known
         self._answer: Answer | None = None
+        self._early = b""
         self._begun = self._reads = self._several = self._prepared = False
         self._send, self._receive = connected.sendall, connected.recv
         self.take_over()
@@ -308,7 +357,10 @@ class Wire:
             self._send(packets(command))
             data = self._receive(_READ_SIZE)
             known = self.heads.read(data, prepared=False, several=True)
-            if known is not None:
+            if known is GOES_ON:
+                data += self._receive(_READ_SIZE)
+                known = self.heads.read(data, prepared=False, several=True)
+            if known is not None and known is not GOES_ON:
                 return known[0]
             return self._scan(data, Answer(deprecate_eof=self._deprecate_eof, several=True)).rows
         except OSError as error:
@@ -324,6 +376,7 @@ class Wire:
         ConnectionLost : broken.
         """
         self._answer = None
+        self._early = b""
         self._begun, self._reads, self._several = True, fetch, several
         self._prepared = command[0] == _EXECUTE
         try:
@@ -332,10 +385,10 @@ class Wire:
         except OSError as error:
             raise self._lost(error) from error
 
-    def arrived(self) -> int | list[Row] | None:
+    def arrived(self) -> int | Sequence[Row] | None:
         """Take in what has arrived of the answer. None where it is not whole yet. Raises as `execute` does."""
         while True:
-            data = self._there()
+            data = self._there(_READ_SIZE if self._answer is None else _MORE_SIZE)
             if data is None:
                 return None
             if not data or not self._begun:
@@ -343,7 +396,10 @@ class Wire:
             first = self._answer is None
             if first:
                 if self._reads or self._several:
+                    self._early = data = self._early + data
                     known = self.heads.read(data, prepared=self._prepared, several=self._several)
+                    if known is GOES_ON:
+                        continue
                     if known is not None:
                         self._begun = False
                         return known[1] if self._reads else known[0]
@@ -374,14 +430,14 @@ class Wire:
         """The socket's descriptor, to wait on for `arrived`."""
         return self._socket.fileno()
 
-    def _there(self) -> bytes | None:
+    def _there(self, size: int) -> bytes | None:
         """Bytes that have arrived; none at the end of the connection, None where nothing has arrived."""
         try:
             if self._plain:
-                return self._socket.recv(_READ_SIZE, socket.MSG_DONTWAIT)
+                return self._socket.recv(size, socket.MSG_DONTWAIT)
             self._socket.settimeout(0.0)
             try:
-                return self._socket.recv(_READ_SIZE)
+                return self._socket.recv(size)
             finally:
                 self._socket.settimeout(self._timeout_s)
         except (BlockingIOError, ssl.SSLWantReadError):
@@ -389,7 +445,7 @@ class Wire:
         except OSError as error:
             raise self._lost(error) from error
 
-    def fetch(self, command: bytes, *, several: bool = False) -> list[Row]:
+    def fetch(self, command: bytes, *, several: bool = False) -> Sequence[Row]:
         """Send one query, as text or prepared, and return its rows, values as text and None for NULL.
 
         With `several` the command has several statements, and the rows are those of all of them.
@@ -400,7 +456,10 @@ class Wire:
             self._send(packets(command))
             data, prepared = self._receive(_READ_SIZE), command[0] == _EXECUTE
             known = self.heads.read(data, prepared=prepared, several=several)
-            if known is not None:
+            if known is GOES_ON:
+                data += self._receive(_READ_SIZE)
+                known = self.heads.read(data, prepared=prepared, several=several)
+            if known is not None and known is not GOES_ON:
                 return known[1]
             return self._scan(data, self._rows_scanner(prepared=prepared, several=several)).fetched
         except OSError as error:
@@ -420,7 +479,7 @@ class Wire:
                 break
             if time.monotonic() > deadline:  # one that sends a byte now and then does not hold us for ever
                 raise ConnectionLost(f"no whole answer within {self._timeout_s:g} s")
-            data = self._receive(_READ_SIZE)
+            data = self._receive(_MORE_SIZE)
         if data is first:
             self.heads.remember(data)
         return answer

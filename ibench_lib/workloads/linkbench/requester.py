@@ -102,8 +102,7 @@ class Operation:
         self.operation = self.request.operation
 
     def steps(self) -> Steps:
-        found = yield from _STEPS[self.operation](self)
-        return found
+        return _STEPS[self.operation](self)
 
     def ended(self, outcome: str) -> None:
         """Count the operation, now that the server has acknowledged it."""

@@ -1,7 +1,7 @@
 """Values of prepared statements, against the text protocol on a real server, and damaged."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -53,7 +53,7 @@ def connection(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         made.close()
 
 
-def rows(connection: Connection, text: str) -> list[tuple[bytes | None, ...]]:
+def rows(connection: Connection, text: str) -> Sequence[tuple[bytes | None, ...]]:
     return connection.fetch(COM_QUERY + text.encode())
 
 
@@ -136,8 +136,11 @@ def test_recorded_rows_cut_at_every_byte_and_damaged(data: bytes, deprecate_eof:
         answer = BinaryRows(deprecate_eof=deprecate_eof)
         try:
             answer.feed(bytes(damaged))
+            list(answer.fetched)
         except Exception as error:
             assert type(error).__name__ in ("ProtocolError", "StatementError"), error
+    text = BinaryRows(deprecate_eof=True)
+    text.feed(TEXT_3_NO_EOF)
     with pytest.raises(ProtocolError):
-        BinaryRows(deprecate_eof=True).feed(TEXT_3_NO_EOF)
+        list(text.fetched)
     assert ERROR_INSTEAD_OF_ROWS

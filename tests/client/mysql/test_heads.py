@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 import socket
+import threading
+import time
 
 import pytest
 
-from ibench_lib.client.mysql.heads import Heads
-from ibench_lib.client.mysql.wire import BinaryRows, ConnectionLost, ProtocolError, Rows, Wire
+from ibench_lib.client.mysql.binary import length_encoded
+from ibench_lib.client.mysql.heads import GOES_ON, KEY, Heads
+from ibench_lib.client.mysql.wire import Answer, BinaryRows, ConnectionLost, ProtocolError, Rows, Wire
 from tests.client.mysql.test_wire import (
     BINARY_3,
     BINARY_3_NO_EOF,
@@ -118,8 +121,10 @@ def test_several_results_are_read_one_after_another(
     of_scan = scanned(data, deprecate_eof=False, prepared=False, several=True)
     assert (of_scan.rows, of_scan.fetched) == (changed, rows)
     assert heads.read(data, prepared=False, several=False) is None, "more results than statements"
+    between = _ends(data)
     for cut in range(1, len(data)):
-        assert heads.read(data[:cut], prepared=False, several=True) is None, f"cut at {cut}"
+        expected = GOES_ON if cut in between else None
+        assert heads.read(data[:cut], prepared=False, several=True) is expected, f"cut at {cut}"
     ours, theirs = socket.socketpair()
     with ours, theirs:
         wire = Wire(ours, deprecate_eof=False, timeout_s=PATIENCE_S)
@@ -129,6 +134,91 @@ def test_several_results_are_read_one_after_another(
             wire.begin(b"\x03SELECT 1", fetch=False, several=True)
             theirs.sendall(data)
             assert wire.arrived() == changed
+
+
+@pytest.mark.parametrize("prefix", [0, 5])
+def test_results_that_are_sent_one_by_one_are_put_together(prefix: int) -> None:
+    """`prefix`: so many bytes of the second result come with the first."""
+    data = several(DELETE_0, TEXT_3)
+    cut = len(DELETE_0) + prefix
+    ours, theirs = socket.socketpair()
+
+    def answer() -> None:
+        for _ in range(3):
+            theirs.recv(100)
+            theirs.sendall(data[:cut])
+            time.sleep(0.01)
+            theirs.sendall(data[cut:])
+
+    thread = threading.Thread(target=answer, daemon=True)
+    with ours, theirs:
+        wire = Wire(ours, deprecate_eof=False, timeout_s=PATIENCE_S)
+        for _ in range(3):
+            wire.begin(b"\x03SELECT 1", fetch=True, several=True)
+            theirs.recv(100)
+            theirs.sendall(data[:cut])
+            assert wire.arrived() is None
+            theirs.sendall(data[cut:])
+            assert wire.arrived() == TEXT_ROWS
+        thread.start()
+        assert wire.fetch(b"\x03SELECT 1", several=True) == TEXT_ROWS
+        assert wire.execute_several(b"\x03SELECT 1") == 3
+        assert wire.execute_several(b"\x03SELECT 1") == 3
+        thread.join(PATIENCE_S)
+
+
+def test_a_connection_that_ends_between_results_is_lost() -> None:
+    data = several(DELETE_0, TEXT_3)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        wire = Wire(ours, deprecate_eof=False, timeout_s=PATIENCE_S, heads=heads_of(data))
+        theirs.sendall(data[: len(DELETE_0)])
+        theirs.shutdown(socket.SHUT_WR)
+        with pytest.raises(ConnectionLost, match="closed"):
+            wire.execute_several(b"\x03SELECT 1")
+
+
+@pytest.mark.parametrize("piece", [700, 16_384, 1_000_000])
+def test_a_list_of_many_rows_is_read_in_any_pieces(piece: int) -> None:
+    rows = [(str(number).encode(), None, b"x" * (number % 300)) for number in range(5_000)]
+    data = _three_columns(rows)
+    answer, counted = Rows(deprecate_eof=False), Answer(deprecate_eof=False)
+    for begin in range(0, len(data), piece):
+        done = answer.feed(data[begin : begin + piece]), counted.feed(data[begin : begin + piece])
+        assert done == (begin + piece >= len(data),) * 2
+    assert answer.rows == counted.rows == len(rows)
+    assert answer.fetched == rows
+    assert (answer.fetched[-1], answer.fetched[7:9]) == (rows[-1], rows[7:9])
+
+
+def test_a_torn_row_of_a_scanned_answer_is_an_error_when_it_is_read() -> None:
+    answer = Rows(deprecate_eof=False)
+    assert answer.feed(result([b"\x05hello", b"\x05hell"]))
+    assert answer.fetched[0] == (b"hello",)
+    with pytest.raises(ProtocolError, match="torn"):
+        answer.fetched[1]
+
+
+def _ends(data: bytes) -> set[int]:
+    """Where the results of an answer end, except the last one."""
+    position, found = 0, set()
+    while position < len(data):
+        length = int.from_bytes(data[position : position + 3], "little")
+        kind = data[position + 4]
+        position += 4 + length
+        if kind == 0 or (kind == 0xFE and data[position - 2] & 8):
+            found.add(position)
+    return found - {len(data)}
+
+
+def _three_columns(rows: list[tuple[bytes | None, ...]]) -> bytes:
+    """A text result with the columns of TEXT_3."""
+    head = heads_of(TEXT_3).known[TEXT_3[KEY]].text
+    parts, number = [head], 6
+    for row in rows:
+        parts.append(packet(number, b"".join(b"\xfb" if value is None else length_encoded(value) for value in row)))
+        number += 1
+    return b"".join([*parts, packet(number, b"\xfe\0\0\2\0")])
 
 
 def test_counted_rows_are_known_the_second_time_also_where_nobody_waits() -> None:
@@ -142,13 +232,12 @@ def test_counted_rows_are_known_the_second_time_also_where_nobody_waits() -> Non
         assert wire.heads.rows_of(TEXT_3) == 3
 
 
-def test_long_values_are_read_up_to_64_kb_and_longer_ones_left_to_the_scan() -> None:
-    for size, head in ((250, b"\xfa"), (251, b"\xfc\xfb\x00"), (60_000, b"\xfc" + (60_000).to_bytes(2, "little"))):
-        data = result([head + b"v" * size, b"\xfb"])
-        assert heads_of(data).read(data, prepared=False, several=False) == (2, [(b"v" * size,), (None,)])
-    data = result([b"\xfd" + (70_000).to_bytes(3, "little") + b"v" * 70_000])
-    assert heads_of(data).read(data, prepared=False, several=False) is None
-    assert scanned(data, deprecate_eof=False, prepared=False).fetched == [(b"v" * 70_000,)]
+@pytest.mark.parametrize("size", [0, 250, 251, 60_000, 70_000])
+def test_long_values_are_read(size: int) -> None:
+    value = b"v" * size
+    data = result([length_encoded(value), b"\xfb"])
+    assert heads_of(data).read(data, prepared=False, several=False) == (2, [(value,), (None,)])
+    assert scanned(data, deprecate_eof=False, prepared=False).fetched == [(value,), (None,)]
 
 
 @pytest.mark.parametrize("count", [250, 251, 252, 300, 1000])
