@@ -30,8 +30,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers import Watch, create, duration_s, host, our_step, span
+from benchmarks.peers import Watch, bare_round_trip_us, create, duration_s, host, interpreter, our_step, span
 from benchmarks.performance_page import write_section
+from ibench_lib.base.wording import count
 from ibench_lib.paths import workspace
 from ibench_lib.run.step import StepResult
 from ibench_lib.servers.address import Address
@@ -163,13 +164,14 @@ def graph_seconds(graph: Graph) -> float:
 Rounds = Sequence[dict[tuple[str, int], Figures]]
 
 
-def report(mine: Rounds, theirs: Rounds, nodes: int, seconds: float, graph_s: float) -> str:
+def report(mine: Rounds, theirs: Rounds, nodes: int, seconds: float, graph_s: float, bare_us: float) -> str:
     """The section of the page."""
     lines = [
         "# LinkBench next to the original in Java", "",
-        f"{nodes:,} nodes with the original's distribution, {LOADERS} loaders, steps of {seconds:g} s, {len(mine)} "
-        "rounds. "
-        f"Figures are medians (lowest to highest); ratios are taken within a round. Host: {host()}.", "",
+        f"{nodes:,} nodes with the original's distribution, {LOADERS} loaders, steps of {seconds:g} s, "
+        f"{count(len(mine), 'round')}. "
+        f"Figures are medians (lowest to highest); ratios are taken within a round. "
+        f"Host: {host()}; {interpreter()}.", "",
         "| what | requesters | ours | Java | ours/Java | aim |", "|---|---|---|---|---|---|",
     ]  # fmt: skip
     steps = sorted(requesters for kind, requesters in mine[0] if kind == "requests")
@@ -193,6 +195,7 @@ def report(mine: Rounds, theirs: Rounds, nodes: int, seconds: float, graph_s: fl
         "",
         f"Each of {last} requesters of ours has done {fewest:.2f} to {most:.2f} times the operations of the median one "
         "(aim: 0.8 to 1.2).",
+        f"A bare round trip, SELECT 1 sent and its answer not read, takes {bare_us:.1f} us of the client's CPU.",
         f"The degrees and the shuffle of 10 million ids take {graph_s:.1f} s (aim: 3 s).",
     ]
     return "\n".join(lines)
@@ -239,7 +242,8 @@ def main() -> None:
                     else:
                         theirs.append(round_of_java(where, options, setup, jars, properties, chosen.heap))
                 print(f"round {number + 1} of {chosen.rounds} done", flush=True)
-    text = report(mine, theirs, chosen.nodes, chosen.seconds, graph_seconds(options.graph(10_000_000)))
+            bare_us = bare_round_trip_us(where)
+    text = report(mine, theirs, chosen.nodes, chosen.seconds, graph_seconds(options.graph(10_000_000)), bare_us)
     print(text)
     if not chosen.quick:
         write_section("linkbench_peers", text)

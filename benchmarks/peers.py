@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import platform
+import socket
 import statistics
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,7 @@ import psutil
 
 from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.wire import COM_QUERY, packets
 from ibench_lib.run.step import StepResult, WorkerState, run_step
 from ibench_lib.workloads.workload import Workload
 
@@ -93,6 +98,29 @@ def our_step(
     return result, watch
 
 
+def bare_round_trip_us(address: dict[str, Any], connections: int = 2, seconds: float = 3.0) -> float:
+    """CPU of sending SELECT 1 and receiving its answer, which nobody reads. A process for each connection.
+
+    No client can need less for a statement: the rest of its CPU is its own work.
+    """
+    with ProcessPoolExecutor(connections) as pool:
+        return statistics.mean(pool.map(_bare_round_trip_us, [address] * connections, [seconds] * connections))
+
+
+def _bare_round_trip_us(address: dict[str, Any], seconds: float) -> float:
+    connection = Connection(address, None, 30.0)
+    with socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as bare:
+        command, sent = packets(COM_QUERY + b"SELECT 1"), 0
+        end, used = time.monotonic() + seconds, time.process_time()
+        while time.monotonic() < end:
+            bare.sendall(command)
+            bare.recv(1 << 14)
+            sent += 1
+        used = time.process_time() - used
+    connection.close()
+    return 1e6 * used / sent
+
+
 def duration_s(result: StepResult) -> float:
     """From the common start to the last end."""
     assert result.start_ns is not None
@@ -121,3 +149,8 @@ def host() -> str:
     """The processors, in words."""
     facts = host_facts(Path(tempfile.gettempdir()))
     return f"{facts.get('cpu_model') or 'unknown CPU'}, {os.cpu_count()} CPUs"
+
+
+def interpreter() -> str:
+    """The Python of our clients, in words."""
+    return f"Python {platform.python_version()} of {' '.join(platform.python_build())}"

@@ -28,7 +28,7 @@ from typing import IO
 
 import pymysql
 
-from benchmarks.peers import Watch, create, duration_s, host, our_step, span
+from benchmarks.peers import Watch, bare_round_trip_us, create, duration_s, host, interpreter, our_step, span
 from benchmarks.performance_page import write_section
 from ibench_lib.base.wording import count
 from ibench_lib.paths import workspace
@@ -245,13 +245,14 @@ def _order(number: int) -> tuple[bool, bool]:
     return (True, False) if number % 2 == 0 else (False, True)
 
 
-def report(found: Rounds, loads: Sequence[tuple[Load, Load]], bench: Bench, server: str) -> str:
+def report(found: Rounds, loads: Sequence[tuple[Load, Load]], bench: Bench, server: str, bare_us: float) -> str:
     """The section of the page."""
     lines = [
         "# TPC-C next to tpcc-mysql and sysbench-tpcc", "",
         f"{server}, {bench.warehouses} warehouses, {bench.seconds:g} s measured after {bench.warm_up:g} s of warm-up, "
         f"{count(len(loads), 'round')}.",
-        f"Figures are medians (lowest to highest); ratios are taken within a round. Host: {host()}.", "",
+        f"Figures are medians (lowest to highest); ratios are taken within a round. "
+        f"Host: {host()}; {interpreter()}.", "",
         "| next to | connections | what | ours | theirs | ours/theirs | aim |", "|---|---|---|---|---|---|---|",
     ]  # fmt: skip
     for (client, connections), pairs in found.items():
@@ -265,6 +266,9 @@ def report(found: Rounds, loads: Sequence[tuple[Load, Load]], bench: Bench, serv
     ):
         ours, theirs = ([getattr(pair[side], column) for pair in loads] for side in (0, 1))
         lines.append(f"| tpcc_load | 1 | {_row(what, form, ours, theirs, aim)}")
+    lines += [
+        "", f"A bare round trip, SELECT 1 sent and its answer not read, takes {bare_us:.1f} us of the client's CPU.",
+    ]  # fmt: skip
     return "\n".join(lines)
 
 
@@ -301,7 +305,8 @@ def main() -> None:
         with Sandbox(build, scratch / "box", scratch / "my.cnf", scratch / "log", tcp=True) as address:
             bench = Bench(address, chosen.warm_up, chosen.seconds, chosen.warehouses, scratch, files)
             found, loads = measured(bench, chosen.rounds)
-    text = report(found, loads, bench, f"{build.flavour} {build.version}")
+            bare_us = bare_round_trip_us(address.arguments())
+    text = report(found, loads, bench, f"{build.flavour} {build.version}", bare_us)
     print(text)
     if not chosen.quick:
         write_section("tpcc_peers", text)
