@@ -21,6 +21,7 @@ second in steps of 2^-14 s. Finer digits are noise that cannot be compressed.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -97,6 +98,13 @@ class Table:
         fields = [pa.field(c.name, c.type, nullable=c.nullable, metadata={"unit": c.unit}) for c in self.columns]
         version = f"{SCHEMA_VERSION}.{SCHEMA_MINOR}"
         return pa.schema(fields, metadata={"ibench_table": self.name, "ibench_schema_version": version})
+
+    @cached_property
+    def file_metadata(self) -> dict[str, str]:
+        """What a sealed file says of itself: its table, its version, and the units of its columns as JSON."""
+        schema = {key.decode(): value.decode() for key, value in self.arrow_schema.metadata.items()}
+        units = {column.name: column.unit for column in self.columns if column.unit}
+        return {**schema, "ibench_units": json.dumps(units, separators=(",", ":"))}
 
     @cached_property
     def required(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import duckdb
@@ -12,7 +13,7 @@ import pytest
 
 from benchmarks.scale_lake import Size, plan, step_ops
 from ibench_lib.lake.parquet import write_table
-from ibench_lib.schema import CPU_S, TABLES, Table
+from ibench_lib.schema import CPU_S, SCHEMA_MINOR, SCHEMA_VERSION, TABLES, Table
 
 OPS = TABLES["ops"]
 
@@ -42,7 +43,12 @@ def test_types_are_read_back_without_arrows_own_schema(tmp_path: Path, table: Ta
     path = tmp_path / "table.parquet"
     write_table(path, table, [table.arrow_schema.empty_table()])
     assert b"ARROW:schema" not in path.read_bytes()
-    assert pq.read_schema(path).equals(table.arrow_schema)
+    read = pq.read_schema(path)
+    assert read.equals(table.arrow_schema)
+    metadata = {key.decode(): value.decode() for key, value in read.metadata.items()}
+    assert metadata["ibench_table"] == table.name
+    assert metadata["ibench_schema_version"] == f"{SCHEMA_VERSION}.{SCHEMA_MINOR}"
+    assert json.loads(metadata["ibench_units"]) == {column.name: column.unit for column in table.columns if column.unit}
 
 
 def test_columns_with_a_resolution_are_rounded_to_it(tmp_path: Path, piece: pa.Table) -> None:

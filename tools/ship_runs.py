@@ -1,0 +1,71 @@
+"""Copy the runs of an experiment into the sample, their tables compressed as far as zstd goes.
+
+    python -m tools.ship_runs EXPERIMENT [--from HOME] [--to FOLDER]
+
+Rows and their order stay as they are. Only complete runs are copied; the manifest gets the new sizes and checksums.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from ibench_lib.base.wording import count
+from ibench_lib.lake.manifest import FILE_NAME, read_manifest, with_checksum
+from ibench_lib.lake.parquet import write_table
+from ibench_lib.schema import TABLES
+
+ROOT = Path(__file__).resolve().parent.parent
+LEVEL = 19
+
+
+def ship(run: Path, to: Path) -> int:
+    """Copy one sealed run into a folder. Returns its bytes there.
+
+    Raises
+    ------
+    LakeError : its manifest cannot be read.
+    """
+    read_manifest(run)
+    copy = to / run.name
+    shutil.copytree(run, copy)
+    content = json.loads((copy / FILE_NAME).read_bytes())
+    for name, record in content["files"].items():
+        path = copy / name
+        file = pq.ParquetFile(path, page_checksum_verification=True)
+        pieces = [file.read_row_group(number) for number in range(file.num_row_groups)]
+        written = write_table(path, TABLES[path.stem], pieces, level=LEVEL)
+        assert written.rows == record["rows"], f"{path}: {written.rows} rows instead of {record['rows']}"
+        record.update(bytes=written.bytes, sha256=written.sha256)
+    (copy / FILE_NAME).write_bytes(with_checksum(content))
+    return sum(path.stat().st_size for path in copy.iterdir())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("experiment")
+    parser.add_argument("--from", dest="home", type=Path, default=ROOT, help="the project whose runs they are")
+    parser.add_argument("--to", type=Path, default=ROOT / "data" / "sample")
+    chosen = parser.parse_args()
+    shipped = total = 0
+    for run in sorted((chosen.home / "data" / "runs").iterdir()):
+        if not (run / FILE_NAME).is_file():
+            continue
+        manifest = read_manifest(run)
+        if manifest.experiment.name != chosen.experiment or manifest.status != "complete":
+            continue
+        if (chosen.to / run.name).exists():
+            print(f"{run.name}: already there")
+            continue
+        size = ship(run, chosen.to)
+        print(f"{run.name}: {size:,} bytes")
+        shipped, total = shipped + 1, total + size
+    print(f"{count(shipped, 'run')}, {total:,} bytes")
+    return 0 if shipped else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
