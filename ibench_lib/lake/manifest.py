@@ -141,6 +141,7 @@ class KindRecord(_Model):
     paced: list[str] = Field(
         default_factory=list, description="families that a step's target is for; main where none is named"
     )
+    compared: bool = Field(default=True, description="whether the throughput is a result, by which dbms are compared")
 
 
 class FileRecord(_Model):

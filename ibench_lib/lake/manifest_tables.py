@@ -94,6 +94,7 @@ MANIFEST_TABLES: dict[str, pa.Schema] = {
         equal_work=pa.bool_(),
         of_existing_rows=pa.bool_(),
         paced=pa.list_(_TEXT),
+        compared=pa.bool_(),
     ),
     # One row per option of a run's my.cnf, in its order; `origin` is the fragment and line.
     "config_options": _schema(run_id=_TEXT, position=pa.int64(), name=_TEXT, value=_TEXT, origin=_TEXT),

@@ -37,16 +37,16 @@ def headline(post: Selection, palette: str = "default", *, steps: Sequence[str] 
 
     A strip has a row for each dbms: its throughput relative to its base, with its interval. Only differences beyond
     noise are filled, and the sentences name the costs that differ with them (`step_metrics`). Steps that nobody took a
-    second for have neither. `steps`: those to show; empty: all.
+    second for have neither. `steps`: those to show; empty: all whose throughput is a result.
     """
     if post.runs.is_empty():
         return _nothing(post)
     frame = post.ask("step_throughput")
     metrics = post.ask("step_metrics")
     answers = (*names_of(frame), *names_of(metrics))
+    rate, both = sources(*names_of(frame)), sources(*answers)
     if steps:
         frame, metrics = (asked.filter(pl.col("step").is_in(list(steps))) for asked in (frame, metrics))
-    rate, both = sources(*names_of(frame)), sources(*names_of(frame), *names_of(metrics))
     said = [
         f"<li>{html.escape(text)}{both if _WITH in text else rate}</li>"
         for text in headline_statements(frame, post.bases, metrics)
@@ -126,8 +126,8 @@ def headline_statements(frame: pl.DataFrame, bases: Bases, metrics: pl.DataFrame
     named = short_names(by_position(frame), bases.builds)
     found = against_base(frame, bases, ["throughput"])
     several = frame["setup"].n_unique() > 1
-    compared, short = without_short(frame)
-    for setup, step, rows in columns_of(compared):
+    long, short = without_short(frame)
+    for setup, step, rows in columns_of(_results(long)):
         ratios = {
             name: found[place] for name in by_position(rows) if (place := (setup, step, "throughput", name)) in found
         }
@@ -157,6 +157,12 @@ def headline_statements(frame: pl.DataFrame, bases: Bases, metrics: pl.DataFrame
         limits = f"; a change of {joined(known)} would be found in {MOSTLY}" if known else ""
         said.append(f"{f'{setup}, ' if several else ''}{joined(list(of_steps))}: {why}{limits}.")
     return [*said, *short]
+
+
+def _results(frame: pl.DataFrame) -> pl.DataFrame:
+    """Without steps whose throughput is no result, such as a warm-up, unless there is no other."""
+    results = frame.filter(pl.col("compared").fill_null(True)) if "compared" in frame.columns else frame
+    return frame if results.is_empty() else results
 
 
 def _why(
@@ -258,7 +264,7 @@ def _strips(frame: pl.DataFrame, bases: Bases, palette: str, figure: _Figure = _
     several = frame["setup"].n_unique() > 1
     drawn = []
     # The noise is that of all steps, as in the tables.
-    for setup, step, rows in columns_of(without_short(frame)[0]):
+    for setup, step, rows in columns_of(_results(without_short(frame)[0])):
         names = by_position(rows)
         if any((setup, step, figure.column, name) in ratios for name in names):
             of_step = [

@@ -47,7 +47,8 @@ class StepKind:
     `equal_work`: each client has the same work, so the times at which they end show how fair the server is.
     `of_existing_rows`: the step works on existing rows, as when it creates an index; throughput is these rows divided
     by T. `paced`: the families to which a step's target applies; `main` if none is named. If `main` is not among them,
-    they are its background, and every step of the kind has a target.
+    they are its background, and every step of the kind has a target. `compared`: its throughput is a result. That of a
+    warm-up is none, and neither is that of a check of the run against itself: the first screen leaves them out.
     """
 
     name: str
@@ -55,6 +56,7 @@ class StepKind:
     equal_work: bool = False
     of_existing_rows: bool = False
     paced: tuple[str, ...] = ()
+    compared: bool = True
 
 
 class Strict(BaseModel):

@@ -24,7 +24,7 @@ SELECT
     p.loaded_from,
     s.clients, s.insert_rows_per_commit, s.target_rows_per_s, s.existing_rows,
     s.start_s, s.end_s, s.duration_s, coalesce(s.history_list_length, f.hll) AS history_list_length, s.client_bound,
-    r.benchmark, k.main, m.counts, m.label AS rate_label, k.equal_work, k.of_existing_rows,
+    r.benchmark, k.main, m.counts, m.label AS rate_label, k.equal_work, k.of_existing_rows, k.compared,
     CASE WHEN len(k.paced) > 0 THEN k.paced ELSE [k.main] END AS paced
 FROM runs r
 JOIN listed l USING (run_id)

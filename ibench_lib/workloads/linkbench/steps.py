@@ -21,8 +21,9 @@ OPERATIONS = (
 KINDS = (
     StepKind("load", main="insert"),
     StepKind("index", main="index", of_existing_rows=True),
-    StepKind("warm_up", main="request"),
+    StepKind("warm_up", main="request", compared=False),
     StepKind("requests", main="request"),
+    StepKind("control", main="request", compared=False),
 )
 
 CONTROL = "control"
@@ -30,7 +31,7 @@ CONTROL = "control"
 CLIENT_MODULE = "ibench_lib.workloads.linkbench.client"
 
 # Of all clients, as assumed for two cores. Used only if the lake has no run of this host.
-_GUESSED_RATES = {"load": 60_000.0, "index": 300_000.0, "warm_up": 6000.0, "requests": 6000.0}
+_GUESSED_RATES = {"load": 60_000.0, "index": 300_000.0, "warm_up": 6000.0, "requests": 6000.0, "control": 6000.0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +50,7 @@ def names(options: Options) -> list[str]:
 def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
     """The steps of a run: the setup's nodes and seconds times `scale`, whole and at least one."""
     nodes = max(1, round(setup.nodes * scale))
-    seconds = {"warm_up": setup.warm_up, "requests": setup.seconds}
+    seconds = {"warm_up": setup.warm_up, "requests": setup.seconds, "control": setup.seconds}
     return [
         Step(
             name=name,
@@ -69,7 +70,7 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
 
 def kind_of(step: str) -> str | None:
     """The kind of a step by its name."""
-    fixed = {"load": "load", "index": "index", "warm_up": "warm_up", CONTROL: "requests"}
+    fixed = {"load": "load", "index": "index", "warm_up": "warm_up", CONTROL: "control"}
     return fixed.get(step) or ("requests" if step[:1] == "t" and step[1:].isdecimal() else None)
 
 
@@ -161,7 +162,7 @@ def _forms(options: Options) -> list[tuple[str, str, int]]:
     found.append(("warm_up", "warm_up", max(options.requesters)))
     found += [(f"t{requesters}", "requests", requesters) for requesters in options.requesters]
     if options.control:
-        found.append((CONTROL, "requests", options.requesters[0]))
+        found.append((CONTROL, "control", options.requesters[0]))
     return found
 
 

@@ -8,11 +8,13 @@ import polars as pl
 import pytest
 
 import ibench_lib as ib
+from ibench_lib.ask.selection import choose
 from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import KindRecord, OperationRecord
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
 from ibench_lib.workloads.linkbench.inputs import MIX, OPERATIONS
+from ibench_lib.workloads.linkbench.steps import kind_of
 from tests.show.tables.parsed import Parsed
 from tests.synthetic import BIN_500_US, Run, answer, manifest_of, write_checks
 
@@ -65,20 +67,24 @@ def write(workspace: Workspace, run: Run, rates: dict[str, int], wrong: int = 0,
                 start_value=1000.0, end_s=times["end_s"] + 0.01, end_value=1000.0 + counted,
             )  # fmt: skip
         writer.append(
-            "steps", **key, kind="requests", status="complete", clients=2, insert_rows_per_commit=None,
-            target_rows_per_s=None, existing_rows=None, **times, duration_s=2.0, history_list_length=None,
-            client_bound=None,
+            "steps", **key, kind=kind_of(step), status="complete", clients=2,
+            insert_rows_per_commit=None, target_rows_per_s=None, existing_rows=None, **times, duration_s=2.0,
+            history_list_length=None, client_bound=None,
         )  # fmt: skip
     described: dict[str, Any] = {
         "benchmark": "linkbench",
         "operations": [OperationRecord(name=n, family="request", counts="ops", label="ops/s") for n in OPERATIONS],
-        "kinds": [KindRecord(name="requests", main="request")],
+        "kinds": [
+            KindRecord(name="requests", main="request"),
+            KindRecord(name="control", main="request", compared=False),
+        ],
         "workload": {
             "clients": 2, "nodes_used": 1000, "loaded": {"linktable": 4000}, "degree_tail": "scaled", "tables": "2015",
             "statements": "2015", "partitions": 16, "requesters": [2, 4], "rate": None, "checked_ids": 100,
             "count_rows": True, "mix": MIX,
             "resolved_steps": [
-                {"name": step, "requesters": STEPS[step if step != "control" else next(iter(rates))]} for step in rates
+                {"name": s, "kind": kind_of(s), "requesters": STEPS[next(iter(rates)) if s == "control" else s]}
+                for s in rates
             ],
         },
     }  # fmt: skip
@@ -117,6 +123,18 @@ def test_repeats_take_the_steps_in_orders_of_their_own_and_control_is_held_again
     rows = {row[0]: row[1:] for row in Parsed(ib.drift_table(summary)).rows}
     assert rows["system.a r1"] == ["t2", "1,000", "900", "0.90x"]
     assert rows["system.a r2"] == ["t4", "2,000", "1,000", "0.50x"]
+
+
+def test_the_first_screen_compares_no_control_step(workspace: Workspace) -> None:
+    for minute, (config, rate) in enumerate((("a", 100), ("b", 50), ("a", 101), ("b", 51))):
+        write(workspace, Run(config, minute=minute, repeat=1 + minute // 2), {"t2": rate, "control": rate})
+    post = choose(reader.lake(workspace), "demo")
+    (screen,) = ib.headline(post).items
+    assert "t2, ops/s" in screen.markup and "control" not in screen.markup
+    rates = post.ask("step_throughput")
+    assert set(rates.filter(~pl.col("compared"))["step"]) == {"control"}
+    said = " ".join(ib.headline_statements(rates, post.bases))
+    assert "t2" in said and "control" not in said
 
 
 def test_the_servers_count_is_held_against_the_outcomes(lake: Any, workspace: Workspace) -> None:

@@ -17,7 +17,7 @@ def test_a_sweep_has_a_step_for_each_number_of_requesters_and_repeats_the_first(
     found = steps.plan(given, SETUP, 0.5)
     assert [(step.name, step.kind, step.requesters, step.seconds) for step in found] == [
         ("load", "load", 0, None), ("index", "index", 0, None), ("warm_up", "warm_up", 8, 2.0),
-        ("t2", "requests", 2, 5.0), ("t8", "requests", 8, 5.0), ("control", "requests", 2, 5.0),
+        ("t2", "requests", 2, 5.0), ("t8", "requests", 8, 5.0), ("control", "control", 2, 5.0),
     ]  # fmt: skip
     assert {step.nodes for step in found} == {500}
     assert [steps.kind_of(step.name) for step in found] == [step.kind for step in found]

@@ -60,7 +60,7 @@ def drift_statements(linkbench_summary: pl.DataFrame) -> list[str]:
 def warm_statements(rate_by_tenth: pl.DataFrame) -> list[str]:
     """Measured steps whose rate in the last tenth differs by over 10 % from that in the first."""
     items = []
-    for row in complete(rate_by_tenth).filter(pl.col("kind") == "requests").to_dicts():
+    for row in complete(rate_by_tenth).filter(pl.col("kind").is_in(["requests", "control"])).to_dicts():
         rates = row["rates"]
         if rates and rates[0] and abs(rates[-1] / rates[0] - 1) > _MUCH:
             items.append(

@@ -7,7 +7,7 @@
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
 WITH chosen AS (
-    FROM selected_steps($runs, $steps) WHERE benchmark = 'linkbench' AND kind IN ('warm_up', 'requests')
+    FROM selected_steps($runs, $steps) WHERE benchmark = 'linkbench' AND kind IN ('warm_up', 'requests', 'control')
 ), counted AS (
     SELECT
         o.run_id, o.step_id, o.operation, sum(o.ops)::BIGINT AS done,

@@ -13,7 +13,7 @@ SELECT
 FROM done d
 JOIN selected_steps($runs, $steps) c USING (run_id, step_id)
 LEFT JOIN operations x ON x.run_id = d.run_id AND x.operation = d.operation
-WHERE c.benchmark = 'linkbench' AND c.kind IN ('warm_up', 'requests')
+WHERE c.benchmark = 'linkbench' AND c.kind IN ('warm_up', 'requests', 'control')
 ORDER BY
     min_by(c.step_id, c.repeat) OVER (PARTITION BY c.setup, c.step), c.setup, c.dbms_position, c.repeat, x.position,
     try_cast(split_part(d.outcome, '-', 1) AS INTEGER), d.outcome

@@ -9,7 +9,7 @@
 WITH chosen AS (
     SELECT c.*, r.workload::JSON->>'$.statements' = '2013' AS commits_all
     FROM selected_steps($runs, $steps) c JOIN selected_runs($runs) r USING (run_id)
-    WHERE c.benchmark = 'linkbench' AND c.kind IN ('warm_up', 'requests')
+    WHERE c.benchmark = 'linkbench' AND c.kind IN ('warm_up', 'requests', 'control')
 ), needed(operation, outcome, selects, inserts, updates, deletes, transactions) AS (
     -- Statements of one operation; `transactions` is 1 if it begins one and commits it. '*' is any outcome.
     VALUES

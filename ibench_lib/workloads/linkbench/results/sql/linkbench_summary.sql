@@ -54,7 +54,9 @@ WITH planned AS (
 SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status,
     c.client_bound, c.duration_s, z.requesters,
-    CASE WHEN c.kind = 'requests' THEN rank() OVER (PARTITION BY c.run_id, c.kind ORDER BY c.step_id) END AS place,
+    CASE
+        WHEN c.kind <> 'warm_up' THEN rank() OVER (PARTITION BY c.run_id, c.kind <> 'warm_up' ORDER BY c.step_id)
+    END AS place,
     d.operations / nullif(c.duration_s, 0) AS ops_per_s,
     1000.0 * d.repeats / nullif(d.operations, 0) AS repeats_per_1000, d.mean_s, t.p50_s, t.p99_s,
     CASE WHEN v.seen < z.requesters THEN 0 ELSE coalesce(v.least, p.least) END::DOUBLE AS least,
@@ -65,6 +67,6 @@ JOIN done d USING (run_id, step_id)
 LEFT JOIN averaged p USING (run_id, step_id)
 LEFT JOIN served v USING (run_id, step_id)
 LEFT JOIN times t USING (run_id, step_id)
-WHERE c.benchmark = 'linkbench' AND c.kind IN ('warm_up', 'requests')
+WHERE c.benchmark = 'linkbench' AND c.kind IN ('warm_up', 'requests', 'control')
 ORDER BY
-    c.kind = 'requests', c.step = 'control', z.requesters, c.step, c.setup, c.dbms_position, c.repeat
+    c.kind <> 'warm_up', c.step = 'control', z.requesters, c.step, c.setup, c.dbms_position, c.repeat
