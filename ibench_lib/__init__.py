@@ -49,6 +49,7 @@ _OTHERS = {
     "show.reasons": ("reasons",),
     "show.sections": ("made_from", "sweeps"),
     "show.step_detail": ("not_captured", "step_detail"),
+    "show.waits_strips": ("waits_strips",),
 }
 
 

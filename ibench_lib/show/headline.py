@@ -20,7 +20,7 @@ from ibench_lib.show.frames import by_position, measured, rate_label, repeats, r
 from ibench_lib.show.frames import short_names as short_names
 from ibench_lib.show.reasons import cost_ratios, crowded, reasons_said
 from ibench_lib.show.sparklines import sparklines
-from ibench_lib.show.statements.common import columns_of, without_short
+from ibench_lib.show.statements.common import columns_of, results, without_short
 from ibench_lib.show.strips import StripRow, span_of, strip
 from ibench_lib.show.table_cells import relative_text
 from ibench_lib.show.verdicts import Ratio
@@ -52,7 +52,7 @@ def headline(post: Selection, palette: str = "default", *, steps: Sequence[str] 
         for text in headline_statements(frame, post.bases, metrics)
     ]
     sentences = f'<ul class="statements">{"".join(said)}</ul>'
-    return _screen(post, frame, _strips(frame, post.bases, palette), sentences, answers)
+    return _screen(post, frame, strips_of(frame, post.bases, palette), sentences, answers)
 
 
 def opening(
@@ -90,7 +90,7 @@ def opening(
         answers = (*answers, *names_of(frame))
         if "duration_s" not in frame.columns:  # of no row is then known that its step was short
             frame = frame.with_columns(duration_s=pl.lit(None, pl.Float64))
-        strips += _strips(frame.filter(wanted), post.bases, palette, _Figure(column, label, better))
+        strips += strips_of(frame.filter(wanted), post.bases, palette, Figure(column, label, better))
     if over_time:
         seconds, steady, dips = post.ask("one_second"), post.ask("steadiness"), post.ask("dips")
         answers = (*answers, *names_of(seconds), *names_of(steady), *names_of(dips))
@@ -127,7 +127,7 @@ def headline_statements(frame: pl.DataFrame, bases: Bases, metrics: pl.DataFrame
     found = against_base(frame, bases, ["throughput"])
     several = frame["setup"].n_unique() > 1
     long, short = without_short(frame)
-    for setup, step, rows in columns_of(_results(long)):
+    for setup, step, rows in columns_of(results(long)):
         ratios = {
             name: found[place] for name in by_position(rows) if (place := (setup, step, "throughput", name)) in found
         }
@@ -157,12 +157,6 @@ def headline_statements(frame: pl.DataFrame, bases: Bases, metrics: pl.DataFrame
         limits = f"; a change of {joined(known)} would be found in {MOSTLY}" if known else ""
         said.append(f"{f'{setup}, ' if several else ''}{joined(list(of_steps))}: {why}{limits}.")
     return [*said, *short]
-
-
-def _results(frame: pl.DataFrame) -> pl.DataFrame:
-    """Without steps whose throughput is no result, such as a warm-up, unless there is no other."""
-    results = frame.filter(pl.col("compared").fill_null(True)) if "compared" in frame.columns else frame
-    return frame if results.is_empty() else results
 
 
 def _why(
@@ -248,7 +242,7 @@ def _badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class _Figure:
+class Figure:
     """What strips show: a column, what it is called if it is no rate, and its better direction."""
 
     column: str = "throughput"
@@ -256,15 +250,15 @@ class _Figure:
     better: Better = "higher"
 
 
-def _strips(frame: pl.DataFrame, bases: Bases, palette: str, figure: _Figure = _Figure()) -> str:
-    """The strips of all steps in which something is compared, on one axis."""
+def strips_of(frame: pl.DataFrame, bases: Bases, palette: str, figure: Figure = Figure()) -> str:
+    """The strips of all steps in which something is compared, on one axis: HTML, empty if there are none."""
     ratios = against_base(frame, bases, [figure.column])
     named = short_names(by_position(frame), bases.builds)
     labels = {name: _label(name, label, bases) for name, label in named.items()}
     several = frame["setup"].n_unique() > 1
     drawn = []
     # The noise is that of all steps, as in the tables.
-    for setup, step, rows in columns_of(_results(without_short(frame)[0])):
+    for setup, step, rows in columns_of(results(without_short(frame)[0])):
         names = by_position(rows)
         if any((setup, step, figure.column, name) in ratios for name in names):
             of_step = [

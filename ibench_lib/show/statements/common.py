@@ -88,6 +88,14 @@ def without_short(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     return done.join(short, on=["setup", "step"], how="anti"), said
 
 
+def results(frame: pl.DataFrame) -> pl.DataFrame:
+    """Without steps whose throughput is no result, such as a warm-up, unless there is no other."""
+    if "compared" not in frame.columns:
+        return frame
+    found = frame.filter(pl.col("compared").fill_null(True))
+    return frame if found.is_empty() else found
+
+
 def unfinished(frame: pl.DataFrame) -> list[str]:
     """At most one sentence: which steps did not complete, so that nothing else is said of them.
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import polars as pl
 
 from ibench_lib.show.frames import by_position
-from ibench_lib.show.statements.common import asks, attention, columns_of, complete
+from ibench_lib.show.statements.common import asks, attention, columns_of, complete, results
 from ibench_lib.show.wording import joined, shortened
 
 
 @asks("waits", "waits_captured")
 def waits_statements(waits: pl.DataFrame, waits_captured: pl.DataFrame) -> list[str]:
-    """The costliest mutex or lock of each dbms in each step; runs that paid for it; dbms without any waits."""
+    """The costliest mutex or lock of each dbms in each step; runs that paid for it; dbms without any waits.
+
+    Steps whose throughput is no result, such as a warm-up, are left out unless there is no other.
+    """
     said: list[str] = []
-    locks = complete(waits).filter(pl.col("kind") != "file")
+    locks = results(complete(waits)).filter(pl.col("kind") != "file")
     for setup, step, rows in columns_of(locks):
         items = [item for name in by_position(rows) if (item := _top(rows.filter(pl.col("dbms") == name)))]
         if items:
