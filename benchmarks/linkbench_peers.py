@@ -170,7 +170,7 @@ def report(mine: Rounds, theirs: Rounds, nodes: int, seconds: float, graph_s: fl
         "# LinkBench next to the original in Java", "",
         f"{nodes:,} nodes with the original's distribution, {LOADERS} loaders, steps of {seconds:g} s, "
         f"{count(len(mine), 'round')}.",
-        "Figures are medians (lowest to highest); ratios are taken within a round. "
+        "Figures are medians (lowest to highest); ratios are taken within a round.",
         f"Host: {host()}; {interpreter()}.", "",
         "| what | requesters | ours | Java | ours/Java | aim |", "|---|---|---|---|---|---|",
     ]  # fmt: skip

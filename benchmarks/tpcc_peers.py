@@ -251,7 +251,7 @@ def report(found: Rounds, loads: Sequence[tuple[Load, Load]], bench: Bench, serv
         "# TPC-C next to tpcc-mysql and sysbench-tpcc", "",
         f"{server}, {bench.warehouses} warehouses, {bench.seconds:g} s measured after {bench.warm_up:g} s of warm-up, "
         f"{count(len(loads), 'round')}.",
-        f"Figures are medians (lowest to highest); ratios are taken within a round. "
+        "Figures are medians (lowest to highest); ratios are taken within a round.",
         f"Host: {host()}; {interpreter()}.", "",
         "| next to | connections | what | ours | theirs | ours/theirs | aim |", "|---|---|---|---|---|---|---|",
     ]  # fmt: skip
