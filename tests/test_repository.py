@@ -22,6 +22,7 @@ from ibench_lib.cli import main as cli
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post_file import check_post
+from ibench_lib.show.headline import headline_statements
 from ibench_lib.show.verdicts import ratio
 from tests.places import ROOT
 from tools import conda, notebooks, run_tests, write_docs
@@ -231,16 +232,17 @@ def test_links_between_the_documents_lead_somewhere() -> None:
 def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     """21 runs, seven configurations three times; without a limit on purge lag get_min is at least 50 times slower.
 
-    And a run with two stalls whose causes are known, and ten of two releases whose difference is explained.
+    And a run with two stalls whose causes are known, ten of two releases whose difference is explained, and twelve of
+    LinkBench.
     """
     sample = ROOT / "data" / "sample"
-    assert sum(path.stat().st_size for path in sample.rglob("*")) <= 12e6
+    assert sum(path.stat().st_size for path in sample.rglob("*")) <= 13e6
     lake = reader.lake(str(sample))
     assert reader.sql(lake, "FROM problems").is_empty()
     chosen = choose(lake, "innodb_purge_lag_sample")
     assert set(chosen.runs["status"]) == {"complete"} and len(chosen.runs) == 21
     texts = dict(reader.sql(lake, "SELECT DISTINCT experiment, experiment_text FROM runs").rows())
-    assert set(texts) == {"innodb_purge_lag_sample", "stalls", "regression"}
+    assert set(texts) == {"innodb_purge_lag_sample", "stalls", "regression", "linkbench_small"}
     for name, text in texts.items():
         assert text == (ROOT / "experiments" / f"{name}.yaml").read_text(encoding="utf-8")
     known = choose(lake, "stalls", steps=["l.i1"]).ask("dips")
@@ -256,6 +258,14 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     )
     page = (ROOT / "docs" / "regressions.md").read_text(encoding="utf-8")
     assert all(text in page for text in told), told
+    linkbench = choose(lake, "linkbench_small")
+    assert set(linkbench.runs["status"]) == {"complete"} and len(linkbench.runs) == 12
+    checks = linkbench.ask("checks")
+    assert not checks.is_empty() and checks["held"].equals(checks["checks"])
+    said = " ".join(headline_statements(linkbench.ask("step_throughput"), linkbench.bases))
+    ratios = re.findall(r"10x, (?:t1|t16), .*? (\d\.\d\dx \[[^]]*\])", said)
+    page = (ROOT / "docs" / "linkbench.md").read_text(encoding="utf-8")
+    assert len(ratios) == 2 and all(text in page for text in ratios), said
     get_min = chosen.ask("get_min").filter(step="qr100")
     seconds = get_min.group_by("dbms").agg(pl.col("get_min_s").median())
     by_config = {dbms.rpartition(".")[2]: value for dbms, value in seconds.rows()}
@@ -263,7 +273,7 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     # Its posts make claims of just these runs, whatever else is in the lake.
     posts = sorted((ROOT / "papermill_params").glob("*/sample*.yml"))
     named = {path: YAML(typ="safe").load(path)["parameters"] for path in posts}
-    assert len(posts) == 8 and all(values["experiment"] == "" and values["runs"] for values in named.values())
+    assert len(posts) == 11 and all(values["experiment"] == "" and values["runs"] for values in named.values())
     listed = {run for values in named.values() if isinstance(values["runs"], list) for run in values["runs"]}
     assert listed <= set(reader.sql(lake, "SELECT run_id FROM runs")["run_id"])
     whole = check_post(ROOT / "papermill_params" / "insert_benchmark" / "sample.yml", Workspace(ROOT))
