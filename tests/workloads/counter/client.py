@@ -75,7 +75,7 @@ class Move:
     def steps(self) -> Steps:
         yield COM_QUERY + b"START TRANSACTION"
         found = yield Query(COM_QUERY + f"SELECT n FROM {self.table} WHERE id = {self.source} FOR UPDATE".encode())
-        assert isinstance(found, list)
+        assert not isinstance(found, int)
         ((amount,),) = found
         assert amount is not None
         yield COM_QUERY + f"UPDATE {self.table} SET n = n - {int(amount)} WHERE id = {self.source}".encode()
