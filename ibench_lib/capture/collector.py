@@ -62,8 +62,8 @@ class Collector:
     `null_reasons` says why a column is NULL: `table.column` -> reason. `warnings` are sentences for the manifest.
     `tables` are those that it fills; `close_s` is how long its last sample and `close` may take together, `step_end_s`
     how long `step_ended` may hold up the next step. `children_cpu_s` is the CPU of processes that it started.
-    `stopping` is set when the run has ended, for a sample that takes long. `reads_before_start`: `counters` is called
-    just before a step's clients start, so that nothing they send is missed.
+    `stopping` is set when the run has ended, for a sample that takes long. `reads_before_start`: `counters` is
+    called, and waited for, before a step's clients start, so that nothing they send is missed.
     """
 
     name: ClassVar[str]

@@ -20,7 +20,7 @@ from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.step_counters import Reading, counted, cumulative
 
 READ_WITHIN_S = 2.0
-"""How long the counters of a step's end are waited for."""
+"""How long counters are waited for, before a step starts and after it has ended."""
 
 
 def collectors() -> dict[str, type[Collector]]:
@@ -59,12 +59,21 @@ class Capture:
         for running in self._running:  # they close side by side
             running.join(begun_s + running.collector.close_s)
 
+    def step_nears(self) -> None:
+        """Have the collectors that read before a step's start do so. Returns when they have, or after READ_WITHIN_S."""
+        early = [running for running in self._running if running.collector.reads_before_start]
+        for running in early:
+            running.start = running.read_at(time.monotonic_ns(), starts=True)
+        deadline_s = time.monotonic() + READ_WITHIN_S
+        for running in early:
+            if running.start is not None:
+                running.wait_for(running.start, deadline_s)
+
     def step_starts(self, start_ns: int) -> None:
-        """Have every collector read its counters at `start_ns` (CLOCK_MONOTONIC), or before. Returns at once."""
-        now_ns = time.monotonic_ns()
+        """Have every other collector read its counters at `start_ns` (CLOCK_MONOTONIC). Returns at once."""
         for running in self._running:
-            at_ns = now_ns if running.collector.reads_before_start else start_ns
-            running.start = running.read_at(at_ns, starts=True)
+            if not running.collector.reads_before_start:
+                running.start = running.read_at(start_ns, starts=True)
 
     def step_stops(self) -> None:
         """Have every collector read its counters now, because the last client has ended. Returns at once."""

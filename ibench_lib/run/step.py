@@ -82,15 +82,17 @@ def run_step(
     on_start: Callable[[list[WorkerState], int], None],
     on_second: Callable[[WorkerState, dict[str, Any]], None],
     on_progress: Callable[[list[WorkerState], int | None], None],
+    on_ready: Callable[[], None] = lambda: None,
     on_end: Callable[[], None] = lambda: None,
 ) -> StepResult:
     """Run one step to its end, also to a bad one: the sums are in the result, the reason in `failure`.
 
     `operations` are those of the workload, by name.
 
-    `on_start` gets the common start (CLOCK_MONOTONIC) of the load, just before it; `on_second` gets each second of
-    each worker, a row of `ops`; `on_progress` is called about four times a second with the workers and the start (None
-    before); `on_end` is called as soon as the last worker has ended. What these raise as a RunFailed ends the step.
+    `on_ready` is called when all workers only wait for their start, and may delay it. `on_start` gets the common start
+    (CLOCK_MONOTONIC) of the load, just before it; `on_second` gets each second of each worker, a row of `ops`;
+    `on_progress` is called about four times a second with the workers and the start (None before); `on_end` is called
+    as soon as the last worker has ended. What these raise as a RunFailed ends the step.
     """
     states = _start(workers, operations, address, database)
     control = _Control(states, server_alive, on_second, on_progress)
@@ -102,6 +104,7 @@ def run_step(
         control.wait_for("probed", answer_s)
         control.tell({"go": "make"})
         control.wait_for("made", answer_s)
+        on_ready()
         control.start_ns = time.monotonic_ns() + START_DELAY_NS
         control.tell({"start_ns": control.start_ns})
         on_start(states, control.start_ns)

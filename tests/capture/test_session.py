@@ -152,6 +152,16 @@ class Restarts(Good):
         yield "process_samples", {"t_s": t_s, "pid": round(t_s * 1e6), "cpu_user_s": t_s}
 
 
+class ReadsBefore(Good):
+    name: ClassVar[str] = "reads_before"
+    reads_before_start: ClassVar[bool] = True
+
+    def counters(self, now_s: Callable[[], float], *, starts: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+        time.sleep(0.3)
+        t_s = now_s()
+        yield "host_samples", {"t_s": t_s, "context_switches": round(t_s * 1e6)}
+
+
 class HangsInCounters(Good):
     name: ClassVar[str] = "hangs_in_counters"
     let_go: ClassVar[threading.Event] = threading.Event()
@@ -181,6 +191,18 @@ def test_the_counters_of_a_step_are_read_at_its_ends_and_are_no_samples(tmp_path
     assert row["end_value"] - row["start_value"] == pytest.approx((row["end_s"] - row["start_s"]) * 1e6, abs=2)
     assert "host_samples" not in sink.rows
     assert [row["tick"] for row in sink["innodb_status"]] == sorted(row["tick"] for row in sink["innodb_status"])
+
+
+def test_counters_read_before_the_start_are_waited_for(tmp_path: Path) -> None:
+    sink, watched = Sink(), scene(tmp_path)
+    with Capture(watched, sink, [ReadsBefore]) as capture:
+        capture.step_nears()
+        start_ns = time.monotonic_ns()
+        capture.step_starts(start_ns)
+        capture.step_stops()
+        capture.step_counted(0, "l.i0")
+    (row,) = sink["step_counters"]
+    assert row["start_s"] <= (start_ns - watched.origin_ns) / 1e9 < row["end_s"]
 
 
 def test_counters_that_cannot_be_read_hold_nothing_up_and_are_named(
