@@ -132,7 +132,7 @@ _RUNTIME = re.compile(
     back_log|connect_timeout|eq_range_index_dive_limit|flush_time|general_log|host_cache_size
     |innodb_adaptive_(flushing(_lwm|_method)?|hash_index(_parts|_partitions)?|max_sleep_delay)
     |innodb_buffer_pool_.*|innodb_cleaner_.*|innodb_commit_concurrency|innodb_concurrency_tickets|innodb_deadlock_detect
-    |innodb_doublewrite|innodb_empty_free_list_algorithm|innodb_fast_shutdown
+    |innodb_doublewrite(_pages)?|innodb_empty_free_list_algorithm|innodb_fast_shutdown
     |innodb_flush_(log_at_timeout|log_at_trx_commit|method|neighbors|sync)|innodb_flushing_avg_loops
     |innodb_foreground_preflush|innodb_fsync_threshold|innodb_idle_flush_pct|innodb_io_capacity(_max)?
     |innodb_lock_wait_timeout|innodb_log_(buffer_size|file_buffering|file_mmap|spin_.*|wait_for_.*|writer_threads)
@@ -158,7 +158,7 @@ _LAYOUT = re.compile(
     r"""
     auto_increment_(increment|offset)|character_set_server|collation_server|default_time_zone|innodb_autoinc_lock_mode
     |innodb_change_buffering|innodb_checksum_algorithm|innodb_compression_(algorithm|level)|innodb_data_file_path
-    |innodb_default_row_format|innodb_doublewrite_(files|pages)|innodb_encrypt_tables|innodb_extend_and_initialize
+    |innodb_default_row_format|innodb_doublewrite_files|innodb_encrypt_tables|innodb_extend_and_initialize
     |innodb_file_(format|per_table)|innodb_fill_factor|innodb_page_size|innodb_rollback_segments
     |innodb_stats_(auto_recalc|persistent|persistent_sample_pages)|innodb_undo_(log_truncate|logs|tablespaces)|log_bin
     |lower_case_table_names

@@ -11,5 +11,5 @@ DEFAULTS = {
 }
 NAMES = frozenset(DEFAULTS) | {
     *("innodb_buffer_pool_size", "innodb_doublewrite", "innodb_log_file_size", "innodb_max_purge_lag", "log_bin"),
-    *("innodb_doublewrite_dir", "performance_schema_instrument", "max_connections"),
+    *("innodb_doublewrite_dir", "innodb_doublewrite_pages", "performance_schema_instrument", "max_connections"),
 }

@@ -44,6 +44,7 @@ BASE = "innodb_buffer_pool_size=1G innodb_log_file_size=8G"
         BASE + " innodb_max_purge_lag=50000 innodb_purge_threads=1",
         "innodb_buffer_pool_size=1G innodb_log_file_size=1G",
         BASE + " innodb_doublewrite=OFF",
+        BASE + " innodb_doublewrite_pages=4",  # the server makes files of that size when it starts
         BASE + " innodb_page_size=16K innodb_strict_mode=ON innodb_file_per_table=1",  # the defaults, said aloud
         BASE + " max_connections=7 performance_schema_instrument=wait/%=ON",
         BASE + " loose_nobody_knows_it=1",
