@@ -82,8 +82,13 @@ def index_statements(details: Mapping[str, object], client: int) -> list[str]:
     sets, processes = details["sets"], details["processes"]
     assert isinstance(sets, int) and isinstance(processes, int)
     own = tables.suffixes(sets)[client - 1 :: processes]
-    foreign_keys, needed = details["foreign_keys"] != "none", details["indexes"] == "needed"
-    return [statement for end in own for statement in tables.index(end, foreign_keys=foreign_keys, only_needed=needed)]
+    foreign_keys, needed, engine = details["foreign_keys"] != "none", details["indexes"] == "needed", details["engine"]
+    assert isinstance(engine, str)
+    return [
+        statement
+        for end in own
+        for statement in tables.index(end, engine=engine, foreign_keys=foreign_keys, only_needed=needed)
+    ]
 
 
 def _set_checks(spec: Spec, connection: Connection) -> None:

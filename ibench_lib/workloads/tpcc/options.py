@@ -41,8 +41,9 @@ class Options(CommonOptions):
     """The `workload:` part of an experiment. `clients` processes load, and share the terminals.
 
     `profile`: what is sent, after the specification or as another client does. `protocol`: statements as text, or
-    prepared once for each connection; None means that of the profile. `foreign_keys`: none, declared (sessions do not
-    check them) or checked. `indexes`: all six secondary indexes, or only the two that statements need. `history_key`:
+    prepared once for each connection; None means that of the profile. `engine`: MyRocks has no foreign keys, and its
+    `isolation` is read_committed unless it is given. `foreign_keys`: none, declared (sessions do not check them) or
+    checked. `indexes`: all six secondary indexes, or only the two that statements need. `history_key`:
     history gets a primary key, as clusters want. `charset` is that of the tables; None leaves the server's. `home`:
     each transaction draws its warehouse, or each terminal has one. `weights` are how often each type is in a deck: new
     order, payment, order status, delivery, stock level. `rate` limits the transactions per second of all terminals.
@@ -54,7 +55,7 @@ class Options(CommonOptions):
     clients: Annotated[int, Field(ge=1, le=1024)] = 2
     profile: Literal["standard", "sysbench_tpcc", "tpcc_mysql"] = "standard"
     protocol: Literal["text", "prepared"] | None = None
-    engine: Literal["innodb"] = "innodb"
+    engine: Literal["innodb", "rocksdb"] = "innodb"
     foreign_keys: Literal["none", "declared", "checked"] = "none"
     indexes: Literal["all", "needed"] = "all"
     history_key: Literal["none", "auto_increment"] = "none"
@@ -74,8 +75,20 @@ class Options(CommonOptions):
         values: dict[str, Any] = handler(self)
         return {key: value for key, value in values.items() if value is not None or key not in _LATER_KEYS}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _isolated_as_the_engine_can(cls, given: Any) -> Any:
+        """MyRocks reports conflicts with a snapshot as deadlocks, so a snapshot is that of one statement."""
+        if isinstance(given, dict) and given.get("engine") == "rocksdb" and "isolation" not in given:
+            return {**given, "isolation": "read_committed"}
+        return given
+
     @model_validator(mode="after")
     def _fits_together(self) -> Options:
+        if self.engine == "rocksdb" and self.isolation == "serializable":
+            raise ValueError("isolation: serializable needs engine innodb: MyRocks does not have it")
+        if self.engine == "rocksdb" and self.foreign_keys != "none":
+            raise ValueError(f"foreign_keys: {self.foreign_keys} needs engine innodb: MyRocks has no foreign keys")
         if not sum(self.weights):
             raise ValueError("weights are all 0: there would be no transaction")
         if self.rate is not None and self.think_time is not None:

@@ -136,6 +136,7 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
         "sets": step.sets,
         "warehouses": step.warehouses,
         "processes": processes,
+        "engine": options.engine,
         "foreign_keys": options.foreign_keys,
         "indexes": options.indexes,
         "isolation": options.isolation,

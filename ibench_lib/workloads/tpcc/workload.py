@@ -51,13 +51,23 @@ class Tpcc:
         return step if step in files.STEPS else None
 
     def needs(self, options: files.Options) -> Needs:
+        if options.engine == "rocksdb":
+            return Needs(
+                "rocksdb",
+                "needs engine innodb: ibench does not know how the options of rocksdb affect the data on disk",
+            )
         return Needs()
 
     def tables(self, options: files.Options, setup: files.Setup) -> list[str]:
         return tables.names(setup.sets)
 
     def prepare(self, options: files.Options, setup: files.Setup) -> list[str]:
-        return tables.create(setup.sets, history_key=options.history_key == "auto_increment", charset=options.charset)
+        return tables.create(
+            setup.sets,
+            engine=options.engine,
+            history_key=options.history_key == "auto_increment",
+            charset=options.charset,
+        )
 
     def workers(self, options: files.Options, step: Step) -> list[Worker]:
         return steps.workers(options, step)

@@ -45,6 +45,16 @@ def test_presets(tmp_path: Path, setup: str) -> None:
         (SIZE % (1, 4, 2.0), ", weights: [0, 0, 0, 0, 0]", r"weights are all 0: there would be no transaction"),
         (SIZE % (1, 4, 2.0), ", weights: [1, 1]", r"t\.yaml:5: workload\.weights: .*at least 5 items"),
         (SIZE % (1, 4, 2.0), ", foreign_keys: checked, indexes: needed", r"indexes: needed does not go with foreign_k"),
+        (
+            SIZE % (1, 4, 2.0),
+            ", engine: rocksdb, foreign_keys: checked",
+            r"foreign_keys: checked needs engine innodb: MyR",
+        ),
+        (
+            SIZE % (1, 4, 2.0),
+            ", engine: rocksdb, isolation: serializable",
+            r"isolation: serializable needs engine inno",
+        ),
         (SIZE % (1, 4, 2.0), ", rate: 5, think_time: 1", r"rate does not go with think_time: terminals that think set"),
         (SIZE % (1, 4, 2.0), ", think_time: 0", r"t\.yaml:5: workload\.think_time: .*greater than 0"),
         (SIZE % (1, 4, 36_000.0), "", r"setup one: about 7\.8 million payments to each warehouse, at 500 .*overflow"),
@@ -57,13 +67,21 @@ def test_a_mistake_is_one_clear_line(tmp_path: Path, setup: str, more: str, word
     assert "\n" not in caught.value.what
 
 
+def test_myrocks_reads_what_is_committed_unless_it_is_told_otherwise() -> None:
+    assert options(engine="rocksdb").isolation == "read_committed"
+    assert options(engine="rocksdb", isolation="repeatable_read").isolation == "repeatable_read"
+    assert options().isolation == "repeatable_read"
+
+
 def test_a_key_that_was_added_later_is_no_part_of_identity_at_its_default() -> None:
     assert not {"protocol", "think_time"} & options().model_dump().keys()
     assert options(think_time=0.5).model_dump()["think_time"] == 0.5
     assert options(protocol="text").model_dump()["protocol"] == "text"
 
 
-@pytest.mark.parametrize("name", ["tpcc_small", "tpcc_waves", "tpcc_10x100", "tpcc_fast_storage"])
+@pytest.mark.parametrize(
+    "name", ["tpcc_small", "tpcc_waves", "tpcc_10x100", "tpcc_fast_storage", "tpcc_fast_storage_small"]
+)
 def test_experiments_of_the_repository(name: str) -> None:
     """Each cell has steps and, on each build that the experiment names, a configuration."""
     experiment = load_experiment(ROOT / "experiments" / f"{name}.yaml")

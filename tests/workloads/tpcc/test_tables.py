@@ -27,6 +27,17 @@ def test_history_has_a_key_and_tables_a_charset_where_that_is_asked_for() -> Non
     assert ["history" in statement for statement in changed] == ["AUTO_INCREMENT" in statement for statement in changed]
 
 
+def test_myrocks_has_one_index_a_statement_and_indexes_text_of_a_binary_collation() -> None:
+    made = tables.create(2, engine="rocksdb")
+    assert all(statement.endswith("ENGINE=ROCKSDB") for statement in made)
+    (customer,) = (statement for statement in made if statement.startswith("CREATE TABLE customer2 "))
+    assert "c_first VARCHAR(16) BINARY, c_middle CHAR(2), c_last VARCHAR(16) BINARY, " in customer
+    assert not any("BINARY" in statement for statement in tables.create(2))
+    added = tables.index("2", engine="rocksdb", foreign_keys=False)
+    assert len(added) == 6 and all(statement.count("ADD INDEX") == 1 for statement in added)
+    assert [statement.count("ADD INDEX") for statement in tables.index("2", foreign_keys=False)] == [1, 2, 1, 1, 1]
+
+
 def test_rows_of_a_loaded_warehouse() -> None:
     assert tables.loaded_rows(1, 1) == 100_000 + 1 + 10 * (1 + 3 * 3_000 + 900) + 300_000 + 100_000
     assert tables.loaded_rows(2, 3) == 2 * (100_000 + 3 * (tables.loaded_rows(1, 1) - 100_000))

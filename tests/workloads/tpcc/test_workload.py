@@ -16,22 +16,33 @@ import pyarrow.parquet as pq
 import pytest
 
 import ibench_lib as ib
-from ibench_lib.errors import ConfigError, ExperimentError, IbenchError, Interrupted, RunFailed, ServerLost
+from ibench_lib.errors import (
+    BuildNotFound,
+    ConfigError,
+    ExperimentError,
+    IbenchError,
+    Interrupted,
+    RunFailed,
+    ServerLost,
+)
 from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
+from ibench_lib.paths import workspace as project
 from ibench_lib.run.cell import run_cell
 from ibench_lib.run.observer import Observer
-from ibench_lib.run.plan import plan_cell
+from ibench_lib.run.plan import fit_cell, plan_cell
 from ibench_lib.run.step import WorkerState
+from ibench_lib.servers import catalogue
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads.tpcc.checks import CONDITIONS
 from ibench_lib.workloads.tpcc.tables import names
 from ibench_lib.workloads.workload import Step
+from tests.builds.test_builds import distribution
 from tests.faults import is_server, server_here
 from tests.measurement.real import ask, connect
 from tests.synthetic import answer
@@ -233,3 +244,29 @@ def test_cells_that_differ_in_terminals_share_a_load(tmp_path: Path) -> None:
         steps = workload.steps(options, size, 1.0)
         keys.append((workload.load_key(options, steps[:2]), workload.load_key(options, steps)))
     assert keys[0][0] == keys[1][0] and keys[0][1] != keys[1][1]
+
+
+@pytest.mark.registries
+@pytest.mark.parametrize("more", ["", ", profile: sysbench_tpcc, isolation: repeatable_read"])
+def test_myrocks_from_load_to_seal(tmp_path: Path, workspace: Workspace, more: str) -> None:
+    """All conditions hold, whether the terminals read what is committed or repeat what their snapshots refuse."""
+    build = catalogue.install(f"{distribution()}-rocksdb", project())
+    experiment = loaded(tmp_path, 1, 1, f", engine: rocksdb{more}")
+    manifest = run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Observer())
+    assert manifest.status == "complete"
+    run_dir = workspace.run_dir(manifest.run_id)
+    checks = pq.read_table(run_dir / "checks.parquet").to_pylist()
+    assert {row["rule"] for row in checks if row["step"] == "run"} == {"rows", "ledger", *CONDITIONS} - {"C11"}
+    assert all(row["found"] == row["expected"] for row in checks)
+    run = [row for row in pq.read_table(run_dir / "ops.parquet").to_pylist() if row["step"] == "run"]
+    assert sum(row["ops"] for row in run) > 20
+    assert sum(row["retries"] for row in run) == sum(row["deadlocks"] + row["lock_timeouts"] for row in run)
+
+
+@pytest.mark.registries
+def test_a_server_without_myrocks_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    experiment = loaded(tmp_path, 1, 1, ", engine: rocksdb")
+    build = catalogue.install("mariadb-11.4.5", project())
+    with pytest.raises(BuildNotFound, match=r"has no plugin ha_rocksdb\.so, which `engine: rocksdb` needs") as caught:
+        fit_cell(experiment, plan_cell(experiment, experiment.cells()[0], build))
+    assert "\n" not in caught.value.what
