@@ -83,15 +83,9 @@ def ran(lab: str, browser: Browser) -> Iterator[tuple[Page, list[str]]]:
         """() => document.querySelector('.jp-Toolbar-kernelName')?.textContent.includes('Python 3') &&
                  document.querySelector('.jp-Notebook-ExecutionIndicator')?.dataset.status === 'idle'"""
     )
-    palette = page.locator(".lm-CommandPalette-input")
-
-    def opened() -> bool:
-        page.keyboard.press("Control+Shift+C")  # JupyterLab ignores it until its shortcuts are loaded
-        return palette.is_visible()
-
-    until(opened, "the command palette is open", every_s=0.5)
-    palette.fill("Run All Cells")
-    page.keyboard.press("Enter")
+    # By the menu: the shortcut of the command palette also closes it, and is ignored until shortcuts are loaded.
+    page.locator(".lm-MenuBar-item").get_by_text("Run", exact=True).click()
+    page.locator(".lm-Menu-item:not(.lm-mod-disabled)").get_by_text("Run All Cells", exact=True).click()
     # The last cell has a number when all before it have run.
     page.wait_for_function(
         """() => { const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputArea-prompt')];
