@@ -277,12 +277,12 @@ def report(
     return "\n".join(lines)
 
 
-def waits_report(measured: dict[str, list[tuple[float, float]]], server: str, facts: dict[str, Any]) -> str:
+def waits_report(measured: dict[str, list[tuple[float, float]]], label: str, server: str, facts: dict[str, Any]) -> str:
     """The section about `capture: {waits: true}`."""
     lines = [
         f"# What capture of waits costs, {server}",
         "",
-        *_measured_on(server, facts, " --waits"),
+        *_measured_on(server, facts, f" --waits --build {label}"),
         f"Each step is divided into blocks of {BLOCK_S} s. In one block of each pair of neighbours the instruments of",
         "mutexes, rwlocks and files count and time; in the other they are off. In both, performance_schema knows of",
         "each lock.",
@@ -352,7 +352,10 @@ def main() -> None:
                 bench.step(number)
             measured = {"l.i1, rows": bench.pairs(3), "qr100, queries": bench.pairs(4)}
         server, facts = f"{build.flavour} {build.version}", host_facts(scratch)
-        text = waits_report(measured, server, facts) if chosen.waits else report(measured, bench.reports, server, facts)
+        if chosen.waits:
+            text = waits_report(measured, build.label, server, facts)
+        else:
+            text = report(measured, bench.reports, server, facts)
     print(text)
     if not chosen.quick:
         write_section(f"waits_cost_{build.label}" if chosen.waits else NAME, text, by=NAME)
