@@ -24,6 +24,7 @@ from ibench_lib.client.recorder import OperationRecorder, SecondRecorder
 from ibench_lib.client.role import Query, Role, Several, Steps, Transaction, next_operation
 
 _LOOK_EVERY_S = 0.25  # for a request to stop, and for a server that has gone silent
+_LOOK_EVERY_NS = round(_LOOK_EVERY_S * 1e9)
 _NEVER = 1 << 63
 
 
@@ -87,6 +88,8 @@ class ManyLoad:
                 terminal.recorder.record_unknown(time.monotonic_ns())
             status, error = "failed", f"connection lost: {lost}"
         except StatementError as refused:
+            for terminal in self._in_flight.values():  # whose answers nobody waits for any more
+                terminal.recorder.record_unknown(time.monotonic_ns())
             status, error = "failed", f"server answered {refused}"
         roles = [terminal.role for terminal in self.terminals]
         asked_ns = self._asked_ns() - asked_ns
@@ -116,6 +119,7 @@ class ManyLoad:
         client's CPU.
         """
         noticed: deque[tuple[Terminal, int]] = deque()
+        look_ns = self.start_ns + _LOOK_EVERY_NS
         poll, clock, in_flight, most = epoll.poll, time.monotonic_ns, self._in_flight, len(by_descriptor)
         while True:
             if self._free or self._pausing or not in_flight:
@@ -130,6 +134,9 @@ class ManyLoad:
             elif not noticed:
                 self._look_for_silence()
                 continue
+            if now_ns > look_ns:  # others may be busy while one is silent
+                self._look_for_silence()
+                look_ns = now_ns + _LOOK_EVERY_NS
             terminal, noticed_ns = noticed.popleft()
             steps = terminal.steps
             try:
@@ -140,7 +147,8 @@ class ManyLoad:
             if steps is None or answer is None:
                 continue
             now_ns = clock()
-            terminal.lag_ns += now_ns - noticed_ns
+            # An answer in two pieces is noticed twice; the second notice may be handled after the next command was sent.
+            terminal.lag_ns += now_ns - max(noticed_ns, terminal.sent_ns)
             try:
                 command = steps.send(answer)
             except StopIteration as end:
@@ -236,6 +244,7 @@ class ManyLoad:
         terminal.retries += 1
         if not error.retryable or terminal.retries > terminal.role.max_retries:
             terminal.recorder.record_error(now_ns)
+            del self._in_flight[terminal.connection.fileno()]
             raise error
         terminal.recorder.record_retry(now_ns, error.code)
         self._start(terminal, _steps_again(terminal.operation))

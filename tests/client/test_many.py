@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from ibench_lib.client.many import ManyLoad, Terminal
-from ibench_lib.client.recorder import SecondRecorder
+from ibench_lib.client.mysql.wire import StatementError
+from ibench_lib.client.recorder import OperationRecorder, SecondRecorder
 from ibench_lib.client.role import Role
 
 PAUSE_NS = 30_000_000
+HANDLING_S = 0.5
 
 
 class Echo:
@@ -91,3 +94,100 @@ def test_connections_that_pause_stop_when_they_are_asked_to() -> None:
     load, _, _ = loaded([Echo(), Echo()], 3_600_000_000_000, None, 3600.0)
     load.stop_requested = True
     assert load.run()["status"] == "interrupted"
+
+
+class Scripted(Echo):
+    """A connection whose peer does as it is told: each of `answers` is what `arrived` finds, or an error to raise."""
+
+    def __init__(self, answers: Callable[[], int | None]) -> None:
+        super().__init__()
+        self.answers = answers
+
+    def begin(self, command: bytes, *, fetch: bool) -> None:
+        self.sent_ns.append(time.monotonic_ns())
+
+    def arrived(self) -> int | None:  # type: ignore[override]
+        self.near.recv(1)
+        return self.answers()
+
+
+def test_one_silent_connection_is_noticed_while_another_one_is_busy() -> None:
+    silent, busy = Scripted(lambda: 1), Echo()
+    load, start_ns, _ = loaded([silent, busy], 0, None, 3600.0)
+    for terminal in load.terminals:
+        terminal.role.pauses = False
+    load.timeout_s = 0.3
+    totals = load.run()
+    assert totals["status"] == "failed" and "no answer within 0.3 s" in totals["error"]
+    assert len(busy.sent_ns) > 1
+    assert totals["end_ns"] - start_ns < 3600e9
+
+
+def test_what_others_have_in_flight_when_one_is_refused_has_an_unknown_outcome() -> None:
+    refused = Scripted(lambda: raise_(StatementError(1062, "Duplicate entry")))
+    silent = Scripted(lambda: 1)
+    load, _, _ = loaded([silent, refused], 0, None, 3600.0)
+    for terminal in load.terminals:
+        terminal.role.pauses = False
+    refused.far.send(b"1")
+    totals = load.run()
+    assert totals["status"] == "failed" and "1062" in totals["error"]
+    assert (totals["errors"], totals["unknown"]) == (1, 1)
+
+
+def raise_(error: Exception) -> int:
+    raise error
+
+
+class Torn(Echo):
+    """Its first answer comes in two pieces, the second one when `more` is called, and takes long to handle."""
+
+    def more(self) -> None:
+        self.far.send(b"2")
+
+    def arrived(self) -> int | None:  # type: ignore[override]
+        if not self.near.recv(2).endswith(b"2") and len(self.sent_ns) == 1:
+            return None
+        if len(self.sent_ns) == 1:
+            time.sleep(HANDLING_S)
+        return 1
+
+
+class Telling(Echo):
+    """Tells another connection to answer when it handles its own first answer."""
+
+    def __init__(self, other: Torn) -> None:
+        super().__init__()
+        self.other = other
+
+    def arrived(self) -> int:
+        if len(self.sent_ns) == 1:
+            self.other.more()
+        return super().arrived()
+
+
+def test_lag_is_no_longer_than_its_operation_also_after_an_answer_that_is_noticed_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second notice of a torn answer is handled when the next command has been sent and answered."""
+    torn = Torn()
+    load, _, _ = loaded([Telling(torn), torn], 0, 4, None)
+    for terminal in load.terminals:
+        terminal.role.pauses = False
+    took: list[int] = []
+    lags: list[int] = []
+    record, record_lag = OperationRecorder.record, OperationRecorder.record_lag
+
+    def spied(one: OperationRecorder, due_ns: int, ready_ns: int, sent_ns: int, answered_ns: int, rows: int) -> None:
+        took.append(answered_ns - sent_ns)
+        record(one, due_ns, ready_ns, sent_ns, answered_ns, rows)
+
+    def spied_lag(one: OperationRecorder, lag_ns: int) -> None:
+        lags.append(lag_ns)
+        record_lag(one, lag_ns)
+
+    monkeypatch.setattr(OperationRecorder, "record", spied)
+    monkeypatch.setattr(OperationRecorder, "record_lag", spied_lag)
+    assert load.run()["ops"] == 4 == len(took) == len(lags)
+    # Of the torn one's second operation, which is the third of all.
+    assert lags[2] - took[2] < HANDLING_S * 1e9

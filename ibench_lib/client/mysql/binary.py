@@ -82,7 +82,10 @@ def reader_of(definition: bytes) -> Reader:
     try:
         position = 0
         for _ in range(6):  # catalog, schema, table and column, both with their own and original names
-            position += definition[position] + 1
+            size = definition[position]
+            position += (
+                size + 1 if size < 0xFB else 3 + int.from_bytes(definition[position + 1 : position + 3], "little")
+            )
         length, kind, flags, decimals = _DEFINITION(definition, position + 3)
     except (IndexError, struct.error) as error:
         raise ValueError("a column definition is torn") from error

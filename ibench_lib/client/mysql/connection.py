@@ -91,14 +91,11 @@ class Connection:
 
     def _first_row(self, query: str) -> tuple[Any, ...]:
         try:
-            with self._asking(), self._connection.cursor() as cursor:
+            with self._lent(), self._connection.cursor() as cursor:
                 cursor.execute(query)
                 row = cursor.fetchone()
         except (pymysql.err.MySQLError, OSError) as error:
             raise _translate(error) from error
-        finally:
-            with contextlib.suppress(OSError):
-                self._wire.take_over()
         if row is None:
             raise StatementError(0, f"no row in answer to: {query}")
         return tuple(row)
@@ -110,7 +107,7 @@ class Connection:
         """
         reader = cast(Any, self._connection)
         try:
-            with self._asking():
+            with self._lent():
                 reader._execute_command(COM_STMT_PREPARE[0], statement)
                 first = reader._read_packet().get_all_data()
                 columns, parameters = struct.unpack("<HH", first[5:9])
@@ -119,9 +116,6 @@ class Connection:
                         reader._read_packet()
         except (pymysql.err.MySQLError, OSError) as error:
             raise _translate(error) from error
-        finally:
-            with contextlib.suppress(OSError):
-                self._wire.take_over()
         return bytes(first[1:5])
 
     def prepared(self, text: str) -> Prepared:
@@ -135,6 +129,17 @@ class Connection:
             yield
         finally:
             self.asked_ns += time.monotonic_ns() - begin_ns
+
+    @contextlib.contextmanager
+    def _lent(self) -> Iterator[None]:
+        """The socket is PyMySQL's for a while, with a timeout that PyMySQL understands."""
+        with self._asking():
+            self._wire.give_back()
+            try:
+                yield
+            finally:
+                with contextlib.suppress(OSError):
+                    self._wire.take_over()
 
     def close(self) -> None:
         """Close without a word to the server where the connection is broken already."""

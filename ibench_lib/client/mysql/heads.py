@@ -31,6 +31,7 @@ _MORE_RESULTS = 0x08
 _WIDTHS = {_LENGTH_OF_TWO: 2, 0xFD: 3, _EOF: 8, _ERROR: 1 << 30}  # of a length, by its first byte
 _KEY_BYTES = KEY.stop - KEY.start
 _MOST_HEADS = 512
+_MOST_OF_A_KEY = 32
 _MOST_LAYOUTS = 4
 
 _header = struct.Struct("<I").unpack_from  # three bytes of length, one of sequence
@@ -51,7 +52,7 @@ class Head:
     layouts of such answers are kept by length. Rows as text vary too much for that; after a few lengths it is given up.
     """
 
-    __slots__ = ("columns", "layouts", "learns", "packets", "readers", "size", "text")
+    __slots__ = ("columns", "layouts", "learns", "next", "packets", "readers", "size", "text")
 
     def __init__(self, text: bytes, packets: int) -> None:
         self.text = text
@@ -61,6 +62,7 @@ class Head:
         self.layouts: dict[int, _Layout] = {}
         self.learns = True
         self.readers: list[Reader] | None = None
+        self.next: Head | None = None  # of those that have the same KEY
 
     def rows_of(self, data: bytes) -> int:
         """Rows of an answer that starts as this one, where it is whole and good; else NOT_KNOWN."""
@@ -86,6 +88,7 @@ class Head:
             and data[last + 4] == _EOF
             and size - last - 4 < _SHORT_EOF
             and data[last + 3] == count & 0xFF
+            and not data[last + _STATUS_AT] & _MORE_RESULTS
         ):
             return count - self.packets - 1
         return NOT_KNOWN
@@ -117,19 +120,30 @@ class Head:
 
 
 class Heads:
-    """The starts that connections have seen in good answers, `known` by their KEY.
+    """The starts that connections have seen in good answers, `known` by their KEY, and `short` ones, which have none.
 
     `deprecate_eof`: whether CLIENT_DEPRECATE_EOF was negotiated, by each of them.
     """
 
     def __init__(self, *, deprecate_eof: bool) -> None:
         self.known: dict[bytes, Head] = {}
+        self.short: list[Head] = []
+        self._kept = 0
         self.deprecate_eof = deprecate_eof
 
     def rows_of(self, data: bytes) -> int:
         """Rows changed or returned by an answer that is whole and known, or an OK packet; else NOT_KNOWN."""
-        head = self.known.get(data[KEY])
-        return rows_changed(data) if head is None or not data.startswith(head.text) else head.rows_of(data)
+        head = self.find(data, 0)
+        return rows_changed(data) if head is None else head.rows_of(data)
+
+    def find(self, data: bytes, position: int) -> Head | None:
+        """The start of a result that stands at `position`."""
+        head = self.known.get(data[position + 4 : position + 4 + _KEY_BYTES])
+        while head is not None and not data.startswith(head.text, position):
+            head = head.next
+        if head is None and self.short and data[position + 4 : position + 5] != b"\0":
+            return next((one for one in self.short if data.startswith(one.text, position)), None)
+        return head
 
     def read(self, data: bytes, *, prepared: bool, several: bool) -> tuple[int, list[Row]] | None:
         """Rows changed or returned, and the rows, of an answer that is whole and known; else None, or GOES_ON.
@@ -150,8 +164,8 @@ class Heads:
                     changed += rows
                     status = data[position + _STATUS_AT]
                 else:
-                    head = self.known.get(data[position + 4 : position + 4 + _KEY_BYTES])
-                    if head is None or not data.startswith(head.text, position):
+                    head = self.find(data, position)
+                    if head is None:
                         return None
                     walked = _rows(data, position, head, fetched, prepared=prepared)
                     if walked is None:
@@ -170,7 +184,7 @@ class Heads:
     def remember(self, data: bytes) -> None:
         """Keep the starts of all results of a good answer."""
         position, size = 0, len(data)
-        while position < size and len(self.known) < _MOST_HEADS:
+        while position < size:
             begin, number, columns = position, data[position + 3], data[position + 4]
             if columns == _OK:
                 position = _next(data, position)
@@ -180,11 +194,26 @@ class Heads:
             packets = 1 + columns + (0 if self.deprecate_eof else 1)
             for _ in range(packets):
                 position = _next(data, position)
-            key = data[begin + 4 : begin + 4 + _KEY_BYTES]
-            self.known[key] = Head(data[begin:position], number + packets - 1)
-            while not (data[position + 4] == _EOF and _next(data, position) - position - 4 < _SHORT_EOF):
+            if self.find(data, begin) is None:
+                self._keep(Head(data[begin:position], number + packets - 1))
+            limit = _LARGEST_PACKET if self.deprecate_eof else _SHORT_EOF
+            while not (data[position + 4] == _EOF and _next(data, position) - position - 4 < limit):
                 position = _next(data, position)
             position = _next(data, position)
+
+    def _keep(self, head: Head) -> None:
+        """Keep one. Where there are too many, all are forgotten: those in use come back at once."""
+        if self._kept == _MOST_HEADS:
+            self.known.clear()
+            self.short.clear()
+            self._kept = 0
+        self._kept += 1
+        if head.size < KEY.stop:  # its KEY would contain values of the first row
+            self.short = [head, *self.short[: _MOST_OF_A_KEY - 1]]
+            return
+        key = head.text[KEY]
+        head.next = self.known.get(key)
+        self.known[key] = head
 
 
 def rows_changed(data: bytes) -> int:
@@ -194,7 +223,7 @@ def rows_changed(data: bytes) -> int:
         return NOT_KNOWN
     rows = data[5]
     if rows < _NULL:
-        return rows
+        return NOT_KNOWN if data[6] < _NULL and data[_STATUS_AT] & _MORE_RESULTS else rows
     return data[6] | data[7] << 8 if rows == _LENGTH_OF_TWO else NOT_KNOWN
 
 

@@ -70,11 +70,17 @@ def packets(payload: bytes) -> bytes:
     return b"".join(parts)
 
 
+def number_after(command: bytes) -> int:
+    """The number of the packet that follows those of a command."""
+    return 1 + len(command) // LARGEST_PACKET
+
+
 class Answer:
     """Scans one answer that arrives in any pieces.
 
     `feed` returns True when the answer is whole; `rows` is then the rows changed or returned. With `several` there is
-    a result for each statement of a command, and `rows` is the sum over them.
+    a result for each statement of a command, and `rows` is the sum over them. `due` is the number of its first packet:
+    it goes on from those of the command (`number_after`).
 
     Raises
     ------
@@ -82,14 +88,14 @@ class Answer:
     ProtocolError : anything that cannot be an answer, or bytes after its end.
     """
 
-    def __init__(self, *, deprecate_eof: bool, several: bool = False) -> None:
+    def __init__(self, *, deprecate_eof: bool, several: bool = False, due: int = 1) -> None:
         self.rows = 0
         self.status = 0
         self._several = several
         self._deprecate_eof = deprecate_eof
         self._buffer = bytearray()
         self._position = 0
-        self._sequence = 1
+        self._sequence = due
         self._continues = False
         self._definitions_left: int | None = None
         self._eof_due = False
@@ -249,8 +255,8 @@ class Rows(Answer):
     `fetched` has a tuple for each row: values as they were sent, None for NULL.
     """
 
-    def __init__(self, *, deprecate_eof: bool, several: bool = False) -> None:
-        super().__init__(deprecate_eof=deprecate_eof, several=several)
+    def __init__(self, *, deprecate_eof: bool, several: bool = False, due: int = 1) -> None:
+        super().__init__(deprecate_eof=deprecate_eof, several=several, due=due)
         self._bodies: list[bytes] = []
         self._kept = self._bodies
         self.fetched: Sequence[Row] = Fetched(self._bodies, lambda body: text_row(body, 0, len(body)))
@@ -264,8 +270,8 @@ class Rows(Answer):
 class BinaryRows(Rows):
     """The same for the result of a prepared statement: `fetched` has the values that a text result would have."""
 
-    def __init__(self, *, deprecate_eof: bool, several: bool = False) -> None:
-        super().__init__(deprecate_eof=deprecate_eof, several=several)
+    def __init__(self, *, deprecate_eof: bool, several: bool = False, due: int = 1) -> None:
+        super().__init__(deprecate_eof=deprecate_eof, several=several, due=due)
         self._readers: list[Reader] = []
         self.fetched = Fetched(self._bodies, lambda body: row_of(body, self._readers))
 
@@ -301,9 +307,14 @@ class Wire:
         self._known = self.heads.known
         self._answer: Answer | None = None
         self._early = b""
+        self._due = 1
         self._begun = self._reads = self._several = self._prepared = False
         self._send, self._receive = connected.sendall, connected.recv
         self.take_over()
+
+    def give_back(self) -> None:
+        """Make the socket one with a timeout of Python's, as PyMySQL expects it, until `take_over`."""
+        self._socket.settimeout(self._timeout_s)
 
     def take_over(self) -> None:
         """Make the socket block in the kernel, with the kernel's own timeout: Python's costs a poll() per read.
@@ -343,8 +354,9 @@ class Wire:
                     if head.learns:
                         head.learn(data, rows)
                     return rows
-            rows = rows_changed(data)
-            return rows if rows >= 0 else self._scan(data, Answer(deprecate_eof=self._deprecate_eof)).rows
+            elif (rows := rows_changed(data) if head is None else self.heads.rows_of(data)) >= 0:
+                return rows
+            return self._scan(data, Answer(deprecate_eof=self._deprecate_eof, due=number_after(command))).rows
         except OSError as error:
             raise self._lost(error) from error
 
@@ -362,7 +374,8 @@ class Wire:
                 known = self.heads.read(data, prepared=False, several=True)
             if known is not None and known is not GOES_ON:
                 return known[0]
-            return self._scan(data, Answer(deprecate_eof=self._deprecate_eof, several=True)).rows
+            due = number_after(command)
+            return self._scan(data, Answer(deprecate_eof=self._deprecate_eof, several=True, due=due)).rows
         except OSError as error:
             raise self._lost(error) from error
 
@@ -379,6 +392,7 @@ class Wire:
         self._early = b""
         self._begun, self._reads, self._several = True, fetch, several
         self._prepared = command[0] == _EXECUTE
+        self._due = number_after(command)
         try:
             size = len(command)
             self._send(size.to_bytes(4, "little") + command if size < LARGEST_PACKET else packets(command))
@@ -423,8 +437,8 @@ class Wire:
     def _scanner(self) -> Answer:
         """What scans the answer to the command that was begun."""
         if self._reads:
-            return self._rows_scanner(prepared=self._prepared, several=self._several)
-        return Answer(deprecate_eof=self._deprecate_eof, several=self._several)
+            return self._rows_scanner(prepared=self._prepared, several=self._several, due=self._due)
+        return Answer(deprecate_eof=self._deprecate_eof, several=self._several, due=self._due)
 
     def fileno(self) -> int:
         """The socket's descriptor, to wait on for `arrived`."""
@@ -461,13 +475,14 @@ class Wire:
                 known = self.heads.read(data, prepared=prepared, several=several)
             if known is not None and known is not GOES_ON:
                 return known[1]
-            return self._scan(data, self._rows_scanner(prepared=prepared, several=several)).fetched
+            scanner = self._rows_scanner(prepared=prepared, several=several, due=number_after(command))
+            return self._scan(data, scanner).fetched
         except OSError as error:
             raise self._lost(error) from error
 
-    def _rows_scanner(self, *, prepared: bool, several: bool) -> Rows:
+    def _rows_scanner(self, *, prepared: bool, several: bool, due: int) -> Rows:
         of_command = BinaryRows if prepared else Rows
-        return of_command(deprecate_eof=self._deprecate_eof, several=several)
+        return of_command(deprecate_eof=self._deprecate_eof, several=several, due=due)
 
     def _scan(self, data: bytes, answer: _Scanner) -> _Scanner:
         """Feed an answer up to its end, from what has arrived of it."""

@@ -57,6 +57,13 @@ def rows(connection: Connection, text: str) -> Sequence[tuple[bytes | None, ...]
     return connection.fetch(COM_QUERY + text.encode())
 
 
+@pytest.mark.parametrize("size", [250, 251, 256])
+def test_a_column_with_a_long_name_is_read(connection: Connection, size: int) -> None:
+    expression = "1" + "+1" * ((size - 1) // 2) + " " * ((size - 1) % 2)
+    text = f"SELECT {expression}"
+    assert connection.fetch(connection.prepared(text) % ()) == rows(connection, text)
+
+
 def test_rows_of_a_prepared_statement_are_those_of_its_text(connection: Connection) -> None:
     """Every type, NULL at every place, and rows of all sizes, drawn by chance."""
     chance = random.Random(4)

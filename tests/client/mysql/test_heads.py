@@ -261,6 +261,49 @@ def test_connections_share_what_they_have_seen() -> None:
         assert wire.fetch(b"\x03SELECT 1") == TEXT_ROWS
 
 
+def test_answers_that_differ_in_their_last_column_are_all_known() -> None:
+    """As the ten queries of TPC-C's stock, `s_dist_01` to `s_dist_10`: their keys are one and the same."""
+    answers = [TEXT_3.replace(b"\x01c\x01c", b"\x01c\x01" + name) for name in (b"c", b"d", b"e", b"f")]
+    assert len({answer[KEY] for answer in answers}) == 1 and len(set(answers)) == 4
+    heads = heads_of(*answers, *answers)
+    for answer in answers:
+        assert heads.rows_of(answer) == 3
+        assert heads.read(answer, prepared=False, several=False) == (3, TEXT_ROWS)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        wire = Wire(ours, deprecate_eof=False, timeout_s=PATIENCE_S, heads=heads)
+        for answer in (*answers, *answers):
+            theirs.sendall(answer)
+            assert wire.execute(b"\x03SELECT 1") == 3
+
+
+def test_a_short_start_is_known_whatever_its_rows_are() -> None:
+    """An expression without a table has a definition so short that the key would reach into the first row."""
+    first = result([b"\x010"])
+    assert Heads(deprecate_eof=False).find(first, 0) is None
+    heads = heads_of(first)
+    assert heads.short and not heads.known and heads.short[0].size < KEY.stop
+    for number in range(1000):
+        value = str(number).encode()
+        answer = result([length_encoded(value)])
+        assert heads.read(answer, prepared=False, several=False) == (1, [(value,)])
+        heads.remember(answer)
+    assert len(heads.short) == 1
+
+
+def test_more_forms_than_are_kept_do_not_shut_out_later_ones() -> None:
+    answers = [
+        TEXT_3.replace(b"\x01c\x01c", b"\x01c\x01" + bytes([33 + n % 90])).replace(
+            b"\x01a\x01a", bytes([1, 33 + n // 90, 1]) + b"a"
+        )
+        for n in range(600)
+    ]
+    assert len(set(answers)) == 600
+    heads = heads_of(*answers)
+    assert heads.rows_of(answers[-1]) == 3
+    assert Heads(deprecate_eof=False).rows_of(answers[-1]) < 0
+
+
 @pytest.mark.slow
 def test_damage_is_never_read_as_something_else_than_a_scan_reads() -> None:
     chance = random.Random(7)

@@ -19,7 +19,7 @@ from ibench_lib.client.mysql.wire import (
     Wire,
     packets,
 )
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, until
 
 _COLUMNS = (
     "01000001031b00000203646566016401740174016101610c3f000b0000000303500000001b00000303646566016401740174016201620c2d00"
@@ -316,6 +316,37 @@ def test_a_command_longer_than_a_packet_is_split() -> None:
     assert sizes == [LARGEST_PACKET, LARGEST_PACKET, 1]
     assert b"".join(bodies) == command
     assert packets(b"x" * LARGEST_PACKET)[-4:] == b"\0\0\0\1", "a full packet is followed by an empty one"
+
+
+def test_the_answer_to_a_command_of_several_packets_goes_on_from_their_numbers() -> None:
+    command = b"\x03" + b"x" * LARGEST_PACKET  # two packets, 0 and 1
+    renumbered = INSERT_3[:3] + b"\2" + INSERT_3[4:]
+
+    def read_all(peer: socket.socket) -> None:
+        for answer in (renumbered, INSERT_3, renumbered):
+            size = len(packets(command)) if answer == renumbered else 12
+            while size:
+                size -= len(peer.recv(min(size, 1 << 20)))
+            peer.sendall(answer)
+
+    with server(read_all) as wire:
+        assert wire.execute(command) == 3
+        assert wire.execute(b"\x03INSERT 1") == 3
+        wire.begin(command, fetch=False)
+        until(lambda: wire.arrived() == 3, "the answer has arrived")
+
+
+@pytest.mark.parametrize("replies", [(DELETE_0, TEXT_3), (INSERT_3, DELETE_0)])
+def test_results_that_nobody_asked_for_are_an_error_each_time(replies: tuple[bytes, ...]) -> None:
+    """Also where the first of them is known, as it is here from the second time on."""
+    for _ in range(2):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            wire = Wire(ours, deprecate_eof=False, timeout_s=PATIENCE_S)
+            wire.heads.remember(TEXT_3)
+            theirs.sendall(several(*replies))
+            with pytest.raises(ProtocolError, match=r"more than one result|after the end"):
+                wire.execute(b"\x03SELECT 1")
 
 
 @contextmanager
