@@ -147,7 +147,7 @@ class ManyLoad:
             if steps is None or answer is None:
                 continue
             now_ns = clock()
-            # An answer in two pieces is noticed twice; the second notice may be handled after the next command was sent.
+            # An answer in two pieces is noticed twice; the second notice may be handled after the next command.
             terminal.lag_ns += now_ns - max(noticed_ns, terminal.sent_ns)
             try:
                 command = steps.send(answer)

@@ -182,6 +182,21 @@ def test_buckets_of_a_fifth_of_a_second(workspace: Workspace) -> None:
     assert cells[1] == "99.000" and cells[-1] == "1.000" and cells[5] == "0"
 
 
+def test_a_rate_that_falls_for_good_is_no_wave_and_is_said(workspace: Workspace) -> None:
+    write(workspace, Run("steady"), [100] * 60)
+    write(workspace, Run("steady", repeat=2, minute=1), [100] * 60)
+    for repeat, low in ((1, 40), (2, 50)):
+        write(workspace, Run("full", repeat=repeat, minute=1 + repeat), [100] * 20 + [low] * 40)
+    for repeat, low in ((1, 40), (2, 95)):
+        write(workspace, Run("once", repeat=repeat, minute=4 + repeat), [100] * 20 + [low] * 40)
+    waves, fell = ib.wave_statements(answer(reader.lake(workspace), "tpcc_stability"))
+    assert waves == "cached, run: the rate of transactions had no wave."
+    assert fell == (
+        "Attention: cached, run: the rate was lower in the last third than in the first, "
+        "with system.full (0.40x to 0.50x)."
+    )
+
+
 def test_what_is_said(workspace: Workspace) -> None:
     write(workspace, Run("a"), [100] * 60)
     write(workspace, Run("b", minute=1), square(60, 20, 12, 4, 66, first=6), repeats={"deadlocks": 2})

@@ -84,9 +84,13 @@ def transaction_statements(tpcc_types: pl.DataFrame) -> list[str]:
     return said
 
 
+_FELL, _ROSE = 0.8, 1.25
+"""Of the last third of a step against the first: below and above, a sentence says so. A wave begins below 0.8, too."""
+
+
 @asks("tpcc_stability")
 def wave_statements(tpcc_stability: pl.DataFrame) -> list[str]:
-    """Who has waves in the run, how many and how deep; or that nobody has."""
+    """Who has waves in the run, how many and how deep; or that nobody has. And whose rate fell or rose for good."""
     said = []
     for setup, step, rows in columns_of(complete(tpcc_stability).filter(pl.col("step") == "run")):
         items = []
@@ -104,7 +108,27 @@ def wave_statements(tpcc_stability: pl.DataFrame) -> list[str]:
             items.append(f"{name} ({', '.join([*facts, *caveats(rows_of(rows, name, step))])})")
         text = f"fell below 0.8 of its median and recovered with {shortened(items)}" if items else "had no wave"
         said.append(f"{setup}, {step}: the rate of transactions {text}.")
+        said += _trends(setup, step, rows)
     return said
+
+
+def _trends(setup: str, step: str, rows: pl.DataFrame) -> list[str]:
+    """Results whose rate was much lower, or higher, in the last third of the step than in the first."""
+    fell, rose = [], []
+    for name in by_position(rows):
+        mine = rows.filter(pl.col("dbms") == name)["trend"].drop_nulls().to_list()
+        if not mine:
+            continue
+        of_all = f"{name} ({min(mine):.2f}x to {max(mine):.2f}x)" if len(mine) > 1 else f"{name} ({mine[0]:.2f}x)"
+        if max(mine) < _FELL:
+            fell.append(of_all)
+        elif min(mine) > _ROSE:
+            rose.append(of_all)
+    return [
+        attention(f"{setup}, {step}: the rate was {word} in the last third than in the first, with {shortened(items)}.")
+        for word, items in (("lower", fell), ("higher", rose))
+        if items
+    ]
 
 
 _ERRORS = {"deadlocks": "deadlock", "lock_timeouts": "lock wait timeout", "changed": "changed row"}
