@@ -169,15 +169,23 @@ class Bench:
             folder = self.files["tpcc.lua"].parent
         with (self.scratch / "peer.log").open("w+") as log, Watch() as watch:
             process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=folder)
-            watch.pids.add(process.pid)
-            figures = self.window(watch)
-            self._require_good(client, process.wait(), log, figures is not None)
+            try:
+                watch.pids.add(process.pid)
+                figures = self.window(watch)
+                code = process.wait()
+            finally:
+                process.kill()
+            self._require_good(client, code, log, figures is not None)
         assert figures is not None
         return figures
 
+    def load_setup(self) -> Setup:
+        """One warehouse, which takes tpcc_load over a minute."""
+        return self.setup("tpcc-mysql").model_copy(update={"warehouses": 1})
+
     def our_load(self) -> Load:
         """Our loader in one process."""
-        options, setup = self.options("tpcc-mysql").model_copy(update={"clients": 1}), self.setup("tpcc-mysql")
+        options, setup = self.options("tpcc-mysql").model_copy(update={"clients": 1}), self.load_setup()
         where = self.address.arguments()
         create(WORKLOAD, options, setup, where, LOADS)
         result, _ = our_step(WORKLOAD, options, WORKLOAD.steps(options, setup, 1.0)[0], 0, where, LOADS)
@@ -188,18 +196,21 @@ class Bench:
 
     def their_load(self) -> Load:
         """tpcc_load, into tables of the same definition."""
-        to, setup = self.address, self.setup("tpcc-mysql")
+        to, setup = self.address, self.load_setup()
         create(WORKLOAD, self.options("tpcc-mysql"), setup, to.arguments(), LOADS)
         command = [
             str(self.files["tpcc_load"]), f"-h{to.host}", f"-P{to.port}", f"-d{LOADS}", f"-u{to.user}",
-            f"-p{to.password}", f"-w{self.warehouses}",
+            f"-p{to.password}", f"-w{setup.warehouses}",
         ]  # fmt: skip
         with (self.scratch / "peer.log").open("w+") as log:
             begun = time.monotonic()
             process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=self.scratch)
-            _, status, used = os.wait4(process.pid, 0)
+            try:
+                _, status, used = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+            finally:
+                process.kill()
             seconds = time.monotonic() - begun
-            process.returncode = os.waitstatus_to_exitcode(status)
             self._require_good("tpcc_load", process.returncode, log)
         rows = 0
         with pymysql.connect(**to.arguments(), database=LOADS) as connection, connection.cursor() as cursor:
