@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from playwright.sync_api import Browser, sync_playwright
 
 from ibench_lib import paths
@@ -22,6 +23,10 @@ from tests import shared
 
 with lean_imports():  # every pytest process imports it, and `import nbformat` would take five seconds of CPU
     import nbformat  # noqa: F401
+
+# A busy machine may take a second for what takes a millisecond; how long an example takes proves nothing.
+settings.register_profile("suite", deadline=None)
+settings.load_profile("suite")
 
 # What playwright's driver needs and a bare machine lacks, where tools/provide.py had to unpack it.
 _driver_libraries = debian.library_folders(paths.workspace().build_dir("playwright-libraries"))

@@ -58,7 +58,8 @@ def test_a_collector_costs_at_most_the_time_of_its_samples() -> None:
 
 def test_waits_have_no_goal() -> None:
     pairs = [(700.0, 1000.0), (800.0, 1000.0), (900.0, 1000.0)]
-    text = capture_cost.waits_report({"write": pairs}, "mysql 9.7", {"usable_cpus": 2, "cpu_model": "x"})
+    text = capture_cost.waits_report({"write": pairs}, "mysql-9.7", "mysql 9.7.4", {"usable_cpus": 2, "cpu_model": "x"})
+    assert "--waits --build mysql-9.7`: one mysql 9.7.4, 2 cores" in text
     (row,) = rows_of(text)
     assert (row["median loss"], row["without, /s"], row["with, /s"]) == ("20.0%", "1,000", "800")
     assert "reached" not in row

@@ -76,7 +76,7 @@ def test_noise_is_no_less_than_other_tables_make_likely() -> None:
     assert noise.steadied(0.001**2).sd == noise.sd
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(TABLES, st.floats(-5, 5))
 def test_neither_units_nor_the_order_of_rows_and_runs_matter(rows: list[list[float]], unit: float) -> None:
     whole = table(rows)
@@ -94,7 +94,7 @@ def test_neither_units_nor_the_order_of_rows_and_runs_matter(rows: list[list[flo
         assert found.p < 1e-9 or min(abs(low), abs(high)) == pytest.approx(0, abs=1e-6 + 1e-3 * found.se)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_the_level_of_all_finds_what_the_step_up_rule_finds(p_values: list[float]) -> None:
     level = level_of_all(p_values)

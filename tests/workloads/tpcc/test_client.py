@@ -106,7 +106,7 @@ def test_lost_connections_end_the_step_and_bound_what_is_unknown(warehouse: Ware
 
 
 def test_an_indexer_has_every_set_that_falls_to_its_process() -> None:
-    details = {"sets": 3, "processes": 2, "foreign_keys": "none", "indexes": "all"}
+    details = {"sets": 3, "processes": 2, "engine": "innodb", "foreign_keys": "none", "indexes": "all"}
     first, second = (index_statements(details, client) for client in (1, 2))
     assert {statement.split()[2][-1] for statement in first} == {"1", "3"}
     assert {statement.split()[2][-1] for statement in second} == {"2"}
