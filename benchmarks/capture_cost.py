@@ -53,7 +53,7 @@ CLIENTS = 2
 DATABASE = "ibench"
 MY_CNF = (
     "[mysqld]\nskip_log_bin\ninnodb_buffer_pool_size=1G\ninnodb_flush_log_at_trx_commit=2\n"
-    # MySQL 9 knows one of these only, other servers the other.
+    # MySQL 9 knows only the second of these sizes, MariaDB only the first.
     "loose_innodb_log_file_size=512M\nloose_innodb_redo_log_capacity=512M\ninnodb_adaptive_hash_index=OFF\n"
 )
 GOAL = 0.02

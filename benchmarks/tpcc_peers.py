@@ -180,7 +180,7 @@ class Bench:
         return figures
 
     def load_setup(self) -> Setup:
-        """One warehouse, which takes tpcc_load over a minute."""
+        """One warehouse: tpcc_load takes over a minute to load it."""
         return self.setup("tpcc-mysql").model_copy(update={"warehouses": 1})
 
     def our_load(self) -> Load:

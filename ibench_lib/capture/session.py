@@ -59,7 +59,7 @@ class Capture:
         for running in self._running:  # they close side by side
             running.join(begun_s + running.collector.close_s)
 
-    def step_nears(self) -> None:
+    def step_ready(self) -> None:
         """Have the collectors that read before a step's start do so. Returns when they have, or after READ_WITHIN_S."""
         early = [running for running in self._running if running.collector.reads_before_start]
         for running in early:

@@ -84,13 +84,12 @@ class ManyLoad:
         except Stopped:
             status = "interrupted"
         except ConnectionLost as lost:
-            for terminal in self._in_flight.values():
-                terminal.recorder.record_unknown(time.monotonic_ns())
             status, error = "failed", f"connection lost: {lost}"
         except StatementError as refused:
-            for terminal in self._in_flight.values():  # whose answers nobody waits for any more
-                terminal.recorder.record_unknown(time.monotonic_ns())
             status, error = "failed", f"server answered {refused}"
+        if error is not None:
+            for terminal in self._in_flight.values():  # nobody waits for their answers any more
+                terminal.recorder.record_unknown(time.monotonic_ns())
         roles = [terminal.role for terminal in self.terminals]
         asked_ns = self._asked_ns() - asked_ns
         return totals(self.recorder, roles, before, asked_ns, time.monotonic_ns(), status, error)
@@ -132,11 +131,12 @@ class ManyLoad:
                 for descriptor, _ in events:
                     noticed.append((by_descriptor[descriptor], now_ns))
             elif not noticed:
-                self._look_for_silence()
-                continue
-            if now_ns > look_ns:  # others may be busy while one is silent
+                now_ns = clock()
+            if now_ns > look_ns:  # by the clock: others may be busy while one is silent
                 self._look_for_silence()
                 look_ns = now_ns + _LOOK_EVERY_NS
+            if not noticed:
+                continue
             terminal, noticed_ns = noticed.popleft()
             steps = terminal.steps
             try:

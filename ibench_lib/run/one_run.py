@@ -169,7 +169,7 @@ class OneRun:
                 on_start=starts,
                 on_second=recorder.second,
                 on_progress=progress,
-                on_ready=capture.step_nears,
+                on_ready=capture.step_ready,
                 on_end=capture.step_stops,
             )
             with signals_held_back():  # a step that was measured is always stored

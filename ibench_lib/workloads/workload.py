@@ -210,6 +210,15 @@ class Needs:
     engine: str = "innodb"
     not_copied: str | None = None
 
+    @classmethod
+    def of(cls, engine: str) -> Needs:
+        """The needs of tables of a storage engine."""
+        if engine == "innodb":
+            return cls()
+        return cls(
+            engine, f"needs engine innodb: ibench does not know how the options of {engine} affect the data on disk"
+        )
+
 
 class Workload(Protocol):
     """One benchmark. `Options` and `Setup` type the experiment's `workload:` and `setups:`."""

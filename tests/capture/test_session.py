@@ -14,7 +14,7 @@ from ibench_lib.capture.options import CaptureOptions, Profile
 from ibench_lib.capture.session import Capture, _wanted, collectors
 from ibench_lib.schema import TABLES
 from tests.capture.scenes import Sink, scene
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 
 class Good(Collector):
@@ -193,10 +193,11 @@ def test_the_counters_of_a_step_are_read_at_its_ends_and_are_no_samples(tmp_path
     assert [row["tick"] for row in sink["innodb_status"]] == sorted(row["tick"] for row in sink["innodb_status"])
 
 
-def test_counters_read_before_the_start_are_waited_for(tmp_path: Path) -> None:
+def test_counters_read_before_the_start_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ibench_lib.capture.session.READ_WITHIN_S", PATIENCE_S)
     sink, watched = Sink(), scene(tmp_path)
     with Capture(watched, sink, [ReadsBefore]) as capture:
-        capture.step_nears()
+        capture.step_ready()
         start_ns = time.monotonic_ns()
         capture.step_starts(start_ns)
         capture.step_stops()

@@ -41,17 +41,15 @@ class Echo:
 
 
 class Pausing(Role):
-    pauses = True
-
-    def __init__(self, pause_ns: int) -> None:
-        self.pause_ns = pause_ns
+    def __init__(self, pause_ns: int | None) -> None:
+        self.pauses, self.pause_ns = pause_ns is not None, pause_ns or 0
 
     def next_statement(self) -> bytes:
         return b"SELECT 1"
 
 
 def loaded(
-    connections: list[Echo], pause_ns: int, statements: int | None, seconds: float | None
+    connections: list[Echo], pause_ns: int | None, statements: int | None, seconds: float | None
 ) -> tuple[ManyLoad, int, list[dict[str, Any]]]:
     """A load, the start of its step, and the rows of its seconds."""
     start_ns, rows = time.monotonic_ns(), list[dict[str, Any]]()
@@ -97,25 +95,23 @@ def test_connections_that_pause_stop_when_they_are_asked_to() -> None:
 
 
 class Scripted(Echo):
-    """A connection whose peer does as it is told: each of `answers` is what `arrived` finds, or an error to raise."""
+    """A connection whose peer answers nothing by itself. `answer` is called where an answer is read."""
 
-    def __init__(self, answers: Callable[[], int | None]) -> None:
+    def __init__(self, answer: Callable[[], int]) -> None:
         super().__init__()
-        self.answers = answers
+        self.answer = answer
 
     def begin(self, command: bytes, *, fetch: bool) -> None:
         self.sent_ns.append(time.monotonic_ns())
 
-    def arrived(self) -> int | None:  # type: ignore[override]
+    def arrived(self) -> int:
         self.near.recv(1)
-        return self.answers()
+        return self.answer()
 
 
 def test_one_silent_connection_is_noticed_while_another_one_is_busy() -> None:
     silent, busy = Scripted(lambda: 1), Echo()
-    load, start_ns, _ = loaded([silent, busy], 0, None, 3600.0)
-    for terminal in load.terminals:
-        terminal.role.pauses = False
+    load, start_ns, _ = loaded([silent, busy], None, None, 3600.0)
     load.timeout_s = 0.3
     totals = load.run()
     assert totals["status"] == "failed" and "no answer within 0.3 s" in totals["error"]
@@ -126,9 +122,7 @@ def test_one_silent_connection_is_noticed_while_another_one_is_busy() -> None:
 def test_what_others_have_in_flight_when_one_is_refused_has_an_unknown_outcome() -> None:
     refused = Scripted(lambda: raise_(StatementError(1062, "Duplicate entry")))
     silent = Scripted(lambda: 1)
-    load, _, _ = loaded([silent, refused], 0, None, 3600.0)
-    for terminal in load.terminals:
-        terminal.role.pauses = False
+    load, _, _ = loaded([silent, refused], None, None, 3600.0)
     refused.far.send(b"1")
     totals = load.run()
     assert totals["status"] == "failed" and "1062" in totals["error"]
@@ -140,7 +134,7 @@ def raise_(error: Exception) -> int:
 
 
 class Torn(Echo):
-    """Its first answer comes in two pieces, the second one when `more` is called, and takes long to handle."""
+    """Its first answer comes in two pieces, the second one when `more` is called. To handle it takes HANDLING_S."""
 
     def more(self) -> None:
         self.far.send(b"2")
@@ -171,9 +165,7 @@ def test_lag_is_no_longer_than_its_operation_also_after_an_answer_that_is_notice
 ) -> None:
     """The second notice of a torn answer is handled when the next command has been sent and answered."""
     torn = Torn()
-    load, _, _ = loaded([Telling(torn), torn], 0, 4, None)
-    for terminal in load.terminals:
-        terminal.role.pauses = False
+    load, _, _ = loaded([Telling(torn), torn], None, 4, None)
     took: list[int] = []
     lags: list[int] = []
     record, record_lag = OperationRecorder.record, OperationRecorder.record_lag

@@ -82,10 +82,7 @@ def reader_of(definition: bytes) -> Reader:
     try:
         position = 0
         for _ in range(6):  # catalog, schema, table and column, both with their own and original names
-            size = definition[position]
-            position += (
-                size + 1 if size < 0xFB else 3 + int.from_bytes(definition[position + 1 : position + 3], "little")
-            )
+            _, position = _text(definition, position)
         length, kind, flags, decimals = _DEFINITION(definition, position + 3)
     except (IndexError, struct.error) as error:
         raise ValueError("a column definition is torn") from error

@@ -31,7 +31,7 @@ _MORE_RESULTS = 0x08
 _WIDTHS = {_LENGTH_OF_TWO: 2, 0xFD: 3, _EOF: 8, _ERROR: 1 << 30}  # of a length, by its first byte
 _KEY_BYTES = KEY.stop - KEY.start
 _MOST_HEADS = 512
-_MOST_OF_A_KEY = 32
+_MOST_SHORT = 32
 _MOST_LAYOUTS = 4
 
 _header = struct.Struct("<I").unpack_from  # three bytes of length, one of sequence
@@ -120,7 +120,7 @@ class Head:
 
 
 class Heads:
-    """The starts that connections have seen in good answers, `known` by their KEY, and `short` ones, which have none.
+    """The starts that connections have seen in good answers, `known` by their KEY, and those too short for one.
 
     `deprecate_eof`: whether CLIENT_DEPRECATE_EOF was negotiated, by each of them.
     """
@@ -137,7 +137,7 @@ class Heads:
         return rows_changed(data) if head is None else head.rows_of(data)
 
     def find(self, data: bytes, position: int) -> Head | None:
-        """The start of a result that stands at `position`."""
+        """The known start of the result at `position`, or None."""
         head = self.known.get(data[position + 4 : position + 4 + _KEY_BYTES])
         while head is not None and not data.startswith(head.text, position):
             head = head.next
@@ -209,7 +209,7 @@ class Heads:
             self._kept = 0
         self._kept += 1
         if head.size < KEY.stop:  # its KEY would contain values of the first row
-            self.short = [head, *self.short[: _MOST_OF_A_KEY - 1]]
+            self.short = [head, *self.short[: _MOST_SHORT - 1]]
             return
         key = head.text[KEY]
         head.next = self.known.get(key)

@@ -49,12 +49,7 @@ class InsertBenchmark:
         return step_kinds.kind_of(step)
 
     def needs(self, options: files.Options) -> Needs:
-        if options.engine == "rocksdb":
-            return Needs(
-                "rocksdb",
-                "needs engine innodb: ibench does not know how the options of rocksdb affect the data on disk",
-            )
-        return Needs()
+        return Needs.of(options.engine)
 
     def tables(self, options: files.Options, setup: files.Setup) -> list[str]:
         return workers.tables(options)

@@ -51,12 +51,7 @@ class Tpcc:
         return step if step in files.STEPS else None
 
     def needs(self, options: files.Options) -> Needs:
-        if options.engine == "rocksdb":
-            return Needs(
-                "rocksdb",
-                "needs engine innodb: ibench does not know how the options of rocksdb affect the data on disk",
-            )
-        return Needs()
+        return Needs.of(options.engine)
 
     def tables(self, options: files.Options, setup: files.Setup) -> list[str]:
         return tables.names(setup.sets)

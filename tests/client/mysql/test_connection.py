@@ -12,7 +12,7 @@ from tests.waiting import PATIENCE_S
 @pytest.mark.fault("F10")
 def test_a_silent_server_is_a_lost_connection_whatever_is_asked(asked: str) -> None:
     with FakeServer(Script(service_ms=PATIENCE_S * 1e3)) as server:
-        connection = Connection(server.address, None, timeout_s=0.3)
+        connection = Connection(server.address, None, timeout_s=2.0)
         with pytest.raises(ConnectionLost):
             getattr(connection, asked)("SELECT v FROM t")
         connection.close()

@@ -67,7 +67,7 @@ def test_a_mistake_is_one_clear_line(tmp_path: Path, setup: str, more: str, word
     assert "\n" not in caught.value.what
 
 
-def test_myrocks_reads_what_is_committed_unless_it_is_told_otherwise() -> None:
+def test_myrocks_reads_what_is_committed_unless_the_file_says_otherwise() -> None:
     assert options(engine="rocksdb").isolation == "read_committed"
     assert options(engine="rocksdb", isolation="repeatable_read").isolation == "repeatable_read"
     assert options().isolation == "repeatable_read"

@@ -85,7 +85,7 @@ def transaction_statements(tpcc_types: pl.DataFrame) -> list[str]:
 
 
 _FELL, _ROSE = 0.8, 1.25
-"""Of the last third of a step against the first: below and above, a sentence says so. A wave begins below 0.8, too."""
+"""A sentence names results whose last third has less than 0.8, or more than 1.25, of the rate of their first third."""
 
 
 @asks("tpcc_stability")
