@@ -8,7 +8,8 @@
 -- clients.in_flight: statements in flight, mean over the second. clients.cpu_per_s: CPUs that the clients used.
 -- host.idle_share, host.cpu_steal_share: shares of all CPUs.
 -- host.others_cpu_share: share of all CPUs that was used by neither the server nor the clients.
--- server.redo_full_share: checkpoint age as a share of the limit, or of what is flushed at any cost.
+-- server.redo_full_share: checkpoint age as a share of the limit, or of what is flushed at any cost. server.redo_is_full:
+-- it is so high that writers wait: at 99 % of the limit or, where the server does not give it, at what is flushed at any cost.
 -- server.sync_flush_share: pages that a checkpoint waited for, as a share of all that were written. server.redo_flush_ms:
 -- time of an fsync of the redo log.
 -- server.writes_stuck: a checkpoint was due, and no page was written in the second: asynchronous writes block no thread.
@@ -75,6 +76,8 @@ WITH chosen AS (
         x.redo_file_waits_per_s AS "server.redo_file_waits_per_s",
         x.checkpoint_age_bytes / coalesce(x.checkpoint_age_limit_bytes, x.checkpoint_age_sync_bytes)
             AS "server.redo_full_share",
+        (x.checkpoint_age_bytes >= coalesce(0.99 * x.checkpoint_age_limit_bytes, x.checkpoint_age_sync_bytes))::INT::DOUBLE
+            AS "server.redo_is_full",
         ("server.redo_full_share" >= 0.95 AND x.pages_written_per_s = 0)::INT::DOUBLE AS "server.writes_stuck",
         x.pages_flushed_sync_per_s AS "server.pages_flushed_sync_per_s",
         x.pages_flushed_sync_per_s / nullif(x.pages_written_per_s, 0) AS "server.sync_flush_share",

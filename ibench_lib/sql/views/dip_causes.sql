@@ -1,5 +1,5 @@
 -- What a dip may be put down to. `layer`: an origin can cause a mechanism: slow storage, for instance, makes threads wait
--- for free pages, and for row locks, because transactions hold them for longer. `label` is its name in charts, `words` follow "because", `look_at` says what would
+-- for free pages. Both can cause a symptom: transactions that wait for anything hold their row locks for longer. `label` is its name in charts, `words` follow "because", `look_at` says what would
 -- tell more.
 SELECT * FROM (VALUES
     ('restart', 'other', 'restart', 'the server was restarted', 'the error log of the server'),
@@ -10,7 +10,7 @@ SELECT * FROM (VALUES
     ('cpu_starved', 'origin', 'CPU taken', 'something else took the CPUs', 'what else ran on the host'),
     ('client_pause', 'other', 'client pause', 'the clients sent nothing', 'the hosts of the clients'),
     ('lock', 'other', 'lock', 'a global or metadata lock was held', 'the process list at that time'),
-    ('row_locks', 'mechanism', 'row locks', 'row locks were waited for', 'SHOW ENGINE INNODB STATUS at that time'),
+    ('row_locks', 'symptom', 'row locks', 'row locks were waited for', 'SHOW ENGINE INNODB STATUS at that time'),
     ('checkpoint', 'mechanism', 'checkpoint', 'writers waited for a checkpoint',
      'the size of the redo log, and how fast pages are flushed'),
     ('redo', 'mechanism', 'redo', 'redo waited to be written', 'fsync times of the device, and innodb_log_buffer_size'),

@@ -31,6 +31,7 @@ SELECT * FROM (VALUES
     ('row_locks', 2, 'clients.retries_per_s', 'max', 'times', 3, 1, 'deadlocks and lock timeouts were retried'),
     ('checkpoint', 3, 'server.redo_file_waits_per_s', 'max', 'times', 2, 1, 'the log writer waited for space in the redo files'),
     ('checkpoint', 3, 'server.sync_flush_share', 'max', 'rises to', 0.5, 0.4, 'most of the pages written were flushed because a checkpoint waited'),
+    ('checkpoint', 3, 'server.redo_is_full', 'mean', 'at least', 0.9, 0, 'the checkpoint age was at the limit at which writers wait'),
     ('checkpoint', 2, 'server.redo_full_share', 'max', 'at least', 0.95, 0, 'the checkpoint age was at 95 % of its limit or more'),
     ('checkpoint', 2, 'server.pages_flushed_sync_per_s', 'max', 'times', 2, 10, 'pages were flushed because a checkpoint waited'),
     ('checkpoint', 2, 'server.sync_flush_waits_per_s', 'max', 'times', 2, 1, 'threads waited for that flushing'),
