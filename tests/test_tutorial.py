@@ -46,7 +46,7 @@ def test_the_tutorial_leads_to_a_comparison(build: Build, workspace: Workspace) 
     assert re.search(r"innodb_flush_log_at_trx_commit *= *1\b.*durable\.cnf", show)
     assert re.search(r"innodb_flush_log_at_trx_commit +2 +1\b", diff)
     assert "2 cells" in check
-    assert "2 runs made" in run
+    assert "2 new runs, " in run
     page = workspace.posts / "durable" / "index.html"
     assert str(page) in post
     html = page.read_text(encoding="utf-8")

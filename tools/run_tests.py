@@ -64,7 +64,7 @@ PARTS: dict[str, list[Part]] = {
     "quick": parts("quick tests", f"not long and {QUICK}", meant_s=60)[:1],
     "long": parts("long tests", "long"),
     "rest": parts("other tests", f"(long or timing or not {QUICK})"),
-    "builds": [Part("tests of builds", "registries", ("tests/builds", "tests/capture", "tests/servers"))],
+    "builds": [Part("tests of builds", "registries")],
 }
 
 

@@ -98,7 +98,13 @@ def pair(chosen: Selection, a: str = "", b: str = "") -> Pair:
     not_compared = tuple(_standing(runs, name) for name in names if name not in (a, b))
     others = tuple(runs.filter(~pl.col("dbms").is_in([a, b]))["run_id"]) if a and b else ()
     found = replace(
-        narrowed, bases=bases(called[0]), other=called[1], not_compared=not_compared, neighbours=others, asked=[]
+        narrowed,
+        bases=bases(called[0]),
+        other=called[1],
+        not_compared=not_compared,
+        neighbours=others,
+        asked=[],
+        excluded=chosen.excluded,
     )
     if chosen.ahead is None:
         return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -51,12 +53,20 @@ def config_list(
     """
     table = Table("name", "what", *(["files"] if with_files else []), box=None, header_style="bold")
     for name, files in resolve.names(folder).items():
-        plainest = min(files, key=lambda file: len(file.name))
-        first = plainest.read_text(encoding="utf-8").splitlines()[:1]
-        what = first[0].lstrip("# ") if first and first[0].startswith("#") else ""
+        what = _what(files)
         names = [", ".join(file.name for file in files)] if with_files else []
         table.add_row(*map(escape, (name, what, *names)))
     out.print(table)
+
+
+def _what(files: Sequence[Path]) -> str:
+    """What the first lines of a fragment's files say of it, up to where they differ: each is for other servers."""
+    firsts = [file.read_text(encoding="utf-8").partition("\n")[0] for file in files]
+    texts = [first.lstrip("# ").split() if first.startswith("#") else [] for first in firsts]
+    said = [words[0] for words in itertools.takewhile(lambda words: len(set(words)) == 1, zip(*texts, strict=False))]
+    if not said:  # the plainest file's
+        said = min(zip(files, texts, strict=True), key=lambda found: len(found[0].name))[1]
+    return " ".join(said).removesuffix(" for") + ("" if len(files) == 1 else ", for several servers" * bool(said))
 
 
 @app.command("show")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import inspect
 import os
 import platform
 import sys
@@ -36,6 +37,8 @@ _COMMANDS = {
 }
 """The functions of this folder that are commands."""
 
+_EXAMPLE = "[bold]Example:[/]"
+
 _GROUPS = ("experiment", "runs", "servers", "config", "profile")
 """The modules of this folder that have commands of their own."""
 
@@ -53,12 +56,22 @@ def application(name: str = "") -> typer.Typer:
     alone = name in _COMMANDS or name in _GROUPS
     for group in _GROUPS:
         if group == name or not alone:
-            made.add_typer(_module(group).app, name=group)
+            of_group = _module(group).app
+            made.add_typer(of_group, name=group)
+            _reflow(of_group)
     for command, place in _COMMANDS.items():
         if command == name or not alone:
             module, _, function = place.partition(".")
             made.command(command)(getattr(_module(module), function))
+    _reflow(made)
     return made
+
+
+def _reflow(app: typer.Typer) -> None:
+    """Let the help of its commands fill any width: typer keeps the line breaks of all paragraphs but the first."""
+    for command in app.registered_commands:
+        paragraphs = inspect.cleandoc((command.callback and command.callback.__doc__) or "").split("\n\n")
+        command.help = "\n\n".join(one if _EXAMPLE in one else one.replace("\n", " ") for one in paragraphs)
 
 
 def __getattr__(name: str) -> Any:

@@ -79,8 +79,10 @@ def posts(
     skipped = without_run(checked, place)
     for slug, why in skipped.items():
         err.print(f"[yellow]skipped {safe(slug)}:[/] {safe(why)}", highlight=False, soft_wrap=True)
+    wanted = [post for post in checked if post.spec.slug not in skipped]
+    if not wanted:
+        raise PostsFailed("no post was built", hint="run the experiments that they show first, or name other posts")
     with PostsProgress(_console()) as progress:
-        wanted = [post for post in checked if post.spec.slug not in skipped]
         results = build_posts([PostToBuild(post.path, post.spec.slug) for post in wanted], place, progress, jobs)
     failed = [result for result in results.values() if isinstance(result, IbenchError)]
     if failed:

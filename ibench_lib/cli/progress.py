@@ -21,6 +21,8 @@ from ibench_lib.run.step import WorkerState
 from ibench_lib.workloads.workload import Step
 
 PLAIN_EVERY_S = 10.0
+_BESIDE_THE_BAR = 88
+"""Columns of the other parts of the line; in a narrow terminal the bar gives way."""
 
 
 class ExperimentProgress(Observer):
@@ -37,7 +39,7 @@ class ExperimentProgress(Observer):
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=max(4, min(24, console.width - _BESIDE_THE_BAR))),
             TextColumn("{task.fields[rate]}"),
             TimeElapsedColumn(),
             TextColumn("ETA"),
@@ -76,7 +78,7 @@ class ExperimentProgress(Observer):
             elif entry.what == "again" and entry.note:
                 self._console.print(f"runs again: {safe(f'{entry.cell}: {entry.note}')}", soft_wrap=True)
         done = len(planned) - len(to_run)
-        self._console.print(f"{safe(name)}: {count(len(planned), 'cell')}, {done} already done{left}")
+        self._console.print(f"{safe(name)}: {count(len(planned), 'cell')}, {done} already complete{left}")
 
     def cell_begins(self, number: int, of: int, cell: Cell, worker: str | None = None) -> None:
         self._where, self._position = f"{number}/{of}", cell.position
@@ -86,7 +88,7 @@ class ExperimentProgress(Observer):
             self._console.print(f"    {safe(rows_from)}", highlight=False, soft_wrap=True)
 
     def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None:
-        self._console.print(f"[bold]{number}/{of}[/] {safe(str(cell))}: already done, {safe(run_id)}")
+        self._console.print(f"[bold]{number}/{of}[/] {safe(str(cell))}: already complete, {safe(run_id)}")
 
     def cell_not_tried(self, number: int, of: int, cell: Cell, why: str) -> None:
         self._expected_s.pop(cell.position, None)

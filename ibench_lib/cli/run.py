@@ -63,13 +63,14 @@ def run(
         "any_host": any_host,
     }
     # The forecasts of this lake apply to this host only.
-    with ExperimentProgress(out, _forecasts(loaded, place) if scheduler is None else None) as progress:
-        observer = Both([progress, EventLog(place, loaded.name)])
+    forecasts = _forecasts(loaded, place) if scheduler is None else None
+    with ExperimentProgress(out, forecasts) as progress:
+        observer = Both([progress, EventLog(place, loaded.name, forecasts)])
         if scheduler is None:
             result = run_experiment(loaded, place, observer, **choice)
         else:
             result = run_on_workers(loaded, place, observer, scheduler, store=store, **choice)
-    out.print(f"{loaded.name}: {count(len(result.made), 'run')} made, {len(result.skipped)} already done")
+    out.print(f"{loaded.name}: {count(len(result.made), 'new run')}, {len(result.skipped)} already complete")
     if said := done_elsewhere(result.skipped, loaded.name, place):
         out.print(safe(said), soft_wrap=True)
     if store is None:

@@ -201,7 +201,7 @@ def runs_recover(run_ids: SomeRuns = None) -> None:
     if errors:
         raise LakeError(
             f"{count(len(errors), 'run')} could not be recovered",
-            hint="see above; `ibench runs rm` deletes a run for good",
+            hint="see above; `ibench runs rm` deletes a run",
         )
     if not recovered:
         out.print("nothing to recover")

@@ -94,7 +94,7 @@ def servers_add(
         str | None, typer.Option("--password-variable", help="The environment variable that holds the password.")
     ] = None,
     option_file: Annotated[
-        str | None, typer.Option("--option-file", help="A my.cnf whose [client] group holds the password.")
+        str | None, typer.Option("--option-file", help="A my.cnf whose \\[client] group holds the password.")
     ] = None,
     tls_ca: Annotated[str | None, typer.Option("--tls-ca", help="A CA file; connections then use TLS.")] = None,
 ) -> None:

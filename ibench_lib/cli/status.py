@@ -24,6 +24,8 @@ from ibench_lib.run.ledger import is_running
 _ENDS = ("cell_ends", "cell_skipped", "cell_failed", "cell_not_tried")
 _MEASURED = ("cell_ends", "cell_failed")
 _WATCH_S = 2.0
+_MOST_LISTED = 8
+"""Complete cells that are listed: the last ones."""
 
 
 def status(
@@ -74,7 +76,10 @@ def _print(place: Workspace, path: Path, dips: bool) -> bool:
         raise LakeError(f"{path} has no event that can be read", hint="the runs are whole: `ibench runs` lists them")
     alive = is_running(place) and events[-1]["event"] != "experiment_ends"
     begun, last = events[0], events[-1]
-    out.print(f"{safe(path.stem)}: {_state(last, alive)}, started {safe(begun['at'][:16])} UTC")
+    took = duration_text(((datetime.now(UTC) if alive else _at(last)) - _at(begun)).total_seconds())
+    out.print(
+        f"{safe(path.stem)}: {_state(last, alive)}, started {_when(begun)}, {took}{' ago' if alive else ' in all'}"
+    )
     ended = [event for event in events if event["event"] in _ENDS]
     failed = [event for event in ended if event["event"] == "cell_failed"]
     not_tried = sum(event["event"] == "cell_not_tried" for event in ended)
@@ -84,8 +89,12 @@ def _print(place: Workspace, path: Path, dips: bool) -> bool:
         f"{len(failed)} failed{again}"
     )
     for event in failed:
-        when = f"{datetime.fromisoformat(event['at']):%Y-%m-%d %H:%M} UTC"
-        out.print(f"    failed {when}: {safe(_cell_text(event))}: {safe(event['error'])}", soft_wrap=True)
+        out.print(f"    failed {_when(event)}: {safe(_cell_text(event))}: {safe(event['error'])}", soft_wrap=True)
+    complete = [event for event in ended if event["event"] == "cell_ends"]
+    if len(complete) > _MOST_LISTED:
+        out.print(f"    {len(complete) - _MOST_LISTED} more, then")
+    for event in complete[-_MOST_LISTED:]:
+        out.print(f"    complete {_when(event)}: {safe(_cell_text(event))}", soft_wrap=True)
     under_way = _under_way(events)
     if alive and (left := _left_text(events, under_way)):
         out.print(left)
@@ -102,7 +111,10 @@ def _print(place: Workspace, path: Path, dips: bool) -> bool:
 
 
 def _left_text(events: list[dict[str, Any]], under_way: list[dict[str, Any]]) -> str:
-    """How long the rest takes if its cells are as fast as those so far; empty where nothing tells, or several run."""
+    """How long the rest takes if its cells are as fast as those so far, or as forecast before one has ended.
+
+    Empty where nothing tells, or several run at a time.
+    """
     begun: dict[str, datetime] = {}
     took_s = []
     for event in events:
@@ -111,12 +123,19 @@ def _left_text(events: list[dict[str, Any]], under_way: list[dict[str, Any]]) ->
         elif event["event"] in _MEASURED and _cell_text(event) in begun:
             took_s.append((_at(event) - begun.pop(_cell_text(event))).total_seconds())
     ended = sum(event["event"] in _ENDS for event in events)
+    if not took_s and (forecast_s := events[0].get("forecast_s")) is not None:
+        gone_s = (datetime.now(UTC) - _at(events[0])).total_seconds()
+        return f"about {duration_text(max(0.0, forecast_s - gone_s))} left, as forecast"
     if not took_s or len(under_way) > 1 or "cells" not in events[0]:
         return ""
     mean_s = sum(took_s) / len(took_s)
     running_s = sum((datetime.now(UTC) - _at(cell)).total_seconds() for cell in under_way)
     left_s = (events[0]["cells"] - ended) * mean_s - running_s
     return f"about {duration_text(max(0.0, left_s))} left, at {duration_text(mean_s)} a cell so far"
+
+
+def _when(event: dict[str, Any]) -> str:
+    return f"{_at(event):%Y-%m-%d %H:%M} UTC"
 
 
 def _at(event: dict[str, Any]) -> datetime:

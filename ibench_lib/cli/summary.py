@@ -1,4 +1,4 @@
-"""`ibench summary` and `ibench compare`: the throughput of an experiment, in the terminal or for other programs."""
+"""`ibench summary` and `ibench compare`: throughput and tail latency, in the terminal or for other programs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import typer
 from rich.table import Table
 
 from ibench_lib.cli.output import err, out, print_problems, safe
+from ibench_lib.errors import UsageError
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 
@@ -43,6 +44,7 @@ As = Annotated[Form, typer.Option("--format", "-f", help="How to print it.")]
 
 def summary_command(
     experiment: Experiment = None, dbms: Dbms = None, setup: Setup = None, step: Step = None, base: Base = "",
+    with_tails: Annotated[bool, typer.Option("--tails", help="Also the 99th percentile of response times.")] = False,
     form: As = Form.table,
 ) -> None:  # fmt: skip
     """Show the throughput of each step: median, range, ratio to the base with its interval, and a verdict.
@@ -51,7 +53,7 @@ def summary_command(
     """
     lake = reader.lake()
     chosen = {"dbms": dbms or (), "setups": setup or (), "base": base}
-    _print(lake, experiment, chosen, step, form)
+    _print(lake, experiment, chosen, step, form, with_tails=with_tails)
     print_problems(lake)
 
 
@@ -63,14 +65,16 @@ def compare_command(
     step: Step = None,
     form: As = Form.table,
 ) -> None:
-    """Compare the throughput of two results of an experiment.
+    """Compare the throughput and the tail latency of two results of an experiment.
 
     The noise is that of these two. `ibench summary` judges with the noise of all results of the experiment.
 
     [bold]Example:[/] ibench compare system.base system.durable
     """
+    if a == b:
+        raise UsageError(f"{a} cannot be compared with itself", hint="name two results; `ibench summary` lists them")
     lake = reader.lake()
-    _print(lake, experiment, {"dbms": [a, b], "setups": setup or (), "base": a}, step, form)
+    _print(lake, experiment, {"dbms": [a, b], "setups": setup or (), "base": a}, step, form, with_tails=True)
     print_problems(lake)
 
 
@@ -89,17 +93,27 @@ def print_result(place: Workspace, experiment: str) -> None:
 
 
 def _print(
-    lake: duckdb.DuckDBPyConnection, of: str | None, chosen: dict[str, Any], steps: list[str] | None, form: Form
+    lake: duckdb.DuckDBPyConnection,
+    of: str | None,
+    chosen: dict[str, Any],
+    steps: list[str] | None,
+    form: Form,
+    *,
+    with_tails: bool,
 ) -> None:
     from ibench_lib.ask.selection import choose, measured_experiment
-    from ibench_lib.show.summary import SummaryRow, summary
+    from ibench_lib.show.summary import SummaryRow, summary, tails
 
     experiment = measured_experiment(lake, of)
     post = choose(lake, experiment, **chosen)
     if steps:
         choose(lake, experiment, **chosen, steps=steps)  # it names a step that is not there
     # The noise is that of all steps, whichever are shown, so that a figure does not depend on what is next to it.
-    rows = [row for row in summary(post.ask("step_throughput"), post.bases) if not steps or row.step in steps]
+    rates = post.ask("step_throughput")
+    every = summary(rates, post.bases)
+    if with_tails:
+        every += tails(post.ask("response_time_histogram"), rates, post.bases)
+    rows = [row for row in every if not steps or row.step in steps]
     if form is Form.csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(field.name for field in dataclasses.fields(SummaryRow))
@@ -125,6 +139,7 @@ def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list
     from ibench_lib.show.headline import short_names
     from ibench_lib.show.table_cells import relative_text
     from ibench_lib.show.verdicts import Ratio
+    from ibench_lib.show.wording import count
 
     named = short_names(list(dict.fromkeys(row.dbms for row in rows)), post.bases.builds)
     several = len({row.setup for row in rows}) > 1
@@ -132,14 +147,16 @@ def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list
     lines = []
     for row in rows:
         known = row.value is not None and row.lowest is not None and row.highest is not None
-        spread = f"{row.lowest:,.0f} to {row.highest:,.0f}" if known and row.runs > 1 else f"{row.runs} run"
+        spec = ",.2f" if row.rate.endswith("(ms)") else ",.0f"
+        repeated = known and row.runs > 1
+        spread = f"{row.lowest:{spec}} to {row.highest:{spec}}" if repeated else count(row.runs, "run")
         relative = ""
         if row.ratio is not None:
             relative = relative_text(Ratio(row.ratio, row.low, row.high))
         lines.append(
             [
                 *([row.setup] if several else []), row.step, named[row.dbms], row.rate,
-                f"{row.value:,.0f}" if known else "-", spread if known else "-", relative, row.verdict,
+                f"{row.value:{spec}}" if known else "-", spread if known else "-", relative, row.verdict,
             ]
         )  # fmt: skip
     return heads, lines

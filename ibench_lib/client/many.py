@@ -26,6 +26,7 @@ from ibench_lib.client.role import Query, Role, Several, Steps, Transaction, nex
 _LOOK_EVERY_S = 0.25  # for a request to stop, and for a server that has gone silent
 _LOOK_EVERY_NS = round(_LOOK_EVERY_S * 1e9)
 _NEVER = 1 << 63
+_DESCRIPTORS_OF_SELECT = 1024
 
 
 @dataclass(eq=False, slots=True)
@@ -119,13 +120,20 @@ class ManyLoad:
         """
         noticed: deque[tuple[Terminal, int]] = deque()
         look_ns = self.start_ns + _LOOK_EVERY_NS
+        # epoll waits for whole milliseconds, which would make paced operations late. select does not, but knows low
+        # descriptors only.
+        by_microseconds = [epoll] if epoll.fileno() < _DESCRIPTORS_OF_SELECT else []
         poll, clock, in_flight, most = epoll.poll, time.monotonic_ns, self._in_flight, len(by_descriptor)
         while True:
             if self._free or self._pausing or not in_flight:
                 self._begin_what_is_due()
                 if not in_flight and (self._over or self.stop_requested):
                     return
-            events = poll(0 if noticed else self._wait_s(), most)
+            wait_s = 0 if noticed else self._wait_s()
+            if 0 < wait_s < _LOOK_EVERY_S and by_microseconds:
+                select.select(by_microseconds, (), (), wait_s)
+                wait_s = 0
+            events = poll(wait_s, most)
             if events:
                 now_ns = clock()
                 for descriptor, _ in events:
@@ -153,6 +161,9 @@ class ManyLoad:
                 command = steps.send(answer)
             except StopIteration as end:
                 self._record(terminal, int(end.value or 0))
+                continue
+            except StatementError as error:
+                self._again(terminal, error)
                 continue
             _send(terminal, command)
             terminal.sent_ns = now_ns
@@ -200,7 +211,7 @@ class ManyLoad:
         now_ns = time.monotonic_ns()
         while self._pausing and self._pausing[0][0] <= now_ns:
             _, _, terminal = heapq.heappop(self._pausing)
-            # From now, not from the pause's end: epoll waits for whole milliseconds, which is no fault of the client.
+            # From now, not from the pause's end: who thinks does not notice when the kernel wakes this process late.
             terminal.free_ns = now_ns
             self._free.append(terminal)
         if now_ns >= end_ns:

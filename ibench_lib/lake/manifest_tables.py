@@ -69,8 +69,11 @@ MANIFEST_TABLES: dict[str, pa.Schema] = {
         loaded_from=_TEXT,
         benchmark=_TEXT,
     ),
-    # One row per step that a run set out to do, or whose result it has from the run `loaded_from`.
-    "planned_steps": _schema(run_id=_TEXT, step_id=pa.int64(), step=_TEXT, kind=_TEXT, loaded_from=_TEXT),
+    # One row per step that a run set out to do, or whose result it has from the run `loaded_from`. `planned_s`: for how
+    # many seconds its clients begin operations; NULL for a step that ends with its work.
+    "planned_steps": _schema(
+        run_id=_TEXT, step_id=pa.int64(), step=_TEXT, kind=_TEXT, planned_s=pa.float64(), loaded_from=_TEXT
+    ),
     # One row per operation that the clients of a run count and time, in the workload's order: rates of one `family` are
     # added up, `counts` (rows or ops) says what a rate is of, `label` what it is called. `role`, where it is not NULL,
     # is that of the workers that send nothing but this family.
@@ -208,11 +211,19 @@ def _wall(text: str) -> datetime:
 
 
 def _planned(workload: dict[str, Any]) -> list[dict[str, Any]]:
-    """Name and kind of each planned step, where the manifest has them in the usual form."""
+    """Name, kind and seconds of each planned step, where the manifest has them in the usual form."""
     steps = workload.get("resolved_steps")
     if not isinstance(steps, list):
         return []
-    return [{"step": str(s["name"]), "kind": s.get("kind")} for s in steps if isinstance(s, dict) and "name" in s]
+    return [
+        {"step": str(s["name"]), "kind": s.get("kind"), "planned_s": _number(s.get("seconds"))}
+        for s in steps
+        if isinstance(s, dict) and "name" in s
+    ]
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 @dataclass(frozen=True)

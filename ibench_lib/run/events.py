@@ -10,6 +10,7 @@ import json
 import os
 import stat
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,20 +26,28 @@ from ibench_lib.run.planned import Planned
 from ibench_lib.run.step import WorkerState
 from ibench_lib.workloads.workload import Step
 
-PROGRESS_EVERY_S = 5.0
+PROGRESS_EVERY_S, PROGRESS_SOON_EVERY_S = 5.0, 1.0
+"""Between two events of a step; the second in its first seconds, which may be all that it has."""
+_SOON_S = 30.0
 
 
 class EventLog(Observer):
-    """Writes the log of one experiment."""
+    """Writes the log of one experiment. `forecast_s` gives the expected seconds of a cell, if they are known."""
 
-    def __init__(self, workspace: Workspace, experiment: str) -> None:
+    def __init__(
+        self, workspace: Workspace, experiment: str, forecast_s: Callable[[Planned], float] | None = None
+    ) -> None:
+        self._forecast_s = forecast_s
         self._path = event_log(workspace, experiment)
         self._mask = mask_of_machine(workspace)
         self._told_s = 0.0
 
     def experiment_begins(self, name: str, planned: list[Planned]) -> None:
         counts = {what: sum(entry.what == what for entry in planned) for what in ("done", "new", "changed", "again")}
-        self._write("experiment_begins", experiment=name, cells=len(planned), **counts)
+        known = self._forecast_s
+        to_run = [entry for entry in planned if entry.run_id is None]
+        forecast = {} if known is None else {"forecast_s": round(sum(known(entry) for entry in to_run), 1)}
+        self._write("experiment_begins", experiment=name, cells=len(planned), **counts, **forecast)
 
     def experiment_ends(self, name: str, outcome: str) -> None:
         self._write("experiment_ends", experiment=name, outcome=outcome)
@@ -75,7 +84,8 @@ class EventLog(Observer):
         self._write("step_begins", step=step.name, kind=step.kind)
 
     def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
-        if time.monotonic() - self._told_s >= PROGRESS_EVERY_S:
+        every_s = PROGRESS_EVERY_S if elapsed_s > _SOON_S else PROGRESS_SOON_EVERY_S
+        if time.monotonic() - self._told_s >= every_s:
             self._told_s = time.monotonic()
             progress = step_progress(step, workers)
             self._write("step_progress", step=step.name, elapsed_s=round(elapsed_s, 1), **asdict(progress))
@@ -140,7 +150,7 @@ _NEEDED: dict[str, dict[str, Any]] = {
     "step_": {"step": str},
     "experiment_ends": {"outcome": str},
 }
-_NUMBERS = ("share", "rows_in_per_s", "rows_out_per_s", "queries_per_s")
+_NUMBERS = ("forecast_s", "share", "rows_in_per_s", "rows_out_per_s", "queries_per_s")
 
 
 def _open(path: Path, flags: int) -> int:

@@ -127,7 +127,7 @@ class _Lines(Observer):
         print(f"cell {number} of {of}: {cell}: skipped: {why}", flush=True)
 
     def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None:
-        print(f"cell {number} of {of}: {cell}: already done", flush=True)
+        print(f"cell {number} of {of}: {cell}: already complete", flush=True)
 
     def step_ends(self, step: Step, duration_s: float) -> None:
         print(f"    {step.name}: {duration_s:.1f} s", flush=True)

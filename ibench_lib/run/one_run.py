@@ -241,6 +241,7 @@ class OneRun:
         if not checks:
             return
         connection = Connection(address, DATABASE, self.options.statement_timeout_s)
+        failed: list[str] = []
         try:
             for number, check in enumerate(checks, 1):
                 sent = time.monotonic()
@@ -269,14 +270,18 @@ class OneRun:
                 )
                 if found != check.expected and check.broken_by is None:
                     seen = f"{check.table} has {found} rows" if check.table else f"{check.subject} is {found}"
-                    raise RunFailed(
-                        f"run {self.manifest.run_id}, step {step.name}: {seen}, but {check.proves} {check.expected}",
-                        hint="the figures of this run cannot be trusted; please report this",
-                    )
+                    failed.append(f"{seen}, but {check.proves} {check.expected}")
         except (ConnectionLost, StatementError) as error:
             raise RunFailed(f"run {self.manifest.run_id}, step {step.name}: check failed: {error}") from error
         finally:
             connection.close()
+        if failed:
+            more = f" ({len(failed) - 1} more of {len(checks)} checks failed)" if len(failed) > 1 else ""
+            raise RunFailed(
+                f"run {self.manifest.run_id}, step {step.name}: {failed[0]}{more}",
+                hint="the figures of this run cannot be trusted; please report this",
+                detail="\n".join(failed) if len(failed) > 1 else None,
+            )
 
     def _history_list_length(self, address: dict[str, Any]) -> int | None:
         length, reason = history_list_length(address, flavour_of(self.server.build).places)

@@ -77,9 +77,9 @@ def _others() -> list[str]:
         if percent is None:
             continue
         if percent >= 100 * _BUSY_SHARE:
-            found.append(f"process {name} ({process.pid}) uses {percent:.0f} % of a core")
+            found.append(f"another process was busy: {name} ({process.pid}) with {percent:.0f} % of a core")
         elif name.startswith(_SERVERS):
-            found.append(f"another database server is running: {name} ({process.pid})")
+            found.append(f"another database server was running: {name} ({process.pid})")
     return found
 
 

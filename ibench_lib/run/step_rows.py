@@ -139,7 +139,7 @@ def client_bound(result: StepResult) -> str | None:
             interval_us = tick_ns / 1e3 * state.spec.connections
             if lag_us > CLIENT_BOUND_LAG * interval_us:
                 reasons.append(f"{state.name} sent its p99 statement {lag_us:.0f} us late of {interval_us:.0f} us")
-        elif lag_us > CLIENT_BOUND_LAG * (median_us := state.totals["service_p50_us"]):
+        elif (median_us := state.totals["service_p50_us"]) is not None and lag_us > CLIENT_BOUND_LAG * median_us:
             reasons.append(
                 f"{state.name} held its p99 operation up for {lag_us:.0f} us; the median took {median_us:.0f} us"
             )

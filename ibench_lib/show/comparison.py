@@ -10,7 +10,10 @@ from typing import Any, Literal
 
 import polars as pl
 
+from ibench_lib.ask.pair import Pair
 from ibench_lib.metrics import METRICS, Metric
+from ibench_lib.show.frames import short_steps
+from ibench_lib.show.statements.common import complete, without_short
 from ibench_lib.show.table_cells import about_runs, mark_notes, value_text
 from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, difference_of, ratio_of
 from ibench_lib.stats.noise import LEVEL, Difference, level_of_all
@@ -144,6 +147,13 @@ def compared(frame: pl.DataFrame, a: str, b: str) -> list[Compared]:
         return first, one.operation or "", one.timing == "intended", order.index(one.metric.name)
 
     return sorted(found, key=place)
+
+
+def long_values(chosen: Pair) -> tuple[pl.DataFrame, list[str]]:
+    """The answer of `metric_values` without steps that nobody took a second for, and a sentence that names these."""
+    rates = chosen.ask("step_throughput")
+    short = short_steps(complete(rates))
+    return chosen.values().join(short, on=["setup", "step"], how="anti", maintain_order="left"), without_short(rates)[1]
 
 
 def reservations(frame: pl.DataFrame, a: str, b: str) -> list[str]:

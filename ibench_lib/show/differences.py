@@ -9,12 +9,14 @@ from statistics import median
 import polars as pl
 
 from ibench_lib.ask.pair import ONLY_A, ONLY_B, Pair
-from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, compared, reservations
+from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, compared, long_values, reservations
 from ibench_lib.show.display import Html, sentence, sources
 from ibench_lib.show.table_cells import factor_text
 from ibench_lib.show.verdicts import BETTER, WORSE
 from ibench_lib.show.wording import MOSTLY, RANGE, chance_said, change_text, count
 
+_ORDER = {"rate": 0, "response": 1}
+"""What comes first in the list: what users notice, before what explains it."""
 MOST_SAID = 15
 """Differences that the list names; the tables have all."""
 
@@ -22,7 +24,7 @@ Place = tuple[str, Compared]
 
 
 def differences(chosen: Pair) -> Html:
-    """What differs beyond noise in any step, the largest first, and what is not compared (`metric_values`)."""
+    """What differs beyond noise in any step, and what is not compared (`metric_values`)."""
     if not chosen.base or not chosen.other:
         return sentence(chosen.nothing(""), "selected_runs")
     found = list(_everywhere(chosen))
@@ -40,7 +42,7 @@ def differences(chosen: Pair) -> Html:
                 "metric_values",
             )
         )
-        said.append(_list(beyond, "The largest differences:"))
+        said.append(_list(beyond, "Rates and response times first, and the largest differences of each:"))
     if two:
         said.append(
             _paragraph(
@@ -59,6 +61,7 @@ def differences(chosen: Pair) -> Html:
         )
         said.append(_list(outside, "The ratios furthest from 1, which may be noise:"))
     said += [_paragraph(line, "metric_values") for line in (*_reservations(chosen), *_not_compared(chosen))]
+    said += [_paragraph(line, "step_throughput") for line in long_values(chosen)[1]]
     if chosen.not_compared:  # of what was chosen before the pair was, and so of no question of the pair's
         said.append(_paragraph(f"Also selected, but not compared: {', '.join(chosen.not_compared)}."))
     return Html("".join(said))
@@ -109,7 +112,7 @@ def _paragraph(text: str, *questions: str) -> str:
 
 
 def _everywhere(chosen: Pair) -> Iterator[Place]:
-    for (setup, step), frame in chosen.values().group_by("setup", "step", maintain_order=True):
+    for (setup, step), frame in long_values(chosen)[0].group_by("setup", "step", maintain_order=True):
         of_step = pl.col("operation").is_null()
         for table in (frame.filter(of_step), frame.filter(~of_step)):  # as the tables have them
             for one in compared(table, chosen.base, chosen.other):
@@ -117,7 +120,8 @@ def _everywhere(chosen: Pair) -> Iterator[Place]:
 
 
 def _list(found: list[Place], head: str) -> str:
-    largest = sorted((item for item in found if item[1].size), key=lambda item: -item[1].size)[:MOST_SAID]
+    sized = (item for item in found if item[1].size)
+    largest = sorted(sized, key=lambda item: (_ORDER.get(item[1].metric.group, len(_ORDER)), -item[1].size))[:MOST_SAID]
     if not largest:
         return ""
     link = sources("metric_values")

@@ -101,7 +101,7 @@ def _processor(found: Explanation) -> list[str]:
         return []
     if not clear:
         return ["Instructions per operation, cycles per instruction and clock do not differ beyond noise."]
-    return [f"Of the server's CPU per operation: {', '.join(clear)}."]
+    return [f"The server's CPU per operation, by part: {', '.join(clear)}."]
 
 
 def _cpu(found: Explanation) -> list[str]:

@@ -106,7 +106,7 @@ def _nothing(post: Selection) -> Shown:
 def _screen(post: Selection, rates: pl.DataFrame, strips: str, sentences: str, answers: Sequence[str]) -> Shown:
     """What was tested and its reservations (`step_throughput`), then what was found; made from `answers`, too."""
     tested = f'<p class="tested">{html.escape(_tested(post.runs))}</p>'
-    parts = (tested, _badges(post.runs, rates, post.excluded), strips, sentences)
+    parts = (tested, badges(post.runs, rates, post.excluded), strips, sentences)
     return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), (*names_of(post.runs), *answers))
 
 
@@ -209,7 +209,7 @@ def _tested(runs: pl.DataFrame) -> str:
     return f"{'; '.join(facts)}."
 
 
-def _badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str]) -> str:
+def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str]) -> str:
     """What a reader must know before any number: a few words, each with the whole story as its title."""
     found: list[tuple[str, str]] = []
     broken = len(runs.filter(pl.col("status") != "complete"))

@@ -8,9 +8,10 @@ from dataclasses import replace
 import polars as pl
 
 from ibench_lib.ask.pair import Pair
-from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, compared
+from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, compared, long_values
 from ibench_lib.show.display import Html, sentence, sources
 from ibench_lib.show.frames import rate_label
+from ibench_lib.show.headline import badges
 from ibench_lib.show.strips import StripRow, span_of, strip
 from ibench_lib.show.table_cells import relative_text
 from ibench_lib.show.wording import MOSTLY, change_text, count, joined, listed
@@ -28,10 +29,10 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
     """
     if not chosen.base or not chosen.other:
         return sentence(chosen.nothing(""), "selected_runs")
-    values = chosen.values()
+    rates = chosen.ask("step_throughput")
+    values, short = long_values(chosen)
     several = values["setup"].n_unique() > 1
     link = sources("metric_values")
-    rates = chosen.ask("step_throughput")
     drawn: list[str] = []
     judged = False
     said: dict[str, list[str]] = {}
@@ -52,12 +53,15 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
             said.setdefault(_sentence(main, reasons), []).append(where)
     if not said:
         return sentence("No step was completed by both, so there is nothing to compare.", "metric_values")
-    sentences = (f"<li>{html.escape(f'{joined(steps)}: {text}')}{link}</li>" for text, steps in said.items())
+    texts = [f"{joined(steps)}: {text}" for text, steps in said.items()]
+    sentences = [f"<li>{html.escape(text)}{link}</li>" for text in texts]
+    sentences += [f"<li>{html.escape(text)}{sources('step_throughput')}</li>" for text in short]
     key = "B / A, with its interval. A filled dot is a difference beyond noise; costs are drawn only if they have one."
     if not judged:
         key = "B / A. A side has one run only, so its noise is unknown."
     parts = (
         f'<p class="tested">{html.escape(_tested(chosen))}</p>',
+        badges(chosen.runs, rates, chosen.excluded),
         f'<div class="strips">{"".join(drawn)}</div><p class="key">{key}</p>',
         f'<ul class="statements">{"".join(sentences)}</ul>',
     )

@@ -87,6 +87,13 @@ _OF_ALL: tuple[Panel, ...] = (
     ),
     Panel("Redo generated", _lines("server", redo_lsn_bytes_per_s="redo")),
     Panel("fsync", _lines("server", redo_fsyncs_per_s="redo log", data_fsyncs_per_s="all of InnoDB"), "calls/s"),
+    Panel("Time of an fsync", _lines("server", redo_fsync_ms="redo log"), value="high"),
+    Panel(
+        "Doublewrite",
+        _lines("server", doublewrite_pages_per_s="pages", doublewrite_writes_per_s="writes"),
+        "pages or writes/s",
+    ),
+    Panel("Row locks", _lines("server", row_locks_awaited="awaited"), "transactions", value="high"),
     Panel("Device, amount", _lines("device", read_bytes_per_s="read", written_bytes_per_s="written")),
     Panel(
         "Device, requests",

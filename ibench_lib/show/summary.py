@@ -1,7 +1,8 @@
-"""The throughput of every result of a selection as rows: what was measured, and what it is relative to its base."""
+"""Throughput and tail latency of every result of a selection as rows: what was measured, relative to its base."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
@@ -20,7 +21,7 @@ class SummaryRow:
 
     Attributes
     ----------
-    rate : what is counted, such as inserts/s.
+    rate : what is counted, such as inserts/s, or the percentile, such as p99 of insert (ms).
     runs : complete repeats; `value`, `lowest` and `highest` are their median and range, None without any.
     base : what `ratio` is relative to; empty for the base itself. `low` and `high` bound the ratio.
     p : of the ratio; None where the noise is not known.
@@ -46,7 +47,33 @@ class SummaryRow:
 
 def summary(frame: pl.DataFrame, bases: Bases) -> list[SummaryRow]:
     """The rows of `step_throughput`, by setup, step and dbms. The ratios are those of the posts."""
-    ratios = against_base(frame, bases, ["throughput"])
+    labels = {step: rate_label(frame, step) for step in steps_of(frame)}
+    return _rows(frame, bases, "throughput", labels)
+
+
+def tails(responses: pl.DataFrame, rates: pl.DataFrame, bases: Bases) -> list[SummaryRow]:
+    """The 99th percentiles of the first main operation of each step (`response_time_histogram`), as such rows.
+
+    Those of a paced operation count from when it was due. `rates`: `step_throughput`, which knows how long steps took.
+    """
+    lengths = rates.select("run_id", "step_id", "duration_s").unique()
+    main = responses.filter(pl.col("rated") & pl.col("of_main")).filter(
+        pl.col("operation_position") == pl.col("operation_position").min().over("setup", "step")
+    )
+    # By name, intended comes before service.
+    first = main.filter(pl.col("timing") == pl.col("timing").min().over("setup", "step"))
+    frame = first.with_columns(p99_ms=1e3 * pl.col("p99_s")).join(lengths, on=["run_id", "step_id"], how="left")
+    labels = {
+        step: f"p99 of {operation.replace('_', ' ')}{', intended' if timing == 'intended' else ''} (ms)"
+        for step, operation, timing in frame.select("step", "operation", "timing").unique().sort("timing").iter_rows()
+    }
+    return _rows(frame, bases, "p99_ms", labels, less_is_better=True)
+
+
+def _rows(
+    frame: pl.DataFrame, bases: Bases, column: str, labels: Mapping[str, str], *, less_is_better: bool = False
+) -> list[SummaryRow]:
+    ratios = against_base(frame, bases, [column])
     found = []
     for setup in frame["setup"].unique().sort():
         of_setup = frame.filter(pl.col("setup") == setup)
@@ -56,11 +83,12 @@ def summary(frame: pl.DataFrame, bases: Bases) -> list[SummaryRow]:
                 rows = rows_of(of_setup, name, step)
                 if not rows:
                     continue
-                values, other = measured(of_setup, name, step), bases.of(name)
-                one = ratios.get((setup, step, "throughput", name))
+                values, other = measured(of_setup, name, step, column), bases.of(name)
+                one = ratios.get((setup, step, column, name))
                 statuses = joined(sorted({row["step_status"] for row in rows} - {"complete"}))
-                verdict = statuses if not values else "base" if name == other else _verdict(one, step in short)
-                found.append(_row(setup, step, name, rate_label(of_setup, step), values, other, one, verdict))
+                judged = _verdict(one, step in short, less_is_better=less_is_better)
+                verdict = statuses if not values else "base" if name == other else judged
+                found.append(_row(setup, step, name, labels[step], values, other, one, verdict))
     return found
 
 
@@ -85,7 +113,7 @@ def _row(
     )
 
 
-def _verdict(found: Ratio | None, short: bool) -> str:
+def _verdict(found: Ratio | None, short: bool, *, less_is_better: bool) -> str:
     if found is None:
         return "no base"
     if short:
@@ -95,5 +123,5 @@ def _verdict(found: Ratio | None, short: bool) -> str:
     if found.p is None:
         return "two runs"
     if found.verdict != "same":
-        return "faster" if found.verdict == "better" else "slower"
+        return "faster" if (found.verdict == "better") != less_is_better else "slower"
     return "same" if found.is_even else "unclear"

@@ -51,8 +51,8 @@ def test_an_experiment_is_checked_planned_run_and_followed_and_sql_counts_what_t
     assert not workspace.runs.exists()
     first = ibench(workspace, "run", str(path))
     assert first.returncode == 0, first.stderr
-    assert "1 cell, 0 already done, about" in first.stdout
-    assert "complete" in first.stdout and "1 run made, 0 already done" in first.stdout
+    assert "1 cell, 0 already complete, about" in first.stdout
+    assert "complete" in first.stdout and "1 new run, 0 already complete" in first.stdout
     counted = ibench(
         workspace,
         "sql",
@@ -65,7 +65,7 @@ def test_an_experiment_is_checked_planned_run_and_followed_and_sql_counts_what_t
     assert header == "by_ops,by_server"
     by_ops, by_server = map(float, values.split(","))
     assert by_ops == by_server == 20_000
-    assert "0 runs made, 1 already done" in ibench(workspace, "run", str(path)).stdout
+    assert "0 new runs, 1 already complete" in ibench(workspace, "run", str(path)).stdout
     assert "complete" in ibench(workspace, "runs").stdout
     followed = ibench(workspace, "status").stdout
     assert f"{path.stem}: complete" in followed and "1 of 1 cell ended, 0 failed" in followed

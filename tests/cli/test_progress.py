@@ -48,7 +48,7 @@ def test_the_beginning_says_what_has_changed_and_what_had_failed() -> None:
     assert text.getvalue().splitlines() == [
         "changed since it ran: system.a, cached, repeat 1",
         "runs again: system.b, cached, repeat 1: failed 2026-11-21 10:15 UTC in step l.i1: [x]",
-        "e: 3 cells, 0 already done, about 3 min to go",
+        "e: 3 cells, 0 already complete, about 3 min to go",
     ]
 
 
@@ -79,7 +79,7 @@ def test_a_line_every_ten_seconds_with_rates_and_what_is_left(clock: list[float]
         progress.cell_failed(entries[0].cell, RunFailed("[bold]the disk[/] is full"))
         progress.stopping()
     lines = [line.rstrip() for line in text.getvalue().splitlines()]
-    assert lines[0] == "e: 3 cells, 0 already done, about 5 min to go"
+    assert lines[0] == "e: 3 cells, 0 already complete, about 5 min to go"
     told = [line.strip() for line in lines if "inserts/s" in line]
     assert told == [
         "1/3 l.i1 50% after 10 s: 1,500 inserts/s, 1,400 deletes/s, step ETA 10 s, all 5 min",

@@ -65,3 +65,19 @@ def test_it_is_watched_until_it_ends(workspace: Workspace) -> None:
         said = ibench(workspace, "status", "--watch").stdout
         end.join()
     assert said.count("x: complete") == 1
+
+
+def test_before_a_cell_has_ended_the_forecast_tells_what_is_left(workspace: Workspace) -> None:
+    first, *more = begun()[:3]
+    written(workspace, json.dumps({**json.loads(first), "forecast_s": 3670.0}) + "\n", *more)
+    with running_alone(workspace):
+        assert "about 30 min left, as forecast" in ibench(workspace, "status").stdout
+
+
+def test_complete_cells_are_listed_the_last_ones_by_name(workspace: Workspace) -> None:
+    ends = [event(100 - n, "cell_ends", **cell(n), status="complete", run_id=f"r{n}") for n in range(1, 12)]
+    written(workspace, event(3700, "experiment_begins", experiment="x", cells=11), *ends)
+    lines = ibench(workspace, "status").stdout.splitlines()
+    listed = [line.rpartition(" ")[2] for line in lines if line.startswith("    complete ")]
+    assert listed == [str(number) for number in range(4, 12)] and "    3 more, then" in lines
+    assert "system.base, small, repeat 11" in lines[-1]

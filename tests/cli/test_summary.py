@@ -50,9 +50,11 @@ def test_a_figure_does_not_depend_on_which_steps_are_shown(measured: Workspace) 
 
 def test_two_results_are_compared_with_the_first_as_base(measured: Workspace) -> None:
     found = json.loads(ibench(measured, "compare", "system.b", "system.c", "-f", "json").stdout)
-    (row,) = [row for row in found if (row["step"], row["dbms"]) == ("qr100", "system.c")]
+    (row,) = [row for row in found if (row["step"], row["dbms"], row["rate"]) == ("qr100", "system.c", "queries/s")]
     assert row["base"] == "system.b" and row["verdict"] == "faster" and 1.8 < row["ratio"] < 2.1
     assert {row["dbms"] for row in found} == {"system.b", "system.c"}
+    tails = {row["rate"] for row in found if row["rate"].startswith("p99")}
+    assert tails == {"p99 of insert (ms)", "p99 of range query (ms)"}
 
 
 def test_an_excluded_run_is_in_no_figure_and_is_named(measured: Workspace) -> None:
@@ -60,7 +62,8 @@ def test_an_excluded_run_is_in_no_figure_and_is_named(measured: Workspace) -> No
     assert ibench(measured, "runs", "exclude", run_id, "--why", "a backup ran").returncode == 0
     for command in (("summary", "demo"), ("compare", "system.b", "system.c")):
         result = ibench(measured, *command, "-f", "json")
-        (row,) = [row for row in json.loads(result.stdout) if (row["step"], row["dbms"]) == ("qr100", "system.b")]
+        of_step = [row for row in json.loads(result.stdout) if row["rate"] == "queries/s"]
+        (row,) = [row for row in of_step if row["dbms"] == "system.b"]
         assert (row["runs"], row["highest"]) == (2, 540)
         assert f"left out {run_id}: excluded: a backup ran" in " ".join(result.stderr.split())
 
@@ -71,6 +74,7 @@ def test_an_excluded_run_is_in_no_figure_and_is_named(measured: Workspace) -> No
         (("summary", "dem"), "experiment 'dem' has no run in the lake; did you mean 'demo'?"),
         (("summary", "--step", "l.i9"), "step 'l.i9' is not in any run of demo"),
         (("summary", "--base", "nobody"), "base 'nobody' is not in any run of demo"),
+        (("compare", "system.b", "system.b"), "system.b cannot be compared with itself"),
         (("compare", "system.b", "system.d"), "dbms 'system.d' is not in any run of demo"),
     ],
 )

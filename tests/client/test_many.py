@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from ibench_lib.client import many
 from ibench_lib.client.many import ManyLoad, Terminal
-from ibench_lib.client.mysql.wire import StatementError
+from ibench_lib.client.mysql.wire import CHANGED, StatementError
 from ibench_lib.client.recorder import OperationRecorder, SecondRecorder
-from ibench_lib.client.role import Role
+from ibench_lib.client.role import Role, Steps, Transaction, TransactionRole
 
 PAUSE_NS = 30_000_000
 HANDLING_S = 0.5
@@ -183,3 +184,55 @@ def test_lag_is_no_longer_than_its_operation_also_after_an_answer_that_is_notice
     assert load.run()["ops"] == 4 == len(took) == len(lags)
     # Of the torn one's second operation, which is the third of all.
     assert lags[2] - took[2] < HANDLING_S * 1e9
+
+
+class Repeated(TransactionRole):
+    """Each transaction finds once that rows do not go together, and takes that for a change by another one."""
+
+    begun = 0
+
+    def next_transaction(self) -> Transaction:
+        return Surprised(self)
+
+
+class Surprised:
+    operation = "query"
+
+    def __init__(self, role: Repeated) -> None:
+        self.role, self.surprised = role, False
+
+    def steps(self) -> Steps:
+        self.role.begun += 1
+        yield b"SELECT 1"
+        if not self.surprised:
+            self.surprised = True
+            raise StatementError(CHANGED, "the row is not there")
+        return 1
+
+
+def test_a_transaction_may_take_an_answer_for_an_error_that_allows_a_repeat() -> None:
+    start_ns, rows, role = time.monotonic_ns(), list[dict[str, Any]](), Repeated()
+    recorder = SecondRecorder(start_ns, paced=False, emit=rows.append, operations=("query",))
+    connection = Echo()
+    load = ManyLoad([Terminal(role, connection)], recorder, start_ns, 5, None, None, 60.0)  # type: ignore[arg-type]
+    totals = load.run()
+    assert (totals["status"], totals["ops"], totals["retries"]) == ("complete", 5, 5)
+    assert role.begun == 10 and sum(row["changed"] for row in rows) == 5
+
+
+def test_paced_operations_are_waited_for_by_microseconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """epoll alone would round each wait up to a millisecond."""
+    waits, wait = list[float](), many.select.select
+
+    def noted(*given: Any) -> Any:
+        waits.append(given[3])
+        return wait(*given)
+
+    monkeypatch.setattr(many.select, "select", noted)
+    start_ns, rows = time.monotonic_ns(), list[dict[str, Any]]()
+    recorder = SecondRecorder(start_ns, paced=True, emit=rows.append, operations=("query",))
+    load = ManyLoad([Terminal(Pausing(None), Echo())], recorder, start_ns, 50, None, 400_000, 60.0)  # type: ignore[arg-type]
+    totals = load.run()
+    assert (totals["status"], totals["ops"]) == ("complete", 50)
+    assert waits and max(waits) <= 0.0004
+    assert totals["end_ns"] >= start_ns + 49 * 400_000

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ibench_lib.run.step_rows import client_bound
 from tests.fakes.server import FakeServer, Script
 from tests.measurement.harness import Measured, measure, plain, step, zero_cost
 
@@ -79,3 +81,19 @@ def test_a_paced_client_behind_a_slow_server_is_late_but_not_by_its_own_doing(se
     measured = paced(server, 1000.0, plain())  # the server can do 500 a second
     assert measured.max_ms("intended") > 500
     assert measured.client_bound is None
+
+
+@pytest.mark.measurement("M16")
+@pytest.mark.parametrize(("median_us", "bound"), [(None, False), (100.0, True), (1e6, False)])
+def test_m16_a_step_that_did_nothing_of_its_first_operation_has_a_verdict_too(
+    median_us: float | None, bound: bool
+) -> None:
+    """The median is that of the operation that is listed first: TPC-C without new orders has none."""
+    totals = {
+        "cpu_user_s": 0.1, "cpu_system_s": 0.1, "end_ns": 2_000_000_000, "ops": 500, "client_lag_p99_us": 50.0,
+        "service_p50_us": median_us,
+    }  # fmt: skip
+    spec = SimpleNamespace(tick_ns=None, connections=8)
+    state = SimpleNamespace(name="client 1 terminal", totals=totals, spec=spec)
+    found = client_bound(SimpleNamespace(workers=[state], start_ns=0))  # type: ignore[arg-type]
+    assert (found is not None) == bound

@@ -48,7 +48,7 @@ def test_a_run_returns_its_ids_prints_lines_and_is_not_made_again(
     assert after["run_id"].to_list() == made and set(after["what"]) == {"done"}
     assert after["seconds"].null_count() == len(made)
     assert ib.run(experiment) == made
-    assert "already done" in capsys.readouterr().out
+    assert "already complete" in capsys.readouterr().out
 
 
 def test_cells_are_chosen_by_globs_and_what_fails_is_an_error(experiment: Path) -> None:

@@ -49,7 +49,7 @@ def test_another_server_is_named_while_it_runs_and_not_once_it_has_ended(workspa
     parent = psutil.Process(pid).parent()
     assert parent is not None and left.wait() == 0
     try:
-        said = f"another database server is running: mariadbd ({pid})"
+        said = f"another database server was running: mariadbd ({pid})"
         assert said in preflight.examine(workspace, 0)
         os.kill(pid, 9)
         until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE, "the server has ended")

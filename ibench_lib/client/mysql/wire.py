@@ -46,17 +46,20 @@ class ProtocolError(ConnectionLost):
     """The server sent what this protocol does not allow here. The connection cannot be used any further."""
 
 
-class StatementError(Exception):
-    """The server answered with an error.
+CHANGED = 1020
+"""The error of a row that has changed since the transaction's read view: MariaDB with innodb_snapshot_isolation."""
 
-    `retryable` for a deadlock (1213), a lock wait timeout (1205), and a row that has changed since the transaction's
-    read view (1020, MariaDB with innodb_snapshot_isolation).
+
+class StatementError(Exception):
+    """The server answered with an error, or with rows that a transaction takes for one.
+
+    `retryable` for a deadlock (1213), a lock wait timeout (1205), and `CHANGED`.
     """
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(f"({code}) {message}")
         self.code = code
-        self.retryable = code in (1020, 1205, 1213)
+        self.retryable = code in (CHANGED, 1205, 1213)
 
 
 def packets(payload: bytes) -> bytes:

@@ -122,14 +122,14 @@ def facts(graph: Graph) -> list[str]:
     if nameless:
         much = f"more than {100 * MOST_UNKNOWN:.0f} % of CPU has no name"
         lines.append(
-            f"Of {joined(nameless)}, {much}, so only functions with a name on both sides are shown; "
+            f"In {joined(nameless)}, {much}, so only functions with a name on both sides are shown; "
             f"{NOT_TOLD_APART} stands for all others."
             if len(graph.sides) > 1
             else f"As {much}, little can be said of functions here."
         )
     cut = [letter for letter, side in zip("AB", graph.sides, strict=False) if side.cut > MOST_CUT]
     if cut:
-        whose = f"Of {joined(cut)}, more" if len(graph.sides) > 1 else "More"
+        whose = f"In {joined(cut)}, more" if len(graph.sides) > 1 else "More"
         lines.append(
             f"{whose} than {100 * MOST_CUT:.0f} % of stacks are cut. They stand under {CUT_OFF}, because their "
             "callers are not known."

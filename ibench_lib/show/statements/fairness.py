@@ -34,16 +34,15 @@ def fairness_statements(fairness: pl.DataFrame) -> list[str]:
         return unfinished(fairness)
     spread.sort(key=lambda found: -found[0])
     apart = [found for found in spread if found[0] > _PCT and found[1] > _SECONDS]
-    rule = f"over {_PCT:.0f} % of the fastest client's time and over {_SECONDS:.0f} s"
+    rule = f"more than {_SECONDS:.0f} s and more than {_PCT:.0f} % of the fastest client's time"
     if apart:
         items = [f"{_item(*found)} with {found[5]} in {found[3]}, {found[4]}" for found in apart]
         said = f"Clients finished {rule} apart: {shortened(items)}."
     else:
         *_, setup, step, name = spread[0]
         said = (
-            f"In no step did clients finish {rule} apart ({extent(judged)}). The largest difference is in "
-            f"{setup}, {step} "
-            f"with {name}: {_item(*spread[0])}."
+            f"In no step did clients finish {rule} apart ({extent(judged)}). By share, the largest difference is "
+            f"that of {name} in {setup}, {step}: {_item(*spread[0])}."
         )
     return [said, *unfinished(fairness)]
 

@@ -117,15 +117,21 @@ def _relation(one: Compared) -> list[Cell]:
     return [Cell(point), Cell(interval), Cell(one.verdict or "", _MARKS.get(one.verdict)), Cell(found)]
 
 
+def _up_to(numbers: set[int]) -> str:
+    """3, or up to 3 where some have fewer."""
+    known = numbers - {0}
+    return f"{'up to ' if len(known) > 1 else ''}{max(known, default=0)}"
+
+
 def _notes(shown: list[Compared]) -> list[str]:
     verdicts = {one.verdict for one in shown}
     notes = []
     if verdicts - {*UNJUDGED}:
         ratios = [one.ratio for one in shown if one.ratio]
         noise = POOLED if any(one.neighbours[1] for one in shown) else OF_TWO
-        of_a, of_b = max(len(one.a) for one in shown), max(len(one.b) for one in shown)
+        of_a, of_b = (_up_to({len(side) for side in sides}) for sides in ([o.a for o in shown], [o.b for o in shown]))
         notes.append(
-            f"A, B: medians of up to {of_a} and {of_b} runs. {method_said(ratios, noise)} Would be found: a true "
+            f"A, B: medians of {of_a} and {of_b} runs. {method_said(ratios, noise)} Would be found: a true "
             f"change of that size is called a difference in {MOSTLY}."
         )
     if "too few runs" in verdicts:

@@ -262,7 +262,8 @@ def _ratio_cell(rows: pl.DataFrame, found: Ratio | None, mark: Mark | None) -> C
 def _runs_note(frame: pl.DataFrame) -> str:
     counts = frame.drop_nulls("value").group_by("build", "step", "column").len()["len"].to_list()
     most = max(counts, default=0)
-    return f"Median of up to {most} runs." if most > 1 else "One run, noise unknown."
+    up_to = "up to " if len(set(counts)) > 1 else ""
+    return f"Median of {up_to}{most} runs." if most > 1 else "One run, noise unknown."
 
 
 def _base_notes(frame: pl.DataFrame, history: History, line: Line, shown: Mapping[tuple[str, str], str]) -> list[str]:

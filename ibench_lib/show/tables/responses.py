@@ -48,7 +48,7 @@ def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     timings = frame["timing"].n_unique()
     together = pl.when(pl.col("step_status") != "complete").then(pl.col("repeat"))
     groups = frame.group_by("timing", "dbms", together.alias("alone"), maintain_order=True)
-    most_runs, too_few = 1, False
+    most_runs, too_few, of_rows = 1, False, set[int]()
     for (timing, dbms, alone), runs in groups:
         label = str(dbms) if alone is None else f"{dbms} r{alone} ({runs['step_status'][0]})"
         percentiles = [_percentile(runs, name) for name in _PERCENTILES]
@@ -58,11 +58,13 @@ def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         head = f"{label}, {timing}" if timings > 1 else label
         grid.rows.append((head if alone is not None else head + about_runs(runs.to_dicts(), "max_s"), cells))
         most_runs, too_few = max(most_runs, len(runs)), too_few or None in percentiles
-    grid.notes = ["Buckets without any response are left out."]
+        of_rows.add(len(runs))
+    grid.notes = ["Buckets without any response are left out."] if len(used) < len(_BUCKETS) else []
     if most_runs > 1:
+        up_to = "up to " if len(of_rows) > 1 else ""
         grid.notes.append(
-            f"A row shows up to {most_runs} runs: shares of all their responses, medians of their percentiles, "
-            f"and the largest max."
+            f"A row shows {up_to}{most_runs} runs: shares of all their responses, medians of their percentiles, and "
+            "the largest max."
         )
     if too_few:
         grid.notes.append(f"-: too few responses. {_needed()}.")

@@ -1,7 +1,7 @@
 -- Everything that was sampled in chosen steps, a row per series and sample. `source` is server, process, host or device
 -- (the one that holds the data; of several the one with the longest name, a partition and not its disk), `series` a
 -- column of the view <source>_seconds; cpu_per_s is user and system CPU together, read_ms, write_ms and flush_ms the
--- mean time of a request. What is read at a moment has it in `t_s`, counted from the step's start. A rate has the end
+-- mean time of a request, redo_fsync_ms that of an fsync of the redo log. What is read at a moment has it in `t_s`, counted from the step's start. A rate has the end
 -- of its interval there, and its length in `seconds`; of an interval that begins before the step the value is NULL, as
 -- is what was not captured. A source without a sample in a step has one row with a NULL `t_s` for each of its series.
 --
@@ -11,7 +11,8 @@ WITH chosen AS (
     FROM steps_of($ids, $names) WHERE start_s IS NOT NULL
 ), server AS (
     SELECT c.run_id, c.step_id, x.t_s - c.start_s AS t_s, x.seconds,
-           COLUMNS(x.* EXCLUDE (run_id, t_s, tick, incarnation, seconds))::DOUBLE
+           COLUMNS(x.* EXCLUDE (run_id, t_s, tick, incarnation, seconds))::DOUBLE,
+           x.redo_flush_ms_per_s / nullif(x.redo_fsyncs_per_s, 0) AS redo_fsync_ms
     FROM chosen c
     LEFT JOIN (FROM server_seconds WHERE list_contains($ids, run_id)) x
         ON x.run_id = c.run_id AND x.t_s >= c.start_s AND x.t_s <= c.end_s
@@ -53,7 +54,7 @@ WITH chosen AS (
     SELECT 'device' AS source, * FROM device
     UNPIVOT INCLUDE NULLS (value FOR series IN (COLUMNS(* EXCLUDE (run_id, step_id, t_s, seconds))))
 ), rates AS (
-    SELECT *, series LIKE '%\_per\_s' ESCAPE '\' OR series IN ('read_ms', 'write_ms', 'flush_ms') AS is_rate FROM long
+    SELECT *, series LIKE '%\_per\_s' ESCAPE '\' OR series IN ('read_ms', 'write_ms', 'flush_ms', 'redo_fsync_ms') AS is_rate FROM long
 )
 SELECT
     run_id, step_id, source, series, t_s, CASE WHEN is_rate AND seconds <= t_s THEN seconds END AS seconds,

@@ -1,7 +1,8 @@
 -- What the seconds of chosen steps (`steps_of`) are measured by. `main_operation`: the family of the step's main
 -- operations, NULL in a step whose work is done on existing rows; `counts`: the unit of its rate. `full_seconds`: how
 -- many seconds from the start are whole, and known of every client: a step that goes on, or did not complete, ends here
--- where its first client does, or where the last report came of one that died.
+-- where its first client does, or where the last report came of one that died. In a step that lasts for a time, clients
+-- begin nothing after that time, so the seconds in which they wait for the last answers are none of these.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
@@ -17,5 +18,5 @@ WITH chosen AS (
 SELECT
     run_id, step_id, counts, CASE WHEN NOT of_existing_rows THEN main END AS main_operation,
     -- Sums and differences of seconds are not exact: 13 may be a little less than 13.
-    floor(least(c.duration_s, CASE WHEN c.step_status <> 'complete' THEN b.known_s END) + 1e-6)::BIGINT AS full_seconds
+    floor(least(c.duration_s, c.planned_s, CASE WHEN c.step_status <> 'complete' THEN b.known_s END) + 1e-6)::BIGINT AS full_seconds
 FROM chosen c LEFT JOIN broken b USING (run_id, step_id)

@@ -13,6 +13,7 @@ WHERE source = 'server' AND series IN (
     'pages_flushed_adaptive_per_s', 'pages_flushed_sync_per_s', 'pages_flushed_background_per_s',
     'pages_flushed_lru_per_s', 'pages_written_per_s',
     'redo_waits_per_s', 'redo_file_waits_per_s', 'sync_flush_waits_per_s', 'free_page_waits_per_s',
-    'redo_lsn_bytes_per_s', 'redo_fsyncs_per_s', 'data_fsyncs_per_s'
+    'redo_lsn_bytes_per_s', 'redo_fsyncs_per_s', 'data_fsyncs_per_s', 'redo_fsync_ms',
+    'doublewrite_pages_per_s', 'doublewrite_writes_per_s', 'row_locks_awaited'
 )
 ORDER BY step_id, setup, dbms_position, repeat, series, t_s

@@ -2,7 +2,8 @@
 -- sum to 100, percentiles, and the largest. timing: service (sent to answered) or intended (due to answered; only
 -- rate-limited operations). Shares and percentiles come from log-linear bins with an error under 1 %; max is exact. A
 -- bucket's name is its upper edge. client_bound: why the clients limited the step, NULL if they did not. family,
--- operation_position: of the operation; rated: whether it has a rate from second to second, as an index build has not.
+-- operation_position: of the operation; rated: whether it has a rate from second to second, as an index build has not;
+-- of_main: whether it is one of the step's main operations.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -47,7 +48,8 @@ WITH chosen AS (
 )
 SELECT
     setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, client_bound,
-    shares.* EXCLUDE (run_id, step_id), f.family, o.position AS operation_position, NOT f.of_existing_rows AS rated
+    shares.* EXCLUDE (run_id, step_id), f.family, o.position AS operation_position, NOT f.of_existing_rows AS rated,
+    f.family IS NOT DISTINCT FROM main AS of_main
 FROM chosen
 JOIN shares USING (run_id, step_id)
 LEFT JOIN operations o USING (run_id, operation)

@@ -1,6 +1,6 @@
 -- One row per run and step that it did or planned. `step_status` is complete, failed, interrupted, running,
 -- 'loaded from a snapshot' for a step that the run `loaded_from` did for this one too, or 'not run' for one never
--- started. A step of a published run is complete, or 'not published'. The columns of its kind follow: `main` is the
+-- started. A step of a published run is complete, or 'not published'. `planned_s` is as in `planned_steps`. The columns of its kind follow: `main` is the
 -- family of its main operations, `counts` the unit of their rate and `rate_label` its name; the others are those of the
 -- table `kinds`.
 WITH listed AS (
@@ -21,7 +21,7 @@ SELECT
             ELSE 'not run'
         END
     ) AS step_status,
-    p.loaded_from,
+    p.planned_s, p.loaded_from,
     s.clients, s.insert_rows_per_commit, s.target_rows_per_s, s.existing_rows,
     s.start_s, s.end_s, s.duration_s, coalesce(s.history_list_length, f.hll) AS history_list_length, s.client_bound,
     r.benchmark, k.main, m.counts, m.label AS rate_label, k.equal_work, k.of_existing_rows, k.compared,

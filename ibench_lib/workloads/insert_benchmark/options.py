@@ -24,11 +24,14 @@ _Rows = Annotated[int, Field(ge=1, le=10**12)]
 
 
 class Setup(CommonSetup):
-    """Size of one setup, at scale 1: rows inserted per table by each write step, seconds of each query step."""
+    """Size of one setup, at scale 1: rows inserted per table by each write step, seconds of each query step.
+
+    A setup needs `l_i2_rows` only for experiments that run l.i2.
+    """
 
     l_i0_rows: _Rows
     l_i1_rows: _Rows
-    l_i2_rows: _Rows
+    l_i2_rows: _Rows | None = None
     query_seconds: Seconds
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from ibench_lib.errors import ExperimentError
 from ibench_lib.workloads import workload
 from ibench_lib.workloads.insert_benchmark.options import QUERY_STEP, Options, Setup, StepSpec, step_name, step_specs
 from ibench_lib.workloads.insert_benchmark.rows import clock_seconds
@@ -142,12 +143,17 @@ def _step(spec: StepSpec, options: Options, setup: Setup, scale: float) -> Step:
         return Step(name=name, form=spec.step, kind="index", background=held)
     sizes = {"l.i0": setup.l_i0_rows, "l.i1": setup.l_i1_rows, "l.i2": setup.l_i2_rows}
     per_commit = spec.rows_per_commit or _ROWS_PER_COMMIT[spec.step]
+    rows = spec.rows or sizes[spec.step]
+    if rows is None:
+        raise ExperimentError(
+            f"setup {setup.name}: step {name} needs l_i2_rows", hint="give the setup l_i2_rows, or the step its `rows`"
+        )
     return Step(
         name=name,
         form=spec.step,
         kind="load" if spec.step == "l.i0" else "write",
         rows_per_commit=per_commit,
-        amount=max(1, round((spec.rows or sizes[spec.step]) * scale / per_commit)) * per_commit,
+        amount=max(1, round(rows * scale / per_commit)) * per_commit,
         target_per_s=spec.rate,
         churns=spec.step != "l.i0",
         background=held,

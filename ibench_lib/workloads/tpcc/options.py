@@ -48,7 +48,8 @@ class Options(CommonOptions):
     each transaction draws its warehouse, or each terminal has one. `weights` are how often each type is in a deck: new
     order, payment, order status, delivery, stock level. `rate` limits the transactions per second of all terminals.
     `think_time`: terminals wait for this multiple of the specification's keying and think times; None means not at all.
-    `checks`: all consistency conditions, or the first three, which are cheap; auto means all up to 20 warehouses.
+    `checks`: all consistency conditions of all warehouses (full), or the first three, which are cheap. auto: all
+    conditions, but with more than 20 warehouses those that are not cheap of ten drawn warehouses only.
     """
 
     benchmark: Literal["tpcc"]

@@ -27,7 +27,7 @@ OPERATIONS = (
 KINDS = (
     StepKind("load", main="insert"),
     StepKind("index", main="index", of_existing_rows=True),
-    StepKind("ramp_up", main="transaction"),
+    StepKind("ramp_up", main="transaction", compared=False),
     StepKind("run", main="transaction"),
 )
 
@@ -54,17 +54,17 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
 
     Raises
     ------
-    ExperimentError : so many payments that a sum would overflow, at the rate or the assumed one.
+    ExperimentError : so many transactions that a column would overflow, at the rate or the assumed one.
     """
     warehouses = max(1, round(setup.warehouses * scale))
     size: dict[str, Any] = {"sets": setup.sets, "warehouses": warehouses, "terminals": setup.terminals}
     rows = tables.loaded_rows(setup.sets, warehouses)
     seconds = {"ramp_up": setup.ramp_up, "run": setup.seconds}
     _require_few_prepared(options, setup)
-    _require_payments_that_fit(options, setup, warehouses, scale * sum(seconds.values()))
+    _require_columns_that_fit(options, setup, warehouses, scale * sum(seconds.values()))
     return [
         # Loaders have about the same amount: the lines of an order are random.
-        Step(name="load", form="load", kind="load", amount=rows // options.clients, **size),
+        Step(name="load", form="load", kind="load", amount=rows // _loaders(options, setup.sets, warehouses), **size),
         Step(name="index", form="index", kind="index", **size),
         *(
             Step(
@@ -72,7 +72,8 @@ def plan(options: Options, setup: Setup, scale: float) -> list[Step]:
                 form=name,
                 kind=name,
                 seconds=float(max(1, round(planned * scale))),
-                target_per_s=options.rate and options.rate / min(options.clients, setup.terminals),
+                # As that of each of the `clients` of the step: a process without a terminal leaves its share to others.
+                target_per_s=options.rate and options.rate / options.clients,
                 churns=True,
                 **size,
             )
@@ -102,24 +103,35 @@ def _require_few_prepared(options: Options, setup: Setup) -> None:
         )
 
 
-def _require_payments_that_fit(options: Options, setup: Setup, warehouses: int, seconds: float) -> None:
-    share = options.weights[TYPES.index("payment")] / sum(options.weights)
-    rate = _assumed_rate(options, setup.terminals)
-    payments = share * rate * seconds / (setup.sets * warehouses)
-    if payments > tables.MOST_PAYMENTS:
-        raise ExperimentError(
-            f"setup {setup.name}: about {payments / 1e6:,.1f} million payments to each warehouse, at {rate:,.0f} "
-            f"transactions/s, would overflow its sum w_ytd, which has room for {tables.MOST_PAYMENTS / 1e6:g} million",
-            hint="give the setup more warehouses or fewer seconds",
-        )
+def _require_columns_that_fit(options: Options, setup: Setup, warehouses: int, seconds: float) -> None:
+    rate, used = _assumed_rate(options, setup.terminals), setup.sets * warehouses
+    if options.home == "fixed":
+        used = min(used, setup.terminals)
+    limits = [("payment", "payments to", "the sum w_ytd", tables.MOST_PAYMENTS)]
+    if not PROFILES[options.profile].peer_stock:
+        limits.append(("new_order", "new orders of", "the counts s_order_cnt", tables.MOST_NEW_ORDERS))
+    for operation, what, column, most in limits:
+        share = options.weights[TYPES.index(operation)] / sum(options.weights)
+        expected = share * rate * seconds / used
+        if expected > most:
+            raise ExperimentError(
+                f"setup {setup.name}: about {expected / 1e6:,.1f} million {what} each warehouse, at {rate:,.0f} "
+                f"transactions/s, would overflow {column}, which {'has' if column.startswith('the sum') else 'have'} "
+                f"room for {most / 1e6:g} million",
+                hint="give the setup more warehouses or fewer seconds",
+            )
+
+
+def _loaders(options: Options, sets: int, warehouses: int) -> int:
+    """How many processes load: each has a part of a district at least."""
+    return min(options.clients, sets * warehouses * tables.DISTRICTS)
 
 
 def workers(options: Options, step: Step) -> list[Worker]:
-    """The client processes of a step: no more than there are sets to index, or terminals."""
+    """The client processes of a step: no more than there are districts to load, sets to index, or terminals."""
     if step.kind == "load":
-        return [
-            Worker(client=client, role="loader", operations=("insert",)) for client in range(1, options.clients + 1)
-        ]
+        loaders = _loaders(options, step.sets, step.warehouses)
+        return [Worker(client=client, role="loader", operations=("insert",)) for client in range(1, loaders + 1)]
     if step.kind == "index":
         return [
             Worker(client=client, role="indexer", operations=("create_index",))
@@ -159,7 +171,7 @@ def spec(options: Options, step: Step, worker: Worker, step_id: int) -> Spec:
         operations=worker.operations,
         statements=statements,
         seconds=step.seconds,
-        tick_ns=round(1e9 / step.target_per_s) if step.target_per_s else None,
+        tick_ns=round(1e9 * processes / (step.target_per_s * options.clients)) if step.target_per_s else None,
         timeout_s=options.statement_timeout_s,
         seed=options.seed,
         connections=worker.connections,

@@ -23,6 +23,9 @@ INITIAL_NEXT_ORDER = CUSTOMERS + 1
 INITIAL_W_YTD_CENTS = 30_000_000
 MOST_PAYMENTS = 4_000_000
 """To a warehouse, before w_ytd, a DECIMAL(12,2), overflows: payments are 2,500.50 on average."""
+MOST_NEW_ORDERS = 1_600_000
+"""Of a warehouse, before the SMALLINT s_order_cnt of its most wanted item overflows. NURand(8191, 1, 100000) draws that
+item with a probability of (3/4)^13 x 8192/100000 = 0.00195, and an order has ten lines on average."""
 BYTES_OF_WAREHOUSE = 103 << 20
 BYTES_OF_ITEMS = 10 << 20
 BYTES_OF_NEW_ORDER = 2_000

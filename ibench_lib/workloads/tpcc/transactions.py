@@ -18,7 +18,7 @@ from functools import cache
 from typing import Any, TypeAlias, cast
 
 from ibench_lib.client.mysql.binary import Prepared
-from ibench_lib.client.mysql.wire import COM_QUERY
+from ibench_lib.client.mysql.wire import CHANGED, COM_QUERY, StatementError
 from ibench_lib.client.role import Query, Row, Steps
 from ibench_lib.workloads.tpcc import inputs
 from ibench_lib.workloads.tpcc.inputs import UNUSED_ITEM
@@ -259,7 +259,11 @@ class Delivery:
             order = (warehouse, district, int(_text(waiting[0][0])))
             # Without locks, another delivery may have removed the same order.
             removed += _count((yield sql.remove_oldest % order))
-            customer = int(_row((yield Query(sql.customer_of % order)))[0])
+            ordered = _rows((yield Query(sql.customer_of % order)))
+            if not ordered:
+                # `oldest` locks, so it sees an order that is newer than the read view of a profile's plain SELECT.
+                raise StatementError(CHANGED, "the oldest order is newer than the transaction's read view")
+            customer = int(_text(ordered[0][0]))
             yield sql.set_carrier % (carrier, *order)
             yield sql.deliver_lines % order
             (amount,) = _row((yield Query(sql.amount_of % order)))

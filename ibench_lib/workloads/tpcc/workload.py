@@ -77,10 +77,11 @@ class Tpcc:
         after_load = step.kind == "load"
         found = checks.population(step.sets, step.warehouses, rows) if after_load else []
         found += checks.row_counts(step.sets, rows) if options.count_rows else []
-        names = checks.wanted(options.checks, step.sets, step.warehouses, after_load=after_load)
+        names = checks.wanted(options.checks, after_load=after_load)
+        drawn = checks.drawn(options.checks, step.sets, step.warehouses, options.seed)
         for end in tables.suffixes(step.sets):
             # The load has nothing of the profile's.
-            found += checks.conditions(end, names, STANDARD if after_load else PROFILES[options.profile])
+            found += checks.conditions(end, names, STANDARD if after_load else PROFILES[options.profile], drawn)
             found += checks.ledger(end, step.warehouses, rows)
         return found
 

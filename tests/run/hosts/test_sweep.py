@@ -78,9 +78,9 @@ workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, qr100]}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1800, check=False)
     assert done.returncode == 0, done.stderr
     (manifest,) = manifests(workspace)
-    assert "many: 1 cell, 0 already done\n" in done.stdout, "what others will take is not known here"
+    assert "many: 1 cell, 0 already complete\n" in done.stdout, "what others will take is not known here"
     assert "1/1 system.tiny, tiny, repeat 1 on one\n" in done.stdout
-    assert f"complete: {manifest.run_id} on one\n" in done.stdout and "many: 1 run made" in done.stdout
+    assert f"complete: {manifest.run_id} on one\n" in done.stdout and "many: 1 new run, " in done.stdout
     run_dir = workspace.run_dir(manifest.run_id)
     assert verify(run_dir) == []
     assert (run_dir / "server.log").is_file() and "skip_log_bin" in (run_dir / "my.cnf").read_text()

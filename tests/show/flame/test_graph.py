@@ -76,7 +76,7 @@ def test_a_graph_is_headed_by_what_its_sides_can_tell() -> None:
         "0.0 % of CPU without a name, 5.0 % of stacks cut.",
         "B: b, 2026-11-22: 200.00 us/op of the server's CPU; 1 run, 1 recording, 200 samples. "
         "40.0 % of CPU without a name, 10.0 % of stacks cut.",
-        "Of B, more than 20 % of CPU has no name, so only functions with a name on both sides are shown; "
+        "In B, more than 20 % of CPU has no name, so only functions with a name on both sides are shown; "
         "(names are missing) stands for all others.",
         "No change is coloured: each side needs two runs with a profile to tell a change from noise.",
     ]
@@ -85,7 +85,7 @@ def test_a_graph_is_headed_by_what_its_sides_can_tell() -> None:
 def test_many_cut_stacks_are_told() -> None:
     cut = side("b", {PARSE: 70, SEND: 30})
     said = "more than 20 % of stacks are cut. They stand under (cut off), because their callers are not known."
-    assert f"Of B, {said}" in facts(graph_of([A, cut], "l.i0, cached"))
+    assert f"In B, {said}" in facts(graph_of([A, cut], "l.i0, cached"))
     assert f"M{said[1:]}" in facts(graph_of([cut], "l.i0, cached"))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ibench_lib.workloads.tpcc.checks import CONDITIONS, conditions, ledger, population, wanted
+from ibench_lib.workloads.tpcc.checks import CHEAP, CONDITIONS, conditions, drawn, ledger, population, wanted
 from tests.workloads.tpcc.warehouse import Warehouse, options, setup
 
 BREAKS = {
@@ -39,11 +39,30 @@ def test_a_violation_is_seen(warehouse: Warehouse, name: str) -> None:
             assert cursor.fetchone() == (0,)
 
 
-def test_cheap_conditions_are_chosen_where_all_would_take_long() -> None:
-    assert wanted("auto", 2, 10, after_load=True) == list(CONDITIONS)
-    assert wanted("auto", 3, 10, after_load=True) == ["C1", "C2", "C3"]
-    assert wanted("full", 3, 10, after_load=False) == [name for name in CONDITIONS if name != "C11"]
-    assert wanted("cheap", 1, 1, after_load=False) == ["C1", "C2", "C3"]
+def test_where_all_would_take_long_some_warehouses_are_drawn() -> None:
+    assert wanted("auto", after_load=True) == list(CONDITIONS)
+    assert wanted("full", after_load=False) == [name for name in CONDITIONS if name != "C11"]
+    assert wanted("cheap", after_load=False) == ["C1", "C2", "C3"]
+    assert drawn("auto", 2, 10, 1) is None and drawn("full", 1, 1000, 1) is None
+    some = drawn("auto", 1, 1000, 1)
+    assert some is not None and len(set(some)) == 10 and min(some) >= 1 and max(some) <= 1000
+    assert drawn("auto", 1, 1000, 1) == some != drawn("auto", 1, 1000, 2)
+    assert len(drawn("auto", 100, 10, 1) or ()) == 1, "of each set"
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_a_violation_is_seen_in_drawn_warehouses_only(warehouse: Warehouse, name: str) -> None:
+    """The cheap conditions are checked of all warehouses."""
+    (others,), (mine,) = (conditions("", [name], drawn=of) for of in ([2, 3], [1, 2]))
+    with warehouse.hand() as hand, hand.cursor() as cursor:
+        cursor.execute("START TRANSACTION")
+        cursor.execute(BREAKS[name])
+        cursor.execute(mine.statement)
+        seen = cursor.fetchone()
+        cursor.execute(others.statement)
+        assert seen != (0,) and (cursor.fetchone() != (0,)) == (name in CHEAP)
+        hand.rollback()
+    assert ("warehouses 1, 2" in mine.subject) == (name not in CHEAP)
 
 
 def test_a_load_that_lacks_rows_is_seen_in_its_ledger() -> None:

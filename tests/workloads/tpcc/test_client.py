@@ -5,6 +5,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import Any, cast
 
+import psutil
 import pymysql
 import pytest
 
@@ -65,6 +66,19 @@ def test_a_terminal_that_thinks_sends_what_it_would_send_anyway(warehouse: Wareh
     assert sent[0] == sent[1]
 
 
+def test_64_terminals_need_little_memory(warehouse: Warehouse) -> None:
+    used = list[int]()
+
+    def look(workers: list[WorkerState]) -> None:
+        used.extend(psutil.Process(worker.process.pid).memory_info().rss for worker in workers)
+
+    result, seconds = warehouse.run(options(), setup(terminals=64, seconds=4.0), look)
+    assert result.failure is None
+    assert len(used) == 2 and sum(used) < 400e6
+    assert sum(row["ops"] for row in seconds) >= 64
+    assert warehouse.broken(FULL, setup()) == []
+
+
 @pytest.mark.fault("F3")
 def test_a_killed_terminal_process_ends_the_step_and_keeps_what_was_captured(warehouse: Warehouse) -> None:
     def kill(workers: list[WorkerState]) -> None:
@@ -99,7 +113,14 @@ def test_lost_connections_end_the_step_and_bound_what_is_unknown(warehouse: Ware
         assert isinstance(result.failure, WorkerFailed)
         assert re.fullmatch(r"client [12] terminal: .*connection lost: .*", result.failure.what), result.failure.what
         assert seconds
-        assert 1 <= sum((state.totals or {})["unknown"] for state in result.workers) <= 4
+        unknown = sum((state.totals or {})["unknown"] for state in result.workers)
+        assert 1 <= unknown <= 4
+        more = 0
+        for table in ("orders", "history"):  # a row for each new order and payment
+            ((found,),) = warehouse.ask(f"SELECT COUNT(*) FROM {table}")
+            assert found >= warehouse.rows[table], "what was acknowledged is there"
+            more += found - warehouse.rows[table]
+        assert more <= unknown, "what is there beyond that was committed with an unknown outcome"
     finally:
         warehouse.recount()
     assert [name for name in warehouse.broken(FULL, setup()) if "condition" in name] == []

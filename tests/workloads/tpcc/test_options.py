@@ -58,6 +58,7 @@ def test_presets(tmp_path: Path, setup: str) -> None:
         (SIZE % (1, 4, 2.0), ", rate: 5, think_time: 1", r"rate does not go with think_time: terminals that think set"),
         (SIZE % (1, 4, 2.0), ", think_time: 0", r"t\.yaml:5: workload\.think_time: .*greater than 0"),
         (SIZE % (1, 4, 36_000.0), "", r"setup one: about 7\.8 million payments to each warehouse, at 500 .*overflow"),
+        (SIZE % (1, 4, 8_000.0), "", r"about 1\.7 million new orders of each warehouse, at 500 .* counts s_order_cnt"),
         (SIZE % (1, 4, 1_000.0), ", rate: 20000", r"about 8\.7 million payments to each warehouse, at 20,000 .*w_ytd"),
     ],
 )

@@ -13,14 +13,14 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from ibench_lib.client.mysql.wire import COM_QUERY
+from ibench_lib.client.mysql.wire import COM_QUERY, StatementError
 from ibench_lib.client.role import Query
-from ibench_lib.workloads.tpcc import profiles
+from ibench_lib.workloads.tpcc import inputs, profiles
 from ibench_lib.workloads.tpcc.client import Terminal
 from ibench_lib.workloads.tpcc.inputs import TYPES, UNUSED_ITEM, Inputs, Size
 from ibench_lib.workloads.tpcc.nurand import Constants
 from ibench_lib.workloads.tpcc.profiles import PROFILES, Profile
-from ibench_lib.workloads.tpcc.transactions import COMMIT, ROLLBACK, _middle, money
+from ibench_lib.workloads.tpcc.transactions import COMMIT, ROLLBACK, Delivery, _middle, money, sql_of
 from ibench_lib.workloads.tpcc.workload import WORKLOAD
 from tests.workloads.tpcc.warehouse import Warehouse, options, setup, step_of
 
@@ -258,3 +258,18 @@ def test_every_profile_but_the_standard_lists_its_deviations() -> None:
         described = WORKLOAD.describe(options(profile=name), setup(), WORKLOAD.steps(options(), setup(), 1.0))
         assert described["deviations"] == profiles.deviations(name)
     assert money(-1_005) == b"-10.05"
+
+
+def test_an_order_that_is_newer_than_the_read_view_has_its_delivery_repeated() -> None:
+    """sysbench-tpcc locks the oldest order, which shows it as it is now, and reads its customer as of the begin."""
+    profile = PROFILES["sysbench_tpcc"]
+    steps = Delivery(sql_of("", profile), inputs.Delivery(1, 1, 5), Counter()).steps()
+    command = next(steps)
+    if profile.begin:
+        command = steps.send(0)
+    assert isinstance(command, Query)
+    assert b"new_orders" in steps.send([(b"3001",)])  # it is removed  # type: ignore[operator]
+    assert isinstance(steps.send(1), Query)
+    with pytest.raises(StatementError, match="newer than the transaction's read view") as caught:
+        steps.send([])
+    assert caught.value.retryable

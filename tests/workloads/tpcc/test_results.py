@@ -35,13 +35,14 @@ def write(
     loaded: Sequence[str] = (),
     checked: Sequence[str] = (*CONDITIONS, "ledger"),
     broken: str = "",
+    intended: int | None = None,
 ) -> None:
     """A run of TPC-C with one step: new orders second by second, of which one a second is rolled back as intended.
 
     The other types have their share of 23 for ten new orders. Every response takes 500 us, and one new order a second
     takes 2 s. `repeats` are those of the first second's new orders, `more` what its workload has in the manifest
     besides, `sizes` the bytes of its database after each step, `loaded` and `checked` the rules that were checked after
-    the load and after the run, of which a defect has `broken` one.
+    the load and after the run, of which a defect has `broken` one. `intended` is the bin of intended times, if paced.
     """
     writer, seconds = RunWriter(workspace.run_dir(run.run_id)), len(new_orders)
     key = {"step_id": step_id, "step": KIND}
@@ -65,7 +66,8 @@ def write(
                 retries=sum(errors.values()), **errors, unknown=0, service_sum_us=0.0,
                 service_max_us=2.1e6 if slow else 500.0,
                 service_bins=[bin_ for bin_, n in bins.items() if n], service_counts=[n for n in bins.values() if n],
-                intended_max_us=None, intended_bins=None, intended_counts=None,
+                intended_max_us=intended and 2.1e6, intended_bins=intended and [intended],
+                intended_counts=intended and [done],
             )  # fmt: skip
     times: dict[str, Any] = {"start_s": 1.0, "end_s": 1.0 + seconds}
     writer.append(
@@ -290,3 +292,49 @@ def test_tables_and_charts_show_every_dbms(workspace: Workspace) -> None:
     assert waves["system.a"][1:6] == ["0.000", "1.00", "0", "none", "none"]
     chart = ib.notpm_chart(answer(lake, "notpm_series"))
     assert [(line.name, set(line.y)) for line in chart.data] == [("system.a", {6000.0}), ("system.b", {3000.0})]
+    disk = pl.DataFrame(
+        [
+            {**TPCC_RUN, "source": "device", "series": series, "t_s": t_s, "low": None, "middle": middle, "high": None}
+            for t_s, of_moment in ((0.5, (None, None)), (1.5, (None, 1 << 20)), (2.5, (3 << 20, 1 << 20)))
+            for series, middle in zip(("read_bytes_per_s", "written_bytes_per_s"), of_moment, strict=True)
+        ],
+        infer_schema_length=None,
+    )
+    (line,) = ib.disk_throughput_chart(disk).data
+    assert list(line.y) == [None, None, 4.0], "what is not known is no 0"
+    cpu = disk.filter(series="read_bytes_per_s").with_columns(source=pl.lit("host"), series=pl.lit("cpu_per_s"))
+    (line,) = ib.server_cpu_chart(cpu.with_columns(middle=pl.lit(1.5))).data
+    assert set(line.y) == {1.5}
+
+
+TPCC_RUN = {
+    "setup": "cached", "dbms": "system.a", "dbms_position": 0, "repeat": 1, "run_id": "a", "run_status": "complete",
+    "step_id": 0, "step": KIND, "step_status": "complete", "bucket_s": 1,
+}  # fmt: skip
+
+
+def test_seconds_in_which_terminals_only_wait_for_their_last_answers_are_in_no_window(workspace: Workspace) -> None:
+    planned = {"resolved_steps": [{"name": KIND, "kind": KIND, "seconds": 60.0}]}
+    write(workspace, Run("tail"), [100] * 60 + [1, 1], more=planned)
+    found = answer(reader.lake(workspace), "tpcc_stability").row(0, named=True)
+    assert (found["windows"], found["floor"], found["trend"]) == (60, 1.0, 1.0)
+
+
+def test_intended_times_of_paced_terminals_are_shown_and_judged(workspace: Workspace) -> None:
+    write(workspace, Run("a"), [100] * 30, intended=BIN_2_S)
+    write(workspace, Run("b", minute=1), [100] * 30)
+    types = answer(reader.lake(workspace), "tpcc_types")
+    of_a = types.filter(dbms="system.a", operation="payment").row(0, named=True)
+    assert of_a["p90_s"] == pytest.approx(0.0005, rel=0.01)
+    assert of_a["intended_p90_s"] == of_a["intended_p99_s"] == pytest.approx(2.06, rel=0.01)
+    assert types.filter(dbms="system.b")["intended_p90_s"].null_count() == 5
+    paced = Parsed(ib.transaction_types_table(types.filter(dbms="system.a")))
+    (payment,) = (row for row in paced.rows if row[0] == "payment")
+    assert payment[3:10] == ["0.5", "0.5", "0.5", "0.5", "0.5", "2,056.2", "2,056.2"]
+    (plain,) = (
+        row for row in Parsed(ib.transaction_types_table(types.filter(dbms="system.b"))).rows if row[0] == "payment"
+    )
+    assert len(plain) == len(payment) - 2
+    strict = types.with_columns(limit_s=pl.lit(1.0))
+    assert any("system.a (new order, payment" in text for text in ib.transaction_statements(strict))
+    assert not any("system.b (" in text for text in ib.transaction_statements(strict))

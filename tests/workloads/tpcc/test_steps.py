@@ -6,7 +6,7 @@ from ibench_lib.workloads.tpcc.population import (
     STATEMENTS_OF_FIRST_DISTRICT,
     STATEMENTS_OF_ITEM_PART,
 )
-from ibench_lib.workloads.tpcc.steps import disk_bytes, plan, spec, work, workers
+from ibench_lib.workloads.tpcc.steps import KINDS, disk_bytes, plan, spec, work, workers
 from tests.workloads.tpcc.warehouse import options, setup
 
 
@@ -66,3 +66,31 @@ def test_the_largest_load_is_planned_without_going_through_its_parts() -> None:
     of_warehouse = 10 * STATEMENTS_OF_DISTRICT + STATEMENTS_OF_FIRST_DISTRICT
     assert sum(sent) == 1000 * (10 * STATEMENTS_OF_ITEM_PART + 32_767 * of_warehouse)
     assert disk_bytes(chosen, steps) > 1000 * 32_767 * (100 << 20)
+
+
+def test_there_are_no_more_loaders_than_districts() -> None:
+    chosen, size = options(clients=16), setup(warehouses=1)
+    load = plan(chosen, size, 1.0)[0]
+    loaders = workers(chosen, load)
+    assert [worker.client for worker in loaders] == list(range(1, 11))
+    assert all((spec(chosen, load, worker, 0).statements or 0) > 0 for worker in loaders)
+
+
+def test_a_rate_is_that_of_all_terminals_also_if_there_are_fewer_of_them_than_processes() -> None:
+    chosen = options(clients=4, rate=100.0)
+    run = plan(chosen, setup(terminals=2), 1.0)[3]
+    assert run.target_per_s is not None and chosen.clients * run.target_per_s == 100.0
+    ticks = [spec(chosen, run, worker, 3).tick_ns or 0 for worker in workers(chosen, run)]
+    assert sum(1e9 / tick for tick in ticks) == pytest.approx(100.0) and len(ticks) == 2
+
+
+def test_terminals_at_home_pay_to_their_own_warehouses_only() -> None:
+    """One terminal of a hundred warehouses: 7.8 million payments are 0.08 million to each, or all to its own."""
+    size = setup(warehouses=100, terminals=1, seconds=36_000.0)
+    assert len(plan(options(), size, 1.0)) == 4
+    with pytest.raises(ExperimentError, match=r"7\.8 million payments to each warehouse"):
+        plan(options(home="fixed"), size, 1.0)
+
+
+def test_the_ramp_up_is_no_result() -> None:
+    assert {kind.name: kind.compared for kind in KINDS} == {"load": True, "index": True, "ramp_up": False, "run": True}

@@ -42,7 +42,7 @@ from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads.tpcc.checks import CONDITIONS
 from ibench_lib.workloads.tpcc.tables import names
 from ibench_lib.workloads.workload import Step
-from tests.builds.test_builds import distribution
+from tests.builds.test_builds import distribution, installed
 from tests.faults import is_server, server_here
 from tests.measurement.real import ask, connect
 from tests.synthetic import answer
@@ -127,9 +127,10 @@ def test_a_violated_condition_fails_the_run_and_is_named(
         run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, meddler)
     expected = (
         "step run: the number of rows that violate condition C1 is 1, but condition C1 (w_ytd is the sum of d_ytd) "
-        "allows 0"
+        "allows 0 (1 more of 23 checks failed)"
     )
     assert caught.value.what.endswith(expected)
+    assert "condition C9 is 1" in (caught.value.detail or ""), "all that is wrong is known, not the first thing only"
     (run_dir,) = workspace.runs.iterdir()
     failed = read_manifest(run_dir)
     assert failed.status == "failed" and pq.read_table(run_dir / "ops.parquet").num_rows
@@ -261,6 +262,31 @@ def test_myrocks_from_load_to_seal(tmp_path: Path, workspace: Workspace, more: s
     run = [row for row in pq.read_table(run_dir / "ops.parquet").to_pylist() if row["step"] == "run"]
     assert sum(row["ops"] for row in run) > 20
     assert sum(row["retries"] for row in run) == sum(row["deadlocks"] + row["lock_timeouts"] for row in run)
+
+
+@pytest.mark.registries
+@pytest.mark.parametrize(
+    ("label", "more"),
+    [
+        ("mysql-5.6.24", ", isolation: serializable"),
+        ("mysql-9.7", ", protocol: prepared"),
+        ("mariadb-10.1.23", ", profile: sysbench_tpcc"),
+        ("mariadb-10.2.11", ", foreign_keys: declared"),
+        ("mariadb-10.11.5", ", charset: utf8mb4, rate: 100"),
+        ("mariadb-11.4.5", ", profile: tpcc_mysql"),
+    ],
+)
+def test_every_build_from_load_to_seal(label: str, more: str, tmp_path: Path, workspace: Workspace) -> None:
+    """All conditions hold but those that a profile breaks, and every key of the workload has been on a server."""
+    build = installed(label)
+    experiment = loaded(tmp_path, 1, 1, more)
+    (tmp_path / "own" / "tiny.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=512M\n")
+    experiment = load_experiment(tmp_path / "t.yaml")
+    manifest = run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Observer())
+    assert manifest.status == "complete" and verify(workspace.run_dir(manifest.run_id)) == []
+    checks = pq.read_table(workspace.run_dir(manifest.run_id) / "checks.parquet").to_pylist()
+    assert {row["rule"] for row in checks if row["step"] == "run"} == {"rows", "ledger", *CONDITIONS} - {"C11"}
+    assert all(row["found"] == row["expected"] or row["broken_by"] for row in checks)
 
 
 @pytest.mark.registries

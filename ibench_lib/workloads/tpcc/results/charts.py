@@ -22,7 +22,8 @@ def disk_throughput_chart(frame: pl.DataFrame) -> go.Figure:
     """MB/s that the data's device reads and writes over the time of one step (`device_series`), together."""
     moved = frame.filter(pl.col("series").is_in(["read_bytes_per_s", "written_bytes_per_s"]))
     keys = [column for column in moved.columns if column not in ("source", "series", "low", "middle", "high")]
-    total = moved.group_by(keys, maintain_order=True).agg((pl.col("middle").sum() / _MB).alias("mb_per_s"))
+    both = pl.when(pl.col("middle").count() == 2).then(pl.col("middle").sum() / _MB)
+    total = moved.group_by(keys, maintain_order=True).agg(both.alias("mb_per_s"))
     return _lines(total, "mb_per_s", "Disk reads and writes", "MB/s", 2)
 
 

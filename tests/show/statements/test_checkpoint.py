@@ -1,0 +1,33 @@
+"""Sentences on redo logs that were full."""
+
+from __future__ import annotations
+
+import ibench_lib as ib
+from tests.shared import asked
+from tests.show.filled import AT_SYNC, BELOW, FULL, NOT_CAPTURED, level, run_with
+from tests.synthetic import Run
+
+
+def said_of(*runs: Run) -> list[str]:
+    return ib.checkpoint_statements(asked("checkpoint_limit", *runs, steps=["l.i1"]))
+
+
+def test_it_is_said_whose_log_was_full_and_what_that_cost() -> None:
+    assert said_of(run_with(AT_SYNC), run_with(BELOW, "low"), NOT_CAPTURED) == [
+        "cached, l.i1: the redo log was full with system.full (33 % of the time, from second 8 on, 2,500 inserts/s "
+        "then, 5,000 otherwise: 0.50x).",
+        "cached, l.i1: no other checkpoint age reached its limit (highest: 40 %, system.low).",
+        "cached, l.i1: the checkpoint age was not captured with system.none.",
+    ]
+    assert said_of(run_with(BELOW, "low")) == [
+        "cached, l.i1: no checkpoint age reached its limit (highest: 40 %, system.low).",
+    ]
+
+
+def test_repeats_have_a_range_and_those_with_a_full_log_are_counted() -> None:
+    never = {**AT_SYNC, "checkpoint_age_bytes": level(90, 90)}
+    (said,) = said_of(run_with(AT_SYNC), run_with(never, repeat=2))
+    assert "system.full (in 1 of 2 runs, 33 % of the time, from second 8 on," in said
+    # With a stall of four seconds nothing is done in them.
+    (said,) = said_of(run_with(AT_SYNC), run_with(AT_SYNC, repeat=2, stall=FULL))
+    assert "in 2 of 2 runs" in said and "1,250 inserts/s then, 5,625 otherwise: 0.25x [0.00, 0.50]" in said
