@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import polars as pl
 
-from ibench_lib.ask.pair import Pair
 from ibench_lib.metrics import METRICS, Metric
 from ibench_lib.show.frames import short_steps
 from ibench_lib.show.statements.common import complete, without_short
@@ -149,11 +148,10 @@ def compared(frame: pl.DataFrame, a: str, b: str) -> list[Compared]:
     return sorted(found, key=place)
 
 
-def long_values(chosen: Pair) -> tuple[pl.DataFrame, list[str]]:
-    """The answer of `metric_values` without steps that nobody took a second for, and a sentence that names these."""
-    rates = chosen.ask("step_throughput")
+def long_values(values: pl.DataFrame, rates: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """`metric_values` without the steps that nobody took a second for (`step_throughput`), and a sentence on these."""
     short = short_steps(complete(rates))
-    return chosen.values().join(short, on=["setup", "step"], how="anti", maintain_order="left"), without_short(rates)[1]
+    return values.join(short, on=["setup", "step"], how="anti", maintain_order="left"), without_short(rates)[1]
 
 
 def reservations(frame: pl.DataFrame, a: str, b: str) -> list[str]:

@@ -61,7 +61,7 @@ def differences(chosen: Pair) -> Html:
         )
         said.append(_list(outside, "The ratios furthest from 1, which may be noise:"))
     said += [_paragraph(line, "metric_values") for line in (*_reservations(chosen), *_not_compared(chosen))]
-    said += [_paragraph(line, "step_throughput") for line in long_values(chosen)[1]]
+    said += [_paragraph(line, "step_throughput") for line in _long_values(chosen)[1]]
     if chosen.not_compared:  # of what was chosen before the pair was, and so of no question of the pair's
         said.append(_paragraph(f"Also selected, but not compared: {', '.join(chosen.not_compared)}."))
     return Html("".join(said))
@@ -111,8 +111,12 @@ def _paragraph(text: str, *questions: str) -> str:
     return f"<p>{html.escape(text)}{sources(*questions)}</p>"
 
 
+def _long_values(chosen: Pair) -> tuple[pl.DataFrame, list[str]]:
+    return long_values(chosen.values(), chosen.ask("step_throughput"))
+
+
 def _everywhere(chosen: Pair) -> Iterator[Place]:
-    for (setup, step), frame in long_values(chosen)[0].group_by("setup", "step", maintain_order=True):
+    for (setup, step), frame in _long_values(chosen)[0].group_by("setup", "step", maintain_order=True):
         of_step = pl.col("operation").is_null()
         for table in (frame.filter(of_step), frame.filter(~of_step)):  # as the tables have them
             for one in compared(table, chosen.base, chosen.other):

@@ -30,7 +30,7 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
     if not chosen.base or not chosen.other:
         return sentence(chosen.nothing(""), "selected_runs")
     rates = chosen.ask("step_throughput")
-    values, short = long_values(chosen)
+    values, short = long_values(chosen.values(), rates)
     several = values["setup"].n_unique() > 1
     link = sources("metric_values")
     drawn: list[str] = []

@@ -182,6 +182,11 @@ def wanted(checks: str, *, after_load: bool) -> list[str]:
     ]
 
 
+def of_drawn(checks: str) -> list[str]:
+    """The names of the conditions that are checked of drawn warehouses only, where there are such."""
+    return [name for name in wanted(checks, after_load=True) if name not in CHEAP]
+
+
 def row_counts(sets: int, rows: Mapping[str, int]) -> list[Check]:
     """COUNT(*) of every table against the ledger."""
     proves = "the clients' acknowledged operations leave"

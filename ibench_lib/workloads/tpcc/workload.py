@@ -120,6 +120,7 @@ class Tpcc:
         return None
 
     def describe(self, options: files.Options, setup: files.Setup, planned: Sequence[Step]) -> dict[str, Any]:
+        drawn = checks.drawn(options.checks, planned[0].sets, planned[0].warehouses, options.seed)
         return {
             **options.model_dump(),
             "edition": EDITION,
@@ -128,6 +129,8 @@ class Tpcc:
             "setup": setup.model_dump(),
             "resolved_steps": [steps.described(step) for step in planned],
             "warehouses_used": planned[0].warehouses,
+            "drawn_warehouses": drawn,
+            "drawn_conditions": checks.of_drawn(options.checks) if drawn else [],
             "nurand_constants": asdict(Constants.of(options.seed)),
         }
 

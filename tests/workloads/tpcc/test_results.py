@@ -16,8 +16,10 @@ from ibench_lib.paths import Workspace
 from ibench_lib.workloads.tpcc import profiles
 from ibench_lib.workloads.tpcc.checks import CONDITIONS
 from ibench_lib.workloads.tpcc.inputs import TYPES
+from ibench_lib.workloads.tpcc.workload import WORKLOAD
 from tests.show.tables.parsed import Parsed
 from tests.synthetic import BIN_2_S, BIN_500_US, Run, answer, manifest_of, write_checks
+from tests.workloads.tpcc.warehouse import options, setup
 
 KIND = "run"
 PER_SECOND = {"payment": 10, "order_status": 1, "delivery": 1, "stock_level": 1}
@@ -245,6 +247,19 @@ def said_of(lake: Any, experiment: str = "demo") -> list[str]:
 )
 def test_the_verdict_names_the_checks_that_were_made(workspace: Workspace, checked: list[str], said: str) -> None:
     write(workspace, Run(), [100] * 10, checked=checked)
+    *_, verdict = said_of(reader.lake(workspace))
+    assert said in verdict
+
+
+@pytest.mark.parametrize(
+    ("sets", "said"), [(1, "(C1 to C12, C4 to C12 of 10 drawn warehouses only)"), (2, "(C1 to C12)")]
+)
+def test_the_verdict_says_what_was_checked_of_drawn_warehouses_only(workspace: Workspace, sets: int, said: str) -> None:
+    """As the workload describes itself: 21 warehouses in one set, or 10 in each of two."""
+    size = setup(sets=sets, warehouses=21 if sets == 1 else 10)
+    described = WORKLOAD.describe(options(), size, WORKLOAD.steps(options(), size, 1.0))
+    more = {name: described[name] for name in ("drawn_conditions", "drawn_warehouses")}
+    write(workspace, Run(), [100] * 10, more=more)
     *_, verdict = said_of(reader.lake(workspace))
     assert said in verdict
 

@@ -25,7 +25,6 @@ from ibench_lib.show.statements.common import (
 )
 from ibench_lib.show.verdicts import Ratio
 from ibench_lib.show.wording import count, joined, shortened
-from ibench_lib.workloads.tpcc.checks import CHEAP, MOST_WAREHOUSES_IN_FULL
 
 _CONDITIONS = [f"C{number}" for number in range(1, 13)]
 """The consistency conditions of the specification, as the checks of a run name them."""
@@ -173,7 +172,9 @@ def _verdicts(frame: pl.DataFrame, checks: pl.DataFrame) -> list[str]:
     for experiment, setup, complete_runs, _, profile in setups.iter_rows():
         held, broken = proven(checks, experiment, setup, complete_runs)
         mine = frame.filter((pl.col("experiment") == experiment) & (pl.col("setup") == setup))
-        proves.append(_proves(held, held & _only_of_the_load(checks, experiment, setup), drawn=_drawn(mine)))
+        row = mine.row(0, named=True)
+        only = held & _only_of_the_load(checks, experiment, setup)
+        proves.append(_proves(held, only, set(row["drawn_conditions"]), row["drawn_warehouses"]))
         if conditions := broken & set(_CONDITIONS):
             why = f"defects of profile {profile} break this, so no run fails"
             broken_said.append(attention(f"{setup}: {_numbered(conditions)} did not hold; {why}."))
@@ -192,19 +193,13 @@ def _only_of_the_load(checks: pl.DataFrame, experiment: str, setup: str) -> set[
     return set(mine["rule"]) - again if again else set()
 
 
-def _drawn(setup: pl.DataFrame) -> bool:
-    """Whether the conditions that are not cheap were checked of some warehouses only (`tpcc_workload`)."""
-    row = setup.row(0, named=True)
-    return row["checks"] == "auto" and (row["sets"] or 1) * (row["warehouses"] or 0) > MOST_WAREHOUSES_IN_FULL
-
-
-def _proves(held: set[str], only_of_the_load: set[str], *, drawn: bool = False) -> str:
-    """The rest of a sentence about complete runs for which these rules held."""
+def _proves(held: set[str], only_of_the_load: set[str], of_drawn: set[str], warehouses: int) -> str:
+    """The rest of a sentence about complete runs for which these rules held, some of drawn warehouses only."""
     conditions, figures = held & set(_CONDITIONS), []
     if conditions:
         every = "all consistency conditions" if len(conditions) == len(_CONDITIONS) else "the consistency conditions"
-        some = conditions - set(CHEAP) if drawn else set()
-        of_some = f", {_numbered(some)} of some drawn warehouses only" if some else ""
+        some = conditions & of_drawn
+        of_some = f", {_numbered(some)} of {count(warehouses, 'drawn warehouse')} only" if some else ""
         figures.append(f"{every} of TPC-C that were checked ({_numbered(conditions)}{of_some})")
     if "ledger" in held:
         figures.append("a ledger of acknowledged transactions")

@@ -1,6 +1,7 @@
 -- What the selected runs of TPC-C were: one row per experiment, setup and workload. `complete`: runs that ended well, for
 -- which all chosen checks held after the load and after the run, except those that the profile's own defects break
--- (`checks`). `deviations` are those of the profile from the specification, as JSON.
+-- (`checks`). `drawn_conditions` were checked of `drawn_warehouses` of all sets only. `deviations` are those of the profile
+-- from the specification, as JSON.
 --
 -- $runs: ids of the runs
 WITH described AS (
@@ -17,6 +18,9 @@ SELECT
     try_cast(w->>'$.rate' AS DOUBLE) AS rate, try_cast(w->>'$.think_time' AS DOUBLE) AS think_time, w->>'$.checks' AS checks,
     try_cast(w->>'$.count_rows' AS BOOLEAN) AS count_rows,
     coalesce(w->>'$.protocol', 'text') AS protocol, coalesce(w->>'$.deviations', '[]') AS deviations,
+    coalesce(try_cast(w->'$.drawn_conditions' AS VARCHAR[]), []) AS drawn_conditions,
+    coalesce(json_array_length(w->'$.drawn_warehouses'), 0)
+        * coalesce(try_cast(w->>'$.setup.sets' AS BIGINT), 1) AS drawn_warehouses,
     list_filter(steps, lambda step: step.kind = 'ramp_up')[1].seconds AS ramp_up_s,
     list_filter(steps, lambda step: step.kind = 'run')[1].seconds AS run_s,
     count(*) AS runs, count(*) FILTER (status = 'complete') AS complete
