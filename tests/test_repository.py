@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 import ibench_lib
 from ibench_lib.ask.explain import explain
 from ibench_lib.ask.pair import pair
-from ibench_lib.ask.selection import choose
+from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.cli import main as cli
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
@@ -229,20 +229,28 @@ def test_links_between_the_documents_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def _checkpoint_medians(chosen: Selection) -> list[dict[str, Any]]:
+    """For each dbms the share of time with a full redo log, and the rate then divided by that otherwise."""
+    frame = chosen.ask("checkpoint_limit").with_columns(
+        share=pl.col("full_log_seconds") / pl.col("sampled_seconds"), ratio=pl.col("rate_full") / pl.col("rate_else")
+    )
+    return frame.group_by("dbms").agg(pl.col("share", "ratio").median()).to_dicts()
+
+
 def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     """21 runs, seven configurations three times; without a limit on purge lag get_min is at least 50 times slower.
 
-    And a run with two stalls whose causes are known, ten of two releases whose difference is explained, and twelve of
-    LinkBench.
+    And a run with two stalls whose causes are known, ten of two releases whose difference is explained, twelve of
+    LinkBench, and fifteen of TPC-C with a redo log that fills.
     """
     sample = ROOT / "data" / "sample"
-    assert sum(path.stat().st_size for path in sample.rglob("*")) <= 13e6
+    assert sum(path.stat().st_size for path in sample.rglob("*")) <= 19e6
     lake = reader.lake(str(sample))
     assert reader.sql(lake, "FROM problems").is_empty()
     chosen = choose(lake, "innodb_purge_lag_sample")
     assert set(chosen.runs["status"]) == {"complete"} and len(chosen.runs) == 21
     texts = dict(reader.sql(lake, "SELECT DISTINCT experiment, experiment_text FROM runs").rows())
-    assert set(texts) == {"innodb_purge_lag_sample", "stalls", "regression", "linkbench_small"}
+    assert set(texts) == {"innodb_purge_lag_sample", "stalls", "regression", "linkbench_small", "tpcc_waves"}
     for name, text in texts.items():
         assert text == (ROOT / "experiments" / f"{name}.yaml").read_text(encoding="utf-8")
     known = choose(lake, "stalls", steps=["l.i1"]).ask("dips")
@@ -266,6 +274,14 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     ratios = re.findall(r"10x, (?:t1|t16), .*? (\d\.\d\dx \[[^]]*\])", said)
     page = (ROOT / "docs" / "linkbench.md").read_text(encoding="utf-8")
     assert len(ratios) == 2 and all(text in page for text in ratios), said
+    tpcc = choose(lake, "tpcc_waves", steps=["run"])
+    assert set(tpcc.runs["status"]) == {"complete"} and len(tpcc.runs) == 15
+    full = {row["dbms"].rpartition(".")[2]: row for row in _checkpoint_medians(tpcc)}
+    assert full["orig"]["share"] > 0.5 and full["orig"]["ratio"] > 0.95 > 0.7 > full["capped"]["ratio"]
+    assert full["tuned1"]["share"] == full["tuned2"]["share"] == 0
+    page = (ROOT / "docs" / "tpcc.md").read_text(encoding="utf-8")
+    for name in ("orig", "capped"):
+        assert re.search(rf"^\| {name} \|.*\| {full[name]['ratio']:.2f} \|$", page, re.MULTILINE), full[name]
     get_min = chosen.ask("get_min").filter(step="qr100")
     seconds = get_min.group_by("dbms").agg(pl.col("get_min_s").median())
     by_config = {dbms.rpartition(".")[2]: value for dbms, value in seconds.rows()}
@@ -273,7 +289,7 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     # Its posts make claims of just these runs, whatever else is in the lake.
     posts = sorted((ROOT / "papermill_params").glob("*/sample*.yml"))
     named = {path: YAML(typ="safe").load(path)["parameters"] for path in posts}
-    assert len(posts) == 11 and all(values["experiment"] == "" and values["runs"] for values in named.values())
+    assert len(posts) == 13 and all(values["experiment"] == "" and values["runs"] for values in named.values())
     listed = {run for values in named.values() if isinstance(values["runs"], list) for run in values["runs"]}
     assert listed <= set(reader.sql(lake, "SELECT run_id FROM runs")["run_id"])
     whole = check_post(ROOT / "papermill_params" / "insert_benchmark" / "sample.yml", Workspace(ROOT))
