@@ -140,10 +140,17 @@ def mask_of_machine(workspace: Workspace) -> Mask:
 
 
 def mask_of_run(
-    workspace: Workspace, run_id: str, basedir: Path | None, experiment_folder: Path, names: Mapping[str, str]
+    workspace: Workspace,
+    run_id: str,
+    basedir: Path | None,
+    experiment_folder: Path,
+    names: Mapping[str, str],
+    elsewhere: Mapping[Path, str] | None = None,
 ) -> Mask:
-    """All that the files of one run must not say. `names` are those of a remote server."""
+    """All that the files of one run must not say. `names` are those of a remote server, `elsewhere` more places."""
     places: dict[str, str] = {}
+    for folder, name in (elsewhere or {}).items():
+        _add(places, folder, name)
     _add(places, workspace.run_dir(run_id), "<run>")
     _add(places, workspace.sandbox_dir(run_id) / "datadir", "<datadir>")
     _add(places, workspace.sandbox_dir(run_id), "<sandbox>")

@@ -17,6 +17,7 @@ from ibench_lib.capture.connection import LOST, connect, named_rows, rows, said
 _BLOCK = 512  # the unit of st_blocks
 _UNDO = re.compile(r"undo_?\d+|.*\.ibu")
 _REDO = re.compile(r"ib_logfile\w+")
+_HOMES = ("innodb_data_home_dir", "innodb_log_group_home_dir", "innodb_undo_directory")
 _REMOTE = "the server is remote: its files are on another host"
 
 Measured = tuple[int | None, str | None]
@@ -71,7 +72,7 @@ class Sizes(Collector):
     def _sums(self, engines: set[str]) -> dict[str, Callable[[], Measured]]:
         return {
             "database": lambda: self._database(engines),
-            "datadir": lambda: _allocated(_below(self._datadir)),
+            "datadir": lambda: _allocated(self._everything()),
             "system": lambda: _allocated(self._system(), "no file of the system tablespace"),
             "undo": lambda: _allocated(self._undo(), "undo is in the system tablespace"),
             "redo": lambda: _allocated(self._redo(), "no redo log file"),
@@ -86,6 +87,15 @@ class Sizes(Collector):
 
     def _folder(self, variable: str) -> Path:
         return self._datadir / self.scene.variables.get(variable, "")
+
+    def _everything(self) -> Iterator[Path]:
+        """The data directory, and what InnoDB keeps outside of it."""
+        yield from _below(self._datadir)
+        own = self._datadir.resolve()
+        outside = {self._folder(name).resolve() for name in _HOMES if self.scene.variables.get(name)}
+        for folder in sorted(outside):
+            if not folder.is_relative_to(own):
+                yield from _below(folder)
 
     def _database(self, engines: set[str]) -> Measured:
         if engines - {"InnoDB"}:
@@ -112,7 +122,8 @@ class Sizes(Collector):
         yield from _files(folder / "#innodb_redo")  # MySQL 8.0.30 and later
 
     def _temporary(self) -> Iterator[Path]:
-        yield from (path for path in _files(self._datadir) if path.name.startswith("ibtmp"))
+        folder = self._folder("innodb_data_home_dir")
+        yield from (path for path in _files(folder) if path.name.startswith("ibtmp"))
         if "innodb_temp_tablespaces_dir" in self.scene.variables:  # MySQL 8.0.13 and later, one file a session
             yield from _files(self._folder("innodb_temp_tablespaces_dir"))
         if self.scene.tmpdir is not None:

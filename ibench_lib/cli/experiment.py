@@ -68,7 +68,7 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
         f"{count(len(planned), 'cell')}, about {duration_text(total_s(forecasts))} in total; "
         f"at most about {most / 1e9:.1f} GB of disk"
     )
-    for warning in examine(place, most):
+    for warning in examine(place.sandboxes, most):
         out.print(f"[yellow]warning:[/] {safe(warning)}", soft_wrap=True)
 
 

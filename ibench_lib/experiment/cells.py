@@ -174,6 +174,8 @@ class LoadedExperiment:
         }
         if (edition := self.workload.edition(options)) is not None:
             decisive["edition"] = edition
+        if cell.config.folders:
+            decisive["storage"] = {what: str(folder) for what, folder in cell.config.folders.items()}
         if self.spec.snapshot_after is not None:
             decisive["snapshot_after"] = self.spec.snapshot_after
         return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -45,11 +46,45 @@ class BuildChoice(BaseModel):
 _BuildEntry = Annotated[Name | BuildChoice, BY_FORM]
 
 
+def _folder(text: str) -> str:
+    if not text.startswith("/") or ".." in Path(text).parts or not text.isprintable():
+        raise ValueError(f"{text!r:.80} is not the absolute path of a folder")
+    return text
+
+
+_Folder = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_folder)]
+
+
+class Storage(BaseModel):
+    """Folders on other disks, by what of a server's files goes there: each run makes a private folder in them.
+
+    `data` is for the data directory and temporary files, `redo` for InnoDB's redo log, `system` for its system
+    tablespace and doublewrite files. What has no folder stays with `data`, and that in the sandbox.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    data: _Folder | None = None
+    redo: _Folder | None = None
+    system: _Folder | None = None
+
+    @property
+    def folders(self) -> dict[str, Path]:
+        """Those that are given, by what goes there."""
+        return {what: Path(folder) for what, folder in self if folder is not None}
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Storage:
+        if not self.folders:
+            raise ValueError("`storage` needs a folder for data, redo or system")
+        return self
+
+
 class Config(BaseModel):
     """One my.cnf variant: a name for results, and the fragments it is made of, base first, or a complete my.cnf.
 
     `my_cnf` is a path, relative to the experiment file. `builds` are the names of the builds that it is run on; all
-    when there are none.
+    when there are none. `storage` puts files of the server on other disks.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -58,6 +93,12 @@ class Config(BaseModel):
     fragments: Annotated[list[Name], Field(min_length=1)] | None = None
     my_cnf: Annotated[str, Field(min_length=1)] | None = None
     builds: Annotated[list[Name], Field(min_length=1)] | None = None
+    storage: Storage | None = None
+
+    @property
+    def folders(self) -> dict[str, Path]:
+        """Where its servers' files go that do not go into the sandbox, by what they are."""
+        return self.storage.folders if self.storage else {}
 
     @model_validator(mode="after")
     def _one_way(self) -> Config:

@@ -50,7 +50,7 @@ def run_cell(
     run_id = make_run_id(experiment.name, cell.setup.name, cell.dbms, cell.repeat, origin_wall)
     snapshot = RunSnapshot(experiment, planned, workspace) if experiment.spec.snapshot_after is not None else None
     findings = _fit_host(experiment, planned, workspace, snapshot)
-    mask = run_server.mask_for(planned.build, workspace, run_id, experiment.folder)
+    mask = run_server.mask_for(planned.build, workspace, run_id, experiment.folder, cell.config.folders)
     writer = RunWriter(workspace.run_dir(run_id), mask=mask)
     (writer.run_dir / "my.cnf").write_text(planned.config.render(skipped), encoding="utf-8")
     manifest = describe_run(run_id, workspace, experiment, planned, skipped=skipped, origin_wall=origin_wall)
@@ -64,6 +64,7 @@ def run_cell(
         transport=experiment.spec.workload.transport,
         engine=experiment.workload.needs(experiment.spec.workload).engine,
         origin=snapshot.origin if snapshot else None,
+        storage=cell.config.folders,
     )
     run = OneRun(experiment, planned, manifest, writer, server, snapshot, origin_ns, observer)
     with signals_as_interrupts(patience):
@@ -114,9 +115,11 @@ def _fit_host(
     aside_bytes = 0
     if snapshot is not None and not snapshot.found:
         aside_bytes = snapshot_bytes(experiment, planned, snapshot.loaded)
-    space.require_space(planned.build, planned.config, tables_bytes, workspace, aside_bytes)
+    folders = planned.cell.config.folders
+    space.require_space(planned.build, planned.config, tables_bytes, workspace, aside_bytes, folders)
     disk_bytes = space.needed_bytes(planned.build, planned.config, tables_bytes) + aside_bytes
-    findings = examine(workspace, disk_bytes, flavour_of(planned.build).memory_bytes(planned.config))
+    place = folders.get("data", workspace.sandboxes)
+    findings = examine(place, disk_bytes, flavour_of(planned.build).memory_bytes(planned.config))
     if findings and experiment.spec.strict:
         raise HostUnfit(
             f"{planned.cell}: `strict` is set, and this host is not fit to measure: {findings[0]}",

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
 from ibench_lib.capture.host_facts import host_facts
+from ibench_lib.capture.storage_facts import storage_class, storage_facts
 from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.lake import manifest as records
 from ibench_lib.paths import Workspace, nearest_existing
@@ -71,8 +75,15 @@ def describe_run(
             skipped=skipped,
             dropped=list(config.dropped),
         ),
-        host=host_facts(nearest_existing(workspace.sandboxes)),
+        host=host_facts(nearest_existing(workspace.sandboxes)) | _elsewhere(cell.config.folders),
         versions={"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
         null_reasons=unknown_facts(facts),
         warnings=warnings,
     )
+
+
+def _elsewhere(folders: Mapping[str, Path]) -> dict[str, Any]:
+    """What the host facts of a cell have besides: the storage of files that do not lie in the sandbox."""
+    found = {what: storage_facts(nearest_existing(folder)) for what, folder in folders.items()}
+    described = {what: {"class": storage_class(facts), **facts} for what, facts in found.items()}
+    return {"storage": described} if described else {}

@@ -15,6 +15,7 @@ from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.connections import demand
+from ibench_lib.run.folders import require_folders
 from ibench_lib.run.ledger import Attempt, Ledger
 from ibench_lib.run.planned import Planned, What
 from ibench_lib.run.server import fit
@@ -92,6 +93,7 @@ def fit_cell(experiment: LoadedExperiment, planned: Planned) -> list[str]:
     options = experiment.options(planned.cell)
     engine = experiment.workload.needs(options).engine
     needed = demand(experiment.workload, options, planned.steps)
+    require_folders(planned, engine)
     return fit(planned.build, planned.config, transport=options.transport, engine=engine, needed=needed)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from ibench_lib.paths import Workspace, nearest_existing
+from ibench_lib.paths import nearest_existing
 
 _SERVERS = ("mysqld", "mariadbd", "postgres", "mongod")
 _BUSY_SHARE = 0.10
@@ -21,10 +21,10 @@ _LOOK_S = 0.5
 _GOOD_CLOCKS = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page")
 
 
-def examine(workspace: Workspace, disk_bytes: int, memory_bytes: int = 0) -> list[str]:
-    """All reasons not to measure on this host now. Takes half a second, to see who is at work."""
+def examine(place: Path, disk_bytes: int, memory_bytes: int = 0) -> list[str]:
+    """All reasons not to measure on this host now, with data at `place`. Takes half a second, to see who is at work."""
     return [
-        *_room(workspace, disk_bytes, memory_bytes),
+        *_room(nearest_existing(place), disk_bytes, memory_bytes),
         *_others(),
         *governor_warnings(sorted(Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor"))),
         *clock_warnings(_text(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource"))),
@@ -43,8 +43,7 @@ def clock_warnings(source: str | None) -> list[str]:
     return [f"clock source is {source}: reading it is slow"] if source and source not in _GOOD_CLOCKS else []
 
 
-def _room(workspace: Workspace, disk_bytes: int, memory_bytes: int) -> list[str]:
-    place = nearest_existing(workspace.sandboxes)
+def _room(place: Path, disk_bytes: int, memory_bytes: int) -> list[str]:
     found = []
     free = shutil.disk_usage(place).free
     if free < 1.5 * disk_bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from ibench_lib.servers.accepts import check, require_plugins
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.servers.sandbox_directory import private_folder
 from ibench_lib.servers.server import AnyBuild, Server
 
 # A server writes its whole redo log before it answers for the first time: 128 GiB at 200 MiB/s take eleven minutes.
@@ -60,8 +62,12 @@ def open_server(
     transport: str,
     engine: str,
     origin: Path | None = None,
+    storage: Mapping[str, Path] | None = None,
 ) -> Server:
-    """The context manager that a run's server lives in. A sandbox begins with a copy of the data directory `origin`."""
+    """The context manager that a run's server lives in. A sandbox begins with a copy of the data directory `origin`.
+
+    `storage` has folders on other disks, see `Sandbox`.
+    """
 
     def sandbox(here: Build) -> Sandbox:
         flavour = flavour_of(here)
@@ -75,16 +81,23 @@ def open_server(
             plugins=flavour.plugins(engine),
             templates=workspace.datadirs,
             origin=origin,
+            storage=storage,
             start_timeout_s=_START_S + _REDO_S_PER_GIB * flavour.log_bytes(config) / (1 << 30),
         )
 
     return build.server(sandbox)
 
 
-def mask_for(build: AnyBuild, workspace: Workspace, run_id: str, experiment_folder: Path) -> Mask:
+def mask_for(
+    build: AnyBuild, workspace: Workspace, run_id: str, experiment_folder: Path, storage: Mapping[str, Path]
+) -> Mask:
     """What the files of a run must not say of this machine, nor of a remote server."""
     basedir = None if build.local is None else build.local.basedir
-    return mask_of_run(workspace, run_id, basedir, experiment_folder, build.names_to_hide)
+    places = dict[Path, str]()
+    for what, disk in storage.items():
+        folder = private_folder(disk, workspace.sandbox_dir(run_id))
+        places |= {folder / "data" / "datadir": "<datadir>", folder / what: f"<{what}>", folder: "<sandbox>"}
+    return mask_of_run(workspace, run_id, basedir, experiment_folder, build.names_to_hide, places)
 
 
 def ask(server: Server, address: dict[str, Any]) -> ServerRecord:

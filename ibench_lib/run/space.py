@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from ibench_lib.configs.resolve import ServerConfig
@@ -15,9 +16,16 @@ _EMPTY_SERVER_BYTES, _CAPTURE_BYTES = 300 << 20, 64 << 20
 
 
 def require_space(
-    build: AnyBuild, config: ServerConfig, tables_bytes: int, workspace: Workspace, snapshot_bytes: int = 0
+    build: AnyBuild,
+    config: ServerConfig,
+    tables_bytes: int,
+    workspace: Workspace,
+    snapshot_bytes: int = 0,
+    folders: Mapping[str, Path] | None = None,
 ) -> None:
     """Refuse a run whose files would fill a disk, before it writes any. `snapshot_bytes`: size of a snapshot to make.
+
+    `folders` are those on other disks for some of the server's files, as in an experiment's `storage`.
 
     Raises
     ------
@@ -25,7 +33,14 @@ def require_space(
     """
     needs: list[tuple[Path, int, str]] = [(workspace.runs, _CAPTURE_BYTES, "the captured data")]
     if build.local is not None:
-        needs.append((workspace.sandboxes, needed_bytes(build, config, tables_bytes), "the server's data"))
+        folders = folders or {}
+        data, redo_bytes = folders.get("data", workspace.sandboxes), flavour_of(build).log_bytes(config)
+        # The redo log begins in the data directory even if it does not stay there.
+        needs.append((data, needed_bytes(build, config, tables_bytes), "the server's data"))
+        if "redo" in folders:
+            needs.append((folders["redo"], redo_bytes, "the redo log"))
+        if "system" in folders:
+            needs.append((folders["system"], _EMPTY_SERVER_BYTES, "the system tablespace"))
     if snapshot_bytes:
         needs.append((workspace.snapshots, snapshot_bytes, "the snapshot"))
     for disk in {nearest_existing(folder).stat().st_dev for folder, *_ in needs}:

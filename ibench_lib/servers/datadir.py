@@ -115,6 +115,23 @@ def copy_datadir(source: Path, datadir: Path, personal: Collection[str]) -> None
     depersonalise(datadir, personal)
 
 
+def move_files(source: Path, target: Path, patterns: Collection[str]) -> None:
+    """Move files and folders of `source` whose names fit a pattern, to another disk if need be, and write them through.
+
+    Raises
+    ------
+    ServerStartDisturbed : there is no room, or the disk fails.
+    """
+    found = sorted({path for pattern in patterns for path in source.glob(pattern)})
+    try:
+        for path in found:
+            shutil.move(path, target / path.name)
+    except OSError as error:
+        raise ServerStartDisturbed(f"cannot move files of {source} to {target}: {error}") from error
+    if found:
+        write_through(target)
+
+
 def write_through(datadir: Path) -> None:
     """Write every file to the disk, and ask the kernel to drop it from the page cache."""
     for folder, _, names in os.walk(datadir):

@@ -11,7 +11,7 @@ import signal
 import socket as socket_module
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -21,9 +21,9 @@ from ibench_lib.errors import IbenchError, RunFailed, ServerStartDisturbed, Serv
 from ibench_lib.servers.address import LOOPBACK, Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.certificate import make_certificate
-from ibench_lib.servers.datadir import copy_datadir, fresh_datadir, write_through
+from ibench_lib.servers.datadir import copy_datadir, fresh_datadir, move_files, write_through
 from ibench_lib.servers.flavours.flavour import StartPlace, flavour_of
-from ibench_lib.servers.sandbox_directory import Claim, write_private
+from ibench_lib.servers.sandbox_directory import Claim, private_folder, write_private
 
 # How servers and the C library say it; 28 is ENOSPC, 122 is EDQUOT.
 _FULL = re.compile(
@@ -48,6 +48,8 @@ class Sandbox:
     plugins : libraries to load at start, such as ha_rocksdb.
     templates : folder that keeps an initialised data directory per build, to copy instead of making one each time.
     origin : a data directory to begin with a copy of, instead of a fresh one; its server has ended.
+    storage : folders on other disks, by what gets a private folder there: `data` is the data directory with the
+        temporary files, anything else a name of the flavour's `movable`.
     start_timeout_s : how long the server may take to answer its first query.
     stop_timeout_s : how long it may take to stop before it is killed.
     """
@@ -64,6 +66,7 @@ class Sandbox:
         plugins: Sequence[str] = (),
         templates: Path | None = None,
         origin: Path | None = None,
+        storage: Mapping[str, Path] | None = None,
         start_timeout_s: float = 120.0,
         stop_timeout_s: float = 30.0,
     ) -> None:
@@ -76,6 +79,8 @@ class Sandbox:
         self.plugins = tuple(plugins)
         self.templates = templates
         self.origin = origin
+        self.storage = {what: private_folder(disk, directory) / what for what, disk in (storage or {}).items()}
+        self._disks = tuple((storage or {}).values())
         self.copy_s: float | None = None  # how long the copy of `origin` took
         self.start_timeout_s = start_timeout_s
         self.stop_timeout_s = stop_timeout_s
@@ -97,15 +102,26 @@ class Sandbox:
 
     @property
     def datadir(self) -> Path:
-        return self.directory / "datadir"
+        return self._home / "datadir"
 
     @property
     def tmpdir(self) -> Path:
-        return self.directory / "tmp"
+        return self._home / "tmp"
+
+    @property
+    def moved(self) -> dict[str, Path]:
+        """Folders of the server's files that do not lie in the data directory, by what they are."""
+        return {what: folder for what, folder in self.storage.items() if what != "data"}
+
+    @property
+    def _home(self) -> Path:
+        return self.storage.get("data", self.directory)
 
     def __enter__(self) -> Address:
         try:
-            self._claim = Claim(self.directory)
+            self._claim = Claim(self.directory, self._disks)
+            for folder in self.storage.values():
+                folder.mkdir(mode=0o700)
             self.tmpdir.mkdir(mode=0o700)
             if self.origin is None:
                 fresh_datadir(self.build, self.my_cnf, self.datadir, self.templates, self._initialise)
@@ -136,7 +152,8 @@ class Sandbox:
     def disk_is_full(self) -> bool:
         """By its error log, or by the disk itself."""
         with contextlib.suppress(OSError):
-            if shutil.disk_usage(self.directory).free < _FULL_BYTES:
+            places = (self.directory, *self.storage.values())
+            if any(shutil.disk_usage(place).free < _FULL_BYTES for place in places):
                 return True
         return bool(_FULL.search(self.log_tail()))
 
@@ -163,7 +180,10 @@ class Sandbox:
                 f" (exit {status})",
                 detail=self.log_tail(),
             )
-        return time.monotonic() - begun_s
+        took_s = time.monotonic() - begun_s
+        for what, folder in self.moved.items():
+            move_files(folder, self.datadir, self._flavour.movable[what].patterns)
+        return took_s
 
     def start_again(self, origin: Path) -> Address:
         """After `stop`: start on a copy of a data directory, in the place of the one before. The address is a new one.
@@ -227,6 +247,8 @@ class Sandbox:
 
     def _start(self) -> Address:
         assert self._claim is not None
+        for what, folder in self.moved.items():
+            move_files(self.datadir, folder, self._flavour.movable[what].patterns)
         password = secrets.token_hex(16)
         for name in ("client.cnf", "server.key"):  # of an earlier start
             (self.directory / name).unlink(missing_ok=True)
@@ -234,6 +256,7 @@ class Sandbox:
             option_file=self.my_cnf,
             datadir=self.datadir,
             tmpdir=self.tmpdir,
+            moved=self.moved,
             socket=self._claim.socket_dir / "s",
             pid_file=self.directory / "server.pid",
             error_log=self.error_log,

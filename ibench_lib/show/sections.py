@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -38,7 +39,7 @@ def made_from(
     experiments, workload : whether to add sentences on the experiment files and on the workload.
     complete : the sentence to show if nothing is missing.
     """
-    subjects = [run_statements, host_statements]
+    subjects: list[Callable[..., list[str]]] = [run_statements, host_statements]
     subjects += [experiment_statements] if experiments else []
     subjects += _of_workloads() if workload else []
     return Section(

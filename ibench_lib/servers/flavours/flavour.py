@@ -33,6 +33,7 @@ Release = tuple[int, ...]
 class StartPlace:
     """Where a server keeps its files, and how to reach it. Without `port` it listens on its socket only.
 
+    `moved` are folders of files that do not lie in `datadir`, by their names in `Program.movable`.
     `init_file` holds the statements of `Program.accounts`. `certificate` is a PEM file with its key next to it
     (`.key`); with it the server uses TLS. `plugins` are libraries to load, `user` is an option that names the system's
     user.
@@ -41,6 +42,7 @@ class StartPlace:
     option_file: Path
     datadir: Path
     tmpdir: Path
+    moved: Mapping[str, Path]
     socket: Path
     pid_file: Path
     error_log: Path
@@ -98,6 +100,14 @@ class Inspection:
     counters: dict[str, Counter | None]
 
 
+@dataclass(frozen=True)
+class Movable:
+    """Files of a data directory that may lie elsewhere: the option that says where, and patterns of their names."""
+
+    option: str
+    patterns: tuple[str, ...]
+
+
 class Program(Protocol):
     """Its binary: how to recognise, initialise, start and stop it."""
 
@@ -113,6 +123,8 @@ class Program(Protocol):
     """Options that initialising decides for good."""
     personal_files: tuple[str, ...]
     """Patterns of files that make a server that server: its identity, its keys. It makes new ones."""
+    movable: Mapping[str, Movable]
+    """By what an experiment's `storage` calls them."""
     stop_signal: int
     """Makes it shut down cleanly."""
 

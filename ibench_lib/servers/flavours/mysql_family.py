@@ -17,7 +17,7 @@ from ibench_lib.configs.rules import Rules, Scaled
 from ibench_lib.errors import RunFailed
 from ibench_lib.server_figures import available
 from ibench_lib.servers.flavours import mysql_options
-from ibench_lib.servers.flavours.flavour import Inspection, Release, Setting, Settling, StartPlace
+from ibench_lib.servers.flavours.flavour import Inspection, Movable, Release, Setting, Settling, StartPlace
 from ibench_lib.servers.flavours.innodb_places import PLACES
 
 if TYPE_CHECKING:
@@ -31,6 +31,11 @@ _PLUGINS = {"rocksdb": ["ha_rocksdb"]}
 # MySQL rounds a buffer pool up to chunks of 128M, and one of 1G and more to a chunk for each of its up to 8 instances.
 # A scaled size is a multiple of these, so that a pool is of one size with all builds and numbers of instances.
 _CHUNK, _ALL_CHUNKS = 128 << 20, 1 << 30
+
+MOVABLE = {
+    "redo": Movable("innodb-log-group-home-dir", ("ib_logfile*", "#innodb_redo")),
+    "system": Movable("innodb-data-home-dir", ("ibdata*", "#ib_*dblwr")),
+}
 
 RULES = Rules(
     flavour="mysql",
@@ -193,6 +198,7 @@ class MySQLFamily:
         ]
     )
     personal_files: tuple[str, ...] = ("auto.cnf", "*.pem")
+    movable: Mapping[str, Movable] = MOVABLE
     stop_signal: int = signal.SIGTERM
     small: tuple[Option, ...] = (Option("innodb_buffer_pool_size", "32M", "inspection"),)
     clean_stop: tuple[str, ...] = ("SET GLOBAL innodb_fast_shutdown = 0",)
@@ -227,6 +233,7 @@ class MySQLFamily:
             f"--basedir={build.basedir}",
             f"--datadir={place.datadir}",
             f"--tmpdir={place.tmpdir}",
+            *(f"--{self.movable[what].option}={folder}" for what, folder in place.moved.items()),
             f"--socket={place.socket}",
             f"--pid-file={place.pid_file}",
             f"--log-error={place.error_log}",

@@ -11,6 +11,8 @@ from ibench_lib.show.frames import repeats
 from ibench_lib.show.statements.common import NOISE_UNKNOWN, asks, attention
 from ibench_lib.show.wording import comment, count, joined, listed, scale_text, shortened
 
+_FILES = {"data": "the data directory", "redo": "the redo log", "system": "the system tablespace"}
+
 
 @asks("selected_runs")
 def run_statements(selected_runs: pl.DataFrame) -> list[str]:
@@ -57,19 +59,30 @@ def experiment_statements(experiments: pl.DataFrame) -> list[str]:
     return list(dict.fromkeys(said))
 
 
-@asks("hosts")
-def host_statements(hosts: pl.DataFrame) -> list[str]:
-    """The host, or that there are several, which nobody should overlook."""
+@asks("hosts", "storage")
+def host_statements(hosts: pl.DataFrame, storage: pl.DataFrame) -> list[str]:
+    """The host, or that there are several, which nobody should overlook; and what lies on other disks."""
     found = hosts.to_dicts()
+    elsewhere = _on_other_disks(storage)
     if len(found) < 2:
-        return [f"All runs were made on one kind of host: {_host(host)}." for host in found]
+        return [*(f"All runs were made on one kind of host: {_host(host)}." for host in found), *elsewhere]
     items = [f"{count(host['runs'], 'run')} ({shortened(host['dbms'], ', ')}) on {_host(host)}" for host in found]
     return [
         attention(
             f"These runs were made on {len(found)} different hosts, or on one host that was changed. What looks "
             f"like a difference between configurations may be a difference between hosts. {'; '.join(items)}."
-        )
+        ),
+        *elsewhere,
     ]
+
+
+def _on_other_disks(storage: pl.DataFrame) -> list[str]:
+    """At most one sentence: which files of which dbms the experiment put on other disks (`storage`)."""
+    items = []
+    for (name,), rows in storage.group_by("dbms", maintain_order=True):
+        places = [f"{_FILES.get(row['files'], row['files'])} on {row['storage']}" for row in rows.to_dicts()]
+        items.append(f"{name}: {joined(places)}")
+    return [f"Files on disks that the experiment chose: {'; '.join(items)}."] if items else []
 
 
 def _started(first: datetime, last: datetime) -> str:

@@ -54,6 +54,7 @@ def place(port: int | None = None, certificate: Path | None = None) -> StartPlac
         option_file=box / "my.cnf",
         datadir=box / "datadir",
         tmpdir=box / "tmp",
+        moved={"redo": Path("/disk/redo"), "system": Path("/disk/system")},
         socket=box / "s",
         pid_file=box / "pid",
         error_log=box / "log",

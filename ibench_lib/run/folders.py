@@ -1,0 +1,45 @@
+"""Folders on other disks that an experiment's `storage` names: may a cell's server put its files there?"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from ibench_lib.errors import ExperimentError, HostUnfit
+from ibench_lib.run.planned import Planned
+from ibench_lib.servers.flavours.flavour import flavour_of
+
+
+def require_folders(planned: Planned, engine: str) -> None:
+    """Refuse a cell whose server cannot have its files where the experiment wants them. `engine` is that of its tables.
+
+    Raises
+    ------
+    ExperimentError : the server is remote, or its engine has no such files.
+    HostUnfit : a folder is not there, not writable, or open to others.
+    """
+    config, build = planned.cell.config, planned.build
+    where = f"{planned.cell}: `storage` of config {config.name}"
+    for what, folder in config.folders.items():
+        if build.local is None:
+            raise ExperimentError(
+                f"{where} has a folder for {what}, but the server {build.label} is remote",
+                hint="leave `storage` out: a remote server keeps its files where they are",
+            )
+        if what != "data" and (engine != "innodb" or what not in flavour_of(build).movable):
+            raise ExperimentError(
+                f"{where} has a folder for {what}, which is InnoDB's, but the tables are of engine {engine}",
+                hint="give a folder for data only: it holds all files",
+            )
+        if not folder.is_dir():
+            raise HostUnfit(
+                f"{where}: {folder} for {what} is no folder of this host", hint="create it, or mount its disk"
+            )
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise HostUnfit(f"{where}: {folder} for {what} is not writable", hint="give its owner or mode to yourself")
+        mode = folder.stat().st_mode
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            raise HostUnfit(
+                f"{where}: everybody may write to {folder}, and could replace the server's files",
+                hint=f"chmod o-w {folder}, or set its sticky bit",
+            )
