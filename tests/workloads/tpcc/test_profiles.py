@@ -161,6 +161,40 @@ def test_both_protocols_get_the_same_rows_and_make_the_same_ledger(warehouse: Wa
 
 
 @pytest.mark.long
+@pytest.mark.slow
+def test_one_terminal_leaves_the_same_rows_for_the_same_seed(warehouse: Warehouse) -> None:
+    """In all columns but dates, which are the server's."""
+    left, chosen, size = [], options(clients=1), setup(terminals=1)
+    for database in ("twin_a", "twin_b"):
+        warehouse.fill(database, options(), setup())
+        try:
+            loaded = without_dates(warehouse, database)
+            step = step_of("run", chosen, size)
+            (worker,) = WORKLOAD.workers(chosen, step)
+            with warehouse.connected(database) as connection:
+                role = Terminal(WORKLOAD.spec(chosen, step, worker, 3), connection)
+                for _ in range(46):
+                    done(cast(Any, role.next_transaction()).steps(), connection)
+            left.append(without_dates(warehouse, database))
+            assert {table for table in loaded if left[-1][table] != loaded[table]} == {*loaded} - {"item"}
+        finally:
+            warehouse.ask(f"DROP DATABASE {database}", None)
+    assert left[0] == left[1]
+
+
+def without_dates(warehouse: Warehouse, database: str) -> dict[str, int]:
+    """A sum over each table's rows, without the columns that are dates."""
+    columns = warehouse.ask(
+        "SELECT table_name, GROUP_CONCAT(CONCAT('IFNULL(', column_name, ',-1)')) FROM information_schema.columns "
+        f"WHERE table_schema = '{database}' AND data_type NOT IN ('datetime', 'timestamp') GROUP BY table_name"
+    )
+    return {
+        table: warehouse.ask(f"SELECT SUM(CRC32(CONCAT_WS('|', {listed}))) FROM {table}", database)[0][0]
+        for table, listed in columns
+    }
+
+
+@pytest.mark.long
 def test_prepared_statements_leave_what_they_acknowledge(warehouse: Warehouse) -> None:
     result, _ = warehouse.run(options(protocol="prepared"), setup())
     assert result.failure is None
@@ -172,14 +206,7 @@ def test_a_condition_that_a_profile_breaks_is_named_as_such(warehouse: Warehouse
     chosen = options(profile="tpcc_mysql", weights=[1, 1, 1, 1, 0], checks="full")
     with terminal(warehouse, profile="tpcc_mysql") as (role, connection):
         for _ in range(23):
-            steps, answer = role.next_transaction().steps(), None
-            try:
-                while True:
-                    command = steps.send(answer)
-                    read = isinstance(command, Query)
-                    answer = connection.fetch(command.command) if read else connection.execute(command)
-            except StopIteration:
-                pass
+            done(cast(Any, role.next_transaction()).steps(), connection)
         warehouse.note(role.changed)
     try:
         broken = warehouse.broken(chosen, setup())
@@ -191,6 +218,40 @@ def test_a_condition_that_a_profile_breaks_is_named_as_such(warehouse: Warehouse
     finally:
         repair(warehouse)
     assert warehouse.broken(options(checks="full"), setup()) == []
+
+
+@pytest.mark.long
+def test_a_delivery_that_reads_without_a_lock_delivers_twice_and_c10_says_so(warehouse: Warehouse) -> None:
+    """One delivery has read the oldest order when another one delivers it; it goes on all the same."""
+    chosen = options(profile="tpcc_mysql", weights=[0, 0, 0, 1, 0], checks="full")
+    with terminal(warehouse, profile="tpcc_mysql", weights=[0, 0, 0, 1, 0]) as (slow, one):
+        steps = cast(Any, slow.next_transaction()).steps()
+        command = next(steps)
+        while not isinstance(command, Query):
+            command = steps.send(one.execute(command))
+        oldest = one.fetch(command.command)
+        with terminal(warehouse, profile="tpcc_mysql", weights=[0, 0, 0, 1, 0]) as (fast, other):
+            done(cast(Any, fast.next_transaction()).steps(), other)
+        done(steps, one, steps.send(oldest))
+        for role in (slow, fast):
+            warehouse.note(role.changed)
+    try:
+        broken = [name.split()[-1] for name in warehouse.broken(chosen, setup())]
+        assert "C10" in broken and set(broken) <= {"C10", "C12"}
+    finally:
+        repair(warehouse)
+    assert warehouse.broken(options(checks="full"), setup()) == []
+
+
+def done(steps: Any, connection: Any, command: Any = None) -> None:
+    """Send a transaction to its end, from a command on."""
+    command = command or next(steps)
+    try:
+        while True:
+            read = isinstance(command, Query)
+            command = steps.send(connection.fetch(command.command) if read else connection.execute(command))
+    except StopIteration:
+        pass
 
 
 def repair(warehouse: Warehouse) -> None:
