@@ -177,7 +177,8 @@ def step_progress(step: Step, workers: list[WorkerState]) -> StepProgress:
     for state in workers:
         for name, row in state.latest.items():
             operation = state.operations[name]
-            rates[operation.label] = rates.get(operation.label, 0) + row[operation.counts]
+            label = operation.label_while_running
+            rates[label] = rates.get(label, 0) + row[operation.counts]
     share = None
     leading = [state for state in workers if state.worker.leads]
     if step.seconds is not None:

@@ -39,6 +39,11 @@ class Operation:
     label: str
     better: Better = "higher"
 
+    @property
+    def label_while_running(self) -> str:
+        """The name of what clients count each second: of an index whose rows the posts count, they know statements."""
+        return "statements/s" if self.counts == "ops" and self.label.startswith("rows ") else self.label
+
 
 @dataclass(frozen=True)
 class StepKind:

@@ -11,6 +11,7 @@ from ibench_lib.cli.progress import ExperimentProgress, duration_text
 from ibench_lib.errors import RunFailed
 from ibench_lib.experiment.cells import Cell
 from ibench_lib.experiment.file import Config
+from ibench_lib.run.events import step_progress
 from ibench_lib.run.planned import Planned
 from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS
 from ibench_lib.workloads.insert_benchmark.steps import Step
@@ -87,6 +88,12 @@ def test_a_line_every_ten_seconds_with_rates_and_what_is_left(clock: list[float]
     ]
     assert any("failed: [bold]the disk[/] is full" in line for line in lines), "text of others is never markup"
     assert lines[-1] == "stopping after this cell; press Ctrl-C again to stop now"
+
+
+def test_statements_that_make_indexes_are_not_called_rows() -> None:
+    states: Any = [State("create_index", 19, 0, 1, 9, leads=True)]
+    step = Step(name="l.x", form="l.x", kind="index", rows_per_commit=None, amount=18, churns=False)
+    assert step_progress(step, states).rates == {"statements/s": 1}
 
 
 @pytest.mark.parametrize(
