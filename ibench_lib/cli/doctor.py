@@ -25,7 +25,7 @@ from ibench_lib.errors import IbenchError
 from ibench_lib.paths import SOURCE_ROOT, Workspace, nearest_existing, workspace
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.flavours.flavour import flavour_of
-from ibench_lib.servers.sandbox_directory import MARKER
+from ibench_lib.servers.sandbox_directory import FILES_MARKER, MARKER
 
 Status = Literal["ok", "missing", "warning"]
 
@@ -176,7 +176,8 @@ def _disk(workspace: Workspace) -> Finding:
 
 
 def _sandboxes(workspace: Workspace) -> Finding:
-    directories = sorted(workspace.sandboxes.iterdir()) if workspace.sandboxes.is_dir() else []
+    there = sorted(workspace.sandboxes.iterdir()) if workspace.sandboxes.is_dir() else []
+    directories = [directory for directory in there if not (directory / FILES_MARKER).is_file()]
     live = [directory for directory in directories if is_locked(directory / MARKER)]
     left = [directory.name for directory in directories if directory not in live and (directory / MARKER).is_file()]
     foreign = [directory.name for directory in directories if not (directory / MARKER).is_file()]

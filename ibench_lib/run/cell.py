@@ -116,10 +116,10 @@ def _fit_host(
     if snapshot is not None and not snapshot.found:
         aside_bytes = snapshot_bytes(experiment, planned, snapshot.loaded)
     folders = planned.cell.config.folders
-    space.require_space(planned.build, planned.config, tables_bytes, workspace, aside_bytes, folders)
-    disk_bytes = space.needed_bytes(planned.build, planned.config, tables_bytes) + aside_bytes
-    place = folders.get("data", workspace.sandboxes)
-    findings = examine(place, disk_bytes, flavour_of(planned.build).memory_bytes(planned.config))
+    needs = space.require_space(
+        planned.build, planned.config, tables_bytes, workspace, aside_bytes, folders, copied=snapshot is not None
+    )
+    findings = examine(needs, flavour_of(planned.build).memory_bytes(planned.config))
     if findings and experiment.spec.strict:
         raise HostUnfit(
             f"{planned.cell}: `strict` is set, and this host is not fit to measure: {findings[0]}",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 
 from ibench_lib.errors import ExperimentError, HostUnfit
 from ibench_lib.run.planned import Planned
 from ibench_lib.servers.flavours.flavour import flavour_of
+
+_SYSTEM = re.compile(r"ibdata\w*(:[^;]*)?(;ibdata\w*(:[^;]*)?)*")
 
 
 def require_folders(planned: Planned, engine: str) -> None:
@@ -30,6 +33,11 @@ def require_folders(planned: Planned, engine: str) -> None:
             raise ExperimentError(
                 f"{where} has a folder for {what}, which is InnoDB's, but the tables are of engine {engine}",
                 hint="give a folder for data only: it holds all files",
+            )
+        if what == "system" and not _SYSTEM.fullmatch(planned.config.value("innodb_data_file_path") or "ibdata1"):
+            raise ExperimentError(
+                f"{where} has a folder for system, but innodb_data_file_path names files that are not called ibdata",
+                hint="call them ibdata1, ibdata2 and so on, or leave `system` out",
             )
         if not folder.is_dir():
             raise HostUnfit(

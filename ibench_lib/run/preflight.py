@@ -21,10 +21,13 @@ _LOOK_S = 0.5
 _GOOD_CLOCKS = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page")
 
 
-def examine(place: Path, disk_bytes: int, memory_bytes: int = 0) -> list[str]:
-    """All reasons not to measure on this host now, with data at `place`. Takes half a second, to see who is at work."""
+def examine(needs: Iterable[tuple[Path, int]], memory_bytes: int = 0) -> list[str]:
+    """All reasons not to measure on this host now. Takes half a second, to see who is at work.
+
+    `needs` are folders, which need not be there yet, and the bytes that each will get.
+    """
     return [
-        *_room(nearest_existing(place), disk_bytes, memory_bytes),
+        *_room(needs, memory_bytes),
         *_others(),
         *governor_warnings(sorted(Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor"))),
         *clock_warnings(_text(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource"))),
@@ -43,11 +46,18 @@ def clock_warnings(source: str | None) -> list[str]:
     return [f"clock source is {source}: reading it is slow"] if source and source not in _GOOD_CLOCKS else []
 
 
-def _room(place: Path, disk_bytes: int, memory_bytes: int) -> list[str]:
-    found = []
-    free = shutil.disk_usage(place).free
-    if free < 1.5 * disk_bytes:
-        found.append(f"{free / 1e9:.1f} GB of disk space are free, but about {disk_bytes / 1e9:.1f} GB are needed")
+def _room(needs: Iterable[tuple[Path, int]], memory_bytes: int) -> list[str]:
+    found, of_disks = [], dict[int, tuple[Path, int]]()
+    for folder, wanted in needs:
+        place = nearest_existing(folder)
+        first, before = of_disks.get(place.stat().st_dev, (place, 0))
+        of_disks[place.stat().st_dev] = first, before + wanted
+    for place, wanted in of_disks.values():
+        free = shutil.disk_usage(place).free
+        if free < 1.5 * wanted:
+            where = f" in {place}" if len(of_disks) > 1 else ""
+            needed = wanted / 1e9
+            found.append(f"{free / 1e9:.1f} GB of disk space are free{where}, but about {needed:.1f} GB are needed")
     available = psutil.virtual_memory().available
     if available < memory_bytes:
         needed = memory_bytes / 1e9

@@ -22,10 +22,13 @@ def require_space(
     workspace: Workspace,
     snapshot_bytes: int = 0,
     folders: Mapping[str, Path] | None = None,
-) -> None:
-    """Refuse a run whose files would fill a disk, before it writes any. `snapshot_bytes`: size of a snapshot to make.
+    *,
+    copied: bool = False,
+) -> list[tuple[Path, int]]:
+    """Refuse a run whose files would fill a disk, before it writes any. Returns the places, and the bytes for each.
 
-    `folders` are those on other disks for some of the server's files, as in an experiment's `storage`.
+    `snapshot_bytes`: size of a snapshot to make; `copied`: the run goes on with a copy of one. `folders` are those on
+    other disks for some of the server's files, as in an experiment's `storage`.
 
     Raises
     ------
@@ -33,14 +36,7 @@ def require_space(
     """
     needs: list[tuple[Path, int, str]] = [(workspace.runs, _CAPTURE_BYTES, "the captured data")]
     if build.local is not None:
-        folders = folders or {}
-        data, redo_bytes = folders.get("data", workspace.sandboxes), flavour_of(build).log_bytes(config)
-        # The redo log begins in the data directory even if it does not stay there.
-        needs.append((data, needed_bytes(build, config, tables_bytes), "the server's data"))
-        if "redo" in folders:
-            needs.append((folders["redo"], redo_bytes, "the redo log"))
-        if "system" in folders:
-            needs.append((folders["system"], _EMPTY_SERVER_BYTES, "the system tablespace"))
+        needs += _of_server(build, config, tables_bytes, folders or {}, workspace, copied=copied)
     if snapshot_bytes:
         needs.append((workspace.snapshots, snapshot_bytes, "the snapshot"))
     for disk in {nearest_existing(folder).stat().st_dev for folder, *_ in needs}:
@@ -51,8 +47,34 @@ def require_space(
             what = " and ".join(what for *_, what in here)
             raise HostUnfit(
                 f"not enough space in {place} for {what}: about {needed:,} bytes needed, {free:,} free",
-                hint="free space there, lower `scale` or the setup's rows, or put data/ on a larger disk (IBENCH_HOME)",
+                hint="free space there, lower `scale` or the setup's rows, or put data/ on a larger disk (IBENCH_HOME)"
+                + ("; or name other folders in `storage`" if folders else ""),
             )
+    return [(place, wanted) for place, wanted, _ in needs]
+
+
+def _of_server(
+    build: AnyBuild,
+    config: ServerConfig,
+    tables_bytes: int,
+    folders: Mapping[str, Path],
+    workspace: Workspace,
+    *,
+    copied: bool,
+) -> list[tuple[Path, int, str]]:
+    """What the files of a server on this host need, disk by disk."""
+    redo_bytes, system_bytes = flavour_of(build).log_bytes(config), _EMPTY_SERVER_BYTES
+    data_bytes = needed_bytes(build, config, tables_bytes)
+    if "redo" in folders and not copied:  # a copy of a snapshot has the redo log until it is moved
+        data_bytes -= redo_bytes
+    if "system" in folders and (config.value("innodb_file_per_table") or "").upper() in ("0", "OFF", "FALSE"):
+        data_bytes, system_bytes = data_bytes - tables_bytes, system_bytes + tables_bytes
+    found = [(folders.get("data", workspace.sandboxes), data_bytes, "the server's data")]
+    if "redo" in folders:
+        found.append((folders["redo"], redo_bytes, "the redo log"))
+    if "system" in folders:
+        found.append((folders["system"], system_bytes, "the system tablespace"))
+    return found
 
 
 def needed_bytes(build: AnyBuild, config: ServerConfig, tables_bytes: int) -> int:

@@ -168,7 +168,8 @@ class Sandbox:
 
         Raises
         ------
-        RunFailed : it took longer, or did not shut down cleanly; then it is dead.
+        RunFailed : it took longer, or did not shut down cleanly; then it is dead. Or its files on other disks cannot be
+            moved into the data directory.
         """
         assert self.process is not None
         begun_s = time.monotonic()
@@ -181,8 +182,11 @@ class Sandbox:
                 detail=self.log_tail(),
             )
         took_s = time.monotonic() - begun_s
-        for what, folder in self.moved.items():
-            move_files(folder, self.datadir, self._flavour.movable[what].patterns)
+        for folder in self.moved.values():
+            try:
+                move_files(folder, self.datadir, ["*"])  # all: what the server has made there is its own
+            except ServerStartDisturbed as error:
+                raise RunFailed(error.what, hint="free space on its disk") from error
         return took_s
 
     def start_again(self, origin: Path) -> Address:

@@ -2,7 +2,8 @@
 
 The directory is created 0700 and carries a marker file that this module alone writes and keeps locked while the sandbox
 lives. Only a directory with that marker is ever deleted, and only when nobody holds its lock. So it is with the folders
-that a sandbox has on other disks: the marker names them, and each has a marker that names the sandbox.
+that a sandbox has on other disks: the marker names them, and each has a marker that names the sandbox. What cannot be
+deleted now, such as a folder on a disk that is not mounted, stays in the marker for the next sweep.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from typing import IO
 from ibench_lib.errors import HostUnfit, ServerStartDisturbed
 
 MARKER = ".ibench-sandbox"
+FILES_MARKER = ".ibench-sandbox-files"
+"""Of a folder that a sandbox has on another disk."""
+
 _PREFIX = "ibench-"
 _LONG = 80
 
@@ -35,6 +39,10 @@ class Claim:
     def __init__(self, directory: Path, disks: Iterable[Path] = ()) -> None:
         self.directory = directory
         self.elsewhere = [private_folder(disk, directory) for disk in dict.fromkeys(disks)]
+        try:
+            self._devices = [folder.parent.stat().st_dev for folder in self.elsewhere]
+        except OSError as error:
+            raise _unfit(error) from error
         directory.parent.mkdir(parents=True, exist_ok=True)
         try:
             directory.mkdir(mode=0o700)
@@ -46,29 +54,32 @@ class Claim:
         # A short path of its own: a socket's path may have at most 107 bytes, a project may lie deep.
         own = tempfile.gettempdir()
         self.socket_dir = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=own if len(own) < _LONG else "/tmp"))
-        self._lock = _write_marker(directory, self.socket_dir, self.elsewhere)
+        named = list(zip(map(str, self.elsewhere), self._devices, strict=True))
+        self._lock = _write_marker(directory, self.socket_dir, named)
         try:
             for folder in self.elsewhere:
                 folder.mkdir(mode=0o700)
-                write_private(folder / MARKER, json.dumps({"sandbox": str(directory)}))
+                write_private(folder / FILES_MARKER, json.dumps({"sandbox": str(directory)}))
         except OSError as error:
             self.release()
-            raise HostUnfit(
-                f"no private folder can be made for the server's files: {error}",
-                hint="`storage` in the experiment file names folders that exist and that you may write to",
-            ) from error
+            raise _unfit(error) from error
 
     def release(self) -> None:
         """Delete all of it, then let go of the lock."""
         shutil.rmtree(self.socket_dir, ignore_errors=True)
-        for folder in self.elsewhere:
-            _remove_elsewhere(folder, self.directory)
-        shutil.rmtree(self.directory, ignore_errors=True)
+        # All of them, whichever of them stay.
+        named = zip(self.elsewhere, self._devices, strict=True)
+        gone = [_remove_elsewhere(folder, device, self.directory) for folder, device in named]
+        if all(gone):
+            shutil.rmtree(self.directory, ignore_errors=True)
         self._lock.close()
 
 
 def sweep(sandboxes: Path) -> list[Path]:
-    """Remove sandboxes whose runner is dead; returns their names. A directory without our marker is left alone."""
+    """Remove sandboxes whose runner is dead; returns their names. A directory without our marker is left alone.
+
+    One whose folders on other disks cannot all be removed stays, for the next time.
+    """
     removed = []
     for directory in sorted(sandboxes.iterdir()) if sandboxes.is_dir() else []:
         marker = directory / MARKER
@@ -81,10 +92,10 @@ def sweep(sandboxes: Path) -> list[Path]:
                 continue
             text = lock.read()
             _remove_socket_dir(text)
-            for folder in _named_elsewhere(text):
-                _remove_elsewhere(folder, directory)
-            shutil.rmtree(directory, ignore_errors=True)
-            removed.append(directory)
+            gone = [_remove_elsewhere(folder, device, directory) for folder, device in _named_elsewhere(text)]
+            if all(gone):
+                shutil.rmtree(directory, ignore_errors=True)
+                removed.append(directory)
     return removed
 
 
@@ -124,29 +135,58 @@ def _remove_socket_dir(marker_text: str) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _named_elsewhere(marker_text: str) -> list[Path]:
-    """The folders on other disks that a sandbox's marker names."""
+def _named_elsewhere(marker_text: str) -> list[tuple[Path, int]]:
+    """The folders on other disks that a sandbox's marker names, each with the device that it was made on."""
     try:
-        return [Path(text) for text in json.loads(marker_text)["elsewhere"]]
+        return [(Path(path), int(device)) for path, device in json.loads(marker_text)["elsewhere"]]
     except (ValueError, KeyError, TypeError):
         return []
 
 
-def _remove_elsewhere(folder: Path, directory: Path) -> None:
-    """Delete a sandbox's folder on another disk, if its marker says that it is that."""
+def _remove_elsewhere(folder: Path, device: int, directory: Path) -> bool:
+    """Delete a sandbox's folder on another disk, if it is marked as that. Whether nothing of ours is left there."""
     try:
-        named = json.loads((folder / MARKER).read_text(encoding="utf-8"))["sandbox"]
-        ours = folder.lstat().st_uid == os.getuid() and not folder.is_symlink()
-    except (OSError, ValueError, KeyError, TypeError):
-        return
-    if ours and folder == private_folder(folder.parent, directory) and named == str(directory):
-        shutil.rmtree(folder, ignore_errors=True)
+        mounted = folder.parent.stat().st_dev == device
+        if not folder.exists():
+            return mounted
+        if folder != private_folder(folder.parent, directory) or folder.is_symlink():
+            return True
+        if folder.stat().st_uid != os.getuid():
+            return True
+        marker = folder / FILES_MARKER
+        text = marker.read_text(encoding="utf-8") if marker.is_file() else ""
+        if text and not _names(text, directory):
+            return True
+        if text:
+            for path in folder.iterdir():  # the marker last: half a folder is still known as ours
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                elif path != marker:
+                    path.unlink()
+        marker.unlink(missing_ok=True)
+        folder.rmdir()  # a folder without a marker goes only if it is empty
+    except OSError:
+        return False
+    return True
 
 
-def _write_marker(directory: Path, socket_dir: Path, elsewhere: Iterable[Path]) -> IO[str]:
+def _names(marker_text: str, directory: Path) -> bool:
+    try:
+        return bool(json.loads(marker_text)["sandbox"] == str(directory))
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def _unfit(error: OSError) -> HostUnfit:
+    return HostUnfit(
+        f"no private folder can be made for the server's files: {error}",
+        hint="`storage` in the experiment file names folders that exist and that you may write to",
+    )
+
+
+def _write_marker(directory: Path, socket_dir: Path, elsewhere: list[tuple[str, int]]) -> IO[str]:
     marker = open(directory / MARKER, "x", encoding="utf-8")  # noqa: SIM115  (kept open: it holds the lock)
     fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    content = {"socket_dir": str(socket_dir), "elsewhere": [str(folder) for folder in elsewhere], "pid": os.getpid()}
-    json.dump(content, marker)
+    json.dump({"socket_dir": str(socket_dir), "elsewhere": elsewhere, "pid": os.getpid()}, marker)
     marker.flush()
     return marker

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ibench_lib as ib
-from ibench_lib.configs.resolve import ServerConfig
+from ibench_lib.configs.resolve import Option, ServerConfig
 from ibench_lib.errors import ExperimentError, HostUnfit
 from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.lake import reader
@@ -76,20 +78,22 @@ class Looking(Observer):
 def disks_of(tmp_path: Path, small_disk: Callable[[Path, str], Path]) -> list[Path]:
     """A folder of the same disk, and two disks."""
     (tmp_path / "fast").mkdir()
-    return [tmp_path / "fast", small_disk(tmp_path / "slow", "300m"), small_disk(tmp_path / "small", "300m")]
+    return [tmp_path / "fast", small_disk(tmp_path / "slow", "400m"), small_disk(tmp_path / "small", "400m")]
 
 
-def check_a_run(workspace: Workspace, loaded: LoadedExperiment, disks: list[Path]) -> None:
+def check_a_run(workspace: Workspace, loaded: LoadedExperiment, disks: list[Path], *, loads: bool) -> None:
+    """`loads`: the cell whose files lie apart makes the snapshot that the other one begins with; or the reverse."""
     looking = Looking(disks)
     run_experiment(loaded, workspace, looking)
     assert looking.modes == {0o700}
     redo = {name for name in looking.found["redo"] if name == "#innodb_redo" or name.startswith("ib_logfile")}
     assert redo and "ibdata1" in looking.found["system"]
+    assert "ib_buffer_pool" not in looking.found["system"], "the list of pages that would warm the pool"
     assert {"tmp", "datadir"} == looking.found["data"]
     assert [list(disk.iterdir()) for disk in disks] == [[], [], []] and not any(workspace.sandboxes.iterdir())
     runs = {run.cell.config: run for run in map(read_manifest, workspace.runs.glob("2*"))}
     run = runs["apart"]
-    assert run.loaded_from is not None or runs["here"].loaded_from is not None, "where files lie splits no load"
+    assert (run.loaded_from is None, runs["here"].loaded_from is None) == (loads, not loads), "they share a load"
     assert run.server is not None
     assert run.server.variables["datadir"].rstrip("/") == "<datadir>"
     assert run.server.variables["innodb_log_group_home_dir"].rstrip("/") == "<redo>"
@@ -109,12 +113,20 @@ def check_a_run(workspace: Workspace, loaded: LoadedExperiment, disks: list[Path
 
 
 @pytest.mark.server
+@pytest.mark.parametrize("loads", [False, True])
 def test_files_lie_on_the_disks_that_the_experiment_names(
-    workspace: Workspace, tmp_path: Path, small_disk: Callable[[Path, str], Path]
+    workspace: Workspace, tmp_path: Path, small_disk: Callable[[Path, str], Path], loads: bool
 ) -> None:
     data, redo, system = disks_of(tmp_path, small_disk)
     storage = f"{{data: {data}, redo: {redo}, system: {system}}}"
-    check_a_run(workspace, experiment(workspace.root, storage), [data, redo, system])
+    loaded = experiment(workspace.root, storage, in_order(TEXT, loads=loads))
+    check_a_run(workspace, loaded, [data, redo, system], loads=loads)
+
+
+def in_order(text: str, *, loads: bool) -> str:
+    """The experiment with `apart` as the first configuration, if that is to load."""
+    head, here, apart, rest = re.split(r"(  - \{name: here.*\n)(  - \{name: apart.*\n)", text)
+    return "".join([head, *((apart, here) if loads else (here, apart)), rest])
 
 
 @pytest.mark.registries
@@ -129,9 +141,9 @@ def test_builds_keep_their_files_on_other_disks(
     build = installed(label)
     monkeypatch.setattr("ibench_lib.run.plan.find_build", lambda *_: build)
     data, redo, system = disks_of(tmp_path, small_disk)
-    text = TEXT.replace("[system]", f"[{label}]")
+    text = in_order(TEXT.replace("[system]", f"[{label}]"), loads=True)
     storage = f"{{data: {data}, redo: {redo}, system: {system}}}"
-    check_a_run(workspace, experiment(workspace.root, storage, text), [data, redo, system])
+    check_a_run(workspace, experiment(workspace.root, storage, text), [data, redo, system], loads=True)
 
 
 def test_a_cell_is_another_one_where_its_files_lie_elsewhere(tmp_path: Path, build: Build) -> None:
@@ -157,6 +169,14 @@ def test_folders_that_will_not_do_are_refused_before_anything_runs(tmp_path: Pat
     require_folders(planned(tmp_path, build, f"{{data: {tmp_path / 'open'}}}"), "rocksdb")
 
 
+def test_system_files_of_other_names_stay_where_they_are(tmp_path: Path, build: Build) -> None:
+    cell = planned(tmp_path, build, f"{{system: {tmp_path}}}")
+    for value, refused in (("ibdata1:12M;ibdata2:10M:autoextend", False), ("sys1:12M:autoextend", True)):
+        config = ServerConfig((Option("innodb_data_file_path", value, "x.cnf:1"),))
+        with pytest.raises(ExperimentError, match="not called ibdata") if refused else nullcontext():
+            require_folders(replace(cell, config=config), "innodb")
+
+
 def test_a_remote_server_keeps_its_files_where_they_are(tmp_path: Path, build: Build) -> None:
     far = Remote("far", "mysql", "8.0.36", Access("db.lab", 3306, "bench", password_variable="SECRET"))
     cell = replace(planned(tmp_path, build, f"{{data: {tmp_path}}}"), build=far)
@@ -173,6 +193,17 @@ def test_each_disk_needs_room_for_what_it_gets(
     with pytest.raises(HostUnfit, match="disk for the server's data: about"):
         require_space(build, ServerConfig(()), 1 << 20, workspace, folders={"data": disk})
     require_space(build, ServerConfig(()), 1 << 20, workspace, folders={"redo": disk})
+    config = ServerConfig((Option("innodb_log_file_size", "200M", "x.cnf:1"),))
+    with pytest.raises(HostUnfit, match="disk for the redo log: about"):
+        require_space(build, config, 1 << 20, workspace, folders={"redo": disk})
+    fresh, copied = (
+        dict(require_space(build, config, 1 << 20, workspace, folders={"redo": workspace.root / "redo"}, copied=copied))
+        for copied in (False, True)
+    )
+    assert copied[workspace.sandboxes] - fresh[workspace.sandboxes] == 200 << 20, "a copy has the log until it is moved"
+    one_file = ServerConfig((Option("innodb_file_per_table", "OFF", "x.cnf:1"),))
+    with pytest.raises(HostUnfit, match="b for the system tablespace: about"):
+        require_space(build, one_file, 10 << 30, workspace, folders={"system": small_disk(workspace.root / "b", "9g")})
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Directories of sandboxes: whose they are, and who may delete them. With a server in them: test_sandbox.py."""
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ibench_lib.errors import HostUnfit, ServerStartDisturbed
-from ibench_lib.servers.sandbox_directory import MARKER, Claim, sweep
+from ibench_lib.servers.sandbox_directory import FILES_MARKER, MARKER, Claim, sweep
 
 
 def test_a_claim_holds_until_it_is_released(tmp_path: Path) -> None:
@@ -43,15 +44,48 @@ def test_sweep_removes_folders_on_other_disks_that_are_of_the_sandbox(tmp_path: 
     disk.mkdir()
     claim = Claim(sandboxes / "box", [disk])
     claim._lock.close()  # as the kernel does for a runner that is dead
+    device = disk.stat().st_dev
     for name, named in (("ibench-foreign", "somebody's"), ("precious", str(sandboxes / "lying"))):
         (disk / name).mkdir()
-        (disk / name / MARKER).write_text(json.dumps({"sandbox": named}))
-    (disk / "ibench-bare").mkdir()
+        (disk / name / FILES_MARKER).write_text(json.dumps({"sandbox": named}))
     (sandboxes / "lying").mkdir()
-    named = [str(disk / name) for name in ("ibench-foreign", "precious", "ibench-bare", "missing")]
+    for name in ("ibench-lying", "ibench-foreign"):  # no marker is in the first; the second is not its own
+        (disk / name).mkdir(exist_ok=True)
+    (disk / "ibench-lying" / "data").touch()
+    named = [(str(disk / name), device) for name in ("ibench-foreign", "precious", "missing")]
     (sandboxes / "lying" / MARKER).write_text(json.dumps({"socket_dir": "", "elsewhere": named}))
     assert sweep(sandboxes) == [sandboxes / "box", sandboxes / "lying"]
-    assert sorted(path.name for path in disk.iterdir()) == ["ibench-bare", "ibench-foreign", "precious"]
+    assert sorted(path.name for path in disk.iterdir()) == ["ibench-foreign", "ibench-lying", "precious"]
+
+
+@pytest.mark.fault("F18")
+def test_a_folder_that_cannot_be_removed_now_is_removed_later(tmp_path: Path) -> None:
+    sandboxes, disk = tmp_path / "sandboxes", tmp_path / "disk"
+    disk.mkdir()
+    claim = Claim(sandboxes / "box", [disk])
+    claim._lock.close()
+    (claim.elsewhere[0] / "datadir").mkdir()
+    disk.rename(tmp_path / "unmounted")
+    disk.mkdir()
+    marker = sandboxes / "box" / MARKER
+    text = json.loads(marker.read_text())
+    text["elsewhere"][0][1] += 1  # the mount point alone is on another device
+    marker.write_text(json.dumps(text))
+    assert sweep(sandboxes) == [] and marker.is_file()
+    disk.rmdir()
+    (tmp_path / "unmounted").rename(disk)
+    assert sweep(sandboxes) == [sandboxes / "box"] and not any(disk.iterdir())
+
+
+def test_a_folder_whose_marker_could_not_be_written_goes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, _text: str) -> None:
+        path.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("ibench_lib.servers.sandbox_directory.write_private", full)
+    with pytest.raises(HostUnfit, match="No space left"):
+        Claim(tmp_path / "sandboxes" / "box", [tmp_path])
+    assert [path.name for path in tmp_path.iterdir()] == ["sandboxes"]
 
 
 @pytest.mark.fault("F18")

@@ -79,10 +79,16 @@ def host_statements(hosts: pl.DataFrame, storage: pl.DataFrame) -> list[str]:
 def _on_other_disks(storage: pl.DataFrame) -> list[str]:
     """At most one sentence: which files of which dbms the experiment put on other disks (`storage`)."""
     items = []
+    mixed = list[str]()
     for (name,), rows in storage.group_by("dbms", maintain_order=True):
         places = [f"{_FILES.get(row['files'], row['files'])} on {row['storage']}" for row in rows.to_dicts()]
         items.append(f"{name}: {joined(places)}")
-    return [f"Files on disks that the experiment chose: {'; '.join(items)}."] if items else []
+        if rows["files"].is_duplicated().any():
+            mixed.append(str(name))
+    said = [f"Files on disks that the experiment chose: {'; '.join(items)}."] if items else []
+    if mixed:
+        said.append(attention(f"The runs of {joined(mixed)} have the same files on different disks."))
+    return said
 
 
 def _started(first: datetime, last: datetime) -> str:
@@ -162,7 +168,7 @@ def _host(host: dict[str, Any]) -> str:
     if host["memory_bytes"]:
         parts.append(f"{host['memory_bytes'] / 2**30:.1f} GiB of memory")
     parts += [text for text in (host["os"], f"kernel {host['kernel']}" if host["kernel"] else None) if text]
-    if host["filesystem"]:
+    if host["filesystem"] and host["holds_data"]:
         device = " ".join(filter(None, [host["device"], host["device_model"]]))
         parts.append(f"data on {host['filesystem']}" + (f" ({device})" if device else ""))
     if host["hypervisor"]:

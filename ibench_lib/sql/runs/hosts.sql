@@ -1,6 +1,6 @@
--- The hosts of the selected runs, distinguished by hardware, limits, kernel, system and the device of the data. A
+-- The hosts of the selected runs, distinguished by hardware, limits, kernel, system and the device of the sandboxes. A
 -- sandboxed server runs on the same host; for a remote server it is the host of the clients. Runs without facts are
--- left out.
+-- left out. `holds_data`: whether any of the runs had its data on that device, and not where `storage` put it.
 --
 -- $runs: ids of the runs
 WITH facts AS (
@@ -13,6 +13,7 @@ SELECT
     h->>'$.os' AS os, h->>'$.kernel' AS kernel, h->>'$.machine' AS machine, h->>'$.dmi_product' AS dmi_product,
     try_cast(h->>'$.hypervisor' AS BOOLEAN) AS hypervisor, h->>'$.limits' AS limits,
     h->>'$.filesystem.type' AS filesystem, h->>'$.device.name' AS device, h->>'$.device.model' AS device_model,
+    bool_or((h->'$.storage.data') IS NULL) AS holds_data,
     try_cast(h->>'$.device.bytes' AS BIGINT) AS device_bytes,
     count(*) AS runs, list(DISTINCT dbms ORDER BY dbms) AS dbms
 FROM facts
