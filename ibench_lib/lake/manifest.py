@@ -183,6 +183,18 @@ class SnapshotCopy(_Model):
     apart: str | None = None
 
 
+class VerdictRecord(_Model):
+    """What the checks of the data after a step found; the table `checks` has each of them."""
+
+    step: str
+    made: int
+    held: int
+    broken: dict[str, str] = Field(
+        default_factory=dict, description="those that a defect of the workload itself explains, and which"
+    )
+    failed: list[str] = Field(default_factory=list, description="what failed the run, in words")
+
+
 class Manifest(_Model):
     """The manifest. `origin_wall` is the wall time of the run clock's zero, stored once and never used for a rate."""
 
@@ -218,6 +230,7 @@ class Manifest(_Model):
     )
     snapshot_copy: SnapshotCopy | None = None
     warnings: list[str] = Field(default_factory=list)
+    verdicts: list[VerdictRecord] = Field(default_factory=list, description="one for each step whose data was checked")
     collectors: list[CollectorReport] = Field(default_factory=list)
     files: dict[Annotated[str, AfterValidator(_file_name)], FileRecord] = Field(default_factory=dict)
     sealed_generation: int = Field(default=0, description="the journal's generations that `files` have the rows of")

@@ -226,7 +226,7 @@ class OneRun:
         if self.server.disk_is_full():
             return ServerLost(
                 f"{where}: disk full: the server cannot write its data; {failure.what}",
-                hint="free space on the disk of data/sandboxes; captured data is kept",
+                hint="free space on the disks of the server's files; captured data is kept",
                 detail=self.server.log_tail(),
             )
         return type(failure)(
@@ -242,6 +242,8 @@ class OneRun:
             return
         connection = Connection(address, DATABASE, self.options.statement_timeout_s)
         failed: list[str] = []
+        verdict = records.VerdictRecord(step=step.name, made=0, held=0)
+        self.manifest.verdicts.append(verdict)
         try:
             for number, check in enumerate(checks, 1):
                 sent = time.monotonic()
@@ -268,13 +270,19 @@ class OneRun:
                     broken_by=check.broken_by,
                     seconds=seconds,
                 )
-                if found != check.expected and check.broken_by is None:
-                    seen = f"{check.table} has {found} rows" if check.table else f"{check.subject} is {found}"
-                    failed.append(f"{seen}, but {check.proves} {check.expected}")
+                verdict.made, verdict.held = number, verdict.held + (found == check.expected)
+                if found == check.expected:
+                    continue
+                if check.broken_by is not None:
+                    verdict.broken[check.subject] = check.broken_by
+                    continue
+                seen = f"{check.table} has {found} rows" if check.table else f"{check.subject} is {found}"
+                failed.append(f"{seen}, but {check.proves} {check.expected}")
         except (ConnectionLost, StatementError) as error:
             raise RunFailed(f"run {self.manifest.run_id}, step {step.name}: check failed: {error}") from error
         finally:
             connection.close()
+            verdict.failed = failed
         if failed:
             more = f" ({len(failed) - 1} more of {len(checks)} checks failed)" if len(failed) > 1 else ""
             raise RunFailed(

@@ -134,6 +134,9 @@ def test_a_violated_condition_fails_the_run_and_is_named(
     (run_dir,) = workspace.runs.iterdir()
     failed = read_manifest(run_dir)
     assert failed.status == "failed" and pq.read_table(run_dir / "ops.parquet").num_rows
+    of_load, of_run = failed.verdicts
+    assert (of_load.step, of_load.made - of_load.held, of_load.failed) == ("load", 0, [])
+    assert (of_run.step, of_run.made, of_run.held) == ("run", 23, 21) and "condition C9 is 1" in of_run.failed[1]
 
 
 class Accident(Observer):
@@ -225,6 +228,9 @@ def test_what_a_profile_breaks_is_noted_and_does_not_fail_the_run(
     experiment = loaded(tmp_path, 1, 1, ", profile: tpcc_mysql, checks: full")
     manifest = run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Observer())
     assert manifest.status == "complete" and verify(workspace.run_dir(manifest.run_id)) == []
+    of_run = read_manifest(workspace.run_dir(manifest.run_id)).verdicts[-1]
+    assert "profile tpcc_mysql" in of_run.broken.values() and not of_run.failed
+    assert of_run.made == of_run.held + len(of_run.broken)
     lake = reader.lake(workspace)
     checks = answer(lake, "checks", experiment.name)
     broken = checks.filter(pl.col("broken") > 0)
