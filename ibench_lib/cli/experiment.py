@@ -11,9 +11,9 @@ from rich.table import Table
 from ibench_lib.base.wording import count
 from ibench_lib.cli.output import done_elsewhere, out, safe
 from ibench_lib.cli.progress import duration_text
-from ibench_lib.experiment.cells import load_experiment
-from ibench_lib.paths import workspace
-from ibench_lib.run.forecast import Forecaster, most_disk_bytes, total_s
+from ibench_lib.experiment.cells import Cell, load_experiment
+from ibench_lib.paths import Workspace, workspace
+from ibench_lib.run.forecast import Forecast, Forecaster, most_disk_bytes, total_s
 from ibench_lib.run.plan import plan_experiment
 from ibench_lib.run.planned import Planned
 from ibench_lib.run.preflight import examine
@@ -45,18 +45,24 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
     forecaster = Forecaster(place)
     table = Table("#", "cell", "server", "rows loaded", "disk", "time", "time based on", box=None, header_style="bold")
     forecasts = []
+    rows: dict[tuple[str, ...], list[Cell]] = {}
     for entry in planned:
         forecast = forecaster.cell(loaded, entry)
         forecasts.append(forecast)
-        table.add_row(
-            str(entry.cell.position),
-            safe(str(entry.cell)),
-            safe(entry.build.version),
+        row: tuple[str, ...] = (
+            f"{entry.cell.dbms}, {entry.cell.setup.name}",
+            entry.build.version,
             f"{forecast.rows:,}",
             f"{(forecast.disk_bytes + forecast.snapshot_bytes) / 1e9:.1f} GB",
             duration_text(forecast.seconds),
             forecast.source,
         )
+        rows.setdefault(row, []).append(entry.cell)
+    for row, cells in rows.items():
+        numbers = ", ".join(str(cell.position) for cell in cells)
+        repeats = ", ".join(str(number) for number in sorted(cell.repeat for cell in cells))
+        of = f", {'repeat' if len(cells) == 1 else 'repeats'} {repeats}"
+        table.add_row(numbers, safe(row[0] + of), *map(safe, row[1:]))
     out.print(table)
     for choice in loaded.spec.build_choices:
         if choice.stands_for:
@@ -68,8 +74,17 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
         f"{count(len(planned), 'cell')}, about {duration_text(total_s(forecasts))} in total; "
         f"at most about {most / 1e9:.1f} GB of disk"
     )
-    for warning in examine(place.sandboxes, most):
+    for warning in examine(_needs(list(zip(planned, forecasts, strict=True)), most, place)):
         out.print(f"[yellow]warning:[/] {safe(warning)}", soft_wrap=True)
+
+
+def _needs(forecasts: list[tuple[Planned, Forecast]], most: int, place: Workspace) -> list[tuple[Path, int]]:
+    """The folders of data, with the most that a cell needs there; what is more is the snapshots'."""
+    of_cells = dict[Path, int]()
+    for planned, forecast in forecasts:
+        folder = planned.cell.config.folders.get("data", place.sandboxes)
+        of_cells[folder] = max(of_cells.get(folder, 0), forecast.disk_bytes)
+    return [*of_cells.items(), (place.snapshots, most - max(of_cells.values(), default=0))]
 
 
 @app.command("plan")

@@ -49,9 +49,9 @@ def one_line(text: str) -> str:
     return visible(" ".join(text.split("\n")).replace("\t", " "))
 
 
-def write_csv(file: IO[str], names: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+def write_csv(file: IO[str], names: Sequence[str], rows: Iterable[Iterable[Any]], delimiter: str = ",") -> None:
     """Rows as they come."""
-    writer = csv.writer(file, lineterminator="\n")
+    writer = csv.writer(file, lineterminator="\n", delimiter=delimiter)
     writer.writerow(names)
     writer.writerows(rows)
 
@@ -63,6 +63,17 @@ def write_json(file: IO[str], names: Sequence[str], rows: Iterable[Iterable[Any]
         file.write(before + json.dumps(dict(zip(names, row, strict=True)), default=str, indent=1))
         before = ",\n"
     file.write("[]\n" if before == "[\n" else "\n]\n")
+
+
+def write_tsv(file: IO[str], names: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+    """As CSV, with tabs between the columns."""
+    write_csv(file, names, rows, delimiter="\t")
+
+
+def write_jsonl(file: IO[str], names: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+    """An object a line, row by row as they come."""
+    for row in rows:
+        file.write(json.dumps(dict(zip(names, row, strict=True)), default=str) + "\n")
 
 
 def check_line(text: str, what: str, most: int = 1000) -> None:

@@ -201,7 +201,7 @@ def runs_recover(run_ids: SomeRuns = None) -> None:
     if errors:
         raise LakeError(
             f"{count(len(errors), 'run')} could not be recovered",
-            hint="see above; `ibench runs rm` deletes a run",
+            hint="see above; `ibench runs remove` deletes a run",
         )
     if not recovered:
         out.print("nothing to recover")
@@ -217,6 +217,8 @@ def runs_verify(run_ids: SomeRuns = None) -> None:
     """
     place = workspace()
     chosen = [_folder(place, run_id) for run_id in run_ids] if run_ids else run_dirs(place.runs, Found())
+    if not chosen:
+        raise UsageError("there is no run of yours to verify", hint="name a run of the sample, or pull or make some")
     bad = 0
     for run_dir in chosen:
         try:
@@ -241,14 +243,14 @@ def _folder(place: Workspace, run_id: str) -> Path:
     return shipped if shipped.is_dir() and not own.exists() else own
 
 
-@app.command("rm")
-def runs_rm(
+@app.command("remove")
+def runs_remove(
     run_ids: RunIds,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Delete runs permanently. A run in progress is refused.
 
-    [bold]Example:[/] ibench runs rm 20261121T070508Z-demo-small-system.cy10a-r1
+    [bold]Example:[/] ibench runs remove 20261121T070508Z-demo-small-system.cy10a-r1
     """
     place = workspace()
     chosen = _matching(run_ids)

@@ -12,7 +12,19 @@ from typing import Annotated, Any
 import duckdb
 import typer
 
-from ibench_lib.cli.output import err, one_line, out, plain_lines, print_problems, safe, visible, write_csv, write_json
+from ibench_lib.cli.output import (
+    err,
+    one_line,
+    out,
+    plain_lines,
+    print_problems,
+    safe,
+    visible,
+    write_csv,
+    write_json,
+    write_jsonl,
+    write_tsv,
+)
 from ibench_lib.errors import UsageError
 from ibench_lib.lake import reader
 
@@ -30,10 +42,14 @@ class Format(StrEnum):
     table = "table"
     vertical = "vertical"
     csv = "csv"
+    tsv = "tsv"
     json = "json"
+    jsonl = "jsonl"
 
 
-_OF_SUFFIX = {".csv": Format.csv, ".json": Format.json}
+_WRITERS = {Format.csv: write_csv, Format.tsv: write_tsv, Format.json: write_json, Format.jsonl: write_jsonl}
+_OF_SUFFIX = {f".{name}": write for name, write in _WRITERS.items()}
+_SUFFIXES = ".parquet, .csv, .tsv, .json or .jsonl"
 
 
 def sql(
@@ -41,9 +57,7 @@ def sql(
         str | None, typer.Argument(help="One SQL statement for DuckDB; - or nothing reads it from standard input.")
     ] = None,
     output: Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")] = Format.table,
-    to: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A new file for it: .parquet, .csv or .json.")
-    ] = None,
+    to: Annotated[Path | None, typer.Option("--output", "-o", help=f"A new file for it: {_SUFFIXES}.")] = None,
     tables: Annotated[bool, typer.Option("--tables", help="List tables, views and questions instead.")] = False,
     describe: Annotated[
         str | None, typer.Option("--describe", help="Explain a table, view or question and its columns instead.")
@@ -53,7 +67,8 @@ def sql(
 
     A question takes runs and steps: FROM questions.sla(runs_of('demo'), []) asks for all steps of an experiment.
 
-    A table has one line a row and cuts long cells. The format vertical shows them whole; csv and json have every digit.
+    A table has one line a row and cuts long cells. The format vertical shows them whole; csv, tsv, json
+    and jsonl have every digit.
 
     The statement has your own power: DuckDB can read and write your files. Do not run SQL that you do not trust.
 
@@ -71,10 +86,8 @@ def sql(
         return
     lake = reader.lake()
     with reader.rows(lake, text) as (names, rows):
-        if output is Format.csv:
-            write_csv(sys.stdout, names, rows)
-        elif output is Format.json:
-            write_json(sys.stdout, names, rows)
+        if output in _WRITERS:
+            _WRITERS[output](sys.stdout, names, rows)
         elif output is Format.vertical:
             _print_vertical(names, rows)
         else:
@@ -95,7 +108,7 @@ def _text_of(query: str | None) -> str:
 def _write(text: str, to: Path) -> None:
     """The answer in a new file, whose name says how. Raises UsageError, QueryError, OSError."""
     if to.suffix != ".parquet" and to.suffix not in _OF_SUFFIX:
-        raise UsageError(f"{to}: unknown kind of file {to.suffix!r}", hint="name it .parquet, .csv or .json")
+        raise UsageError(f"{to}: unknown kind of file {to.suffix!r}", hint=f"name it {_SUFFIXES}")
     if to.exists():
         raise UsageError(f"{to} exists already", hint="give another name, or remove it")
     lake = reader.lake()
@@ -103,8 +116,7 @@ def _write(text: str, to: Path) -> None:
         reader.write_parquet(lake, text, to)
     else:
         with reader.rows(lake, text) as (names, rows), open(to, "x", encoding="utf-8", newline="") as file:
-            write = write_csv if _OF_SUFFIX[to.suffix] is Format.csv else write_json
-            write(file, names, rows)
+            _OF_SUFFIX[to.suffix](file, names, rows)
     err.print(f"wrote {safe(str(to))}", soft_wrap=True)
     print_problems(lake)
 

@@ -27,6 +27,7 @@ SITE_URL = "IBENCH_SITE_URL"
 
 _ATOM = "http://www.w3.org/2005/Atom"
 _LOCAL = "localhost"
+_TITLES_IN_DESCRIPTION = 3
 # What XML 1.0 has no way to write.
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -124,6 +125,7 @@ def index(posts: list[PostRecord]) -> bytes:
     ]
     values: dict[str, Any] = {
         "title": TITLE,
+        "description": "; ".join(post.title for post in posts[:_TITLES_IN_DESCRIPTION]),
         "posts": shown,
         "servers": sorted({name for post in posts for name in _servers(post)}),
         "notebooks": sorted({post.notebook for post in posts}),

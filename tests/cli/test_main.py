@@ -75,6 +75,14 @@ def test_an_experiment_is_checked_planned_run_and_followed_and_sql_counts_what_t
     assert "run: changed" in ibench(workspace, "experiment", "plan", str(path)).stdout
 
 
+def test_check_has_a_row_for_cells_that_differ_in_their_repeat_only(build: Build, workspace: Workspace) -> None:
+    path = write(workspace)
+    path.write_text(path.read_text().replace("scale: 0.01", "scale: 0.01\nrepeats: 3"))
+    first, *others = ibench(workspace, "experiment", "check", str(path)).stdout.splitlines()[1:]
+    assert " ".join(first.split()).startswith("1, 2, 3 system.cy10a, tiny, repeats 1, 2, 3 ")
+    assert others[0].startswith("3 cells, about ")
+
+
 def test_check_and_plan_say_who_shares_a_snapshot_and_why_others_do_not(build: Build, workspace: Workspace) -> None:
     path = write(workspace, steps="l.i0, l.x, l.i1")
     (workspace.root / "conf").mkdir()

@@ -105,16 +105,16 @@ def test_a_damaged_archive_leaves_nothing(workspace: Workspace, tmp_path: Path) 
 def test_runs_are_meant_by_id_beginning_or_glob_and_shown_before_they_are_deleted(workspace: Workspace) -> None:
     first, second, third = Run(), Run(minute=1), Run("other", minute=2)
     write_runs(workspace, first, second, third)
-    asked = ibench(workspace, "runs", "rm", "20261121T1000", "*-other-*")
+    asked = ibench(workspace, "runs", "remove", "20261121T1000", "*-other-*")
     assert asked.returncode == 1 and len(listed(workspace)) == 3, "nobody said yes"
     assert first.run_id in asked.stderr and third.run_id in asked.stderr and second.run_id not in asked.stderr
     assert "Delete 2 runs permanently?" in asked.stderr
-    assert "Delete 1 run permanently?" in ibench(workspace, "runs", "rm", first.run_id).stderr
-    refused(ibench(workspace, "runs", "rm", "-y", "2026"), "3 runs begin with '2026'", first.run_id)
+    assert "Delete 1 run permanently?" in ibench(workspace, "runs", "remove", first.run_id).stderr
+    refused(ibench(workspace, "runs", "remove", "-y", "2026"), "3 runs begin with '2026'", first.run_id)
     for pattern in ("*-none-*", "20301121", "../x"):
-        refused(ibench(workspace, "runs", "rm", "-y", first.run_id, pattern), f"there is no run '{pattern}'")
+        refused(ibench(workspace, "runs", "remove", "-y", first.run_id, pattern), f"there is no run '{pattern}'")
     assert len(listed(workspace)) == 3, "one that is not there keeps the others"
-    assert ibench(workspace, "runs", "rm", "-y", "*-cy10a-*").returncode == 0
+    assert ibench(workspace, "runs", "remove", "-y", "*-cy10a-*").returncode == 0
     assert [run["run_id"] for run in listed(workspace)] == [third.run_id]
 
 
@@ -131,7 +131,7 @@ def test_notes_tags_and_exclusions_are_listed_and_undone(workspace: Workspace) -
     assert [run["run_id"] for run in listed(workspace, "--tag", "old")] == [second.run_id]
     newest = ibench(workspace, "runs", "list", "-t", "quiet", "-n", "1", "-f", "json").stdout
     assert [run["run_id"] for run in json.loads(newest)] == [second.run_id]
-    refused(ibench(workspace, "runs", "-t", "old", "rm", "-y", "*"), "options before `rm` choose nothing")
+    refused(ibench(workspace, "runs", "-t", "old", "remove", "-y", "*"), "options before `remove` choose nothing")
     assert "excluded: too noisy" in ibench(workspace, "runs", "list").stdout
     refused(ibench(workspace, "runs", "--tag", "odl"), "no run has tag 'odl'; did you mean 'old'?")
     refused(ibench(workspace, "runs", "untag", first.run_id, "old"), "has no tag 'old'")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -57,18 +58,33 @@ def test_the_statement_may_stand_in_standard_input(workspace: Workspace) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".json"])
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv", ".json", ".jsonl"])
 def test_an_answer_becomes_a_new_file(workspace: Workspace, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"it's{suffix}"
     query = "SELECT range AS n, 'a' AS t FROM range(1500);" if suffix == ".parquet" else "SELECT 5 AS n, 'a' AS t"
     done = ibench(workspace, "sql", query, "-o", str(path))
     assert done.returncode == 0 and done.stdout == "" and f"wrote {path}" in done.stderr
-    read = {".parquet": pl.read_parquet, ".csv": pl.read_csv, ".json": pl.read_json}[suffix](path)
+    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
+        ".parquet": pl.read_parquet,
+        ".csv": pl.read_csv,
+        ".tsv": lambda file: pl.read_csv(file, separator="\t"),
+        ".json": pl.read_json,
+        ".jsonl": pl.read_ndjson,
+    }
+    read = readers[suffix](path)
     assert read.columns == ["n", "t"] and read.height == (1500 if suffix == ".parquet" else 1)
     before = path.read_bytes()
     refused(ibench(workspace, "sql", query, "-o", str(path)), f"{path} exists already")
     assert path.read_bytes() == before
     refused(ibench(workspace, "sql", query, "-o", str(tmp_path / "x.txt")), "unknown kind of file '.txt'")
+
+
+@pytest.mark.slow
+def test_an_answer_is_printed_for_other_tools(workspace: Workspace) -> None:
+    query = "SELECT 5 AS n, 'a\tb' AS t UNION ALL SELECT 6, NULL ORDER BY n"
+    assert ibench(workspace, "sql", query, "-f", "tsv").stdout == 'n\tt\n5\t"a\tb"\n6\t\n'
+    lines = ibench(workspace, "sql", query, "-f", "jsonl").stdout.splitlines()
+    assert [json.loads(line) for line in lines] == [{"n": 5, "t": "a\tb"}, {"n": 6, "t": None}]
 
 
 @pytest.mark.slow

@@ -57,6 +57,8 @@ def test_posts_are_listed_by_date_with_what_they_are_about(site: Path, browser: 
     assert "1 of 2 runs did not complete." in shown
     links = page.locator(".posts a").evaluate_all("all => all.map(link => link.getAttribute('href'))")
     assert links == ["new/index.html", "purge/index.html", "old/index.html"]
+    described = page.locator("meta[name=description]").get_attribute("content") or ""
+    assert "What limits purge lag" in described.split("; ") and len(described.split("; ")) == 3
     assert opened.requests == [site.as_uri()]
     assert opened.complaints == []
 
