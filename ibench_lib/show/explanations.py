@@ -15,7 +15,9 @@ from ibench_lib.ask.pair import Pair
 from ibench_lib.metrics import Better
 from ibench_lib.show.display import Html, Shown, sentence, sources
 from ibench_lib.show.explain import cannot_say, notes, profile_statements, rate_of, step_statements
+from ibench_lib.show.headline import badges
 from ibench_lib.show.html_ids import html_id
+from ibench_lib.show.pair_headline import tested
 from ibench_lib.show.strips import StripRow, span_of, strip
 from ibench_lib.show.verdicts import Ratio
 
@@ -45,7 +47,7 @@ def explanations(chosen: Pair) -> Explanations:
 
 
 def explained(found: Explanations, palette: str = "default") -> Html:
-    """For each step a picture of rate and CPU, sentences on the difference, what cannot be said, and what to know."""
+    """What was compared, and for each step a picture of rate and CPU, sentences on the difference, and what to know."""
     if not found.each:
         return sentence(
             found.pair.nothing("No step was completed by both, so there is nothing to explain."), "selected_runs"
@@ -67,8 +69,9 @@ def explained(found: Explanations, palette: str = "default") -> Html:
             f'<h3 id="{html_id(f"{name}.explained")}">{html.escape(name)}</h3>{_strip(one, palette)}'
             f'<ul class="statements">{items}</ul>'
         )
-    sides = f"A is {found.pair.base}, B is {found.pair.other}."
-    return Html(f'<p class="tested">{html.escape(sides)}</p>{"".join(parts)}')
+    head = f'<p class="tested">{html.escape(tested(found.pair))}</p>'
+    reservations = badges(found.pair.runs, found.pair.ask("step_throughput"), found.pair.excluded)
+    return Html(f'<div class="headline">{head}{reservations}{"".join(parts)}</div>')
 
 
 def _strip(found: Explanation, palette: str) -> str:

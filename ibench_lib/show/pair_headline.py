@@ -60,7 +60,7 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
     if not judged:
         key = "B / A. A side has one run only, so its noise is unknown."
     parts = (
-        f'<p class="tested">{html.escape(_tested(chosen))}</p>',
+        f'<p class="tested">{html.escape(tested(chosen))}</p>',
         badges(chosen.runs, rates, chosen.excluded),
         f'<div class="strips">{"".join(drawn)}</div><p class="key">{key}</p>',
         f'<ul class="statements">{"".join(sentences)}</ul>',
@@ -107,7 +107,7 @@ def _no_difference(main: list[Compared]) -> str:
     return f"no difference beyond noise in {what}{limit}"
 
 
-def _tested(chosen: Pair) -> str:
+def tested(chosen: Pair) -> str:
     runs = chosen.runs
     sides = [
         f"{side} is {name} ({count(len(runs.filter(pl.col('dbms') == name)), 'run')})"

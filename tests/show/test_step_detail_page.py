@@ -73,7 +73,7 @@ def test_every_panel_of_the_page_is_drawn(opened: Page) -> None:
     )
     titles = ["l.i1, cached: system.cy10a", "l.i1, cached: system.slow", "l.i1, cached: system.x (l.i1: failed)"]
     assert [chart["title"] for chart in charts] == titles
-    assert all(len(chart["panels"]) == 15 for chart in charts), charts
+    assert all(len(chart["panels"]) == 18 for chart in charts), charts
     assert all(charts[0]["panels"]), charts[0]
     assert [chart["bands"] for chart in charts] == [0, 1, 1]
     assert all(chart["images"] == 1 for chart in charts)

@@ -13,6 +13,8 @@ from ibench_lib.show.table_cells import run_status_cell, setting_text
 from ibench_lib.show.tables.naming import grid_name
 from ibench_lib.show.wording import comment, shortened
 
+MOST_COLUMNS = 4
+
 
 def runs_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """What a post is made from (`selected_runs`): server version, status and date of every run of an experiment.
@@ -50,8 +52,13 @@ def _server(row: dict[str, Any]) -> str:
 
 
 def config_table(frame: pl.DataFrame, palette: str = "default") -> GT:
-    """Options whose value differs from the base's (`config_diff`, one base): one row an option, one column a dbms."""
+    """Options whose value differs from the base's (`config_diff`, one base): one row an option, one column a dbms.
+
+    With more than MOST_COLUMNS dbms, each has a row with all its options, so that nobody has to scroll sideways.
+    """
     base, names = frame["base"][0], by_position(frame)
+    if len(names) > MOST_COLUMNS:
+        return _by_dbms(frame, base, names).draw(palette)
     grid = Grid(
         grid_name("configurations", frame), f"Options that differ from {base}", "option", [base, *names], left=True
     )
@@ -66,6 +73,18 @@ def config_table(frame: pl.DataFrame, palette: str = "default") -> GT:
                 cells.append(Cell("as base"))
         grid.rows.append((option, cells))
     return grid.draw(palette)
+
+
+def _by_dbms(frame: pl.DataFrame, base: str, names: list[str]) -> Grid:
+    title = f"Options that differ from {base}"
+    grid = Grid(grid_name("configurations", frame), title, "dbms", ["value of the base → value here"], left=True)
+    for name in names:
+        changes = [
+            f"{row['option']}: {setting_text(row['base_value'])} → {setting_text(row['value'])}"
+            for row in frame.filter(pl.col("dbms") == name).to_dicts()
+        ]
+        grid.rows.append((name, [Cell("\n".join(changes), "status")]))
+    return grid
 
 
 def fragments_table(frame: pl.DataFrame, palette: str = "default") -> GT:

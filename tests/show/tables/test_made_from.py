@@ -1,5 +1,6 @@
 """Tables of runs, options and gaps."""
 
+import polars as pl
 import pytest
 
 import ibench_lib as ib
@@ -29,6 +30,21 @@ def test_config_table_shows_the_base_beside_the_others() -> None:
     table = Parsed(ib.config_table(frame))
     assert table.of("innodb_max_purge_lag") == ["not set", "as base", "100"]
     assert table.of("innodb_purge_batch_size") == ["not set", "1", "as base"]
+
+
+def test_config_table_has_a_row_for_each_of_many() -> None:
+    lines = [
+        {"setup": "cached", "base": "my.a", "dbms": name, "dbms_position": place, "option": option, "base_value": "1",
+         "value": value}
+        for place, name in enumerate(("my.b", "my.c", "my.d", "my.e", "my.f"))
+        for option, value in (("innodb_io_capacity", "100"), ("sync_binlog", None))
+        if (name, option) != ("my.f", "sync_binlog")
+    ]  # fmt: skip
+    table = Parsed(ib.config_table(pl.DataFrame(lines)))
+    assert table.of("my.b") == ["innodb_io_capacity: 1 → 100\nsync_binlog: 1 → not set"]
+    assert table.of("my.f") == ["innodb_io_capacity: 1 → 100"]
+    few = Parsed(ib.config_table(pl.DataFrame([row for row in lines if row["dbms"] < "my.f"])))
+    assert few.of("sync_binlog") == ["1", *["not set"] * 4]
 
 
 def test_gaps_table_names_an_older_run_that_completed() -> None:
