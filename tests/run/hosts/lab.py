@@ -75,7 +75,7 @@ class Lab:
         for process in self.processes:
             process.wait(PATIENCE_S)
         children = psutil.Process().children(recursive=True)
-        assert [child for child in children if "cell_process" in " ".join(child.cmdline())] == []
+        assert [child for child in children if "cell_process" in _command(child)] == []
 
     def _start(self, name: str, arguments: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
         with open(self.root / f"{name}.log", "wb") as log:
@@ -88,6 +88,14 @@ class Lab:
             )
         self.processes.append(process)
         return process
+
+
+def _command(process: psutil.Process) -> str:
+    """Its command line; empty of one that has ended, even if nobody has waited for it yet."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return ""
 
 
 def write(workspace: Workspace, text: str = TEXT) -> Path:

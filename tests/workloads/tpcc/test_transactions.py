@@ -6,7 +6,8 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -73,7 +74,8 @@ def terminals(warehouse: Warehouse, count: int) -> Iterator[tuple[list[Terminal]
     spec = WORKLOAD.spec(chosen, step, worker, 3)
     with ExitStack() as stack:
         connections = [stack.enter_context(warehouse.connected()) for _ in range(count)]
-        yield [Terminal(spec, connection) for connection in connections], connections
+        specs = [replace(spec, terminal=number) for number in range(count)]
+        yield [Terminal(*made) for made in zip(specs, connections, strict=True)], connections
 
 
 def status(warehouse: Warehouse) -> Counter[str]:
@@ -102,6 +104,24 @@ def test_the_server_counts_the_statements_that_were_sent(warehouse: Warehouse) -
     sent["rollback"] += repeats
     assert after - before == sent
     warehouse.note(totals["rows_by_table"])
+    assert warehouse.broken(FULL, setup()) == []
+
+
+def test_64_terminals_of_one_process_get_their_turns(warehouse: Warehouse) -> None:
+    """Each does between a third and three times its part, on one warehouse whose rows they wait for in turn."""
+    of_each, done = 12, Counter[int]()
+
+    def begun(number: int, plain: Callable[[], Transaction]) -> Transaction:
+        done[number] += 1
+        return plain()
+
+    with terminals(warehouse, 64) as (roles, connections):
+        for number, role in enumerate(roles):
+            role.next_transaction = partial(begun, number, role.next_transaction)  # type: ignore[method-assign]
+        totals, _ = load_with([*roles], connections, TYPES, 64 * of_each)
+    warehouse.note(totals["rows_by_table"])
+    assert totals["status"] == "complete" and totals["ops"] == done.total() == 64 * of_each
+    assert len(done) == 64 and of_each / 3 <= min(done.values()) <= max(done.values()) <= 3 * of_each
     assert warehouse.broken(FULL, setup()) == []
 
 
