@@ -23,7 +23,7 @@ from ibench_lib.show.frames import (
 from ibench_lib.show.grid import Cell
 from ibench_lib.show.theme import Mark
 from ibench_lib.show.verdicts import BETTER, WORSE, Ratio
-from ibench_lib.show.wording import RANGE, detectable_said, joined, method_said
+from ibench_lib.show.wording import RANGE, count, detectable_said, joined, method_said
 
 RUN_FAILED = "†"
 CLIENT_BOUND = "‡"
@@ -252,6 +252,8 @@ def mark_notes(frame: pl.DataFrame) -> list[str]:
         notes.append(f"{RUN_FAILED} of a run that did not complete.")
     if "client_bound" in frame.columns:
         bound = frame.filter(pl.col("client_bound").is_not_null() & (pl.col("step_status") == "complete"))
-        for row in bound.unique(["dbms", "step", "client_bound"], maintain_order=True).to_dicts():
-            notes.append(f"{CLIENT_BOUND} {row['dbms']}, {row['step']}: limited by the clients: {row['client_bound']}.")
+        keys = ["dbms", "step", "client_bound"] + (["run_id"] if "run_id" in bound.columns else [])
+        for (name, step), rows in bound.unique(keys, maintain_order=True).group_by("dbms", "step", maintain_order=True):
+            more = f"; and so in {count(len(rows) - 1, 'more run')}" if len(rows) > 1 else ""
+            notes.append(f"{CLIENT_BOUND} {name}, {step}: limited by the clients: {rows['client_bound'][0]}{more}.")
     return notes

@@ -107,6 +107,34 @@ def test_a_page_of_a_tiny_lake_is_whole(path: Path, place: Workspace, kernel: Sh
     assert serious_violations(page) == []
 
 
+SHIPPED = {
+    "sample-tpcc-waves": ("mysql-9.7, 5 configurations; 3 runs of each; setup waves; 2 clients.", "0.67x", 5),
+    "sample-tpcc-waves-stability": ("mysql-9.7, 5 configurations; 3 runs of each; setup waves; 2 clients.", "0.67x", 20),
+}
+"""Posts on shipped runs of TPC-C: what was tested, the largest difference, and how many pictures there are at least."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("slug", SHIPPED)
+def test_a_page_of_shipped_runs_answers_on_its_first_screen(
+    slug: str, place: Workspace, kernel: SharedKernel, browser: Browser
+) -> None:
+    (post,) = (post for post in POSTS if post.spec.slug == slug)
+    place.sample.symlink_to(ROOT / "data" / "sample")
+    tested, largest, pictures = SHIPPED[slug]
+    opened = open_post(browser, page_from(kernel.run(post.source, post.spec.parameters, place.root), place.root), 390)
+    page = opened.page
+    assert opened.complaints == []
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert page.locator(".headline .tested").inner_text() == tested
+    strip = page.locator(".headline figure").first
+    assert largest in strip.inner_text()
+    box = strip.bounding_box()
+    assert box is not None and box["y"] + box["height"] < 844, "the screen of a phone"
+    assert page.locator("figure").count() >= pictures
+    assert not re.search(r"no value\.|Empty chart", " ".join(page.locator("figure .alt").all_text_contents()))
+
+
 @pytest.mark.long
 @every_notebook
 def test_failed_and_running_runs_and_files_that_could_not_be_read_show(
