@@ -38,7 +38,7 @@ _OTHERS = {
     "show.by_build": ("by_build",),
     "show.contents": ("contents",),
     "show.differences": ("differences", "left_out"),
-    "show.display": ("each", "long_steps", "say", "sentence", "warnings"),
+    "show.display": ("each", "long_steps", "middle_runs", "say", "sentence", "warnings"),
     "show.explanations": ("explanations", "explained", "explained_by"),
     "show.headline": ("headline", "headline_statements", "opening"),
     "show.pair_headline": ("pair_headline",),

@@ -185,6 +185,9 @@ def choose(
         If the lake has runs of others, a warning names these.
     """
     interactive.complete(r"\.ask\(\s*['\"](\w*)", lambda: sorted(reader.questions()))
+    for what, given in (("runs", runs), ("exclude", exclude), ("dbms", dbms), ("setups", setups), ("steps", steps)):
+        if isinstance(given, str):
+            raise ParameterError(f"{what} is a text, not a list", hint=f"write {what}=[{given!r:.80}]")
     if not 2 <= points <= 2000:
         raise ParameterError(f"points {points!r} is out of range", hint="use 2 to 2000")
     known = reader.question(lake, "known_runs")

@@ -39,6 +39,7 @@ MOST_LEVELS = 40
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_MOST_KNOWN = 12
 _WHOLE_NUMBER = re.compile(r"[-+]?(0x[0-9a-fA-F_]+|0o[0-7_]+|[0-9][0-9_]*)")
 _AMBIGUOUS_NUMBER = re.compile(r"[-+]?0\d+")
 _PLAIN_TAGS = {
@@ -256,11 +257,12 @@ def _sentence(model: type[BaseModel], root: Node, item: ErrorDetails) -> str:
 
 
 def suggestion(name: str, known: list[str]) -> str:
-    """`; did you mean 'x'?` for the nearest known name, else `; known are ...`."""
+    """`; did you mean 'x'?` for the nearest known name, else `; known are ...` with the first of them."""
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if near:
         return f"; did you mean {near[0]!r}?"
-    return f"; known are {', '.join(known)}" if known else ""
+    more = f" and {len(known) - _MOST_KNOWN} more" if len(known) > _MOST_KNOWN else ""
+    return f"; known are {', '.join(known[:_MOST_KNOWN])}{more}" if known else ""
 
 
 def _model_at(model: type[BaseModel], location: Location) -> type[BaseModel] | None:

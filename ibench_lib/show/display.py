@@ -19,6 +19,7 @@ from IPython.display import display
 
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import ANSWER, derived, names_of
+from ibench_lib.show import frames
 from ibench_lib.show.chart_text import PLOTLY_MIME
 from ibench_lib.show.charts.drawing import Drawing, drawing_of
 from ibench_lib.show.frames import short_steps
@@ -139,6 +140,15 @@ def long_steps(post: Asker, frame: pl.DataFrame) -> pl.DataFrame:
     """
     short = short_steps(post.ask("step_throughput"))
     return derived(frame.join(short, on=["setup", "step"], how="anti", maintain_order="left"), frame)
+
+
+def middle_runs(post: Asker, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of an answer of one run of each result: the repeat with the median rate (`steadiness`).
+
+    It is the one that the first screen draws. Pages with many panels for each run show these only.
+    """
+    middle = frames.middle_runs(post.ask("steadiness"), "median_rate")
+    return derived(frame.join(middle, on=["step_id", "run_id"], how="semi", maintain_order="left"), frame)
 
 
 def _what(items: Sequence[Item]) -> str:

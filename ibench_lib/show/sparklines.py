@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from ibench_lib.show import theme
-from ibench_lib.show.frames import repeats
+from ibench_lib.show.frames import middle_runs, repeats
 from ibench_lib.show.wording import count
 
 ALONE_PX, WIDTH_PX = 420, 320
@@ -43,8 +43,8 @@ class _Drawing:
 def sparklines(rates: pl.DataFrame, steadiness: pl.DataFrame, dips: pl.DataFrame, palette: str = "default") -> str:
     """Markup: the rate of the main operation over time for each run and step, the same axes for all of a step.
 
-    Of more than `MOST` pictures, those of each result's first repeat are shown, then the first ones; the text below
-    them says how many are not. Steps without a full second have none.
+    Of more than `MOST` pictures, those of each result's repeat with the median rate are shown, then the first ones; the
+    text below them says how many are not. Steps without a full second have none.
 
     Parameters
     ----------
@@ -53,11 +53,10 @@ def sparklines(rates: pl.DataFrame, steadiness: pl.DataFrame, dips: pl.DataFrame
     dips : `dips`, with their causes.
     """
     rows = steadiness.filter(pl.col("median_rate").is_not_null()).to_dicts()
-    first = steadiness.group_by("setup", "step", "dbms").agg(pl.col("repeat").min())
-    places = set(first.iter_rows())
     chosen = rows
     if len(rows) > MOST:
-        chosen = [row for row in rows if (row["setup"], row["step"], row["dbms"], row["repeat"]) in places][:MOST]
+        places = set(middle_runs(steadiness, "median_rate").iter_rows())
+        chosen = [row for row in rows if (row["step_id"], row["run_id"]) in places][:MOST]
     together = rates.filter(pl.col("client").is_null() & pl.col("rate_mean").is_not_null())
     several = len(steadiness) > 0 and repeats(steadiness) > 1
     setups = steadiness["setup"].n_unique() > 1

@@ -105,6 +105,7 @@ def test_a_question_is_asked_once_and_remembered(workspace: Workspace) -> None:
         ({"repeats": [7]}, "repeat '7' is not in any run of demo; known are 1"),
         ({"base": "cy10b"}, "base 'cy10b' is not in any run of demo; did you mean 'cy10a'?"),
         ({"points": 1}, "points 1 is out of range"),
+        ({"dbms": "system.*"}, "dbms is a text, not a list"),
     ],
 )  # fmt: skip
 def test_what_is_not_there_is_named(workspace: Workspace, wrong: dict[str, Any], said: str) -> None:

@@ -56,10 +56,12 @@ def test_a_dip_is_a_band_where_the_line_falls_with_its_cause() -> None:
 @pytest.mark.slow
 def test_pictures_of_a_step_share_their_axes_and_those_left_out_are_counted() -> None:
     runs = [replace(DIPPED, config=f"c{n}", minute=n, repeat=r) for n in range(2) for r in (1, 2, 3, 4)]
-    runs[0] = replace(runs[0], l_i1_s=10, stall=())
+    runs[:4] = [replace(run, l_i1_s=10, stall=()) for run in runs[:4]]
     whole = drawn(post_of(*runs))
     figures = whole.findall(".//figure")
-    assert len(figures) == 2 <= MOST, "the first repeat of each result"
+    assert len(figures) == 2 <= MOST
+    captions = ["".join(figure.find("figcaption").itertext()) for figure in figures]  # type: ignore[union-attr]
+    assert ["r2" in caption for caption in captions] == [True, True], "of four with one rate, the lower in the middle"
     assert "6 more runs below." in "".join(whole.itertext())
     short, long = (points(figure) for figure in figures)
     assert len(short) == 10 and len(long) == 20 and short[0][0] == long[0][0]

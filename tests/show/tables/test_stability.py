@@ -20,8 +20,8 @@ def test_tenths_say_of_which_runs_they_are() -> None:
         assert table.of(head) == ["2,500"] * 10
     assert ["† of a run that did not complete."] in table.rows
     assert ["‡ system.cy10a, l.i1: limited by the clients: busy."] in table.rows
-    twice = asked("rate_by_tenth", Run(l_i1_s=20), Run(repeat=2, minute=1, l_i1_s=20)).with_columns(client_bound=pl.lit("busy"))
-    notes = Parsed(ib.rate_by_tenth_table(twice.filter(pl.col("step") == "l.i1"))).rows
+    twice = asked("rate_by_tenth", Run(l_i1_s=20), Run(repeat=2, minute=1, l_i1_s=20)).filter(pl.col("step") == "l.i1")
+    notes = Parsed(ib.rate_by_tenth_table(twice.with_columns(client_bound=pl.lit("busy")))).rows
     assert ["‡ system.cy10a, l.i1: limited by the clients: busy; and so in 1 more run."] in notes
     alone = Parsed(ib.rate_by_tenth_table(pl.concat([inserts.head(1), inserts.tail(1)])))
     assert alone.of("system.y") == ["interrupted"] * 10
