@@ -113,7 +113,7 @@ def site(
     for problem in built.problems:
         err.print(f"[yellow]not listed:[/] {safe(problem)}", highlight=False, soft_wrap=True)
     if not built.posts:
-        raise UsageError("there is no post to list yet", hint="`ibench posts` builds those of papermill_params/")
+        raise UsageError("there is no post to list yet", hint="`ibench posts papermill_params` builds some")
     out.print(f"site: {safe(str(built.index))} ({count(len(built.posts), 'post')})", highlight=False, soft_wrap=True)
 
 

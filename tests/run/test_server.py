@@ -47,6 +47,9 @@ def test_only_a_server_on_this_host_has_a_local_side(workspace: Workspace) -> No
 
 def test_files_of_a_run_name_neither_a_basedir_nor_a_remote_host(workspace: Workspace) -> None:
     run_id = "20261121T120000Z-e-s-b.c-r1"
-    assert "<basedir>" in mask_for(HERE, workspace, run_id, workspace.root).places.values()
-    far = mask_for(CLEAR, workspace, run_id, workspace.root)
+    assert "<basedir>" in mask_for(HERE, workspace, run_id, workspace.root, {}).places.values()
+    elsewhere = mask_for(HERE, workspace, run_id, workspace.root, {"data": Path("/fast"), "redo": Path("/slow")})
+    said = f"/slow/ibench-{run_id}/redo/x and /fast/ibench-{run_id}/data/datadir/y"
+    assert elsewhere.text(said) == "<redo>/x and <datadir>/y"
+    far = mask_for(CLEAR, workspace, run_id, workspace.root, {})
     assert "<basedir>" not in far.places.values() and {"db.lab", "bench"} <= far.names.keys()
