@@ -96,7 +96,7 @@ def test_a_workspace_that_is_none(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], root: str, words: list[str]
 ) -> None:
     code, said = ibench(monkeypatch, capfd, Path(root), *words)
-    assert code in (0, 1) and "Traceback" not in said
+    assert code in (0, 1, 2) and "Traceback" not in said
 
 
 @pytest.mark.parametrize("as_directory", [True, False])
@@ -133,7 +133,7 @@ def test_a_disk_that_cannot_be_written(
         raise OSError(30, "Read-only file system", str(workspace.runs))
 
     monkeypatch.setattr("ibench_lib.lake.remove.os.rename", refused)
-    code, said = ibench(monkeypatch, capfd, workspace.root, "runs", "rm", "--yes", Run().run_id)
+    code, said = ibench(monkeypatch, capfd, workspace.root, "runs", "remove", "--yes", Run().run_id)
     assert code == 1 and f"{workspace.runs}: Read-only file system" in said.replace("\n", "")
 
 

@@ -121,7 +121,7 @@ def run(
     monkeypatch.setattr("ibench_lib.configs.resolve.FRAGMENTS", configs)
     monkeypatch.setattr("ibench_lib.run.server.Sandbox", Seen)
     # Steps that something else ends are given more rows than any disk has room for.
-    monkeypatch.setattr("ibench_lib.run.space.require_space", lambda *_: None)
+    monkeypatch.setattr("ibench_lib.run.space.require_space", lambda *_, **__: [])
     path = workspace.root / "hand.yaml"
     path.write_text(EXPERIMENT % {"steps": steps, "rows": rows, "seconds": seconds, "timeout_s": timeout_s})
     experiment = load_experiment(path)
