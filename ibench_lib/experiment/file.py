@@ -58,8 +58,8 @@ _Folder = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_fo
 class Storage(BaseModel):
     """Folders on other disks, by what of a server's files goes there: each run makes a private folder in them.
 
-    `data` is for the data directory and temporary files, `redo` for InnoDB's redo log, `system` for its system
-    tablespace and doublewrite files. What has no folder stays with `data`, and that in the sandbox.
+    `data` is for the data directory and temporary files, `redo` for InnoDB's redo log, `system` for its system and
+    temporary tablespaces and its doublewrite files. What has no folder stays with `data`, and `data` in the sandbox.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import polars as pl
 
 from ibench_lib.metrics import METRICS, Metric
-from ibench_lib.show.frames import short_steps
-from ibench_lib.show.statements.common import complete, without_short
+from ibench_lib.show.frames import without_short_steps
+from ibench_lib.show.statements.common import without_short
 from ibench_lib.show.table_cells import about_runs, mark_notes, value_text
 from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, difference_of, ratio_of
 from ibench_lib.stats.noise import LEVEL, Difference, level_of_all
@@ -150,8 +150,7 @@ def compared(frame: pl.DataFrame, a: str, b: str) -> list[Compared]:
 
 def long_values(values: pl.DataFrame, rates: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     """`metric_values` without the steps that nobody took a second for (`step_throughput`), and a sentence on these."""
-    short = short_steps(complete(rates))
-    return values.join(short, on=["setup", "step"], how="anti", maintain_order="left"), without_short(rates)[1]
+    return without_short_steps(values, rates), without_short(rates)[1]
 
 
 def reservations(frame: pl.DataFrame, a: str, b: str) -> list[str]:

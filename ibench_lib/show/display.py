@@ -22,7 +22,6 @@ from ibench_lib.ask.provenance import ANSWER, derived, names_of
 from ibench_lib.show import frames
 from ibench_lib.show.chart_text import PLOTLY_MIME
 from ibench_lib.show.charts.drawing import Drawing, drawing_of
-from ibench_lib.show.frames import short_steps
 from ibench_lib.show.html_ids import html_id
 from ibench_lib.show.statements.common import Statement
 from ibench_lib.show.wording import MOST_NAMED, count, joined, shortened
@@ -138,8 +137,7 @@ def long_steps(post: Asker, frame: pl.DataFrame) -> pl.DataFrame:
 
     What differs in so short a step is chance. The sentences on throughput name these steps.
     """
-    short = short_steps(post.ask("step_throughput"))
-    return derived(frame.join(short, on=["setup", "step"], how="anti", maintain_order="left"), frame)
+    return derived(frames.without_short_steps(frame, post.ask("step_throughput")), frame)
 
 
 def middle_runs(post: Asker, frame: pl.DataFrame) -> pl.DataFrame:

@@ -95,6 +95,11 @@ def short_steps(frame: pl.DataFrame) -> pl.DataFrame:
     return longest.filter(pl.col("duration_s") < SHORT_S).select("setup", "step")
 
 
+def without_short_steps(frame: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
+    """The rows of an answer without those of short steps, by the answer that has how long they took."""
+    return frame.join(short_steps(rates), on=["setup", "step"], how="anti", maintain_order="left")
+
+
 def others_used_much(rows: list[dict[str, Any]]) -> bool:
     """Whether other processes had over OTHERS_PCT of the CPU time that was used, in any complete repeat."""
     shares = [row.get("other_cpu") for row in rows if row["step_status"] == "complete"]

@@ -77,7 +77,7 @@ def config_table(frame: pl.DataFrame, palette: str = "default") -> GT:
 
 def _by_dbms(frame: pl.DataFrame, base: str, names: list[str]) -> Grid:
     title = f"Options that differ from {base}"
-    grid = Grid(grid_name("configurations", frame), title, "dbms", ["value of the base → value here"], left=True)
+    grid = Grid(grid_name("configurations", frame), title, "dbms", ["option: base → here"], left=True)
     for name in names:
         changes = [
             f"{row['option']}: {setting_text(row['base_value'])} → {setting_text(row['value'])}"
