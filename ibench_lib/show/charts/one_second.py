@@ -11,7 +11,6 @@ from ibench_lib.show import theme
 from ibench_lib.show.chart_text import ASIDE
 from ibench_lib.show.charts.drawing import (
     Drawing,
-    Width,
     band,
     dip_bands,
     dip_labels,
@@ -21,10 +20,12 @@ from ibench_lib.show.charts.drawing import (
     plotted,
     runs_of,
 )
-from ibench_lib.show.frames import by_position
+from ibench_lib.show.frames import by_position, middle_runs
 from ibench_lib.show.theme import inert
 
 _CLIENT_INK = "rgba(91, 104, 117, 0.45)"
+_PALE = 0.4
+"""How opaque the lines of the repeats are that a panel does not show strong."""
 
 
 @drawn
@@ -52,58 +53,92 @@ def _panels(
     dips: pl.DataFrame | None,
     palette: str,
 ) -> Drawing:
-    """One panel per run, all with the same axes: each client thin and grey, all clients together in colour.
+    """One panel per dbms, one below the other, all with the same axes.
 
-    A row of panels a dbms, a column a repeat.
+    The repeat with the median rate is strong, with its clients in grey below it; the other repeats are pale.
     """
+    title = f"{unit}, {frame['step'][0]}, {frame['setup'][0]}"
     if frame["rate_mean"].drop_nulls().is_empty():
-        return _no_full_second(frame, f"{unit}, {frame['step'][0]}, {frame['setup'][0]}")
-    names, numbered = by_position(frame), frame["repeat"].unique().sort().to_list()
-    low, middle, high = columns
-    layout = _layout(f"{unit}, {frame['step'][0]}, {frame['setup'][0]}", len(names), len(numbered))
+        return _no_full_second(frame, title)
+    names, middle = by_position(frame), _middle_runs(frame)
+    layout = _layout(title, len(names))
     traces: list[dict[str, Any]] = []
     labels: list[dict[str, Any]] = []
     shapes: list[dict[str, Any]] = []
     causes: list[dict[str, Any]] = []
-    decimals = _visible(frame[high], decimals)
+    decimals = _visible(frame[columns[2]], decimals)
     end_s = float((frame["t_s"] + frame["bucket_s"]).max() or 1)  # type: ignore[arg-type]
-    for label, position, rows in runs_of(frame):
-        panel = _number(names.index(rows["dbms"][0]) * len(numbered) + numbered.index(rows["repeat"][0]))
-        place = {"xaxis": f"x{panel}", "yaxis": f"y{panel}"}
-        left, top = layout[f"xaxis{panel}"]["domain"][0], layout[f"yaxis{panel}"]["domain"][1]
-        # A row's first panel names the dbms, the others their repeat alone: there is little room on a phone.
-        named = any(other["y"] == top for other in labels)
-        above = label.removeprefix(f"{rows['dbms'][0]} ") if named else label.removesuffix(" r1")
-        labels.append(_above(left, top, above))
-        colour, _ = theme.series(position)
-        if dips is not None:
-            mine = dips.filter(run_id=rows["run_id"][0], step_id=rows["step_id"][0])
+    runs = list(runs_of(frame))
+    for row, name in enumerate(names):
+        number = _number(row)
+        place = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        mine = [(label, position, rows) for label, position, rows in runs if rows["dbms"][0] == name]
+        # The strong one is last, and so above the others.
+        mine.sort(key=lambda run: run[2]["run_id"][0] in middle)
+        labels.append(_above(layout[f"yaxis{number}"]["domain"][1], _label(name, [label for label, *_ in mine])))
+        of_panel = pl.DataFrame()
+        for label, position, rows in mine:
+            strong = rows["run_id"][0] in middle
+            traces += [{**trace, **place} for trace in _lines(rows, label, columns, decimals, position, strong)]
+            if dips is None:
+                continue
+            found = dips.filter(run_id=rows["run_id"][0], step_id=rows["step_id"][0])
+            if not strong:
+                found = found.with_columns(label=pl.format("r{}: {}", pl.lit(rows["repeat"][0]), "label"))
+            of_panel = pl.concat([of_panel, found], how="vertical") if len(of_panel) else found
+        if len(of_panel):
             at = {"xref": place["xaxis"], "yref": f"{place['yaxis']} domain"}
-            shapes += dip_bands(mine, palette, **at)
-            causes += dip_labels(mine, end_s, 0.12 * len(numbered), **at, yanchor="top")
-        parts = {part["client"][0]: part for part in rows.partition_by("client", maintain_order=True)}
-        total = parts.pop(None, rows.clear())
-        for client, of_client in sorted(parts.items()):
-            traces.append(
-                {
-                    "type": "scatter", "x": of_client["t_s"].to_list(), "y": plotted(of_client[middle], decimals),
-                    "mode": line_mode(of_client[middle]), "line": {"color": _CLIENT_INK, "width": 1},
-                    "marker": {"color": _CLIENT_INK, "size": 5}, "name": f"client {client}", "meta": ASIDE,
-                    "showlegend": False, **place,
-                }
-            )  # fmt: skip
-        times = total["t_s"].to_list()
-        if low != high and int(total["bucket_s"].max() or 1) > 1:  # type: ignore[arg-type]
-            lower, upper = plotted(total[low], decimals), plotted(total[high], decimals)
-            traces += [{**line, **place} for line in band(times, lower, upper, colour)]
-        traces.append(
-            {
-                "type": "scatter", "x": times, "y": plotted(total[middle], decimals), "mode": line_mode(total[middle]),
-                "line": {"color": colour, "width": 2}, "marker": {"color": colour, "size": 7},
-                "name": inert(f"all clients, {label}"), "showlegend": False, **place,
-            }
-        )  # fmt: skip
+            shapes += dip_bands(of_panel, palette, **at)
+            causes += dip_labels(of_panel, end_s, 0.12, **at, yanchor="top")
     return Drawing(traces, {**layout, "annotations": labels + causes, "shapes": shapes})
+
+
+def _middle_runs(frame: pl.DataFrame) -> set[str]:
+    """The run of each dbms that is drawn strong: of the repeats that completed, the one with the median rate."""
+    together = frame.filter(pl.col("client").is_null())
+    rates = together.group_by("setup", "step", "dbms", "run_id", "step_id", "repeat", "step_status").agg(
+        pl.col("rate_mean").median()
+    )
+    return set(middle_runs(rates, "rate_mean")["run_id"])
+
+
+def _label(name: str, runs: list[str]) -> str:
+    """What a panel shows: the dbms, and of several repeats which one is strong, which is the last one."""
+    *pale, strong = [label.removeprefix(f"{name} ") for label in runs]
+    return f"{name} {strong} ({', '.join(pale)} pale)" if pale else runs[0].removesuffix(" r1")
+
+
+def _lines(
+    rows: pl.DataFrame, label: str, columns: tuple[str, str, str], decimals: int, position: int, strong: bool
+) -> list[dict[str, Any]]:
+    """The lines of a run: all clients together, with a band where a point is of several seconds, and each client."""
+    low, middle, high = columns
+    colour, _ = theme.series(position)
+    parts = {part["client"][0]: part for part in rows.partition_by("client", maintain_order=True)}
+    total = parts.pop(None, rows.clear())
+    lines: list[dict[str, Any]] = [
+        {
+            "type": "scatter", "x": of_client["t_s"].to_list(), "y": plotted(of_client[middle], decimals),
+            "mode": line_mode(of_client[middle]), "line": {"color": _CLIENT_INK, "width": 1},
+            "marker": {"color": _CLIENT_INK, "size": 5}, "name": f"client {client}", "meta": ASIDE,
+            "showlegend": False,
+        }
+        for client, of_client in sorted(parts.items() if strong else ())
+    ]  # fmt: skip
+    times = total["t_s"].to_list()
+    if low != high and int(total["bucket_s"].max() or 1) > 1:  # type: ignore[arg-type]
+        # A stall shorter than a bucket is in its lowest second only, also where the run is pale.
+        bounds = band(times, plotted(total[low], decimals), plotted(total[high], decimals), colour)
+        lines += bounds if strong else [{**bound, "opacity": 0.2} for bound in bounds]
+    size = {"width": 2} if strong else {"width": 1.25}
+    lines.append(
+        {
+            "type": "scatter", "x": times, "y": plotted(total[middle], decimals), "mode": line_mode(total[middle]),
+            "line": {"color": colour, **size}, "marker": {"color": colour, "size": 7},
+            "name": inert(f"all clients, {label}"), "showlegend": False, **({} if strong else {"opacity": _PALE}),
+        }
+    )  # fmt: skip
+    return lines
 
 
 def _visible(values: pl.Series, decimals: int) -> int:
@@ -112,20 +147,17 @@ def _visible(values: pl.Series, decimals: int) -> int:
     return max(min(decimals, 3 - math.floor(math.log10(most))), 0) if most > 0 else decimals
 
 
-def _layout(title: str, rows: int, columns: int) -> dict[str, Any]:
-    """The shared look with a grid of panels, row by row from the top, whose axes all show the same ranges."""
-    width: Width = "half" if columns == 1 else "full"
-    layout = look(title, zero=True, width=width)
+def _layout(title: str, rows: int) -> dict[str, Any]:
+    """The shared look with panels from the top to the bottom, whose axes all show the same ranges."""
+    layout = look(title, zero=True, width="half")
     of_x, of_y = {**layout["xaxis"], "rangemode": "tozero"}, layout["yaxis"]
-    heights, widths = _spans(rows, min(0.12, 0.3 / rows))[::-1], _spans(columns, 0.03)
-    for place in range(rows * columns):
-        row, column = divmod(place, columns)
-        n, bottom = _number(place), row == rows - 1
-        x = {**of_x, "domain": widths[column], "anchor": f"y{n}", "showticklabels": bottom}
-        y = {**of_y, "domain": heights[row], "anchor": f"x{n}", "showticklabels": column == 0}
-        if place:  # the first axis leads, the others follow it
+    for row, height in enumerate(_spans(rows, min(0.12, 0.3 / rows))[::-1]):
+        n, bottom = _number(row), row == rows - 1
+        x = {**of_x, "domain": [0, 1], "anchor": f"y{n}", "showticklabels": bottom}
+        y = {**of_y, "domain": height, "anchor": f"x{n}"}
+        if row:  # the first axis leads, the others follow it
             x["matches"], y["matches"] = "x", "y"
-        if bottom and column == (columns - 1) // 2:
+        if bottom:
             x["title"] = {"text": "seconds of the step"}
         layout[f"xaxis{n}"], layout[f"yaxis{n}"] = x, y
     return {**layout, "height": 90 + 115 * rows}
@@ -155,9 +187,9 @@ def _no_full_second(frame: pl.DataFrame, title: str) -> Drawing:
     return Drawing([], {**layout, **hidden, "height": 100, "annotations": [note]})
 
 
-def _above(left: float, top: float, label: str) -> dict[str, Any]:
+def _above(top: float, label: str) -> dict[str, Any]:
     """The label above a panel's left corner."""
     return {
-        "text": inert(label), "x": left, "y": top, "xref": "paper", "yref": "paper", "xanchor": "left",
+        "text": inert(label), "x": 0, "y": top, "xref": "paper", "yref": "paper", "xanchor": "left",
         "yanchor": "bottom", "showarrow": False, "font": {"size": 12, "color": theme.QUIET},
     }  # fmt: skip

@@ -26,18 +26,42 @@ def test_one_second_panels_share_both_axes() -> None:
     assert list(total.y) == [2.0] * 10
 
 
-def test_panels_of_repeats_stand_beside_each_other() -> None:
+def test_repeats_share_a_panel_and_the_one_with_the_median_rate_is_strong() -> None:
     frame = one(asked("one_second", *repeated(), points=2000), step="l.i1", operation="insert")
+    factor = pl.col("repeat").replace_strict({1: 0.75, 2: 1.0, 3: 0.5})
+    frame = frame.with_columns(rate_mean=pl.col("rate_mean") * factor)
     figure = ib.rate_chart(frame)
-    notes = {note.text: (note.x, note.y) for note in figure.layout.annotations}
-    assert list(notes) == ["system.cy10a", "r2", "r3 (run: failed)", "system.other"]
-    assert len({notes[name][1] for name in ("system.cy10a", "r2", "r3 (run: failed)")}) == 1
-    assert len({notes[name][0] for name in ("system.cy10a", "r2", "r3 (run: failed)")}) == 3
-    places = {(trace.xaxis, trace.yaxis) for trace in figure.data}
-    assert len(places) == 4
-    for trace in traces(figure, "all clients, system.cy10a r2"):
-        axis = figure.layout[trace.xaxis.replace("x", "xaxis")]
-        assert axis.domain[0] == notes["r2"][0]
+    assert [note.text for note in figure.layout.annotations] == [
+        "system.cy10a r1 (r2, r3 (run: failed) pale)",
+        "system.other",
+    ]
+    assert {(trace.xaxis, trace.yaxis) for trace in figure.data} == {("x", "y"), ("x2", "y2")}
+    panel = [trace for trace in figure.data if trace.xaxis == "x"]
+    assert [trace.name for trace in panel if trace.name.startswith("all")] == [
+        "all clients, system.cy10a r2",
+        "all clients, system.cy10a r3 (run: failed)",
+        "all clients, system.cy10a r1",
+    ]
+    assert panel[-1].opacity is None and all(trace.opacity == 0.4 for trace in panel if "r2" in trace.name)
+    own = frame.filter(dbms="system.cy10a", repeat=1, client=1)["rate_mean"].to_list()
+    assert [list(trace.y) for trace in panel if trace.name == "client 1"] == [own]
+
+
+def test_the_shortest_stall_of_a_pale_repeat_can_be_seen() -> None:
+    frame = one(asked("one_second", *repeated(), points=4), step="l.i1", operation="insert")
+    figure = ib.rate_chart(frame)
+    assert [trace.opacity for trace in traces(figure, "min") if trace.xaxis == "x"] == [0.2, 0.2, 0.5]
+
+
+def test_dips_of_pale_repeats_are_named_after_them() -> None:
+    frame = one(asked("one_second", *repeated(), points=2000), step="l.i1", operation="insert")
+    runs = frame.filter(dbms="system.cy10a").unique("run_id").sort("repeat").select("run_id", "step_id")
+    dips = runs.head(2).with_columns(
+        from_s=pl.Series([1, 6]), to_s=pl.Series([2, 8]), lost=pl.Series([2.0, 1.0]), label=pl.Series(["redo", "purge"])
+    )
+    figure = ib.rate_chart(frame, dips=dips)
+    assert sorted((shape.x0, shape.x1, shape.xref) for shape in figure.layout.shapes) == [(1, 2, "x"), (6, 8, "x")]
+    assert {note.x: note.text for note in figure.layout.annotations[2:]} == {1.5: "r1: redo", 7: "purge"}
 
 
 def test_a_step_that_nobody_took_a_second_for_has_no_panels() -> None:
