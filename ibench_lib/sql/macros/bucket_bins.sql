@@ -1,7 +1,8 @@
 -- The response time histograms of chosen steps over their time, all clients together: a row per bucket of `bucket_s`
 -- seconds and bin. `operation` is the family of operations; `timing` service (sent to answered) or intended (due to
 -- answered; only rate-limited operations). `max_us` is the largest response of the bucket. A bucket in which a
--- client waited and nothing was answered has one row, with a NULL bin.
+-- client waited and nothing was answered has one row, with a NULL bin. `span` is a number for a series and bucket, which
+-- is quicker to sort than their names.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
@@ -34,7 +35,7 @@ WITH chosen AS (
 )
 SELECT
     c.run_id, c.step_id, c.bucket_s, f.family AS operation, f.position AS operation_position,
-    CASE span & 1 WHEN 0 THEN 'service' ELSE 'intended' END AS timing, span >> 29 AS bucket, l.max_us, m.bin, m.n
+    span, CASE span & 1 WHEN 0 THEN 'service' ELSE 'intended' END AS timing, span >> 29 AS bucket, l.max_us, m.bin, m.n
 FROM largest l
 LEFT JOIN merged m USING (span)
 JOIN chosen c ON c.line = (span >> 7) & 4194303

@@ -14,29 +14,33 @@ WITH rated AS MATERIALIZED (
     SELECT run_id, step_id, median(abs(rate - median_rate)) AS mad, count(*) AS seconds FROM rated GROUP BY ALL
 ), paced AS MATERIALIZED (
     -- Most steps are not, and to find no intended time of theirs in `ops` takes longer than all the rest.
-    FROM whole_seconds($ids, $names)
+    -- Numbers in place of names: a second has hundreds of bins, and they are grouped and sorted.
+    SELECT *, row_number() OVER (ORDER BY run_id, step_id) AS line FROM whole_seconds($ids, $names)
     SEMI JOIN (
         SELECT h.run_id, h.step_id, x.family AS main_operation
         FROM response_histograms h JOIN operations x USING (run_id, operation) WHERE h.timing = 'intended'
     ) USING (run_id, step_id, main_operation)
 ), intended AS (
     SELECT
-        o.run_id, o.step_id, o.second,
+        c.line, o.run_id, o.step_id, o.second,
         UNNEST(o.intended_bins) AS bin, UNNEST(o.intended_counts) AS answers
     FROM ops o
     JOIN paced c USING (run_id, step_id)
     JOIN operations x ON x.run_id = o.run_id AND x.operation = o.operation
     WHERE o.second < c.full_seconds AND x.family = c.main_operation AND o.intended_bins IS NOT NULL
 ), summed AS (
-    SELECT run_id, step_id, second, bin, sum(answers) AS answers FROM intended GROUP BY ALL
+    SELECT any_value(run_id) AS run_id, any_value(step_id) AS step_id, line, second, bin, sum(answers)::BIGINT AS answers
+    FROM intended GROUP BY line, second, bin
 ), counted AS (
     SELECT
-        *, sum(answers) OVER (PARTITION BY run_id, step_id, second ORDER BY bin) AS up_to,
-        sum(answers) OVER (PARTITION BY run_id, step_id, second) AS all_answers
+        *, sum(answers) OVER (PARTITION BY line, second ORDER BY bin)::BIGINT AS up_to,
+        sum(answers) OVER (PARTITION BY line, second)::BIGINT AS all_answers
     FROM summed
 ), late AS (
-    SELECT run_id, step_id, second, bin_mid_us(min(bin) FILTER (up_to >= 0.99 * all_answers)) / 1e6 AS intended_p99_s
-    FROM counted GROUP BY ALL
+    SELECT
+        any_value(run_id) AS run_id, any_value(step_id) AS step_id, second,
+        bin_mid_us(min(bin) FILTER (100 * up_to >= 99 * all_answers)) / 1e6 AS intended_p99_s
+    FROM counted GROUP BY line, second
 ), known AS (
     SELECT
         r.*, s.mad, s.seconds, l.intended_p99_s,

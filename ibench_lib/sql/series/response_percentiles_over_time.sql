@@ -11,18 +11,19 @@
 WITH cumulated AS (
     SELECT
         *, bin_mid_us(bin) AS mid_us,
-        sum(n) OVER (PARTITION BY run_id, step_id, operation, timing, bucket ORDER BY bin) AS up_to,
-        sum(n) OVER (PARTITION BY run_id, step_id, operation, timing, bucket) AS total
+        sum(n) OVER (PARTITION BY span ORDER BY bin)::BIGINT AS up_to, sum(n) OVER (PARTITION BY span)::BIGINT AS total
     FROM bucket_bins($runs, $steps, $points, false)
 ), found AS (
     SELECT
-        run_id, step_id, bucket_s, operation, operation_position, timing, bucket,
-        coalesce(any_value(total), 0)::BIGINT AS responses,
-        seconds_of_us(least(min(mid_us) FILTER (up_to >= 0.50 * total), any_value(max_us))) AS p50_s,
-        seconds_of_us(least(min(mid_us) FILTER (up_to >= 0.99 * total), any_value(max_us))) AS p99_s,
-        seconds_of_us(least(min(mid_us) FILTER (up_to >= 0.999 * total), any_value(max_us))) AS p999_s,
+        any_value(run_id) AS run_id, any_value(step_id) AS step_id, any_value(bucket_s) AS bucket_s,
+        any_value(operation) AS operation, any_value(operation_position) AS operation_position,
+        any_value(timing) AS timing, any_value(bucket) AS bucket,
+        coalesce(any_value(total), 0) AS responses,
+        seconds_of_us(least(min(mid_us) FILTER (100 * up_to >= 50 * total), any_value(max_us))) AS p50_s,
+        seconds_of_us(least(min(mid_us) FILTER (100 * up_to >= 99 * total), any_value(max_us))) AS p99_s,
+        seconds_of_us(least(min(mid_us) FILTER (1000 * up_to >= 999 * total), any_value(max_us))) AS p999_s,
         seconds_of_us(any_value(max_us)) AS max_s
-    FROM cumulated GROUP BY ALL
+    FROM cumulated GROUP BY span
 )
 SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status, f.bucket_s,
