@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
@@ -24,20 +25,32 @@ VARIABLE = "IBENCH_ASK_AHEAD"
 _KEPT = ("selected_runs", "rates_of_steps", "whole_seconds", "rated_seconds", "step_use", "resources")
 """Macros of runs and steps that questions use again and again, each after those that it is made of: worked out once."""
 
+_LANES = 2
+"""So many questions at once: DuckDB plans each on one core, and many of its operators have work for one core only."""
+
+_NUMBERS = itertools.count(1)
+
 
 class Ahead:
-    """Asks questions in a thread, on a connection of its own, and hands out each answer once.
+    """Asks questions in threads, each on a connection of its own, and hands out each answer once.
 
     All are about the same runs and steps. So what they use more than once (`_KEPT`) is kept for them.
     """
 
     def __init__(self, lake: duckdb.DuckDBPyConnection, questions: Sequence[tuple[str, dict[str, Any]]]) -> None:
-        self._lake = lake.cursor()
         self._planned: dict[str, tuple[dict[str, Any], Future[pl.DataFrame]]] = {
             name: (values, Future()) for name, values in questions
         }
-        self._lock = threading.Lock()
-        threading.Thread(target=self._work, name="ask ahead", daemon=True).start()
+        self._waiting = deque(self._planned.items())
+        self._shared = _shared([name for name, _ in questions])
+        self._lock, self._keeping = threading.Lock(), threading.Lock()
+        self._lanes = [lake.cursor() for _ in range(_LANES)]
+        self._kept: dict[str, str] = {}
+        self._place = f"ahead_{next(_NUMBERS)}"
+        # A temporary table would be that of one connection.
+        self._lanes[0].execute(f"ATTACH ':memory:' AS {self._place}")
+        for lane in self._lanes:
+            threading.Thread(target=self._work, args=(lane,), name="ask ahead", daemon=True).start()
 
     def take(self, name: str, values: Mapping[str, Any]) -> pl.DataFrame | None:
         """The answer, waiting for it if it is being worked on. None if nobody works on it: ask yourself."""
@@ -56,29 +69,45 @@ class Ahead:
             for _, answer in self._planned.values():
                 answer.cancel()
             self._planned.clear()
-        self._lake.interrupt()
+        for lane in self._lanes:
+            lane.interrupt()
 
-    def _work(self) -> None:
-        planned = list(self._planned.items())
-        uses = {name: _uses_of(name) for name, _ in planned}
-        shared = [macro for macro in _KEPT if sum(of[macro] for of in uses.values()) > 1]
-        for name, (values, answer) in planned:
+    def _work(self, lane: duckdb.DuckDBPyConnection) -> None:
+        known: set[str] = set()
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    return
+                name, (values, answer) = self._waiting.popleft()
             if not answer.set_running_or_notify_cancel():
                 continue
             try:
-                while {"runs", "steps"} <= values.keys() and not uses[name].keys().isdisjoint(shared):
-                    self._keep(shared.pop(0), values["runs"], values["steps"])
-                answer.set_result(reader.question(self._lake, name, **values))
+                for macro in self._shared[name] if {"runs", "steps"} <= values.keys() else ():
+                    if macro not in known:
+                        self._keep(lane, macro, values["runs"], values["steps"])
+                        known.add(macro)
+                answer.set_result(reader.question(lane, name, **values))
             except Exception as error:
                 answer.set_exception(error)
 
-    def _keep(self, macro: str, runs: list[str], steps: list[str]) -> None:
-        """Make a table of what a macro gives, and on this connection a macro of the same name that reads it."""
+    def _keep(self, lane: duckdb.DuckDBPyConnection, macro: str, runs: list[str], steps: list[str]) -> None:
+        """Make a table of what a macro gives, once, and on this connection a macro of the same name that reads it."""
         of_steps = "names" in reader.parameters_in_order(macro)
         given, taken = ("$runs, $steps", "ids, names") if of_steps else ("$runs", "ids")
         values = {"runs": runs, "steps": steps} if of_steps else {"runs": runs}
-        self._lake.execute(f"CREATE TEMP TABLE kept_{macro} AS FROM {macro}({given})", values)
-        self._lake.execute(f"CREATE TEMP MACRO {macro}({taken}) AS TABLE FROM kept_{macro}")
+        with self._keeping:
+            if macro not in self._kept:
+                table = f"{self._place}.{macro}"
+                lane.execute(f"CREATE TABLE {table} AS FROM {macro}({given})", values)
+                self._kept[macro] = table
+        lane.execute(f"CREATE TEMP MACRO {macro}({taken}) AS TABLE FROM {self._kept[macro]}")
+
+
+def _shared(questions: Sequence[str]) -> dict[str, list[str]]:
+    """Those of `_KEPT` that each question uses, and that it or another uses once more."""
+    uses = {name: _uses_of(name) for name in questions}
+    often = [macro for macro in _KEPT if sum(of[macro] for of in uses.values()) > 1]
+    return {name: [macro for macro in often if of[macro]] for name, of in uses.items()}
 
 
 def _uses_of(question: str) -> Counter[str]:

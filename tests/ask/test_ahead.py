@@ -53,8 +53,8 @@ def test_what_several_questions_begin_with_is_worked_out_once_and_changes_no_ans
     plain = {name: reader.question(lake, name, **values) for name in names}
     ahead = Ahead(lake, [(name, values) for name in names])
     until(lambda: answered(ahead), "all were asked")
-    kept = ahead._lake.execute("SELECT table_name FROM duckdb_tables() WHERE temporary ORDER BY 1").fetchall()
-    assert [name for (name,) in kept] == sorted(f"kept_{macro}" for macro in _KEPT)
+    tables = ahead._lanes[1].execute("SELECT table_name FROM duckdb_tables() WHERE database_name = ?", [ahead._place])
+    assert {name for (name,) in tables.fetchall()} == set(_KEPT)
     for name, answer in plain.items():
         found = ahead.take(name, values)
         assert found is not None and found.equals(answer)
@@ -68,10 +68,8 @@ def test_what_one_question_uses_again_and_again_is_worked_out_once() -> None:
     lake = lake_of(Run())
     ahead = Ahead(lake, [("step_throughput", values), ("step_metrics", values)])
     until(lambda: answered(ahead), "both were asked")
-    found = ahead._lake.execute("SELECT table_name FROM duckdb_tables() WHERE temporary").fetchall()
-    kept = {name for (name,) in found}
-    assert "kept_rates_of_steps" in kept  # by both, and by step_metrics twice
-    assert not kept & {"kept_resources", "kept_rated_seconds"}  # only once
+    assert "rates_of_steps" in ahead._kept  # by both, and by step_metrics twice
+    assert not ahead._kept.keys() & {"resources", "rated_seconds"}  # only once
 
 
 def test_a_pair_of_a_selection_is_asked_ahead_and_the_selection_no_more(
