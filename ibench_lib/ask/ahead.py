@@ -13,10 +13,11 @@ from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
+
 from ibench_lib.lake import reader
 
 if TYPE_CHECKING:
-    import duckdb
     import polars as pl
 
 VARIABLE = "IBENCH_ASK_AHEAD"
@@ -43,12 +44,13 @@ class Ahead:
         }
         self._waiting = deque(self._planned.items())
         self._shared = _shared([name for name, _ in questions])
-        self._lock, self._keeping = threading.Lock(), threading.Lock()
+        self._lock, self._keeping, self._stopped = threading.Lock(), threading.Lock(), threading.Event()
         self._lanes = [lake.cursor() for _ in range(_LANES)]
-        self._kept: dict[str, str] = {}
+        self._kept: dict[str, str | None] = {}
         self._place = f"ahead_{next(_NUMBERS)}"
         # A temporary table would be that of one connection.
         self._lanes[0].execute(f"ATTACH ':memory:' AS {self._place}")
+        self._at_work = len(self._lanes)
         for lane in self._lanes:
             threading.Thread(target=self._work, args=(lane,), name="ask ahead", daemon=True).start()
 
@@ -65,6 +67,8 @@ class Ahead:
 
     def stop(self) -> None:
         """Ask nothing more: whoever narrows a selection asks about other runs."""
+        # A connection that executes nothing at the moment forgets an interrupt.
+        self._stopped.set()
         with self._lock:
             for _, answer in self._planned.values():
                 answer.cancel()
@@ -74,11 +78,8 @@ class Ahead:
 
     def _work(self, lane: duckdb.DuckDBPyConnection) -> None:
         known: set[str] = set()
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    return
-                name, (values, answer) = self._waiting.popleft()
+        while (job := self._next()) is not None:
+            name, values, answer = job
             if not answer.set_running_or_notify_cancel():
                 continue
             try:
@@ -86,21 +87,42 @@ class Ahead:
                     if macro not in known:
                         self._keep(lane, macro, values["runs"], values["steps"])
                         known.add(macro)
+                if self._stopped.is_set():
+                    raise CancelledError
                 answer.set_result(reader.question(lane, name, **values))
-            except Exception as error:
+            except (Exception, CancelledError) as error:
                 answer.set_exception(error)
+        with self._lock:
+            self._at_work -= 1
+            if not self._at_work:
+                lane.execute(f"DETACH {self._place}")
+
+    def _next(self) -> tuple[str, dict[str, Any], Future[pl.DataFrame]] | None:
+        with self._lock:
+            if self._stopped.is_set() or not self._waiting:
+                return None
+            name, (values, answer) = self._waiting.popleft()
+            return name, values, answer
 
     def _keep(self, lane: duckdb.DuckDBPyConnection, macro: str, runs: list[str], steps: list[str]) -> None:
-        """Make a table of what a macro gives, once, and on this connection a macro of the same name that reads it."""
+        """Make a table of what a macro gives, once, and on this connection a macro of the same name that reads it.
+
+        Where no table can be made, questions use the macro itself.
+        """
         of_steps = "names" in reader.parameters_in_order(macro)
         given, taken = ("$runs, $steps", "ids, names") if of_steps else ("$runs", "ids")
         values = {"runs": runs, "steps": steps} if of_steps else {"runs": runs}
-        with self._keeping:
-            if macro not in self._kept:
-                table = f"{self._place}.{macro}"
-                lane.execute(f"CREATE TABLE {table} AS FROM {macro}({given})", values)
-                self._kept[macro] = table
-        lane.execute(f"CREATE TEMP MACRO {macro}({taken}) AS TABLE FROM {self._kept[macro]}")
+        if macro not in self._kept:
+            with self._keeping:
+                if macro not in self._kept and not self._stopped.is_set():
+                    table = f"{self._place}.{macro}"
+                    try:
+                        lane.execute(f"CREATE TABLE {table} AS FROM {macro}({given})", values)
+                        self._kept[macro] = table
+                    except duckdb.Error:
+                        self._kept[macro] = None
+        if (kept := self._kept.get(macro)) is not None:
+            lane.execute(f"CREATE TEMP MACRO {macro}({taken}) AS TABLE FROM {kept}")
 
 
 def _shared(questions: Sequence[str]) -> dict[str, list[str]]:

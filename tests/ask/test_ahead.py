@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from ibench_lib.ask.ahead import _KEPT, VARIABLE, Ahead, begun_ahead
@@ -20,6 +22,10 @@ def expecting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *names: str) -> N
     path = tmp_path / "ahead.json"
     path.write_text(json.dumps(names))
     monkeypatch.setenv(VARIABLE, str(path))
+
+
+def databases(lake: duckdb.DuckDBPyConnection) -> list[str]:
+    return [name for (name,) in lake.execute("SELECT database_name FROM duckdb_databases()").fetchall()]
 
 
 def answered(ahead: Ahead | None) -> bool:
@@ -53,14 +59,52 @@ def test_what_several_questions_begin_with_is_worked_out_once_and_changes_no_ans
     plain = {name: reader.question(lake, name, **values) for name in names}
     ahead = Ahead(lake, [(name, values) for name in names])
     until(lambda: answered(ahead), "all were asked")
-    tables = ahead._lanes[1].execute("SELECT table_name FROM duckdb_tables() WHERE database_name = ?", [ahead._place])
-    assert {name for (name,) in tables.fetchall()} == set(_KEPT)
+    assert ahead._kept == {macro: f"{ahead._place}.{macro}" for macro in _KEPT}
     for name, answer in plain.items():
         found = ahead.take(name, values)
         assert found is not None and found.equals(answer)
     # Nobody else's macro reads what was kept.
     other = {**values, "runs": values["runs"][:1]}
     assert reader.question(lake, "steadiness", **other)["run_id"].unique().to_list() == other["runs"]
+    until(lambda: ahead._place not in databases(lake), "what was kept is given back")
+
+
+def test_where_a_table_cannot_be_made_questions_do_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = lake_of(Run()).cursor()
+    values = {"runs": [Run().run_id], "steps": ["l.i1"]}
+    names = ("steadiness", "stalls", "dips", "rate_by_tenth")
+    plain = {name: reader.question(lake, name, **values) for name in names}
+
+    def parameters(macro: str) -> list[str]:
+        return [] if macro == "whole_seconds" else reader_parameters(macro)
+
+    reader_parameters = reader.parameters_in_order
+    monkeypatch.setattr(reader, "parameters_in_order", parameters)  # so that it is called with too few arguments
+    ahead = Ahead(lake, [(name, values) for name in names])
+    until(lambda: answered(ahead), "all were asked")
+    assert ahead._kept["whole_seconds"] is None and ahead._kept["rated_seconds"] is not None
+    for name, answer in plain.items():
+        found = ahead.take(name, values)
+        assert found is not None and found.equals(answer)
+
+
+def test_who_is_stopped_begins_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = lake_of(Run())
+    asked, ended, begun = threading.Event(), threading.Event(), []
+
+    def question(_lake: object, name: str, **_values: object) -> None:
+        begun.append(name)
+        asked.set()
+        ended.wait(60)
+
+    monkeypatch.setattr(reader, "question", question)
+    names = ("steps", "sla", "fairness", "waits", "sweep")
+    ahead = Ahead(lake, [(name, {"n": 1}) for name in names])
+    assert asked.wait(60)
+    ahead.stop()
+    ended.set()
+    until(lambda: ahead._place not in databases(lake), "both threads have ended")
+    assert len(begun) <= 2 and not ahead._planned
 
 
 def test_what_one_question_uses_again_and_again_is_worked_out_once() -> None:
