@@ -113,6 +113,5 @@ def _rates(chosen: Selection) -> go.Figure | None:
     seconds = chosen.ask("one_second")
     if seconds.is_empty():
         return None
-    newest = seconds.filter(seconds["step_id"] == seconds["step_id"].max())
-    first = newest.filter(operation=newest["operation"][0], setup=newest["setup"][0])
-    return rate_chart(first)
+    newest = seconds.sort("step_id", descending=True, maintain_order=True).row(0, named=True)
+    return rate_chart(seconds.filter(**{name: newest[name] for name in ("setup", "step", "operation")}))

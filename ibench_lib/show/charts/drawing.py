@@ -139,12 +139,15 @@ def dip_bands(dips: pl.DataFrame, palette: str = "default", **place: str) -> lis
     ]  # fmt: skip
 
 
-def dip_labels(dips: pl.DataFrame, end_s: float, apart: float = 0.1, **place: Any) -> list[dict[str, Any]]:
+def dip_labels(
+    dips: pl.DataFrame, end_s: float, apart: float = 0.1, *, taken: list[float] | None = None, **place: Any
+) -> list[dict[str, Any]]:
     """What dips are put down to, as annotations above their bands: the costliest where there is no room for all.
 
-    `apart` is the room that a label takes, as a share of the axis, which ends at `end_s`.
+    `apart` is the room that a label takes, as a share of the axis, which ends at `end_s`; `taken` are the places of
+    labels that are there already, and gets those of the new ones.
     """
-    taken: list[float] = []
+    taken = [] if taken is None else taken
     labels = []
     for row in dips.sort("lost", descending=True, maintain_order=True).to_dicts():
         middle = (row["from_s"] + row["to_s"]) / 2

@@ -27,22 +27,40 @@ _CLIENT_INK = "rgba(91, 104, 117, 0.45)"
 _PALE = 0.4
 """How opaque the lines of the repeats are that a panel does not show strong."""
 
+_RunOf = tuple[str, int, pl.DataFrame]
+"""As `runs_of` gives it."""
+
 
 @drawn
-def rate_chart(frame: pl.DataFrame, *, dips: pl.DataFrame | None = None, palette: str = "default") -> Drawing:
+def rate_chart(
+    frame: pl.DataFrame,
+    *,
+    dips: pl.DataFrame | None = None,
+    steadiness: pl.DataFrame | None = None,
+    palette: str = "default",
+) -> Drawing:
     """Rate of one operation in every second of one step (`one_second`): a panel per dbms, one shared y axis.
 
-    `dips` (`dips`) are bands, with the names of their causes.
+    Of several repeats, the one with the median rate is strong, with its clients in grey; the others are pale. The rate
+    is that of the step's main operations (`steadiness`), or of what is drawn where that is not given. `dips` (`dips`)
+    are bands, with the names of their causes where there is room; those of pale repeats are pale.
     """
-    return _panels(frame, str(frame["rate_label"][0]), ("rate_min", "rate_mean", "rate_max"), 1, dips, palette)
+    columns = ("rate_min", "rate_mean", "rate_max")
+    return _panels(frame, str(frame["rate_label"][0]), columns, 1, (dips, steadiness), palette)
 
 
 @drawn
-def max_response_chart(frame: pl.DataFrame, *, dips: pl.DataFrame | None = None, palette: str = "default") -> Drawing:
+def max_response_chart(
+    frame: pl.DataFrame,
+    *,
+    dips: pl.DataFrame | None = None,
+    steadiness: pl.DataFrame | None = None,
+    palette: str = "default",
+) -> Drawing:
     """Worst response of one operation in every second of one step (`one_second`), in milliseconds; panels as above."""
     shown = frame.with_columns(worst_ms=pl.col("max_response_s") * 1e3)
     unit = f"max {frame['operation'][0]} response (ms)"
-    return _panels(shown, unit, ("worst_ms", "worst_ms", "worst_ms"), 3, dips, palette)
+    return _panels(shown, unit, ("worst_ms", "worst_ms", "worst_ms"), 3, (dips, steadiness), palette)
 
 
 def _panels(
@@ -50,17 +68,15 @@ def _panels(
     unit: str,
     columns: tuple[str, str, str],
     decimals: int,
-    dips: pl.DataFrame | None,
+    known: tuple[pl.DataFrame | None, pl.DataFrame | None],
     palette: str,
 ) -> Drawing:
-    """One panel per dbms, one below the other, all with the same axes.
-
-    The repeat with the median rate is strong, with its clients in grey below it; the other repeats are pale.
-    """
+    """One panel per dbms, one below the other, all with the same axes. `known`: dips and steadiness."""
+    dips, steadiness = known
     title = f"{unit}, {frame['step'][0]}, {frame['setup'][0]}"
     if frame["rate_mean"].drop_nulls().is_empty():
         return _no_full_second(frame, title)
-    names, middle = by_position(frame), _middle_runs(frame)
+    names, middle = by_position(frame), _middle_runs(frame, steadiness)
     layout = _layout(title, len(names))
     traces: list[dict[str, Any]] = []
     labels: list[dict[str, Any]] = []
@@ -72,46 +88,54 @@ def _panels(
     for row, name in enumerate(names):
         number = _number(row)
         place = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        at = {"xref": place["xaxis"], "yref": f"{place['yaxis']} domain"}
         mine = [(label, position, rows) for label, position, rows in runs if rows["dbms"][0] == name]
-        # The strong one is last, and so above the others.
-        mine.sort(key=lambda run: run[2]["run_id"][0] in middle)
-        labels.append(_above(layout[f"yaxis{number}"]["domain"][1], _label(name, [label for label, *_ in mine])))
-        of_panel = pl.DataFrame()
-        for label, position, rows in mine:
-            strong = rows["run_id"][0] in middle
-            traces += [{**trace, **place} for trace in _lines(rows, label, columns, decimals, position, strong)]
+        strong = next((run for run in mine if run[2]["run_id"][0] == middle[name]), mine[0])
+        pale = [run for run in mine if run is not strong]
+        labels.append(_above(layout[f"yaxis{number}"]["domain"][1], _label(name, strong, pale)))
+        for run in (*pale, strong):  # later lines are above earlier ones
+            traces += [{**line, **place} for line in _lines(run, columns, decimals, strong=run is strong)]
+        taken: list[float] = []
+        for run in (strong, *pale):
             if dips is None:
-                continue
+                break
+            rows = run[2]
             found = dips.filter(run_id=rows["run_id"][0], step_id=rows["step_id"][0])
-            if not strong:
+            bands = dip_bands(found, palette, **at)
+            if run is not strong:
                 found = found.with_columns(label=pl.format("r{}: {}", pl.lit(rows["repeat"][0]), "label"))
-            of_panel = pl.concat([of_panel, found], how="vertical") if len(of_panel) else found
-        if len(of_panel):
-            at = {"xref": place["xaxis"], "yref": f"{place['yaxis']} domain"}
-            shapes += dip_bands(of_panel, palette, **at)
-            causes += dip_labels(of_panel, end_s, 0.12, **at, yanchor="top")
+                bands = [{**band, "opacity": _PALE * band["opacity"]} for band in bands]
+            shapes += bands
+            causes += dip_labels(found, end_s, 0.18, taken=taken, **at, yanchor="top")
     return Drawing(traces, {**layout, "annotations": labels + causes, "shapes": shapes})
 
 
-def _middle_runs(frame: pl.DataFrame) -> set[str]:
-    """The run of each dbms that is drawn strong: of the repeats that completed, the one with the median rate."""
-    together = frame.filter(pl.col("client").is_null())
-    rates = together.group_by("setup", "step", "dbms", "run_id", "step_id", "repeat", "step_status").agg(
-        pl.col("rate_mean").median()
-    )
-    return set(middle_runs(rates, "rate_mean")["run_id"])
+def _middle_runs(frame: pl.DataFrame, steadiness: pl.DataFrame | None) -> dict[str, str]:
+    """By dbms, the run that is drawn strong: of the repeats that completed the step, the one with the median rate.
+
+    It is the same run for all operations of a step, if `steadiness` tells the rate of its main ones.
+    """
+    places = frame.select(
+        "dbms", "run_id", "repeat", "step_id", "step_status", setup=pl.lit(""), step=pl.lit("")
+    ).unique()
+    if steadiness is None:
+        together = frame.filter(pl.col("client").is_null())
+        rates = together.group_by("run_id", "step_id").agg(pl.col("rate_mean").median().alias("median_rate"))
+    else:
+        rates = steadiness.select("run_id", "step_id", "median_rate")
+    found = middle_runs(places.join(rates, on=["run_id", "step_id"], how="left"), "median_rate")
+    return dict(places.join(found, on=["run_id", "step_id"], how="semi").select("dbms", "run_id").iter_rows())
 
 
-def _label(name: str, runs: list[str]) -> str:
-    """What a panel shows: the dbms, and of several repeats which one is strong, which is the last one."""
-    *pale, strong = [label.removeprefix(f"{name} ") for label in runs]
-    return f"{name} {strong} ({', '.join(pale)} pale)" if pale else runs[0].removesuffix(" r1")
+def _label(name: str, strong: _RunOf, pale: list[_RunOf]) -> str:
+    """What a panel shows: the dbms, and of several repeats which one is strong."""
+    own, *others = [label.removeprefix(f"{name} ") for label, _, _ in (strong, *pale)]
+    return f"{name} {own} ({', '.join(others)} pale)" if others else strong[0].removesuffix(" r1")
 
 
-def _lines(
-    rows: pl.DataFrame, label: str, columns: tuple[str, str, str], decimals: int, position: int, strong: bool
-) -> list[dict[str, Any]]:
+def _lines(run: _RunOf, columns: tuple[str, str, str], decimals: int, *, strong: bool) -> list[dict[str, Any]]:
     """The lines of a run: all clients together, with a band where a point is of several seconds, and each client."""
+    label, position, rows = run
     low, middle, high = columns
     colour, _ = theme.series(position)
     parts = {part["client"][0]: part for part in rows.partition_by("client", maintain_order=True)}

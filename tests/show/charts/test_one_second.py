@@ -53,14 +53,36 @@ def test_the_shortest_stall_of_a_pale_repeat_can_be_seen() -> None:
     assert [trace.opacity for trace in traces(figure, "min") if trace.xaxis == "x"] == [0.2, 0.2, 0.5]
 
 
-def test_dips_of_pale_repeats_are_named_after_them() -> None:
+def test_the_strong_repeat_is_that_of_the_main_operations_if_their_rates_are_given() -> None:
+    frames = {name: asked(name, *repeated(), points=2000) for name in ("one_second", "steadiness")}
+    factor = pl.col("repeat").replace_strict({1: 2.0, 2: 3.0, 3: 1.0})
+    steadiness = frames["steadiness"].with_columns(median_rate=pl.col("median_rate") * factor)
+    for operation in ("insert", "delete"):
+        frame = one(frames["one_second"], step="l.i1", operation=operation)
+        for figure in (
+            ib.rate_chart(frame, steadiness=steadiness),
+            ib.max_response_chart(frame, steadiness=steadiness),
+        ):
+            assert figure.layout.annotations[0].text == "system.cy10a r1 (r2, r3 (run: failed) pale)"
+
+
+def test_without_the_sum_of_all_clients_the_first_repeat_is_strong() -> None:
+    frame = one(asked("one_second", *repeated(), points=2000), step="l.i1", operation="insert")
+    figure = ib.rate_chart(frame.filter(pl.col("client").is_not_null()))
+    assert figure.layout.annotations[0].text == "system.cy10a r1 (r2, r3 (run: failed) pale)"
+    assert len(traces(figure, "client 1")) == 2  # of each dbms
+
+
+def test_dips_of_pale_repeats_are_pale_and_named_where_the_strong_one_leaves_room() -> None:
     frame = one(asked("one_second", *repeated(), points=2000), step="l.i1", operation="insert")
     runs = frame.filter(dbms="system.cy10a").unique("run_id").sort("repeat").select("run_id", "step_id")
-    dips = runs.head(2).with_columns(
-        from_s=pl.Series([1, 6]), to_s=pl.Series([2, 8]), lost=pl.Series([2.0, 1.0]), label=pl.Series(["redo", "purge"])
-    )
+    dips = pl.concat([runs.head(2), runs.head(1)]).with_columns(
+        from_s=pl.Series([1, 6, 6]), to_s=pl.Series([2, 8, 7]), lost=pl.Series([2.0, 1.0, 3.0]),
+        label=pl.Series(["redo", "purge", "checkpoint"]),
+    )  # fmt: skip
     figure = ib.rate_chart(frame, dips=dips)
-    assert sorted((shape.x0, shape.x1, shape.xref) for shape in figure.layout.shapes) == [(1, 2, "x"), (6, 8, "x")]
+    bands = [(shape.x0, shape.x1, shape.xref, shape.opacity) for shape in figure.layout.shapes]
+    assert bands == [(6, 8, "x", 0.55), (1, 2, "x", 0.4 * 0.55), (6, 7, "x", 0.4 * 0.55)]
     assert {note.x: note.text for note in figure.layout.annotations[2:]} == {1.5: "r1: redo", 7: "purge"}
 
 
