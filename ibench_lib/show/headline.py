@@ -256,7 +256,9 @@ def strips_of(frame: pl.DataFrame, bases: Bases, palette: str, figure: Figure = 
     named = short_names(by_position(frame), bases.builds)
     labels = {name: _label(name, label, bases) for name, label in named.items()}
     several = frame["setup"].n_unique() > 1
-    drawn = []
+    drawn: list[str] = []
+    shown: list[StripRow] = []
+    of_bases = False
     # The noise is that of all steps, as in the tables.
     for setup, step, rows in columns_of(results(without_short(frame)[0])):
         names = by_position(rows)
@@ -265,12 +267,17 @@ def strips_of(frame: pl.DataFrame, bases: Bases, palette: str, figure: Figure = 
                 _row(rows, (setup, step, figure.column, name), bases, ratios, labels[name], figure.better)
                 for name in _ordered(names, bases)
             ]
+            shown += of_step
+            of_bases |= any((setup, step, figure.column, name) in ratios for name in names if name in bases.names)
             title = f"{f'{setup}, ' if several else ''}{step}, {figure.label or rate_label(rows, step)}"
             drawn.append(strip(title, of_step, span_of(row.found for row in of_step if row.found), palette))
     if not drawn:
         return ""
-    whose = f"the base of its build, a base to {bases.first}" if bases.by_build else named.get(bases.first, bases.first)
-    known = any(found.low is not None for (_, _, column, _), found in ratios.items() if column == figure.column)
+    whose = named.get(bases.first, bases.first)
+    if bases.by_build:
+        # Setups may have builds of their own; then no base has another one next to it.
+        whose = "the base of its build" + (f", a base to {bases.first}" if of_bases else "")
+    known = any(row.found is not None and row.found.low is not None for row in shown)
     note = f"Ratio to {whose}, with its interval. A filled dot is a difference beyond noise."
     if not known:
         note = f"Ratio to {whose}, of one run each: its noise is unknown."

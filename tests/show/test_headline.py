@@ -74,6 +74,16 @@ def test_with_a_base_of_each_build_it_names_them() -> None:
     assert labels == ["maria: base", "\u2003f1", "mysql: base", "\u2003f1"]
 
 
+def test_where_each_build_has_a_setup_of_its_own_no_base_is_said_to_have_another() -> None:
+    runs = [
+        Run(config, minute=minute, build=build, setup=setup)
+        for minute, (build, setup) in enumerate((("maria", "cached"), ("mysql", "io_bound")))
+        for config in ("base", "f1")
+    ]
+    page = markup(chosen(*runs))
+    assert "Ratio to the base of its build, of one run each: its noise is unknown." in page
+
+
 def test_one_run_of_each_is_no_result() -> None:
     post = chosen(Run(), Run("b", minute=1, queries=2500))
     (said,) = headline_statements(post.ask("step_throughput"), post.bases)
