@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -53,20 +54,21 @@ def config_list(
     """
     table = Table("name", "what", *(["files"] if with_files else []), box=None, header_style="bold")
     for name, files in resolve.names(folder).items():
-        what = _what(files)
         names = [", ".join(file.name for file in files)] if with_files else []
-        table.add_row(*map(escape, (name, what, *names)))
+        table.add_row(*map(escape, (name, _what(name, files), *names)))
     out.print(table)
 
 
-def _what(files: Sequence[Path]) -> str:
-    """What the first lines of a fragment's files say of it, up to where they differ: each is for other servers."""
-    firsts = [file.read_text(encoding="utf-8").partition("\n")[0] for file in files]
-    texts = [first.lstrip("# ").split() if first.startswith("#") else [] for first in firsts]
-    said = [words[0] for words in itertools.takewhile(lambda words: len(set(words)) == 1, zip(*texts, strict=False))]
-    if not said:  # the plainest file's
-        said = min(zip(files, texts, strict=True), key=lambda found: len(found[0].name))[1]
-    return " ".join(said).removesuffix(" for") + ("" if len(files) == 1 else ", for several servers" * bool(said))
+def _what(name: str, files: Sequence[Path]) -> str:
+    """The first sentence of the comment at the top of a fragment's plainest file, and how many files there are."""
+    plainest = min(files, key=lambda file: len(file.name))
+    lines = plainest.read_text(encoding="utf-8").splitlines()
+    comment = [line.lstrip("# ") for line in itertools.takewhile(lambda line: line.startswith("#"), lines)]
+    # An empty line ends the first paragraph, and so does an option that is commented out.
+    from_first = itertools.dropwhile(lambda line: not line, comment)
+    text = " ".join(itertools.takewhile(lambda line: line and not re.match(r"[\w-]+\s*=", line), from_first))
+    sentence = re.split(r"(?<=\.)\s+(?=[A-Z\[])", text, maxsplit=1)[0].removeprefix(f"{name}: ").removesuffix(".")
+    return f"{sentence} ({len(files)} files)".lstrip() if len(files) > 1 else sentence
 
 
 @app.command("show")

@@ -273,5 +273,27 @@ def test_commands_do_not_wait_for_what_only_some_of_them_need() -> None:
 
 def test_a_fragment_is_listed_with_its_files_if_asked_for(workspace: Workspace) -> None:
     short, long = ibench(workspace, "config", "list").stdout, ibench(workspace, "config", "list", "--files").stdout
-    assert "a12: a quarter of the redo" in short and "a12.cnf" not in short
+    rows = dict(line.split(maxsplit=1) for line in short.splitlines())
+    assert rows["a12"].strip() == "a quarter of the redo of cy10a (5 files)" and "a12.cnf" not in short
+    assert rows["cy10a"].strip() == "the base of the report of August 2023 (6 files)"
+    assert rows["io_tuned"].strip() == "what helps if transactions read from disk (2 files)"
     assert "a12.cnf, " in long
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("# mine: less flushing.\n# Not for SSDs.", "less flushing"),
+        ("# mine: a sentence of\n# two lines. Another.", "a sentence of two lines"),
+        ("# less flushing\n# innodb_io_capacity=400", "less flushing"),
+        ("# As in MySQL 5.7, e.g. for old disks.", "As in MySQL 5.7, e.g. for old disks"),
+        ("#\n# mine: title\n#\n# Longer words.", "title"),
+        ("", ""),
+    ],
+)
+def test_a_fragment_is_described_by_the_first_sentence_of_its_comment(
+    text: str, what: str, workspace: Workspace, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.cnf").write_text(f"{text}\n[mysqld]\ninnodb_flush_neighbors=1\n")
+    lines = ibench(workspace, "config", "list", "--folder", str(tmp_path)).stdout.splitlines()
+    assert [line.removeprefix(" mine ").strip() for line in lines if line.startswith(" mine ")] == [what]
