@@ -198,8 +198,8 @@ def report(
         *(_parts(slug, found) for slug, found in one.items()),
         "",
         "Until the first cell, the command starts, and then the kernel and the process that builds the post, side by "
-        "side. Cells ask",
-        "questions on one processor and make tables and charts of earlier answers on the other.",
+        "side. Two",
+        "threads ask the next questions while cells make tables and charts of earlier answers.",
         "",
         f"The targets also include at most {TARGET_BYTES / 1e6:.0f} MB per page and "
         f"{TARGET_MEMORY / 1e9:.0f} GB of memory. "

@@ -92,7 +92,7 @@ def _print(place: Workspace, path: Path, dips: bool) -> bool:
         out.print(f"    failed {_when(event)}: {safe(_cell_text(event))}: {safe(event['error'])}", soft_wrap=True)
     complete = [event for event in ended if event["event"] == "cell_ends"]
     if len(complete) > _MOST_LISTED:
-        out.print(f"    {len(complete) - _MOST_LISTED} more, then")
+        out.print(f"    {len(complete) - _MOST_LISTED} complete before these")
     for event in complete[-_MOST_LISTED:]:
         out.print(f"    complete {_when(event)}: {safe(_cell_text(event))}", soft_wrap=True)
     under_way = _under_way(events)

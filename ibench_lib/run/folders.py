@@ -41,7 +41,7 @@ def require_folders(planned: Planned, engine: str) -> None:
             )
         if not folder.is_dir():
             raise HostUnfit(
-                f"{where}: {folder} for {what} is no folder of this host", hint="create it, or mount its disk"
+                f"{where}: {folder} for {what} is not a folder on this host", hint="create it, or mount its disk"
             )
         if not os.access(folder, os.W_OK | os.X_OK):
             raise HostUnfit(f"{where}: {folder} for {what} is not writable", hint="give its owner or mode to yourself")

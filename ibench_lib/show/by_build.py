@@ -12,7 +12,7 @@ from ibench_lib.ask.selection import Selection
 from ibench_lib.metrics import METRICS, Metric
 from ibench_lib.show.against import Place, against_base
 from ibench_lib.show.display import Item, Shown
-from ibench_lib.show.frames import by_position, measured, rate_label, rows_of, short_steps, steps_of
+from ibench_lib.show.frames import by_position, measured, rate_label, rows_of, steps_of, without_short_steps
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.reasons import cost_mark, cost_ratios, metric_of
 from ibench_lib.show.table_cells import CLIENT_BOUND, about_runs, relative_text, repeat_notes, status_cell, value_text
@@ -38,7 +38,7 @@ def by_build(post: Selection, *metrics: str, palette: str = "default") -> Shown:
     if not post.bases.by_build or runs["config"].n_unique() < 2:
         return Shown(())
     frame = post.ask("step_metrics")
-    compared = frame.join(short_steps(frame), on=["setup", "step"], how="anti")
+    compared = without_short_steps(frame, frame)
     found = against_base(frame, post.bases, [_RATE]) | cost_ratios(compared, post.bases)
     configs = dict(runs.select("dbms", "config").unique().rows())
     items: list[Item] = []

@@ -13,7 +13,15 @@ from ibench_lib.ask.provenance import names_of
 from ibench_lib.metrics import METRICS, Metric
 from ibench_lib.show.against import Place, against_base
 from ibench_lib.show.display import Asker, Html, Item, Shown, sentence
-from ibench_lib.show.frames import by_position, measured, others_used_much, rows_of, short_names, short_steps, steps_of
+from ibench_lib.show.frames import (
+    by_position,
+    measured,
+    others_used_much,
+    rows_of,
+    short_names,
+    steps_of,
+    without_short_steps,
+)
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import range_text, two_lines
 from ibench_lib.show.tables.naming import grid_name, grid_title
@@ -111,7 +119,7 @@ def reasons(post: Asker, palette: str = "default", *, steps: Sequence[str] = ())
     if frame.is_empty():
         return Shown(())
     rates = against_base(frame, post.bases, ["throughput"])
-    frame = frame.join(short_steps(frame), on=["setup", "step"], how="anti")
+    frame = without_short_steps(frame, frame)
     costs = cost_ratios(frame, post.bases)
     names = names_of(post.ask("step_metrics"))
     items: list[Item] = []

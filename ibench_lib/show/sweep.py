@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ibench_lib.show.frames import by_position, short_steps
+from ibench_lib.show.frames import by_position, without_short_steps
 from ibench_lib.stats.noise import LEVEL, Noise, level_of_all, noise_of
 
 
@@ -60,8 +60,7 @@ def swept_steps(frame: pl.DataFrame) -> Iterator[tuple[str, str, str, pl.DataFra
     """(axis, setup, step, rows) of each chart, without the steps that nobody took a second for."""
     if frame.is_empty():
         return
-    short = short_steps(frame.filter(pl.col("step_status") == "complete"))
-    long = frame.join(short, on=["setup", "step"], how="anti", maintain_order="left")
+    long = without_short_steps(frame, frame)
     for (axis, setup, step), rows in long.group_by(["axis", "setup", "step"], maintain_order=True):
         yield str(axis), str(setup), str(step), rows
 

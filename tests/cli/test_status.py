@@ -79,5 +79,5 @@ def test_complete_cells_are_listed_the_last_ones_by_name(workspace: Workspace) -
     written(workspace, event(3700, "experiment_begins", experiment="x", cells=11), *ends)
     lines = ibench(workspace, "status").stdout.splitlines()
     listed = [line.rpartition(" ")[2] for line in lines if line.startswith("    complete ")]
-    assert listed == [str(number) for number in range(4, 12)] and "    3 more, then" in lines
+    assert listed == [str(number) for number in range(4, 12)] and "    3 complete before these" in lines
     assert "system.base, small, repeat 11" in lines[-1]

@@ -155,7 +155,7 @@ def test_a_cell_is_another_one_where_its_files_lie_elsewhere(tmp_path: Path, bui
 
 def test_folders_that_will_not_do_are_refused_before_anything_runs(tmp_path: Path, build: Build) -> None:
     cell = planned(tmp_path, build, f"{{redo: {tmp_path / 'missing'}}}")
-    with pytest.raises(HostUnfit, match=r"`storage` of config apart: .*/missing for redo is no folder of this host"):
+    with pytest.raises(HostUnfit, match=r"`storage` of config apart: .*/missing for redo is not a folder on this host"):
         require_folders(cell, "innodb")
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
