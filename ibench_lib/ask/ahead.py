@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import json
 import os
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from ibench_lib.lake import reader
+from ibench_lib.lake.narrow import narrowed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,7 +37,8 @@ _NUMBERS = itertools.count(1)
 class Ahead:
     """Asks questions in threads, each on a connection of its own, and hands out each answer once.
 
-    All are about the same runs and steps. So what they use more than once (`_KEPT`) is kept for them.
+    All are about the same runs and steps. So the connections read the files of these runs only (`narrowed`), and what
+    the questions use more than once (`_KEPT`) is kept for them.
     """
 
     def __init__(self, lake: duckdb.DuckDBPyConnection, questions: Sequence[tuple[str, dict[str, Any]]]) -> None:
@@ -45,14 +48,20 @@ class Ahead:
         self._waiting = deque(self._planned.items())
         self._shared = _shared([name for name, _ in questions])
         self._lock, self._keeping, self._stopped = threading.Lock(), threading.Lock(), threading.Event()
-        self._lanes = [lake.cursor() for _ in range(_LANES)]
+        runs: list[str] = next((values["runs"] for _, values in questions if "runs" in values), [])
+        self._lanes = [narrowed(lake, runs) for _ in range(_LANES)]
         self._kept: dict[str, str | None] = {}
         self._place = f"ahead_{next(_NUMBERS)}"
         # A temporary table would be that of one connection.
         self._lanes[0].execute(f"ATTACH ':memory:' AS {self._place}")
         self._at_work = len(self._lanes)
-        for lane in self._lanes:
-            threading.Thread(target=self._work, args=(lane,), name="ask ahead", daemon=True).start()
+        self._threads = [
+            threading.Thread(target=self._work, args=(lane,), name="ask ahead", daemon=True) for lane in self._lanes
+        ]
+        # Python ends such a thread inside of DuckDB, which aborts the process.
+        atexit.register(self._end)
+        for thread in self._threads:
+            thread.start()
 
     def take(self, name: str, values: Mapping[str, Any]) -> pl.DataFrame | None:
         """The answer, waiting for it if it is being worked on. None if nobody works on it: ask yourself."""
@@ -76,6 +85,11 @@ class Ahead:
         for lane in self._lanes:
             lane.interrupt()
 
+    def _end(self) -> None:
+        self.stop()
+        for thread in self._threads:
+            thread.join()
+
     def _work(self, lane: duckdb.DuckDBPyConnection) -> None:
         known: set[str] = set()
         while (job := self._next()) is not None:
@@ -96,6 +110,7 @@ class Ahead:
             self._at_work -= 1
             if not self._at_work:
                 lane.execute(f"DETACH {self._place}")
+                atexit.unregister(self._end)
 
     def _next(self) -> tuple[str, dict[str, Any], Future[pl.DataFrame]] | None:
         with self._lock:
@@ -146,9 +161,8 @@ def begun_ahead(lake: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> A
         names = json.loads(Path(path).read_bytes()) if path else []
     except (OSError, ValueError):
         return None
-    # Variables are those of one connection, and a long list of files is one.
-    if not names or lake.execute("SELECT count(*) FROM duckdb_variables()").fetchall() != [(0,)]:
-        return None
     known = [(name, reader.parameters_of(name)) for name in names if name in reader.questions()]
-    planned = [(name, {key: values[key] for key in wanted}) for name, wanted in known if wanted <= values.keys()]
-    return Ahead(lake, planned)
+    planned = [
+        (name, {key: values[key] for key in wanted}) for name, wanted in known if {"runs"} <= wanted <= values.keys()
+    ]
+    return Ahead(lake, planned) if planned else None

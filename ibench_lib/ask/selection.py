@@ -20,6 +20,7 @@ from ibench_lib.base import interactive, strict_yaml
 from ibench_lib.base.wording import count
 from ibench_lib.errors import ParameterError
 from ibench_lib.lake import reader
+from ibench_lib.lake.narrow import narrowed
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,9 @@ class Selection:
     asked: list[Asked] = field(default_factory=list, repr=False)
     excluded: Mapping[str, str] = field(default_factory=dict)
     ahead: Ahead | None = field(default=None, repr=False, compare=False)
+    _narrowed: dict[tuple[str, ...], duckdb.DuckDBPyConnection] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     # No property: Tab completes what an attribute has, but runs no code to find out.
     q: Questions = field(init=False, compare=False)
 
@@ -110,11 +114,20 @@ class Selection:
             return earlier[0].answer
         answer = self.ahead.take(name, values) if self.ahead else None
         if answer is None:
-            answer = reader.question(self.lake, name, **values)
+            answer = reader.question(self.connection_for(values), name, **values)
         before = sum(known.question == name for known in self.asked)
         self.asked.append(Asked(f"{name}-{before + 1}" if before else name, name, values, answer))
         remember(answer, self.asked[-1].name)
         return answer
+
+    def connection_for(self, values: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
+        """The connection to ask with these parameters: narrowed to the files of their runs, if they name any."""
+        if "runs" not in values:
+            return self.lake
+        runs = tuple(values["runs"])
+        if runs not in self._narrowed:
+            self._narrowed[runs] = narrowed(self.lake, runs)
+        return self._narrowed[runs]
 
 
 class Questions:

@@ -15,6 +15,7 @@ from ibench_lib.base.wording import count
 from ibench_lib.cli.output import err, out, print_problems, safe
 from ibench_lib.errors import IbenchError, ParameterError, UsageError
 from ibench_lib.lake import reader
+from ibench_lib.lake.narrow import narrowed
 from ibench_lib.metrics import METRICS, rates
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _answer(
         raise ParameterError(f"experiment {name!r:.80} has no run in the lake{near}")
     excluded = mine.filter(mine["excluded"].is_not_null())
     run_ids = mine.filter(mine["excluded"].is_null())["run_id"].to_list() if stream else choose(lake, name).run_ids
-    points = reader.question(lake, "series_points", runs=run_ids, steps=[], metrics=metrics)
+    points = reader.question(narrowed(lake, run_ids), "series_points", runs=run_ids, steps=[], metrics=metrics)
     if not metric:  # a paced rate tells of the clients: it is judged where somebody asks for it
         points = points.filter("is_rate")
     found = nightly_changes(points, reference, least) if stream else release_changes(points, least)

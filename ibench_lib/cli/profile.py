@@ -14,6 +14,7 @@ from ibench_lib.base.wording import count
 from ibench_lib.cli.output import out, safe
 from ibench_lib.errors import ParameterError, UsageError
 from ibench_lib.lake import reader
+from ibench_lib.lake.narrow import narrowed
 
 app = typer.Typer(
     help="""Write profiles of the server for other tools.
@@ -70,6 +71,7 @@ def export(
 
     lake = reader.lake()
     run_id = _run(run, reader.question(lake, "known_runs")["run_id"].to_list())
+    lake = narrowed(lake, [run_id])
     asked = {"runs": [run_id], "steps": [step]}
     profiled = reader.question(lake, "profiled", **asked)
     if profiled.is_empty():

@@ -126,12 +126,14 @@ class Index:
 
     def addresses(self, table: str, columns: str, folders: Mapping[str, str], without: Collection[str]) -> str:
         """SQL of the list of the addresses of one kind of file; `folders` has the address of each folder."""
-        cases = " ".join(f"WHEN {_quoted(name)} THEN {_quoted(address)}" for name, address in folders.items())
-        wanted = f"in_table = {_quoted(table)} AND columns = {_quoted(columns)}"
-        return (
-            f"(SELECT list(CASE folder {cases} END || '/' || run_id || '/' || file ORDER BY run_id, file)"
-            f" FROM ({self.table('files', without)}) WHERE {wanted})"
-        )
+        wanted = f"in_table = {quoted(table)} AND columns = {quoted(columns)}"
+        return f"(SELECT list(path ORDER BY run_id, file) FROM ({self.files(folders, without)}) WHERE {wanted})"
+
+    def files(self, folders: Mapping[str, str], without: Collection[str]) -> str:
+        """SQL of the files: in_table, columns, run_id, file, and path, which is their address."""
+        cases = " ".join(f"WHEN {quoted(name)} THEN {quoted(address)}" for name, address in folders.items())
+        path = f"CASE folder {cases} END || '/' || run_id || '/' || file"
+        return f"SELECT in_table, columns, run_id, file, {path} AS path FROM ({self.table('files', without)})"
 
     def packed(self) -> bytes:
         """All of it for other machines: a ZIP file of Parquet, which needs less trust than a database file."""
@@ -165,7 +167,7 @@ class Index:
                 with open(path, "rb") as file:
                     if hashlib.file_digest(file, "sha256").hexdigest() not in path.name:
                         continue
-                self._connection.execute(f"ATTACH {_quoted(str(path))} AS {CATALOG} (READ_ONLY)")
+                self._connection.execute(f"ATTACH {quoted(str(path))} AS {CATALOG} (READ_ONLY)")
                 made_by = self._connection.execute(f"SELECT made_by FROM {CATALOG}.index").fetchall()
                 if made_by == [(_code(),)]:
                     found = self._connection.execute(f"SELECT folder, run_id, stamp FROM {CATALOG}.entries").fetchall()
@@ -181,7 +183,7 @@ class Index:
 
     def _write(self, path: Path, keep: Collection[str], contents: Iterable[dict[str, pa.Table]]) -> None:
         connection = self._connection
-        connection.execute(f"ATTACH {_quoted(str(path))} AS new_index")
+        connection.execute(f"ATTACH {quoted(str(path))} AS new_index")
         try:
             connection.execute("CREATE TABLE new_index.index AS SELECT $1 AS made_by", [_code()])
             with _registered(connection, "kept", pa.table({"run_id": pa.array(sorted(keep), _TEXT)})):
@@ -254,5 +256,6 @@ def _code() -> str:
     return digest.hexdigest()
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A text as SQL writes it."""
     return "'" + text.replace("'", "''") + "'"

@@ -27,8 +27,9 @@ import pyarrow as pa
 
 from ibench_lib.errors import QueryError
 from ibench_lib.lake.discovery import Found, find_runs
-from ibench_lib.lake.index import INDEXED, Index
+from ibench_lib.lake.index import INDEXED, Index, quoted
 from ibench_lib.lake.manifest_tables import MANIFEST_TABLES
+from ibench_lib.lake.narrow import Narrowable
 from ibench_lib.lake.shown import remember_where
 from ibench_lib.lake.store import Store, find_stored_runs, open_store
 from ibench_lib.metrics import METRICS, SLA_SHARE, Metric, rates
@@ -148,9 +149,11 @@ def _fill(connection: duckdb.DuckDBPyConnection, found: Found, names: Collection
     _insert(connection, "not_indexed", [(run_id,) for run_id in found.not_indexed])
     if found.index is not None and found.index.is_attached:
         found.indexed_files = found.index.kinds_of_files(found.not_indexed)
+    narrowable = Narrowable()
     for name, table in TABLES.items():
         if name in names:
-            _create_view(connection, table, found)
+            _create_view(connection, table, found, narrowable)
+    narrowable.create(connection, _files_of_index(found))
     for name in MANIFEST_TABLES:
         if name in names:
             _create_manifest_table(connection, name, found)
@@ -314,7 +317,7 @@ def rows(connection: duckdb.DuckDBPyConnection, text: str) -> Iterator[tuple[lis
 def write_parquet(connection: duckdb.DuckDBPyConnection, text: str, path: Path) -> None:
     """Write the answer of a query to a Parquet file. Raises QueryError: one line of what DuckDB says."""
     with _bounded(connection):
-        connection.execute(f"COPY (\n{text.strip().rstrip(';')}\n) TO {_quoted(str(path))} (FORMAT parquet)")
+        connection.execute(f"COPY (\n{text.strip().rstrip(';')}\n) TO {quoted(str(path))} (FORMAT parquet)")
 
 
 @contextlib.contextmanager
@@ -323,7 +326,7 @@ def _bounded(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     try:
         connection.execute(f"SET memory_limit = '{MEMORY}'")
         # What does not fit is sorted and joined on disk, and the folder goes with the connection.
-        connection.execute(f"SET temp_directory = {_quoted(f'{tempfile.gettempdir()}/ibench-sql-{os.getpid()}')}")
+        connection.execute(f"SET temp_directory = {quoted(f'{tempfile.gettempdir()}/ibench-sql-{os.getpid()}')}")
         connection.execute("SET streaming_buffer_size = '16MB'")
         yield
     except duckdb.OutOfMemoryException as error:
@@ -354,7 +357,7 @@ def parameters_in_order(name: str) -> list[str]:
     return _DECLARED.findall(_comment(texts[0])) if texts else []
 
 
-def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Found) -> None:
+def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Found, narrowable: Narrowable) -> None:
     """A view with exactly the declared columns and types, whatever the files have.
 
     Files with the same columns are read together: to unite columns by name DuckDB would open every file whenever the
@@ -363,11 +366,15 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Fou
     """
     base, source = f"live_{table.name}", found.sources[table.name]
     parts: list[str] = []
-    alike = [(columns, f"[{_listed(paths)}]") for columns, paths in source.alike()]
+    alike = []
+    for columns, files in source.alike():
+        paths = {file: _literal_path(file) for file in files}
+        text = f"[{', '.join(map(quoted, paths.values()))}]"
+        alike.append((columns, narrowable.of_listed(table.name, paths, text)))
     if found.index is not None and found.index.is_attached:
         if table.name in INDEXED:
             parts.append(found.index.table(table.name, found.not_indexed))
-        alike += _indexed_files(connection, table.name, found)
+        alike += _indexed_files(connection, table.name, found, narrowable)
     missing = set() if parts else {column.name for column in table.columns}
     for columns, listed in alike:
         names = {name for name, _ in json.loads(columns)}
@@ -395,11 +402,12 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Fou
     connection.execute(f'CREATE VIEW "{under}" AS SELECT {casts} FROM ({text})')
 
 
-def _indexed_files(connection: duckdb.DuckDBPyConnection, table: str, found: Found) -> list[tuple[str, str]]:
+def _indexed_files(
+    connection: duckdb.DuckDBPyConnection, table: str, found: Found, narrowable: Narrowable
+) -> list[tuple[str, str]]:
     """(columns, SQL of the list of their paths) of the files of a table that the index knows."""
     assert found.index is not None
-    # Names of runs and files have no character that a pattern could be made of.
-    folders = {name: _literal_path(address) for name, address in found.folders.items()}
+    folders = _literal_folders(found)
     listed = []
     for number, (of, columns, count) in enumerate(found.indexed_files):
         if of != table:
@@ -407,11 +415,24 @@ def _indexed_files(connection: duckdb.DuckDBPyConnection, table: str, found: Fou
         paths = found.index.addresses(table, columns, folders, found.not_indexed)
         if count > _PATHS_IN_A_VIEW:
             connection.execute(f"SET VARIABLE {table}_files_{number} = {paths}")
-            listed.append((columns, f"getvariable('{table}_files_{number}')"))
+            text = f"getvariable('{table}_files_{number}')"
         else:
             ((names,),) = connection.execute(f"SELECT {paths}").fetchall()
-            listed.append((columns, f"[{', '.join(map(_quoted, names))}]"))
+            text = f"[{', '.join(map(quoted, names))}]"
+        listed.append((columns, narrowable.of_indexed(table, columns, text)))
     return listed
+
+
+def _files_of_index(found: Found) -> str | None:
+    """SQL of the files that the index knows, by the addresses that views read them from; None without an index."""
+    if found.index is None or not found.index.is_attached:
+        return None
+    return found.index.files(_literal_folders(found), found.not_indexed)
+
+
+def _literal_folders(found: Found) -> dict[str, str]:
+    # Names of runs and files have no character that a pattern could be made of.
+    return {name: _literal_path(address) for name, address in found.folders.items()}
 
 
 def _create_manifest_table(connection: duckdb.DuckDBPyConnection, name: str, found: Found) -> None:
@@ -447,10 +468,10 @@ def _create_empty(connection: duckdb.DuckDBPyConnection, name: str, schema: pa.S
     _create_table(connection, _files_of(name), empty(schema))
     columns = ", ".join(_name(column) for column in schema.names)
     connection.execute(f"CREATE VIEW {_name(name)} AS SELECT {columns} FROM {_name(_files_of(name))}")
-    connection.execute(f"COMMENT ON VIEW {_name(name)} IS {_quoted(TABLES[name].doc)}")
+    connection.execute(f"COMMENT ON VIEW {_name(name)} IS {quoted(TABLES[name].doc)}")
     for column in TABLES[name].columns:
         unit = f" ({column.unit})" if column.unit else ""
-        comment = _quoted(column.doc + unit)
+        comment = quoted(column.doc + unit)
         connection.execute(f"COMMENT ON COLUMN {_name(name)}.{_name(column.name)} IS {comment}")
 
 
@@ -482,14 +503,6 @@ def _literal_path(path: str) -> str:
     return re.sub(r"[\[*?]", lambda match: f"[{match[0]}]", path)
 
 
-def _listed(paths: list[str]) -> str:
-    return ", ".join(_quoted(_literal_path(path)) for path in paths)
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
 def _with_every_name(cache: Path) -> duckdb.DuckDBPyConnection:
     """A connection with every table, empty, and all views, macros and questions on them.
 
@@ -504,7 +517,7 @@ def _with_every_name(cache: Path) -> duckdb.DuckDBPyConnection:
         with contextlib.suppress(duckdb.Error):
             if not kept.is_file():
                 _keep_every_name(kept, tables, statements)
-            connection.execute(f"ATTACH {_quoted(str(kept))} AS kept (READ_ONLY)")
+            connection.execute(f"ATTACH {quoted(str(kept))} AS kept (READ_ONLY)")
             connection.execute("COPY FROM DATABASE kept TO memory (SCHEMA)")
             connection.execute("DETACH kept")
             return connection
@@ -617,7 +630,7 @@ def _made_pieces(there: set[str]) -> list[_Piece]:
             "functions",
             "has_rates",
             "-- Whether a workload has names of its own for its rates.\n--\n-- $benchmark: the workload\n"
-            f"$benchmark IN ({', '.join(_quoted(name) for name in rates())})\n",
+            f"$benchmark IN ({', '.join(quoted(name) for name in rates())})\n",
         ),
         (
             "functions",
@@ -659,8 +672,8 @@ def _rates_by_name() -> str:
     fields = []
     for benchmark, metrics in rates().items():
         for metric in metrics:
-            values = ", ".join(f"$rates[{_quoted(family)}]" for family in metric.families)
-            of_mine = f"CASE WHEN $benchmark = {_quoted(benchmark)} THEN coalesce({values}) END"
+            values = ", ".join(f"$rates[{quoted(family)}]" for family in metric.families)
+            of_mine = f"CASE WHEN $benchmark = {quoted(benchmark)} THEN coalesce({values}) END"
             fields.append(f"    {metric.name}: ({of_mine})::DOUBLE")
     return "{\n" + ",\n".join(fields) + "\n}\n"
 

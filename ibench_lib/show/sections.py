@@ -72,7 +72,8 @@ def sweeps(post: Selection) -> Section:
     runs = post.runs
     if not any("-clients-" in name for name in runs["setup"]) and not any("-" in name for name in runs["config"]):
         return Section(())
-    found = reader.question(post.lake, "sweep", runs=post.run_ids, steps=post.steps)
+    asked = {"runs": post.run_ids, "steps": post.steps}
+    found = reader.question(post.connection_for(asked), "sweep", **asked)
     drawn = [rows for _, _, _, rows in swept_steps(found)]
     if not drawn:
         return Section(())
