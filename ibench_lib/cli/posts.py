@@ -21,29 +21,49 @@ from ibench_lib.publish.posts import PostToBuild, build_posts
 
 
 def post(
-    params: Annotated[Path | None, typer.Argument(help="The post: a YAML file in papermill_params/.")] = None,
+    what: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE | new EXPERIMENT",
+            help="The post: a YAML file in papermill_params/. With new, only the file of a post is written.",
+        ),
+    ] = None,
     experiment: Annotated[
         str | None, typer.Option(help="Instead of a file: an experiment. Its post's file is written if there is none.")
     ] = None,
     notebook: Annotated[
-        str | None, typer.Option(help="With --experiment: a notebook; by default that of the workload.")
+        str | None, typer.Option(help="With an experiment: a notebook; by default that of the workload.")
     ] = None,
 ) -> None:
     """Build one post: execute its notebook on the lake and export an HTML file that works without a network.
 
     [bold]Example:[/] ibench post papermill_params/insert_benchmark/demo.yml
     [bold]Example:[/] ibench post --experiment demo
+    [bold]Example:[/] ibench post new demo --notebook purge_lag
     """
-    if (params is None) == (experiment is None) or (notebook is not None and experiment is None):
-        raise UsageError("name either a post's file or an --experiment", hint="ibench post --help")
+    params, of, only_written = None, experiment, False
+    match [str(word) for word in what or []]:
+        case [] if experiment is not None:
+            pass
+        case ["new", of] if experiment is None:
+            only_written = True
+        case [file] if file != "new" and experiment is None and notebook is None:
+            params = Path(file)
+        case _:
+            raise UsageError("name a post's file, or new and an experiment, or --experiment", hint="ibench post --help")
     for module in EXTRAS["post"]:
         require(module)
     place = workspace()
-    if experiment is not None:
+    if of is not None:
         with lean_imports():  # imported here, so that other commands do not wait for it
             from ibench_lib.publish.new_post import new_post
-        params, made = new_post(experiment, place, notebook)
+        params, made = new_post(of, place, notebook)
+        if only_written and not made:
+            raise UsageError(f"{params} is there already", hint=f"build it with: ibench post {params}")
         out.print(f"{'wrote' if made else 'uses'} {safe(str(params))}", highlight=False, soft_wrap=True)
+        if only_written:
+            out.print(f"next: ibench post {safe(str(params))}", highlight=False, soft_wrap=True)
+            return
     assert params is not None
     # Its process checks the file: to import here as well what that takes would delay everything.
     with PostsProgress(_console(), quiet=True) as progress:

@@ -91,3 +91,8 @@ def test_a_wheel_builds_a_post_without_a_checkout(tmp_path: Path) -> None:
     assert (project / "data" / "posts" / "demo-purge-lag" / "index.html").is_file(), written
     again = run(project, "post", "papermill_params/purge_lag/demo.yml")
     assert str(ROOT) not in written + again
+    path = project / "papermill_params" / "waits" / "demo.yml"
+    assert not path.exists()
+    said = run(project, "post", "new", "demo", "--notebook", "waits")
+    assert said.splitlines() == [f"wrote {path}", f"next: ibench post {path}"]
+    assert 'slug: "demo-waits"' in path.read_text() and not (project / "data" / "posts" / "demo-waits").exists()

@@ -45,6 +45,12 @@ def test_what_is_not_there_is_one_line_and_writes_nothing(measured: Workspace) -
 
 
 def test_the_command_takes_a_file_or_an_experiment(measured: Workspace) -> None:
-    refused(ibench(measured, "post"), "name either a post's file or an --experiment")
-    refused(ibench(measured, "post", "a.yml", "--experiment", "demo"), "name either a post's file or an --experiment")
+    unclear = "name a post's file, or new and an experiment, or --experiment"
+    for words in (
+        [], ["a.yml", "--experiment", "demo"], ["a.yml", "--notebook", "waits"], ["a.yml", "b.yml"], ["new"],
+        ["new", "demo", "--experiment", "demo"], ["--notebook", "waits"],
+    ):  # fmt: skip
+        refused(ibench(measured, "post", *words), unclear)
+    ibench(measured, "post", "new", "demo")
+    refused(ibench(measured, "post", "new", "demo"), "papermill_params/insert_benchmark/demo.yml is there already")
     refused(ibench(measured, "post", "--experiment", "dem"), "did you mean 'demo'?")
