@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import itertools
 import json
 import os
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from ibench_lib.lake import reader
-from ibench_lib.lake.narrow import narrowed
+from ibench_lib.lake.narrow import files_of, reading
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,7 +38,7 @@ _NUMBERS = itertools.count(1)
 class Ahead:
     """Asks questions in threads, each on a connection of its own, and hands out each answer once.
 
-    All are about the same runs and steps. So the connections read the files of these runs only (`narrowed`), and what
+    All are about the same runs and steps. So the connections read the files of these runs only (`reading`), and what
     the questions use more than once (`_KEPT`) is kept for them.
     """
 
@@ -49,7 +50,8 @@ class Ahead:
         self._shared = _shared([name for name, _ in questions])
         self._lock, self._keeping, self._stopped = threading.Lock(), threading.Lock(), threading.Event()
         runs: list[str] = next((values["runs"] for _, values in questions if "runs" in values), [])
-        self._lanes = [narrowed(lake, runs) for _ in range(_LANES)]
+        files = files_of(lake, runs)
+        self._lanes = [reading(lake, files) for _ in range(_LANES)]
         self._kept: dict[str, str | None] = {}
         self._place = f"ahead_{next(_NUMBERS)}"
         # A temporary table would be that of one connection.
@@ -87,8 +89,11 @@ class Ahead:
 
     def _end(self) -> None:
         self.stop()
-        for thread in self._threads:
-            thread.join()
+        while any(thread.is_alive() for thread in self._threads):
+            with contextlib.suppress(KeyboardInterrupt):
+                for lane, thread in zip(self._lanes, self._threads, strict=True):
+                    lane.interrupt()  # again: between two statements it is forgotten
+                    thread.join(0.05)
 
     def _work(self, lane: duckdb.DuckDBPyConnection) -> None:
         known: set[str] = set()
@@ -109,7 +114,8 @@ class Ahead:
         with self._lock:
             self._at_work -= 1
             if not self._at_work:
-                lane.execute(f"DETACH {self._place}")
+                with contextlib.suppress(duckdb.Error):
+                    lane.execute(f"DETACH {self._place}")
                 atexit.unregister(self._end)
 
     def _next(self) -> tuple[str, dict[str, Any], Future[pl.DataFrame]] | None:
@@ -158,7 +164,7 @@ def begun_ahead(lake: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> A
     """Begin to ask what this process is expected to ask, with these parameters; None if nothing is expected."""
     path = os.environ.get(VARIABLE)
     try:
-        names = json.loads(Path(path).read_bytes()) if path else []
+        names = (json.loads(Path(path).read_bytes()) if path else None) or []
     except (OSError, ValueError):
         return None
     known = [(name, reader.parameters_of(name)) for name in names if name in reader.questions()]

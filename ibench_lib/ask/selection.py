@@ -122,9 +122,10 @@ class Selection:
 
     def connection_for(self, values: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
         """The connection to ask with these parameters: narrowed to the files of their runs, if they name any."""
-        if "runs" not in values:
-            return self.lake
-        runs = tuple(values["runs"])
+        given = values.get("runs")
+        if not isinstance(given, list | tuple) or not all(isinstance(run, str) for run in given):
+            return self.lake  # the question says what is wrong, if it has runs at all
+        runs = tuple(given)
         if runs not in self._narrowed:
             self._narrowed[runs] = narrowed(self.lake, runs)
         return self._narrowed[runs]

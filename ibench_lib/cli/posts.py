@@ -51,7 +51,7 @@ def post(
             params = Path(file)
         case _:
             raise UsageError("name a post's file, or new and an experiment, or --experiment", hint="ibench post --help")
-    for module in EXTRAS["post"]:
+    for module in EXTRAS["post"] if not only_written else ():
         require(module)
     place = workspace()
     if of is not None:

@@ -6,6 +6,7 @@ written, or whose writer died, is read as it was at one moment: its sealed steps
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import difflib
 import gc
@@ -63,6 +64,8 @@ _GIVEN = {"runs": "runs_of('<experiment>')", "steps": "[]", "ids": "runs_of('<ex
 """What to give a question for its parameters; an empty list means all steps."""
 
 
+_LONGEST_OPENING_S = 10.0
+
 _AHEAD: dict[str, Future[duckdb.DuckDBPyConnection]] = {}
 """The lake that is being opened, by its place."""
 
@@ -78,7 +81,10 @@ def open_ahead() -> None:
             opening.set_exception(error)
 
     _AHEAD[str(place)] = opening
-    threading.Thread(target=work, name="open a lake ahead", daemon=True).start()
+    thread = threading.Thread(target=work, name="open a lake ahead", daemon=True)
+    # Python ends such a thread inside of DuckDB, which aborts the process. A slow store is not waited for.
+    atexit.register(thread.join, _LONGEST_OPENING_S)
+    thread.start()
 
 
 def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:

@@ -149,7 +149,7 @@ def test_a_question_that_is_not_about_runs_is_not_asked_ahead(tmp_path: Path, mo
     assert begun_ahead(lake_of(Run()), {"runs": [], "steps": []}) is None
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]"])
+@pytest.mark.parametrize("content", ["", "{", "[]", "null"])
 def test_a_file_that_says_nothing_is_no_error(content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expecting(tmp_path, monkeypatch)
     (tmp_path / "ahead.json").write_text(content)

@@ -1,7 +1,10 @@
-"""A narrowed lake has the answers of the whole one, and opens no file of any other run."""
+"""A narrowed lake has the answers of the whole one, and opens no file of another run where it need not."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -64,6 +67,29 @@ def test_files_of_other_runs_are_not_opened(
     chosen = choose(lake, runs=runs, points=50)
     assert chosen.ask("one_second").equals(expected)
     assert chosen.ask("fairness", runs=runs)["run_id"].unique().to_list() == runs
+
+
+def test_what_is_wrong_is_said_by_the_question_and_a_closed_lake_is_an_error() -> None:
+    lake = lake_of(*RUNS)
+    chosen = choose(lake, runs=[RUNS[0].run_id])
+    with pytest.raises(QueryError, match="question step_throughput"):
+        chosen.ask("step_throughput", runs=5)
+    assert chosen.ask("step_throughput", runs=None).is_empty(), "as on any other connection"
+    closed = lake.cursor()
+    closed.close()
+    with pytest.raises(QueryError, match="cannot be listed"):
+        narrowed(closed, [RUNS[0].run_id])
+
+
+def test_to_open_a_lake_imports_no_pandas(workspace: Workspace) -> None:
+    write_runs(workspace, *RUNS)
+    remember = "from ibench_lib.lake import checksums, discovery; checksums.YOUNG_NS = discovery._MAY_WAIT = 0"
+    found = f"{remember}; import ibench_lib as ib, sys; ib.lake(); print('pandas' in sys.modules)"
+    environment = {**os.environ, "IBENCH_HOME": str(workspace.root)}
+    command = [sys.executable, "-c", found]
+    for _ in range(2):  # the second one reads the index
+        said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert said == "False\n"
 
 
 def test_a_run_in_progress_keeps_its_rows(workspace: Workspace) -> None:
