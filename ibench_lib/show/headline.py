@@ -16,7 +16,7 @@ from ibench_lib.ask.selection import Selection
 from ibench_lib.metrics import Better
 from ibench_lib.show.against import Place, against_base
 from ibench_lib.show.display import Html, Shown, say, sources
-from ibench_lib.show.frames import by_position, measured, rate_label, repeats, rows_of, steps_of
+from ibench_lib.show.frames import by_position, measured, rate_label, repeats, rows_of, steps_of, without_short_steps
 from ibench_lib.show.frames import short_names as short_names
 from ibench_lib.show.reasons import cost_ratios, crowded, reasons_said
 from ibench_lib.show.sparklines import sparklines
@@ -63,6 +63,7 @@ def opening(
     label: str = "",
     better: Better = "higher",
     steps: Sequence[str] = (),
+    of_whole_steps: bool = False,
     over_time: bool = False,
     pictures: Html | None = None,
     palette: str = "default",
@@ -77,6 +78,7 @@ def opening(
         for each run and step, what it is called if it is no rate, and its better direction. Without a question there
         are no strips.
     steps : those to show in strips and reservations; empty: all.
+    of_whole_steps : whether the figure is of all that a step did; then steps that nobody took a second for have none.
     over_time : whether there are pictures of the rate over time with its dips (`one_second`, `steadiness`, `dips`).
     pictures : others, made from answers that the subjects take, too.
     """
@@ -88,6 +90,8 @@ def opening(
     if question:
         frame = post.ask(question)
         answers = (*answers, *names_of(frame))
+        if of_whole_steps:
+            frame = without_short_steps(frame, rates)
         if "duration_s" not in frame.columns:  # of no row is then known that its step was short
             frame = frame.with_columns(duration_s=pl.lit(None, pl.Float64))
         strips += strips_of(frame.filter(wanted), post.bases, palette, Figure(column, label, better))

@@ -13,6 +13,7 @@ import polars as pl
 
 from ibench_lib.show import theme
 from ibench_lib.show.frames import middle_runs, repeats
+from ibench_lib.show.strips import picture
 from ibench_lib.show.wording import count
 
 ALONE_PX, WIDTH_PX = 420, 320
@@ -105,12 +106,8 @@ def _picture(
         f'<text class="tick to" x="{_LEFT_PX - 4}" y="{bottom}">0</text>',
     ]
     causes = "; ".join(f"{dip['label']} at {dip['from_s']:,.0f} s" for dip in dips.to_dicts())
-    said = html.escape(f"{title}: median {row['median_rate']:,.0f}; {causes or 'no dip'}")
-    return (
-        f'<figure class="strip over-time"><figcaption>{html.escape(title)}</figcaption>'
-        f'<svg viewBox="0 0 {drawing.width} {height}" width="{drawing.width}" height="{height}" role="img" '
-        f'aria-label="{said}">{"".join(shapes)}</svg></figure>'
-    )
+    said = f"{title}: median {row['median_rate']:,.0f}; {causes or 'no dip'}"
+    return picture(title, shapes, drawing.width, height, said, "over-time")
 
 
 def _line(rates: pl.DataFrame, drawing: _Drawing) -> str:

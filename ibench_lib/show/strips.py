@@ -79,10 +79,20 @@ def strip(title: str, rows: Sequence[StripRow], span: float, palette: str = "def
         drawn.append(f'<line{kind} x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height - _AXIS_PX}"/>')
         drawn.append(f'<text class="tick" x="{x:.1f}" y="{height - 4}">{tick:g}x</text>')
     drawn += [_drawn(row, axis, _ROW_PX * (place + 0.5), palette) for place, row in enumerate(rows)]
-    said = html.escape(f"{title}: {'; '.join(f'{row.label} {row.text}' for row in rows)}")
+    said = f"{title}: {'; '.join(f'{row.label} {row.text}' for row in rows)}"
+    return picture(title, drawn, WIDTH_PX, height, said)
+
+
+def picture(title: str, shapes: Iterable[str], width: int, height: int, said: str, kind: str = "") -> str:
+    """A figure of the first screen: its title, broken to its width, above an SVG; `said` is what it shows in words.
+
+    `kind` is a further class.
+    """
+    classes = f"strip {kind}".rstrip()
     return (
-        f'<figure class="strip"><figcaption>{html.escape(title)}</figcaption><svg viewBox="0 0 {WIDTH_PX} {height}" '
-        f'width="{WIDTH_PX}" height="{height}" role="img" aria-label="{said}">{"".join(drawn)}</svg></figure>'
+        f'<figure class="{classes}" style="width: {width}px"><figcaption>{html.escape(title)}</figcaption>'
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+        f'aria-label="{html.escape(said)}">{"".join(shapes)}</svg></figure>'
     )
 
 

@@ -7,7 +7,7 @@ from great_tables import GT
 
 from ibench_lib.ask.bases import Bases
 from ibench_lib.metrics import METRICS
-from ibench_lib.show.frames import SHORT_S, by_position, short_steps
+from ibench_lib.show.frames import SHORT_S, by_position, short_steps, steps_of
 from ibench_lib.show.table_cells import base_head, interval_notes, mark_notes, rate_cells
 from ibench_lib.show.tables.naming import step_grid
 from ibench_lib.show.wording import joined
@@ -16,17 +16,23 @@ from ibench_lib.show.wording import joined
 def throughput_table(frame: pl.DataFrame, base: str | Bases = "", palette: str = "default") -> GT:
     """Throughput of each dbms and step (`step_throughput`), each step in its own unit, and relative to the base.
 
-    Without a base only the throughput.
+    Without a base only the throughput. With one, steps that nobody took a second for are left out, unless there are no
+    others: they are not compared.
     """
-    steps, grid = step_grid(frame, "throughput", "Average throughput")
     cells, ratios = rate_cells(frame, "throughput", METRICS["throughput"].format, base)
+    short = set(short_steps(frame)["step"]) if ratios else set()
+    left_out = [step for step in steps_of(frame) if step in short]
+    if len(left_out) < frame["step"].n_unique():
+        # What is left out still counts for the noise, as on the first screen.
+        frame = frame.filter(~pl.col("step").is_in(left_out))
+        ratios = {(step, name): found for (step, name), found in ratios.items() if step not in short}
+    steps, grid = step_grid(frame, "throughput", "Average throughput")
     for name in by_position(frame):
         grid.rows.append((base_head(name, base), [cells[step, name] for step in steps]))
-    short = joined([step for step in steps if step in set(short_steps(frame)["step"])])
     missed = "✕ missed a target rate."
     grid.notes = [
         *interval_notes(frame, ratios),
-        *([f"No ▲ or ▼ where a step took less than {SHORT_S:.0f} s: {short}."] if short and ratios else []),
+        *([f"Not compared, because they took less than {SHORT_S:.0f} s: {joined(left_out)}."] if left_out else []),
         *([missed] if any(cell.mark == "sla_failed" for cell in cells.values()) else []),
         *mark_notes(frame),
     ]
