@@ -32,7 +32,7 @@ from ibench_lib.server_figures import FIGURES
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
 
-SCHEMA_MINOR = 10
+SCHEMA_MINOR = 11
 """Minor version: it grows with every new table or nullable column. Older runs load with NULL in their place."""
 
 WHOLE_US = 1.0
@@ -206,6 +206,7 @@ WORKERS = Table(
             True,
             4,
         ),
+        Column("connections", pa.int32(), "", "connections of the process to the server", True, 11),
     ),
     replaces=True,
 )

@@ -67,6 +67,7 @@ class Run:
     sampled: tuple[tuple[str, tuple[int | None, ...]], ...] = ()  # columns of server_samples in l.i1, second by second
     also: tuple[tuple[str, dict[str, Any]], ...] = ()  # further rows by table
     clients: int = CLIENTS  # as its manifest has it; its rows are always of two
+    connections: int | None = None  # of each process; None: not recorded, as in older runs
     fragments: tuple[tuple[str, str], ...] = ()  # name and text
     variables: tuple[tuple[str, str], ...] = ()  # of the server
     collectors: tuple[CollectorReport, ...] = ()  # what they reported at the end
@@ -229,7 +230,8 @@ def _append_step(
     for number, (client, role, operation, rows, ops) in enumerate(_workers(run, step)):
         # The second client is done with l.i0 two seconds earlier.
         took = seconds - 2 if step == "l.i0" and client == 2 else seconds
-        _append_worker(writer, key, number, client, role, start, took, rows, ops, ended=ended)
+        where = {**key, "connections": run.connections}
+        _append_worker(writer, where, number, client, role, start, took, rows, ops, ended=ended)
         stall = run.stall if step == "l.i1" else ()
         weak = run.weak if step == "l.i1" else ()
         _append_seconds(writer, key, number, client, operation, took, rows, ops, role, stall, weak)

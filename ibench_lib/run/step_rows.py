@@ -94,8 +94,8 @@ class StepRecorder:
         )
 
     def _append_worker(self, state: WorkerState, start_s: float, end_s: float, totals: dict[str, Any]) -> None:
-        where = self._where(state)
-        self.writer.append("workers", **where, role=state.worker.role, start_s=start_s, end_s=end_s, **totals)
+        worker = {"role": state.worker.role, "connections": state.worker.connections}
+        self.writer.append("workers", **self._where(state), **worker, start_s=start_s, end_s=end_s, **totals)
 
     def _key(self) -> dict[str, Any]:
         return {"step_id": self.step_id, "step": self.step.name}

@@ -126,6 +126,10 @@ CASES = {
 """Cause -> a run with evidence of it, and how sure that is."""
 
 
+# (of each process, that wait for a row lock): the two clients count once each, though each has two processes.
+SHARES = [(None, 2, True), (1, 2, True), (8, 2, False), (8, 7, False), (8, 8, True)]
+
+
 def dips_of(run: Run, step: str = "l.i1") -> list[dict[str, Any]]:
     return choose(lake_of(run), "demo", steps=[step]).ask("dips").to_dicts()
 
@@ -142,6 +146,15 @@ def test_a_dip_has_the_cause_that_its_evidence_shows(cause: str) -> None:
     assert (dip["cause"], dip["confidence"]) == (cause, confidence), dip
     assert dip["evidence"] and dip["words"] and dip["rate"] == 0
     assert dip["lost"] == 3 * dip["median_rate"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("connections", "waiting", "named"), SHARES)
+def test_half_of_the_clients_waits_for_row_locks_or_not_however_many_a_process_serves(
+    connections: int | None, waiting: int, named: bool
+) -> None:
+    (dip,) = dips_of(replace(sampled(row_locks_awaited=level(waiting, 0)), connections=connections))
+    assert dip["cause"] == ("row_locks" if named else None), dip
 
 
 @pytest.mark.slow

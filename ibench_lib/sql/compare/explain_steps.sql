@@ -39,8 +39,6 @@ WITH chosen AS MATERIALIZED (
         any_value(grown / seconds) FILTER (counter = 'flush_s' AND known) AS flushes
     FROM used WHERE source = 'device' GROUP BY run_id, step_id, name
     QUALIFY row_number() OVER (PARTITION BY run_id, step_id ORDER BY length(name) DESC, name) = 1
-), clients AS (
-    SELECT run_id, step_id, count(*) AS connections FROM workers SEMI JOIN chosen USING (run_id, step_id) GROUP BY ALL
 ), statements AS (
     SELECT
         o.run_id, o.step_id, sum(o.ops)::DOUBLE AS done, sum(o.service_sum_us) AS service_us,
@@ -85,7 +83,7 @@ LEFT JOIN rates_of_steps($runs, $steps) x USING (run_id, step_id)
 LEFT JOIN host h USING (run_id, step_id)
 LEFT JOIN server v USING (run_id, step_id)
 LEFT JOIN device d USING (run_id, step_id)
-LEFT JOIN clients k USING (run_id, step_id)
+LEFT JOIN step_connections($runs, $steps) k USING (run_id, step_id)
 LEFT JOIN statements s USING (run_id, step_id)
 LEFT JOIN queued q USING (run_id, step_id)
 LEFT JOIN waited w USING (run_id, step_id)

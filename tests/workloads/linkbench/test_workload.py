@@ -92,6 +92,12 @@ def test_from_load_to_seal(tmp_path: Path, build: Build, workspace: Workspace, m
     }
     expected = rows_by_table(Graph(3000, "scaled"))
     assert {table: counted["load", table] for table in expected} == expected
+    connections = Counter[str]()
+    for row in pq.read_table(run_dir / "workers.parquet").to_pylist():
+        connections[row["step"]] += row["connections"]
+    assert {step: connections[step] for step in names if step.startswith("t")} == {
+        step: int(step[1:]) for step in names if step.startswith("t")
+    }
     done = Counter[str]()
     for row in pq.read_table(run_dir / "ops.parquet").to_pylist():
         done[row["operation"]] += row["rows"]
