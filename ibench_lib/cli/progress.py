@@ -7,7 +7,8 @@ from collections.abc import Callable
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
+from rich.table import Column
 
 from ibench_lib.base.wording import count
 from ibench_lib.cli.output import safe
@@ -21,8 +22,9 @@ from ibench_lib.run.step import WorkerState
 from ibench_lib.workloads.workload import Step
 
 PLAIN_EVERY_S = 10.0
-_BESIDE_THE_BAR = 88
-"""Columns of the other parts of the line; in a narrow terminal the bar gives way."""
+_LEAST_BAR, _MOST_BAR = 6, 24
+_TEXT = 72
+"""Columns of what stands right of the bar. In a narrower terminal the bar gives way first, then the rates."""
 
 
 class ExperimentProgress(Observer):
@@ -38,13 +40,9 @@ class ExperimentProgress(Observer):
         self._live = console.is_terminal
         self._progress = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=max(4, min(24, console.width - _BESIDE_THE_BAR))),
-            TextColumn("{task.fields[rate]}"),
-            TimeElapsedColumn(),
-            TextColumn("ETA"),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[left]}"),
+            TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+            BarColumn(bar_width=self._bar_width(), table_column=Column(no_wrap=True)),
+            TextColumn("{task.fields[said]}", table_column=Column(no_wrap=True)),
             console=console,
             transient=True,
             disable=not self._live,
@@ -119,18 +117,21 @@ class ExperimentProgress(Observer):
 
     def step_begins(self, step: Step) -> None:
         self._told_s = time.monotonic()
-        self._task = self._progress.add_task(f"{self._where} {step.name}", total=None, rate="starting", left="")
+        self._task = self._progress.add_task(f"{self._where} {step.name}", total=None, said="starting")
 
     def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
         found = step_progress(step, workers)
         if self._live and self._task is not None:
-            left = f"all: {duration_text(self._left_s())}"
+            share = found.share
+            eta = _clock(elapsed_s / share - elapsed_s) if share else "-:--"
+            times = f"{_clock(elapsed_s)}, ETA {eta}, all {duration_text(self._left_s())}"
+            description = f"{self._where} {step.name}"
+            room = self._console.width - len(description) - self._bar_width() - len(times) - len("/   , ")
             self._progress.update(
                 self._task,
-                total=None if found.share is None else 1.0,
-                completed=found.share or 0.0,
-                rate=_rates(found),
-                left=left,
+                total=None if share is None else 1.0,
+                completed=share or 0.0,
+                said=", ".join([times, *_fitting(found, room)]),
             )
         elif time.monotonic() - self._told_s >= PLAIN_EVERY_S:
             self._told_s = time.monotonic()
@@ -144,6 +145,9 @@ class ExperimentProgress(Observer):
     def step_ends(self, step: Step, duration_s: float) -> None:
         self._end_task()
         self._console.print(f"    {step.name:<8} {duration_s:8.1f} s")
+
+    def _bar_width(self) -> int:
+        return max(_LEAST_BAR, min(_MOST_BAR, self._console.width - _TEXT))
 
     def _end_task(self) -> None:
         if self._task is not None:
@@ -167,6 +171,19 @@ def duration_text(seconds: float) -> str:
 
 def _on(worker: str | None) -> str:
     return "" if worker is None else f" on {safe(worker)}"
+
+
+def _clock(seconds: float) -> str:
+    """Such as 0:09, 12:30, 1:02:03."""
+    minutes, second = divmod(round(max(0.0, seconds)), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02d}:{second:02d}" if hours else f"{minute}:{second:02d}"
+
+
+def _fitting(found: StepProgress, room: int) -> list[str]:
+    """The first rates, as many as there is room for."""
+    rates = _rates(found).split(", ")
+    return [rate for number, rate in enumerate(rates, start=1) if len(", ".join(rates[:number])) <= room]
 
 
 def _rates(found: StepProgress) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import duckdb
 import typer
+from rich.console import Console
 from rich.table import Table
 
 from ibench_lib.base.wording import count
@@ -54,8 +55,8 @@ def stalls(
     print_problems(lake)
 
 
-def print_running(lake: duckdb.DuckDBPyConnection) -> None:
-    """A line for each run in progress that has had a dip in its present step."""
+def print_running(lake: duckdb.DuckDBPyConnection, to: Console) -> None:
+    """Print a line for each run in progress that has had a dip in its present step."""
     from ibench_lib.ask.selection import choose
     from ibench_lib.show.tables.dips import cause_text, when
 
@@ -68,4 +69,4 @@ def print_running(lake: duckdb.DuckDBPyConnection) -> None:
             last = dips[-1]
             sure = f" ({last['confidence']} confidence)" if last["cause"] else ""
             said = f"    {count(len(dips), 'dip')} so far, the last at second {when(last)}: {cause_text(last)}{sure}"
-            out.print(safe(said), soft_wrap=True)
+            to.print(safe(said), soft_wrap=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
@@ -40,13 +42,15 @@ def status(
     place = workspace()
     path = _log_of(place, experiment)
     if not watch:
-        _print(place, path, dips)
+        _print(place, path, dips, out)
         return
     # A terminal shows one picture that changes; anything else gets what is new.
     with Live(console=out, auto_refresh=False) as live:
         while True:
-            with out.capture() as captured:
-                alive = _print(place, path, dips)
+            # A console of its own: what is printed to that of a live picture is drawn above it.
+            drawn = Console(file=io.StringIO(), width=out.width, force_terminal=out.is_terminal)
+            with drawn.capture() as captured:
+                alive = _print(place, path, dips, drawn)
             live.update(Text.from_ansi(captured.get().rstrip()), refresh=out.is_terminal or not alive)
             if not alive:
                 return
@@ -64,8 +68,8 @@ def _log_of(place: Workspace, experiment: str | None) -> Path:
     return path
 
 
-def _print(place: Workspace, path: Path, dips: bool) -> bool:
-    """Print what the log says now; whether the experiment goes on."""
+def _print(place: Workspace, path: Path, dips: bool, to: Console) -> bool:
+    """Print what the log says now to a console; whether the experiment goes on."""
     events, damaged = read_events(path)
     if damaged:
         err.print(
@@ -77,36 +81,38 @@ def _print(place: Workspace, path: Path, dips: bool) -> bool:
     alive = is_running(place) and events[-1]["event"] != "experiment_ends"
     begun, last = events[0], events[-1]
     took = duration_text(((datetime.now(UTC) if alive else _at(last)) - _at(begun)).total_seconds())
-    out.print(
+    to.print(
         f"{safe(path.stem)}: {_state(last, alive)}, started {_when(begun)}, {took}{' ago' if alive else ' in all'}"
     )
     ended = [event for event in events if event["event"] in _ENDS]
     failed = [event for event in ended if event["event"] == "cell_failed"]
     not_tried = sum(event["event"] == "cell_not_tried" for event in ended)
     again = f", {not_tried} not tried again" if not_tried else ""
-    out.print(
+    to.print(
         f"{len(ended)} of {count(begun['cells'], 'cell') if 'cells' in begun else '? cells'} ended, "
         f"{len(failed)} failed{again}"
     )
     for event in failed:
-        out.print(f"    failed {_when(event)}: {safe(_cell_text(event))}: {safe(event['error'])}", soft_wrap=True)
+        to.print(f"    failed {_when(event)}: {safe(_cell_text(event))}: {safe(event['error'])}", soft_wrap=True)
     complete = [event for event in ended if event["event"] == "cell_ends"]
+    if before := sum(event["event"] == "cell_skipped" for event in ended):
+        to.print(f"    {before} already complete before it started")
     if len(complete) > _MOST_LISTED:
-        out.print(f"    {len(complete) - _MOST_LISTED} complete before these")
+        to.print(f"    {len(complete) - _MOST_LISTED} complete before these")
     for event in complete[-_MOST_LISTED:]:
-        out.print(f"    complete {_when(event)}: {safe(_cell_text(event))}", soft_wrap=True)
+        to.print(f"    complete {_when(event)}: {safe(_cell_text(event))}", soft_wrap=True)
     under_way = _under_way(events)
     if alive and (left := _left_text(events, under_way)):
-        out.print(left)
+        to.print(left)
     if alive and under_way:
         for cell in under_way:
             where = f" on {cell['worker']}" if "worker" in cell else ""
-            out.print(f"now {cell['number']}/{cell['of']} {safe(_cell_text(cell) + where)}")
+            to.print(f"now {cell['number']}/{cell['of']} {safe(_cell_text(cell) + where)}")
         step = next((event for event in reversed(events) if event["event"].startswith("step_")), None)
         if step is not None:
-            out.print(f"    {_step_text(step)}")
+            to.print(f"    {_step_text(step)}")
         if dips:
-            stalls.print_running(reader.lake(place))
+            stalls.print_running(reader.lake(place), to)
     return alive
 
 

@@ -90,6 +90,28 @@ def test_a_line_every_ten_seconds_with_rates_and_what_is_left(clock: list[float]
     assert lines[-1] == "stopping after this cell; press Ctrl-C again to stop now"
 
 
+@pytest.mark.parametrize(("width", "rates"), [(60, 0), (80, 1), (100, 2), (200, 2)])
+def test_a_line_fits_its_terminal_and_keeps_times_and_a_bar(clock: list[float], width: int, rates: int) -> None:
+    screen = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    entries = planned("a", "b", "c")
+    step = Step(name="qr100", form="qr100", kind="query", rows_per_commit=50, amount=100_000, churns=True)
+    states: Any = [
+        State("insert", 19, 46_100, 30, 50_000, leads=True),
+        State("delete", 19, 45_900, 28, 49_000, leads=False),
+    ]
+    with ExperimentProgress(screen, lambda _entry: 100.0) as progress:
+        progress.experiment_begins("e", entries)
+        progress.cell_begins(12, 18, entries[0].cell)
+        progress.step_begins(step)
+        progress.step_progress(step, states, 12.0)
+        drawn = Console(file=io.StringIO(), width=width, color_system=None)
+        drawn.print(progress._progress.get_renderable())
+    (line,) = drawn.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert len(line.rstrip()) <= width and line.count("━") >= 3, "half of the shortest bar"
+    assert "12/18 qr100" in line and "0:12, ETA 0:12, all 5 min" in line and "…" not in line
+    assert line.count("/s") == rates, line
+
+
 def test_statements_that_make_indexes_are_not_called_rows() -> None:
     states: Any = [State("create_index", 19, 0, 1, 9, leads=True)]
     step = Step(name="l.x", form="l.x", kind="index", rows_per_commit=None, amount=18, churns=False)

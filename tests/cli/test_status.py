@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
+import io
 import json
 import threading
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+from rich.console import Console
+
 from ibench_lib.paths import Workspace
 from ibench_lib.run.ledger import running_alone
 from tests.command import ibench
+
+status = importlib.import_module("ibench_lib.cli.status")
 
 
 def event(ago_s: float, name: str, **content: Any) -> str:
@@ -65,6 +72,32 @@ def test_it_is_watched_until_it_ends(workspace: Workspace) -> None:
         said = ibench(workspace, "status", "--watch").stdout
         end.join()
     assert said.count("x: complete") == 1
+
+
+def test_a_watched_picture_takes_the_place_of_the_one_before(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each picture is written once, and after it only what moves the cursor to its beginning."""
+    written(workspace, *begun())
+    screen = Console(file=io.StringIO(), force_terminal=True, width=80, height=30)
+    drawn: list[bool] = []
+    draw = status._print
+    monkeypatch.setattr(status, "out", screen)
+    monkeypatch.setattr(status, "_WATCH_S", 0.01)
+
+    def counted(*given: Any) -> bool:
+        if len(drawn) == 4:
+            written(workspace, event(0, "experiment_ends", experiment="x", outcome="complete"))
+        drawn.append(draw(*given))
+        return drawn[-1]
+
+    monkeypatch.setattr(status, "_print", counted)
+    monkeypatch.setenv("IBENCH_HOME", str(workspace.root))
+    with running_alone(workspace):
+        status.status(watch=True)
+    assert drawn == [True] * 4 + [False]
+    text = screen.file.getvalue()  # type: ignore[attr-defined]
+    assert text.count("x: running") == 4 and text.count("x: complete") <= 2
 
 
 def test_before_a_cell_has_ended_the_forecast_tells_what_is_left(workspace: Workspace) -> None:
