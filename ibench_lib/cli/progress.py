@@ -122,15 +122,14 @@ class ExperimentProgress(Observer):
     def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
         found = step_progress(step, workers)
         if self._live and self._task is not None:
-            share = found.share
-            eta = _clock(elapsed_s / share - elapsed_s) if share else "-:--"
+            eta = _clock(elapsed_s / found.share - elapsed_s) if found.share else "-:--"
             times = f"{_clock(elapsed_s)}, ETA {eta}, all {duration_text(self._left_s())}"
             description = f"{self._where} {step.name}"
             room = self._console.width - len(description) - self._bar_width() - len(times) - len("/   , ")
             self._progress.update(
                 self._task,
-                total=None if share is None else 1.0,
-                completed=share or 0.0,
+                total=None if found.share is None else 1.0,
+                completed=found.share or 0.0,
                 said=", ".join([times, *_fitting(found, room)]),
             )
         elif time.monotonic() - self._told_s >= PLAIN_EVERY_S:
