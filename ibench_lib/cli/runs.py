@@ -36,7 +36,7 @@ from ibench_lib.lake.recover import recover, recover_all
 from ibench_lib.lake.remove import finish_removals, remove_run
 from ibench_lib.lake.store import is_archive, new_archive, open_store, pull, push, push_index
 from ibench_lib.lake.verify import NO_CHECKSUM, verify, vouched_for
-from ibench_lib.paths import Workspace, workspace
+from ibench_lib.paths import Workspace, check_name, workspace
 from ibench_lib.run.capturing import SCRATCH_PREFIX
 from ibench_lib.servers import sandbox_directory
 from ibench_lib.workloads.workload import kind_of
@@ -280,6 +280,8 @@ def runs_tag(run: OneRun, tags: Tags) -> None:
 
     [bold]Example:[/] ibench runs tag '*-demo-*' baseline before-upgrade
     """
+    for tag in tags:
+        check_name(tag, "tag")
     _annotate([run], lambda had: {"tags": list(dict.fromkeys([*had.tags, *tags]))}, f"tagged {', '.join(tags)}")
 
 
@@ -329,6 +331,12 @@ def _matching(patterns: list[str]) -> list[str]:
     """
     place = workspace()
     known = [run_dir.name for run_dir in run_dirs(place.runs, Found())]
+    hint = "`ibench runs` lists the runs of this lake; those of the sample cannot be changed"
+    return _fitting(patterns, known, str(place.runs), hint)
+
+
+def _fitting(patterns: list[str], known: list[str], where: str, hint: str) -> list[str]:
+    """Those of the known ids that patterns mean, as `_matching`; `where` they are, and what to do if none fits."""
     found: dict[str, None] = {}
     for pattern in patterns:
         is_glob = any(character in pattern for character in "*?[")
@@ -336,10 +344,7 @@ def _matching(patterns: list[str]) -> list[str]:
         if not is_glob:
             fitting = [pattern] if pattern in known else [name for name in known if name.startswith(pattern)]
         if not fitting:
-            raise UsageError(
-                f"there is no run {pattern!r:.200} in {place.runs}",
-                hint="`ibench runs` lists the runs of this lake; those of the sample cannot be changed",
-            )
+            raise UsageError(f"there is no run {pattern!r:.200} in {where}", hint=hint)
         if len(fitting) > 1 and not is_glob:
             raise UsageError(
                 f"{len(fitting)} runs begin with {pattern!r:.200}",
@@ -391,9 +396,11 @@ def runs_pull(place: Place, run_ids: SomeRuns = None) -> None:
     [bold]Example:[/] ibench runs pull s3://bucket/lake
     """
     store, here = open_store(place), workspace()
-    if not run_ids and not store.run_ids():
+    known = store.run_ids()
+    if not known:
         raise UsageError(f"there is no run in {place}", hint="`ibench runs push` copies runs to such a place")
-    _copy("pulled", [(run_id, partial(pull, run_id, store, here)) for run_id in run_ids or store.run_ids()])
+    chosen = _fitting(run_ids, known, place, f"`IBENCH_LAKE={place} ibench runs` lists them") if run_ids else known
+    _copy("pulled", [(run_id, partial(pull, run_id, store, here)) for run_id in chosen])
 
 
 @app.command("import")

@@ -54,7 +54,7 @@ _SUFFIXES = ".parquet, .csv, .tsv, .json or .jsonl"
 
 def sql(
     query: Annotated[
-        str | None, typer.Argument(help="One SQL statement for DuckDB; - or nothing reads it from standard input.")
+        str | None, typer.Argument(help="SQL for DuckDB; - or nothing reads it from standard input.")
     ] = None,
     output: Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")] = Format.table,
     to: Annotated[Path | None, typer.Option("--output", "-o", help=f"A new file for it: {_SUFFIXES}.")] = None,
@@ -81,17 +81,25 @@ def sql(
         _describe(reader.lake(), describe)
         return
     text = _text_of(query)
+    statements = reader.statements(text)
+    if len(statements) > 1 and (to is not None or output in _WRITERS):
+        kind = "a file" if to is not None else output.value
+        raise UsageError(
+            f"there are {len(statements)} statements, and {kind} has one answer", hint="ask them one by one"
+        )
     if to is not None:
         _write(text, to)
         return
     lake = reader.lake()
-    with reader.rows(lake, text) as (names, rows):
-        if output in _WRITERS:
-            _WRITERS[output](sys.stdout, names, rows)
-        elif output is Format.vertical:
-            _print_vertical(names, rows)
-        else:
-            _print_table(names, rows)
+    for number, statement in enumerate(statements):
+        out.file.write("\n" * bool(number))
+        with reader.rows(lake, statement) as (names, rows):
+            if output in _WRITERS:
+                _WRITERS[output](sys.stdout, names, rows)
+            elif output is Format.vertical:
+                _print_vertical(names, rows)
+            else:
+                _print_table(names, rows)
     print_problems(lake)
 
 

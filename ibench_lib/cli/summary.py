@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from ibench_lib.show.summary import SummaryRow
 
 
+_KEY = (
+    "ratio: of geometric means, which may differ from that of the medians, with an interval that allows for all "
+    "comparisons of a setup"
+)
+
+
 class Form(StrEnum):
     """How a summary is printed."""
 
@@ -88,7 +94,7 @@ def print_result(place: Workspace, experiment: str) -> None:
     if not post.run_ids:
         return
     for text in headline_statements(post.ask("step_throughput"), post.bases):
-        out.print(safe(text), soft_wrap=True)
+        out.print(safe(text))
     out.print(safe(f"next: ibench summary {experiment}, or ibench post --experiment {experiment}"), soft_wrap=True)
 
 
@@ -130,6 +136,8 @@ def _print(
             for line in cells:
                 table.add_row(*map(safe, line))
             out.print(table)
+            if any(row.low is not None for row in rows):
+                out.print(f"[dim]{_KEY}[/]")
     for run_id, why in post.excluded.items():
         err.print(f"[yellow]left out[/] {safe(f'{run_id}: excluded: {why}')}", soft_wrap=True)
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import duckdb
 import pyarrow as pa
 
-from ibench_lib.errors import QueryError
+from ibench_lib.errors import LakeError, QueryError
 from ibench_lib.lake.discovery import Found, find_runs
 from ibench_lib.lake.index import INDEXED, Index, quoted
 from ibench_lib.lake.manifest_tables import MANIFEST_TABLES
@@ -171,6 +171,8 @@ def find(place: Workspace | str, connection: duckdb.DuckDBPyConnection) -> Found
     if isinstance(place, Workspace):
         return find_runs([place.runs, place.sample], place.data, Index(place.data / ".index", connection))
     store = open_store(place)
+    if store.is_local and not Path(store.root).exists():
+        raise LakeError(f"{place}: there is no such folder", hint="a lake is a folder with one folder for each run")
     if not store.is_local:
         connection.register_filesystem(store.files)
     return find_stored_runs(store, index_of(store, workspace(), connection))
@@ -318,6 +320,14 @@ def rows(connection: duckdb.DuckDBPyConnection, text: str) -> Iterator[tuple[lis
     with _bounded(connection):
         relation = connection.execute(text)
         yield [column[0] for column in relation.description or []], fetched()
+
+
+def statements(text: str) -> list[str]:
+    """The statements of a text; all of it where DuckDB cannot read it, which it will say when it is asked."""
+    try:
+        return [statement.query for statement in duckdb.extract_statements(text)]
+    except duckdb.Error:
+        return [text]
 
 
 def write_parquet(connection: duckdb.DuckDBPyConnection, text: str, path: Path) -> None:

@@ -107,8 +107,9 @@ def each(
     by : column or columns that make a group, none for the whole frame; groups keep the frame's order.
     heading : one of them, whose every new value gets a heading with the id `<value>.<anchor>`.
     nothing : the sentence for an empty frame.
-    fold : fold what is below each heading if there are more than MOST_OPEN results (dbms and repeats): a page with
-        hundreds of panels hides its answers. As text: what to say instead of how many charts and tables there are.
+    fold : fold what is below each heading if there are more than MOST_OPEN results (dbms and repeats), or more charts
+        and tables than that: a page with hundreds of panels hides its answers. As text: what to say instead of how many
+        charts and tables there are.
     options : passed to each function.
     """
     if frame.is_empty():
@@ -119,7 +120,8 @@ def each(
     for group in groups:
         value = str(group[heading][0]) if heading else ""
         parts.setdefault(value, []).extend(drawing_of(function)(group, **options) for function in functions)
-    folded = fold and frame.select("dbms", "repeat").n_unique() > MOST_OPEN
+    results, drawn = frame.select("dbms", "repeat").n_unique(), sum(map(len, parts.values()))
+    folded = fold and max(results, drawn) > MOST_OPEN
     items: list[Item] = []
     for value, below in parts.items():
         head = f'<h3 id="{html_id(f"{value}.{anchor}")}">{html.escape(value)}</h3>' if heading else ""

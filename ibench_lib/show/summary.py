@@ -10,7 +10,7 @@ import polars as pl
 
 from ibench_lib.ask.bases import Bases
 from ibench_lib.show.against import against_base
-from ibench_lib.show.frames import by_position, measured, rate_label, rows_of, short_steps, steps_of
+from ibench_lib.show.frames import SHORT_S, by_position, measured, rate_label, rows_of, short_steps, steps_of
 from ibench_lib.show.verdicts import Ratio
 from ibench_lib.show.wording import joined
 
@@ -26,7 +26,7 @@ class SummaryRow:
     base : what `ratio` is relative to; empty for the base itself. `low` and `high` bound the ratio.
     p : of the ratio; None where the noise is not known.
     verdict : base, faster, slower, same (no difference of 5 % or more), unclear, one run, two runs (too few to know the
-        noise), short (nobody took a second for the step), no base, or the step's status.
+        noise), under 1 s (nobody took a second for the step, so there is no ratio), no base, or the step's status.
     """
 
     setup: str
@@ -88,7 +88,8 @@ def _rows(
                 statuses = joined(sorted({row["step_status"] for row in rows} - {"complete"}))
                 judged = _verdict(one, step in short, less_is_better=less_is_better)
                 verdict = statuses if not values else "base" if name == other else judged
-                found.append(_row(setup, step, name, labels[step], values, other, one, verdict))
+                shown = None if step in short else one
+                found.append(_row(setup, step, name, labels[step], values, other, shown, verdict))
     return found
 
 
@@ -117,7 +118,7 @@ def _verdict(found: Ratio | None, short: bool, *, less_is_better: bool) -> str:
     if found is None:
         return "no base"
     if short:
-        return "short"
+        return f"under {SHORT_S:.0f} s"
     if found.low is None:
         return "one run"
     if found.p is None:

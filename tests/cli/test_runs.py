@@ -72,7 +72,9 @@ def test_an_archive_of_runs_is_read_elsewhere_and_taken_in(workspace: Workspace,
     read = ibench(elsewhere, "sql", "-f", "csv", "SELECT count(*) AS n FROM ops", IBENCH_LAKE=str(path)).stdout
     here = ibench(workspace, "sql", "-f", "csv", "SELECT count(*) AS n FROM ops").stdout
     assert read == here and int(here.split()[1]) > 0
-    assert "2 of 2 runs pulled" in ibench(elsewhere, "runs", "pull", str(path)).stdout
+    refused(ibench(elsewhere, "runs", "pull", str(path), "nope*"), f"there is no run 'nope*' in {path}")
+    assert "1 of 1 run pulled" in ibench(elsewhere, "runs", "pull", str(path), "*-other-r1").stdout
+    assert "1 of 2 runs pulled" in ibench(elsewhere, "runs", "pull", str(path)).stdout
     for run in (Run(), Run("other", minute=1)):
         for file in workspace.run_dir(run.run_id).iterdir():
             assert (elsewhere.run_dir(run.run_id) / file.name).read_bytes() == file.read_bytes()
@@ -137,7 +139,7 @@ def test_notes_tags_and_exclusions_are_listed_and_undone(workspace: Workspace) -
     refused(ibench(workspace, "runs", "untag", first.run_id, "old"), "has no tag 'old'")
     refused(ibench(workspace, "runs", "include", first.run_id), "none of these runs is excluded")
     refused(ibench(workspace, "runs", "exclude", "nope", "--why", "x"), "there is no run 'nope'")
-    failed(ibench(workspace, "runs", "tag", first.run_id, "a b"), "tags 'a b'")
+    refused(ibench(workspace, "runs", "tag", first.run_id, "a b"), "tag 'a b'", "use letters, digits")
     assert ibench(workspace, "runs", "include", "*-other-*").stdout == f"{second.run_id}: included\n"
     ibench(workspace, "runs", "note", first.run_id, "")
     assert [run["note"] for run in listed(workspace)] == ["#quiet", "#quiet #old"]

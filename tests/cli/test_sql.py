@@ -88,6 +88,20 @@ def test_an_answer_is_printed_for_other_tools(workspace: Workspace) -> None:
 
 
 @pytest.mark.slow
+def test_several_statements_have_several_answers_on_the_screen_only(workspace: Workspace, tmp_path: Path) -> None:
+    said = ibench(workspace, "sql", "SELECT 1 AS a; SELECT 2 AS b")
+    assert said.stdout.split() == ["a", "1", "b", "2"]
+    for more in (["-f", "csv"], ["-o", str(tmp_path / "x.csv")]):
+        refused(ibench(workspace, "sql", "SELECT 1; SELECT 2", *more), "there are 2 statements", "ask them one by one")
+    assert not (tmp_path / "x.csv").exists()
+
+
+def test_a_lake_that_is_not_there_is_no_empty_lake(workspace: Workspace, tmp_path: Path) -> None:
+    said = ibench(workspace, "sql", "FROM runs", IBENCH_LAKE=str(tmp_path / "nowhere"))
+    assert said.returncode != 0 and f"{tmp_path}/nowhere: there is no such folder" in said.stderr
+
+
+@pytest.mark.slow
 def test_what_duckdb_suggests_is_the_hint(workspace: Workspace) -> None:
     done = ibench(workspace, "sql", "SELECT stepp FROM steps")
     refused(done, 'Referenced column "stepp" not found')

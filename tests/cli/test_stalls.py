@@ -50,7 +50,7 @@ def test_a_run_in_progress_has_a_line_for_its_dips(workspace: Workspace) -> None
     writer = begin_run(workspace, live, ("l.i0", "l.x"))
     try:
         with out.capture() as captured:
-            stalls.print_running(reader.lake(workspace))
+            stalls.print_running(reader.lake(workspace), out)
     finally:
         die(writer)
     assert captured.get().strip().startswith("1 dip so far, the last at second 9 to 11 (3 s): free pages")
