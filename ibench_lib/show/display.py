@@ -120,8 +120,8 @@ def each(
     for group in groups:
         value = str(group[heading][0]) if heading else ""
         parts.setdefault(value, []).extend(drawing_of(function)(group, **options) for function in functions)
-    results, drawn = frame.select("dbms", "repeat").n_unique(), sum(map(len, parts.values()))
-    folded = fold and max(results, drawn) > MOST_OPEN
+    drawn = sum(map(len, parts.values()))
+    folded = fold and (drawn > MOST_OPEN or frame.select("dbms", "repeat").n_unique() > MOST_OPEN)
     items: list[Item] = []
     for value, below in parts.items():
         head = f'<h3 id="{html_id(f"{value}.{anchor}")}">{html.escape(value)}</h3>' if heading else ""

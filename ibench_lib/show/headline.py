@@ -109,7 +109,7 @@ def _nothing(post: Selection) -> Shown:
 
 def _screen(post: Selection, rates: pl.DataFrame, strips: str, sentences: str, answers: Sequence[str]) -> Shown:
     """What was tested and its reservations (`step_throughput`), then what was found; made from `answers`, too."""
-    tested = f'<p class="tested">{html.escape(_tested(post.runs))}</p>'
+    tested = f'<p class="tested">{html.escape(_tested(post.runs, rates))}</p>'
     parts = (tested, badges(post.runs, rates, post.excluded), strips, sentences)
     return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), (*names_of(post.runs), *answers))
 
@@ -199,7 +199,24 @@ def _why_even(ratios: list[Ratio]) -> str:
     return "the repeats are too few to tell a difference from noise"
 
 
-def _tested(runs: pl.DataFrame) -> str:
+def clients_said(runs: pl.DataFrame, rates: pl.DataFrame) -> list[str]:
+    """Such as 2 clients, or 2 clients with 1, 4 and 16 connections where a client has several in some step.
+
+    Those of the results of complete steps count (`step_throughput`). None if no run says how many clients it has.
+    """
+    clients = listed(runs["clients"])
+    if not clients:
+        return []
+    done = results(rates.filter(pl.col("step_status") == "complete"))
+    most = done.group_by("setup", "step").agg(pl.max("clients", "connections"))
+    several = sorted(set(most.filter(pl.col("connections") != pl.col("clients"))["connections"]))
+    said = joined([*map(str, clients[:-1]), count(clients[-1], "client")])
+    if several:
+        said += f" with {joined([*map(str, several[:-1]), count(several[-1], 'connection')])}"
+    return [said]
+
+
+def _tested(runs: pl.DataFrame, rates: pl.DataFrame) -> str:
     builds = listed(runs["build"])
     servers = joined(builds) if len(builds) <= _MOST_BUILDS else count(len(builds), "build")
     configurations = listed(runs["config"])
@@ -208,7 +225,7 @@ def _tested(runs: pl.DataFrame) -> str:
         f"{servers}, {count(len(configurations), 'configuration')}",
         f"{most} runs of each" if most > 1 else "one run of each",
         f"{'setups' if runs['setup'].n_unique() > 1 else 'setup'} {joined(listed(runs['setup']))}",
-        *([joined([count(number, "client") for number in listed(runs["clients"])])] if listed(runs["clients"]) else []),
+        *clients_said(runs, rates),
     ]
     return f"{'; '.join(facts)}."
 

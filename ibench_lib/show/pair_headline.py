@@ -11,7 +11,7 @@ from ibench_lib.ask.pair import Pair
 from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, compared, long_values
 from ibench_lib.show.display import Html, sentence, sources
 from ibench_lib.show.frames import rate_label
-from ibench_lib.show.headline import badges
+from ibench_lib.show.headline import badges, clients_said
 from ibench_lib.show.strips import StripRow, span_of, strip
 from ibench_lib.show.table_cells import relative_text
 from ibench_lib.show.wording import MOSTLY, change_text, count, joined, listed
@@ -113,7 +113,7 @@ def tested(chosen: Pair) -> str:
         f"{side} is {name} ({count(len(runs.filter(pl.col('dbms') == name)), 'run')})"
         for side, name in (("A", chosen.base), ("B", chosen.other))
     ]
-    setups, clients = listed(runs["setup"]), listed(runs["clients"])
+    setups = listed(runs["setup"])
     of = [f"{'setup' if len(setups) == 1 else 'setups'} {joined(setups)}"]
-    of += [joined([count(number, "client") for number in clients])] if clients else []
+    of += clients_said(runs, chosen.ask("step_throughput"))
     return f"{'; '.join([*sides, *of])}."

@@ -44,6 +44,8 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides() -> None:
     assert re.fullmatch(r"l\.i0, l\.x and l\.i1: no difference beyond noise.*\.", even)
     page = markup(post)
     assert "system, 3 configurations; 3 runs of each; setup cached; 2 clients." in page
+    shared = chosen(Run(connections=8), Run("other", minute=1, connections=8))
+    assert "setup cached; 2 clients with 16 connections." in markup(shared)
     assert page.count("<figure") == 4 and page.count("▼") == 1 and "▲" not in page
     assert "Ratio to cy10a, with its interval." in page
     assert page.count('href="#evidence.step_throughput"') == 2, "each sentence leads to its query"

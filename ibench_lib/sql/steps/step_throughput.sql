@@ -6,8 +6,9 @@
 -- rate-limited step, whether the rate of a family that has the target is below `sla_share` of clients x target.
 -- client_bound: why the clients limited the step; NULL if they did not. unrecorded_share: the largest share of T that
 -- one client process spent in statements that are no operations, so in no rate and no response time; unrecorded_role:
--- what that process is. compared: whether the throughput is a result (a warm-up's is none). Figures of a step whose
--- status is not complete cover what was done.
+-- what that process is. connections: those of the clients, of each of which one role counts (`step_connections`).
+-- compared: whether the throughput is a result (a warm-up's is none). Figures of a step whose status is not complete
+-- cover what was done.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -21,9 +22,10 @@ SELECT
     w.maxop_s, r.ccpupq_us, s.history_list_length, s.clients * s.target_rows_per_s AS target_per_s,
     list_bool_or(missed_rates(s.paced, r.rates, target_per_s)) AS sla_failed, s.client_bound,
     u.unrecorded_s / nullif(s.duration_s, 0) AS unrecorded_share, u.unrecorded_role, r.errors, r.retries, r.unknown,
-    s.compared
+    k.of_one_role AS connections, s.compared
 FROM selected_steps($runs, $steps) s
 LEFT JOIN rates_of_steps($runs, $steps) r USING (run_id, step_id)
 LEFT JOIN unrecorded u USING (run_id, step_id)
+LEFT JOIN step_connections($runs, $steps) k USING (run_id, step_id)
 LEFT JOIN worst_response($runs, $steps) w USING (run_id, step_id)
 ORDER BY s.setup, s.dbms_position, s.repeat, s.step_id
