@@ -97,11 +97,15 @@ def serve(address: str, name: str | None = None) -> None:
         worker = QuietWorker(
             address, nthreads=1, name=name or socket.gethostname(), resources={RESOURCE: 1}, memory_limit=0
         )
+        # Dask goes on asking for a scheduler that does not answer, so what tells it to end is waited for meanwhile.
+        ending, starting = asyncio.create_task(told.wait()), asyncio.ensure_future(worker.start())
+        await asyncio.wait({ending, starting}, return_when=asyncio.FIRST_COMPLETED)
+        if not starting.done():
+            starting.cancel()
+            raise RuntimeError("ended before the scheduler had answered")
+        await starting
         async with worker:
-            await asyncio.wait(
-                {asyncio.create_task(told.wait()), asyncio.create_task(worker.finished())},
-                return_when=asyncio.FIRST_COMPLETED,
-            )
+            await asyncio.wait({ending, asyncio.create_task(worker.finished())}, return_when=asyncio.FIRST_COMPLETED)
             stop()
             await worker.close(timeout=_TIDY_UP_S)
 
