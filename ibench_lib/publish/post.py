@@ -48,11 +48,17 @@ _EMBEDDED = re.compile(r'( href="data:[^"]*")')
 
 
 def build_post(
-    params_file: Path, workspace: Workspace, progress: Progress | None = None, kernel: Kernel | None = None
+    params_file: Path,
+    workspace: Workspace,
+    progress: Progress | None = None,
+    kernel: Kernel | None = None,
+    *,
+    of_runs: bool = False,
 ) -> Path:
     """Build the post that `params_file` describes, from the workspace's notebook and lake.
 
-    `kernel` is one that was started before and has run nothing; else this starts its own.
+    `kernel` is one that was started before and has run nothing; else this starts its own. `of_runs`: it is a
+    failure if the lake has none of the runs that the post asks for.
 
     Returns
     -------
@@ -68,13 +74,19 @@ def build_post(
     """
     post, site = check_post(params_file, workspace), site_address(os.environ.get(SITE_URL))
     if kernel is not None:
-        return _build(post, site, workspace, kernel, progress)
+        return _build(post, site, workspace, kernel, progress, of_runs=of_runs)
     with started_kernel(workspace.root) as own:
-        return _build(post, site, workspace, own, progress)
+        return _build(post, site, workspace, own, progress, of_runs=of_runs)
 
 
 def _build(
-    post: CheckedPost, site: str | None, workspace: Workspace, kernel: Kernel, progress: Progress | None
+    post: CheckedPost,
+    site: str | None,
+    workspace: Workspace,
+    kernel: Kernel,
+    progress: Progress | None,
+    *,
+    of_runs: bool,
 ) -> Path:
     slug = post.spec.slug
     directory, failed = workspace.post_dir(slug), workspace.failed_notebook(slug)
@@ -89,6 +101,8 @@ def _build(
             expect_questions(kernel, workspace, post.spec.notebook)
             notebook = run_notebook(post.source, executed, post.spec.parameters, kernel, progress)
             remember_questions(notebook, workspace, post.spec.notebook)
+            if of_runs and not _runs_shown(notebook):
+                _refuse_without_run(post, workspace)
             _forget_paths(notebook, mask_of_machine(workspace))
             write_notebook(notebook, executed)
             picture = preview(notebook)
@@ -171,6 +185,15 @@ def _runs_shown(notebook: NotebookNode) -> list[dict[str, Any]]:
     """What the notebook's evidence says of the runs it has shown."""
     outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
     return [run for output in outputs for run in output.get("data", {}).get(RUNS_MIME, {}).get("runs", [])]
+
+
+def _refuse_without_run(post: CheckedPost, workspace: Workspace) -> None:
+    """Raises PostFailed if the lake has none of the runs that the post asks for."""
+    from ibench_lib.publish.skipped import without_run  # opens the lake, which only the kernel needs otherwise
+
+    why = without_run([post], workspace).get(post.spec.slug)
+    if why is not None:
+        raise PostFailed(f"post {post.spec.slug}: {why}", hint="`ibench runs` lists the runs of the lake")
 
 
 def _each(runs: list[dict[str, Any]], name: str) -> list[str]:

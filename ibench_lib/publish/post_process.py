@@ -35,7 +35,7 @@ def main() -> None:
 
                 check_post(params, workspace)  # before the longer half of the imports
                 from ibench_lib.publish.post import build_post
-            page = build_post(params, workspace, lambda number, of: say(cell=[number, of]), kernel)
+            page = build_post(params, workspace, lambda number, of: say(cell=[number, of]), kernel, of_runs=True)
     except IbenchError as error:
         kind = type(error).__name__
         say(error={"kind": kind, "what": error.what, "hint": error.hint, "detail": error.detail})

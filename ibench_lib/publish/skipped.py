@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Sequence
 
-from ibench_lib.ask.selection import has_run
+import duckdb
+
+from ibench_lib.ask.selection import experiments, has_run
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post_file import CheckedPost
@@ -27,17 +30,20 @@ def without_run(posts: Sequence[CheckedPost], workspace: Workspace) -> dict[str,
         return {}
     lake = reader.lake(os.environ.get(reader.ADDRESS_VARIABLE) or workspace)
     return {
-        slug: _why(experiment, workspace)
+        slug: _why(lake, experiment, workspace)
         for slug, (experiment, runs) in asking.items()
         if not has_run(lake, experiment, runs)
     }
 
 
-def _why(experiment: str, workspace: Workspace) -> str:
+def _why(lake: duckdb.DuckDBPyConnection, experiment: str, workspace: Workspace) -> str:
     if not experiment:
         return "the lake has none of the runs that it names"
     why = f"the lake has no run of experiment {experiment} yet"
     if experiment == "demo":
         return f"{why} (make some with: make demo)"
     file = workspace.root / "experiments" / f"{experiment}.yaml"
-    return f"{why} (make some with: ibench run experiments/{file.name})" if file.is_file() else why
+    if file.is_file():
+        return f"{why} (make some with: ibench run experiments/{file.name})"
+    near = difflib.get_close_matches(experiment, experiments(lake)["experiment"].to_list(), n=1)
+    return f"{why}; did you mean {near[0]!r}?" if near else why

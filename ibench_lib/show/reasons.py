@@ -89,11 +89,7 @@ def reasons_said(
                 continue
             if found.value and (found.value < 1) == (rate.value > 1):
                 fitting.setdefault(column, []).append(found)
-    for column, like in _SAME_CAUSE.items():  # counts and bytes of the same requests: one of them says it
-        if len(fitting.get(column, ())) >= len(fitting.get(like, ())):
-            fitting.pop(like, None)
-        else:
-            fitting.pop(column, None)
+    _drop_the_same(fitting)
     largest = sorted(fitting, key=lambda column: (-len(fitting[column]), -_size(fitting[column])))[:_MOST_REASONS]
     items = []
     for column in largest:
@@ -178,10 +174,15 @@ def _telling(setup: str, places: Sequence[tuple[str, str]], costs: Mapping[Place
             found = costs.get((setup, step, column, name))
             if found and found.is_clear and found.value:
                 clear.setdefault(column, []).append(found)
+    _drop_the_same(clear)
+    return [column for column in (*COSTS, LAG) if column in clear]
+
+
+def _drop_the_same(clear: dict[str, list[Ratio]]) -> None:
+    """Counts and bytes of the same requests: the one stays that more dbms differ in, or that differs more."""
     for column, like in _SAME_CAUSE.items():
         if column in clear and like in clear:
-            del clear[min(column, like, key=lambda one: _size(clear[one]))]
-    return [column for column in (*COSTS, LAG) if column in clear]
+            del clear[min(column, like, key=lambda one: (len(clear[one]), _size(clear[one])))]
 
 
 def cost_mark(found: Ratio | None) -> Mark | None:

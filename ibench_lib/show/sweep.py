@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ibench_lib.show.frames import by_position, without_short_steps
+from ibench_lib.show.frames import SHORT_S, by_position
 from ibench_lib.stats.noise import LEVEL, Noise, level_of_all, noise_of
 
 
@@ -57,12 +57,18 @@ class Sweep:
 
 
 def swept_steps(frame: pl.DataFrame) -> Iterator[tuple[str, str, str, pl.DataFrame]]:
-    """(axis, setup, step, rows) of each chart, without the steps that nobody took a second for."""
+    """(axis, setup, step, rows) of each chart, without the places at which nobody took a second for the step.
+
+    A chart has two places at least: steps of which fewer are left have none.
+    """
     if frame.is_empty():
         return
-    long = without_short_steps(frame, frame)
-    for (axis, setup, step), rows in long.group_by(["axis", "setup", "step"], maintain_order=True):
-        yield str(axis), str(setup), str(step), rows
+    place = ["axis", "setup", "step", "x"]
+    took = frame.filter(pl.col("step_status") == "complete").group_by(place).agg(pl.max("duration_s"))
+    long = frame.join(took.filter(pl.col("duration_s") < SHORT_S), on=place, how="anti", maintain_order="left")
+    for (axis, setup, step), rows in long.group_by(place[:3], maintain_order=True):
+        if rows["x"].n_unique() > 1:
+            yield str(axis), str(setup), str(step), rows
 
 
 def sweep_of(frame: pl.DataFrame) -> Sweep:

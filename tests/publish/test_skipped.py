@@ -14,12 +14,11 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.long
-def test_a_post_without_a_run_is_skipped_unless_it_is_asked_for_alone(workspace: Workspace) -> None:
+def test_a_post_without_a_run_is_skipped_and_refused_if_it_is_asked_for_alone(workspace: Workspace) -> None:
     there = Run(experiment="there")
     write_runs(give_views(workspace), there)
     asking = json.loads(TINY)
     asking["cells"][0]["source"] = "experiment = ''\nruns = []"
-    asks = "import ibench_lib as ib\nprint(ib.choose(ib.lake(), experiment, runs=runs).nothing('Some.'))"
     for slug, experiment, runs in (
         ("demo", "demo", []),
         ("glob", "oth*", []),
@@ -28,8 +27,7 @@ def test_a_post_without_a_run_is_skipped_unless_it_is_asked_for_alone(workspace:
         ("pinned", "", [there.run_id]),
     ):
         tiny_post(workspace, slug, parameters={"experiment": experiment, "runs": runs})
-        # Whether a post is skipped is a matter of its parameters: only the one that is built without a run asks for it.
-        asking["cells"][-1]["source"] = asks if slug == "demo" else "print(experiment, runs)"
+        asking["cells"][-1]["source"] = "print(experiment, runs)"
         (workspace.notebooks / f"{slug}-notebook.ipynb").write_text(json.dumps(asking))
     params = workspace.root / "papermill_params"
     done = ibench(workspace, "posts", str(params))
@@ -41,5 +39,9 @@ def test_a_post_without_a_run_is_skipped_unless_it_is_asked_for_alone(workspace:
     ]
     assert sorted(path.name for path in workspace.posts.iterdir()) == ["known", "pinned"]
     alone = ibench(workspace, "post", str(params / "demo.yml"))
-    assert alone.returncode == 0, alone.stderr
-    assert "There is no run yet." in (workspace.post_dir("demo") / "index.html").read_text()
+    assert alone.returncode == 1 and not workspace.post_dir("demo").exists()
+    assert "post demo: the lake has no run of experiment demo yet (make some with: make demo)" in alone.stderr
+    tiny_post(workspace, "typo", parameters={"experiment": "thre", "runs": []})
+    (workspace.notebooks / "typo-notebook.ipynb").write_text(json.dumps(asking))
+    typo = ibench(workspace, "post", str(params / "typo.yml"))
+    assert "the lake has no run of experiment thre yet; did you mean 'there'?" in typo.stderr

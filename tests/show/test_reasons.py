@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ibench_lib.show.reasons import cost_ratios, reasons_said
+from ibench_lib.show.reasons import _telling, cost_ratios, reasons_said
 from ibench_lib.show.verdicts import Ratio
 from tests.show.statements.saying import frame_of
 
@@ -52,3 +52,10 @@ def test_next_to_nothing_is_not_compared() -> None:
     frame = frame_of("history_list_length", base=[10, 11, 12], other=[90_000, 90_100, 90_200])
     (found,) = cost_ratios(frame, "base").values()
     assert found.is_clear
+
+
+def test_the_table_has_the_cost_that_the_sentence_names() -> None:
+    """Counts differ more, bytes in as many results: both choose the counts."""
+    costs = {("wpi", "a"): clear(13.0), ("wkbpi", "a"): clear(2.8)}
+    assert said({"a": 0.5}, costs) == "writes/row 13.0x"
+    assert _telling("s", [("l.i1", "a")], {("s", "l.i1", *place): one for place, one in costs.items()}) == ["wpi"]

@@ -38,10 +38,11 @@ def _peak_text(axis: str, line: Line) -> str:
     if best != first:
         facts.append(f"{best.value / first.value:.2f}x the rate {_at(axis, first.place)}")
     if best != last:
-        facts.append(f"{last.value / best.value:.2f}x of that {_at(axis, last.place)}")
+        facts.append(f"{best.value / last.value:.2f}x that {_at(axis, last.place)}")
     elif best not in line.peak.alike and not line.peak.alike and axis == "clients":
         facts.append("the most that were measured")
-    text = f"{line.dbms} is fastest {_at(axis, best.place)} ({', '.join(facts)})"
+    fastest = "is fastest" if line.peak.clear else "had its highest rate"
+    text = f"{line.dbms} {fastest} {_at(axis, best.place)} ({', '.join(facts)})"
     if line.peak.alike:
         text += f", not clearly faster than {joined([_at(axis, point.place) for point in line.peak.alike])}"
     return text

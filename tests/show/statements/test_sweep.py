@@ -12,7 +12,7 @@ def test_a_sentence_names_the_peak_and_what_cannot_be_told_from_it() -> None:
     (said,) = ib.sweep_statements(frame)
     assert said == (
         "small, l.i1, inserts/s over clients: system.base is fastest with 2 clients (5,000 [4,991, 5,009], 2.00x the "
-        "rate with 1 client, 0.91x of that with 4 clients); system.other is fastest with 4 clients (10,000 [9,983, "
+        "rate with 1 client, 1.10x that with 4 clients); system.other is fastest with 4 clients (10,000 [9,983, "
         "10,017], 4.00x the rate with 1 client, the most that were measured)."
     )
     noisy = frame.with_columns(
@@ -25,8 +25,17 @@ def test_a_sentence_names_the_peak_and_what_cannot_be_told_from_it() -> None:
     assert said.startswith("small, l.i1, inserts/s over clients: system.base has no clear peak (500 to 500); ")
 
 
+def test_places_at_which_nobody_took_a_second_are_in_no_sentence() -> None:
+    frame = of_step(asked("sweep", *swept()))
+    at_one = pl.col("place") == "1"
+    short = frame.with_columns(duration_s=pl.when(at_one).then(0.5).otherwise("duration_s"))
+    said = ib.sweep_statements(short)[-1]
+    assert "with 2 clients" in said and "with 1 client" not in said
+    assert ib.sweep_statements(short.filter(at_one | (pl.col("place") == "4"))) == []
+
+
 def test_single_runs_have_a_peak_without_an_interval() -> None:
     frame = of_step(asked("sweep", *(run for run in swept() if run.repeat == 1)))
     unknown, said = ib.sweep_statements(frame)
     assert unknown == "Peaks without an interval come from too few runs to know the noise."
-    assert "system.base is fastest with 2 clients (5,000, 2.00x the rate with 1 client" in said
+    assert "system.base had its highest rate with 2 clients (5,000, 2.00x the rate with 1 client" in said
