@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from ibench_lib.show.summary import SummaryRow
 
 
+_WIDEST_NAME = 24
+"""Characters of a name that no terminal has to break."""
+
 _KEY = (
     "ratio: of geometric means, which may differ from that of the medians, with an interval that allows for all "
     "comparisons of a setup"
@@ -132,14 +135,35 @@ def _print(
             lines = [heads, ["---"] * len(heads), *cells]
             sys.stdout.write("".join(f"| {' | '.join(line)} |\n" for line in lines))
         else:
-            table = Table(*heads, box=None, header_style="bold")
-            for line in cells:
-                table.add_row(*map(safe, line))
-            out.print(table)
+            _print_tables(heads, cells)
             if any(row.low is not None for row in rows):
                 out.print(f"[dim]{_KEY}[/]")
     for run_id, why in post.excluded.items():
         err.print(f"[yellow]left out[/] {safe(f'{run_id}: excluded: {why}')}", soft_wrap=True)
+
+
+def _print_tables(heads: list[str], lines: list[list[str]]) -> None:
+    """The results of each step and rate below its name, all in the same columns.
+
+    A narrow terminal breaks names, and no figure.
+    """
+    place = heads.index("dbms")
+    shown = [heads[place], *heads[place + 2 :]]
+    groups: dict[str, list[list[str]]] = {}
+    for line in lines:
+        named = ", ".join([*line[:place], line[place + 1]])
+        groups.setdefault(named, []).append([line[place], *line[place + 2 :]])
+    every = [shown, *(row for rows in groups.values() for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*every, strict=True)]
+    widths[0] = min(widths[0], _WIDEST_NAME)
+    for number, (named, rows) in enumerate(groups.items()):
+        table = Table(box=None, header_style="dim", pad_edge=False, show_header=number == 0)
+        for head, width in zip(shown, widths, strict=True):
+            table.add_column(head, no_wrap=head != "dbms", overflow="fold", min_width=width)
+        for row in rows:
+            table.add_row(*map(safe, row))
+        out.print(f"[bold]{safe(named)}[/]", highlight=False, soft_wrap=True)
+        out.print(table)
 
 
 def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list[list[str]]]:
