@@ -157,7 +157,7 @@ def _too_much(text: str) -> tuple[int, str] | None:
         nodes = 1
         if isinstance(event, AliasEvent):
             if any(collection.anchor == event.anchor for collection in under_way):
-                return line, f"alias *{event.anchor:.40} is within what it stands for"
+                return line, f"alias *{event.anchor:.40} refers to a node that contains it"
             nodes = sizes.get(event.anchor, 1)
         elif isinstance(event, ScalarEvent) and event.anchor is not None:
             sizes[event.anchor] = 1
@@ -257,12 +257,12 @@ def _sentence(model: type[BaseModel], root: Node, item: ErrorDetails) -> str:
 
 
 def suggestion(name: str, known: list[str]) -> str:
-    """`; did you mean 'x'?` for the nearest known name, else `; known are ...` with the first of them."""
+    """`; did you mean 'x'?` for the nearest known name, else `; known: ...` with the first of them."""
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if near:
         return f"; did you mean {near[0]!r}?"
     more = f" and {len(known) - _MOST_KNOWN} more" if len(known) > _MOST_KNOWN else ""
-    return f"; known are {', '.join(known[:_MOST_KNOWN])}{more}" if known else ""
+    return f"; known: {', '.join(known[:_MOST_KNOWN])}{more}" if known else ""
 
 
 def _model_at(model: type[BaseModel], location: Location) -> type[BaseModel] | None:

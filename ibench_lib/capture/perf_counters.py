@@ -80,8 +80,8 @@ class PerfCounters(Collector):
         said = run.stderr.decode(errors="replace")
         if run.returncode != 0:
             raise Unavailable(
-                f"perf may not count what the server does: {_first_line(said)}; run as root, or set the kernel's"
-                " perf_event_paranoid to 1 or lower"
+                f"perf is not permitted to count the server's process: {_first_line(said)}; run as root, or set the"
+                " kernel's perf_event_paranoid to 1 or lower"
             )
         found = {one.event: one for one in counted(f"0,{line}" for line in said.splitlines())}
         lacking = {event: found[event].said if event in found else "no answer" for event in _HARDWARE}

@@ -78,7 +78,7 @@ class PerfProfile(Collector):
             return
         if status != 0 or not probe.is_file():
             raise Unavailable(
-                f"perf may not sample the server: {_first_line(said)}; run as root,"
+                f"perf is not permitted to sample the server's process: {_first_line(said)}; run as root,"
                 " or set the kernel's perf_event_paranoid to 1 or lower"
             )
         # Without a hardware counter perf takes its own clock instead, and says so in the file only.

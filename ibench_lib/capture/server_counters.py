@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import pymysql
 
+from ibench_lib.base.wording import count
 from ibench_lib.capture.collector import Collector, Emit, Scene
 from ibench_lib.capture.connection import LOST, connect, name_and_value, raw_rows, rows, said
 from ibench_lib.capture.places import Places, history_list
@@ -170,7 +171,8 @@ class ServerCounters(Collector):
             self.emit("server_samples", t_s=float(tick), tick=tick, incarnation=self._incarnation, **nothing)
             self._silent.append(tick)
         if first < end:
-            reason = f"no answer in {len(self._silent)} s, the first of them {self._silent[0]}; last: {why}"
+            silent = count(len(self._silent), "second")
+            reason = f"no answer in {silent}, first in second {self._silent[0]}; last error: {why}"
             missing = self._places.reasons if self._places else {}
             for figure in FIGURES:
                 if figure.column not in missing:

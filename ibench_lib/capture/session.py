@@ -161,7 +161,7 @@ class _Running:
             return
         self.thread.join(max(0.0, deadline_s - time.monotonic()))
         if self.thread.is_alive():
-            self._reason = f"still at work {self.collector.close_s:.0f} s after the run had ended"
+            self._reason = f"still running {self.collector.close_s:.0f} s after the end of the run"
 
     def step_ended(self, step_id: int, step: str) -> None:
         if type(self.collector).step_ended is Collector.step_ended or self._hangs:
@@ -182,7 +182,8 @@ class _Running:
         worker.join(self.collector.step_end_s)
         if worker.is_alive():
             self._hangs = True
-            self._reason = f"still at work {self.collector.step_end_s:.0f} s after the end of {step}; not asked again"
+            waited_s = self.collector.step_end_s
+            self._reason = f"still running {waited_s:.0f} s after the end of {step}; it was not asked again"
 
     def nothing(self) -> dict[str, str]:
         """Why its tables are empty, where it did not open or no sample came about."""

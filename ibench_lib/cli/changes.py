@@ -30,28 +30,30 @@ def changes(
         str | None, typer.Argument(help="The experiment whose builds are releases; by default the newest.")
     ] = None,
     stream: Annotated[
-        str | None, typer.Option(help="An experiment that was run again and again: every night is a point.")
+        str | None, typer.Option(help="An experiment that is run every night: each night is one point.")
     ] = None,
     reference: Annotated[
-        str | None, typer.Option(help="With --stream: the build that never changes, against drift of the host.")
+        str | None, typer.Option(help="With --stream: a build that never changes, to correct for drift of the host.")
     ] = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(help="A metric, such as scpupq; can be repeated. By default the main rate of each step."),
     ] = None,
     min_effect: Annotated[str, typer.Option(help="Changes below this are not reported.")] = "2%",
-    only: Annotated[str | None, typer.Option(help="`regressions` lists changes for the worse only.")] = None,
+    only: Annotated[str | None, typer.Option(help="With `regressions`, list only changes for the worse.")] = None,
     gate: Annotated[
         bool,
         typer.Option(
             "--gate",
-            help="Say by the exit code what was found: 0 no regression, 3 a confirmed one, 4 the data cannot say, "
+            help="Report the result in the exit code: 0 no regression, 3 a confirmed regression, 4 inconclusive data, "
             "1 an error.",
         ),
     ] = False,
     as_document: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List changes of performance with their chance, and what the data could have shown where there is none.
+    """List changes of performance with the share that may be due to chance.
+
+    Where there is no change, the output says how large a change the data could have shown.
 
     Releases are compared within shuffled rounds of repeats: three rounds for three or more releases, five for two.
     A stream needs 30 nights.
@@ -82,7 +84,7 @@ def _answer(
     from ibench_lib.ask.selection import choose, newest
 
     if experiment is not None and stream is not None:
-        raise UsageError("an experiment and a --stream were given", hint="give one of them")
+        raise UsageError("both an experiment and --stream were given", hint="give one of them")
     if reference is not None and stream is None:
         raise UsageError("--reference applies to streams only", hint="add --stream")
     if only not in (None, "regressions"):
@@ -160,7 +162,7 @@ def _print(name: str, shown: list[Change], worse: list[Change], abstaining: list
         )
     for why, places in by_reason.items():
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-        out.print(safe(f"cannot say: {why} ({places[0]}{more})"), soft_wrap=True)
+        out.print(safe(f"inconclusive: {why} ({places[0]}{more})"), soft_wrap=True)
     for why in dict.fromkeys(one.why for one in shown if one.verdict == "unclear" and one.why):
         out.print(safe(f"alarm: {why}"), soft_wrap=True)
     for confound in dict.fromkeys(confound for one in shown for confound in one.confounds):
@@ -168,5 +170,5 @@ def _print(name: str, shown: list[Change], worse: list[Change], abstaining: list
     for line in skipped:
         err.print(f"[yellow]left out[/] {safe(line)}", soft_wrap=True)
     judged = count(len({one.series_id for one in shown} - {one.series_id for one in abstaining}), "series", "series")
-    said = f"{name}: {judged} judged, {count(len(worse), 'regression')}, {len(abstaining)} cannot say"
+    said = f"{name}: {judged} judged, {count(len(worse), 'regression')}, {len(abstaining)} inconclusive"
     out.print(safe(said), soft_wrap=True)

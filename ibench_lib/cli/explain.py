@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from ibench_lib.base.wording import count
 from ibench_lib.cli.output import out, print_problems, safe
 from ibench_lib.lake import reader
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def explain(
     a: Annotated[str, typer.Argument(help="A result, <build>.<config>: what to compare with.")],
-    b: Annotated[str, typer.Argument(help="Another one, whose difference is explained.")],
+    b: Annotated[str, typer.Argument(help="The other result, whose difference from the first is explained.")],
     step: Annotated[str, typer.Option(help="The step, such as l.i0.")],
     experiment: Annotated[
         str | None, typer.Option(help="The experiment; by default the one with the newest run.")
@@ -25,8 +26,9 @@ def explain(
     setup: Annotated[str, typer.Option(help="The setup, if both have several.")] = "",
     as_document: Annotated[bool, typer.Option("--json", help="Print every figure with its interval as JSON.")] = False,
 ) -> None:
-    """Explain the difference of two results in a step: CPU use against CPU cost, response times, functions.
+    """Explain the difference between two results in one step.
 
+    It is broken down into CPU in use and CPU per operation, response times, and functions.
     Functions need runs with `capture: {profile: {}}`; intervals need three runs of each.
 
     [bold]Example:[/] ibench explain mariadb-10.11.base mariadb-11.4.base --step l.i0
@@ -51,8 +53,9 @@ def explain(
 def _print(found: Explanation) -> None:
     from ibench_lib.show import explain as show
 
-    out.print(safe(f"A is {found.a} ({len(found.runs[0])} runs), B is {found.b} ({len(found.runs[1])} runs); "
-                   f"{found.step} in {found.setup}"), soft_wrap=True)  # fmt: skip
+    of_a, of_b = (count(len(runs), "run") for runs in found.runs)
+    sides = f"A is {found.a} ({of_a}), B is {found.b} ({of_b}); {found.step} in {found.setup}"
+    out.print(safe(sides), soft_wrap=True)
     for text in show.statements(found):
         out.print(safe(text), soft_wrap=True)
     if found.rate:

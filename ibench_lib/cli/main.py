@@ -143,12 +143,13 @@ def _of_this_machine(error: Exception) -> tuple[str, str]:
     if "sqlite3" in sys.modules and isinstance(error, sys.modules["sqlite3"].Error):
         return (
             f"{workspace().ledger}: {first}",
-            "the ledger is damaged or cannot be written; moved away, the next run begins another: runs are kept",
+            "the ledger is damaged or cannot be written; move it away, and the next `ibench run` starts a new one "
+            "(no run is lost)",
         )
     if isinstance(error, MemoryError):
-        return "there is not enough memory", "ask for less at once"
+        return "there is not enough memory", "request less data at a time"
     if isinstance(error, OSError) and error.filename is not None:
         first = f"{os.fsdecode(error.filename)}: {error.strerror or type(error).__name__}"
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             return first, "make room on that disk"
-    return first, "check that it is there, is what it should be, and can be read and written by you"
+    return first, "check that it exists, is of the right kind, and that you may read and write it"

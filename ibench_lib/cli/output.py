@@ -82,7 +82,10 @@ def check_line(text: str, what: str, most: int = 1000) -> None:
     if found:
         raise UsageError(f"the {what} has a control character, U+{ord(found[0]):04X}", hint="give it as one plain line")
     if len(text) > most:
-        raise UsageError(f"the {what} has {len(text):,} characters", hint=f"at most {most:,}: an address says the rest")
+        raise UsageError(
+            f"the {what} has {len(text):,} characters; at most {most:,} are allowed",
+            hint="write less, and link to the rest",
+        )
 
 
 def print_problems(lake: duckdb.DuckDBPyConnection) -> None:
@@ -116,9 +119,10 @@ def done_elsewhere(run_ids: Iterable[str], experiment: str, place: Workspace) ->
     others = sorted({name for name in names if name != experiment})
     if not others:
         return None
-    count = sum(name != experiment for name in names)
+    of_others = sum(name != experiment for name in names)
+    one = of_others == 1
     return (
-        f"{count} of the cells that are done {'was' if count == 1 else 'were'} run as part of {', '.join(others)}: the "
-        f"same build, configuration and workload. A post with `experiment: {experiment}` does not show "
-        f"{'that run' if count == 1 else 'those runs'}; `ibench run --again` makes runs of its own."
+        f"{of_others} of the finished cells {'comes from a run' if one else 'come from runs'} of {', '.join(others)} "
+        f"with the same build, configuration and workload. A post with `experiment: {experiment}` does not show "
+        f"{'that run' if one else 'those runs'}; `ibench run --again` runs finished cells again, for {experiment}."
     )

@@ -25,7 +25,7 @@ def post(
         list[Path] | None,
         typer.Argument(
             metavar="FILE | new EXPERIMENT",
-            help="The post: a YAML file in papermill_params/. With new, only the file of a post is written.",
+            help="The post: a YAML file in papermill_params/. With `new`, only write the file of a post.",
         ),
     ] = None,
     experiment: Annotated[
@@ -59,7 +59,7 @@ def post(
             from ibench_lib.publish.new_post import new_post
         params, made = new_post(of, place, notebook)
         if only_written and not made:
-            raise UsageError(f"{params} is there already", hint=f"build it with: ibench post {params}")
+            raise UsageError(f"{params} already exists", hint=f"build it with: ibench post {params}")
         out.print(f"{'wrote' if made else 'uses'} {safe(str(params))}", highlight=False, soft_wrap=True)
         if only_written:
             out.print(f"next: ibench post {safe(str(params))}", highlight=False, soft_wrap=True)

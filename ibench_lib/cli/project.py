@@ -23,7 +23,7 @@ _README = """\
 
 A project of ibench. The commands find it from this folder and from every folder in it.
 
-    ibench doctor                                             what this machine has and lacks
+    ibench doctor                                             shows what is installed and what is missing
     ibench servers install mysql-9.7                          install a server, unless mysqld or mariadbd is on PATH
     ibench run experiments/demo.yaml                          run an experiment; the runs are in data/runs
     ibench summary                                            its throughput
@@ -32,20 +32,20 @@ A project of ibench. The commands find it from this folder and from every folder
 
 - `experiments/` has an example of each workload.
 - `papermill_params/` has a file for each post.
-- `notebooks/` has what you explore with. Posts use the notebooks that came with ibench. A notebook of the same name in
-  this folder is used instead: `ibench init . --notebooks` copies all of them here, to change them.
+- `notebooks/` has the notebook for exploring the lake. Posts use the notebooks that came with ibench. A notebook of the
+  same name in this folder is used instead: `ibench init . --notebooks` copies all of them here, to change them.
 """
 
 _GITIGNORE = "/data/\n.ipynb_checkpoints/\n"
 
 
 def init(
-    directory: Annotated[Path, typer.Argument(help="The folder; it is made if it is not there.")],
+    directory: Annotated[Path, typer.Argument(help="The folder; it is created if it does not exist.")],
     notebooks: Annotated[
         bool, typer.Option("--notebooks", help="Also copy the notebooks that posts are made from, to change them.")
     ] = False,
 ) -> None:
-    """Make a folder for experiments, posts and notebooks of your own. A file that is there already stays as it is.
+    """Make a folder for experiments, posts and notebooks of your own. A file that already exists is not changed.
 
     [bold]Example:[/] ibench init benchmarks
     """
@@ -63,7 +63,7 @@ def init(
                 file.write(content)
         except FileExistsError:
             kept += 1
-    there = f", {kept} there already" if kept else ""
+    there = f", {count(kept, 'existing file')} kept" if kept else ""
     out.print(f"{safe(str(directory))}: {count(len(files) - kept, 'new file')}{there}", highlight=False, soft_wrap=True)
     out.print(f"next: cd {safe(str(directory))} && ibench doctor", highlight=False, soft_wrap=True)
 

@@ -100,8 +100,8 @@ _NARROW = {"run_id": "run", "status": "status", "steps_done": "steps"}
 OfExperiment = Annotated[str | None, typer.Option("--experiment", "-e", help="Only the runs of this experiment.")]
 OfStatus = Annotated[str | None, typer.Option("--status", help="Only runs that are complete, failed, running, ...")]
 WithTag = Annotated[str | None, typer.Option("--tag", "-t", help="Only runs with this tag.")]
-Last = Annotated[int | None, typer.Option("--last", "-n", min=1, help="Only so many of the newest.")]
-As = Annotated[Form, typer.Option("--format", "-f", help="How to list them.")]
+Last = Annotated[int | None, typer.Option("--last", "-n", min=1, help="Only the newest runs, at most this many.")]
+As = Annotated[Form, typer.Option("--format", "-f", help="The output format.")]
 
 
 @app.callback()
@@ -117,7 +117,7 @@ def runs(
         _list(experiment, status, tag, last, form)
     elif any(option is not None for option in (experiment, status, tag, last)) or form is not Form.table:
         command = context.invoked_subcommand
-        raise UsageError(f"options before `{command}` choose nothing", hint="write `ibench runs list` and then options")
+        raise UsageError(f"options before `{command}` have no effect", hint="put the options after `ibench runs list`")
 
 
 @app.command("list")
@@ -184,7 +184,7 @@ def runs_recover(run_ids: SomeRuns = None) -> None:
     place = workspace()
     finish_removals(place.runs)
     for left in (*sandbox_directory.sweep(place.sandboxes), *sweep_scratch(SCRATCH_PREFIX)):
-        out.print(f"removed {safe(str(left))}, which a dead runner left", soft_wrap=True)
+        out.print(f"removed {safe(str(left))}, left behind by a runner that died", soft_wrap=True)
     errors: list[LakeError] = []
     if run_ids:
         recovered = [recover(place.run_dir(run_id)) for run_id in run_ids]
@@ -201,7 +201,7 @@ def runs_recover(run_ids: SomeRuns = None) -> None:
     if errors:
         raise LakeError(
             f"{count(len(errors), 'run')} could not be recovered",
-            hint="see above; `ibench runs remove` deletes a run",
+            hint="the reasons are above; `ibench runs remove` deletes a run",
         )
     if not recovered:
         out.print("nothing to recover")
@@ -211,14 +211,14 @@ def runs_recover(run_ids: SomeRuns = None) -> None:
 def runs_verify(run_ids: SomeRuns = None) -> None:
     """Read runs completely and check every file, count and checksum. Exit code 1 if a run is damaged.
 
-    Without ids these are your own runs; a run of the sample can be named.
+    Without ids, your own runs are verified. You can also name a run of the sample.
 
     [bold]Example:[/] ibench runs verify
     """
     place = workspace()
     chosen = [_folder(place, run_id) for run_id in run_ids] if run_ids else run_dirs(place.runs, Found())
     if not chosen:
-        raise UsageError("there is no run of yours to verify", hint="name a run of the sample, or pull or make some")
+        raise UsageError("you have no runs to verify", hint="name a run of the sample, or make or pull runs first")
     bad = 0
     for run_dir in chosen:
         try:
@@ -301,7 +301,7 @@ def runs_untag(run: OneRun, tags: Tags) -> None:
 
 @app.command("exclude")
 def runs_exclude(
-    run_ids: RunIds, why: Annotated[str, typer.Option("--why", help="The reason; pages show it.")]
+    run_ids: RunIds, why: Annotated[str, typer.Option("--why", help="The reason, which posts show.")]
 ) -> None:
     """Exclude runs: posts, comparisons and changes leave them out and say why. Their cells count as not done.
 
@@ -378,7 +378,7 @@ def runs_push(place: Place, run_ids: SomeRuns = None) -> None:
     here = workspace()
     chosen = [here.run_dir(run_id) for run_id in run_ids] if run_ids else run_dirs(here.runs, Found())
     if not chosen:
-        raise UsageError("there is no run to push", hint=f"runs lie in {here.runs}")
+        raise UsageError("there is no run to push", hint=f"this lake keeps its runs in {here.runs}")
     if is_archive(place):
         with new_archive(Path(place)) as archive:
             _copy("pushed", [(run_dir.name, partial(push, run_dir, archive)) for run_dir in chosen])
@@ -405,13 +405,13 @@ def runs_pull(place: Place, run_ids: SomeRuns = None) -> None:
 
 @app.command("import")
 def runs_import(
-    file: Annotated[
-        Path, typer.Argument(help="What others have measured; its content decides which importer reads it.")
-    ],
+    file: Annotated[Path, typer.Argument(help="The file to import; its content decides which importer reads it.")],
     experiment: Annotated[str, typer.Option("--experiment", "-e", help="The name of their experiment.")],
     source: Annotated[str, typer.Option("--source", "-s", help="Where the figures were published.")],
-    title: Annotated[str, typer.Option("--title", help="One line for people; by default the source.")] = "",
-    importer: Annotated[str | None, typer.Option("--as", help="Name of the importer, whatever the content.")] = None,
+    title: Annotated[str, typer.Option("--title", help="A one-line title; by default the source.")] = "",
+    importer: Annotated[
+        str | None, typer.Option("--as", help="The importer to use, regardless of the file's content.")
+    ] = None,
     setup: Annotated[
         str | None, typer.Option("--setup", help="Setup of the runs, if the file does not name it.")
     ] = None,
@@ -419,7 +419,9 @@ def runs_import(
         str | None, typer.Option("--dbms", help="<build>.<config> of the runs, if the file does not name it.")
     ] = None,
 ) -> None:
-    """Import what others have measured or published, to compare it with runs of this lake. It is marked everywhere.
+    """Import figures that others have measured or published, to compare them with the runs of this lake.
+
+    They are marked as such everywhere.
 
     [bold]Example:[/] ibench runs import report.csv --experiment report-2023 --source "report of August 2023"
     """

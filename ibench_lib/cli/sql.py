@@ -63,14 +63,15 @@ def sql(
         str | None, typer.Option("--describe", help="Explain a table, view or question and its columns instead.")
     ] = None,
 ) -> None:
-    """Run SQL on the lake: every table of docs/schema.md is a view, and so is `runs`.
+    """Run SQL on the lake: the tables of docs/schema.md and `runs` are views.
 
     A question takes runs and steps: FROM questions.sla(runs_of('demo'), []) asks for all steps of an experiment.
 
-    A table has one line a row and cuts long cells. The format vertical shows them whole; csv, tsv, json
+    The table format prints one line per row and cuts long cells. The format vertical shows them whole; csv, tsv, json
     and jsonl have every digit.
 
-    The statement has your own power: DuckDB can read and write your files. Do not run SQL that you do not trust.
+    The statement runs with your permissions: DuckDB can read and write your files. Do not run SQL that you do
+    not trust.
 
     [bold]Example:[/] ibench sql "SELECT run_id, step, duration_s FROM steps ORDER BY ALL"
     """

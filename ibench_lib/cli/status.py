@@ -31,8 +31,10 @@ _MOST_LISTED = 8
 
 
 def status(
-    experiment: Annotated[str | None, typer.Argument(help="Its name; by default the latest experiment.")] = None,
-    dips: Annotated[bool, typer.Option("--dips", help="Also look for dips: takes seconds of a CPU here.")] = False,
+    experiment: Annotated[str | None, typer.Argument(help="The experiment; by default the latest one.")] = None,
+    dips: Annotated[
+        bool, typer.Option("--dips", help="Also look for dips, which takes a few seconds of CPU time.")
+    ] = False,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Show it until the experiment ends.")] = False,
 ) -> None:
     """Show the progress of an experiment, from any terminal.
@@ -77,7 +79,7 @@ def _print(place: Workspace, path: Path, dips: bool, to: Console) -> bool:
         )
     events = _since_last_begin(events)
     if not events:
-        raise LakeError(f"{path} has no event that can be read", hint="the runs are whole: `ibench runs` lists them")
+        raise LakeError(f"no event in {path} can be read", hint="the runs are not affected: `ibench runs` lists them")
     alive = is_running(place) and events[-1]["event"] != "experiment_ends"
     begun, last = events[0], events[-1]
     took = duration_text(((datetime.now(UTC) if alive else _at(last)) - _at(begun)).total_seconds())

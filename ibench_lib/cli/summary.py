@@ -44,7 +44,12 @@ class Form(StrEnum):
 
 Experiment = Annotated[str | None, typer.Argument(help="The experiment; by default the one with the newest run.")]
 Of = Annotated[str | None, typer.Option(help="The experiment; by default the one with the newest run.")]
-Base = Annotated[str, typer.Option(help="What to compare with: a result, or a configuration of each build.")]
+Base = Annotated[
+    str,
+    typer.Option(
+        help="The base: a result (<build>.<config>), or a configuration, which is then the base of each build."
+    ),
+]
 Dbms = Annotated[list[str] | None, typer.Option(help="A glob on <build>.<config>; can be repeated.")]
 Setup = Annotated[list[str] | None, typer.Option(help="A setup to show; can be repeated.")]
 Step = Annotated[list[str] | None, typer.Option(help="A step to show; can be repeated.")]
@@ -76,7 +81,7 @@ def compare_command(
 ) -> None:
     """Compare the throughput and the tail latency of two results of an experiment.
 
-    The noise is that of these two. `ibench summary` judges with the noise of all results of the experiment.
+    The noise is estimated from these two results only; `ibench summary` uses all results of the experiment.
 
     [bold]Example:[/] ibench compare system.base system.durable
     """

@@ -105,7 +105,7 @@ def _parse(text: str, name: str, folder: Path | None, read: list[Path], depth: i
             if not _KEY.fullmatch(key):
                 raise ConfigError(f"{origin}: not an option: {line!r:.80}")
             if group is None:
-                raise ConfigError(f"{origin}: {key} stands before the first [group]")
+                raise ConfigError(f"{origin}: {key} comes before the first [group]")
             lines.append(Line(group, key.replace("-", "_").lower(), value, origin))
     return lines
 

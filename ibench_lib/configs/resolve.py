@@ -173,7 +173,7 @@ def _find(name: str, rules: Rules, folder: Path | None) -> Path:
                     return path
         if (place / f"{name}.cnf").is_file():
             return place / f"{name}.cnf"
-    raise ConfigError(f"no configuration {name!r} for {rules.server}", hint=f"known are {', '.join(names(folder))}")
+    raise ConfigError(f"no configuration {name!r} for {rules.server}", hint=f"known: {', '.join(names(folder))}")
 
 
 def _in_range(place: Path, stem: str, rules: Rules) -> list[Path]:

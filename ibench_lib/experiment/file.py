@@ -267,5 +267,5 @@ def _model(benchmark: str | None) -> type[Experiment]:
 def _no_such_workload(given: object) -> object:
     name = given.get("benchmark") if isinstance(given, dict) else None
     if name is None:
-        raise ValueError(f"`benchmark` says which workload it is: {', '.join(known())}")
+        raise ValueError(f"`benchmark` must name the workload: {', '.join(known())}")
     raise ValueError(f"unknown benchmark {name!r:.80}{strict_yaml.suggestion(str(name), known())}")

@@ -91,7 +91,7 @@ def _seal(run_dir: Path, manifest: Manifest, journal: Journal) -> None:
     if manifest.status == "running":
         manifest.status = "failed"
         manifest.failed_step = _step_under_way(run_dir, manifest, tables)
-        manifest.error = f"{DIED}; sealed from its journal, which ends within a second of that"
+        manifest.error = f"{DIED}; sealed from its journal, which may lack the last second"
     manifest.warnings += journal.problems
     try:
         manifest.files = sealing.write_whole(run_dir, manifest.files, tables)

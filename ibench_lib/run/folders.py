@@ -44,10 +44,13 @@ def require_folders(planned: Planned, engine: str) -> None:
                 f"{where}: {folder} for {what} is not a folder on this host", hint="create it, or mount its disk"
             )
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise HostUnfit(f"{where}: {folder} for {what} is not writable", hint="give its owner or mode to yourself")
+            raise HostUnfit(
+                f"{where}: {folder} for {what} is not writable",
+                hint="change its owner or mode so that you may write to it",
+            )
         mode = folder.stat().st_mode
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
             raise HostUnfit(
-                f"{where}: everybody may write to {folder}, and could replace the server's files",
+                f"{where}: anyone may write to {folder} and could replace the server's files",
                 hint=f"chmod o-w {folder}, or set its sticky bit",
             )

@@ -69,11 +69,11 @@ def plan_experiment(
         elif last is None:
             what, note = "new", ""
         elif last.state == "complete" and last.fingerprint != fingerprint:
-            what, note = "changed", f"what completed {_when(last)} was run with other settings"
+            what, note = "changed", f"the run of {_when(last)} used other settings"
         elif last.state == "complete" and last.run_id in excluded:
             what, note = "again", f"its run {last.run_id} is excluded: {excluded[last.run_id]}"
         elif last.state == "complete":
-            what, note = "again", "" if again else f"its run, complete {_when(last)}, is not in the lake"
+            what, note = "again", "" if again else f"its complete run of {_when(last)} is not in the lake"
         else:
             since = "" if last.fingerprint == fingerprint else "; it has changed since"
             what, note = "again", _how_it_went(last, runs) + since

@@ -57,12 +57,12 @@ def _room(needs: Iterable[tuple[Path, int]], memory_bytes: int) -> list[str]:
         if free < 1.5 * wanted:
             where = f" in {place}" if len(of_disks) > 1 else ""
             needed = wanted / 1e9
-            found.append(f"{free / 1e9:.1f} GB of disk space are free{where}, but about {needed:.1f} GB are needed")
+            found.append(f"{free / 1e9:.1f} GB of disk space is free{where}, but about {needed:.1f} GB is needed")
     available = psutil.virtual_memory().available
     if available < memory_bytes:
         needed = memory_bytes / 1e9
         found.append(
-            f"{available / 1e9:.1f} GB of memory are available, but the buffer pool alone needs {needed:.1f} GB"
+            f"{available / 1e9:.1f} GB of memory is available, but the buffer pool alone needs {needed:.1f} GB"
         )
     return found
 
@@ -86,7 +86,7 @@ def _others() -> list[str]:
         if percent is None:
             continue
         if percent >= 100 * _BUSY_SHARE:
-            found.append(f"another process was busy: {name} ({process.pid}) with {percent:.0f} % of a core")
+            found.append(f"another process was busy: {name} ({process.pid}), {percent:.0f} % of a core")
         elif name.startswith(_SERVERS):
             found.append(f"another database server was running: {name} ({process.pid})")
     return found
@@ -101,7 +101,7 @@ def _percent(process: psutil.Process) -> float | None:
 
 def _swap() -> list[str]:
     used = psutil.swap_memory().used
-    return [f"{used / 1e6:.0f} MB of swap space are in use"] if used > 100e6 else []
+    return [f"{used / 1e6:.0f} MB of swap space is in use"] if used > 100e6 else []
 
 
 def _text(path: Path) -> str | None:

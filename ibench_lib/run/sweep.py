@@ -97,7 +97,7 @@ class Tally:
             skipped = f", {not_tried} {'was' if not_tried == 1 else 'were'} not tried again" if not_tried else ""
             raise CellsFailed(
                 f"{self._name}: {len(self.failures) - not_tried} of {count(self._of, 'cell')} failed{skipped};"
-                f" {count(len(self.result.made), 'run')} made",
+                f" {count(len(self.result.made), 'new run')}",
                 hint="their captured data is in the lake; run the experiment again to repeat them",
                 detail="\n".join(f"{cell}: {error.what}" for cell, error in self.failures),
             )

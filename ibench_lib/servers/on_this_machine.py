@@ -57,7 +57,7 @@ def _from_basedir(basedir: Path) -> Build:
     binary = server_binary(basedir)
     if binary is None:
         raise BuildNotFound(
-            f"{VARIABLE}={basedir} has no {' or '.join(_binaries())} in {', '.join(_FOLDERS)}",
+            f"{VARIABLE} is {basedir}, which has no {' or '.join(_binaries())} in {', '.join(_FOLDERS)}",
             hint=f"set {VARIABLE} to the folder that holds bin/mysqld, or unset it",
         )
     return identify(LABEL, basedir, (str(binary),), source=VARIABLE, options=tuple(moved_options(basedir)))

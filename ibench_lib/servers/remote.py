@@ -204,11 +204,11 @@ def _ask(label: str, access: Access) -> Remote:
     except (pymysql.err.MySQLError, OSError) as error:
         raise ServerStartError(
             f"build {label}: {access.user}@{access.host}:{access.port} refuses the connection: {error}",
-            hint="check the host, the port, the user, and the place of the password",
+            hint="check the host, port and user, and where the password is stored",
         ) from error
     found = recognise(f"Ver {version} {comment}")
     if found is None:
-        raise ServerStartError(f"build {label}: {version!r:.80} is the version of no server that is known here")
+        raise ServerStartError(f"build {label}: no known server has version {version!r:.80}")
     return Remote(label, found[0], version, access)
 
 

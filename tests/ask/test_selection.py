@@ -33,7 +33,7 @@ def test_an_experiment_is_chosen_by_name_or_glob_and_narrowed_by_globs(workspace
     assert names(choose(lake, "demo", dbms=["*p1", "*.cy10a"])) == [("system.cy10a", 1, 1), ("system.cy10ap1", 2, 1)]
     assert names(choose(lake, "demo", setups=["io_bound"])) == [("system.big", 1, 1)]
     assert choose(lake, "demo", dbms=["*p1*"]).base == "system.cy10ap1"
-    with pytest.warns(UserWarning, match="experiment 'nothing' has no run in the lake; known are demo, other"):
+    with pytest.warns(UserWarning, match="experiment 'nothing' has no run in the lake; known: demo, other"):
         assert choose(lake, "nothing").run_ids == []
     with pytest.warns(UserWarning, match="experiment 'dmeo' has no run in the lake; did you mean 'demo'?"):
         choose(lake, "dmeo")
@@ -102,7 +102,7 @@ def test_a_question_is_asked_once_and_remembered(workspace: Workspace) -> None:
         ({"dbms": ["system.cy10"]}, "dbms 'system.cy10' is not in any run of demo; did you mean 'system.cy10a'?"),
         ({"setups": ["cache"]}, "setup 'cache' is not in any run of demo; did you mean 'cached'?"),
         ({"steps": ["l.i9"]}, "step 'l.i9' is not in any run of demo"),
-        ({"repeats": [7]}, "repeat '7' is not in any run of demo; known are 1"),
+        ({"repeats": [7]}, "repeat '7' is not in any run of demo; known: 1"),
         ({"base": "cy10b"}, "base 'cy10b' is not in any run of demo; did you mean 'cy10a'?"),
         ({"points": 1}, "points 1 is out of range"),
         ({"dbms": "system.*"}, "dbms is a text, not a list"),

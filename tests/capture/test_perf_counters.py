@@ -122,7 +122,7 @@ def test_perf_is_started_again_for_another_process(tmp_path: Path, monkeypatch: 
         (
             "Error:\\nAccess to performance monitoring is limited.\\n",
             255,
-            "perf may not count what the server does: Access",
+            "perf is not permitted to count the server's process: Access",
         ),
     ],
 )

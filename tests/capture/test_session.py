@@ -119,7 +119,7 @@ def test_a_collector_that_fails_leaves_the_others_alone(
 @pytest.mark.slow
 def test_a_collector_that_hangs_is_left_behind(tmp_path: Path) -> None:
     reports, _, sink = watched(tmp_path, (Hangs, 0), (Good, 2))
-    assert reports["hangs"].reason == "still at work 0 s after the run had ended"
+    assert reports["hangs"].reason == "still running 0 s after the end of the run"
     assert [row["tick"] for row in sink["innodb_status"]][:2] == [1, 2]
     assert reports["good"].reason is None
     Hangs.let_go.set()

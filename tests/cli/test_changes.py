@@ -73,7 +73,7 @@ def test_the_gate_ends_with_4_where_the_data_cannot_say(workspace: Workspace) ->
     history(workspace, slow=800, rounds=2)
     result = ibench(workspace, "changes", "demo", "--gate")
     assert result.returncode == 4
-    assert "cannot say: there are 2 complete rounds of repeats; 3 releases need 3" in result.stdout
+    assert "inconclusive: there are 2 complete rounds of repeats; 3 releases need 3" in result.stdout
 
 
 @pytest.mark.long

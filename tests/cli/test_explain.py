@@ -33,6 +33,13 @@ def test_a_difference_is_told_with_what_cannot_be_said(measured: Workspace) -> N
     assert document["self"][0]["name"] == "rec_get_offsets_func" and document["self"][0]["clear"]
 
 
+def test_one_run_is_counted_as_one(workspace: Workspace) -> None:
+    write_runs(workspace, *pair_runs(ENGINE, slowed(ENGINE, "rec_get_offsets", 2), rounds=1))
+    done = ibench(workspace, "explain", "system.cy10a", "system.b", "--step", "l.i0")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "A is system.cy10a (1 run), B is system.b (1 run); l.i0 in cached"
+
+
 def test_what_is_not_there_is_refused_in_one_line(measured: Workspace) -> None:
     refused(ibench(measured, "explain", "system.cy10a", "system.c", "--step", "l.i0"), "system.c")
     refused(ibench(measured, "explain", "system.cy10a", "system.b", "--step", "l.i9"), "l.i9")

@@ -10,6 +10,7 @@ import pytest
 from typer.main import get_command
 
 from ibench_lib.cli.main import app
+from ibench_lib.cli.output import done_elsewhere
 from ibench_lib.configs.resolve import resolve
 from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import read_manifest
@@ -19,6 +20,7 @@ from ibench_lib.servers.flavours.flavour import find
 from tests.command import PROGRAM, ibench, refused
 from tests.faults import Victim, survivors
 from tests.places import ROOT
+from tests.synthetic import Run, write_runs
 from tests.waiting import PATIENCE_S, until
 
 EXPERIMENT = """\
@@ -297,3 +299,17 @@ def test_a_fragment_is_described_by_the_first_sentence_of_its_comment(
     (tmp_path / "mine.cnf").write_text(f"{text}\n[mysqld]\ninnodb_flush_neighbors=1\n")
     lines = ibench(workspace, "config", "list", "--folder", str(tmp_path)).stdout.splitlines()
     assert [line.removeprefix(" mine ").strip() for line in lines if line.startswith(" mine ")] == [what]
+
+
+def test_finished_cells_of_other_experiments_are_counted_in_words(workspace: Workspace) -> None:
+    runs = [Run(experiment="other", minute=minute, repeat=minute + 1) for minute in range(2)]
+    write_runs(workspace, *runs)
+    ids = [run.run_id for run in runs]
+    assert done_elsewhere(ids, "other", workspace) is None
+    assert done_elsewhere(ids[:1], "mine", workspace) == (
+        "1 of the finished cells comes from a run of other with the same build, configuration and workload. A post "
+        "with `experiment: mine` does not show that run; `ibench run --again` runs finished cells again, for mine."
+    )
+    several = done_elsewhere(ids, "mine", workspace)
+    assert several is not None and several.startswith("2 of the finished cells come from runs of other with the same ")
+    assert "does not show those runs; " in several

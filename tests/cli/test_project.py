@@ -44,7 +44,7 @@ def test_init_never_overwrites_and_can_add_the_notebooks(workspace: Workspace) -
     assert before["README.md"] == b"mine"
     said = ibench(workspace, "init", str(folder), "--notebooks").stdout
     after = files(folder)
-    assert before.items() <= after.items() and f", {len(before)} there already\n" in said
+    assert before.items() <= after.items() and f", {len(before)} existing files kept\n" in said
     assert {path.name for path in (folder / "notebooks").iterdir()} == {
         path.name for path in (ROOT / "notebooks").glob("*.ipynb")
     }

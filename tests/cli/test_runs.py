@@ -36,7 +36,7 @@ def test_runs_are_chosen_by_experiment_status_and_age(workspace: Workspace) -> N
     (bad,) = json.loads(ibench(workspace, "runs", "--status", "failed", "--format", "json").stdout)
     assert (bad["steps_done"], bad["note"]) == (2, "in l.i1: lost\nagain")
     refused(ibench(workspace, "runs", "-e", "dem"), "no run has experiment 'dem'; did you mean 'demo'?")
-    refused(ibench(workspace, "runs", "--status", "good"), "no run has status 'good'; known are complete, failed")
+    refused(ibench(workspace, "runs", "--status", "good"), "no run has status 'good'; known: complete, failed")
 
 
 def test_a_narrow_terminal_has_whole_run_ids_and_notes_below(
@@ -133,7 +133,7 @@ def test_notes_tags_and_exclusions_are_listed_and_undone(workspace: Workspace) -
     assert [run["run_id"] for run in listed(workspace, "--tag", "old")] == [second.run_id]
     newest = ibench(workspace, "runs", "list", "-t", "quiet", "-n", "1", "-f", "json").stdout
     assert [run["run_id"] for run in json.loads(newest)] == [second.run_id]
-    refused(ibench(workspace, "runs", "-t", "old", "remove", "-y", "*"), "options before `remove` choose nothing")
+    refused(ibench(workspace, "runs", "-t", "old", "remove", "-y", "*"), "options before `remove` have no effect")
     assert "excluded: too noisy" in ibench(workspace, "runs", "list").stdout
     refused(ibench(workspace, "runs", "--tag", "odl"), "no run has tag 'odl'; did you mean 'old'?")
     refused(ibench(workspace, "runs", "untag", first.run_id, "old"), "has no tag 'old'")

@@ -113,7 +113,7 @@ def test_includes_come_in_their_places_and_stay_in_the_folder(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a=1\n", "f.cnf:1: a stands before the first"),
+        ("a=1\n", "f.cnf:1: a comes before the first"),
         ("[mysqld]\n=1\n", "f.cnf:2: not an option"),
         ("[mysqld\na=1\n", "f.cnf:1: a group is"),
         ("[mysqld]\nno good=1\n", "f.cnf:2: not an option"),

@@ -119,7 +119,7 @@ def test_a_group_of_redo_files_shrinks_as_one(tmp_path: Path) -> None:
         ("[mysqld]\ndatadir=/var/lib/mysql\n", "f.cnf:2: datadir is set by the sandbox"),
         ("[client]\nuser=root\n", "f.cnf:2: group [client] is not used here"),
         ('[mysqld]\nsql_mode="a\\nplugin_load=x.so"\n', "f.cnf:2: the value of sql_mode contains a line break"),
-        ("a=1\n", "f.cnf:1: a stands before the first [group]"),
+        ("a=1\n", "f.cnf:1: a comes before the first [group]"),
     ],
 )
 @pytest.mark.fault("F25")

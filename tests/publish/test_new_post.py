@@ -52,5 +52,5 @@ def test_the_command_takes_a_file_or_an_experiment(measured: Workspace) -> None:
     ):  # fmt: skip
         refused(ibench(measured, "post", *words), unclear)
     ibench(measured, "post", "new", "demo")
-    refused(ibench(measured, "post", "new", "demo"), "papermill_params/insert_benchmark/demo.yml is there already")
+    refused(ibench(measured, "post", "new", "demo"), "papermill_params/insert_benchmark/demo.yml already exists")
     refused(ibench(measured, "post", "--experiment", "dem"), "did you mean 'demo'?")

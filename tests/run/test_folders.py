@@ -160,7 +160,7 @@ def test_folders_that_will_not_do_are_refused_before_anything_runs(tmp_path: Pat
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
     cell = planned(tmp_path, build, f"{{redo: {tmp_path / 'open'}}}")
-    with pytest.raises(HostUnfit, match="everybody may write to"):
+    with pytest.raises(HostUnfit, match="anyone may write to"):
         require_folders(cell, "innodb")
     (tmp_path / "open").chmod(0o1777)
     require_folders(cell, "innodb")

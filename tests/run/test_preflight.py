@@ -28,7 +28,7 @@ def test_a_busy_process_that_is_not_ours_is_named(workspace: Workspace) -> None:
     pid = int(orphan.stdout)
     try:
         until(
-            lambda: any(f"({pid}) " in warning for warning in preflight.examine([])),
+            lambda: any(f"({pid}), " in warning for warning in preflight.examine([])),
             "the busy process is named",
         )
     finally:
@@ -61,7 +61,7 @@ def test_another_server_is_named_while_it_runs_and_not_once_it_has_ended(workspa
 
 def test_too_little_room_is_said_with_both_numbers(workspace: Workspace) -> None:
     found = preflight.examine([(workspace.sandboxes, 10**15)], 10**15)
-    assert any("1000000.0 GB are needed" in warning for warning in found)
+    assert any("1000000.0 GB is needed" in warning for warning in found)
     assert any("the buffer pool alone needs 1000000.0 GB" in warning for warning in found)
 
 
@@ -84,4 +84,4 @@ def test_swap_in_use_is_said(workspace: Workspace, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("ibench_lib.run.preflight.psutil.swap_memory", Swap)
     said = [warning for warning in preflight.examine([]) if "swap" in warning]
-    assert said == (["500 MB of swap space are in use"] if used else [])
+    assert said == (["500 MB of swap space is in use"] if used else [])

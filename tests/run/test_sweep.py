@@ -68,7 +68,7 @@ def test_a_host_of_another_class_does_not_add_to_what_is_there_unless_told_to(
 
 
 def test_a_failed_cell_does_not_keep_the_others_from_being_run(workspace: Workspace) -> None:
-    with pytest.raises(CellsFailed, match="2 of 5 cells failed; 3 runs made") as caught:
+    with pytest.raises(CellsFailed, match="2 of 5 cells failed; 3 new runs") as caught:
         sweep(workspace, BROKEN)
     assert caught.value.exit_code == 1
     assert (caught.value.detail or "").count("it is broken") == 2
@@ -87,7 +87,7 @@ def test_what_a_repeat_cannot_mend_is_not_tried_again_and_what_may_be_chance_is(
     text = TEXT.replace("name: p1,", "name: refused,").replace("name: only_a,", "name: disturbed,")
     text = text.replace("repeats: 2", "repeats: 3\norder: interleaved")
     observer = Both([Observer(), EventLog(workspace, "many")])
-    with pytest.raises(CellsFailed, match=r"5 of 15 cells failed, 4 were not tried again; 6 runs made") as caught:
+    with pytest.raises(CellsFailed, match=r"5 of 15 cells failed, 4 were not tried again; 6 new runs") as caught:
         run_experiment(load(workspace, text), workspace, observer, run=fake_run)
     assert caught.value.exit_code == 1
     lines = (caught.value.detail or "").splitlines()
@@ -110,7 +110,7 @@ def test_what_a_repeat_cannot_mend_is_not_tried_again_and_what_may_be_chance_is(
 
 
 def test_fail_fast_stops_at_the_first_failure(workspace: Workspace) -> None:
-    with pytest.raises(CellsFailed, match="1 of 5 cells failed; 1 run made"):
+    with pytest.raises(CellsFailed, match="1 of 5 cells failed; 1 new run"):
         sweep(workspace, BROKEN, fail_fast=True)
     assert len(Ledger(workspace).attempts()) == 2
 

@@ -77,12 +77,12 @@ def test_an_experiment_is_typed_by_its_workload(tmp_path: Path) -> None:
 
 
 def test_an_unknown_benchmark_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
-    with pytest.raises(ExperimentError, match=r"counters\.yaml:6: workload: unknown benchmark 'counter'; known are"):
+    with pytest.raises(ExperimentError, match=r"counters\.yaml:6: workload: unknown benchmark 'counter'; known: "):
         loaded(tmp_path)
     (tmp_path / "none.yaml").write_text("title: t\nbuilds: [a]\nconfigs: []\nsetups: []\nworkload: {clients: 1}\n")
     with pytest.raises(ExperimentError, match=r"none\.yaml: 2 problems") as caught:
         load_experiment(tmp_path / "none.yaml")
-    assert "workload: `benchmark` says which workload it is: insert_benchmark" in (caught.value.detail or "")
+    assert "workload: `benchmark` must name the workload: insert_benchmark" in (caught.value.detail or "")
 
 
 @pytest.mark.usefixtures("counter")

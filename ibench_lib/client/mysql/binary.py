@@ -77,7 +77,7 @@ def reader_of(definition: bytes) -> Reader:
     """What reads the values of a column, by its definition packet.
 
     Raises ValueError for a column of FLOAT or DOUBLE, whose digits as text depend on the server, and for a definition
-    that is torn.
+    that is incomplete.
     """
     try:
         position = 0
@@ -85,7 +85,7 @@ def reader_of(definition: bytes) -> Reader:
             _, position = _text(definition, position)
         length, kind, flags, decimals = _DEFINITION(definition, position + 3)
     except (IndexError, struct.error) as error:
-        raise ValueError("a column definition is torn") from error
+        raise ValueError("a column definition is incomplete") from error
     if kind in (_FLOAT, _DOUBLE):
         raise ValueError("a FLOAT or DOUBLE is not read")
     if kind in _INTEGERS:
@@ -97,7 +97,7 @@ def reader_of(definition: bytes) -> Reader:
 
 
 def row_of(body: bytes, readers: Sequence[Reader]) -> tuple[bytes | None, ...]:
-    """The values of one row as a text result has them, None for NULL. Raises ValueError if the row is torn."""
+    """The values of one row as a text result has them, None for NULL. Raises ValueError if the row is malformed."""
     position = 1 + (len(readers) + 9) // 8
     nulls = int.from_bytes(body[1:position], "little") >> 2  # two bits of the bitmap are reserved
     values: list[bytes | None] = []
@@ -114,9 +114,9 @@ def row_of(body: bytes, readers: Sequence[Reader]) -> tuple[bytes | None, ...]:
                 values.append(value)
             nulls >>= 1
     except (IndexError, struct.error) as error:
-        raise ValueError("a row is torn") from error
+        raise ValueError("a row is incomplete") from error
     if position != len(body):
-        raise ValueError("a row is torn")
+        raise ValueError("the length of a row does not match its values")
     return tuple(values)
 
 
@@ -139,7 +139,7 @@ def _text(body: bytes, position: int) -> tuple[bytes, int]:
     if size >= _LONG_TEXT:
         width = {0xFC: 2, 0xFD: 3, 0xFE: 8}.get(size)
         if width is None:
-            raise ValueError("a length is torn")
+            raise ValueError("a length is malformed")
         size = int.from_bytes(body[position : position + width], "little")
         position += width
     return body[position : position + size], position + size
@@ -149,7 +149,7 @@ def _dates(with_time: bool, decimals: int) -> Reader:
     def read(body: bytes, position: int) -> tuple[bytes, int]:
         size, end = body[position], position + 1 + body[position]
         if size not in (0, 4, 7, 11) or end > len(body):
-            raise ValueError("a date is torn")
+            raise ValueError("a date is malformed")
         year, month, day, hour, minute, second, micros = struct.unpack(
             "<HBBBBBI", body[position + 1 : end].ljust(11, b"\0")
         )
@@ -165,7 +165,7 @@ def _times(decimals: int) -> Reader:
     def read(body: bytes, position: int) -> tuple[bytes, int]:
         size, end = body[position], position + 1 + body[position]
         if size not in (0, 8, 12) or end > len(body):
-            raise ValueError("a time is torn")
+            raise ValueError("a time is malformed")
         negative, days, hours, minute, second, micros = struct.unpack(
             "<BIBBBI", body[position + 1 : end].ljust(12, b"\0")
         )

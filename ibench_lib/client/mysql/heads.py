@@ -235,7 +235,7 @@ def _next(data: bytes, position: int) -> int:
 def _rows(data: bytes, position: int, head: Head, into: list[Row], *, prepared: bool) -> tuple[int, int, int] | None:
     """Append the rows of a result. Returns its status, its end and the number of its last packet, or None.
 
-    Raises IndexError, ValueError or struct.error where it is torn.
+    Raises IndexError, ValueError or struct.error if it is malformed.
     """
     position, number = position + head.size, head.packets
     readers = head.readers_of_rows() if prepared else None
@@ -258,7 +258,7 @@ def _rows(data: bytes, position: int, head: Head, into: list[Row], *, prepared: 
 
 
 def text_row(data: bytes, at: int, end: int) -> Row:
-    """The values of a row of a text result, None for NULL. Raises ValueError or IndexError where it is torn."""
+    """The values of a row of a text result, None for NULL. Raises ValueError or IndexError if it is incomplete."""
     values: list[bytes | None] = []
     while at < end:
         length = data[at]
@@ -273,5 +273,5 @@ def text_row(data: bytes, at: int, end: int) -> Row:
         values.append(data[at : at + length])
         at += length
     if at != end:
-        raise ValueError("a value is torn")
+        raise ValueError("a value is incomplete")
     return tuple(values)

@@ -118,7 +118,7 @@ class Answer:
             number, due = buffer[self._position + 3], self._sequence & 0xFF
             # A server that ends a connection says so in an error packet of any number.
             if number != due and buffer[self._position + 4 : self._position + 5] != b"\xff":
-                raise ProtocolError(f"packet {number} where {due} was due")
+                raise ProtocolError(f"packet number {number} instead of {due}")
             self._sequence += 1
             body = memoryview(buffer)[self._position + 4 : self._position + 4 + length]
             self._position += 4 + length
@@ -198,7 +198,7 @@ class Answer:
         else:
             self._definitions_left, end = _length_encoded(body, 0)
             if end != len(body):
-                raise ProtocolError("the column count is no lone number")
+                raise ProtocolError("unexpected data after the column count")
 
     def _end(self, body: memoryview) -> None:
         if self._deprecate_eof:
@@ -221,7 +221,7 @@ class Answer:
 class Fetched(Sequence[Row]):
     """The rows of a result, equal to a sequence of the same rows. A row is read when it is asked for.
 
-    Raises ProtocolError there if the row is torn.
+    Raises ProtocolError there if the row is malformed.
     """
 
     __hash__ = None  # type: ignore[assignment]
@@ -521,5 +521,5 @@ def _length_encoded(body: memoryview, position: int) -> tuple[int, int]:
         return first, position + 1
     width = {0xFC: 2, 0xFD: 3, 0xFE: 8}.get(first)
     if width is None or position + 1 + width > len(body):
-        raise ProtocolError("a length-encoded number is torn")
+        raise ProtocolError("a length-encoded number is malformed")
     return int.from_bytes(body[position + 1 : position + 1 + width], "little"), position + 1 + width

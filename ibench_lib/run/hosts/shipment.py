@@ -86,7 +86,7 @@ def receive(
             f"{worker}: it returned run {manifest.run_id!r:.80} for {entry.cell}, but that run is of another cell"
         )
     if (found := host_class(manifest.host)) != of_class:
-        raise LakeError(f"{worker}: run {run_id} is of a host that is {found}, not {of_class}")
+        raise LakeError(f"{worker}: run {run_id} was made on a host of class {found}, not {of_class}")
     if store is not None:
         return manifest
 

@@ -146,7 +146,7 @@ def _step(spec: StepSpec, options: Options, setup: Setup, scale: float) -> Step:
     rows = spec.rows or sizes[spec.step]
     if rows is None:
         raise ExperimentError(
-            f"setup {setup.name}: step {name} needs l_i2_rows", hint="give the setup l_i2_rows, or the step its `rows`"
+            f"setup {setup.name}: step {name} needs l_i2_rows", hint="set l_i2_rows in the setup, or `rows` in the step"
         )
     return Step(
         name=name,

@@ -79,7 +79,8 @@ class Options(CommonOptions):
         if self.engine == "rocksdb" and self.partitions:
             raise ValueError("partitions: tables of engine rocksdb are not partitioned: write 0, or leave it out")
         if len(set(self.requesters)) < len(self.requesters):
-            raise ValueError("requesters: a number is named twice, so two steps would have one name")
+            twice = next(number for number in self.requesters if self.requesters.count(number) > 1)
+            raise ValueError(f"requesters: {twice} occurs more than once, so two steps would have the same name")
         return self
 
     def in_repeat(self, repeat: int) -> Options:

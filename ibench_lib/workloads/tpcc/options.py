@@ -93,7 +93,7 @@ class Options(CommonOptions):
         if not sum(self.weights):
             raise ValueError("weights are all 0: there would be no transaction")
         if self.rate is not None and self.think_time is not None:
-            raise ValueError("rate does not go with think_time: terminals that think set their rate themselves")
+            raise ValueError("rate cannot be combined with think_time: terminals that think set their rate themselves")
         if self.foreign_keys != "none" and self.indexes == "needed":
-            raise ValueError("indexes: needed does not go with foreign_keys, which need indexes of their own")
+            raise ValueError("indexes: needed cannot be combined with foreign_keys, which need indexes of their own")
         return self

@@ -99,7 +99,7 @@ def _require_few_prepared(options: Options, setup: Setup) -> None:
         raise ExperimentError(
             f"setup {setup.name}: its terminals would prepare {needed:,} statements, {of_set} for each set, but a "
             f"server has room for {_MOST_PREPARED:,} (max_prepared_stmt_count)",
-            hint="give the setup fewer sets or terminals, or say protocol: text",
+            hint="use fewer sets or terminals in the setup, or set protocol: text",
         )
 
 
@@ -118,7 +118,7 @@ def _require_columns_that_fit(options: Options, setup: Setup, warehouses: int, s
                 f"setup {setup.name}: about {expected / 1e6:,.1f} million {what} each warehouse, at {rate:,.0f} "
                 f"transactions/s, would overflow {column}, which {'has' if column.startswith('the sum') else 'have'} "
                 f"room for {most / 1e6:g} million",
-                hint="give the setup more warehouses or fewer seconds",
+                hint="use more warehouses or fewer seconds in the setup",
             )
 
 

@@ -195,7 +195,7 @@ def test_a_torn_row_of_a_scanned_answer_is_an_error_when_it_is_read() -> None:
     answer = Rows(deprecate_eof=False)
     assert answer.feed(result([b"\x05hello", b"\x05hell"]))
     assert answer.fetched[0] == (b"hello",)
-    with pytest.raises(ProtocolError, match="torn"):
+    with pytest.raises(ProtocolError, match="incomplete"):
         answer.fetched[1]
 
 

@@ -184,7 +184,7 @@ def test_a_cell_that_three_workers_died_of_has_failed_and_the_others_are_run(wor
         return None
 
     outcome, attempts, told = dispatch(workspace, Crew(answer, "one", "two", "three", "four"))
-    assert isinstance(outcome, CellsFailed) and "1 of 3 cells failed; 2 runs made" in outcome.what
+    assert isinstance(outcome, CellsFailed) and "1 of 3 cells failed; 2 new runs" in outcome.what
     assert "c1, cached, repeat 1: 3 workers died" in (outcome.detail or "")
     assert [position for position, _ in told.lost] == [1, 1, 1] and told.failed == [1]
     assert Counter(attempt.state for attempt in attempts) == {"complete": 2, "lost": 2, "failed": 1}
@@ -236,7 +236,7 @@ def test_what_is_no_complete_run_never_counts_as_one(workspace: Workspace, answe
 def test_fail_fast_hands_out_no_more_and_lets_what_is_under_way_end(workspace: Workspace) -> None:
     crew = Crew(lambda _crew, _worker, position: FAILED if position == 1 else DONE, "one", "two")
     outcome, attempts, _ = dispatch(workspace, crew, cells=5, fail_fast=True)
-    assert isinstance(outcome, CellsFailed) and "1 of 5 cells failed; 1 run made" in outcome.what
+    assert isinstance(outcome, CellsFailed) and "1 of 5 cells failed; 1 new run" in outcome.what
     assert [attempt.state for attempt in attempts] == ["failed", "complete"]
 
 

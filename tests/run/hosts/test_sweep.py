@@ -106,7 +106,7 @@ def test_runs_can_be_left_in_a_store_and_count_as_done_there(lab: Lab, workspace
 def test_a_failed_cell_is_told_and_its_run_comes_back(lab: Lab, workspace: Workspace) -> None:
     lab.worker("one")
     text = TEXT.replace("name: base", "name: broken")
-    with pytest.raises(CellsFailed, match="1 of 2 cells failed; 1 run made") as caught:
+    with pytest.raises(CellsFailed, match="1 of 2 cells failed; 1 new run") as caught:
         sweep(lab, workspace, text=text)
     assert re.fullmatch(r"a\.broken, mine, repeat 1: one: run \S+, step l\.i1: it is broken", caught.value.detail or "")
     assert Counter(run.status for run in manifests(workspace)) == {"complete": 1, "failed": 1}

@@ -34,7 +34,7 @@ def test_presets(tmp_path: Path, setup: str) -> None:
     ("setup", "more", "words"),
     [
         (SIZE % 0, "", r"t\.yaml:4: setups\[1\]\.nodes: .*greater than or equal to 1"),
-        (SIZE % 9, ", requesters: [2, 2]", r"requesters: a number is named twice"),
+        (SIZE % 9, ", requesters: [2, 2]", r"requesters: 2 occurs more than once"),
         (SIZE % 9, ", requesters: []", r"t\.yaml:5: workload\.requesters: .*at least 1 item"),
         (SIZE % 9, ", requesters: [0]", r"t\.yaml:5: workload\.requesters\[1\]: .*greater than or equal to 1"),
         (SIZE % 9, ", partitions: -1", r"t\.yaml:5: workload\.partitions: .*greater than or equal to 0"),

@@ -44,7 +44,7 @@ def test_presets(tmp_path: Path, setup: str) -> None:
         (SIZE % (1, 4, 2.0), ", profile: tpcc_c", r"t\.yaml:5: workload\.profile: .*'standard'"),
         (SIZE % (1, 4, 2.0), ", weights: [0, 0, 0, 0, 0]", r"weights are all 0: there would be no transaction"),
         (SIZE % (1, 4, 2.0), ", weights: [1, 1]", r"t\.yaml:5: workload\.weights: .*at least 5 items"),
-        (SIZE % (1, 4, 2.0), ", foreign_keys: checked, indexes: needed", r"indexes: needed does not go with foreign_k"),
+        (SIZE % (1, 4, 2.0), ", foreign_keys: checked, indexes: needed", r"indexes: needed cannot be combined with"),
         (
             SIZE % (1, 4, 2.0),
             ", engine: rocksdb, foreign_keys: checked",
@@ -55,7 +55,11 @@ def test_presets(tmp_path: Path, setup: str) -> None:
             ", engine: rocksdb, isolation: serializable",
             r"isolation: serializable needs engine inno",
         ),
-        (SIZE % (1, 4, 2.0), ", rate: 5, think_time: 1", r"rate does not go with think_time: terminals that think set"),
+        (
+            SIZE % (1, 4, 2.0),
+            ", rate: 5, think_time: 1",
+            r"rate cannot be combined with think_time: terminals that think set",
+        ),
         (SIZE % (1, 4, 2.0), ", think_time: 0", r"t\.yaml:5: workload\.think_time: .*greater than 0"),
         (SIZE % (1, 4, 36_000.0), "", r"setup one: about 7\.8 million payments to each warehouse, at 500 .*overflow"),
         (SIZE % (1, 4, 8_000.0), "", r"about 1\.7 million new orders of each warehouse, at 500 .* counts s_order_cnt"),
