@@ -72,16 +72,16 @@ def rules_document() -> str:
         connection.execute(f"CREATE VIEW {name} AS {(SQL / 'views' / f'{name}.sql').read_text(encoding='utf-8')}")
     lines = [
         "<!-- Written by tools/write_docs.py from ibench_lib/sql/views/dip_*.sql: change those, then `make fix`. -->",
-        "# How dips are put down to causes: the rules",
+        "# The rules that assign causes to dips",
         "",
         "[stalls.md](stalls.md) explains how points are added up. In `ibench sql`, `FROM dip_rules` shows these rules,",
         "and `FROM questions.dip_evidence([...], [])` shows what each of them gave for each dip. Means and extremes",
         "are those of the samples in the dip. A still mean is that of the seconds in which less than 5 % of the usual",
-        "work was done, if the dip has such seconds: a cause may fill its first and its last second in part only.",
+        "work was done, if the dip has such seconds: a cause may cover only part of its first and last second.",
     ]
     causes = connection.execute("SELECT cause, label, layer, words, look_at FROM dip_causes").fetchall()
     for cause, label, layer, words, look_at in causes:
-        lines += ["", f"## {label}", "", f"*because {words}* ({layer})", "", f"What tells more: {look_at}."]
+        lines += ["", f"## {label}", "", f"*because {words}* ({layer})", "", f"What to check: {look_at}."]
         lines += ["", "| points | measure | holds if | it means |", "|---|---|---|---|"]
         rules = connection.execute(
             "SELECT points, measure, statistic, test, threshold::DOUBLE, least::DOUBLE, says FROM dip_rules"

@@ -46,7 +46,7 @@ def test_what_cannot_be_exported_is_told_in_one_line(lake: Workspace) -> None:
         (("2099", "--step", "l.i0"), "there is no run '2099' in the lake"),
         (("20261121T10", "--step", "l.i0"), "2 runs begin with '20261121T10'"),
         ((of_a, "--step", "l.i00"), f"run {of_a} has no step 'l.i00'; did you mean 'l.i0'?"),
-        ((of_a, "--step", "l.i1"), "l.i1 of run {of_a} was not profiled: no recording lies in the step"),
+        ((of_a, "--step", "l.i1"), "l.i1 of run {of_a} was not profiled: no recording lies entirely within the step"),
         ((of_b, "--step", "l.i0"), "the experiment did not ask for it (capture: {profile: {}})"),
     ):
         done = ibench(lake, "profile", "export", *arguments)

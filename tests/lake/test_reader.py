@@ -330,7 +330,7 @@ def test_gaps_are_named_and_a_whole_run_has_none(workspace: Workspace) -> None:
     assert set(found) == {
         ("l.i0", "seconds without a row of a worker", 2),
         ("l.i0", "seconds without a history list sample", 2),
-        ("l.i0", "operations that the seconds and the totals count differently", 10 + 12),
+        ("l.i0", "operations whose per-second counts and totals differ", 10 + 12),
         ("l.i1", "step failed", None),
         ("qr100", "step not run", None),
     }

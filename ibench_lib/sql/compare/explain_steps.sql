@@ -3,7 +3,7 @@
 -- `cpu_us` what they cost per operation (D), so that X = U / D exactly. cpu_us is the sum of server_user_us,
 -- server_system_us, clients_us and other_us, which is what neither server nor clients used.
 --
--- Of statements and their connections: `connections` is the number of clients' connections, `statements_per_s` what they
+-- Statements and their connections: `connections` is the number of clients' connections, `statements_per_s` what they
 -- did; connections / statements_per_s is response_us + think_us: the mean time from sent to answered, and by difference
 -- the mean time between statements. `in_flight` is the mean number of statements in flight, as it was counted second by
 -- second; Little's law says that it is statements_per_s * response_us. Parts of the response time, per statement:
@@ -11,7 +11,8 @@
 -- ready to run and had no CPU; read_us and flush_us, the time of the device's reads and flushes, for all that waited for
 -- them; wait_us, times of mutexes, rwlocks and files by performance_schema, which times uncontended ones as well. All of
 -- these are upper bounds of what a statement waits for. Figures are NULL where they were not captured, or where the
--- readings cover less than 95 % of the step. `paced`: the clients had a target rate, so the rate tells of them.
+-- readings cover less than 95 % of the step. `paced`: the clients had a target rate, so the rate says more about the
+-- clients than about the server.
 -- The server's CPU per operation is ipq * cpi / clock_ghz (`processor_work`); counters_reason: why these are NULL.
 --
 -- $runs: ids of the runs

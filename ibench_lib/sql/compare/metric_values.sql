@@ -1,10 +1,10 @@
 -- Every metric of every chosen run and step, one row each, by the names of ibench_lib/metrics.py and in their units. A
 -- step has rows for what applies to it, such as fairness only where clients have equal work. Response times are per
 -- operation, with `timing` service (sent to answered) or intended (due to answered; only rate-limited operations); both
--- are NULL for metrics of the whole step. A percentile is left out where a complete run has no response beyond it (p99
--- needs 100 responses): it would be the largest once more. `value` NULL: not captured, or the step did not get there;
--- figures of a step whose status is not complete cover what was done. `covered`: the part of the step that the readings
--- of the host, its devices and the server's process cover; under 0.95, means and costs are NULL.
+-- are NULL for metrics of the whole step. A percentile is left out if a complete run has too few responses for it
+-- (p99 needs 100): it would only repeat the maximum. `value` NULL: not captured, or the step did not get there; figures
+-- of a step whose status is not complete cover what was done. `covered`: the part of the step that the readings of the
+-- host, its devices and the server's process cover; under 0.95, means and costs are NULL.
 -- `statistics_lag`: the server's statistics of its tables were not up to date, so table_data and table_index are NULL.
 --
 -- $runs: ids of the runs
@@ -13,7 +13,7 @@ WITH sized AS (
     SELECT run_id, step_id, table_data, table_index, system, undo, redo, temporary, binary_log, statistics_lag
     FROM questions.sizes_at_step_end($runs, $steps)
 ), device AS (
-    -- Of several that hold the data, the one that rps and wps are of.
+    -- If several devices hold the data, the one whose figures rps and wps are.
     SELECT
         run_id, step_id, read_wait_ms, read_kb, write_wait_ms, write_kb, flushes_per_s, flush_wait_ms, queue, busy_pct
     FROM questions.device_averages($runs, $steps)

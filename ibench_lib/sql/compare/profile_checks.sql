@@ -1,6 +1,7 @@
 -- Whether the profile of each selected step is one of the whole step: the server's CPU per statement in the seconds that
 -- perf recorded (`recorded_us`) and in the step (`step_us`), for runs with recordings that know their CPU. Statements are
--- counted by whole seconds; a recording has of a second what it covers of it.
+-- counted per whole second; a recording gets a second's statements in proportion to the part of the second that it
+-- covers.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

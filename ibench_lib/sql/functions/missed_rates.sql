@@ -1,4 +1,4 @@
--- Whether the rate of each of some families is under `sla_share` of a target; NULL where there is none.
+-- For each of these families, whether its rate is below `sla_share` of the target; NULL without a target.
 --
 -- $families: names of families of operations
 -- $rates: map of the rates of a step

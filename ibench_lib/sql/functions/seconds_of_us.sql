@@ -1,4 +1,4 @@
--- Microseconds, in which clients measure, as the seconds in which answers are.
+-- Converts microseconds, the clients' unit, to seconds, the unit of the answers.
 --
 -- $us: microseconds
 $us / 1e6

@@ -14,10 +14,11 @@
 -- time of an fsync of the redo log.
 -- server.writes_stuck: a checkpoint was due, and no page was written in the second: asynchronous writes block no thread.
 -- server.purge_delay_us: how long statements are delayed while the history list is longer than innodb_max_purge_lag. The
--- server itself goes on showing the last delay when it does not delay any more.
+-- server keeps showing the last delay after it has stopped delaying.
 -- server.row_lock_wait_share: time in finished waits for row locks, as a share of the time of the clients' connections.
 -- server.row_locks_awaited_share, states.lock_share: connections that wait for a row lock, or for another lock, as a
--- share of those of the clients, of which each has those of one role (`step_connections`). states.at_work: connections at work. threads.queued_per_s: threads of the server that are ready and have no CPU.
+-- share of those of the clients, of which each has those of one role (`step_connections`).
+-- states.at_work: connections at work. threads.queued_per_s: threads of the server that are ready and have no CPU.
 -- device.request_ms: time of a request, reads and writes together. device.held_back: tasks waited for I/O or threads of the
 -- server were blocked, but the device completed at most a tenth of its usual requests in a second, as under a limit of
 -- I/O operations, or while the file system is frozen.

@@ -1,6 +1,6 @@
 -- The resources that each selected step used: means over the step (`step_use`), per operation where the name says so.
 -- `covered`: the part of the step that the readings cover; under 0.95, means and costs are NULL. Operations are those of the step's throughput (`step_rates`). rps, wps, rmbps, wmbps: reads,
--- writes and MB (of 1024 KB) a second of the device that holds the data, of several the one with the longest name (a
+-- writes and MB (of 1024 KB) a second of the device that holds the data; if several do, the one with the longest name (a
 -- partition, not its disk). csps: context switches a second; cpups: user and system CPU of the host in %, 100 is all of
 -- it. rpq, rkbpq, cspq: reads, KB read and context switches per operation; cpupq, scpupq: CPU microseconds of the host
 -- and of the server's process per operation. wpi, wkbpi: writes and KB written per row of `row_rate`. other_cpu: the

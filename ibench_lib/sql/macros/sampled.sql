@@ -1,9 +1,10 @@
 -- Everything that was sampled in chosen steps, a row per series and sample. `source` is server, process, host or device
--- (the one that holds the data; of several the one with the longest name, a partition and not its disk), `series` a
+-- (the one that holds the data; if several do, the one with the longest name, a partition and not its disk), `series` a
 -- column of the view <source>_seconds; cpu_per_s is user and system CPU together, read_ms, write_ms and flush_ms the
--- mean time of a request, redo_fsync_ms that of an fsync of the redo log. What is read at a moment has it in `t_s`, counted from the step's start. A rate has the end
--- of its interval there, and its length in `seconds`; of an interval that begins before the step the value is NULL, as
--- is what was not captured. A source without a sample in a step has one row with a NULL `t_s` for each of its series.
+-- mean time of a request, redo_fsync_ms that of an fsync of the redo log. `t_s`, counted from the step's
+-- start, is the moment at which a value was read, or the end of a rate's interval, whose length is `seconds`. The value
+-- is NULL if the interval begins before the step, or if nothing was captured. A source without a sample in a step has
+-- one row with a NULL `t_s` for each of its series.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all

@@ -1,6 +1,7 @@
 -- What was sampled over the time of chosen steps (`sampled`), a row per series and moment. `t_s` counts from the step's
--- start: of what is read at a moment that moment, of a rate the middle of its interval. Where a step has more than
--- `points` seconds, of a bucket of `bucket_s` seconds its middle; a bucket keeps the least, the mean and the greatest.
+-- start. For a value read at one moment it is that moment; for a rate, the middle of its interval. In a step of more
+-- than `at_most` seconds it is the middle of a bucket of `bucket_s` seconds, which keeps the smallest value, the mean
+-- and the largest value.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all

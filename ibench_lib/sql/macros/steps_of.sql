@@ -1,5 +1,5 @@
--- The steps of chosen runs (`run_steps`), without the display names of the runs, which `selected_steps` adds. What is
--- computed of steps begins here, because to make the names takes longer than to read the steps.
+-- The steps of chosen runs (`run_steps`), without the display names of the runs, which `selected_steps` adds.
+-- Computations on steps start from this macro, because making the names takes longer than reading the steps.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all

@@ -2,7 +2,7 @@
 -- operations, NULL in a step whose work is done on existing rows; `counts`: the unit of its rate. `full_seconds`: how
 -- many seconds from the start are whole, and known of every client: a step that goes on, or did not complete, ends here
 -- where its first client does, or where the last report came of one that died. In a step that lasts for a time, clients
--- begin nothing after that time, so the seconds in which they wait for the last answers are none of these.
+-- begin nothing after that time, so the seconds in which they wait for the last answers do not count.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all

@@ -1,6 +1,6 @@
 -- The server builds of the selected runs, with what is known of how they were made: one row for each dbms, unless its
--- runs were of several servers. The binary's own facts are NULL where it does not tell them, and all of them where
--- `told` is false: the run is of an older ibench, or its server was remote. allocator, tls_library: shared libraries
+-- runs were of several servers. Facts of the binary are NULL if it does not contain them; all are NULL if `told` is
+-- false: the run is of an older ibench, or its server was remote. allocator, tls_library: shared libraries
 -- that the binary links; malloc_library, ssl_library, compile_os, compile_machine: the server's variables.
 --
 -- $runs: ids of the runs

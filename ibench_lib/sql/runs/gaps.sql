@@ -1,6 +1,6 @@
 -- What is missing in the selected runs: runs and steps that did not complete, workers without a row for
 -- a second they worked in, seconds without a history list sample, totals that do not add up, and operations with
--- errors or unknown outcome. No row: nothing that was measured here is missing. A step
+-- errors or unknown outcome. No rows: nothing is missing from what was measured here. A step
 -- loaded from a snapshot is not missing, because the run did not have to do it.
 --
 -- Unless runs are selected by id, the figures are those of the latest run of each cell, however it ended. If that run
@@ -40,7 +40,7 @@ WITH chosen AS (
     UNION ALL
     SELECT run_id, step_id, 'seconds without a row of a worker', sum(silent)::BIGINT FROM worked GROUP BY ALL
     UNION ALL
-    SELECT run_id, step_id, 'operations that the seconds and the totals count differently', sum(uncounted)::BIGINT
+    SELECT run_id, step_id, 'operations whose per-second counts and totals differ', sum(uncounted)::BIGINT
     FROM worked GROUP BY ALL
     UNION ALL
     SELECT run_id, step_id, 'operations with an error', sum(errors)::BIGINT FROM worked GROUP BY ALL

@@ -1,6 +1,5 @@
--- CPU over the time of each step (`sampled_buckets`), in CPUs: 2.0 is two of them busy. Of the host user and system
--- together (cpu_per_s), waiting for I/O, and what the hypervisor kept; of the server's process user and system
--- together.
+-- CPU over the time of each step (`sampled_buckets`), in CPUs: 2.0 means two busy CPUs. For the host: user and
+-- system time together (cpu_per_s), waiting for I/O, and steal; for the server's process: user and system time together.
 --
 -- $runs: ids of the runs
 -- $points: how many points a series may have at most

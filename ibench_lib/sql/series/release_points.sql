@@ -1,4 +1,4 @@
--- What is compared from release to release: of each run and step the rate of its main operations (`is_rate`), what an
+-- What is compared from release to release, for each run and step: the rate of its main operations (`is_rate`), what an
 -- operation costs, the 99th percentile of the main operations, and the history list at the end. The columns of
 -- `series_points` are followed by the dbms and by the name of the rate; `missed`: the step missed its target rate.
 --

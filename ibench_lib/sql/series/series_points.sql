@@ -1,6 +1,7 @@
 -- The values of metrics by run, with what makes a run a point of a series: its build and version, when it began, and what
--- must be equal along a series (benchmark, scale, host class). Runs or steps that did not complete have no rows, nor have
--- steps that the clients limited, that missed a target rate or that took less than a second: `problem` names these, with `value` NULL.
+-- must be equal along a series (benchmark, scale, host class). Rows of runs or steps that did not complete, and of steps
+-- that the clients limited, that missed a target rate or that took less than a second, have NULL as `value` and the
+-- reason in `problem`. Steps loaded from a snapshot have no rows.
 -- `is_rate`: it is the rate of the step's main operations.
 --
 -- $runs: ids of the runs

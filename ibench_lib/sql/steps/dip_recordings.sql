@@ -1,7 +1,7 @@
 -- The recordings of perf in each selected step, one row each: `samples`; `cpu_s`, the CPU of the server's process while
 -- it sampled (NULL: recorded by an older ibench); the main operations that were `done` meanwhile (NULL: full seconds of
--- the step do not cover it); and how many of its `seconds` are in dips (`dip_s`). Operations are counted by whole
--- seconds: a recording has of a second what it covers of it.
+-- the step do not cover it); and how many of its `seconds` are in dips (`dip_s`). Operations are counted per
+-- whole second; a recording gets a second's operations in proportion to the part of the second that it covers.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

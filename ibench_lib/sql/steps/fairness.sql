@@ -1,7 +1,7 @@
 -- Fairness between the clients of each step in which all have the same work: how long the fastest and the slowest
 -- client took. A client's duration goes from the common start to the end of its last operation. diff_s = max - min, pct
--- = 100 * diff / min. Of published runs those two alone are known. client_bound: why the clients limited the step, NULL
--- when they did not. main: the family of the step's main operations.
+-- = 100 * diff / min. For published runs only diff_s and pct are known. client_bound: why the clients limited the
+-- step, NULL when they did not. main: the family of the step's main operations.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

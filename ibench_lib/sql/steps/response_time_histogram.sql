@@ -2,7 +2,7 @@
 -- sum to 100, percentiles, and the largest. timing: service (sent to answered) or intended (due to answered; only
 -- rate-limited operations). Shares and percentiles come from log-linear bins with an error under 1 %; max is exact. A
 -- bucket's name is its upper edge. client_bound: why the clients limited the step, NULL if they did not. family,
--- operation_position: of the operation; rated: whether it has a rate from second to second, as an index build has not;
+-- operation_position: of the operation; rated: whether it has a rate from second to second (an index build does not);
 -- of_main: whether it is one of the step's main operations.
 --
 -- $runs: ids of the runs

@@ -1,4 +1,4 @@
--- How dips are put down to causes: one row per piece of evidence. `points`: 3 for what is decisive, 2 for what is
+-- The rules that assign causes to dips: one row per piece of evidence. `points`: 3 for what is decisive, 2 for what is
 -- strong, -2 for what contradicts. `measure` is one of `dip_measures`, `statistic` its mean, still mean, max or
 -- min in the dip. `test` says what is held against `threshold`: the statistic itself (at least, at most), or the
 -- statistic divided by the mean outside of all dips (times, falls to); then the difference must also be at least
@@ -6,7 +6,7 @@
 -- least `threshold`, and more than the mean outside by `least`; outside it may be as high at times. `says`: what it
 -- means when it holds. Evidence whose measure is NULL, because this server or host does not give it, is unknown.
 SELECT * FROM (VALUES
-    ('restart', 3, 'server.restarts', 'max', 'at least', 1, 0, 'the server process is another one'),
+    ('restart', 3, 'server.restarts', 'max', 'at least', 1, 0, 'there is a new server process'),
     ('restart', 2, 'clients.unknown', 'max', 'at least', 1, 0, 'connections were lost with statements in flight'),
     ('server_stopped', 3, 'process.is_stopped', 'mean', 'at least', 0.3, 0, 'the process is in state T'),
     ('server_stopped', 2, 'server.silent', 'mean', 'at least', 0.5, 0, 'the server did not answer SHOW GLOBAL STATUS'),
@@ -48,9 +48,9 @@ SELECT * FROM (VALUES
     ('purge', 2, 'server.history_list_length', 'max', 'times', 10, 1000, 'the history list was 10 times as long'),
     ('storage', 3, 'device.is_stuck', 'mean', 'at least', 0.5, 0, 'requests were in flight, and none was completed'),
     ('storage', 3, 'process.blocked_threads', 'mean', 'times', 3, 0.8, 'threads of the server were blocked (state D)'),
-    ('storage', 3, 'device.held_back', 'mean', 'at least', 1, 0, 'tasks waited for I/O or were blocked, and the device completed a tenth of its usual requests'),
+    ('storage', 3, 'device.held_back', 'mean', 'at least', 1, 0, 'tasks waited for I/O or were blocked, and the device completed at most a tenth of its usual requests'),
     ('storage', 3, 'server.writes_stuck', 'mean', 'at least', 0.3, 0, 'a checkpoint was due, and not a page was written'),
-    ('storage', 2, 'device.requests_per_s', 'mean', 'falls to', 0.1, 50, 'the device completed a tenth of its usual requests throughout'),
+    ('storage', 2, 'device.requests_per_s', 'mean', 'falls to', 0.1, 50, 'the device completed at most a tenth of its usual requests throughout'),
     ('storage', 2, 'device.request_ms', 'max', 'times', 3, 1, 'requests took 3 times as long'),
     ('storage', 2, 'host.io_some_pressed_s_per_s', 'mean', 'times', 1.5, 0.3, 'the share of time with tasks waiting for I/O rose by 30 points'),
     ('storage', -2, 'host.swapped_per_s', 'max', 'at least', 1000, 0, 'pages were swapped, which keeps a device busy'),
