@@ -278,7 +278,7 @@ def test_a_fragment_is_listed_with_its_files_if_asked_for(workspace: Workspace) 
     rows = dict(line.split(maxsplit=1) for line in short.splitlines())
     assert rows["a12"].strip() == "a quarter of the redo of cy10a (5 files)" and "a12.cnf" not in short
     assert rows["cy10a"].strip() == "the base of the report of August 2023 (6 files)"
-    assert rows["io_tuned"].strip() == "what helps if transactions read from disk (2 files)"
+    assert rows["io_tuned"].strip() == "settings for transactions that read from disk (2 files)"
     assert "a12.cnf, " in long
 
 
