@@ -15,7 +15,7 @@ demo: server ## run the small benchmark on a real server and build its post
 posts: env ## build every post in papermill_params/, and the site that lists them
 	@$(BIN)/ibench posts papermill_params/; built=$$?; $(BIN)/ibench site && exit $$built
 
-test: server chromium axe ## run the tests: four at a time, then alone those that measure time; within 10 minutes
+test: server chromium axe ## run the tests: four at a time, then, one at a time, those that measure time; within 10 minutes
 	@$(BIN)/python tools/run_tests.py test
 
 test-quick: env ## run the tests that need no server, browser or lake, in a minute

@@ -193,10 +193,11 @@ def report(mine: Rounds, theirs: Rounds, nodes: int, seconds: float, graph_s: fl
     fewest, most = min(one.fewest or 0 for one in each), max(one.most or 0 for one in each)
     lines += [
         "",
-        f"Each of {last} requesters of ours has done {fewest:.2f} to {most:.2f} times the operations of the median one "
+        f"Each of the {last} ibench requesters did {fewest:.2f} to {most:.2f} times the operations of the median "
+        "requester "
         "(aim: 0.8 to 1.2).",
         "",
-        f"What limits ours: a bare round trip, SELECT 1 sent and its answer not read, takes {bare_us:.1f} us of the "
+        f"What limits ibench: a bare round trip, SELECT 1 sent and its answer not read, takes {bare_us:.1f} us of the "
         "client's CPU,",
         "and an operation takes 1.2 round trips. The rest is Python: requests are drawn, statements written, answers "
         "walked from packet",

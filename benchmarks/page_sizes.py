@@ -124,8 +124,8 @@ def report(found: dict[str, Page]) -> str:
         "# How long pages are",
         "",
         f"Measured with `python -m benchmarks.page_sizes`, in pixels at {WIDE}; the height at {NARROW}, too.",
-        "Left of an arrow is what the first person found who tried the project without having made it (35909e6). The",
-        "posts of two builds and of fifteen results are of synthetic lakes, with five steps as before.",
+        "Left of each arrow are the sizes at 35909e6, as found by the first user who had not worked on the project.",
+        "The posts of two builds and of fifteen results are of synthetic lakes, with five steps as before.",
         "",
         f"| post | first result | first picture | height | height at {NARROW} | open tables (all) "
         "| warnings above results |",

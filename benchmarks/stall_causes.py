@@ -1,4 +1,4 @@
-"""Whether dips are put down to their causes: each cause is forced on a real server, and the labels are counted.
+"""Whether dips are attributed to their causes: each cause is forced on a real server, and the labels are counted.
 
     python -m benchmarks.stall_causes                                 on the system's server; writes docs/performance.md
     python -m benchmarks.stall_causes --build mysql-9.7 --into stall_causes_mysql    on another build, its own section
@@ -33,6 +33,7 @@ from pathlib import Path
 
 from benchmarks.injections import CGROUPS, FORCED, LASTS_S, SLOW_FSYNC_C, Forced, Injection, Scene
 from benchmarks.performance_page import write_section
+from ibench_lib.base.wording import count
 from ibench_lib.capture import session
 from ibench_lib.capture.collector import Collector
 from ibench_lib.experiment.cells import load_experiment
@@ -378,12 +379,12 @@ def report(
         f"Measured with `python -m benchmarks.{NAME}`: each cause was forced up to {each} times for {LASTS_S:g} s in a",
         "step that goes as fast as it can. A row of the table is what was done, a column what `ibench stalls` says.",
         "The thresholds of the rules were chosen with every other injection; the table has the others. Where the",
-        "rate did not fall enough to be a dip, there is nothing to put down to a cause: *no dip* counts these.",
+        "rate did not fall enough to be a dip, there is nothing to attribute to a cause: *no dip* counts these.",
         "",
         *matrix(found),
         "",
-        f"Of {len(judged)} labels {right} are right. A stopped server was taken for paused clients, or the reverse,",
-        f"{swapped} times.",
+        f"{right:,} of {count(len(judged), 'label')} are right. A stopped server was mistaken for paused clients, or",
+        f"the reverse, {count(swapped, 'time')}.",
     ]
     if healthy_steps:
         steps_blamed = len({blame.split(":")[0] for blame in blamed})

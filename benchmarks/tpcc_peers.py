@@ -279,13 +279,13 @@ def report(found: Rounds, loads: Sequence[tuple[Load, Load]], bench: Bench, serv
         lines.append(f"| tpcc_load | 1 | {_row(what, form, ours, theirs, aim)}")
     lines += [
         "",
-        f"What limits ours: a bare round trip, SELECT 1 sent and its answer not read, takes {bare_us:.1f} us of the "
+        f"What limits ibench: a bare round trip, SELECT 1 sent and its answer not read, takes {bare_us:.1f} us of the "
         "client's CPU.",
         "The rest of a statement is Python: its text, the walk through its answer, and the values that the transaction "
         "reads. That takes a",
         "few microseconds with warm caches, and several times as long next to a server that is busy on the same cores. "
-        "CPU that our",
-        "clients need more is missing in transactions/s, because both share the cores.",
+        "The extra",
+        "CPU that our clients need reduces transactions/s, because clients and server share the cores.",
     ]
     return "\n".join(lines)
 

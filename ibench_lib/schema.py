@@ -7,8 +7,8 @@ for all processes. `second` is a whole second of a step, counted from the common
 second of the run's clock at which a collector was due; `t_s` next to it is when it read.
 
 Counters. A column that counts since the host's boot or the server's start is stored as it was read; its description
-says "cumulative". A rate is the difference of two samples; the first sample has none. A restarted server begins a new
-`incarnation`; differences are never taken across it.
+says "cumulative". A rate is computed from the difference of two samples, so the first sample has no rate. A restarted
+server begins a new `incarnation`; differences are never taken across it.
 
 Latency histograms. Response times are counted in log-linear bins: each power of two of microseconds has 64 bins of
 equal width. So a bin is at most 1/64 of its value wide, and its midpoint is within 0.8 % of any value in it. The lower
@@ -540,7 +540,7 @@ THREAD_SAMPLES = Table(
 PERF_COUNTERS = Table(
     "perf_counters",
     "What the processor counted of the server's process in the interval of about a second that ends at t_s, by"
-    " `perf stat`. Machines without such counters, as most virtual machines, have no rows; the manifest says why.",
+    " `perf stat`. Machines without such counters, such as most virtual machines, have no rows; the manifest says why.",
     ("run_id", "tick"),
     (
         _RUN_ID,
