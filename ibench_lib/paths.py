@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ibench_lib.errors import NameRefused
+from ibench_lib.errors import NameRefused, UsageError
 
 # This is the only module that knows how deep it lies.
 PACKAGE = Path(__file__).resolve().parent
@@ -180,8 +180,14 @@ def workspace() -> Workspace:
 
     IBENCH_HOME; else the project that the current directory is in, as `ibench init` made it; else the checkout that
     this library comes from; else the current directory.
+
+    Raises
+    ------
+    UsageError : IBENCH_HOME is not a folder.
     """
     home = os.environ.get("IBENCH_HOME")
+    if home and not Path(home).is_dir():
+        raise UsageError(f"IBENCH_HOME is {home!r:.200}, which is not a folder", hint="make it, or unset IBENCH_HOME")
     if home:
         return Workspace(Path(home).resolve())
     here = Path.cwd()

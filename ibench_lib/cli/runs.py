@@ -36,7 +36,7 @@ from ibench_lib.lake.recover import recover, recover_all
 from ibench_lib.lake.remove import finish_removals, remove_run
 from ibench_lib.lake.store import is_archive, new_archive, open_store, pull, push, push_index
 from ibench_lib.lake.verify import NO_CHECKSUM, verify, vouched_for
-from ibench_lib.paths import Workspace, check_name, workspace
+from ibench_lib.paths import check_name, workspace
 from ibench_lib.run.capturing import SCRATCH_PREFIX
 from ibench_lib.servers import sandbox_directory
 from ibench_lib.workloads.workload import kind_of
@@ -216,7 +216,10 @@ def runs_verify(run_ids: SomeRuns = None) -> None:
     [bold]Example:[/] ibench runs verify
     """
     place = workspace()
-    chosen = [_folder(place, run_id) for run_id in run_ids] if run_ids else run_dirs(place.runs, Found())
+    own, shipped = (run_dirs(folder, Found()) for folder in (place.runs, place.sample))
+    known = {run_dir.name: run_dir for run_dir in (*shipped, *own)}
+    where, hint = f"{place.runs} or the sample", "`ibench runs` lists the runs"
+    chosen = [known[run_id] for run_id in _fitting(run_ids, list(known), where, hint)] if run_ids else own
     if not chosen:
         raise UsageError("you have no runs to verify", hint="name a run of the sample, or make or pull runs first")
     bad = 0
@@ -234,13 +237,6 @@ def runs_verify(run_ids: SomeRuns = None) -> None:
     if bad:
         raise LakeError(f"{bad} of {count(len(chosen), 'run')} damaged", hint="the problems are listed above")
     out.print(f"{count(len(chosen), 'run')} verified")
-
-
-def _folder(place: Workspace, run_id: str) -> Path:
-    """Where a run is: among one's own, or else in the sample."""
-    own = place.run_dir(run_id)
-    shipped = place.sample / own.name
-    return shipped if shipped.is_dir() and not own.exists() else own
 
 
 @app.command("remove")
