@@ -6,6 +6,7 @@ Both are made from the records next to the pages, and each is replaced in one st
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,12 +60,13 @@ def site_address(url: str | None) -> str | None:
     return url if url.endswith("/") else f"{url}/"
 
 
-def build_site(workspace: Workspace, url: str | None = None) -> Site:
+def build_site(workspace: Workspace, url: str | None = None, titles: Mapping[str, str] | None = None) -> Site:
     """Write index.html and feed.xml of data/posts.
 
     Parameters
     ----------
     url : where data/posts will be found on the web. Without it links in the feed are relative.
+    titles : of workloads, by their names; a workload without a title has its name.
 
     Raises
     ------
@@ -75,7 +77,7 @@ def build_site(workspace: Workspace, url: str | None = None) -> Site:
     workspace.posts.mkdir(parents=True, exist_ok=True)
     made = Site(workspace.posts / SITE_INDEX, workspace.posts / SITE_FEED, posts, problems)
     write_atomically(made.feed, feed(posts, base))
-    write_atomically(made.index, index(posts))
+    write_atomically(made.index, index(posts, titles or {}))
     return made
 
 
@@ -102,7 +104,7 @@ def read_posts(workspace: Workspace) -> tuple[list[PostRecord], list[str]]:
     return sorted(posts, key=lambda post: (post.date, post.slug), reverse=True), problems
 
 
-def index(posts: list[PostRecord]) -> bytes:
+def index(posts: list[PostRecord], titles: Mapping[str, str]) -> bytes:
     """The list of posts as an HTML page that needs no network; filters need JavaScript, the list does not."""
     script = template_text("site/filter.js")
     shown = [
@@ -113,7 +115,7 @@ def index(posts: list[PostRecord]) -> bytes:
             "author": post.author,
             "day": post.date,
             "notebook": post.notebook,
-            "workloads": ", ".join(_words(name) for name in post.workloads) or "no run",
+            "workloads": ", ".join(titles.get(name, name) for name in post.workloads) or "no run",
             "experiments": ", ".join(post.experiments),
             "servers": _servers(post),
             "not_complete": post.runs_not_complete,
@@ -187,8 +189,3 @@ def _stamp(moment: datetime) -> str:
 
 def _link(base: str | None, path: str) -> str:
     return urljoin(base, path) if base else path
-
-
-def _words(name: str) -> str:
-    """A workload's name as a reader knows it: insert_benchmark is the Insert Benchmark."""
-    return name.replace("_", " ").capitalize()

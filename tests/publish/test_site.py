@@ -13,6 +13,7 @@ from ibench_lib.errors import UsageError
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.record import PostRecord, read_record, write_record
 from ibench_lib.publish.site import build_site
+from tests.command import ibench
 from tests.publish.browsing import open_page, serious_violations
 from tests.publish.posting import HOSTILE
 
@@ -43,7 +44,7 @@ def site(workspace: Workspace) -> Path:
     publish(workspace, "old", date=date(2025, 1, 2), notebook="fairness", servers=["my5651 (mysql 5.6.51)"])
     publish(workspace, "purge", title="What limits purge lag", tldr="A word on undo logs.", runs_not_complete=1)
     publish(workspace, "new", date=date(2026, 12, 1), servers=["system (mariadb 10.11)", "my8033 (mysql 8.0.33)"])
-    return build_site(workspace).index
+    return build_site(workspace, titles={"insert_benchmark": "Insert Benchmark"}).index
 
 
 def test_posts_are_listed_by_date_with_what_they_are_about(site: Path, browser: Browser) -> None:
@@ -52,7 +53,7 @@ def test_posts_are_listed_by_date_with_what_they_are_about(site: Path, browser: 
     assert page.locator(".posts > li").evaluate_all("all => all.map(post => post.id)") == ["new", "purge", "old"]
     shown = page.locator("#purge").inner_text()
     assert "What limits purge lag" in shown
-    assert "21 November 2026 · A. Tester · Insert benchmark · experiment demo · insert_benchmark" in shown
+    assert "21 November 2026 · A. Tester · Insert Benchmark · experiment demo · insert_benchmark" in shown
     assert "system (mariadb 10.11)" in shown
     assert "1 of 2 runs did not complete." in shown
     links = page.locator(".posts a").evaluate_all("all => all.map(link => link.getAttribute('href'))")
@@ -61,6 +62,13 @@ def test_posts_are_listed_by_date_with_what_they_are_about(site: Path, browser: 
     assert "What limits purge lag" in described.split("; ") and len(described.split("; ")) == 3
     assert opened.requests == [site.as_uri()]
     assert opened.complaints == []
+
+
+def test_workloads_have_their_titles(workspace: Workspace) -> None:
+    publish(workspace, "all", workloads=["insert_benchmark", "linkbench", "tpcc", "gone"])
+    assert ibench(workspace, "site").returncode == 0
+    page = workspace.posts.joinpath("index.html").read_text(encoding="utf-8")
+    assert "A. Tester · Insert Benchmark, LinkBench, TPC-C, gone · experiment demo" in page
 
 
 def test_filters_narrow_the_list_and_can_be_linked_to(site: Path, browser: Browser) -> None:
@@ -73,7 +81,7 @@ def test_filters_narrow_the_list_and_can_be_linked_to(site: Path, browser: Brows
     assert left() == ["purge"]
     assert page.locator("#count").inner_text() == "1 of 3 posts"
     page.locator("#text").fill("nothing like it")
-    assert left() == [] and page.get_by_text("No post fits.").is_visible()
+    assert left() == [] and page.get_by_text("No post matches.").is_visible()
     page.locator("#text").fill("")
     page.locator("#server").select_option("system (mariadb 10.11)")
     assert left() == ["new", "purge"]
