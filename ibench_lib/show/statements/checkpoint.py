@@ -13,7 +13,10 @@ from ibench_lib.show.wording import shortened
 
 @asks("checkpoint_limit")
 def checkpoint_statements(checkpoint_limit: pl.DataFrame) -> list[str]:
-    """For each step: with whom the redo log was full, from which second and how long, and the rate meanwhile."""
+    """For each step: with whom the redo log was full, from which second and how long, and the rate meanwhile.
+
+    The figures are medians over the complete runs, as in the table.
+    """
     said = []
     for setup, step, rows in columns_of(results(complete(checkpoint_limit))):
         full, never, unknown = [], [], []
@@ -25,14 +28,16 @@ def checkpoint_statements(checkpoint_limit: pl.DataFrame) -> list[str]:
                 marks = caveats(rows_of(rows, name, step))
                 full.append(f"{name} ({', '.join([_filled(runs, rate_label(rows, step)), *marks])})")
             else:
-                never.append((float(runs["highest_age_share"].max() or 0), name))  # type: ignore[arg-type]
+                never.append((median(runs["highest_age_share"]), name, _in_which(runs)))
         where = f"{setup}, {step}"
         if full:
             said.append(f"{where}: the redo log was full with {shortened(full)}.")
         if never:
-            share, name = max(never)
+            share, name, in_which = max(never)
             others = "no other" if full else "no"
-            said.append(f"{where}: {others} checkpoint age reached its limit (highest: {100 * share:.0f} %, {name}).")
+            said.append(
+                f"{where}: {others} checkpoint age reached its limit (highest: {100 * share:.0f} %{in_which}, {name})."
+            )
         if unknown:
             said.append(f"{where}: the checkpoint age was not captured with {shortened(unknown)}.")
     return said
@@ -41,13 +46,17 @@ def checkpoint_statements(checkpoint_limit: pl.DataFrame) -> list[str]:
 def _filled(runs: pl.DataFrame, label: str) -> str:
     """From when, for how long, and at which rate the redo log of the runs of one dbms was full."""
     full = runs.filter(pl.col("full_log_seconds") > 0)
-    share = 100 * float(full["full_log_seconds"].sum()) / float(full["sampled_seconds"].sum())
+    share = 100 * median(runs["full_log_seconds"] / runs["sampled_seconds"])
     facts = [f"in {len(full)} of {len(runs)} runs"] if len(runs) > 1 else []
-    facts.append(f"{share:.0f} % of the time, from second {median(full['full_from_s']):,.0f} on")
+    facts.append(f"{share:.0f} % of the time{_in_which(runs)}, from second {median(full['full_from_s']):,.0f} on")
     rated = full.drop_nulls(["rate_full", "rate_else"]).filter(pl.col("rate_else") > 0)
     if len(rated):
         ratios = (rated["rate_full"] / rated["rate_else"]).to_list()
-        full_rate, rate = (f"{median(rated[column]):,.0f}" for column in ("rate_full", "rate_else"))
+        full_rate, rate = (f"{median(runs[column].drop_nulls()):,.0f}" for column in ("rate_full", "rate_else"))
         text = f"{full_rate} {label} then, {rate} otherwise: {median(ratios):.2f}x"
         facts.append(f"{text} [{min(ratios):.2f}, {max(ratios):.2f}]" if len(ratios) > 1 else text)
     return ", ".join(facts)
+
+
+def _in_which(runs: pl.DataFrame) -> str:
+    return " in the median run" if len(runs) > 1 else ""

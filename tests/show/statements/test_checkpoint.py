@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import ibench_lib as ib
 from tests.shared import asked
 from tests.show.filled import AT_SYNC, BELOW, FULL, NOT_CAPTURED, level, run_with
+from tests.show.tables.parsed import Parsed
 from tests.synthetic import Run
 
 
@@ -27,7 +30,24 @@ def test_it_is_said_whose_log_was_full_and_what_that_cost() -> None:
 def test_repeats_have_a_range_and_those_with_a_full_log_are_counted() -> None:
     never = {**AT_SYNC, "checkpoint_age_bytes": level(90, 90)}
     (said,) = said_of(run_with(AT_SYNC), run_with(never, repeat=2))
-    assert "system.full (in 1 of 2 runs, 33 % of the time, from second 8 on," in said
+    assert "system.full (in 1 of 2 runs, 17 % of the time in the median run, from second 8 on," in said
     # With a stall of four seconds nothing is done in them.
     (said,) = said_of(run_with(AT_SYNC), run_with(AT_SYNC, repeat=2, stall=FULL))
-    assert "in 2 of 2 runs" in said and "1,250 inserts/s then, 5,625 otherwise: 0.25x [0.00, 0.50]" in said
+    assert (
+        "in 2 of 2 runs, 33 % of the time in the median run" in said
+        and "1,250 inserts/s then, 5,625 otherwise: 0.25x [0.00, 0.50]" in said
+    )
+
+
+def test_a_sentence_and_the_table_have_the_same_median() -> None:
+    """Three runs of each: the means, and the largest, of their shares are others than the medians."""
+    shares = [{**BELOW, "checkpoint_age_bytes": level(age, 20)} for age in (40, 50, 90)]
+    stopped = [{**AT_SYNC, "checkpoint_age_bytes": level(168, age)} for age in (90, 90, 168)]
+    runs = [run_with(columns, repeat=repeat) for repeat, columns in enumerate(stopped, 1)]
+    runs += [
+        replace(run_with(columns, "low", repeat=repeat), minute=10 + repeat) for repeat, columns in enumerate(shares, 1)
+    ]
+    table = Parsed(ib.checkpoint_table(asked("checkpoint_limit", *runs, steps=["l.i1"])))
+    full, highest = said_of(*runs)
+    assert table.of("system.full")[1] == "33" and "in 3 of 3 runs, 33 % of the time in the median run, from" in full
+    assert table.of("system.low")[0] == "50" and highest.endswith("(highest: 50 % in the median run, system.low).")
