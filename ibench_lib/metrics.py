@@ -109,15 +109,15 @@ COMMON = (
         "cpi", "cycles/instruction", "", "lower", ".3f",
         "cycles that an instruction of the server's process took, where the processor counts them", "cost",
     ),
-    Metric("rps", "reads/s", "reads/s", "neither", ",.0f", "storage reads a second of the data device", "cost"),
-    Metric("wps", "writes/s", "writes/s", "neither", ",.0f", "storage writes a second of the data device", "cost"),
+    Metric("rps", "reads/s", "reads/s", "neither", ",.0f", "storage reads per second of the data device", "cost"),
+    Metric("wps", "writes/s", "writes/s", "neither", ",.0f", "storage writes per second of the data device", "cost"),
     Metric(
         "rmbps", "MB read/s", "MB/s", "neither", ",.1f",
-        "MB (of 1024 KB) read a second from the data device", "cost",
+        "MB (of 1024 KB) read per second from the data device", "cost",
     ),
     Metric(
         "wmbps", "MB written/s", "MB/s", "neither", ",.1f",
-        "MB (of 1024 KB) written a second to the data device", "cost",
+        "MB (of 1024 KB) written per second to the data device", "cost",
     ),
     Metric("rpq", "reads/op", "reads", "lower", ".3f", "storage reads per operation", "cost"),
     Metric("rkbpq", "KB read/op", "KB", "lower", ".3f", "KB read from storage per operation", "cost"),
@@ -131,7 +131,7 @@ COMMON = (
     ),
     Metric(
         "csps", "context switches/s", "switches/s", "neither", ",.0f",
-        "context switches of the host a second", "cost",
+        "context switches of the host per second", "cost",
     ),
     Metric("cpups", "CPU", "%", "neither", ".1f", "user and system CPU of the host; 100 is all of it", "cost"),
     Metric(
@@ -145,7 +145,8 @@ COMMON = (
     ),
     Metric(
         "rss", "server memory", "GiB", "lower", ".2f",
-        "peak resident size of the server in the step, by the kernel's own mark (VmHWM) or the samples", "cost",
+        "peak resident size of the server in the step, from the kernel's high-water mark (VmHWM) or from the samples",
+        "cost",
     ),
     Metric(
         "dbgb1", "database size", "GiB", "lower", ".2f",
@@ -178,11 +179,11 @@ COMMON = (
     ),
     Metric(
         "table_data", "rows", "GiB", "lower", ".3f",
-        "primary keys of the tables, by the server's statistics; not yet known where these lag behind", "size",
+        "primary keys of the tables, from the server's statistics; not yet known where these lag", "size",
     ),
     Metric(
         "table_index", "indexes", "GiB", "lower", ".3f",
-        "secondary indexes, by the server's statistics; not yet known where these lag behind", "size",
+        "secondary indexes, from the server's statistics; not yet known where these lag", "size",
     ),
     Metric("system", "system tablespace", "GiB", "lower", ".3f", "the system tablespace on disk", "size"),
     Metric("undo", "undo", "GiB", "lower", ".3f", "undo tablespaces on disk", "size"),
@@ -199,7 +200,7 @@ COMMON = (
         "mean time of a write, in the queue and at the device", "device",
     ),
     Metric("write_kb", "write size", "KB", "neither", ".1f", "mean size of a write", "device"),
-    Metric("flushes_per_s", "flushes/s", "/s", "neither", ",.1f", "flush requests of the device a second", "device"),
+    Metric("flushes_per_s", "flushes/s", "/s", "neither", ",.1f", "flush requests of the device per second", "device"),
     Metric("flush_wait_ms", "flush wait", "ms", "lower", ".3f", "mean time of a flush request", "device"),
     Metric("queue", "queue", "", "neither", ".2f", "mean number of requests in flight", "device"),
     Metric("busy_pct", "busy", "%", "neither", ".1f", "share of the time with a request in flight", "device"),

@@ -87,7 +87,9 @@ def explain(chosen: Pair, step: str, setup: str = "") -> Explanation:
     ids = [[row["run_id"] for row in rows] for rows in sides]
     rate = _terms(_RATE, sides, usable)
     if not rate:
-        cannot.append("the CPU of the host was not captured over the step, so the rate cannot be taken apart")
+        cannot.append(
+            "whether CPU in use or CPU per operation changed the rate: the host's CPU was not captured over the step"
+        )
     response, why = _response(sides, usable)
     cannot += [why] if why else []
     processor = _terms(_PROCESSOR, sides, usable)
@@ -135,24 +137,27 @@ def _cautions(
     least = min(map(len, sides))
     few = " and ".join(f"{count(len(rows), 'run')} of {name}" for name, rows in zip(names, sides, strict=True))
     if least < LEAST_RUNS:
-        cannot.append(f"whether anything here is more than noise: there is {few}; intervals need 3 of each")
+        cannot.append(f"whether anything here is more than noise: there are only {few}; intervals need 3 runs of each")
     elif sum(map(len, sides)) < 6:
         cannot.append(f"whether rate and CPU differ by more than noise: {few} are too few; 3 of each are needed")
     for name in names:
         broken = figures.filter((pl.col("dbms") == name) & (pl.col("step_status") != "complete"))
         if len(broken):
-            notes.append(f"{count(len(broken), 'run')} of {name} did not complete the step and is left out")
+            verb = "is" if len(broken) == 1 else "are"
+            notes.append(f"{count(len(broken), 'run')} of {name} did not complete the step and {verb} left out")
     rows = [row for side in sides for row in side]
     if any(row["paced"] for row in rows):
-        cannot.append("why the rate differs: the clients had a target rate, so only costs tell of the server")
+        cannot.append(
+            "why the rate differs: the clients had a target rate, so only the costs say something about the server"
+        )
     if any(row["client_bound"] for row in rows):
         notes.append("the clients limited the step in at least one run, so the server could have done more")
     for name, side in zip(names, sides, strict=True):
         shares = [row["other_us"] / row["cpu_us"] for row in side if row["other_us"] is not None and row["cpu_us"]]
         if shares and max(shares) > OTHERS:
             notes.append(
-                f"other processes took up to {100 * max(shares):.0f} % of the CPU in use next to {name}: the rate is "
-                "theirs to lower, the server's own CPU per operation less so"
+                f"in runs of {name}, other processes used up to {100 * max(shares):.0f} % of the CPU in use: this can "
+                "lower the rate; it affects the server's own CPU per operation less"
             )
     return cannot, notes
 
@@ -161,12 +166,16 @@ def _mixed_hosts(sides: Sequence[Sequence[Mapping[str, Any]]]) -> str:
     hosts = sorted({row["host_class"] or "an unknown host" for side in sides for row in side})
     if len(hosts) < 2:
         return ""
-    return f"what is the server's and what the host's: the runs are from different hosts ({'; '.join(hosts)})"
+    return (
+        "which part of the difference is due to the server and which to the hosts: the runs are from different hosts "
+        f"({'; '.join(hosts)})"
+    )
 
 
 def _no_counters(chosen: Pair, sides: Sequence[Sequence[Mapping[str, Any]]]) -> str:
     reasons = list(dict.fromkeys(row["counters_reason"] for side in sides for row in side if row["counters_reason"]))
-    return f"more instructions or slower ones: {'; '.join(reasons) or 'they were not counted over the step'}"
+    why = "; ".join(reasons) or "they were not counted over the step"
+    return f"whether the server executes more instructions or executes them more slowly: {why}"
 
 
 def _terms(
@@ -229,8 +238,8 @@ def _response(sides: Sequence[Sequence[Mapping[str, Any]]], usable: bool) -> tup
             off.append(row["in_flight"] / row["connections"] - 1)
     if max(off) > LITTLE_TOLERANCE:
         return (), (
-            f"what a statement waits for: statements in flight are {100 * max(off):.0f} % off what Little's law says of"
-            " rate and response time"
+            f"what a statement waits for: the number of statements in flight differs by {100 * max(off):.0f} % from "
+            "what Little's law gives for this rate and response time"
         )
     rest = [
         [
@@ -270,7 +279,7 @@ def _profile(
         return _NOTHING
     _check_samples(chosen.ask("profile_checks").filter(mine), profiled, notes)
     if usable and min(map(len, used)) < LEAST_RUNS:
-        cannot.append("whether functions differ by more than noise: a side has only one run with a profile")
+        cannot.append("whether functions differ by more than noise: one side has only one run with a profile")
     stacks = chosen.ask("stacks").filter(mine)
     by_run = {
         run: [(stack, samples) for stack, samples in stacks.filter(run_id=run).select("stack", "samples").iter_rows()]
@@ -311,13 +320,16 @@ def _check_samples(checks: pl.DataFrame, profiled: Mapping[str, Mapping[str, Any
     off = [row["sampled"] for row in profiled.values() if row["sampled"] is not None]
     worst = max(off, key=lambda share: abs(share - 1), default=1.0)
     if abs(worst - 1) > SAMPLED_TOLERANCE:
-        notes.append(f"the samples of a run stand for {100 * worst:.0f} % of the CPU that its server used meanwhile")
+        notes.append(
+            f"the samples of one run account for {100 * worst:.0f} % of the CPU that its server used while perf "
+            "recorded"
+        )
     shares = [row["recorded_us"] / row["step_us"] for row in checks.to_dicts() if row["recorded_us"] and row["step_us"]]
     worst = max(shares, key=lambda share: abs(share - 1), default=1.0)
     if abs(worst - 1) > RECORDED_TOLERANCE:
         notes.append(
             f"while perf recorded, the server's CPU per statement was {100 * worst:.0f} % of that of the step: the "
-            "profile may not be of what the rest of the step did"
+            "profile may not be representative of the rest of the step"
         )
 
 

@@ -45,7 +45,7 @@ def stalls(
     for text in dip_statements(post.ask("steadiness"), dips):
         out.print(safe(text), soft_wrap=True)
     if len(dips):
-        table = Table("run", "step", "seconds", "% of median", "cause", "sure", "what shows it", box=None)
+        table = Table("run", "step", "seconds", "% of median", "cause", "confidence", "evidence", box=None)
         for row in dips.to_dicts():
             share = f"{100 * row['rate'] / row['median_rate']:.0f}"
             name = f"{row['dbms']} r{row['repeat']}"

@@ -72,7 +72,7 @@ def evidence(selection: Selection) -> Evidence:
 def _runs(runs: list[Row]) -> str:
     if not runs:
         return '<p class="said">There is no run, so there is no evidence.</p>'
-    columns = ("run", "dbms", "setup", "repeat", "status", "begun (UTC)", "ended", "server", "scale", "ibench")
+    columns = ("run", "dbms", "setup", "repeat", "status", "started (UTC)", "ended", "server", "scale", "ibench")
     rows = [
         [
             run["run_id"], run["dbms"], run["setup"], run["repeat"], _status(run), _when(run["origin_wall"]),
@@ -84,7 +84,7 @@ def _runs(runs: list[Row]) -> str:
     for run in runs:
         hosts.setdefault(_host(run), []).append(run)
     measured = "".join(f"<li>{_text(host)} ({_text(_whose(those, runs))})</li>" for host, those in hosts.items())
-    table = _table("Runs that this post is made from", columns, rows)
+    table = _table("Runs in this post", columns, rows)
     return _folded("evidence-runs", f"Runs ({len(runs)})", f"{table}<p>Measured on:</p><ul>{measured}</ul>")
 
 

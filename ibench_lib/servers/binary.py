@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from ibench_lib.servers.server import AnyBuild
 
-TELLS_NOTHING = "the binary tells nothing"
+TELLS_NOTHING = "not found in the binary"
 
 _MOST_SECTIONS = 4096
 _MOST_BYTES = 1 << 16

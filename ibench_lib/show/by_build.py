@@ -107,15 +107,15 @@ def _notes(frame: pl.DataFrame, column: str, metric: Metric, bases: Bases, shown
     judged = [one for one in shown if one.p is not None]
     whose = joined([name for name in bases.names if name in set(frame["dbms"])])
     notes = [
-        f"Each figure is relative to the base of its own build ({whose}). A base has its own value, and is compared "
-        f"with {bases.first}.",
+        f"Each figure is relative to the base of its own build ({whose}). For a base, the cell shows its value and its "
+        f"ratio to {bases.first}.",
         *repeat_notes(frame),
     ]
     if judged:
         compared = max(one.comparisons for one in judged)
         notes.append(
-            f"▲ better, ▼ worse: above {BETTER} or below {WORSE}, and beyond noise, of {compared:,} comparisons that "
-            "were judged together. Intervals are as in the table of throughput."
+            f"▲ better, ▼ worse: above {BETTER} or below {WORSE}, and beyond noise; {compared:,} comparisons were "
+            "judged together. Intervals are as in the table of throughput."
         )
     if any(one.is_range for one in shown):
         notes.append(f"Where a side has two runs, {RANGE}")

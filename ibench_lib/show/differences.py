@@ -42,7 +42,11 @@ def differences(chosen: Pair) -> Html:
                 "metric_values",
             )
         )
-        said.append(_list(beyond, "Rates and response times first, and the largest differences of each:"))
+        said.append(
+            _list(
+                beyond, "Rates first, then response times, then the rest; the largest differences first in each group:"
+            )
+        )
     if two:
         said.append(
             _paragraph(
@@ -152,7 +156,9 @@ def _is_outside(one: Compared) -> bool:
 def _by_chance(judged: list[Place]) -> str:
     """What chance does in a table, and what the comparisons could find."""
     known = sorted(one.detectable for _, one in judged if one.detectable is not None)
-    middle = f" Half of them would find a change of {change_text(median(known))} in {MOSTLY}." if known else ""
+    middle = (
+        f" Half of the comparisons would find a change of {change_text(median(known))} in {MOSTLY}." if known else ""
+    )
     most = max(one.comparisons for _, one in judged)
     return f"The metrics of a table are judged together. {chance_said(most)}{middle}"
 

@@ -193,7 +193,7 @@ def _kind_of_warning(found: list[tuple[str, str]], of_runs: int, runs: pl.DataFr
     about = whose if len(runs) == of_runs == 1 else f"{whose}; {of_runs} of {count(len(runs), 'run')}"
     if len(texts) == 1:
         return f"<li>{html.escape(f'{texts[0]} ({about})')}</li>"
-    summary = html.escape(f"{texts[0]}, and {len(texts) - 1} like it ({about})")
+    summary = html.escape(f"{texts[0]}, and {len(texts) - 1} more of this kind ({about})")
     each = "".join(f"<li>{html.escape(f'{text} ({dbms})')}</li>" for text, dbms in found)
     return f"<li><details><summary>{summary}</summary><ul>{each}</ul></details></li>"
 

@@ -32,7 +32,7 @@ def step_statements(found: Explanation) -> list[str]:
 
 def cannot_say(found: Explanation) -> list[str]:
     """What the runs cannot tell, a line each."""
-    return [f"Cannot say {reason}." for reason in found.cannot]
+    return [f"Not known: {reason}." for reason in found.cannot]
 
 
 def notes(found: Explanation) -> list[str]:
@@ -91,7 +91,7 @@ def _rate(found: Explanation) -> list[str]:
         return [f"{said}: {way} CPU per operation, not {'more' if cost.log > 0 else 'less'} waiting. {both}."]
     if use.is_clear and not cost.is_clear:
         way = "less" if use.log < 0 else "more"
-        return [f"{said}: {way} CPU in use, at no other cost per operation. {both}."]
+        return [f"{said}: {way} CPU in use; the CPU per operation does not clearly differ. {both}."]
     return [f"{said}. {both}."]
 
 
@@ -121,7 +121,7 @@ def profile_statements(found: Explanation) -> list[str]:
         items = [f"{one.cost.name} {change_text(one.cost)}" for one in functions[:_NAMED]]
         more = f" and {len(functions) - _NAMED} more" if len(functions) > _NAMED else ""
         said.append(
-            f"Functions by themselves, in microseconds of server CPU per operation ({'+' if whole > 0 else ''}"
+            f"Own time of functions, in microseconds of server CPU per operation ({'+' if whole > 0 else ''}"
             f"{us(whole)} in all): {', '.join(items)}{more}."
         )
     elif found.self_costs and found.self_costs[0].cost.level and any(one.cost.difference for one in found.self_costs):
@@ -129,7 +129,7 @@ def profile_statements(found: Explanation) -> list[str]:
     moved = [one.cost.name for one in found.self_costs if one.moved]
     if moved:
         rest = f" and {len(moved) - _NAMED} more" if len(moved) > _NAMED else ""
-        said.append(f"Moved, not more: {', '.join(moved[:_NAMED])}{rest}; what calls them costs what it did.")
+        said.append(f"Moved, not added: {', '.join(moved[:_NAMED])}{rest}; their callers cost the same as before.")
     parts = sorted((one for one in found.subsystems if one.is_clear), key=lambda one: -abs(one.change))
     if parts:
         items = [f"{one.name} {change_text(one)}" for one in parts[:_NAMED]]

@@ -50,7 +50,7 @@ def explained(found: Explanations, palette: str = "default") -> Html:
     """What was compared, and for each step a picture of rate and CPU, sentences on the difference, and what to know."""
     if not found.each:
         return sentence(
-            found.pair.nothing("No step was completed by both, so there is nothing to explain."), "selected_runs"
+            found.pair.nothing("No step is complete for both A and B, so there is nothing to explain."), "selected_runs"
         )
     parts = []
     for one in found.each:

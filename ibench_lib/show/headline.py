@@ -195,8 +195,8 @@ def _why_even(ratios: list[Ratio]) -> str:
     if any(found.p is not None for found in ratios):
         return "no difference beyond noise"
     if all(found.low is None for found in ratios):
-        return "there is one run of each, so nobody can tell a difference from noise"
-    return "the repeats are too few to tell a difference from noise"
+        return "there is one run of each, so a difference cannot be told from noise"
+    return "there are too few repeats to tell a difference from noise"
 
 
 def clients_said(runs: pl.DataFrame, rates: pl.DataFrame) -> list[str]:
@@ -239,21 +239,32 @@ def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str])
         whys = "; ".join(dict.fromkeys(excluded.values()))
         found.append((f"{count(len(excluded), 'run')} excluded: {whys}", ", ".join(excluded)))
     if broken:
-        found.append((f"{broken} of {count(len(runs), 'run')} not complete", "Steps without figures say why."))
+        found.append(
+            (f"{broken} of {count(len(runs), 'run')} not complete", "Where a step has no figures, its table says why.")
+        )
     if published:
         found.append(("published figures", "Not measured here."))
     if repeats(runs) == 1:
         found.append(("one run of each", "The noise is unknown."))
     scales = [scale_text(scale) for scale in listed(runs["scale"]) if scale != 1]
     if scales:
-        found.append((f"scaled {', '.join(scales)}", "Rows, durations and memory are this part of those at scale 1."))
+        why = "Rows, durations and memory are scaled down to this fraction of scale 1."
+        found.append((f"scaled {', '.join(scales)}", why))
     warned = sum(bool(warnings) for warnings in runs["warnings"].to_list())
     if warned:
-        found.append((f"warnings in {warned} of {count(len(runs), 'run')}", "The section Builds lists them."))
+        found.append((f"warnings in {warned} of {count(len(runs), 'run')}", "They are listed below the table of runs."))
     done = frame.filter(pl.col("step_status") == "complete")
     for column, text, why in (
-        (pl.col("client_bound").is_not_null(), "client-bound", "There the clients limit the rate, not the server."),
-        (pl.col("sla_failed").fill_null(False), "target rate missed", "There some did less work than others."),
+        (
+            pl.col("client_bound").is_not_null(),
+            "client-bound",
+            "In these steps the clients, not the server, limit the rate.",
+        ),
+        (
+            pl.col("sla_failed").fill_null(False),
+            "target rate missed",
+            "In these steps, some results did less work than others.",
+        ),
     ):
         steps = steps_of(done.filter(column))
         if steps:
@@ -297,11 +308,11 @@ def strips_of(frame: pl.DataFrame, bases: Bases, palette: str, figure: Figure = 
     whose = named.get(bases.first, bases.first)
     if bases.by_build:
         # Setups may have builds of their own; then no base has another one next to it.
-        whose = "the base of its build" + (f", a base to {bases.first}" if of_bases else "")
+        whose = "the base of the same build" + (f" (bases: to {bases.first})" if of_bases else "")
     known = any(row.found is not None and row.found.low is not None for row in shown)
     note = f"Ratio to {whose}, with its interval. A filled dot is a difference beyond noise."
     if not known:
-        note = f"Ratio to {whose}, of one run each: its noise is unknown."
+        note = f"Ratio to {whose}, from one run each; the noise is unknown."
     return f'<div class="strips">{"".join(drawn)}</div><p class="key">{html.escape(note)}</p>'
 
 

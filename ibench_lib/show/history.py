@@ -34,7 +34,7 @@ from ibench_lib.stats.short_series import MIN_EFFECT
 RATE = "rate"
 """The column of a step's main rate; the others have the names of their metrics."""
 COSTS = ("cpupq", "scpupq", "cspq", "rpq", "wkbpi", "response_p99_ms", "hll")
-TOLD_NOTHING = "the binary tells nothing"
+TOLD_NOTHING = "not found in the binary"
 NONE_LINKED = "none linked"
 
 Order = Literal["version", "date"]
@@ -233,7 +233,7 @@ def arrival(before: Build, after: Build) -> str:
         return f"in how {after.name} was built: it is the same release as {before.name}{because}"
     adjacent = is_next(before.release, after.release)
     where = f"in {after.name}" if adjacent else f"after {before.name} and by {after.name}"
-    return f"{where}, or in how {after.name} was built{because}" if unlike else where
+    return f"{where}, or comes from how {after.name} was built{because}" if unlike else where
 
 
 def built_unlike(before: Build, after: Build) -> list[str]:

@@ -52,13 +52,16 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
             drawn.append(strip(where, rows, span_of(row.found for row in rows if row.found), palette))
             said.setdefault(_sentence(main, reasons), []).append(where)
     if not said:
-        return sentence("No step was completed by both, so there is nothing to compare.", "metric_values")
+        return sentence("No step is complete for both A and B, so there is nothing to compare.", "metric_values")
     texts = [f"{joined(steps)}: {text}" for text, steps in said.items()]
     sentences = [f"<li>{html.escape(text)}{link}</li>" for text in texts]
     sentences += [f"<li>{html.escape(text)}{sources('step_throughput')}</li>" for text in short]
-    key = "B / A, with its interval. A filled dot is a difference beyond noise; costs are drawn only if they have one."
+    key = (
+        "B / A, with its interval. A filled dot is a difference beyond noise; costs are drawn only if they differ "
+        "beyond noise."
+    )
     if not judged:
-        key = "B / A. A side has one run only, so its noise is unknown."
+        key = "B / A. One side has only one run, so the noise is unknown."
     parts = (
         f'<p class="tested">{html.escape(tested(chosen))}</p>',
         badges(chosen.runs, rates, chosen.excluded),
@@ -86,14 +89,14 @@ def _reasons(of_step: list[Compared]) -> list[Compared]:
 
 
 def _sentence(main: list[Compared], reasons: list[Compared]) -> str:
-    """Such as: inserts/s 0.45x [0.35, 0.72], worse. What differs with it: KB read/op 3.10x [2.80, 3.40]."""
+    """Such as: inserts/s 0.45x [0.35, 0.72], worse. Also different: KB read/op 3.10x [2.80, 3.40]."""
     clear = [one for one in main if one.verdict in DIFFERENT]
     if clear:
         text = "; ".join(f"{one.label} {relative_text(one.ratio)}, {one.verdict}" for one in clear) + "."
     else:
         text = f"{_no_difference(main)}."
     if reasons:
-        text += f" What differs with it: {joined([f'{one.label} {relative_text(one.ratio)}' for one in reasons])}."
+        text += f" Also different: {joined([f'{one.label} {relative_text(one.ratio)}' for one in reasons])}."
     return text
 
 
@@ -101,7 +104,7 @@ def _no_difference(main: list[Compared]) -> str:
     what = joined([one.label for one in main]) or "rates"
     judged = [one for one in main if one.verdict is not None and one.verdict not in UNJUDGED]
     if not judged:
-        return "the runs are too few to tell a difference from noise"
+        return "there are too few runs to tell a difference from noise"
     known = [one.detectable for one in judged if one.detectable is not None]
     limit = f"; a change of {change_text(max(known))} would be found in {MOSTLY}" if known else ""
     return f"no difference beyond noise in {what}{limit}"

@@ -142,7 +142,7 @@ def _grid(frame: pl.DataFrame, base: Bases, rates: Mapping[Place, Ratio], costs:
     ]  # fmt: skip
     columns = _telling(setup, places, costs)
     heads = ["throughput", *(metric_of(column).label for column in columns)]
-    grid = Grid(grid_name("reasons", frame), grid_title("What differs with throughput", frame), "step, dbms", heads)
+    grid = Grid(grid_name("reasons", frame), grid_title("Costs where throughput differs", frame), "step, dbms", heads)
     crowds = {step: crowded(frame, step) for step, _ in places}
     named, doubtful = short_names(by_position(frame), base.builds), False
     for step, name in places:
@@ -157,10 +157,10 @@ def _grid(frame: pl.DataFrame, base: Bases, rates: Mapping[Place, Ratio], costs:
     missing = any(cell.text == "-" for _, cells in grid.rows for cell in cells)
     meanings = "; ".join(f"{metric_of(column).label}: {metric_of(column).doc}" for column in columns)
     grid.notes = [
-        f"Relative to {base}: the throughputs that differ beyond noise, and costs, of which less is better. Intervals, "
-        "▲ and ▼ are as in the table of throughput.",
-        *([f"{meanings}."] if meanings else ["No cost differs beyond noise together with them."]),
-        *(["- not captured, or next to nothing."] if missing else []),
+        f"Relative to {base}: throughput where it differs beyond noise, and costs (lower is better). Intervals, ▲ and "
+        "▼ are as in the table of throughput.",
+        *([f"{meanings}."] if meanings else ["No cost differs beyond noise in these steps."]),
+        *(["-: not captured, or too small to compare."] if missing else []),
         *(["Not marked where other processes used much of the CPU, which these figures include."] if doubtful else []),
     ]
     return grid

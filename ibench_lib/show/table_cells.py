@@ -23,11 +23,11 @@ from ibench_lib.show.frames import (
 from ibench_lib.show.grid import Cell
 from ibench_lib.show.theme import Mark
 from ibench_lib.show.verdicts import BETTER, WORSE, Ratio
-from ibench_lib.show.wording import RANGE, count, detectable_said, joined, method_said
+from ibench_lib.show.wording import MOSTLY, RANGE, count, detectable_said, joined, method_said
 
 RUN_FAILED = "†"
 CLIENT_BOUND = "‡"
-DETECTABLE = "What is not marked may differ by less than would be found in four of five cases:"
+DETECTABLE = f"A true difference may be unmarked if it is smaller than the change that would be found in {MOSTLY}:"
 NOT_YET_KNOWN = "not yet known"
 _RELATIVE = "its ratio to the base."
 LOADED = "loaded from a snapshot"  # the step_status of a step that another run did for this one
@@ -221,7 +221,7 @@ def interval_notes(frame: pl.DataFrame, ratios: Mapping[tuple[str, str], Ratio])
         f"Below each figure: {_RELATIVE} ▲ above {BETTER}, ▼ below {WORSE} of the base, beyond noise.",
         *filter(None, [method_said(found)]),
         *_detectable_notes(ratios),
-        *([f"Where only two runs are left of a side, {RANGE}"] if any(one.is_range for one in found) else []),
+        *([f"Where a side has only two runs left, {RANGE}"] if any(one.is_range for one in found) else []),
         "A ratio without an interval comes from one run; its noise is unknown.",
     ]
 
@@ -239,8 +239,9 @@ def coverage_notes(frame: pl.DataFrame) -> list[str]:
     if found.is_empty():
         return []
     return [
-        f"No means and costs of {joined(steps_of(found))} where the samples cover less than {COVERED * 100:.0f} % of a "
-        "step: they could be off by more than 5 %. Newer runs read the counters at both ends of each step, too."
+        f"No means or costs for {joined(steps_of(found))} where the samples cover less than {COVERED * 100:.0f} % of "
+        "the step, because they could be off by more than 5 %. Runs by a newer ibench also read the counters at both "
+        "ends of each step."
     ]
 
 
@@ -254,6 +255,6 @@ def mark_notes(frame: pl.DataFrame) -> list[str]:
         bound = frame.filter(pl.col("client_bound").is_not_null() & (pl.col("step_status") == "complete"))
         keys = ["dbms", "step", "client_bound"] + (["run_id"] if "run_id" in bound.columns else [])
         for (name, step), rows in bound.unique(keys, maintain_order=True).group_by("dbms", "step", maintain_order=True):
-            more = f"; and so in {count(len(rows) - 1, 'more run')}" if len(rows) > 1 else ""
+            more = f"; the same in {count(len(rows) - 1, 'more run')}" if len(rows) > 1 else ""
             notes.append(f"{CLIENT_BOUND} {name}, {step}: limited by the clients: {rows['client_bound'][0]}{more}.")
     return notes

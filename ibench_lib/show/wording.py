@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from itertools import accumulate
 from typing import Any
 
 import polars as pl
@@ -37,6 +38,13 @@ def listed(values: pl.Series) -> list[Any]:
     return values.drop_nulls().unique(maintain_order=True).to_list()
 
 
+def without_brackets(text: str) -> str:
+    """Without the brackets around all of it: `(Debian)` is Debian, and `Community Server (GPL)` stays as it is."""
+    inner = text[1:-1]
+    depths = accumulate((letter == "(") - (letter == ")") for letter in inner)
+    return inner if text == f"({inner})" and min(depths, default=0) >= 0 else text
+
+
 def comment(text: str) -> str:
     """The text of the comment at the head of a file, without the sentence that names its source."""
     words, in_source = [], False
@@ -51,11 +59,11 @@ def comment(text: str) -> str:
     return " ".join(filter(None, words))
 
 
-MOSTLY = "four of five cases"
+MOSTLY = "four out of five cases"
 """How often a change of the detectable size is found: `stats.noise.POWER`."""
 
 RANGE = (
-    "the repeats are too few to know their noise. [low, high] is the range of the ratio, and nothing is called a "
+    "there are too few repeats to estimate the noise. [low, high] is the range of the ratio, and nothing counts as a "
     "difference."
 )
 """What two runs on a side can tell, unless others of the experiment tell their noise. It goes on after a colon."""
@@ -70,15 +78,15 @@ def method_said(ratios: Collection[Ratio], noise: str = POOLED) -> str:
     if not judged:
         return ""
     return (
-        f"[low, high] is the interval of the ratio of geometric means by a t test with {noise}. A difference is called "
-        f"one if its interval excludes 1 and its ratio is below {WORSE} or above {BETTER}. "
+        f"[low, high] is the interval of the ratio of geometric means, from a t test with {noise}. A ratio counts as a "
+        f"difference if its interval excludes 1 and it is below {WORSE} or above {BETTER}. "
         f"{chance_said(max(found.comparisons for found in judged))}"
     )
 
 
 OF_TWO_SAID = (
-    "[low, high] is the interval of the ratio of geometric means by a t test with the noise of the two; it holds the "
-    "true ratio in 95 % of cases."
+    "[low, high] is the interval of the ratio of geometric means, from a t test with the noise of these two "
+    "configurations; it contains the true ratio in 95 % of cases."
 )
 """What an interval is that was not judged together with others."""
 
@@ -87,10 +95,10 @@ def chance_said(comparisons: int) -> str:
     """What chance does to so many comparisons that were judged together."""
     share = f"at most {100 * LEVEL:.0f} % of cases"
     if comparisons == 1:
-        return f"Between equal configurations, chance does that in {share}."
+        return f"If the configurations are equal, chance produces such a difference in {share}."
     return (
         f"The intervals allow for up to {comparisons:,} comparisons (Benjamini and Hochberg): if all configurations "
-        f"are equal, chance makes any such difference in {share}."
+        f"are equal, chance produces a difference anywhere among them in {share}."
     )
 
 
@@ -101,9 +109,9 @@ def detectable_said(ratios: Collection[Ratio]) -> str:
 
 
 def change_text(log: float) -> str:
-    """A logarithm as a change, rounded up: 7 %, or 3.20 times; what is above 100 times nobody needs to know."""
+    """A logarithm as a change, rounded up: 7 %, or 3.20x; what is above 100x nobody needs to know."""
     if log < math.log(2):
         return f"{math.ceil(100 * math.expm1(log) - 1e-9)} %"
     if log > math.log(100):
-        return "more than 100 times"
-    return f"{math.exp(log):.{0 if log > math.log(10) else 2}f} times"
+        return "more than 100x"
+    return f"{math.exp(log):.{0 if log > math.log(10) else 2}f}x"

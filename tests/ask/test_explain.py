@@ -58,7 +58,7 @@ def test_it_holds_in_every_step_of_the_sample(workspace: Workspace) -> None:
     for setup, step in steps:
         found = explain(compared, step, setup)
         if not found.rate:  # a short step that older samples do not cover
-            assert any("CPU of the host was not captured" in line for line in found.cannot)
+            assert any("the host's CPU was not captured" in line for line in found.cannot)
             continue
         taken_apart += 1
         rate, use, cost = found.rate
@@ -125,7 +125,23 @@ def test_one_run_of_each_gives_figures_and_no_intervals() -> None:
     found = explained(*pair_runs(ENGINE, ENGINE, rounds=1))
     assert found.rate and all(term.interval is None and not term.is_clear for term in found.rate)
     assert all(one.cost.interval is None for one in found.self_costs)
-    assert any("there is 1 run of system.cy10a and 1 run of system.b" in line for line in found.cannot)
+    assert any(
+        "there are only 1 run of system.cy10a and 1 run of system.b; intervals need 3 runs of each" in line
+        for line in found.cannot
+    )
+
+
+def test_runs_that_did_not_complete_the_step_are_counted() -> None:
+    runs = pair_runs(None, None)
+    for broken, said in (
+        (1, "1 run of system.b did not complete the step and is left out"),
+        (2, "2 runs of system.b did not complete the step and are left out"),
+    ):
+        failed = [
+            Run("b", repeat=9 + n, minute=50 + n, status="failed", failed_step="l.i0", steps=("l.i0",))
+            for n in range(broken)
+        ]
+        assert said in explained(*runs, *failed).notes
 
 
 def test_without_a_profile_the_reason_is_told() -> None:
@@ -138,7 +154,7 @@ def test_without_a_profile_the_reason_is_told() -> None:
 def test_without_counters_of_the_processor_the_reason_is_told() -> None:
     found = explained(*pair_runs(None, None))
     assert found.processor == ()
-    assert "more instructions or slower ones: the processor did not count over the step" in found.cannot
+    assert "more instructions or executes them more slowly: the processor did" in " ".join(found.cannot)
 
 
 def test_instructions_cycles_and_clock_give_the_cpu_per_operation() -> None:
@@ -163,7 +179,7 @@ def test_the_rate_of_a_paced_step_is_not_explained() -> None:
     runs = pair_runs(None, None)
     found = explained(*runs, step="qr100")
     assert any(line.startswith("why the rate differs: the clients had a target") for line in found.cannot)
-    assert found.rate == () and any("CPU of the host was not captured" in line for line in found.cannot)
+    assert found.rate == () and any("the host's CPU was not captured" in line for line in found.cannot)
 
 
 def row(**changes: Any) -> dict[str, Any]:

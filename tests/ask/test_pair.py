@@ -198,7 +198,7 @@ def test_the_list_names_rates_first_and_what_chance_would_do() -> None:
     ]  # fmt: skip
     assert lines[1].startswith(f"9 of {len(judged)} comparisons differ beyond noise: ")
     assert "The metrics of a table are judged together." in lines[1] and "(Benjamini and Hochberg)" in lines[1]
-    assert "Half of them would find a change of 6 % in four of five cases." in lines[1]
+    assert "Half of the comparisons would find a change of 6 % in four out of five cases." in lines[1]
     assert lines[3:] == [
         "cached, l.i1: inserts/s: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
         "cached, l.i1: deletes/s: A 5,000, B 2,500; B / A 0.50 [0.50, 0.50], worse.",
@@ -307,7 +307,7 @@ def test_each_sentence_of_the_page_leads_to_the_question_it_rests_on(page: Page)
     assert sources == {(), ("selected_runs",), ("metric_values",), ("fact_diff",)}
     without = [text for text, links in found if not links]
     assert without == [
-        "Rates and response times first, and the largest differences of each:",
+        "Rates first, then response times, then the rest; the largest differences first in each group:",
         "Also selected, but not compared: system.z.",
     ]
 

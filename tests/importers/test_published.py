@@ -84,7 +84,7 @@ def test_they_are_called_published_wherever_runs_are_named(report: Workspace) ->
     drawn = Parsed(ib.runs_table(post.runs))
     assert sum("published, not measured here" in row for row in map(str, drawn.rows)) == 30
     head = say(post, ib.run_statements).markup
-    assert '<li class="loud">Attention: 30 of 30 runs (report-2023: 15 results, 2 setups) are published figures' in head
+    assert '<li class="loud">Attention: 30 of 30 runs (report-2023: 15 results, 2 setups) are published, not' in head
     assert "report of August 2023" in head and "Begun from" not in head
     named = {trace.name for trace in ib.get_min_chart(post.ask("get_min").filter(pl.col("setup") == "cached")).data}
     assert "my8033_rel_lto.cy10a_gcp_c2s30 (published)" in named

@@ -251,10 +251,10 @@ def test_samples_that_leave_out_much_of_a_step_give_no_mean_and_no_cost(workspac
     assert values.select("value", "covered").rows() == [(None, 3 / 4)]
     post = choose(lake, "demo")
     said = cost_statements(post.ask("step_metrics"), post.bases)
-    assert said[0] == "No costs where the samples cover less than 95 % of a step: qr100 in cached."
+    assert said[0] == "No costs are shown for steps of which the samples cover less than 95 %: qr100 in cached."
     for table in (ib.step_cpu_table, ib.step_storage_table):
         notes = [cells[0] for cells in Parsed(table(post.ask("step_metrics"))).rows]
-        assert any("No means and costs of qr100 where the samples cover less than 95 % of a step" in n for n in notes)
+        assert any("No means or costs for qr100 where the samples cover less than 95 % of the step" in n for n in notes)
     work = Parsed(ib.step_metrics_table(post.ask("step_metrics")))
     assert not any("samples cover" in cells[0] for cells in work.rows)
 
@@ -311,7 +311,7 @@ def test_what_neither_server_nor_clients_used_is_told_and_marked(workspace: Work
         said = "\n".join(cost_statements(post.ask("step_metrics"), post.bases))
         table = Parsed(ib.step_cpu_table(post.ask("step_metrics").filter(step="qr100")))
         cells = dict(zip(table.of("dbms"), table.of("system.cy10a"), strict=True))
-        assert ("▼" in cells["other_cpu"]) == ("Other processes took over 10 %" in said) == (row["other_cpu"] > 10)
+        assert ("▼" in cells["other_cpu"]) == ("Other processes used over 10 %" in said) == (row["other_cpu"] > 10)
     # Of 4 s of CPU the clients used 0.5: the rest is the server's, or another's.
     assert shares == {1.5: pytest.approx(50), 3.25: pytest.approx(6.25), 3.75: 0}
 

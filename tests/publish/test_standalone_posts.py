@@ -56,7 +56,7 @@ def test_the_published_seconds_are_drawn_as_they_were_published(
     published = GOLDEN / "published_get_min_seconds.csv"
     import_file(published, "report-2023", "report of August 2023", place, kind_of=kind_of)
     page = open_post(browser, page_of(kernel, place, "mvcc_gc", experiment="report-2023")).page
-    assert "published figures, not measured here" in page.locator("#made-from .loud").inner_text()
+    assert "published, not measured here" in page.locator("#made-from .loud").inner_text()
     rows = golden(published.name)
     for setup in ("cached", "io_bound"):
         drawn = table_rows(page, f"Seconds of get_min, {setup}")

@@ -71,7 +71,7 @@ def test_with_a_base_of_each_build_it_names_them() -> None:
     said = headline_statements(post.ask("step_throughput"), post.bases)[0]
     assert "faster than maria.base: mysql.base 2.00x" in said and "slower than mysql.base: f1 0.50x" in said
     page = markup(post)
-    assert "Ratio to the base of its build, a base to maria.base, with its interval." in page
+    assert "Ratio to the base of the same build (bases: to maria.base), with its interval." in page
     labels = re.findall(r'<text x="0"[^>]*>([^<]*)</text>', page)[:4]
     assert labels == ["maria: base", "\u2003f1", "mysql: base", "\u2003f1"]
 
@@ -83,13 +83,13 @@ def test_where_each_build_has_a_setup_of_its_own_no_base_is_said_to_have_another
         for config in ("base", "f1")
     ]
     page = markup(chosen(*runs))
-    assert "Ratio to the base of its build, of one run each: its noise is unknown." in page
+    assert "Ratio to the base of the same build, from one run each; the noise is unknown." in page
 
 
 def test_one_run_of_each_is_no_result() -> None:
     post = chosen(Run(), Run("b", minute=1, queries=2500))
     (said,) = headline_statements(post.ask("step_throughput"), post.bases)
-    assert said.endswith(": there is one run of each, so nobody can tell a difference from noise.")
+    assert said.endswith(": there is one run of each, so a difference cannot be told from noise.")
     page = markup(post)
     assert '<li title="The noise is unknown.">one run of each</li>' in page and "▼" not in page
 

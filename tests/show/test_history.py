@@ -135,7 +135,7 @@ def test_the_answers_stay_known_for_links() -> None:
         (of("a", (8, 0, 29)), of("b", (8, 0, 30)), "in b"),
         (of("a", (8, 0, 28)), of("b", (8, 0, 30)), "after a and by b"),
         (of("a", (5, 6, 24)), of("b", (9, 7, 0), compiler="GCC 15"),
-         "after a and by b, or in how b was built (compiler: GCC 12.2.0, then GCC 15)"),
+         "after a and by b, or comes from how b was built (compiler: GCC 12.2.0, then GCC 15)"),
         (of("a", (10, 11, 5)), of("b", (10, 11, 5), compiler=None),
          "in how b was built: it is the same release as a (the compiler of b is not known)"),
     ],

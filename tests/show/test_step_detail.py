@@ -41,8 +41,8 @@ def test_a_stall_is_the_seconds_under_half_of_the_median() -> None:
     assert told(post) == [
         "l.i1, system.cy10a: median of 5,000 inserts/s, worst response 2.0 ms; no dip in 10 full seconds, the slowest "
         "had 5,000.",
-        "l.i1, system.slow: median of 5,000 inserts/s, worst response 2.100 s; 1 dip took 2 of 12 s and cost 16.7 % of "
-        "what the median rate would have done, cause unexplained.",
+        "l.i1, system.slow: median of 5,000 inserts/s, worst response 2.100 s; 1 dip lasted 2 of 12 s and lost 16.7 % "
+        "of the work that the median rate would have done, cause unexplained.",
     ]
 
 
@@ -56,8 +56,9 @@ def test_an_index_step_has_no_stalls_and_a_query_step_is_judged_by_its_queries()
     assert one(steps, step="l.x")["rated_seconds"] is None
     assert one(steps, step="qr100")["median_rate"] == 1000.0
     (said,) = ib.steadiness_statements(steps.filter(step="l.x"), asked("dips", Run()))
-    assert (
-        said == "l.x, system.cy10a: it is one statement per index and client, so it has no rate per second and no dips."
+    assert said == (
+        "l.x, system.cy10a: the step is one statement per index and client, so there is no rate per second and there "
+        "are no dips."
     )
 
 
@@ -163,7 +164,7 @@ def test_a_step_that_runs_is_judged_only_as_far_as_every_client_has_reported(wor
 def test_a_failed_step_says_how_far_it_went(detail: StepDetail) -> None:
     said = ib.steadiness_statements(detail.steadiness, detail.dips)[-1]
     assert said.startswith("l.i1, system.x: it failed after 10.0 s and is shown up to there; median of ")
-    assert "; 1 dip took 1 of 10 s and cost " in said
+    assert "; 1 dip lasted 1 of 10 s and lost " in said
 
 
 @pytest.mark.long
@@ -178,8 +179,14 @@ def test_a_step_loaded_from_a_snapshot_is_not_said_to_have_failed() -> None:
     run = Run(steps=("l.i1", "qr100"), loaded_from="another")
     answers = (asked(name, run, steps=["l.i0"]) for name in ("steadiness", "dips"))
     assert ib.steadiness_statements(*answers) == [
-        "l.i0, system.cy10a: it was loaded from a snapshot, so this run did not run it."
+        "l.i0, system.cy10a: it was loaded from a snapshot; this run did not execute it."
     ]
+
+
+def test_one_full_second_is_too_short_for_dips() -> None:
+    frame = asked("steadiness", Run(), steps=["l.i1"]).with_columns(rated_seconds=pl.lit(1))
+    (said,) = ib.steadiness_statements(frame, asked("dips", Run(), steps=["l.i1"]))
+    assert said.endswith("; 1 full second is too few to look for dips.")
 
 
 def test_a_step_of_few_seconds_is_not_searched_for_dips() -> None:

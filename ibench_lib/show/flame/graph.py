@@ -125,7 +125,8 @@ def facts(graph: Graph) -> list[str]:
             f"In {joined(nameless)}, {much}, so only functions with a name on both sides are shown; "
             f"{NOT_TOLD_APART} stands for all others."
             if len(graph.sides) > 1
-            else f"As {much}, little can be said of functions here."
+            else f"More than {100 * MOST_UNKNOWN:.0f} % of the CPU has no function name, so little can be said about "
+            "functions here."
         )
     cut = [letter for letter, side in zip("AB", graph.sides, strict=False) if side.cut > MOST_CUT]
     if cut:
@@ -135,7 +136,7 @@ def facts(graph: Graph) -> list[str]:
             "callers are not known."
         )
     if not graph.in_us:
-        lines.append("The CPU per operation is not known, so everything here counts samples.")
+        lines.append("The CPU per operation is not known, so all figures here are numbers of samples.")
     elif graph.untested:
         lines.append(f"No change is coloured: {graph.untested}.")
     return lines
@@ -192,7 +193,7 @@ def functions_table(graph: Graph, palette: str = "default") -> GT:
         return not is_clear, -(abs(own[name][1] - own[name][0]) if two else own[name][0]), name
 
     top = sorted(own, key=place)[:MOST_FUNCTIONS]
-    what = "change most in CPU of their own" if two else "use most CPU of their own"
+    what = "whose own CPU changes most" if two else "that use the most CPU themselves"
     if two:
         columns = ["A", "B", "B - A", "interval", "A", "B", "B - A", "A", "B"]
         callees = f"with callees, {graph.unit}"
@@ -200,7 +201,7 @@ def functions_table(graph: Graph, palette: str = "default") -> GT:
     else:
         columns = [graph.unit, "%", graph.unit, "%", "samples"]
         spanners = [("own", [0, 1]), ("with callees", [2, 3])]
-    title = f"The {len(top)} functions that {what} in {graph.where}" + ("" if two else f": {graph.sides[0].short}")
+    title = f"The {len(top)} functions {what} in {graph.where}" + ("" if two else f": {graph.sides[0].short}")
     grid = Grid(f"functions.{graph.name}", title, "function", columns, spanners=spanners)
     totals = graph.trie.totals_us[0] if graph.in_us else [float(one) for one in graph.trie.totals[0]]
     for name in top:
@@ -221,7 +222,7 @@ def functions_table(graph: Graph, palette: str = "default") -> GT:
         grid.notes.append(f"A is {graph.sides[0].name}; B is {graph.sides[1].name}.")
         said = f"No change is marked: {graph.untested}." if graph.untested else _TESTED
         grid.notes.append(said)
-    grid.notes.append("With callees: of all stacks that the function is in, each counted once.")
+    grid.notes.append("With callees: the sum over all stacks that contain the function; each stack counts once.")
     return grid.draw(palette)
 
 

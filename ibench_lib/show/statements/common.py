@@ -119,7 +119,7 @@ def unfinished(frame: pl.DataFrame) -> list[str]:
     return [f"Not compared, because they did not complete: {shortened(items)}."]
 
 
-NOT_RECORDED = "ended well; which checks of the data were made is not recorded"
+NOT_RECORDED = "completed; it is not recorded which checks of the data were made"
 """The rest of a verdict on runs that are older than the table `checks`."""
 
 
@@ -131,7 +131,10 @@ def verdict(held: int, runs: int, proves: str, setup: str = "") -> list[str]:
     every = "the run" if runs == 1 else f"all {held} runs" if held == runs else f"{held} of {runs} runs"
     said = [f"Verdict{f' on {setup}' if setup else ''}: {every} {proves}."] if held else []
     if held < runs:
-        said.append(attention(f"{count(runs - held, 'run')} did not complete, so nothing is proven of its data."))
+        whose = "its" if runs - held == 1 else "their"
+        said.append(
+            attention(f"{count(runs - held, 'run')} did not complete, so nothing is proven about {whose} data.")
+        )
     return said
 
 
@@ -208,12 +211,12 @@ def over_ten_times(
                 for name in over
             ]
             said.append(
-                f"{setup}, {step}: {what} is more than {FAR:.0f}x the best ({text(median(runs[best]))} with "
+                f"{setup}, {step}: {what} is more than {FAR:.0f}x the smallest ({text(median(runs[best]))} with "
                 f"{caveated(best, mine[best])}): {shortened(items, ', ')}."
             )
     if compared and not said:
         said.append(
-            f"In every step, {what} is less than {FAR:.0f}x the best of the step, or less than {text(least)} "
+            f"In every step, {what} is less than {FAR:.0f}x the smallest of the step, or less than {text(least)} "
             f"({count(compared, 'step')} compared)."
         )
     return [*([NOISE_UNKNOWN] if said and most == 1 else []), *said, *unfinished(frame)]

@@ -23,7 +23,8 @@ from ibench_lib.show.verdicts import Ratio
 from ibench_lib.show.wording import MOSTLY, change_text, count, shortened
 
 _OTHERS = (
-    f"Other processes took over {OTHERS_PCT:.0f} % of the CPU in at least one run of {{}}; cpupq and cspq include it."
+    f"Other processes used over {OTHERS_PCT:.0f} % of the CPU in at least one run of {{}}; cpupq and cspq include what "
+    "they used."
 )
 
 
@@ -57,7 +58,7 @@ def cost_statements(step_metrics: pl.DataFrame, base: str | Bases) -> list[str]:
             said.append(f"{setup}, {step}, compared with {named[of_group]}: {shortened([item for _, item in items])}.")
     if compared and not said:
         said.append(
-            f"Costs per operation do not differ clearly from {base} ({count(compared, 'figure')} compared"
+            f"Costs per operation do not differ clearly from those of {base} ({count(compared, 'figure')} compared"
             f"{_limits(seen)})."
         )
     return [
@@ -75,7 +76,8 @@ def _little_covered(frame: pl.DataFrame) -> list[str]:
     items = [f"{step} in {setup}" for setup, step, _ in columns_of(little_covered(frame))]
     if not items:
         return []
-    return [f"No costs where the samples cover less than {COVERED * 100:.0f} % of a step: {shortened(items)}."]
+    covered = f"the samples cover less than {COVERED * 100:.0f} %"
+    return [f"No costs are shown for steps of which {covered}: {shortened(items)}."]
 
 
 def _limits(ratios: list[Ratio]) -> str:

@@ -39,9 +39,9 @@ def dip_statements(steadiness: pl.DataFrame, dips: pl.DataFrame) -> list[str]:
             said.append(f"{where}, {name}{f' ({joined(marks)})' if marks else ''}: {dips_said(row, mine)}.")
     quiet = sum(not len(mine) for runs in of_steps.values() for _, _, mine in runs)
     if len(judged) and quiet == len(judged):
-        said.append(f"No dip was found in {count(quiet, 'step')} (counted in each run).")
+        said.append(f"No dip was found in {count(quiet, 'step')} (a step counts once for each run).")
     elif quiet:
-        said.append(f"No dip was found in {count(quiet, 'other step')} (counted in each run).")
+        said.append(f"No dip was found in {count(quiet, 'other step')} (a step counts once for each run).")
     return [*said, *unfinished(steadiness)]
 
 
@@ -50,8 +50,8 @@ def _together(where: str, runs: list[tuple[str, dict[str, Any], pl.DataFrame]], 
     every = pl.concat([mine for _, _, mine in runs])
     name, row, mine = max(runs, key=lambda run: _lost(run[1], run[2]))
     return (
-        f"{where}: {len(runs)} of {of} runs had {count(len(every), 'dip')}, {_why(every)}. They cost most in {name}: "
-        f"{_lost(row, mine):.1f} % of what the median rate would have done."
+        f"{where}: {len(runs)} of {of} runs had {count(len(every), 'dip')}, {_why(every)}. The largest loss was in "
+        f"{name}: {_lost(row, mine):.1f} % of the work that the median rate would have done."
     )
 
 
@@ -63,8 +63,9 @@ def _lost(step: dict[str, Any], dips: pl.DataFrame) -> float:
 def dips_said(step: dict[str, Any], dips: pl.DataFrame) -> str:
     """Of a step of one run (a row of `steadiness`) and its dips: how many, their cost, why, and whether in waves."""
     return (
-        f"{count(len(dips), 'dip')} took {dips['seconds'].sum():,} of {step['rated_seconds']:,} s and cost "
-        f"{_lost(step, dips):.1f} % of what the median rate would have done, {_why(dips)}{''.join(_waves(dips))}"
+        f"{count(len(dips), 'dip')} lasted {dips['seconds'].sum():,} of {step['rated_seconds']:,} s and lost "
+        f"{_lost(step, dips):.1f} % of the work that the median rate would have done, {_why(dips)}"
+        f"{''.join(_waves(dips))}"
     )
 
 
@@ -95,7 +96,7 @@ def _why(dips: pl.DataFrame) -> str:
         if row["words"] is None:
             parts.append(f"{prefix}unexplained" if prefix else "cause unexplained")
         else:
-            via = f", through {row['via']}" if row["via"] else ""
+            via = f", by way of {row['via']}" if row["via"] else ""
             parts.append(f"{prefix}because {row['words']}{via} ({row['confidence']} confidence)")
-    more = len(counted) - _MOST
-    return ", ".join(parts) + (f", and {count(more, 'other cause')}" if more > 0 else "")
+    more = sum(counted[_MOST:]["dips"].to_list())
+    return ", ".join(parts) + (f", and {count(more, 'dip')} with other causes or another confidence" if more else "")

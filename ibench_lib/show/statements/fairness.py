@@ -34,20 +34,20 @@ def fairness_statements(fairness: pl.DataFrame) -> list[str]:
         return unfinished(fairness)
     spread.sort(key=lambda found: -found[0])
     apart = [found for found in spread if found[0] > _PCT and found[1] > _SECONDS]
-    rule = f"more than {_SECONDS:.0f} s and more than {_PCT:.0f} % of the fastest client's time"
+    rule = f"by more than {_SECONDS:.0f} s and by more than {_PCT:.0f} % of the fastest client's time"
     if apart:
         items = [f"{_item(*found)} with {found[5]} in {found[3]}, {found[4]}" for found in apart]
-        said = f"Clients finished {rule} apart: {shortened(items)}."
+        said = f"The clients' finish times differ {rule}: {shortened(items)}."
     else:
         *_, setup, step, name = spread[0]
         said = (
-            f"In no step did clients finish {rule} apart ({extent(judged)}). By share, the largest difference is "
-            f"that of {name} in {setup}, {step}: {_item(*spread[0])}."
+            f"In no step did the clients' finish times differ {rule} ({extent(judged)}). The largest relative "
+            f"difference is {_item(*spread[0])}: {name} in {setup}, {step}."
         )
     return [said, *unfinished(fairness)]
 
 
 def _item(pct: float, seconds: float, runs: int, *_: str) -> str:
     share = format(pct, METRICS["fairness_pct"].format)
-    several = f"; the median difference of {runs} runs" if runs > 1 else ""
+    several = f", in the median run of {runs}" if runs > 1 else ""
     return f"{format(seconds, METRICS['fairness_diff_s'].format)} s ({share} %{several})"

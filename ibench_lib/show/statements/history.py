@@ -53,8 +53,8 @@ def release_statements(release_points: pl.DataFrame, builds: pl.DataFrame, order
         said.append(f"{flavour}: {builds_of}{releases}, {named(in_order)}.")
         said += _same_release(in_order)
         said += [
-            f"{build.name} was of {len(build.build_ids)} binaries (build ids {joined(build.build_ids)}): its runs may "
-            "differ in how it was built."
+            f"The runs of {build.name} used {len(build.build_ids)} binaries (build ids {joined(build.build_ids)}), "
+            "which may have been built differently."
             for build in in_order
             if len(build.build_ids) > 1
         ]
@@ -63,7 +63,12 @@ def release_statements(release_points: pl.DataFrame, builds: pl.DataFrame, order
         said.append("Releases of different flavours are not compared with each other.")
     if history.undated:
         names = joined(history.undated)
-        said.append(f"No release date of {names} is known: not in this history, which is in the order of dates.")
+        several = len(history.undated) > 1
+        dates, them = ("release dates", "them") if several else ("release date", "it")
+        said.append(
+            f"The {dates} of {names} {'are' if several else 'is'} not known, so this history, which is ordered by "
+            f"date, does not include {them}."
+        )
     if history.unplaced:
         said.append(f"Left out, because they have no place in the order of releases: {'; '.join(history.unplaced)}.")
     return said
@@ -103,7 +108,7 @@ def release_cost_statements(release_points: pl.DataFrame, builds: pl.DataFrame, 
             limits = dict.fromkeys(change_text(math.log1p(end)) for end in (ends[0], ends[-1]))
             number = count(len(quiet), "series", "series")
             chance = sum(map(doubtful, quiet))
-            by_chance = f" in {chance} of them chance may have made a step;" if chance else ""
+            by_chance = f" in {chance} of them there is a step that may be due to chance;" if chance else ""
             said.append(
                 f"{line.label}: no change is found in the costs of operations ({number});{by_chance} depending on the "
                 f"figure, a change of {' to '.join(limits)} would be found in {MOSTLY}."
@@ -128,8 +133,8 @@ def release_gap_statements(release_points: pl.DataFrame, builds: pl.DataFrame, o
             said += _missed(line, step, rows)
             if rows.filter(pl.col("build") == line.base.name)["value"].is_null().all():
                 said.append(
-                    f"{line.label}, {step}: nothing is relative to {line.base.text}, which has no value there, and the "
-                    "step has no line in the chart."
+                    f"{line.label}, {step}: {line.base.text} has no value in this step, so there are no ratios and the "
+                    "chart has no line for the step."
                 )
         others = of_line.filter(pl.col("problem").is_not_null() & ~pl.col("missed"))
         for problem in others["problem"].unique().sort():
@@ -188,8 +193,8 @@ def _doubt(history: History, line: Line, change: Change) -> str:
     verb = "has" if len(after) == 1 else "have"
     return (
         f"{line.label}, {change.step}: {named(after)} {verb} {amount} {link} {named(before)}, but this is not counted "
-        f"as a change: alone, chance makes such a step in {_chance(change.p or 0.0)} of series, and "
-        f"{_chance(change.q or 0.0)} of the reports would be chance if it counted."
+        f"as a change: by itself, chance makes such a step in {_chance(change.p or 0.0)} of series, and if it counted, "
+        f"{_chance(change.q or 0.0)} of the reported changes would be due to chance."
     )
 
 
@@ -265,7 +270,7 @@ def _cannot_say(line: Line, changes: Sequence[Change]) -> list[str]:
             reasons[one.why or ""].append(one.step)
     kind = "rates" if changes and series_of(changes[0])[2] == RATE else "costs"
     return [
-        f"{line.label}: no change is looked for in the {kind} of {joined(steps)}: {why}."
+        f"{line.label}: the {kind} of {joined(steps)} were not searched for changes: {why}."
         for why, steps in reasons.items()
     ]
 

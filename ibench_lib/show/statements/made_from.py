@@ -107,7 +107,7 @@ def _experiment(name: str, runs: pl.DataFrame) -> str:
     several = [f"{'up to ' if each.n_unique() > 1 else ''}{most} runs of each"]
     order = [] if most == 1 else several + [str(order) for order in listed(runs["cell_order"])]
     return (
-        f"Made from {count(len(runs), 'run')} of experiment {name} (“{runs['title'][0]}”), {name}.yaml: "
+        f"Based on {count(len(runs), 'run')} of experiment {name} (“{runs['title'][0]}”), {name}.yaml: "
         + ", ".join(
             [
                 count(runs["dbms"].n_unique(), "configuration"),
@@ -129,23 +129,23 @@ def _published(runs: pl.DataFrame, of: int) -> list[str]:
         )
         said.append(
             attention(
-                f"{len(found)} of {count(of, 'run')} ({experiment}: {results}, {setups}) are published figures, "
-                f"not measured here. Source: {source}"
+                f"{len(found)} of {count(of, 'run')} ({experiment}: {results}, {setups}) "
+                f"{'is' if len(found) == 1 else 'are'} published, not measured here. Source: {source}"
             )
         )
     return said
 
 
 def _snapshots(runs: pl.DataFrame) -> list[str]:
-    """What runs went on with a copy of a loaded data directory, and how many of them loaded nothing themselves."""
+    """Which runs continued on a copy of a loaded data directory, and how many of them loaded nothing themselves."""
     said = []
     for step in listed(runs["snapshot_after"]):
         copied = runs.filter(pl.col("snapshot_after") == step)
         loaded = len(copied.filter(pl.col("loaded_from").is_not_null()))
         whose = "every run" if len(copied) == len(runs) else f"{len(copied)} of {count(len(runs), 'run')}"
         said.append(
-            f"After step {step}, {whose} continued with a copy of a data directory and empty caches; {loaded} of "
-            f"{count(len(copied), 'run')} started there, with rows that another run had loaded."
+            f"After step {step}, {whose} continued on a copy of a data directory, with empty caches; {loaded} of "
+            f"{count(len(copied), 'run')} started there, on rows that another run had loaded."
         )
     return said
 

@@ -38,13 +38,13 @@ def response_statements(response_time_histogram: pl.DataFrame) -> list[str]:
                 mine = {name: rows_of(rows, name, step) for name in runs}
                 items = [f"{name} ({', '.join([_item(runs[name], limit), *caveats(mine[name])])})" for name in outliers]
                 said.append(
-                    f"{setup}, {step}: the worst response of {operation} is over {_TIMES:.0f} times the "
-                    f"{theme.seconds(max(runs[best]))} of {caveated(best, mine[best])}, the best of {len(runs)}: "
+                    f"{setup}, {step}: the worst response of {operation} is more than {_TIMES:.0f}x the best of "
+                    f"{len(runs)} results ({theme.seconds(max(runs[best]))} with {caveated(best, mine[best])}): "
                     f"{shortened(items, ', ')}."
                 )
     if compared and not said:
         said.append(
-            f"No worst response is both over {_TIMES:.0f} times that of the best configuration and over "
+            f"No worst response is both more than {_TIMES:.0f}x that of the best configuration and longer than "
             f"{theme.seconds(_SECONDS)} ({count(compared, 'comparison')})."
         )
     first = pl.col("step_id"), pl.col("setup"), pl.col("dbms_position"), pl.col("repeat"), pl.col("operation")

@@ -10,6 +10,7 @@ from ibench_lib.show import theme
 from ibench_lib.show.frames import repeats
 from ibench_lib.show.statements.common import asks
 from ibench_lib.show.statements.dips import dips_said
+from ibench_lib.show.wording import count
 
 _FEWEST = 5
 """Full seconds that a step needs for dips to be looked for, as in `dip_seconds`."""
@@ -31,7 +32,7 @@ def _how_far(row: dict[str, Any]) -> str:
     """The mark of a step, or of its run, that did not complete."""
     status, lasted = row["step_status"], row["duration_s"]
     if status == "loaded from a snapshot":
-        return "it was loaded from a snapshot, so this run did not run it."
+        return "it was loaded from a snapshot; this run did not execute it."
     if lasted is None:
         why = "has not begun" if status == "running" else f"was not run (the run: {row['run_status']})"
         return f"it {why}."
@@ -46,16 +47,17 @@ def _how_steady(row: dict[str, Any], dips: pl.DataFrame) -> str:
     if row["duration_s"] is None:
         return ""
     if row["main_operation"] is None:
-        return "it is one statement per index and client, so it has no rate per second and no dips."
+        return "the step is one statement per index and client, so there is no rate per second and there are no dips."
     if not row["rated_seconds"]:
         return "no full second, so there is no rate and there are no dips."
     worst = f", worst response {theme.seconds(row['max_response_s'])}" if row["max_response_s"] is not None else ""
-    seconds = f"{row['rated_seconds']:,} full seconds"
+    seconds = count(row["rated_seconds"], "full second")
     facts = f"median of {row['median_rate']:,.0f} {row['rate_label']}{worst}"
     if not row["median_rate"]:
         return f"{facts}; with that median in {seconds}, dips cannot be recognised."
     if len(dips):
         return f"{facts}; {dips_said(row, dips)}."
     if row["rated_seconds"] < _FEWEST:
-        return f"{facts}; {seconds} are too few to look for dips."
+        verb = "is" if row["rated_seconds"] == 1 else "are"
+        return f"{facts}; {seconds} {verb} too few to look for dips."
     return f"{facts}; no dip in {seconds}, the slowest had {row['min_rate']:,.0f}."

@@ -21,7 +21,7 @@ def sweep_statements(sweep: pl.DataFrame) -> list[str]:
         if items:
             said.append(f"{setup}, {step}, {rows['rate_label'][0]} over {axis}: {shortened(items)}.")
     if said and unknown:
-        said.insert(0, "Peaks without an interval come from too few runs to know the noise.")
+        said.insert(0, "Peaks without an interval come from too few runs to estimate the noise.")
     return [*said, *unfinished(sweep)]
 
 

@@ -74,10 +74,12 @@ def _apart(ratios: list[Ratio]) -> str:
     if of_one and of_more:
         said.append(f"where there is only one run, all lie within {WORSE} to {BETTER} of the throughput of {{base}}")
     elif of_one:
-        said.append(f"lies outside {WORSE} to {BETTER} of the throughput of {{base}}")
+        said.append(f"has a throughput below {WORSE}x or above {BETTER}x that of {{base}}")
     if of_two:
         said.append(
-            "where there are only two runs, they are too few to tell" if said else "can be told from {base} by two runs"
+            "where there are only two runs, they are too few to tell"
+            if said
+            else "can be distinguished from {base} with only two runs"
         )
     return ", and ".join(said)
 
@@ -103,8 +105,8 @@ def _unrecorded(frame: pl.DataFrame) -> list[str]:
     if not items:
         return []
     return [
-        f"A client process spent over {100 * UNRECORDED:.0f} % of the step in statements that no rate and no response "
-        f"time counts: {shortened(items)}."
+        f"A client process spent over {100 * UNRECORDED:.0f} % of the step in statements that count in no rate and in "
+        f"no response time: {shortened(items)}."
     ]
 
 

@@ -1,4 +1,4 @@
-"""Which mutex or lock costs each dbms most, and what was paid to know it."""
+"""Which mutex or lock each dbms waits for most, and what was paid to know it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ibench_lib.show.wording import joined, shortened
 
 @asks("waits", "waits_captured")
 def waits_statements(waits: pl.DataFrame, waits_captured: pl.DataFrame) -> list[str]:
-    """The costliest mutex or lock of each dbms in each step; runs that paid for it; dbms without any waits.
+    """The mutex or lock that each dbms waits for most in each step; runs that paid for it; dbms without any waits.
 
     Steps whose throughput is no result, such as a warm-up, are left out unless there is no other.
     """
@@ -20,7 +20,7 @@ def waits_statements(waits: pl.DataFrame, waits_captured: pl.DataFrame) -> list[
     for setup, step, rows in columns_of(locks):
         items = [item for name in by_position(rows) if (item := _top(rows.filter(pl.col("dbms") == name)))]
         if items:
-            said.append(f"{step} in {setup}, the mutex or lock that costs most: {shortened(items)}.")
+            said.append(f"{step} in {setup}, the mutex or lock waited for most: {shortened(items)}.")
     paid = waits_captured.filter(pl.col("switched_on").is_not_null())["dbms"].unique(maintain_order=True).to_list()
     if paid:
         said.append(

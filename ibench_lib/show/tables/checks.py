@@ -26,6 +26,7 @@ def checks_table(frame: pl.DataFrame, palette: str = "default") -> GT:
             (row["step"], [Cell(row["rule"]), *map(Cell, numbers), Cell(broken, mark), Cell(f"{row['seconds']:.1f}")])
         )
     grid.notes = [
-        "rows: COUNT(*) of a table; ledger: sums that the clients' acknowledged work makes. s: time of all answers."
+        "rows: COUNT(*) of a table; ledger: sums that must match the clients' acknowledged work; s: total time of the "
+        "check queries."
     ]
     return grid.draw(palette)

@@ -132,7 +132,7 @@ def _notes(shown: list[Compared]) -> list[str]:
         of_a, of_b = (_up_to({len(side) for side in sides}) for sides in ([o.a for o in shown], [o.b for o in shown]))
         notes.append(
             f"A, B: medians of {of_a} and {of_b} runs. {method_said(ratios, noise)} Would be found: a true "
-            f"change of that size is called a difference in {MOSTLY}."
+            f"change of this size counts as a difference in {MOSTLY}."
         )
     if "too few runs" in verdicts:
         notes.append(f"A side has only two runs, and {RANGE}")

@@ -14,13 +14,14 @@ from ibench_lib.show.tables.naming import grid_name, grid_title
 MOST_DIPS = 30
 
 _WHAT = (
-    "A dip is a series of full seconds, counted from 0, with less than half of the median rate; or two or more with"
-    " 20 % less than the median, and less by 4 times the median absolute deviation; or, if the clients are paced,"
-    " seconds whose p99 of the intended time is over 5 times its median."
+    "A dip is a series of full seconds (counted from 0) in which the rate was below half of the median; or, for two"
+    " seconds or more, at least 20 % and at least 4 median absolute deviations below the median; or, if the clients are"
+    " paced, the p99 of the intended time was over 5 times its median and over 10 ms."
 )
 _HOW = (
-    "Each cause gets 3 points for decisive evidence, 2 for strong evidence and -2 for what contradicts it. A dip has"
-    " the cause that has 3 points or more and leads by 1; with 5 points, some of them decisive, it is highly sure."
+    "Each cause gets 3 points for decisive evidence, 2 for strong evidence and -2 for what contradicts it. The cause"
+    " of a dip is the one with at least 3 points and at least 1 more than any other; with 5 points or more, including"
+    " decisive evidence, the confidence is high."
 )
 
 
@@ -31,7 +32,7 @@ def dips_table(frame: pl.DataFrame, *, stalls: pl.DataFrame | None = None, palet
     """
     step = frame["step"][0]
     worst = [] if stalls is None else ["worst (ms)"]
-    columns = ["seconds", str(frame["rate_label"][0]), "% of median", *worst, "cause (sure)", "what shows it"]
+    columns = ["seconds", str(frame["rate_label"][0]), "% of median", *worst, "cause (confidence)", "evidence"]
     grid = Grid(grid_name(f"dips.{step}", frame), grid_title(f"Dips of {step}", frame), "dbms", columns, left=True)
     several = repeats(frame) > 1
     costliest = frame.sort("lost", descending=True, maintain_order=True).head(MOST_DIPS)
@@ -72,7 +73,7 @@ def _worst(dip: dict[str, Any], stalls: pl.DataFrame) -> str:
 
 def cause_text(row: dict[str, Any]) -> str:
     """The name of the cause, with the mechanism that it came through."""
-    return str(row["label"]) + (f", through {row['via']}" if row["via"] else "")
+    return str(row["label"]) + (f", by way of {row['via']}" if row["via"] else "")
 
 
 def evidence_text(row: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ from ibench_lib.show.explain import (
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.theme import Mark
 
-_JUDGED = "▲ costs more, ▼ costs less, beyond noise: the interval allows for all rows of the table, and leaves out 0."
+_JUDGED = "▲ costs more, ▼ costs less, beyond noise: the interval allows for all rows of the table, and excludes 0."
 
 
 def rate_terms(found: Explanation, palette: str = "default") -> GT | None:
@@ -32,8 +32,8 @@ def rate_terms(found: Explanation, palette: str = "default") -> GT | None:
         cells = [value_text(term, term.a), value_text(term, term.b), ratio_text(term)]
         grid.rows.append((rate_of(found, term), [Cell(text) for text in cells]))
     grid.notes = [
-        "Geometric means of the runs, so the logarithm of the rate's ratio is that of CPU in use less that of CPU per "
-        "operation, exactly.",
+        "Geometric means of the runs, so the log ratio of the rate is exactly that of CPU in use minus that of CPU per "
+        "operation.",
         _interval_note(any(term.difference for term in found.rate)),
     ]
     return grid.draw(palette)
@@ -48,9 +48,9 @@ def cpu_parts(found: Explanation, palette: str = "default") -> GT | None:
 def response_parts(found: Explanation, palette: str = "default") -> GT | None:
     """The response time of a statement and the bounds of its parts; None where Little's law does not hold."""
     notes = [
-        "Means per statement and connection, microseconds. Upper bounds overlap, and have what background threads did "
-        "as well; the rest is at least what they leave. That a part grew with the response time does not prove that it "
-        "caused it.",
+        "Means per statement and connection, microseconds. Upper bounds overlap and include the work of background "
+        "threads; the rest is a lower bound, what remains after they are subtracted. A part that grew with the "
+        "response time did not necessarily cause the growth.",
     ]
     return _parts(found, "response", "Response time of a statement, us", found.response, notes, palette)
 
@@ -78,7 +78,7 @@ def subsystem_costs(found: Explanation, palette: str = "default") -> GT | None:
 
 def self_costs(found: Explanation, palette: str = "default") -> GT | None:
     """Functions by themselves, without what they call; None without function names."""
-    return _functions(found, "self", "Functions by themselves, us per operation", found.self_costs, palette)
+    return _functions(found, "self", "Own time of functions, us per operation", found.self_costs, palette)
 
 
 def inclusive_costs(found: Explanation, palette: str = "default") -> GT | None:
@@ -104,11 +104,11 @@ def _functions(found: Explanation, name: str, title: str, functions: Sequence[Fu
         f"The largest change beyond noise first{f'; {more:,} more functions are not shown' if more > 0 else ''}. "
         "Functions with fewer than 20 samples on both sides together are not judged.",
         _JUDGED,
-        "A share alone misleads: of a slower server, a function that costs the same has a smaller share.",
+        "A share alone misleads: on a slower server, a function that costs the same has a smaller share.",
     ]
     if any(one.moved for one in functions[:MOST_FUNCTIONS]):
         grid.notes.append(
-            "Moved: its caller or its part of the server costs what it did, so the work has only a new name."
+            "Moved: its caller or its part of the server costs the same as before, so the work only has a new name."
         )
     return grid.draw(palette)
 

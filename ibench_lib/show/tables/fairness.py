@@ -41,8 +41,7 @@ def fairness_table(frame: pl.DataFrame, palette: str = "default") -> GT:
 
 
 def _repeat_notes(frame: pl.DataFrame) -> list[str]:
-    most = repeats(frame)
-    if most <= 1:
+    if repeats(frame) <= 1:
         return repeat_notes(frame)
     # Medians of each column would be of different runs, and contradict each other.
-    return [f"Each row is the run with the median diff of up to {most} runs."]
+    return ["Each row is the run with the median diff."]

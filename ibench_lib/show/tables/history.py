@@ -29,7 +29,7 @@ from ibench_lib.show.history import (
 from ibench_lib.show.table_cells import DETECTABLE
 from ibench_lib.show.theme import Mark
 from ibench_lib.show.verdicts import BETTER, WORSE, Ratio
-from ibench_lib.show.wording import RANGE, detectable_said, method_said
+from ibench_lib.show.wording import RANGE, detectable_said, method_said, without_brackets
 
 _MARKS: dict[str | None, Mark] = {"better": "good", "worse": "bad"}
 _LEFT_OUT = {"the clients limited the step": "limited by the clients", "the step took less than 1 s": "under 1 s"}
@@ -45,7 +45,7 @@ def release_builds(frame: pl.DataFrame, history: History, palette: str = "defaul
         unknown = TOLD_NOTHING if facts["told"] else "not recorded"
         none_linked = NONE_LINKED if facts["stripped"] is not None else unknown
         symbols = {True: "stripped", False: "with symbols", None: None}[facts["stripped"]]
-        comment = (facts["version_comment"] or "").removeprefix("(").removesuffix(")")
+        comment = without_brackets(facts["version_comment"] or "")
         texts = (
             facts["server_version"] + (f" ({comment})" if comment else ""),
             build.dated.text if build.dated else "not known",
@@ -53,14 +53,14 @@ def release_builds(frame: pl.DataFrame, history: History, palette: str = "defaul
             ", ".join(filter(None, [(facts["build_id"] or "")[:12], symbols])) or unknown,
             allocator_of(build) or none_linked,
             " ".join((tls_of(build) or "").split()[:2]) or none_linked,
-            " ".join(filter(None, [facts["compile_os"], facts["compile_machine"]])) or "not said",
+            " ".join(filter(None, [facts["compile_os"], facts["compile_machine"]])) or "not recorded",
         )
         grid.rows.append((build.text, [Cell(text) for text in texts]))
     tagged = any(build.dated and build.dated.tagged for build in line.builds)
     grid.notes = [
         *(["Tagged: the day of the tag of its source, some weeks before the release."] if tagged else []),
-        "Build id: its first 12 digits. Allocator and TLS library: as the server says, else the shared library that "
-        "its binary links.",
+        "Build id: its first 12 digits. Allocator and TLS library: as the server reports them, otherwise the shared "
+        "library that its binary links.",
     ]
     return grid.draw(palette)
 
@@ -89,9 +89,9 @@ def release_rates_to_base(frame: pl.DataFrame, history: History, palette: str = 
 
 
 def release_rates_to_before(frame: pl.DataFrame, history: History, palette: str = "default") -> GT:
-    """The rate of each step relative to the release before (`release_points`); marked where a change was found."""
+    """The rate of each step relative to the previous release (`release_points`); marked where a change was found."""
     line, steps = history.line(frame["line"][0]), steps_in(frame)
-    grid, rates = _rates_grid(frame, line, "rates-to-before", "Rates relative to the release before"), _Rows(frame)
+    grid, rates = _rates_grid(frame, line, "rates-to-before", "Rates relative to the previous release"), _Rows(frame)
     changes = {(step, one.after): one.direction for step in steps for one in history.found(line.label, step, RATE)}
     for _, build in pairwise(line.builds):
         cells = []
@@ -101,8 +101,8 @@ def release_rates_to_before(frame: pl.DataFrame, history: History, palette: str 
         grid.rows.append((build.text, cells))
     shown = [one for (of, *_), one in history.to_before.items() if of == line.label]
     grid.notes = [
-        "▲ ▼ where the history of the step has a change at this release, see the sentences above. The mark is of that "
-        "change, and not of this ratio alone.",
+        "▲ ▼: the history of the step has a change at this release (see the sentences above). The mark belongs to that "
+        "change, not to this ratio alone.",
         *(["[low, high] allows for comparisons with all releases of the step."] if any(one.p for one in shown) else []),
         *([f"Where there are two runs, {RANGE}"] if any(one.is_range for one in shown) else []),
     ]
@@ -122,7 +122,7 @@ def release_reasons(frame: pl.DataFrame, history: History, palette: str = "defau
         if any(_is_clear(history, (line.label, step, column, build.name)) for step, build in places)
     ]  # fmt: skip
     heads = ["rate", *map(head_of, clear)]
-    title = f"What differs with the rate, relative to {line.base.text}: {line.label}"
+    title = f"Costs where the rate differs, relative to {line.base.text}: {line.label}"
     grid, rows = Grid(f"reasons.{line.label}", title, "step, build", heads), _Rows(frame)
     for step, build in places:
         cells = [
@@ -133,7 +133,7 @@ def release_reasons(frame: pl.DataFrame, history: History, palette: str = "defau
     grid.notes = [
         _meanings(clear) if clear else "No cost differs beyond noise together with a rate.",
         *(
-            ["- not captured, or as small as its rounding."]
+            ["-: not captured, or no larger than its rounding."]
             if any(c.text == "-" for _, row in grid.rows for c in row)
             else []
         ),

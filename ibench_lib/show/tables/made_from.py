@@ -11,7 +11,7 @@ from ibench_lib.show.frames import by_position
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import run_status_cell, setting_text
 from ibench_lib.show.tables.naming import grid_name
-from ibench_lib.show.wording import comment, shortened
+from ibench_lib.show.wording import comment, shortened, without_brackets
 
 MOST_COLUMNS = 4
 
@@ -47,8 +47,7 @@ def _started(rows: list[dict[str, Any]]) -> str:
 def _server(row: dict[str, Any]) -> str:
     if row["source"] is not None:
         return "-"
-    comment_of_build = (row["version_comment"] or row["build"]).removeprefix("(").removesuffix(")")
-    return f"{row['server_version'] or 'did not start'} ({comment_of_build})"
+    return f"{row['server_version'] or 'did not start'} ({without_brackets(row['version_comment'] or row['build'])})"
 
 
 def config_table(frame: pl.DataFrame, palette: str = "default") -> GT:

@@ -31,7 +31,7 @@ def stall_company_table(frame: pl.DataFrame, *, detail: StepDetail, palette: str
     moved = together.filter(pl.col("moved")).sort("place")
     name = grid_name(f"company.{first['step']}.{first['dbms']}.{first['repeat']}", frame)
     title = grid_title(f"What changed in the stalls of {first['step']}: {label}", frame)
-    columns = ["in the stalls", "outside", "times", "95 % of the samples outside"]
+    columns = ["in the stalls", "outside", "ratio", "95 % of the samples outside"]
     grid = Grid(name, title, "figure", columns)
     for row in moved.head(MOST_MOVES).to_dicts():
         series = shown(row["source"], row["series"])

@@ -85,9 +85,10 @@ def device_table(frame: pl.DataFrame, palette: str = "default") -> GT:
 def sizes_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """What was on disk at the end of one step (`sizes_at_step_end`), in GiB."""
     notes = [
-        "rows and indexes are by the server's statistics (information_schema), which MySQL and MariaDB update some "
-        f"10 s after a change. They are {NOT_YET_KNOWN} where they lag behind, too small for the rows or the files; "
-        "database has the files of both. The others are blocks on disk."
+        "rows and indexes come from the server's statistics (information_schema), which MySQL and MariaDB update about "
+        f"10 s after a change. They are {NOT_YET_KNOWN} where the statistics lag: where they are too small for the "
+        "number of rows or the size of the files. database includes the files of both. The other columns are blocks "
+        "allocated on disk."
     ]
     return _table(frame, "sizes", "Sizes in GiB at the end of", _SIZE_HEADS, palette, notes)
 

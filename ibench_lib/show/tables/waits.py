@@ -37,7 +37,7 @@ def waits_table(frame: pl.DataFrame, palette: str = "default", most: int = MOST_
         "performance_schema times every acquisition, waited for or not, so the times overstate the waits."
         if timed
         else "This server counts these waits and does not time them. A mutex is named by the line that creates it.",
-        "-: no wait of this name.",
+        "-: no wait with this name.",
         *repeat_notes(frame),
         *mark_notes(frame),
     ]
@@ -59,14 +59,11 @@ def waits_captured_table(frame: pl.DataFrame, palette: str = "default") -> GT:
             rows = of_name.filter(pl.col("source") == source)
             reasons = rows["reason"].drop_nulls().unique(maintain_order=True).to_list()
             done = int(rows["captured"].sum())
-            text = (
-                f"in {done} of {count(len(rows), 'step')}"
-                if done < len(rows)
-                else f"in all of {count(len(rows), 'step')}"
-            )
+            every = done == len(rows) > 1
+            text = f"in all {done:,} steps" if every else f"in {done} of {count(len(rows), 'step')}"
             said = "; ".join([text if done else "no", *reasons])
             grid.rows.append((name, [Cell(_source_name(source)), Cell(said)]))
-    grid.notes = ["A step needs 20 s to contain an interval of 10 s for certain."]
+    grid.notes = ["Only a step of 20 s or more is certain to contain a whole interval of 10 s."]
     return grid.draw(palette)
 
 

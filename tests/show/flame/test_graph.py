@@ -65,7 +65,7 @@ def test_without_the_cpu_of_an_operation_samples_are_shown() -> None:
     graph = graph_of([A, side("b", MORE, None)], "l.i0, cached")
     found = unpacked(content(graph))
     assert found["unit"] == "samples" and set(found["u"][0]) == {0}
-    assert "The CPU per operation is not known, so everything here counts samples." in facts(graph)
+    assert "The CPU per operation is not known, so all figures here are numbers of samples." in facts(graph)
     assert Parsed(functions_table(graph)).of("MYSQLparse")[:4] == ["100", "100", "+0", "-"]
 
 
@@ -103,7 +103,8 @@ def test_functions_without_a_name_on_one_side_are_not_told_apart() -> None:
     assert "btr_cur_insert" in both.trie.names and NOT_TOLD_APART not in both.trie.names
     alone = graph_of([side("b", NO_NAMES)], "l.i0, cached")
     assert "[unknown] (mariadbd)" in alone.trie.names
-    assert "As more than 20 % of CPU has no name, little can be said of functions here." in facts(alone)
+    said = "More than 20 % of the CPU has no function name, so little can be said about functions here."
+    assert said in facts(alone)
 
 
 def test_the_table_has_own_cpu_and_cpu_with_callees() -> None:

@@ -39,8 +39,8 @@ def test_the_benchmark_is_told_as_it_was_run(workspace: Workspace) -> None:
         "l.i1: inserts rows at the head of each table and deletes the same number at its tail, with all "
         "indexes, 50 per "
         "statement, at most 40 rows/s per client; 50 rows per client.",
-        "qr100, qr500: range queries of up to 10 rows as fast as possible from 1 process per client, during "
-        "100, 500 inserts/s and as many deletes/s per client, 50 per statement; 7,200 s.",
+        "qr100, qr500: 1 process per client runs range queries of up to 10 rows as fast as possible, while each client "
+        "also inserts and deletes 100, 500 rows/s, 50 per statement; 7,200 s.",
         "Before qr100 the database is settled: statistics are updated and dirty pages are flushed.",
         "During qr500, a transaction with a read view stays open.",
     ]

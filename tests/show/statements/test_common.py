@@ -19,7 +19,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.show import theme
 from ibench_lib.show.against import against_base
 from ibench_lib.show.display import say
-from ibench_lib.show.statements.common import without_short
+from ibench_lib.show.statements.common import verdict, without_short
 from ibench_lib.show.table_cells import factor_text
 from ibench_lib.show.verdicts import ratio
 from ibench_lib.show.wording import change_text
@@ -255,6 +255,14 @@ def test_of_equals_none_stands_out(function: Statements) -> None:
 @pytest.mark.parametrize("function", COMPARING)
 def test_of_nothing_nothing_is_said(function: Statements) -> None:
     assert told(function, random_frame(random.Random(1)).clear()) == []
+
+
+@pytest.mark.parametrize(
+    ("held", "said"), [(2, "1 run did not complete, so nothing is proven about its data."),
+                       (1, "2 runs did not complete, so nothing is proven about their data.")]
+)  # fmt: skip
+def test_runs_without_a_verdict_are_counted(held: int, said: str) -> None:
+    assert verdict(held, 3, "passed")[-1] == f"Attention: {said}"
 
 
 def test_a_sentence_links_to_the_query_that_it_comes_from() -> None:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import polars as pl
 import pytest
 
 import ibench_lib as ib
 from tests.lake.test_dips import CASES
 from tests.shared import asked
 from tests.synthetic import Run
+
+
+def dips_of(case: str) -> list[dict[str, Any]]:
+    return asked("dips", CASES[case][0], steps=["l.i1"]).to_dicts()
+
+
+def dips_schema(case: str) -> pl.Schema:
+    return asked("dips", CASES[case][0], steps=["l.i1"]).schema
 
 
 def said(*runs: Run) -> list[str]:
@@ -17,9 +28,9 @@ def said(*runs: Run) -> list[str]:
 @pytest.mark.slow
 def test_a_run_with_a_dip_has_its_story() -> None:
     assert said(CASES["free_pages"][0], Run("even", minute=1)) == [
-        "l.i1, system.slow: 1 dip took 3 of 20 s and cost 15.0 % of what the median rate would have done, because "
-        "threads waited for free pages (high confidence).",
-        "No dip was found in 1 other step (counted in each run).",
+        "l.i1, system.slow: 1 dip lasted 3 of 20 s and lost 15.0 % of the work that the median rate would have done, "
+        "because threads waited for free pages (high confidence).",
+        "No dip was found in 1 other step (a step counts once for each run).",
     ]
 
 
@@ -28,8 +39,19 @@ def test_a_run_with_a_dip_has_its_story() -> None:
 def test_the_dips_of_many_runs_are_one_sentence() -> None:
     runs = [Run(f"c{n}", minute=n, l_i1_s=20, stall=(5, 9)[: 1 + n % 2]) for n in range(5)]
     (one, quiet) = said(*runs, Run("even", minute=9))
-    assert one.startswith("l.i1: 5 of 6 runs had 7 dips, all unexplained. They cost most in system.c1: ")
-    assert quiet == "No dip was found in 1 other step (counted in each run)."
+    assert one.startswith("l.i1: 5 of 6 runs had 7 dips, all unexplained. The largest loss was in system.c1: ")
+    assert quiet == "No dip was found in 1 other step (a step counts once for each run)."
+
+
+@pytest.mark.slow
+def test_dips_that_are_not_named_are_counted_once() -> None:
+    """Five dips, each a group: the two that are left are dips, not causes."""
+    steps, (one, *_) = asked("steadiness", CASES["free_pages"][0], steps=["l.i1"]), dips_of("free_pages")
+    groups = [("high", None), ("high", "redo"), ("medium", None), ("medium", "redo"), ("low", None)]
+    dips = pl.DataFrame([one | {"confidence": sure, "via": via} for sure, via in groups], dips_schema("free_pages"))
+    (said,) = ib.dip_statements(steps, dips)
+    assert "1 because threads waited for free pages, by way of redo (high confidence), " in said
+    assert said.endswith(", and 2 dips with other causes or another confidence.")
 
 
 @pytest.mark.long
@@ -37,11 +59,11 @@ def test_the_dips_of_many_runs_are_one_sentence() -> None:
 def test_waves_and_dips_without_a_cause_are_told() -> None:
     found = said(Run("waves", l_i1_s=20, stall=(3, 7, 11, 15)))
     (one,) = found
-    assert one.startswith("l.i1, system.waves: 4 dips took 4 of 20 s")
+    assert one.startswith("l.i1, system.waves: 4 dips lasted 4 of 20 s")
     assert one.endswith(", all unexplained. They come in waves, one every 4 s, 100 % deep on average.")
 
 
 @pytest.mark.long
 @pytest.mark.slow
 def test_without_a_dip_there_is_one_sentence() -> None:
-    assert said(Run(), Run("b", minute=1)) == ["No dip was found in 2 steps (counted in each run)."]
+    assert said(Run(), Run("b", minute=1)) == ["No dip was found in 2 steps (a step counts once for each run)."]

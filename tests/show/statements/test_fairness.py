@@ -17,19 +17,19 @@ def test_nothing_is_said_of_a_step_that_nobody_took_a_second_for() -> None:
     assert ib.fairness_statements(frame) == []
     published = frame.with_columns(max_duration_s=pl.lit(None, pl.Float64))
     assert ib.fairness_statements(published)[0].startswith(
-        "In no step did clients finish more than 1 s and more than 5 % of"
+        "In no step did the clients' finish times differ by more than 1 s and by more than 5 % of"
     )
 
 
 def test_clients_that_finish_far_apart_are_named_and_short_steps_are_not() -> None:
     frame = frame_of("pct", a=[44.2], b=[6.0]).with_columns(diff_s=pl.Series([0.1, 441.0]), max_duration_s=TOOK)
     assert ib.fairness_statements(frame) == [
-        "Clients finished more than 1 s and more than 5 % of the fastest client's time apart: 441.0 s (6.0 %) with b "
-        "in cached, l.i1."
+        "The clients' finish times differ by more than 1 s and by more than 5 % of the fastest client's time: 441.0 s "
+        "(6.0 %) with b in cached, l.i1."
     ]
     frame = frame_of("pct", a=[6.0, 9.0, 1.0]).with_columns(diff_s=pl.Series([44.0, 60.0, 9.0]), max_duration_s=TOOK)
     (said,) = ib.fairness_statements(frame)
-    assert said.endswith("apart: 44.0 s (6.0 %; the median difference of 3 runs) with a in cached, l.i1.")
+    assert said.endswith("time: 44.0 s (6.0 %, in the median run of 3) with a in cached, l.i1.")
 
 
 @pytest.mark.long
@@ -40,7 +40,7 @@ def test_the_sentence_is_of_the_run_that_the_table_shows() -> None:
         diff_s=pl.Series([1.0, 1.1, 1.2, 0.1]), min_duration_s=pl.lit(20.0), max_duration_s=pl.lit(21.0)
     )
     (said,) = ib.fairness_statements(frame)
-    assert said.endswith("that of a in cached, l.i1: 1.1 s (4.4 %; the median difference of 3 runs).")
+    assert said.endswith("difference is 1.1 s (4.4 %, in the median run of 3): a in cached, l.i1.")
     assert Parsed(ib.fairness_table(frame)).of("a")[2:] == ["1.1", "4.4"]
     randomly = random.Random(1)
     for _ in range(100):
@@ -53,4 +53,4 @@ def test_the_sentence_is_of_the_run_that_the_table_shows() -> None:
         seconds, pct = Parsed(ib.fairness_table(frame)).of("a")[2:]
         (said,) = ib.fairness_statements(frame)
         assert f"{seconds} s ({pct} %" in said
-        assert said.startswith("Clients finished more than") == (float(pct) > 5 and float(seconds) > 1)
+        assert said.startswith("The clients' finish times differ by") == (float(pct) > 5 and float(seconds) > 1)

@@ -41,8 +41,8 @@ def test_a_change_is_said_with_the_costs_that_changed_at_the_same_release() -> N
 
 def test_a_lasting_change_may_be_one_of_how_a_build_was_made() -> None:
     assert rates(six(), b8_0_30={"compiler": None}) == [
-        "mysql, cached, l.i0: a lasting change arrived in b8.0.30, or in how b8.0.30 was built (the compiler of "
-        "b8.0.30 is not known): 20 % (18 to 22) fewer inserts/s."
+        "mysql, cached, l.i0: a lasting change arrived in b8.0.30, or comes from how b8.0.30 was built (the compiler "
+        "of b8.0.30 is not known): 20 % (18 to 22) fewer inserts/s."
     ]
 
 
@@ -74,11 +74,11 @@ def test_no_change_is_said_with_what_would_be_found() -> None:
     points = pl.concat([six(1.0), six(1.0, "qr100", "qps")])
     assert rates(points) == [
         "mysql, cached: no change of 3 % or more in l.i0 and 3 % or more in qr100; changes of these sizes would be "
-        "found in four of five cases."
+        "found in four out of five cases."
     ]
     assert rates(six(1.0, sd=0.05)) == [
-        "mysql, cached: no change is found, but only changes of 16 % or more in l.i0 would be found in four of five "
-        "cases."
+        "mysql, cached: no change is found, but only changes of 16 % or more in l.i0 would be found in four out of "
+        "five cases."
     ]
 
 
@@ -87,12 +87,12 @@ def test_a_step_that_chance_may_have_made_in_one_of_many_series_is_told_and_not_
     points = pl.concat([six(0.975, sd=0.02), *quiet])
     assert rates(points) == [
         "mysql, cached, l.i0: b8.0.30 to b9.1.0 have 2.6 % (0.8 to 4.3) fewer inserts/s than b5.7.44 to b8.0.29, but "
-        "this is not counted as a change: alone, chance makes such a step in 4.5 % of series, and 22 % of the reports "
-        "would be chance if it counted."
+        "this is not counted as a change: by itself, chance makes such a step in 4.5 % of series, and if it counted, "
+        "22 % of the reported changes would be due to chance."
     ]
     costs = pl.concat([six(0.975, metric="scpupq", sd=0.02), *quiet[1:]])
     (said,) = ib.release_cost_statements(costs, builds_of(costs))
-    assert "(4 series); in 1 of them chance may have made a step; depending" in said
+    assert "(4 series); in 1 of them there is a step that may be due to chance; depending" in said
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_step_that_chance_may_have_made_in_one_of_many_series_is_told_and_not_
     ids=["one run", "two releases", "one release", "grouped", "hosts"],
 )  # fmt: skip
 def test_what_cannot_be_said_is_one_line(points: pl.DataFrame, why: str) -> None:
-    assert rates(points) == [f"mysql, cached: no change is looked for in the rates of l.i0: {why}."]
+    assert rates(points) == [f"mysql, cached: the rates of l.i0 were not searched for changes: {why}."]
 
 
 def test_releases_are_named_with_what_else_is_different() -> None:
@@ -138,7 +138,7 @@ def test_a_label_of_several_binaries_is_named() -> None:
     points = points_of({"b8.0.1": noisy(1)})
     builds = pl.concat([builds_of(points, b8_0_1={"build_id": name}) for name in ("ab12", "cd34")])
     assert ib.release_statements(points, builds)[1:] == [
-        "b8.0.1 was of 2 binaries (build ids ab12 and cd34): its runs may differ in how it was built."
+        "The runs of b8.0.1 used 2 binaries (build ids ab12 and cd34), which may have been built differently."
     ]
 
 
@@ -154,7 +154,7 @@ def test_costs_have_their_largest_changes_named() -> None:
     quiet = six(1.0, metric="scpupq")
     assert ib.release_cost_statements(quiet, builds_of(quiet)) == [
         "mysql, cached: no change is found in the costs of operations (1 series); depending on the figure, a change of "
-        "3 % would be found in four of five cases."
+        "3 % would be found in four out of five cases."
     ]
     zeros = points_of({"b8.0.1": [0.0, 1.0], "b8.0.2": [1.0, 1.0]}, metric="rpq")
     assert ib.release_cost_statements(zeros, builds_of(zeros)) == [
@@ -172,8 +172,8 @@ def test_who_is_left_out_is_named_with_the_reason() -> None:
     )  # fmt: skip
     assert gaps(missed) == [
         "mysql, cached, l.i0: left out, because the step missed its target rate: b5.7.44 (in 2 of 5 runs).",
-        "mysql, cached, l.i0: nothing is relative to b5.7.44, which has no value there, and the step has no line in "
-        "the chart.",
+        "mysql, cached, l.i0: b5.7.44 has no value in this step, so there are no ratios and the chart has no line for "
+        "the step.",
     ]
     bound = (pl.col("build") == "b9.1.0") & some
     limited = six().with_columns(
@@ -196,7 +196,12 @@ def test_a_release_without_a_date_is_named_in_the_order_of_dates() -> None:
     builds = builds_of(points, b8_0_28=gcc, b8_0_34=gcc, b5_7_44=clang)
     assert ib.release_statements(points, builds, order="date") == [
         "mysql: 3 releases, b8.0.28 to b5.7.44.",
-        "No release date of b8.0.98 and b8.0.99 is known: not in this history, which is in the order of dates.",
+        "The release dates of b8.0.98 and b8.0.99 are not known, so this history, which is ordered by date, does not "
+        "include them.",
     ]
+    without_one = points.filter(pl.col("build") != "b8.0.99")
+    assert ib.release_statements(without_one, builds_of(without_one), order="date")[-1] == (
+        "The release date of b8.0.98 is not known, so this history, which is ordered by date, does not include it."
+    )
     (said, unlike) = ib.release_statements(points, builds)
     assert said == "mysql: 5 releases, b5.7.44 to b8.0.99." and "b8.0.28 and b5.7.44 (compiler: clang" in unlike

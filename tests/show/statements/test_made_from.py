@@ -3,11 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
+import polars as pl
+import pytest
+
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.show.display import say
+from tests.shared import asked
 from tests.show.statements.saying import made_of, spoken
 from tests.synthetic import Run, write_runs
 
@@ -19,7 +23,7 @@ def test_runs_say_what_they_are_made_from(workspace: Workspace) -> None:
 
     made_of(workspace, Run(repeat=1), Run(repeat=2, minute=1), Run("b", minute=2, scale=0.5), change=standing)
     assert spoken(workspace, ib.run_statements) == [
-        "Made from 3 runs of experiment demo (“Purge lag”), demo.yaml: 2 configurations, 1 setup (cached), "
+        "Based on 3 runs of experiment demo (“Purge lag”), demo.yaml: 2 configurations, 1 setup (cached), "
         "2 clients, up to 2 runs of each, interleaved.",
         "Runs started on 21 Nov 2026 between 10:00 and 10:02 UTC with ibench 0.1.0.",
         "my8033 is mysql-9.7 (10.11.19-MariaDB), used in place of MySQL 8.0.33.",
@@ -31,8 +35,19 @@ def test_runs_say_what_they_are_made_from(workspace: Workspace) -> None:
 def test_one_run_of_each_and_two_experiments_are_said(workspace: Workspace) -> None:
     write_runs(workspace, Run(), Run(minute=1, experiment="other", title="Another"))
     said = spoken(workspace, ib.run_statements, experiment="*")
-    assert [line for line in said if line.startswith("Made from 1 run of experiment")] == said[:2]
+    assert [line for line in said if line.startswith("Based on 1 run of experiment")] == said[:2]
     assert "There is one run of each, so the noise is unknown." in said
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_published_runs_are_counted(count: int) -> None:
+    runs = asked("selected_runs", *(Run(repeat=n, minute=n) for n in (1, 2, 3)))
+    source = pl.when(pl.col("repeat") <= count).then(pl.lit("a report"))
+    said = ib.run_statements(runs.with_columns(source=source))[1]
+    verb = "is" if count == 1 else "are"
+    assert said == (
+        f"Attention: {count} of 3 runs (demo: 1 result, 1 setup) {verb} published, not measured here. Source: a report"
+    )
 
 
 def test_several_hosts_are_said_loudly(workspace: Workspace) -> None:

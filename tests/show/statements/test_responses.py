@@ -11,6 +11,7 @@ def test_a_worst_response_far_from_the_others_is_an_outlier() -> None:
         timing=pl.lit("service"), operation=pl.lit("insert"), rated=pl.lit(True)
     )
     assert ib.response_statements(frame) == [
-        "cached, l.i1: the worst response of insert is over 10 times the 447.0 ms of a, the best of 3: b (18.493 s).",
+        "cached, l.i1: the worst response of insert is more than 10x the best of 3 results (447.0 ms with a): b "
+        "(18.493 s).",
         "The longest response in a complete step: 18.493 s, insert in cached, l.i1 with b.",
     ]

@@ -37,5 +37,5 @@ def test_places_at_which_nobody_took_a_second_are_in_no_sentence() -> None:
 def test_single_runs_have_a_peak_without_an_interval() -> None:
     frame = of_step(asked("sweep", *(run for run in swept() if run.repeat == 1)))
     unknown, said = ib.sweep_statements(frame)
-    assert unknown == "Peaks without an interval come from too few runs to know the noise."
+    assert unknown == "Peaks without an interval come from too few runs to estimate the noise."
     assert "system.base had its highest rate with 2 clients (5,000, 2.00x the rate with 1 client" in said

@@ -18,10 +18,10 @@ def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
     )
     chance, said = ib.throughput_statements(frame, "base")
     assert chance == (
-        "[low, high] is the interval of the ratio of geometric means by a t test with the noise of all configurations "
-        "of a step. A difference is called one if its interval excludes 1 and its ratio is below 0.95 or above 1.05. "
-        "The intervals allow for up to 3 comparisons (Benjamini and Hochberg): if all configurations are equal, chance "
-        "makes any such difference in at most 5 % of cases."
+        "[low, high] is the interval of the ratio of geometric means, from a t test with the noise of all "
+        "configurations of a step. A ratio counts as a difference if its interval excludes 1 and it is below 0.95 or "
+        "above 1.05. The intervals allow for up to 3 comparisons (Benjamini and Hochberg): if all configurations are "
+        "equal, chance produces a difference anywhere among them in at most 5 % of cases."
     )
     found = against_base(frame, "base", ["throughput"])
     low, noisy, high = (found["cached", "l.i1", "throughput", name] for name in ("fast", "noisy", "slow"))
@@ -30,12 +30,12 @@ def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
     assert said == (
         f"cached, l.i1, inserts/s: faster than base: fast 2.00x [{low.low:.2f}, {low.high:.2f}]; "
         f"slower than base: slow 0.50x [{high.low:.2f}, {high.high:.2f}]. 1 other is not clearly "
-        f"different from it; a change of {change} would be found in four of five cases."
+        f"different from it; a change of {change} would be found in four out of five cases."
     )
     even = frame_of("throughput", base=[100, 101, 102], other=[100, 102, 101])
     assert ib.throughput_statements(even, "base")[1:] == [
         "cached: in l.i1 no configuration differs from base by more than noise (1 compared; a change of "
-        "6 % in l.i1 would be found in four of five cases)."
+        "6 % in l.i1 would be found in four out of five cases)."
     ]
 
 
@@ -43,10 +43,10 @@ def test_two_runs_have_a_range_and_no_difference() -> None:
     two = frame_of("throughput", base=[100, 101], other=[200, 204])
     chance, said = ib.throughput_statements(two, "base")
     assert chance == (
-        "Two runs: the repeats are too few to know their noise. [low, high] is the range of the ratio, and nothing is "
-        "called a difference."
+        "Two runs: there are too few repeats to estimate the noise. [low, high] is the range of the ratio, and nothing "
+        "counts as a difference."
     )
-    assert said == ("cached: in l.i1 no configuration can be told from base by two runs (1 compared).")
+    assert said == ("cached: in l.i1 no configuration can be distinguished from base with only two runs (1 compared).")
     # The noise of others makes it an interval.
     mixed = frame_of("throughput", base=[100, 101, 102], other=[200, 204], third=[100, 101, 102])
     assert "faster than base: other 2.00x [" in ib.throughput_statements(mixed, "base")[1]
@@ -81,11 +81,11 @@ def test_what_noise_hides_is_not_called_equal() -> None:
     frame = frame_of("throughput", base=[100, 101, 102], scattering=[60, 141, 220], single=[104])
     assert ib.throughput_statements(frame, "base")[2:] == [
         "cached: in l.i1 no configuration differs from base by more than noise, and where there is only one run, all "
-        "lie within 0.95 to 1.05 of the throughput of base (2 compared; a change of 7.72 times in l.i1 would be found "
-        "in four of five cases)."
+        "lie within 0.95 to 1.05 of the throughput of base (2 compared; a change of 7.72x in l.i1 would be found in "
+        "four out of five cases)."
     ]
     assert ib.throughput_statements(frame_of("throughput", base=[100], single=[104]), "base")[1:] == [
-        "cached: in l.i1 no configuration lies outside 0.95 to 1.05 of the throughput of base (1 compared)."
+        "cached: in l.i1 no configuration has a throughput below 0.95x or above 1.05x that of base (1 compared)."
     ]
 
 
@@ -117,13 +117,13 @@ def test_time_in_statements_that_no_rate_counts_is_named_above_two_percent() -> 
         unrecorded_share=pl.Series([0.01, 0.02, 0.031, 0.25, None, None]),
         unrecorded_role=pl.Series(["querier"] * 4 + [None] * 2),
     )
-    said = [sentence for sentence in ib.throughput_statements(frame, "base") if "counts" in sentence]
+    said = [sentence for sentence in ib.throughput_statements(frame, "base") if "count in no rate" in sentence]
     assert said == [
-        "A client process spent over 2 % of the step in statements that no rate and no response time counts: "
+        "A client process spent over 2 % of the step in statements that count in no rate and in no response time: "
         "slow in cached, qr (querier, 25 %)."
     ]
     quiet = frame.with_columns(unrecorded_share=pl.lit(0.02))
-    assert not [sentence for sentence in ib.throughput_statements(quiet, "base") if "counts" in sentence]
+    assert not [sentence for sentence in ib.throughput_statements(quiet, "base") if "count in no rate" in sentence]
 
 
 def test_unrecorded_time_comes_from_the_client_processes_of_a_run(workspace: Workspace) -> None:
@@ -133,7 +133,7 @@ def test_unrecorded_time_comes_from_the_client_processes_of_a_run(workspace: Wor
     }  # fmt: skip
     made_of(workspace, Run("cy10a"), Run("other", minute=1, also=(("workers", worker),)))
     said = spoken(workspace, ib.throughput_statements)
-    assert [sentence for sentence in said if "no response time counts: system.other" in sentence] == [
-        "A client process spent over 2 % of the step in statements that no rate and no response time counts: "
+    assert [sentence for sentence in said if "no response time: system.other" in sentence] == [
+        "A client process spent over 2 % of the step in statements that count in no rate and in no response time: "
         "system.other in cached, qr100 (asker, 20 %)."
     ]

@@ -16,6 +16,9 @@ def test_the_costliest_lock_of_each_dbms_the_price_and_the_gaps() -> None:
     runs = (timed("a", warnings=(SWITCHED_ON,)), counted("b", minute=1), Run("c", minute=2))
     questions = [asked(name, *runs, steps=["l.i0"]) for name in ("waits", "waits_captured")]
     top, paid, missing = ib.waits_statements(*questions)
+    assert top.startswith("l.i0 in cached, the mutex or lock waited for most: "), (
+        "a count does not tell what waits cost"
+    )
     assert f"{MUTEX} with system.a (100.00 ms per 1,000 operations)" in top
     assert f"{COUNTED} with system.b (500.00 waits per 1,000 operations)" in top
     assert "switched on for system.a, which slows the server down" in paid and paid.loud

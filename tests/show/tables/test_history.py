@@ -32,7 +32,7 @@ def test_builds_are_listed_oldest_first_with_their_facts() -> None:
         "Linux x86_64",
     ]  # fmt: skip
     assert found.of("b8.0.30")[2:6] == [
-        "the binary tells nothing", "abababababab, stripped", "none linked", "none linked",
+        "not found in the binary", "abababababab, stripped", "none linked", "none linked",
     ]  # fmt: skip
     assert found.of("b9.1.0")[2:5] == ["not recorded"] * 3
 
@@ -93,7 +93,7 @@ def test_a_release_that_missed_its_target_has_no_figure() -> None:
     )  # fmt: skip
     for function in (ib.release_rates, ib.release_rates_to_base, ib.release_rates_to_before):
         assert table(function, points).of("b8.0.30") == ["missed its target ✕"]
-    assert table(ib.release_rates_to_before, points).of("b8.0.31") == ["-"], "the release before has no figure"
+    assert table(ib.release_rates_to_before, points).of("b8.0.31") == ["-"], "the previous release has no figure"
 
 
 def test_missing_steps_say_why() -> None:

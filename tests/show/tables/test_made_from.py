@@ -25,6 +25,20 @@ def test_the_runs_table_names_what_failed() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("comment", "shown"),
+    [
+        ("(Debian 12)", "Debian 12"),
+        ("MySQL Community Server (GPL)", "MySQL Community Server (GPL)"),
+        ("(Ubuntu (24.04))", "Ubuntu (24.04)"),
+        ("(a) b (c)", "(a) b (c)"),
+    ],
+)
+def test_a_version_comment_keeps_its_own_brackets(comment: str, shown: str) -> None:
+    frame = asked("selected_runs", Run()).with_columns(version_comment=pl.lit(comment))
+    assert Parsed(ib.runs_table(frame)).of("system.cy10a")[2] == f"10.11.19-MariaDB ({shown})"
+
+
 def test_config_table_shows_the_base_beside_the_others() -> None:
     frame = asked("config_diff", *three_configurations(), base="system.cy10a")
     table = Parsed(ib.config_table(frame))

@@ -22,6 +22,6 @@ def test_tenths_say_of_which_runs_they_are() -> None:
     assert ["‡ system.cy10a, l.i1: limited by the clients: busy."] in table.rows
     twice = asked("rate_by_tenth", Run(l_i1_s=20), Run(repeat=2, minute=1, l_i1_s=20)).filter(pl.col("step") == "l.i1")
     notes = Parsed(ib.rate_by_tenth_table(twice.with_columns(client_bound=pl.lit("busy")))).rows
-    assert ["‡ system.cy10a, l.i1: limited by the clients: busy; and so in 1 more run."] in notes
+    assert ["‡ system.cy10a, l.i1: limited by the clients: busy; the same in 1 more run."] in notes
     alone = Parsed(ib.rate_by_tenth_table(pl.concat([inserts.head(1), inserts.tail(1)])))
     assert alone.of("system.y") == ["interrupted"] * 10

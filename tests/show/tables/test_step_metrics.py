@@ -19,7 +19,7 @@ def test_the_legend_has_every_metric_of_the_tables() -> None:
     sizes = Parsed(ib.sizes_table(answer(lake, "sizes_at_step_end", steps=["qr100"])))
     for table in (*drawn, sizes):
         assert {*table.of("dbms")} <= legend
-    assert any("by the server's statistics" in row[0] and "lag behind" in row[0] for row in sizes.rows)
+    assert any("from the server's statistics" in row[0] and "where the statistics lag" in row[0] for row in sizes.rows)
 
 
 def test_step_metrics_show_what_the_step_has() -> None:

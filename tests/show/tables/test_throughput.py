@@ -191,8 +191,8 @@ def test_a_step_loaded_from_a_snapshot_says_so_in_the_place_of_a_number() -> Non
     assert "not complete" not in str(table.rows)
     said = ib.run_statements(answer(lake, "selected_runs"))
     assert (
-        "After step l.x, 2 of 3 runs continued with a copy of a data directory and empty caches; 2 of 2 runs started "
-        "there, with rows that another run had loaded."
+        "After step l.x, 2 of 3 runs continued on a copy of a data directory, with empty caches; 2 of 2 runs started "
+        "there, on rows that another run had loaded."
     ) in said
     relative = ib.throughput_statements(frame, "system.cy10a")
     assert not any("loaded" in sentence or "Not compared" in sentence for sentence in relative), relative

@@ -144,12 +144,12 @@ def test_the_servers_count_is_held_against_the_outcomes(lake: Any, workspace: Wo
         ("COMMIT", 600, 0), ("ROLLBACK", 0, 0),
     ]  # fmt: skip
     (said,) = ib.counted_statements(answer(lake, "linkbench_statements"))
-    assert said.startswith("In 6 steps without repeats, the server has counted exactly the statements")
+    assert said.startswith("In 6 steps without repeats, the server counted exactly the statements")
     rows = {row[0]: row[1:] for row in Parsed(ib.statements_table(answer(lake, "linkbench_statements"))).rows}
     assert rows["UPDATE"][:3] == ["600", "600", "0"]
     write(workspace, Run("c", minute=2), {"t2": 100}, wrong=3)
     said = ib.counted_statements(answer(reader.lake(workspace), "linkbench_statements"))[0]
-    assert said.loud and "system.c, t2: the server has counted 603 UPDATE, but the outcomes" in said
+    assert said.loud and "system.c, t2: the server counted 603 UPDATE, but the outcomes" in said
 
 
 def test_outcomes_and_the_mix_that_was_wanted(lake: Any) -> None:
@@ -191,14 +191,14 @@ def test_what_is_said(lake: Any) -> None:
         "their links."
     )
     (drift,) = ib.drift_statements(answer(lake, "linkbench_summary"))
-    assert "when t2 was repeated at the end, its rate relative to the first time was 0.80 with system.a" in drift
+    assert "t2 was repeated at the end and reached 0.80 of its first rate with system.a" in drift
 
 
 @pytest.mark.parametrize(
     ("checked", "proves"),
     [
         (1, "passed the checks after each step: the tables have as many rows as the acknowledged operations leave."),
-        (0, "ended well; which checks of the data were made is not recorded."),
+        (0, "completed; it is not recorded which checks of the data were made."),
     ],
 )
 def test_the_verdict_names_only_what_was_checked(workspace: Workspace, checked: int, proves: str) -> None:
@@ -217,5 +217,5 @@ def test_a_step_that_is_not_warm_is_named() -> None:
         {**row, "step": "load", "kind": "load", "rates": [100.0, *[50.0] * 9]},
     ]
     (said,) = ib.warm_statements(pl.DataFrame(tenths, strict=False))
-    assert "not warm, or not steady" in said and said.endswith("relative to it: system.a r1 in t2 of 1x (1.15).")
+    assert "not warmed up, or not steady" in said and said.endswith("(last / first): system.a r1 in t2 of 1x (1.15).")
     assert ib.warm_statements(pl.DataFrame(tenths[1:], strict=False)) == []

@@ -45,7 +45,10 @@ def test_published_figures_alone_are_shown_as_published(imported: Workspace) -> 
     assert cells["xtradb-1.0.6-9.all_on_raid10 (published)"][0] == "2,874\n0.11x"
     assert cells["innodb-5.1.42.logs_on_raid10 (published)"][0].startswith("9,439\n0.")
     head = say(post, ib.run_statements).markup
-    assert "Attention: 5 of 5 runs (tpcc_fast_storage_published: 5 results, 1 setup) are published figures" in head
+    assert (
+        "Attention: 5 of 5 runs (tpcc_fast_storage_published: 5 results, 1 setup) are published, not measured here"
+        in head
+    )
     assert SOURCE in head
     said = ib.notpm_statements(frame, XTRADB)
     assert any("ran 26,161 new orders per minute (NOTPM)" in text for text in said)

@@ -101,10 +101,12 @@ def _workload(row: dict[str, Any]) -> str:
     if row["settle"] == "none":
         said += " The database is not settled between the steps."
     if row["count_rows"] is not None:
-        counted = "is not checked"
         if row["count_rows"]:
-            counted = "is compared with the rows that the clients' statements leave"
-        said += f" After each step, the server's COUNT(*) {counted}."
+            said += (
+                " After each step, the server's COUNT(*) is compared with the rows that the clients' statements leave."
+            )
+        else:
+            said += " The server's COUNT(*) is not checked after the steps."
     return said
 
 
@@ -115,15 +117,17 @@ def _step(row: dict[str, Any], rates: str) -> str:
         return f"inserts rows in primary key order, without secondary indexes{commit}{_limit(rates)}"
     if row["kind"] == "index":
         indexes = row["secondary_indexes"]
-        return f"creates {'the' if indexes is None else indexes} secondary indexes of each table"
+        return f"creates {'the' if indexes is None else indexes} secondary indexes on each table"
     if row["kind"] == "write":
         deletes = " and deletes the same number at its tail" if row["deletes"] else ""
         return f"inserts rows at the head of each table{deletes}, with all indexes{commit}{_limit(rates)}"
     if row["kind"] == "query":
         what = {"range": f"range queries of up to {row['query_rows']} rows", "point": "point queries of ten keys"}
-        queriers = f" from {count(row['queriers'], 'process', 'processes')} per client" if row["queriers"] else ""
-        said = f"{what.get(row['query'], 'queries')} as fast as possible{queriers}"
-        return said + (f", during {rates} inserts/s and as many deletes/s per client{commit}" if rates else "")
+        queriers = row["queriers"]
+        who = f"{count(queriers, 'process', 'processes')} per client " if queriers else ""
+        said = f"{who}{'run' if queriers and queriers > 1 else 'runs'} {what.get(row['query'], 'queries')}"
+        said += " as fast as possible"
+        return said + (f", while each client also inserts and deletes {rates} rows/s{commit}" if rates else "")
     return "a step of a kind that this version of ibench does not know"
 
 
@@ -152,7 +156,7 @@ def _sizes(rows: list[dict[str, Any]]) -> str:
 @asks("get_min")
 def get_min_statements(get_min: pl.DataFrame) -> list[str]:
     """Steps whose first get_min took over ten times as long as the fastest with some dbms, and over 0.1 s."""
-    return over_ten_times(get_min, "get_min_s", SLOW_S, theme.seconds, "the get_min query")
+    return over_ten_times(get_min, "get_min_s", SLOW_S, theme.seconds, "the time of the get_min query")
 
 
 @asks("get_min", "purge_lag_at_step_end", base=True)

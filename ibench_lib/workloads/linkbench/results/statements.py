@@ -36,7 +36,7 @@ def drift_statements(linkbench_summary: pl.DataFrame) -> list[str]:
         control = rows.filter(pl.col("step") == "control")
         if control.is_empty():
             continue
-        firsts, items, most = set[str](), [], 0.0
+        firsts, items, most = set[str](), list[str](), 0.0
         for name in by_position(rows):
             changes = []
             for after in rows_of(rows, name, "control"):
@@ -47,11 +47,11 @@ def drift_statements(linkbench_summary: pl.DataFrame) -> list[str]:
                     changes.append(after["ops_per_s"] / before[0])
             if changes:
                 most = max(most, abs(median(changes) - 1))
-                items.append(f"{median(changes):.2f} with {name}")
+                of_first = "" if items else " of its first rate"
+                items.append(f"{median(changes):.2f}{of_first} with {name}")
         if items:
             first = firsts.pop() if len(firsts) == 1 else "the first measured step"
-            text = f"{setup}: when {first} was repeated at the end, its rate relative to the first time was"
-            text += f" {shortened(items)}."
+            text = f"{setup}: {first} was repeated at the end and reached {shortened(items)}."
             said.append(attention(text) if most > _MUCH else text)
     return said
 
@@ -68,7 +68,10 @@ def warm_statements(rate_by_tenth: pl.DataFrame) -> list[str]:
             )
     if not items:
         return []
-    text = "not warm, or not steady: the last tenth of these steps has another rate than the first, relative to it"
+    text = (
+        "not warmed up, or not steady: in these steps the rate of the last tenth differs from that of the first "
+        "(last / first)"
+    )
     return [attention(f"{text}: {shortened(items)}.")]
 
 
@@ -84,21 +87,24 @@ def counted_statements(linkbench_statements: pl.DataFrame) -> list[str]:
     if steps and wrong.is_empty():
         kinds = joined(clean["statement"].unique(maintain_order=True).to_list())
         said.append(
-            f"In {count(steps, 'step')} without repeats, the server has counted exactly the statements that the "
+            f"In {count(steps, 'step')} without repeats, the server counted exactly the statements that the "
             f"outcomes of operations explain ({kinds})."
         )
     for row in wrong.head(3).to_dicts():
         said.append(
             attention(
-                f"{row['setup']}, {row['dbms']}, {row['step']}: the server has counted {row['counted']:,} "
+                f"{row['setup']}, {row['dbms']}, {row['step']}: the server counted {row['counted']:,} "
                 f"{row['statement']}, but the outcomes of operations explain {row['sent']:,}."
             )
         )
     repeated = known.filter(pl.col("repeats") > 0)
     if len(repeated):
-        said.append(f"Repeats after errors have sent further statements in {joined(steps_of(repeated))}.")
+        said.append(f"Repeats after errors sent further statements in {joined(steps_of(repeated))}.")
     if len(done) > len(known):
-        said.append("In some steps the server's counters were not read around all statements, so they prove nothing.")
+        said.append(
+            "In some steps the server's counters were not read both before the first statement and after the last one, "
+            "so they prove nothing."
+        )
     return said
 
 
@@ -106,8 +112,8 @@ def _size(row: dict[str, Any]) -> str:
     numbers = row["requesters"] or []
     requesters = f"{joined([str(number) for number in numbers])} {'requester' if numbers == [1] else 'requesters'}"
     facts = [
-        f"tables of {row['tables']}",
-        f"statements of {row['statements']}",
+        f"{row['tables']} tables",
+        f"{row['statements']} statements",
         count(row["partitions"], "partition") if row["partitions"] else "no partitions",
         f"{row['rate']:,g} operations/s" if row["rate"] else "as fast as possible",
     ]

@@ -30,7 +30,8 @@ def requesters_table(frame: pl.DataFrame, base: str | Bases, palette: str = "def
     for name in by_position(frame):
         grid.rows.append((base_head(name, base), [found[step, name] for step in steps]))
     grid.notes = [
-        "A step's name has its number of requesters. The step control repeats the first of them after all others.",
+        "A step is named after its number of requesters. The step control repeats the first measured step after all "
+        "others.",
         *interval_notes(frame, ratios),
         *mark_notes(frame),
     ]
@@ -66,10 +67,10 @@ def linkbench_operations_table(frame: pl.DataFrame, palette: str = "default") ->
         )  # fmt: skip
         grid.rows.append((operation, cells))
     grid.notes = [
-        "Share: of what was sent. Mix: the share that LinkBench asks for.",
+        "Share: share of the operations sent. Mix: the share that LinkBench specifies.",
         "Response times include all statements and all repeats of an operation. A percentile needs enough responses: "
         "p99 needs 100.",
-        "Rows of a write: 1 for a link that came to be shown or hidden, or a node that was changed, else 0.",
+        "Rows of a write: 1 if it showed or hid a link or changed a node, else 0.",
         *repeat_notes(frame),
         *mark_notes(frame),
     ]
@@ -96,7 +97,7 @@ def requester_fairness_table(frame: pl.DataFrame, palette: str = "default") -> G
             if frame["by_requester"].all()
             else [
                 "Without a median: averages over the requesters of the process in which they are lowest and highest; "
-                "these runs do not tell the requesters of one process apart."
+                "these runs do not distinguish the requesters of one process."
             ]
         ),
         "An operation is repeated with the same input after a deadlock (1213), a lock wait timeout (1205), or a row "
@@ -161,8 +162,9 @@ def outcomes_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         cells = [value_cells(rows, ("share", ",.2f"))[0] if rows else Cell("-") for rows in found]
         grid.rows.append((f"{operation}: {outcome}", cells))
     grid.notes = [
-        "Links: inserted if new, shown if they were hidden, updated if they were shown. Of lists: the number of links.",
-        "Lists become longer, and more of the links that are asked for exist, the more operations a server has done.",
+        "Links: inserted if new, shown if they were hidden, updated if they were shown. For lists: the number of "
+        "links.",
+        "The more operations a server has done, the longer its lists are, and the more of the requested links exist.",
         *repeat_notes(frame),
         *mark_notes(frame),
     ]

@@ -55,7 +55,7 @@ def notpm_statements(tpcc_summary: pl.DataFrame, base: str | Bases) -> list[str]
             if of_base:
                 text = f"{setup}: {of_group} ran {median(of_base):,.0f} new orders per minute (NOTPM)"
                 text += "".join(f" ({caveat})" for caveat in caveats(rows_of(rows, of_group, step)))
-                said.append(f"{text}. It is {shortened(items)}." if items else f"{text}.")
+                said.append(f"{text}. Relative to that: {shortened(items)}." if items else f"{text}.")
     return [*noise_said(seen), *said, *unfinished(tpcc_summary)]
 
 
@@ -99,15 +99,16 @@ def wave_statements(tpcc_stability: pl.DataFrame) -> list[str]:
             mine = rows.filter((pl.col("dbms") == name) & (pl.col("waves") > 0))
             if mine.is_empty():
                 continue
-            runs = rows.filter(pl.col("dbms") == name).height
+            shares = rows.filter(pl.col("dbms") == name)["wave_share"].to_list()
+            runs = len(shares)
             facts = [count(mine["waves"][0], "wave") if runs == 1 else f"waves in {len(mine)} of {runs} runs"]
             facts.append(f"{100 * median(mine['wave_depth']):.0f} % deep")
             periods = mine["wave_period_s"].drop_nulls()
             if len(periods):
                 facts.append(f"one every {median(periods):,.0f} s")
-            facts.append(f"{100 * median(mine['wave_share']):.0f} % of the time")
+            facts.append(f"{100 * median(shares):.1f} % of the time{' in the median run' if runs > 1 else ''}")
             items.append(f"{name} ({', '.join([*facts, *caveats(rows_of(rows, name, step))])})")
-        text = f"fell below 0.8 of its median and recovered with {shortened(items)}" if items else "had no wave"
+        text = f"fell below 0.8 of its median and recovered: {shortened(items)}" if items else "had no wave"
         said.append(f"{setup}, {step}: the rate of transactions {text}.")
         said += _trends(setup, step, rows)
     return said
@@ -202,14 +203,14 @@ def _proves(held: set[str], only_of_the_load: set[str], of_drawn: set[str], ware
         of_some = f", {_numbered(some)} of {count(warehouses, 'drawn warehouse')} only" if some else ""
         figures.append(f"{every} of TPC-C that were checked ({_numbered(conditions)}{of_some})")
     if "ledger" in held:
-        figures.append("a ledger of acknowledged transactions")
+        figures.append("the ledger of acknowledged transactions")
     if "rows" in held:
         figures.append("the number of rows of each table")
     if not figures:
         return NOT_RECORDED
     once = only_of_the_load & set(_CONDITIONS)
     but = f" ({_numbered(once)} after the load only)" if once else ""
-    return f"held {joined(figures)}, after the load and after the run{but}"
+    return f"passed these checks after the load and after the run{but}: {joined(figures)}"
 
 
 def _numbered(conditions: set[str]) -> str:

@@ -42,8 +42,8 @@ def notpm_table(frame: pl.DataFrame, base: str | Bases, palette: str = "default"
     grid.notes = [
         "NOTPM counts new orders that are rolled back as their input intends, about 1 %; NOTPM committed does not. "
         "NOTPM is not tpmC: nothing here was audited.",
-        "growth is that of the database's files in the step, for each committed new order. Files grow by up to 4 MiB "
-        "at a time, so a step with fewer than 10,000 new orders for each set of tables has none.",
+        "growth is how much the database's files grew in the step, per committed new order. Files grow by up to 4 MiB "
+        "at a time, so no figure is shown for a step with fewer than 10,000 new orders per set of tables.",
         *interval_notes(frame, ratios),
         *mark_notes(frame),
     ]
