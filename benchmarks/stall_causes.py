@@ -373,6 +373,7 @@ def report(
     right = sum(cause == label for cause, label in judged)
     sides = ("client_pause", "server_stopped")
     swapped = sum(cause != label and cause in sides and label in sides for cause, label in judged)
+    are = "is" if len(judged) == 1 else "are"
     lines = [
         f"# Causes of dips, {where}",
         "",
@@ -383,7 +384,7 @@ def report(
         "",
         *matrix(found),
         "",
-        f"{right:,} of {count(len(judged), 'label')} are right. A stopped server was mistaken for paused clients, or",
+        f"{right:,} of {count(len(judged), 'label')} {are} right. A stopped server was mistaken for paused clients, or",
         f"the reverse, {count(swapped, 'time')}.",
     ]
     if healthy_steps:

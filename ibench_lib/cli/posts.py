@@ -18,7 +18,6 @@ from ibench_lib.errors import IbenchError, PostsFailed, UsageError
 from ibench_lib.paths import workspace
 from ibench_lib.publish.lean_imports import lean_imports
 from ibench_lib.publish.posts import PostToBuild, build_posts
-from ibench_lib.workloads.workload import find, known
 
 
 def post(
@@ -130,6 +129,7 @@ def site(
     """
     with lean_imports():
         from ibench_lib.publish.site import build_site
+        from ibench_lib.workloads.workload import find, known
     built = build_site(workspace(), url, {name: find(name).title for name in known()})
     for problem in built.problems:
         err.print(f"[yellow]not listed:[/] {safe(problem)}", highlight=False, soft_wrap=True)

@@ -138,10 +138,12 @@ def client_bound(result: StepResult) -> str | None:
         if tick_ns is not None:
             interval_us = tick_ns / 1e3 * state.spec.connections
             if lag_us > CLIENT_BOUND_LAG * interval_us:
-                reasons.append(f"{state.name} sent its p99 statement {lag_us:.0f} us late of {interval_us:.0f} us")
+                reasons.append(f"{state.name} sent its p99 statement {lag_us:,.0f} us late; "
+                               f"its statements are {interval_us:,.0f} us apart")  # fmt: skip
         elif (median_us := state.totals["service_p50_us"]) is not None and lag_us > CLIENT_BOUND_LAG * median_us:
             reasons.append(
-                f"{state.name} held its p99 operation up for {lag_us:.0f} us; the median took {median_us:.0f} us"
+                f"{state.name} delayed its p99 operation by {lag_us:,.0f} us; "
+                f"the median operation took {median_us:,.0f} us"
             )
     return "; ".join(reasons) or None
 

@@ -27,6 +27,7 @@ from ibench_lib.show.statements.common import Statement
 from ibench_lib.show.wording import MOST_NAMED, count, joined, shortened
 
 MOST_OPEN = 8
+MOST_OF_SETUPS = 4
 """Results of a step that a page shows unfolded, at most."""
 
 _MOST_KINDS = 3
@@ -107,9 +108,9 @@ def each(
     by : column or columns that make a group, none for the whole frame; groups keep the frame's order.
     heading : one of them, whose every new value gets a heading with the id `<value>.<anchor>`.
     nothing : the sentence for an empty frame.
-    fold : fold what is below each heading if there are more than MOST_OPEN results (dbms and repeats), or more charts
-        and tables than that: a page with hundreds of panels hides its answers. As text: what to say instead of how many
-        charts and tables there are.
+    fold : fold what is below each heading if there are more than MOST_OPEN results (dbms and repeats), or several
+        setups with more than MOST_OF_SETUPS charts and tables: a page with hundreds of panels hides its answers. As
+        text: what to say instead of how many charts and tables there are.
     options : passed to each function.
     """
     if frame.is_empty():
@@ -120,8 +121,10 @@ def each(
     for group in groups:
         value = str(group[heading][0]) if heading else ""
         parts.setdefault(value, []).extend(drawing_of(function)(group, **options) for function in functions)
-    drawn = sum(map(len, parts.values()))
-    folded = fold and (drawn > MOST_OPEN or frame.select("dbms", "repeat").n_unique() > MOST_OPEN)
+    folded = fold and (
+        frame.select("dbms", "repeat").n_unique() > MOST_OPEN
+        or (frame["setup"].n_unique() > 1 and sum(map(len, parts.values())) > MOST_OF_SETUPS)
+    )
     items: list[Item] = []
     for value, below in parts.items():
         head = f'<h3 id="{html_id(f"{value}.{anchor}")}">{html.escape(value)}</h3>' if heading else ""

@@ -155,12 +155,18 @@ def headline_statements(frame: pl.DataFrame, bases: Bases, metrics: pl.DataFrame
             ((name, label),) = named.items()
             values, unit = measured(rows, name, step), rate_label(rows, step)
             said += [f"{where}: {sum(values) / len(values):,.0f} {unit} with {label}."] if values else []
+    not_known: dict[str, list[str]] = {}
     for (setup, why), of_steps in even.items():
         smallest = {step: detectable_said(ratios) for step, ratios in of_steps.items()}
         known = [f"{change} in {step}" if len(smallest) > 1 else change for step, change in smallest.items() if change]
-        limits = f"; a change of {joined(known)} would be found in {MOSTLY}" if known else ""
-        said.append(f"{f'{setup}, ' if several else ''}{joined(list(of_steps))}: {why}{limits}.")
-    return [*said, *short]
+        if known:
+            limits = f"; a change of {joined(known)} would be found in {MOSTLY}"
+            said.append(f"{f'{setup}, ' if several else ''}{joined(list(of_steps))}: {why}{limits}.")
+        else:
+            not_known.setdefault(why, []).append(f"{joined(list(of_steps))}{f' in {setup}' if several else ''}")
+    if not said and len(not_known) == 1:
+        return [*(f"{why[0].upper()}{why[1:]}." for why in not_known), *short]
+    return [*said, *(f"{'; '.join(where)}: {why}." for why, where in not_known.items()), *short]
 
 
 def _why(

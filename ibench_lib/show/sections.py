@@ -78,7 +78,12 @@ def sweeps(post: Selection) -> Section:
     if not drawn:
         return Section(())
     shown = derived(pl.concat(drawn), post.ask("sweep"))
-    return Section((say(post, sweep_statements), each(shown, sweep_chart, by=["axis", "setup", "step"])))
+    return Section(
+        (
+            say(post, sweep_statements),
+            each(shown, sweep_chart, by=["axis", "setup", "step"], heading="axis", anchor="sweep", fold=True),
+        )
+    )
 
 
 def _of_workloads() -> list[Any]:

@@ -43,6 +43,7 @@ def test_a_lake_that_was_opened_ahead_is_handed_out_once(workspace: Workspace, m
     assert rows(first, "SELECT count(*) AS n FROM runs") == rows(second, "SELECT count(*) AS n FROM runs")
     write_runs(workspace, Run())
     reader.open_ahead()
+    (workspace.root / "elsewhere").mkdir()
     monkeypatch.setenv("IBENCH_HOME", str(workspace.root / "elsewhere"))
     assert rows(reader.lake(), "FROM runs") == []  # who asks for another place does not get this one
     monkeypatch.setenv(reader.ADDRESS_VARIABLE, "nonsense://nowhere")

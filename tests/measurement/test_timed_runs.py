@@ -113,4 +113,4 @@ def assert_the_client_was_not_late(measured: Measured) -> None:
     """A stall of the server that counted as the client's doing would make hundreds of milliseconds of its p99."""
     lag_us = measured.totals[0]["client_lag_p99_us"]
     assert lag_us <= 1000, "the server stalled, not the client"
-    assert measured.client_bound is None or f"{lag_us:.0f} us late" in measured.client_bound
+    assert measured.client_bound is None or f"{lag_us:,.0f} us late" in measured.client_bound

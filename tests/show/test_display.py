@@ -50,3 +50,9 @@ def test_many_results_fold_below_their_headings_and_few_do_not() -> None:
     first, end = texts["many"][:2]
     assert first.startswith('<details class="fold"><summary><h3 id="l.i0.histogram">l.i0</h3>') and "1 table" in first
     assert end == "</details>" and len(texts["many"]) == 2 * len(texts["few"])
+    # Few results, but of two setups.
+    setups = pl.concat([few, few.with_columns(setup=pl.lit("other"))])
+    first = next(
+        item.markup for item in each(setups, ib.response_time_table, **options).items if isinstance(item, Html)
+    )
+    assert first.startswith('<details class="fold"><summary><h3 id="l.i0.histogram">l.i0</h3>') and "2 tables" in first

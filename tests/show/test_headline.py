@@ -89,7 +89,7 @@ def test_where_each_build_has_a_setup_of_its_own_no_base_is_said_to_have_another
 def test_one_run_of_each_is_no_result() -> None:
     post = chosen(Run(), Run("b", minute=1, queries=2500))
     (said,) = headline_statements(post.ask("step_throughput"), post.bases)
-    assert said.endswith(": there is one run of each, so a difference cannot be told from noise.")
+    assert said == "There is one run of each, so a difference cannot be told from noise."
     page = markup(post)
     assert '<li title="The noise is unknown.">one run of each</li>' in page and "▼" not in page
 

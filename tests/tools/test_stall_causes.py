@@ -30,10 +30,12 @@ def test_a_row_is_what_was_done_and_a_column_what_was_said_in_the_half_that_judg
 def test_the_page_counts_right_labels_swapped_sides_and_blamed_steps() -> None:
     blamed = ["healthy3 with 1G: lock at 2 s", "healthy3 with 1G: lock at 6 s"]
     text = report("Insert Benchmark on 9.7.4", 4, FOUND, {"memory": "needs swap"}, 50, blamed)
-    assert "Of 4 labels 2 are right." in text
-    assert "or the reverse,\n2 times." in text
+    assert "2 of 4 labels are right." in text
+    assert "or\nthe reverse, 2 times." in text
     assert "In 50 steps in which nothing was done, 1 had a dip with a cause of high confidence:" in text
     assert "Not forced: memory (needs swap)." in text
+    text = report("Insert Benchmark on 9.7.4", 4, {"client_pause": FOUND["client_pause"][:2]}, {}, 50, blamed)
+    assert "0 of 1 label is right." in text and "or\nthe reverse, 1 time." in text
 
 
 def test_what_is_forced_has_a_cause_that_the_rules_know() -> None:

@@ -24,19 +24,24 @@ def purge_lag_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     grid = Grid(grid_name("purge-lag-end", frame), title, "dbms", steps)
     for name in by_position(frame):
         grid.rows.append((name, []))
+    flavours: dict[str, str | None] = dict(frame.select("dbms", "flavour").iter_rows())
+    of = " among servers of its flavour" if len(set(flavours.values())) > 1 else ""
     for step in steps:
         column = "history_list_length"
         runs = {name: found for name in by_position(frame) if (found := measured(frame, name, step, column))}
-        limit = max(FAR * min((median(found) for found in runs.values()), default=0), _LEAST)
+        limits: dict[str | None, float] = {}
+        for flavour in set(flavours.values()):
+            mine = [median(found) for name, found in runs.items() if flavours[name] == flavour]
+            limits[flavour] = max(FAR * min(mine, default=0), _LEAST)
         for name, cells in grid.rows:
             status = status_cell(rows_of(frame, name, step))
             if status or name not in runs:
                 cells.append(status or Cell("not captured", "status"))
                 continue
             text = spread_text(rows_of(frame, name, step), column, METRICS["hll"].format)
-            cells.append(Cell(text, "bad" if min(runs[name]) > limit else None))
+            cells.append(Cell(text, "bad" if min(runs[name]) > limits[flavours[name]] else None))
     grid.notes = [
-        f"▼ over {FAR:.0f}x the shortest of its column, and over {_LEAST:,}, in every run.",
+        f"▼ over {FAR:.0f}x the shortest of its column{of}, and over {_LEAST:,}, in every run.",
         *spread_notes(frame, "history_list_length"),
     ]
     return grid.draw(palette)

@@ -1,7 +1,10 @@
 """Sentences about purge lag and get_min."""
 
+import polars as pl
+
 import ibench_lib as ib
 from tests.show.statements.saying import frame_of
+from tests.show.tables.parsed import Parsed
 
 
 def test_a_purge_lag_against_none_has_no_ratio() -> None:
@@ -9,6 +12,24 @@ def test_a_purge_lag_against_none_has_no_ratio() -> None:
     assert ib.purge_lag_statements(frame)[1:] == [
         "cached, l.i1: the history list at the end is more than 10x the smallest (0 with none): much (30,000)."
     ]
+
+
+def test_history_lists_are_long_or_short_among_servers_of_one_flavour() -> None:
+    frame = frame_of("history_list_length", mysql=[7], worse=[2000], maria=[30_000], long=[31_000])
+    flavour = pl.when(pl.col("dbms").is_in(["maria", "long"])).then(pl.lit("mariadb")).otherwise(pl.lit("mysql"))
+    mixed = frame.with_columns(flavour=flavour)
+    said = ib.purge_lag_statements(mixed)
+    assert said[0].startswith("Flavours of servers count the history differently")
+    (far,) = [text for text in said if "more than 10x the smallest" in text]
+    assert far.endswith("(7 with mysql): worse (2,000).")
+    table = Parsed(ib.purge_lag_table(mixed))
+    assert [table.of(name) for name in ("mysql", "worse", "maria", "long")] == [
+        ["7"],
+        ["2,000 ▼"],
+        ["30,000"],
+        ["31,000"],
+    ]
+    assert any("of its column among servers of its flavour" in row[0] for row in table.rows)
 
 
 def test_get_min_over_ten_times_the_best_is_named_with_what_its_runs_were() -> None:
