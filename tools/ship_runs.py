@@ -9,6 +9,8 @@ import argparse
 import json
 import shutil
 import sys
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -16,7 +18,7 @@ import pyarrow.parquet as pq
 from ibench_lib.base.wording import count
 from ibench_lib.lake.manifest import FILE_NAME, read_manifest, with_checksum
 from ibench_lib.lake.parquet import write_table
-from ibench_lib.schema import TABLES
+from ibench_lib.schema import TABLES, Table
 
 ROOT = Path(__file__).resolve().parent.parent
 LEVEL = 19
@@ -37,11 +39,16 @@ def ship(run: Path, to: Path) -> int:
         path = copy / name
         file = pq.ParquetFile(path, page_checksum_verification=True)
         pieces = [file.read_row_group(number) for number in range(file.num_row_groups)]
-        written = write_table(path, TABLES[path.stem], pieces, level=LEVEL)
+        written = write_table(path, _as_written(TABLES[path.stem], file.schema_arrow.names), pieces, level=LEVEL)
         assert written.rows == record["rows"], f"{path}: {written.rows} rows instead of {record['rows']}"
         record.update(bytes=written.bytes, sha256=written.sha256)
     (copy / FILE_NAME).write_bytes(with_checksum(content))
     return sum(path.stat().st_size for path in copy.iterdir())
+
+
+def _as_written(table: Table, names: Collection[str]) -> Table:
+    """The table with the columns that a file has: one by an older ibench lacks some, and stays as it is."""
+    return replace(table, columns=tuple(column for column in table.columns if column.name in names))
 
 
 def main() -> int:

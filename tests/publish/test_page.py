@@ -194,7 +194,8 @@ def test_an_old_browser_gets_the_words(demo: Path, browser: Browser) -> None:
 
 
 def test_a_page_without_a_chart_does_not_carry_their_library(place: Workspace, kernel: SharedKernel) -> None:
-    assert page_of(kernel, place).stat().st_size < 200_000
+    """The compressed library alone has 1.9 MB; the rest of such a page is mostly the SQL behind it."""
+    assert page_of(kernel, place).stat().st_size < 500_000
 
 
 @pytest.mark.long

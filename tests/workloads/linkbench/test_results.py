@@ -133,7 +133,9 @@ def test_the_first_screen_compares_no_control_step(workspace: Workspace) -> None
     assert "t2, ops/s" in screen.markup and "control" not in screen.markup
     rates = post.ask("step_throughput")
     assert set(rates.filter(~pl.col("compared"))["step"]) == {"control"}
-    said = " ".join(ib.headline_statements(rates, post.bases))
+    assert ib.headline_statements(rates, post.bases) == ["There are too few repeats to tell a difference from noise."]
+    more = pl.concat([rates, rates.with_columns(repeat=pl.col("repeat") + 2)])
+    said = " ".join(ib.headline_statements(more, post.bases))
     assert "t2" in said and "control" not in said
 
 
