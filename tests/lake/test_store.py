@@ -179,6 +179,7 @@ def test_the_commands_push_pull_and_read_by_an_address(
 
     assert "1 of 1 run pushed" in run(workspace.root, "runs", "push", url)
     count = ("sql", "-f", "csv", "SELECT count(*) AS n FROM steps")
+    (tmp_path / "b").mkdir()
     assert run(tmp_path / "b", *count).split() == ["n", "0"]
     assert run(tmp_path / "b", *count, IBENCH_LAKE=url).split() == ["n", "4"]
     assert "1 of 1 run pulled" in run(tmp_path / "b", "runs", "pull", url)

@@ -107,7 +107,7 @@ def test_a_page_of_a_tiny_lake_is_whole(path: Path, place: Workspace, kernel: Sh
     assert serious_violations(page) == []
 
 
-WAVES = "mysql-9.7, 5 configurations; 3 runs of each; setup waves; 2 clients."
+WAVES = "mysql-9.7, 5 configurations; 3 runs of each; setup waves; 2 clients with 16 connections."
 SHIPPED = {"sample-tpcc-waves": (WAVES, "0.67x", 4), "sample-tpcc-waves-stability": (WAVES, "0.67x", 13)}
 """Posts on shipped runs of TPC-C: what was tested, the largest difference, and the least number of pictures."""
 
