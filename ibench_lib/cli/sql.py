@@ -83,6 +83,8 @@ def sql(
         return
     text = _text_of(query)
     statements = reader.statements(text)
+    if not statements:
+        raise UsageError("there is no statement, only comments", hint="`ibench sql --tables` lists what can be asked")
     if len(statements) > 1 and (to is not None or output in _WRITERS):
         kind = "a file" if to is not None else output.value
         raise UsageError(

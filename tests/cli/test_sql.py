@@ -94,6 +94,7 @@ def test_several_statements_have_several_answers_on_the_screen_only(workspace: W
     for more in (["-f", "csv"], ["-o", str(tmp_path / "x.csv")]):
         refused(ibench(workspace, "sql", "SELECT 1; SELECT 2", *more), "there are 2 statements", "ask them one by one")
     assert not (tmp_path / "x.csv").exists()
+    refused(ibench(workspace, "sql", "--", "-- a comment"), "there is no statement, only comments")
 
 
 def test_a_lake_that_is_not_there_is_no_empty_lake(workspace: Workspace, tmp_path: Path) -> None:
