@@ -465,7 +465,7 @@ def _samples(rng: np.random.Generator, name: str, run_id: str, seconds: int) -> 
     for column in table.columns:
         if column.name in fixed:
             values = fixed[column.name]
-        elif "cumulative" in column.doc:
+        elif column.counts_up:
             steps = rng.gamma(20.0, 50.0, n)
             # /proc counts CPU in hundredths of a second.
             values = np.cumsum(np.round(steps / 1000, 2) if column.unit == "s" else np.rint(steps))

@@ -6,9 +6,9 @@ Clocks. `start_s`, `end_s` and `t_s` are seconds on the run's clock: CLOCK_MONOT
 for all processes. `second` is a whole second of a step, counted from the common start of its clients. `tick` is a whole
 second of the run's clock at which a collector was due; `t_s` next to it is when it read.
 
-Counters. A column that counts since the host's boot or the server's start is stored as it was read; its description
-says "cumulative". A rate is computed from the difference of two samples, so the first sample has no rate. A restarted
-server begins a new `incarnation`; differences are never taken across it.
+Counters. A column that counts since the host's boot or the server's start (`counts_up`) is stored as it was read; its
+description says "cumulative". A rate is computed from the difference of two samples, so the first sample has no rate. A
+restarted server begins a new `incarnation`; differences are never taken across it.
 
 Latency histograms. Response times are counted in log-linear bins: each power of two of microseconds has 64 bins of
 equal width. So a bin is at most 1/64 of its value wide, and its midpoint is within 0.8 % of any value in it. The lower
@@ -48,7 +48,7 @@ class Column:
 
     `since` is the minor version that introduced it; it is NULL in older runs. A sealed file keeps multiples of
     `resolution`, if there is one. `free_text` comes from a server or a host as it is, so paths and names of the
-    machine are masked in it.
+    machine are masked in it. `counts_up`: it counts since the host's boot or the server's start.
     """
 
     name: str
@@ -59,11 +59,7 @@ class Column:
     since: int = 0
     resolution: float | None = None
     free_text: bool = False
-
-    @property
-    def cumulative(self) -> bool:
-        """Whether it counts since the host's boot or the server's start."""
-        return "cumulative" in self.doc
+    counts_up: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,7 +68,8 @@ class Table:
 
     In a table with `replaces`, a later row replaces an earlier row with the same key: the row is written when something
     begins and again when it has ended. A `derived` table is computed when a run is sealed. A `collected` table comes
-    from a collector, whose failures never end a run. `since` is the minor version that introduced the table.
+    from a collector, whose failures never end a run. `since` is the minor version that introduced the table. What
+    counts up in it begins again where the value of the column `restarts` changes.
     """
 
     name: str
@@ -83,6 +80,7 @@ class Table:
     derived: bool = False
     collected: bool = False
     since: int = 0
+    restarts: str | None = None
 
     @property
     def file_name(self) -> str:
@@ -349,9 +347,13 @@ SERVER_SAMPLES = Table(
             True,
             1,
         ),
-        *(Column(figure.column, pa.int64(), figure.unit, figure.doc, True, figure.since) for figure in FIGURES),
+        *(
+            Column(figure.column, pa.int64(), figure.unit, figure.doc, True, figure.since, counts_up=figure.counts_up)
+            for figure in FIGURES
+        ),
     ),
     collected=True,
+    restarts="incarnation",
 )
 
 SERVER_COUNTERS = Table(
@@ -383,7 +385,7 @@ def _cumulative(name: str, doc: str = "", *, nullable: bool = False, since: int 
         kind, unit = pa.float64(), "s"
     elif name.endswith("_bytes"):
         unit = "bytes"
-    return Column(name, kind, unit, f"{doc}, cumulative" if doc else "cumulative", nullable, since)
+    return Column(name, kind, unit, f"{doc}, cumulative" if doc else "cumulative", nullable, since, counts_up=True)
 
 
 HOST_SAMPLES = Table(
@@ -492,8 +494,8 @@ PROCESS_SAMPLES = Table(
         Column("resident_bytes", pa.int64(), "bytes", "resident size now"),
         Column("virtual_bytes", pa.int64(), "bytes", "virtual size now"),
         Column("threads", pa.int32(), "", "now"),
-        Column("read_bytes", pa.int64(), "bytes", "read from storage, cumulative; NULL where /proc denies it", True),
-        Column("written_bytes", pa.int64(), "bytes", "sent to storage, cumulative; NULL where /proc denies it", True),
+        _cumulative("read_bytes", "read from storage (NULL where /proc denies it)", nullable=True),
+        _cumulative("written_bytes", "sent to storage (NULL where /proc denies it)", nullable=True),
         _cumulative("voluntary_switches", "context switches of all observed threads", nullable=True),
         _cumulative("involuntary_switches", "context switches of all observed threads", nullable=True),
         Column(
@@ -515,6 +517,7 @@ PROCESS_SAMPLES = Table(
     ),
     collected=True,
     since=1,
+    restarts="pid",
 )
 
 THREAD_SAMPLES = Table(

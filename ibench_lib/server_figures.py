@@ -23,13 +23,19 @@ Place = tuple[Kind, str]
 class Figure:
     """One figure: its column, unit ('' for counts) and one sentence.
 
-    `since` is the minor version of the schema that brought it.
+    `since` is the minor version of the schema that brought it. `counts_up`: it counts since the server's start.
     """
 
     column: str
     unit: str
     doc: str
     since: int = 1
+    counts_up: bool = False
+
+
+def _count(column: str, unit: str, doc: str, since: int = 1) -> Figure:
+    """A figure that counts since the server's start."""
+    return Figure(column, unit, doc, since, counts_up=True)
 
 
 @dataclass(frozen=True)
@@ -74,11 +80,11 @@ class FigurePlaces:
 FIGURES: tuple[Figure, ...] = (
     Figure("history_list_length", "", "InnoDB history list length (purge lag), now", since=0),
     Figure("uptime_s", "s", "seconds since the server's start"),
-    Figure("questions", "", "statements from clients, cumulative"),
+    _count("questions", "", "statements from clients, cumulative"),
     Figure("threads_running", "", "connections that work, now"),
-    Figure("rows_inserted", "", "InnoDB rows, cumulative"),
-    Figure("rows_deleted", "", "InnoDB rows marked as deleted by statements, cumulative"),
-    Figure("rows_read", "", "InnoDB rows, cumulative"),
+    _count("rows_inserted", "", "InnoDB rows, cumulative"),
+    _count("rows_deleted", "", "InnoDB rows marked as deleted by statements, cumulative"),
+    _count("rows_read", "", "InnoDB rows, cumulative"),
     Figure("checkpoint_age_bytes", "bytes", "redo written since the last checkpoint, now"),
     Figure(
         "checkpoint_age_async_bytes",
@@ -92,63 +98,63 @@ FIGURES: tuple[Figure, ...] = (
     ),
     Figure("checkpoint_age_limit_bytes", "bytes", "checkpoint age from which writers wait for a checkpoint"),
     Figure("redo_capacity_bytes", "bytes", "size of the redo log, all files together"),
-    Figure(
+    _count(
         "redo_lsn_bytes",
         "bytes",
         "log sequence number, cumulative: its growth is the redo generated; goes on across restarts",
     ),
-    Figure(
+    _count(
         "redo_written_bytes",
         "bytes",
         "redo written to its files, cumulative: whole blocks, those written again counted again; from MariaDB 10.8 on"
         " the redo generated since the start instead",
     ),
-    Figure("redo_waits", "", "waits for space in the log buffer, cumulative"),
-    Figure("redo_file_waits", "", "waits of the log writer for space in the redo files, cumulative"),
-    Figure("redo_fsyncs", "", "fsyncs of the redo log, cumulative"),
-    Figure("data_fsyncs", "", "fsyncs by InnoDB, cumulative; those of the redo log are among them"),
+    _count("redo_waits", "", "waits for space in the log buffer, cumulative"),
+    _count("redo_file_waits", "", "waits of the log writer for space in the redo files, cumulative"),
+    _count("redo_fsyncs", "", "fsyncs of the redo log, cumulative"),
+    _count("data_fsyncs", "", "fsyncs by InnoDB, cumulative; those of the redo log are among them"),
     Figure("dirty_pages", "", "modified pages in the buffer pool, now"),
     Figure("free_pages", "", "free pages in the buffer pool, now"),
     Figure("pages", "", "pages of the buffer pool, now"),
-    Figure("pages_read", "", "pages read into the buffer pool, cumulative"),
-    Figure("pages_written", "", "pages written, cumulative"),
-    Figure("pages_flushed_adaptive", "", "pages flushed by adaptive flushing, cumulative"),
-    Figure("pages_flushed_sync", "", "pages flushed in batches that a checkpoint waited for, cumulative"),
-    Figure(
+    _count("pages_read", "", "pages read into the buffer pool, cumulative"),
+    _count("pages_written", "", "pages written, cumulative"),
+    _count("pages_flushed_adaptive", "", "pages flushed by adaptive flushing, cumulative"),
+    _count("pages_flushed_sync", "", "pages flushed in batches that a checkpoint waited for, cumulative"),
+    _count(
         "pages_flushed_background",
         "",
         "pages flushed in background batches, cumulative: by an idle server; from MariaDB 10.5 on also those forced"
         " by their age while the load runs",
     ),
-    Figure("pages_flushed_lru", "", "pages flushed from the end of the LRU list in batches, cumulative"),
-    Figure("pages_evicted_lru", "", "clean pages evicted from the end of the LRU list in batches, cumulative"),
-    Figure("sync_flush_waits", "", "waits for flushing up to a log sequence number, cumulative"),
-    Figure("free_page_searches", "", "searches for a free page, cumulative"),
-    Figure("free_page_loops", "", "further rounds of those searches, cumulative"),
-    Figure(
+    _count("pages_flushed_lru", "", "pages flushed from the end of the LRU list in batches, cumulative"),
+    _count("pages_evicted_lru", "", "clean pages evicted from the end of the LRU list in batches, cumulative"),
+    _count("sync_flush_waits", "", "waits for flushing up to a log sequence number, cumulative"),
+    _count("free_page_searches", "", "searches for a free page, cumulative"),
+    _count("free_page_loops", "", "further rounds of those searches, cumulative"),
+    _count(
         "free_page_waits",
         "",
         "rounds of a search that found no free page, so that a user's thread waited or freed one itself, cumulative",
     ),
-    Figure(
+    _count(
         "single_page_searches",
         "",
         "searches by a user's thread for one page to flush or evict, successful or not, cumulative",
     ),
-    Figure("doublewrite_pages", "", "pages written to the doublewrite buffer, cumulative"),
-    Figure("doublewrite_writes", "", "writes of the doublewrite buffer, cumulative"),
+    _count("doublewrite_pages", "", "pages written to the doublewrite buffer, cumulative"),
+    _count("doublewrite_writes", "", "writes of the doublewrite buffer, cumulative"),
     Figure("redo_pending_fsyncs", "", "fsyncs of the redo log under way, now", 7),
-    Figure("redo_flush_ms", "ms", "time of fsyncs of the redo log in whole milliseconds of each, cumulative", 7),
+    _count("redo_flush_ms", "ms", "time of fsyncs of the redo log in whole milliseconds of each, cumulative", 7),
     Figure("row_locks_awaited", "", "transactions that wait for a row lock, now", 7),
-    Figure("row_lock_wait_ms", "ms", "time in finished waits for row locks, cumulative", 7),
+    _count("row_lock_wait_ms", "ms", "time in finished waits for row locks, cumulative", 7),
     Figure("purge_delay_us", "us", "delay of each changing statement, because purge lags behind, now", 7),
-    Figure("com_select", "", "SELECT statements, those of collectors among them, cumulative", 9),
-    Figure("com_insert", "", "INSERT statements, cumulative", 9),
-    Figure("com_update", "", "UPDATE statements, cumulative", 9),
-    Figure("com_delete", "", "DELETE statements, cumulative", 9),
-    Figure("com_begin", "", "START TRANSACTION statements, cumulative", 9),
-    Figure("com_commit", "", "COMMIT statements, cumulative; no commits without a statement", 9),
-    Figure("com_rollback", "", "ROLLBACK statements, cumulative", 9),
+    _count("com_select", "", "SELECT statements, those of collectors among them, cumulative", 9),
+    _count("com_insert", "", "INSERT statements, cumulative", 9),
+    _count("com_update", "", "UPDATE statements, cumulative", 9),
+    _count("com_delete", "", "DELETE statements, cumulative", 9),
+    _count("com_begin", "", "START TRANSACTION statements, cumulative", 9),
+    _count("com_commit", "", "COMMIT statements, cumulative; no commits without a statement", 9),
+    _count("com_rollback", "", "ROLLBACK statements, cumulative", 9),
 )
 
 

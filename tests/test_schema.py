@@ -49,6 +49,12 @@ def test_a_column_that_may_be_null_says_when_or_stands_for_what_a_server_may_not
 
 
 @tables
+def test_the_description_says_of_every_column_that_counts_up_that_it_does(table: Table) -> None:
+    said = {column.name for column in table.columns if "cumulative" in column.doc}
+    assert said == {column.name for column in table.columns if column.counts_up}
+
+
+@tables
 def test_types_units_and_version_survive_parquet(table: Table, workspace: Workspace) -> None:
     path = workspace.root / table.file_name
     pq.write_table(table.arrow_schema.empty_table(), path)

@@ -45,7 +45,7 @@ def cumulative(rows: Iterable[tuple[str, dict[str, Any]]]) -> Counters:
     for table, columns in rows:
         name = next((str(columns[column]) for column in _NAMES if column in columns), "")
         instance = next((columns[column] for column in _INSTANCES if column in columns), None)
-        counted = [column.name for column in TABLES[table].columns if column.cumulative]
+        counted = [column.name for column in TABLES[table].columns if column.counts_up]
         for counter in [*counted, PEAK]:
             if columns.get(counter) is not None:
                 key = (table.removesuffix(_SUFFIX), name, instance, counter)

@@ -31,6 +31,7 @@ from ibench_lib.lake.discovery import Found, find_runs
 from ibench_lib.lake.index import INDEXED, Index, quoted
 from ibench_lib.lake.manifest_tables import MANIFEST_TABLES
 from ibench_lib.lake.narrow import Narrowable
+from ibench_lib.lake.sample_views import sample_views
 from ibench_lib.lake.shown import remember_where
 from ibench_lib.lake.store import Store, find_stored_runs, open_store
 from ibench_lib.metrics import METRICS, SLA_SHARE, Metric, rates
@@ -621,7 +622,7 @@ def _read_piece(path: Path, folder: Path) -> _Piece:
 
 
 def _made_pieces(there: set[str]) -> list[_Piece]:
-    """The SQL that is made of what metrics.py declares, and of which workloads there are."""
+    """The SQL that is made of what metrics.py and schema.py declare, and of which workloads there are."""
     own = [f"{workload}_metrics" for workload in found_workloads("results")]
     metrics = [f"FROM {name}($ids, $names)" for name in own if name in there]
     parameters = "--\n-- $ids: ids of runs\n-- $names: names of the steps; an empty list means all\n"
@@ -667,6 +668,7 @@ def _made_pieces(there: set[str]) -> list[_Piece]:
             f"-- The share of a target rate below which it is missed, by ibench_lib/metrics.py.\n{SLA_SHARE}\n",
         ),
     ]
+    texts += [("views", name, text) for name, text in sample_views().items()]
     return [_Piece(kind, name, f"{name}, which is made of declarations", text) for kind, name, text in texts]
 
 

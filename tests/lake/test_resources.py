@@ -55,7 +55,7 @@ def column(lake: duckdb.DuckDBPyConnection, view: str, name: str) -> list[Any]:
 
 @pytest.mark.parametrize("table", VIEWS)
 def test_every_cumulative_column_has_a_rate_and_the_others_are_as_sampled(workspace: Workspace, table: str) -> None:
-    declared = {c.name: f"{c.name}_per_s" if "cumulative" in c.doc else c.name for c in TABLES[table].columns}
+    declared = {c.name: f"{c.name}_per_s" if c.counts_up else c.name for c in TABLES[table].columns}
     found = reader.sql(reader.lake(workspace), f"FROM {VIEWS[table]}").columns
     assert sorted(found) == sorted([*declared.values(), "seconds"])
 
