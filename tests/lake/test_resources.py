@@ -272,7 +272,7 @@ def test_the_counters_at_the_ends_of_a_step_are_its_costs_however_short_it_is(wo
         **samples(21.0, 4),
         step_counters=[
             *counters(21.0, 25.0, "host", context_switches=4000, cpu_user_s=3, cpu_system_s=1, cpu_iowait_s=0,
-                      cpu_steal_s=0, cpu_idle_s=4),
+                      cpu_steal_s=0, cpu_idle_s=4, cpu_some_pressed_s=3),
             *counters(21.0, 25.0, "process", cpu_user_s=1.5, cpu_system_s=0.5),
             *counters(21.0, 25.0, "device", "sda1", reads=80, read_bytes=80 * 16384, writes=160,
                       written_bytes=160 * 32768, read_s=0.4, busy_s=1, queue_s=2, write_s=0.8),

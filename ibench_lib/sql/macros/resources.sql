@@ -21,7 +21,9 @@ WITH chosen AS (
         run_id, step_id,
         any_value(grown / seconds) FILTER (counter = 'context_switches' AND known) AS csps,
         sum(grown) FILTER (counter IN ('cpu_user_s', 'cpu_system_s') AND known) AS busy_s,
-        sum(grown) FILTER (starts_with(counter, 'cpu_') AND known) AS all_s,
+        sum(grown) FILTER (
+            counter IN ('cpu_user_s', 'cpu_system_s', 'cpu_iowait_s', 'cpu_steal_s', 'cpu_idle_s') AND known
+        ) AS all_s,
         any_value(seconds) FILTER (counter = 'cpu_user_s' AND known) AS seconds
     FROM used WHERE source = 'host' GROUP BY ALL
 ), devices AS (
