@@ -9,9 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
-import duckdb
 import typer
 
+from ibench_lib.base import strict_yaml
 from ibench_lib.cli.output import (
     err,
     one_line,
@@ -79,7 +79,7 @@ def sql(
         _print_table(["kind", "name", "what it is"], iter(_listed()))
         return
     if describe is not None:
-        _describe(reader.lake(), describe)
+        _describe(describe)
         return
     text = _text_of(query)
     statements = reader.statements(text)
@@ -192,28 +192,21 @@ def _first_sentence(text: str) -> str:
     return one_line.split(". ")[0].rstrip(".")
 
 
-def _describe(lake: duckdb.DuckDBPyConnection, name: str) -> None:
+def _describe(name: str) -> None:
     """What a table, view or question is, and its columns. Raises UsageError for an unknown name."""
     known = {found: (kind, text) for kind, found, text in reader.documented()}
     full = name if name in known else f"questions.{name}"
     if full not in known:
-        raise UsageError(f"there is no table, view or question {name!r}", hint="`ibench sql --tables` lists them")
+        names = [found.removeprefix("questions.") for found in known]
+        near = strict_yaml.suggestion(name, names)
+        raise UsageError(
+            f"there is no table, view or question {name!r:.80}{near}", hint="`ibench sql --tables` lists them"
+        )
     kind, text = known[full]
     out.file.write(f"{full}: {kind.removesuffix('s')}\n\n{_lines(text)}\n")
-    if kind == "functions":
-        return
-    parameters = reader.parameters_in_order(full)
-    asked = f"{full}({', '.join('[]' for _ in parameters)})" if parameters else full
-    with reader.rows(lake, f"DESCRIBE FROM {asked}") as (_, rows):
-        columns = [(str(row[0]), str(row[1])) for row in rows]
-    out.file.write("\n")
-    if meanings := reader.columns_documented(full):
-        lines = plain_lines(
-            ["column", "type", "unit", "meaning"], [(*column, *meanings[column[0]]) for column in columns]
-        )
-    else:
-        lines = plain_lines(["column", "type"], columns)
-    out.file.write("\n".join(lines) + "\n")
+    columns = reader.described(full)
+    if columns:
+        out.file.write("\n" + "\n".join(plain_lines(["column", "type", "unit", "meaning"], columns)) + "\n")
 
 
 def _lines(text: str) -> str:

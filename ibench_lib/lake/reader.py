@@ -260,29 +260,40 @@ def _kind(of_type: str) -> str:
     return re.sub(r"\bU?(TINY|SMALL|BIG|HUGE)INT\b", "INTEGER", of_type)
 
 
-@cache
-def _columns(name: str) -> list[tuple[str, str, str, str]]:
-    """Column, type, unit, meaning. Nothing is asked of any run: every name is in a lake without any."""
-    parameters = parameters_in_order(f"questions.{name}")
-    is_question = name in _question_texts()
-    asked = f"questions.{_name(name)}({', '.join('NULL' for _ in parameters)})" if is_question else _name(name)
-    nothing = _with_every_name(workspace().data)
+def _columns(name: str) -> tuple[tuple[str, str, str, str], ...]:
+    """Column, type, unit, meaning of a question, table or view."""
     try:
-        meanings = _meanings(nothing)
-        described = nothing.execute(f"DESCRIBE FROM {asked}").fetchall()
+        return described(f"questions.{name}" if name in _question_texts() else name)
     except duckdb.Error:
         known = [name.removeprefix("questions.") for kind, name, _ in documented() if kind not in _CALLED]
         near = difflib.get_close_matches(name, known, n=1)
         meant = f"; did you mean {near[0]!r}?" if near else ""
         hint = "`ib.contents()` lists questions, docs/schema.md and docs/lake.md tables and views"
         raise QueryError(f"no question, table or view {name!r:.80}{meant}", hint=hint) from None
+
+
+@cache
+def described(name: str) -> tuple[tuple[str, str, str, str], ...]:
+    """Column, type, unit and meaning of what `documented` names; nothing for a function of one value.
+
+    Nothing is asked of any run: every name is in a lake without any.
+    """
+    if any(name == called and kind == "functions" for kind, called, _ in documented()):
+        return ()
+    # NULL fits parameters of every type. Parentheses stay where there are no parameters: a question is a macro.
+    is_called = any(piece.called == name and piece.kind != "views" for piece in _pieces())
+    given = f"({', '.join('NULL' for _ in parameters_in_order(name))})" if is_called else ""
+    nothing = _with_every_name(workspace().data)
+    try:
+        meanings = _meanings(nothing)
+        found = nothing.execute(f"DESCRIBE FROM {'.'.join(map(_name, name.split('.')))}{given}").fetchall()
     finally:
         nothing.close()
     own = columns_documented(name)
-    return [
+    return tuple(
         (column, kind, *(own.get(column) or meanings.get((column, _kind(kind))) or ("", "")))
-        for column, kind, *_ in described
-    ]
+        for column, kind, *_ in found
+    )
 
 
 def _meanings(nothing: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], tuple[str, str]]:

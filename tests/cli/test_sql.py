@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from tests.command import ibench, refused
 from tests.synthetic import Run, write_runs
@@ -130,6 +131,22 @@ def test_what_can_be_asked_is_listed_and_explained(workspace: Workspace) -> None
     dips = ibench(workspace, "sql", "--describe", "dips").stdout
     assert dips.startswith("questions.dips: question\n") and "confidence" in dips and "VARCHAR" in dips
     refused(ibench(workspace, "sql", "--describe", "nope"), "no table, view or question 'nope'")
+
+
+def test_whatever_is_listed_is_explained_with_its_columns(workspace: Workspace) -> None:
+    called = {"functions"}
+    for kind, name, _ in reader.documented():
+        done = ibench(workspace, "sql", "--describe", name)
+        assert (done.returncode, done.stderr) == (0, ""), name
+        lines = done.stdout.splitlines()
+        assert lines[0] == f"{name}: {kind.removesuffix('s')}"
+        columns = [line.split()[:2] for line in lines].count(["column", "type"])
+        assert columns == (kind not in called), name
+    # A question of a lake without runs has the columns that it has with runs.
+    said = ibench(workspace, "sql", "--describe", "one_second").stdout
+    asked = reader.question(reader.lake(workspace), "one_second", runs=[], steps=[], points=9)
+    assert all(name in said for name in asked.columns)
+    refused(ibench(workspace, "sql", "--describe", "one_secnd"), "did you mean 'one_second'?")
 
 
 def test_version_and_short_help(workspace: Workspace) -> None:
