@@ -114,6 +114,18 @@ def test_modules_and_folders_that_pages_name_exist() -> None:
             assert (ROOT / name).is_dir(), f"{page.name} names {name}"
 
 
+def test_every_promise_names_a_test_that_exists() -> None:
+    """A row of the table of promises ends with one or more `path::name`."""
+    section = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8").split("## Promises")[1].split("\n## ")[0]
+    rows = [line.strip(" |").split(" | ") for line in section.splitlines() if line.startswith("| ")][1:]
+    assert rows
+    for promise, *rest in rows:
+        named = re.findall(r"`([\w/.]+)::(\w+)`", rest[-1] if rest else "")
+        assert named, promise
+        for path, name in named:
+            assert f"\ndef {name}(" in (ROOT / path).read_text(encoding="utf-8"), f"{path}::{name}"
+
+
 def texts() -> Iterator[tuple[str, str]]:
     """(place, text) of all that users read: pages, comments of files that are shown, and messages in the code."""
     for page in PAGES:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ibench_lib.base.extras import require
+from ibench_lib.base.python_process import python_module
 from ibench_lib.base.wording import count
 from ibench_lib.cli.output import out, safe
 from ibench_lib.errors import UsageError
@@ -89,5 +89,5 @@ def lab() -> None:
         raise UsageError(f"{place} does not exist", hint=f"ibench init {root} makes it; no other file is changed")
     root_user = ["--allow-root"] if os.geteuid() == 0 else []
     address = f"/lab/tree/{place.relative_to(root).as_posix()}"
-    command = [sys.executable, "-m", "jupyterlab", *root_user, f"--ServerApp.root_dir={root}"]
-    os.execv(sys.executable, [*command, f"--LabApp.default_url={address}"])
+    command = python_module("jupyterlab", *root_user, f"--ServerApp.root_dir={root}", f"--LabApp.default_url={address}")
+    os.execv(command[0], command)

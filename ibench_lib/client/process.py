@@ -7,11 +7,11 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 from dataclasses import asdict
 from typing import Any
 
+from ibench_lib.base.python_process import python_module
 from ibench_lib.base.tether import tethered
 from ibench_lib.client.spec import Spec
 from ibench_lib.paths import SOURCE_ROOT
@@ -35,7 +35,7 @@ class WorkerProcess:
         self.name = name
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (lives as long as the process)
         self._process = subprocess.Popen(
-            tethered([sys.executable, "-m", "ibench_lib.client.worker"]),
+            tethered(python_module("ibench_lib.client.worker")),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

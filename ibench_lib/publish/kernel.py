@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ibench_lib.paths import SOURCE_ROOT
+from ibench_lib.base.python_process import python_module, python_path
 
 if TYPE_CHECKING:
     from jupyter_client.manager import AsyncKernelManager
@@ -47,7 +46,7 @@ def started_kernel(home: Path) -> Iterator[Kernel]:
     with tempfile.TemporaryDirectory(prefix="ibench-") as name:
         private = Path(name)
         _write_connection(connection_file(private))
-        command = [sys.executable, "-m", "ibench_lib.publish.kernel_process", "-f", str(connection_file(private))]
+        command = python_module("ibench_lib.publish.kernel_process", "-f", str(connection_file(private)))
         process = subprocess.Popen(
             command, env=_environment(home, private), cwd=private, stdin=subprocess.DEVNULL, start_new_session=True
         )
@@ -73,7 +72,6 @@ def _write_connection(path: Path) -> None:
 
 def _environment(home: Path, private: Path) -> dict[str, str]:
     """A kernel's environment; `private` takes what Jupyter and IPython would put into the user's home."""
-    library = str(SOURCE_ROOT)
     return {
         **os.environ,
         "IBENCH_HOME": str(home),
@@ -81,7 +79,7 @@ def _environment(home: Path, private: Path) -> dict[str, str]:
         "IPYTHONDIR": str(private / "ipython"),
         "JUPYTER_RUNTIME_DIR": str(private),
         "JPY_PARENT_PID": str(os.getpid()),
-        "PYTHONPATH": os.pathsep.join(filter(None, [library, os.environ.get("PYTHONPATH")])),
+        "PYTHONPATH": python_path(),
         # A colour code in a traceback is noise in the one line that we show.
         "NO_COLOR": "1",
     }

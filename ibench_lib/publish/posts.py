@@ -16,9 +16,10 @@ from typing import Any, Protocol
 import psutil
 
 from ibench_lib import errors
+from ibench_lib.base.python_process import python_module, python_path
 from ibench_lib.base.tether import tethered
 from ibench_lib.errors import IbenchError, Interrupted, PostFailed
-from ibench_lib.paths import SOURCE_ROOT, Workspace
+from ibench_lib.paths import Workspace
 
 MOST_JOBS = 4
 POST_BYTES = 3_000_000_000
@@ -125,11 +126,10 @@ def build_posts(
 
 
 def _start(post: PostToBuild, workspace: Workspace) -> subprocess.Popen[str]:
-    library = str(SOURCE_ROOT)
-    command = [sys.executable, "-m", "ibench_lib.publish.post_process", str(post.path.resolve()), str(workspace.root)]
+    command = python_module("ibench_lib.publish.post_process", str(post.path.resolve()), str(workspace.root))
     return subprocess.Popen(
         tethered(command),
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [library, os.environ.get("PYTHONPATH")]))},
+        env={**os.environ, "PYTHONPATH": python_path()},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,

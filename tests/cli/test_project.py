@@ -60,7 +60,7 @@ def test_lab_opens_the_projects_notebook_with_the_project_as_its_root(
     monkeypatch.setattr(os, "execv", lambda program, command: started.extend([program, command]))
     assert ibench(workspace, "lab").returncode == 0
     program, command = started
-    assert program == sys.executable and command[:3] == [sys.executable, "-m", "jupyterlab"]
+    assert program == sys.executable and command[:4] == [sys.executable, "-P", "-m", "jupyterlab"]
     assert f"--ServerApp.root_dir={workspace.root}" in command
     assert "--LabApp.default_url=/lab/tree/notebooks/explore.ipynb" in command
 

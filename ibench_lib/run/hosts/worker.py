@@ -7,13 +7,14 @@ heartbeats; `serve` starts a worker that does as little else as Dask lets it.
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+from ibench_lib.base.python_process import python_module, python_path
 from ibench_lib.base.tether import tethered
 from ibench_lib.errors import IbenchError, Interrupted, RunFailed, UsageError
 
@@ -36,11 +37,12 @@ def ask(module: str, request: str, worker_id: str | None) -> dict[str, Any]:
     if worker_id not in (None, mine):
         return {"worker": mine, "not_me": True}
     process = subprocess.Popen(
-        tethered([sys.executable, "-m", module]),
+        tethered(python_module(module)),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env={**os.environ, "PYTHONPATH": python_path()},
     )
     _running.add(process)
     try:
