@@ -1,6 +1,7 @@
 """Write the documents that are derived from code; with --check, only name those that are out of date."""
 
 import ast
+import re
 import sys
 import textwrap
 from collections import defaultdict
@@ -8,14 +9,27 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
+import typer
 from ruamel.yaml import YAML
 
-from ibench_lib import schema
+from ibench_lib import errors, schema
+from ibench_lib.cli import changes
+from ibench_lib.cli import main as cli
 from ibench_lib.paths import SQL
 
 ROOT = Path(__file__).resolve().parent.parent
 EXPECTATIONS = Path("tests/faults.yaml")
 MARKS = {"fault": "faults", "measurement": "measurements"}
+EXIT_CODES = {
+    0: "the command did what it was asked to do",
+    errors.IbenchError.exit_code: "something went wrong: a cell, a post or a check failed, or a file could not be "
+    "read; what was captured is kept. `doctor`, `servers list` and `runs verify` end so if they find something to fix",
+    errors.UsageError.exit_code: "what you wrote or named cannot be used: a file, an option, a name, SQL, a build that "
+    "does not start, or an extra that is not installed",
+    changes.REGRESSION: "only `changes --gate`: a regression. With `--gate`, every error ends with 1",
+    changes.ABSTAINS: "only `changes --gate`: no regression was found, but some data is inconclusive",
+    errors.Interrupted.exit_code: "Ctrl-C; what was captured is kept",
+}
 
 
 def schema_document() -> str:
@@ -101,6 +115,76 @@ def rules_document() -> str:
     return "\n".join(lines) + "\n"
 
 
+def commands_document() -> str:
+    """docs/commands.md from the help texts of the tool."""
+    every = list(_commands(typer.main.get_command(cli.app), ()))
+    lines = [
+        "<!-- Written by tools/write_docs.py from ibench_lib/cli/: change the help texts there, then `make fix`. -->",
+        "# Commands",
+        "",
+        "In a checkout the command is `.venv/bin/ibench`. `-h` after a command shows what this page says of it, and",
+        "`ibench --install-completion` lets your shell complete what you type. [The glossary](glossary.md) explains",
+        "the words.",
+        "",
+        "| command | what it does |",
+        "|---|---|",
+    ]
+    for name, command in every:
+        first = (command.help or "").split("\n\n")[0]
+        lines.append(f"| [`{name}`](#{name.replace(' ', '-')}) | {_in_table(first)} |")
+    lines += ["", "## Exit codes", "", "| code | meaning |", "|---|---|"]
+    lines += [f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items()]
+    for name, command in every:
+        lines += ["", f"## {name}", ""]
+        # Click writes {this} for what must be there, and [this] for what may be left out.
+        usage = " ".join(command.collect_usage_pieces(typer.Context(command)))
+        lines += [f"    {name} {usage}".replace("{", "").replace("}", "").rstrip(), ""]
+        texts, examples = _help(command)
+        for text in texts:
+            lines += [*textwrap.wrap(text, 125), ""]
+        if examples:
+            lines += ["Example:" if len(examples) == 1 else "Examples:", "", *(f"    {one}" for one in examples)]
+        records = [parameter.get_help_record(typer.Context(command)) for parameter in command.params]
+        rows = [record for record in records if record is not None]
+        if rows:
+            lines += ["", "| argument or option | meaning |", "|---|---|"]
+            lines += [f"| `{_in_table(_readable(words))}` | {_in_table(meaning)} |" for words, meaning in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _commands(command: typer.core.TyperGroup, above: tuple[str, ...]) -> Iterator[tuple[str, typer.core.TyperCommand]]:
+    """(name, command) of every command, and of each group that does something alone, in the order of the help."""
+    for name, each in command.commands.items():
+        words = (*above, name)
+        within = getattr(each, "commands", None)
+        if within is None or each.invoke_without_command:
+            yield " ".join(("ibench", *words)), each
+        if within is not None:
+            yield from _commands(each, words)
+
+
+def _help(command: typer.core.TyperCommand) -> tuple[list[str], list[str]]:
+    """The paragraphs of a help text, and its examples."""
+    texts: list[str] = []
+    examples: list[str] = []
+    for paragraph in (command.help or "").split("\n\n"):
+        mark = "[bold]Example:[/] "
+        if paragraph.startswith(mark):
+            examples += [line.removeprefix(mark) for line in paragraph.splitlines()]
+        else:
+            texts.append(paragraph)
+    return texts, examples
+
+
+def _readable(name: str) -> str:
+    """An option as it is typed: without the types of texts and switches."""
+    return re.sub(r" ?<(?:bool|str|list\[str\]|path|list\[Path\])>", "", name)
+
+
+def _in_table(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
 def expectations() -> dict[str, dict[str, dict[str, str]]]:
     """Kind (faults, measurements) -> id -> what happens and what is expected."""
     found: dict[str, dict[str, dict[str, str]]] = YAML(typ="safe").load(ROOT / EXPECTATIONS)
@@ -129,6 +213,7 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "docs/schema.md": schema_document,
     "docs/faults.md": faults_document,
     "docs/stall-rules.md": rules_document,
+    "docs/commands.md": commands_document,
 }
 
 
