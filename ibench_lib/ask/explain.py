@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.ask.explanation import Explanation, Function, Part, Quality, Term
+from ibench_lib.ask.explanation import SAME, Around, Explanation, Function, Part, Quality, Term
 from ibench_lib.ask.pair import Pair
 from ibench_lib.ask.symbols import NO_NAME, coarse, is_unknown, stack_of
 from ibench_lib.base.wording import count
@@ -149,6 +149,10 @@ def _cautions(
     if any(row["paced"] for row in rows):
         cannot.append(
             "why the rate differs: the clients had a target rate, so only the costs say something about the server"
+        )
+    elif any(row["others_paced"] for row in rows):
+        notes.append(
+            "the CPU per operation includes that of the other operations, which have a target rate of their own"
         )
     if any(row["client_bound"] for row in rows):
         notes.append("the clients limited the step in at least one run, so the server could have done more")
@@ -362,19 +366,28 @@ def _functions(
         (caller, _), *_ = callers[cost.name].most_common(1)
         own = owners.get(cost.name)
         subsystem = own.most_common(1)[0][0] if own else stack_of(f";{cost.name}").subsystem
-        moved = _moved(cost, of_function.get(caller), of_subsystem.get(subsystem))
-        found.append(Function(cost, subsystem, caller, moved))
-    return tuple(sorted(found, key=lambda one: (not one.cost.is_clear, bool(one.moved))))
+        around = (("its caller", of_function.get(caller)), ("its part of the server", of_subsystem.get(subsystem)))
+        found.append(Function(cost, subsystem, caller, _around(cost, around)))
+    return tuple(sorted(found, key=lambda one: (not one.cost.is_clear, one.moved)))
 
 
-def _moved(cost: PartCost, caller: PartCost | None, subsystem: PartCost | None) -> str:
-    """Why a change is one of who does the work, not of how much: what is around the function did not change with it."""
+def _around(cost: PartCost, candidates: Sequence[tuple[str, PartCost | None]]) -> Around | None:
+    """What says that a clear change is one of who does the work, or what leaves it open.
+
+    The work moved if what is around the function is known to cost the same (`Around`): an interval that includes 0 but
+    is wide shows nothing.
+    """
     if not cost.is_clear:
-        return ""
-    for around, what in ((caller, "its caller"), (subsystem, "its subsystem")):
-        if around is None or around.difference is None or around.name == cost.name or is_unknown(around.name):
+        return None
+    within, open_ = SAME * abs(cost.change), None
+    for what, one in candidates:
+        if one is None or one.interval is None or one.name == cost.name or is_unknown(one.name):
             continue
-        low, high = around.difference.interval()
-        if low <= 0 <= high and abs(around.change) < abs(cost.change) / 2:
-            return f"{what}, {around.name}, did not change"
-    return ""
+        low, high = one.interval
+        if -within < low and high < within:
+            return Around(what, one, within, True)
+        # What has no samples on a side may only have another name there.
+        if one.is_clear and one.change * cost.change > 0 and one.samples_a and one.samples_b:
+            return None
+        open_ = open_ or Around(what, one, within, False)
+    return open_

@@ -55,17 +55,41 @@ class Part(Judged):
         return None if self.a is None or self.b is None else self.b - self.a
 
 
+SAME = 0.5
+"""What is around a function costs the same if it changed by less than this share of the function's own change."""
+
+
+@dataclass(frozen=True)
+class Around:
+    """What a function belongs to, `its caller` or `its part of the server`, and what that costs.
+
+    `is_same`: the interval of its change lies within ±`within` microseconds, SAME times the change of the function.
+    Otherwise it is not known whether it changed with the function.
+    """
+
+    what: str
+    cost: PartCost
+    within: float
+    is_same: bool
+
+
 @dataclass(frozen=True)
 class Function:
     """A function in microseconds of server CPU per operation, `self` or inclusive of what it called.
 
-    `moved` says why a clear change is none of the work: what it is called from, or its subsystem, did not change.
+    `around`, of a clear change: what shows that the work only moved to or from other functions, or what does not tell.
+    None where work was added or removed: its caller or its part of the server clearly changed with it.
     """
 
     cost: PartCost
     subsystem: str
     caller: str
-    moved: str = ""
+    around: Around | None = None
+
+    @property
+    def moved(self) -> bool:
+        """Whether a clear change is one of who does the work, not of how much."""
+        return self.around is not None and self.around.is_same
 
 
 @dataclass(frozen=True)
@@ -136,4 +160,8 @@ def _json(one: Term | Part | PartCost) -> dict[str, Any]:
 
 
 def _function_json(one: Function) -> dict[str, Any]:
-    return {**_json(one.cost), "subsystem": one.subsystem, "caller": one.caller, "moved": one.moved}
+    around = one.around and {
+        "name": one.around.cost.name, "interval": one.around.cost.interval, "within_us": one.around.within,
+        "same": one.around.is_same,
+    }  # fmt: skip
+    return {**_json(one.cost), "subsystem": one.subsystem, "caller": one.caller, "moved": one.moved, "around": around}

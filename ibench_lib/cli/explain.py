@@ -73,7 +73,7 @@ def _print(found: Explanation) -> None:
     clear = [one for one in found.self_costs if one.cost.is_clear][: show.MOST_FUNCTIONS]
     _table("function, us per operation by itself", ["A", "B", "change", "subsystem", ""], [
         [one.cost.name, show.us(one.cost.a), show.us(one.cost.b), show.change_text(one.cost), one.subsystem,
-         "moved" if one.moved else ""] for one in clear
+         "moved" if one.moved else "may have moved" if one.around else ""] for one in clear
     ])  # fmt: skip
     for text in (*show.cannot_say(found), *show.notes(found)):
         out.print(safe(text), soft_wrap=True)

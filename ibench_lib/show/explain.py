@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TypeAlias
 
+from ibench_lib.ask.explanation import Around
 from ibench_lib.ask.explanation import Explanation as Explanation
 from ibench_lib.ask.explanation import Function as Function
 from ibench_lib.ask.explanation import Part as Part
@@ -18,6 +20,8 @@ MOST_FUNCTIONS = 20
 """Rows of a table of functions."""
 
 _NAMED = 3
+_NOTHING = 1e-9
+"""Microseconds: what adding and subtracting leave of 0."""
 
 
 def statements(found: Explanation) -> list[str]:
@@ -50,10 +54,14 @@ def _interval_text(interval: tuple[float, float] | None) -> str:
 
 
 def us(value: float | None) -> str:
-    """Microseconds with three digits; `-` for what was not captured."""
+    """Microseconds with three digits, however small, so that rows add up; `-` for what was not captured."""
     if value is None:
         return "-"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) >= 0.001 else "0"
+    if abs(value) < _NOTHING:
+        return "0"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if abs(value) >= 0.001 else f"{value:.{2 - math.floor(math.log10(abs(value)))}f}".rstrip("0")
 
 
 def change_text(part: Cost) -> str:
@@ -118,20 +126,49 @@ def profile_statements(found: Explanation) -> list[str]:
     whole = sum(part.change for part in found.subsystems)
     functions = [one for one in found.self_costs if one.cost.is_clear and not one.moved]
     if functions:
-        items = [f"{one.cost.name} {change_text(one.cost)}" for one in functions[:_NAMED]]
-        more = f" and {len(functions) - _NAMED} more" if len(functions) > _NAMED else ""
         said.append(
             f"Own time of functions, in microseconds of server CPU per operation ({'+' if whole > 0 else ''}"
-            f"{us(whole)} in all): {', '.join(items)}{more}."
+            f"{us(whole)} in all): {_first([f'{one.cost.name} {change_text(one.cost)}' for one in functions], ', ')}."
         )
-    elif found.self_costs and found.self_costs[0].cost.level and any(one.cost.difference for one in found.self_costs):
-        said.append("No function differs beyond noise.")
-    moved = [one.cost.name for one in found.self_costs if one.moved]
+    elif any(one.cost.difference for one in found.self_costs):
+        said += _without_own_time(found)
+    moved = [f"{one.cost.name} {change_text(one.cost)}: {around_text(one.around)}"
+             for one in found.self_costs if one.around and one.moved]  # fmt: skip
     if moved:
-        rest = f" and {len(moved) - _NAMED} more" if len(moved) > _NAMED else ""
-        said.append(f"Moved, not added: {', '.join(moved[:_NAMED])}{rest}; their callers cost the same as before.")
+        said.append(f"Moved, not added: {_first(moved)}.")
+    untold = [f"{one.cost.name}: {around_text(one.around)}" for one in functions if one.around]
+    if untold:
+        said.append(f"It cannot be told whether work was added or only moved: {_first(untold)}.")
     parts = sorted((one for one in found.subsystems if one.is_clear), key=lambda one: -abs(one.change))
     if parts:
         items = [f"{one.name} {change_text(one)}" for one in parts[:_NAMED]]
         said.append(f"Parts of the server: {', '.join(items)}.")
     return said
+
+
+def around_text(around: Around) -> str:
+    """What shows that the work of a function moved, or what leaves it open."""
+    if around.is_same:
+        return f"{around.what}, {around.cost.name}, changed by less than ±{us(around.within)}"
+    missing = [side for side, of in (("A", around.cost.samples_a), ("B", around.cost.samples_b)) if not of]
+    if missing:
+        return f"{around.what}, {around.cost.name}, has no samples of {missing[0]}"
+    return f"{around.what}, {around.cost.name}, changed by {change_text(around.cost)}"
+
+
+def _without_own_time(found: Explanation) -> list[str]:
+    """Of a pair in which no function by itself costs more or less: whether any does with all that it calls."""
+    if any(one.cost.is_clear for one in found.self_costs):
+        return []  # all of them moved
+    whole = [f"{one.cost.name} {change_text(one.cost)}" for one in found.inclusive_costs if one.cost.is_clear]
+    if not whole:
+        return ["No function differs beyond noise, by itself or with all that it calls."]
+    return [
+        "No function differs beyond noise by itself.",
+        f"Functions with all that they call, in microseconds of server CPU per operation: {_first(whole, ', ')}.",
+    ]
+
+
+def _first(items: Sequence[str], between: str = "; ") -> str:
+    more = f" and {len(items) - _NAMED} more" if len(items) > _NAMED else ""
+    return f"{between.join(items[:_NAMED])}{more}"

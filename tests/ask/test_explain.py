@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
+import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,11 +16,12 @@ from ibench_lib.ask.explanation import Explanation, Function, as_json
 from ibench_lib.errors import ParameterError
 from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
-from tests.ask.explaining import ENGINE, pair_runs, slowed
+from ibench_lib.show.explain import around_text, us
+from tests.ask.explaining import ENGINE, MAIN, pair_runs, profile, slowed
 from tests.ask.pairs import pair_of
 from tests.places import ROOT
 from tests.shared import lake_of
-from tests.synthetic import Run
+from tests.synthetic import Run, write_other_run
 
 pytestmark = pytest.mark.slow
 
@@ -102,10 +106,31 @@ def test_what_is_no_longer_inlined_has_moved() -> None:
     found = explained(*pair_runs(ENGINE, split))
     grown = function(found.self_costs, "rec_get_offsets_func")
     assert grown.cost.is_clear and grown.cost.change > 0
-    assert grown.moved == "its caller, btr_cur_optimistic_insert, did not change"
+    around = function(found.inclusive_costs, "btr_cur_optimistic_insert").cost
+    half = grown.cost.change / 2
+    low, high = around.interval or (-math.inf, math.inf)
+    assert -half < low < 0 < high < half, "its caller is known to cost the same, within half of the change"
+    assert grown.moved and grown.around and grown.around.cost == around and grown.around.within == half
+    assert around_text(grown.around) == f"its caller, btr_cur_optimistic_insert, changed by less than ±{us(half)}"
     assert found.self_costs[-1].cost.name != grown.cost.name or not found.self_costs[-1].moved
     clear = [one for one in found.self_costs if one.cost.is_clear]
     assert clear[-1].moved, "what has moved comes after what costs more"
+
+
+def test_that_work_only_moved_is_not_said_where_the_noise_may_hide_a_change() -> None:
+    """A small function that is clear, in a caller and a part of the server whose cost varies by far more than that."""
+    small = f"{MAIN};btr_cur_optimistic_insert(unsigned long);rec_copy(unsigned char*)"
+    sides = {"cy10a": {**ENGINE, small: 2}, "b": {**ENGINE, small: 60}}
+    runs = []
+    for run in pair_runs(None, None, rounds=4):
+        ours = dict(sides[run.config])
+        ours[next(iter(ENGINE))] += (run.repeat % 2) * 300  # the caller by itself: 300 or 600 of 1,400 samples
+        runs.append(replace(run, also=(*run.also, *profile(ours))))
+    found = explained(*runs)
+    grown = function(found.self_costs, "rec_copy")
+    assert grown.cost.is_clear and not grown.moved and grown.around
+    said = around_text(grown.around)
+    assert re.fullmatch(r"its caller, btr_cur_optimistic_insert, changed by \S+ \[-[\d.]+, [\d.]+\]", said)
 
 
 def test_without_names_only_what_is_around_the_engine_is_told() -> None:
@@ -175,11 +200,22 @@ def test_instructions_cycles_and_clock_give_the_cpu_per_operation() -> None:
     assert work.a * speed.a / (1e3 * clock.a) == pytest.approx(0.8 / 2000 * 1e6), "microseconds of CPU per operation"
 
 
-def test_the_rate_of_a_paced_step_is_not_explained() -> None:
-    runs = pair_runs(None, None)
-    found = explained(*runs, step="qr100")
-    assert any(line.startswith("why the rate differs: the clients had a target") for line in found.cannot)
+def test_queries_next_to_paced_writers_have_no_target_rate() -> None:
+    found = explained(*pair_runs(None, None), step="qr100")
+    assert not [line for line in found.cannot if line.startswith("why the rate differs")]
+    (said,) = [line for line in found.notes if "target rate" in line]
+    assert said == "the CPU per operation includes that of the other operations, which have a target rate of their own"
     assert found.rate == () and any("the host's CPU was not captured" in line for line in found.cannot)
+    assert not any("target rate" in line for line in explained(*pair_runs(None, None), step="l.i0").notes)
+
+
+def test_the_rate_of_a_step_whose_main_operation_is_paced_is_not_explained(workspace: Workspace) -> None:
+    for minute, config in enumerate(("cy10a", "b")):
+        write_other_run(workspace, Run(config, minute=minute))
+    compared = ib.pair(ib.choose(reader.lake(workspace), "demo"))
+    for step, is_paced in (("load", False), ("run", True)):
+        said = [line for line in explain(compared, step).cannot if line.startswith("why the rate differs: the clients")]
+        assert bool(said) == is_paced, step
 
 
 def row(**changes: Any) -> dict[str, Any]:

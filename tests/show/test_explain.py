@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ibench_lib.ask.explanation import Term
-from ibench_lib.show.explain import cannot_say, statements, us
+from ibench_lib.show.explain import around_text, cannot_say, change_text, statements, us
 from ibench_lib.stats.noise import Difference
-from tests.ask.explaining import ENGINE, pair_runs, slowed
+from tests.ask.explaining import ENGINE, MAIN, pair_runs, slowed
 from tests.ask.test_explain import explained
 
 pytestmark = pytest.mark.slow
+INSERT = f"{MAIN};btr_cur_optimistic_insert(unsigned long)"
 SLOWED = slowed(ENGINE, "rec_get_offsets", 2)
 
 
@@ -52,6 +55,45 @@ def test_the_first_sentence_says_which_of_the_two_it_is(terms: tuple[Term, ...],
     assert said in statements(found)[0]
 
 
+def test_that_no_function_differs_needs_both_tables() -> None:
+    """What a function calls are many functions, each with too few samples to be judged: together they are not."""
+    same = explained(*pair_runs(ENGINE, ENGINE))
+    assert statements(same)[-1] == "No function differs beyond noise, by itself or with all that it calls."
+    leaves = {f"{INSERT};helper_{n}(int)": 2 for n in range(150)}
+    more = {f"{INSERT};helper_{n}(int)": 3 for n in range(150)}
+    found = explained(*pair_runs({**ENGINE, **leaves}, {**ENGINE, **more}, user=(8.0, 8.0 + 10.0 * 150 / 1700)))
+    assert not any(one.cost.is_clear for one in found.self_costs)
+    (outer,) = [one.cost for one in found.inclusive_costs if one.cost.name == "btr_cur_optimistic_insert"]
+    assert outer.is_clear
+    said = statements(found)
+    assert statements(same)[-1] not in said
+    assert "No function differs beyond noise by itself." in said
+    (named,) = [line for line in said if line.startswith("Functions with all that they call, in microseconds")]
+    assert f"btr_cur_optimistic_insert {change_text(outer)}" in named
+
+
+def test_work_that_moved_is_told_apart_from_work_of_which_that_is_not_known() -> None:
+    outer, inner, *_ = ENGINE
+    found = explained(*pair_runs(ENGINE, {**ENGINE, outer: 100, inner: 400}))
+    (moved,) = [line for line in statements(found) if line.startswith("Moved, not added")]
+    grown = next(one for one in found.self_costs if one.cost.name == "rec_get_offsets_func")
+    assert grown.around and f"rec_get_offsets_func {change_text(grown.cost)}: {around_text(grown.around)}" in moved
+    unsure = [replace(one, around=one.around and replace(one.around, is_same=False)) for one in found.self_costs]
+    said = statements(replace(found, self_costs=tuple(unsure)))
+    assert not any(line.startswith("Moved, not added") for line in said)
+    (untold,) = [line for line in said if line.startswith("It cannot be told whether work was added or only moved: ")]
+    outer_cost = change_text(grown.around.cost)
+    assert f"rec_get_offsets_func: its caller, btr_cur_optimistic_insert, changed by {outer_cost}" in untold
+    assert any(line.startswith("Own time of functions") and "rec_get_offsets_func" in line for line in said)
+
+
+def test_small_costs_add_up_as_shown() -> None:
+    for a, b in ((0.000862, 0.002922), (0.0, 0.00292), (0.00041, 0.00043), (3.1e-7, 0.0)):
+        shown = [float(us(value)) for value in (a, b, b - a)]
+        assert shown[1] - shown[0] == pytest.approx(shown[2], rel=0.01)
+    assert us(0.1 + 0.2 - 0.3) == "0", "what adding leaves of nothing"
+
+
 def test_every_reason_is_one_line() -> None:
     found = explained(*pair_runs(ENGINE, None, rounds=1))
     assert len(cannot_say(found)) >= 3
@@ -59,7 +101,8 @@ def test_every_reason_is_one_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(None, "-"), (0.0, "0"), (0.41234, "0.412"), (14.06, "14.1"), (1234.5, "1,234"), (-0.0004, "0")]
+    ("value", "text"),
+    [(None, "-"), (0.0, "0"), (0.41234, "0.412"), (14.06, "14.1"), (1234.5, "1,234"), (-0.0004, "-0.0004")],
 )
 def test_microseconds(value: float | None, text: str) -> None:
     assert us(value) == text

@@ -11,6 +11,7 @@ from ibench_lib.show.explain import (
     Explanation,
     Function,
     Part,
+    around_text,
     change_text,
     rate_of,
     ratio_text,
@@ -96,7 +97,7 @@ def _functions(found: Explanation, name: str, title: str, functions: Sequence[Fu
     for one in functions[:MOST_FUNCTIONS]:
         cost = one.cost
         cells = _cost_cells(cost.a, cost.b, change_text(cost), cost, [cost.share_a, cost.share_b])
-        note = f"moved: {one.moved}" if one.moved else ""
+        note = f"{'moved' if one.moved else 'may have moved'}: {around_text(one.around)}" if one.around else ""
         grid.rows.append((cost.name, [*cells, Cell(one.subsystem), Cell(note)]))
     more = len(functions) - MOST_FUNCTIONS
     grid.notes = [
@@ -108,7 +109,13 @@ def _functions(found: Explanation, name: str, title: str, functions: Sequence[Fu
     ]
     if any(one.moved for one in functions[:MOST_FUNCTIONS]):
         grid.notes.append(
-            "Moved: its caller or its part of the server costs the same as before, so the work only has a new name."
+            "Moved: its caller or its part of the server costs the same, so the work only has a new name. The whole "
+            "interval of that cost lies within half of the function's own change."
+        )
+    if any(one.around and not one.moved for one in functions[:MOST_FUNCTIONS]):
+        grid.notes.append(
+            "May have moved: neither did its caller or its part of the server clearly change with it, nor are they "
+            "known to cost the same."
         )
     return grid.draw(palette)
 

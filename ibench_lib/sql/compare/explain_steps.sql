@@ -11,8 +11,8 @@
 -- ready to run and had no CPU; read_us and flush_us, the time of the device's reads and flushes, for all that waited for
 -- them; wait_us, times of mutexes, rwlocks and files by performance_schema, which times uncontended ones as well. All of
 -- these are upper bounds of what a statement waits for. Figures are NULL where they were not captured, or where the
--- readings cover less than 95 % of the step. `paced`: the clients had a target rate, so the rate says more about the
--- clients than about the server.
+-- readings cover less than 95 % of the step. `paced`: the main operations had a target rate, so the rate says more about
+-- the clients than about the server; `others_paced`: only others had, such as the inserts next to queries.
 -- The server's CPU per operation is ipq * cpi / clock_ghz (`processor_work`); counters_reason: why these are NULL.
 --
 -- $runs: ids of the runs
@@ -60,7 +60,8 @@ WITH chosen AS MATERIALIZED (
 )
 SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status,
-    c.client_bound, c.target_rows_per_s IS NOT NULL AS paced, c.rate_label, r.host ->> 'host_class' AS host_class,
+    c.client_bound, c.target_rows_per_s IS NOT NULL AND list_contains(c.paced, c.main) AS paced,
+    c.target_rows_per_s IS NOT NULL AND NOT list_contains(c.paced, c.main) AS others_paced, c.rate_label, r.host ->> 'host_class' AS host_class,
     c.duration_s, x.throughput, (r.host ->> 'logical_cpus')::INTEGER AS cpus,
     h.busy_s / nullif(h.seconds, 0) AS cpus_used,
     1e6 * cpus_used / nullif(x.throughput, 0) AS cpu_us,
