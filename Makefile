@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo posts test test-quick test-rest test-long test-builds check fix lab clean env server chromium axe lock
+.PHONY: help demo posts test test-quick test-rest test-long test-builds check fix lab release clean env server chromium axe lock
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ fix: env ## fix the problems of `make check` that a tool can fix
 
 lab: env ## open JupyterLab in the project, on notebooks/explore.ipynb
 	@$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks/explore.ipynb
+
+release: check ## build the wheel and the source distribution into dist/, and check them
+	@$(BIN)/python tools/release.py
 
 clean: ## remove caches and built posts; never a measurement in data/runs
 	@rm -rf data/posts data/builds/.arriving-* data/builds/.datadirs .mypy_cache .ruff_cache .pytest_cache

@@ -43,6 +43,14 @@ def vouch(directory: Path, table: str) -> None:
     (directory / "manifest.json").write_bytes(with_checksum(manifest))
 
 
+def forget(directory: Path, table: str) -> None:
+    """Remove a table's file, and what the manifest says of it."""
+    manifest = json.loads((directory / "manifest.json").read_text())
+    (directory / f"{table}.parquet").unlink()
+    del manifest["files"][f"{table}.parquet"]
+    (directory / "manifest.json").write_bytes(with_checksum(manifest))
+
+
 def flip_bytes(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[200] ^= 1

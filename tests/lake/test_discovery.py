@@ -8,13 +8,14 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.paths import Workspace
-from ibench_lib.schema import SCHEMA_VERSION
-from tests.lake.lakes import ask_everything, flip_bytes, rewrite_steps, rows
+from ibench_lib.schema import SCHEMA_MINOR, SCHEMA_VERSION, TABLES
+from tests.lake.lakes import ask_everything, flip_bytes, forget, rewrite_steps, rows, vouch
 from tests.synthetic import Run, answer, write_runs
 
 
@@ -114,6 +115,49 @@ def test_a_run_of_an_older_schema_loads_with_nulls(workspace: Workspace) -> None
     lags = answer(lake, "purge_lag_at_step_end")
     assert lags.filter(pl.col("run_id") == old.run_id)["history_list_length"].to_list() == [None] * 4
     assert lags.filter(pl.col("run_id") == new.run_id)["history_list_length"].to_list() == [10, 20, 30000, 5]
+
+
+@pytest.mark.fault("F33")
+def test_a_run_of_a_newer_minor_version_loads_without_what_this_one_does_not_know(workspace: Workspace) -> None:
+    old, new = Run(), Run("cy10ap1", minute=1)
+    write_runs(workspace, old, new)
+    rewrite_steps(workspace, new, lambda table: table.append_column("of_the_future", pa.array([1.0] * len(table))))
+    path = workspace.run_dir(new.run_id) / "manifest.json"
+    path.write_bytes(with_checksum({**json.loads(path.read_text()), "schema_minor": SCHEMA_MINOR + 1}))
+    lake = reader.lake(workspace)
+    assert rows(lake, "SELECT * FROM problems") == []
+    assert len(rows(lake, "SELECT * FROM steps")) == 8
+    assert "of_the_future" not in reader.sql(lake, "FROM steps").columns
+
+
+@pytest.mark.long
+@pytest.mark.fault("F33")
+def test_runs_of_every_minor_version_load_and_answer_every_question(workspace: Workspace) -> None:
+    """What docs/versions.md promises: each run has only the tables and columns that its format had."""
+    runs = [Run(f"minor{minor}", minute=minor) for minor in range(SCHEMA_MINOR + 1)]
+    write_runs(workspace, *runs)
+    for minor, run in enumerate(runs):
+        age(workspace.run_dir(run.run_id), minor)
+    lake = reader.lake(workspace)
+    assert rows(lake, "SELECT * FROM problems") == []
+    rates = answer(lake, "step_throughput").filter(pl.col("step") == "l.i1")
+    assert rates["run_id"].n_unique() == len(runs) and rates["ips"].n_unique() == 1 and rates["ips"].null_count() == 0
+    assert all(isinstance(frame, pl.DataFrame) for frame in ask_everything(lake).values())
+
+
+def age(directory: Path, minor: int) -> None:
+    """Leave a run the tables and columns that its format had in a minor version."""
+    for table in TABLES.values():
+        path = directory / table.file_name
+        if not path.is_file():
+            continue
+        if table.since > minor:
+            forget(directory, table.name)
+        elif later := [column.name for column in table.columns if column.since > minor]:
+            pq.write_table(pq.read_table(path).drop_columns(later), path)
+            vouch(directory, table.name)
+    manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
+    (directory / "manifest.json").write_bytes(with_checksum({**manifest, "schema_minor": minor}))
 
 
 def test_a_column_of_another_type_is_refused(workspace: Workspace) -> None:
