@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from ibench_lib.errors import NameRefused, UsageError
@@ -179,11 +182,12 @@ def workspace() -> Workspace:
     """The workspace in use.
 
     IBENCH_HOME; else the project that the current directory is in, as `ibench init` made it; else the checkout that
-    this library comes from; else the current directory.
+    this library comes from; else the current directory. A project or current directory that is neither ours nor root's
+    is not used; the user is shown that.
 
     Raises
     ------
-    UsageError : IBENCH_HOME is not a folder.
+    UsageError : IBENCH_HOME is not a folder, or only the current directory is left and it is another user's.
     """
     home = os.environ.get("IBENCH_HOME")
     if home and not Path(home).is_dir():
@@ -193,7 +197,35 @@ def workspace() -> Workspace:
     here = Path.cwd()
     for folder in (here, *here.parents):
         if (folder / PROJECT_MARK).is_file():
-            return Workspace(folder)
+            if (stranger := _of_a_stranger(folder)) is None:
+                return Workspace(folder)
+            _say_once(f"ibench: project {folder} is ignored: {stranger}; IBENCH_HOME={folder} would use it")
     if (SOURCE_ROOT / "pyproject.toml").is_file():
         return Workspace(SOURCE_ROOT)
+    if (stranger := _of_a_stranger(here)) is not None:
+        raise UsageError(
+            f"{here} is not used as the project: {stranger}",
+            hint="a project's files run as code: use a folder of your own, or set IBENCH_HOME to it if you trust it",
+        )
     return Workspace(here)
+
+
+def _of_a_stranger(folder: Path) -> str | None:
+    """Which part of a project belongs to another user; None if all is ours or root's, or not there.
+
+    The registered builds and the notebooks of a project run as code.
+    """
+    trusted = {0, os.geteuid()}
+    if os.geteuid() == 0:  # by sudo: who is root now trusts the files of the own account
+        trusted |= {int(account) for account in [os.environ.get("SUDO_UID", "")] if account.isdigit()}
+    for part in (folder, folder / PROJECT_MARK, folder / "data", folder / "data" / "builds"):
+        with suppress(FileNotFoundError):
+            for found in (part.lstat(), part.stat()):  # a link of a stranger's may lead to a file of root's
+                if found.st_uid not in trusted:
+                    return f"{part} belongs to another user (uid {found.st_uid})"
+    return None
+
+
+@cache
+def _say_once(line: str) -> None:
+    print("".join(c if c.isprintable() else "?" for c in line), file=sys.stderr)

@@ -1,10 +1,11 @@
+import os
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
 from ibench_lib import paths
-from ibench_lib.errors import NameRefused
+from ibench_lib.errors import NameRefused, UsageError
 from ibench_lib.paths import Workspace, check_name, check_run_id, make_run_id
 
 BAD_NAMES = [
@@ -83,6 +84,69 @@ def test_a_project_is_found_from_every_folder_in_it(tmp_path: Path, monkeypatch:
     assert paths.workspace().root == tmp_path / "project"
     monkeypatch.setenv("IBENCH_HOME", str(tmp_path))
     assert paths.workspace().root == tmp_path
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project below which the current folder is; no other place is set."""
+    monkeypatch.delenv("IBENCH_HOME", raising=False)
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    folder = tmp_path / "theirs"
+    (folder / "data" / "builds").mkdir(parents=True)
+    (folder / "below").mkdir()
+    (folder / paths.PROJECT_MARK).touch()
+    monkeypatch.chdir(folder / "below")
+    paths._say_once.cache_clear()
+    return folder
+
+
+@pytest.mark.parametrize("part", [".", paths.PROJECT_MARK, "data", "data/builds"])
+def test_a_project_of_another_user_is_ignored_and_said_so_once(
+    part: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert paths.workspace().root == project
+    os.chown(project / part, 65534, -1)
+    assert paths.workspace().root == paths.workspace().root == paths.SOURCE_ROOT
+    said = capsys.readouterr().err.splitlines()
+    assert said == [
+        f"ibench: project {project} is ignored: {project / part} belongs to another user (uid 65534);"
+        f" IBENCH_HOME={project} would use it"
+    ]
+
+
+def test_a_mark_that_is_a_strangers_link_to_a_file_of_root_is_ignored(project: Path) -> None:
+    mark = project / paths.PROJECT_MARK
+    mark.unlink()
+    mark.symlink_to("/etc/hostname")
+    os.chown(mark, 65534, -1, follow_symlinks=False)
+    assert paths.workspace().root == paths.SOURCE_ROOT
+
+
+def test_a_project_above_that_of_a_stranger_is_still_found(project: Path) -> None:
+    os.chown(project / paths.PROJECT_MARK, 65534, -1)
+    (project.parent / paths.PROJECT_MARK).touch()
+    assert paths.workspace().root == project.parent
+
+
+def test_who_trusts_the_project_of_another_user_names_it(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.chown(project, 65534, -1)
+    monkeypatch.setenv("SUDO_UID", "65534")
+    assert paths.workspace().root == project, "by sudo, one's own account"
+    monkeypatch.delenv("SUDO_UID")
+    monkeypatch.setenv("IBENCH_HOME", str(project))
+    assert paths.workspace().root == project
+
+
+def test_without_a_checkout_the_current_folder_of_a_stranger_is_refused(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "SOURCE_ROOT", project / "no checkout")
+    (project / paths.PROJECT_MARK).unlink()
+    monkeypatch.chdir(project)
+    assert paths.workspace().root == project
+    os.chown(project / "data", 65534, -1)
+    with pytest.raises(UsageError, match=r"is not used as the project: .*data belongs to another user"):
+        paths.workspace()
 
 
 def test_a_notebook_is_the_projects_own_or_the_one_that_came_with_the_library(workspace: Workspace) -> None:
