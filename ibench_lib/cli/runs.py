@@ -396,7 +396,11 @@ def runs_pull(place: Place, run_ids: SomeRuns = None) -> None:
     if not known:
         raise UsageError(f"there is no run in {place}", hint="`ibench runs push` copies runs to such a place")
     chosen = _fitting(run_ids, known, place, f"`IBENCH_LAKE={place} ibench runs` lists them") if run_ids else known
-    _copy("pulled", [(run_id, partial(pull, run_id, store, here)) for run_id in chosen])
+
+    def said_of(run_id: str) -> Callable[[str], None]:
+        return lambda said: out.print(f"{safe(run_id)}: {safe(one_line(said))}", soft_wrap=True)
+
+    _copy("pulled", [(run_id, partial(pull, run_id, store, here, said_of(run_id))) for run_id in chosen])
 
 
 @app.command("import")

@@ -1,7 +1,8 @@
 """What people say of a run: a note, tags, and whether it is excluded. A sealed run never changes, so these have a file
 of their own next to it, which its manifest does not list.
 
-The file travels with its run. Of two versions the one that was changed last counts.
+The file travels with its run. Of two versions the one that was changed last counts. A date in the future, from a wrong
+clock or from somebody who wants the last word, counts as none: it replaces nothing, and every other date is later.
 """
 
 from __future__ import annotations
@@ -36,8 +37,14 @@ class Annotation(BaseModel):
 
     @property
     def moment(self) -> datetime:
-        """When it was changed."""
-        return datetime.fromisoformat(self.changed)
+        """When it was changed; long ago if that is not known."""
+        moment = datetime.fromisoformat(self.changed).astimezone(UTC)
+        return moment if moment <= datetime.now(UTC) else datetime.min.replace(tzinfo=UTC)
+
+    def __str__(self) -> str:
+        said = [f"excluded: {self.excluded}"] if self.excluded else []
+        said += [f"note: {self.note}"] if self.note else []
+        return "; ".join([*said, *(f"#{tag}" for tag in self.tags)]) or "nothing"
 
 
 def read_annotation(run_dir: Path) -> Annotation | None:

@@ -197,17 +197,26 @@ def push(run_dir: Path, store: Store) -> bool:
     return True
 
 
-def pull(run_id: str, store: Store, workspace: Workspace) -> bool:
+def pull(run_id: str, store: Store, workspace: Workspace, say: Callable[[str], None] = lambda _: None) -> bool:
     """Copy a run from a store into the lake, every file compared with its checksum. False when it is there already.
+
+    `say` is given a sentence about notes of a run here that were replaced by later ones of the store, or were not.
 
     Raises
     ------
-    LakeError : it cannot be read, or is not what its manifest says. Then nothing is left of it here.
+    LakeError : it cannot be read, is not what its manifest says, or is not the run of that name that is here. Then
+        nothing is left of it here.
     """
-    if workspace.run_dir(run_id).exists():
-        _pull_annotation(workspace.run_dir(run_id), store)
-        return False
+    run_dir = workspace.run_dir(run_id)
     manifest = store.manifest(run_id)
+    if run_dir.exists():
+        if manifest != checked_manifest(run_dir):
+            raise LakeError(
+                f"{store.url} has another run {run_id} than this lake",
+                hint="a run is never overwritten, and nothing was taken from the other one, not its notes either",
+            )
+        _pull_annotation(run_dir, store, say)
+        return False
     present = {PurePosixPath(path).name for path in store.ask(lambda: store.files.ls(store.path(run_id), False))}
 
     def read(name: str) -> bytes:
@@ -225,11 +234,16 @@ def _push_annotation(run_dir: Path, store: Store) -> None:
         store.ask(partial(store.files.pipe_file, store.path(run_dir.name, ANNOTATION), content))
 
 
-def _pull_annotation(run_dir: Path, store: Store) -> None:
+def _pull_annotation(run_dir: Path, store: Store, say: Callable[[str], None]) -> None:
     """Replace what is said here of a run by what the store says later."""
     mine, theirs = read_annotation(run_dir), _stored_annotation(run_dir.name, store)
-    if theirs is not None and (mine is None or theirs.moment > mine.moment):
+    if theirs is None or str(theirs) == str(mine or Annotation()):
+        return
+    if mine is None or theirs.moment > mine.moment:
         write_atomically(run_dir / ANNOTATION, theirs.model_dump_json(indent=1).encode() + b"\n")
+        say(f"its notes were replaced: {mine or Annotation()} -> {theirs}")
+    elif theirs.moment.year == 1:
+        say(f"its notes there are dated {theirs.changed}, in the future, and were not taken")
 
 
 def _stored_annotation(run_id: str, store: Store) -> Annotation | None:

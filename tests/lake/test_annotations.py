@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,12 +11,14 @@ import pytest
 from ibench_lib.ask.selection import choose
 from ibench_lib.errors import LakeError, ParameterError
 from ibench_lib.lake import reader
-from ibench_lib.lake.annotations import FILE, annotate, excluded_runs, read_annotation
+from ibench_lib.lake.annotations import FILE, Annotation, annotate, excluded_runs, read_annotation
+from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.lake.store import _stamp, new_archive, open_store, pull, push
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.show.headline import headline
 from ibench_lib.show.sections import excluded_runs as shown
+from tests.command import ibench
 from tests.synthetic import Run, write_runs
 
 OLDER, NEWER, OTHER = Run(), Run(minute=5, l_i1_s=20), Run("other", minute=9)
@@ -117,6 +121,36 @@ def test_annotations_travel_with_their_runs_and_the_later_one_counts(
         assert not push(theirs, store)
         assert not pull(OLDER.run_id, store, workspace)
         assert excluded_runs(workspace.runs) == {OLDER.run_id: "second"}
+
+
+def test_notes_come_only_from_the_same_run_and_never_from_the_future(workspace: Workspace, tmp_path: Path) -> None:
+    """What is replaced is printed, in one line and with the codes of control characters."""
+    write_runs(workspace, OLDER)
+    mine, there = workspace.run_dir(OLDER.run_id), tmp_path / "there"
+    push(mine, open_store(str(there)))
+
+    def pulled(*, fails: bool = False) -> str:
+        done = ibench(workspace, "runs", "pull", str(there))
+        assert done.returncode == fails, done.stderr
+        return (done.stderr if fails else done.stdout).splitlines()[0]
+
+    def theirs(changed: str, **said: str) -> None:
+        notes = Annotation(changed=changed, **said).model_dump_json()  # type: ignore[arg-type]
+        (there / OLDER.run_id / FILE).write_text(notes)
+
+    annotate(mine, note="mine")
+    theirs("2020-01-01T00:00:00", excluded="long ago")  # without a time zone
+    assert pulled() == f"{OLDER.run_id}: already there"
+    theirs("9999-01-01T00:00:00+00:00", excluded="for ever")
+    assert "dated 9999-01-01T00:00:00+00:00, in the future, and were not taken" in pulled()
+    assert excluded_runs(workspace.runs) == {}
+    theirs(datetime.now(UTC).isoformat(), excluded="no\n\x1b[2J")
+    assert pulled() == f"{OLDER.run_id}: its notes were replaced: note: mine -> excluded: no \\x1b[2J"
+    theirs(datetime.now(UTC).isoformat(), note="of another run")
+    content = json.loads((there / OLDER.run_id / "manifest.json").read_text()) | {"warnings": ["other"]}
+    (there / OLDER.run_id / "manifest.json").write_bytes(with_checksum(content))
+    assert f"has another run {OLDER.run_id} than this lake" in pulled(fails=True)
+    assert excluded_runs(workspace.runs) == {OLDER.run_id: "no\n\x1b[2J"}
 
 
 def test_files_of_an_archive_are_told_apart_by_their_crc() -> None:
