@@ -51,6 +51,16 @@ class Bases:
         first = {self.first: found.pop(self.first)} if self.first in found else {}
         return first | {base: others for base, others in found.items() if others}
 
+    def ordered(self, names: Sequence[str]) -> list[str]:
+        """These dbms build by build, each base before those that are compared with it; as they are with one base."""
+        if not self.by_build:
+            return list(names)
+        found: list[str] = []
+        for base in self.names:
+            found += [name for name in names if name == base]
+            found += [name for name in names if name not in self.names and self.of(name) == base]
+        return found
+
     def __str__(self) -> str:
         return "the base of the same build" if self.by_build else self.first
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import json
 import sys
@@ -14,9 +13,10 @@ import duckdb
 import typer
 from rich.table import Table
 
-from ibench_lib.cli.output import err, out, print_problems, safe
+from ibench_lib.base.wording import count
+from ibench_lib.cli.output import err, one_line, out, print_problems, safe, write_csv
 from ibench_lib.errors import UsageError
-from ibench_lib.lake import reader
+from ibench_lib.lake import reader, shown
 from ibench_lib.paths import Workspace
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ _KEY = (
     "ratio: of geometric means, which may differ from that of the medians, with an interval that allows for all "
     "comparisons of a setup"
 )
+
+
+_OF_RUNS = ("experiment", "title", "lake", "warnings")
+"""What rows for other programs have of the runs behind them: `warnings` are those of these runs, each once."""
 
 
 class Form(StrEnum):
@@ -116,7 +120,8 @@ def _print(
     with_tails: bool,
 ) -> None:
     from ibench_lib.ask.selection import choose, measured_experiment
-    from ibench_lib.show.summary import SummaryRow, summary, tails
+    from ibench_lib.show.run_warnings import kinds_of_warnings
+    from ibench_lib.show.summary import SummaryRow, main_first, summary, tails
 
     experiment = measured_experiment(lake, of)
     post = choose(lake, experiment, **chosen)
@@ -127,24 +132,47 @@ def _print(
     every = summary(rates, post.bases)
     if with_tails:
         every += tails(post.ask("response_time_histogram"), rates, post.bases)
-    rows = [row for row in every if not steps or row.step in steps]
+    rows = [row for row in main_first(every, rates) if not steps or row.step in steps]
+    if form in (Form.csv, Form.json):
+        of_other_programs = [_with_its_runs(row, post, shown.where(lake)) for row in rows]
     if form is Form.csv:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(field.name for field in dataclasses.fields(SummaryRow))
-        writer.writerows(dataclasses.astuple(row) for row in rows)
+        names = [field.name for field in dataclasses.fields(SummaryRow)] + list(_OF_RUNS)
+        joined = ({**row, "warnings": "; ".join(row["warnings"])} for row in of_other_programs)
+        write_csv(sys.stdout, names, (row.values() for row in joined))
     elif form is Form.json:
-        sys.stdout.write(json.dumps([dataclasses.asdict(row) for row in rows], indent=1) + "\n")
+        sys.stdout.write(json.dumps(of_other_programs, indent=1) + "\n")
     else:
         heads, cells = _cells(rows, post)
+        of_what, warned = _heading(post, shown.where(lake)), [str(kind) for kind in kinds_of_warnings(post.runs)]
         if form is Form.md:
             lines = [heads, ["---"] * len(heads), *cells]
-            sys.stdout.write("".join(f"| {' | '.join(line)} |\n" for line in lines))
+            table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+            said = "".join(f"- warning: {one_line(text)}\n" for text in warned)
+            sys.stdout.write(f"{one_line(of_what)}\n\n{table}" + f"\n{said}" * bool(said))
         else:
+            out.print(safe(of_what), highlight=False, soft_wrap=True)
+            for text in warned:
+                out.print(f"[yellow]warning:[/] {safe(text)}", highlight=False, soft_wrap=True)
             _print_tables(heads, cells)
             if any(row.low is not None for row in rows):
                 out.print(f"[dim]{_KEY}[/]")
     for run_id, why in post.excluded.items():
         err.print(f"[yellow]left out[/] {safe(f'{run_id}: excluded: {why}')}", soft_wrap=True)
+
+
+def _with_its_runs(row: SummaryRow, post: Selection, where: str) -> dict[str, Any]:
+    """A row with what is known of the runs behind it: `_OF_RUNS`."""
+    runs = post.runs.filter(dbms=row.dbms, setup=row.setup)
+    experiment, title = (", ".join(runs[column].unique(maintain_order=True)) for column in ("experiment", "title"))
+    warned = list(dict.fromkeys(text for texts in runs["warnings"].to_list() for text in texts or ()))
+    found = (experiment, title, where, warned)
+    return dataclasses.asdict(row) | dict(zip(_OF_RUNS, found, strict=True))
+
+
+def _heading(post: Selection, where: str) -> str:
+    """The experiment, its title, and the lake that it is read from."""
+    names, titles = (post.runs[column].unique(maintain_order=True).to_list() for column in ("experiment", "title"))
+    return f"{', '.join(names)}: {'; '.join(titles)} ({count(len(post.run_ids), 'run')}, lake {where})"
 
 
 def _print_tables(heads: list[str], lines: list[list[str]]) -> None:
@@ -172,15 +200,21 @@ def _print_tables(heads: list[str], lines: list[list[str]]) -> None:
 
 
 def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list[list[str]]]:
-    """Heads and texts for people: the setup only if there are several, names without the build that all have."""
-    from ibench_lib.show.headline import short_names
+    """Heads and texts for people: the setup only if there are several, names without the build that all have.
+
+    With a base for each build the bases are marked, and each row says what its ratio is relative to.
+    """
+    from ibench_lib.show.frames import short_names
     from ibench_lib.show.table_cells import relative_text
     from ibench_lib.show.verdicts import Ratio
-    from ibench_lib.show.wording import count
 
     named = short_names(list(dict.fromkeys(row.dbms for row in rows)), post.bases.builds)
     several = len({row.setup for row in rows}) > 1
-    heads = [*(["setup"] if several else []), "step", "dbms", "rate", "median", "lowest to highest", "ratio", "verdict"]
+    by_build = post.bases.by_build
+    heads = [
+        *(["setup"] if several else []), "step", "dbms", "rate", "median", "lowest to highest", "ratio",
+        *(["relative to"] if by_build else []), "verdict",
+    ]  # fmt: skip
     lines = []
     for row in rows:
         known = row.value is not None and row.lowest is not None and row.highest is not None
@@ -192,8 +226,10 @@ def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list
             relative = relative_text(Ratio(row.ratio, row.low, row.high))
         lines.append(
             [
-                *([row.setup] if several else []), row.step, named[row.dbms], row.rate,
-                f"{row.value:{spec}}" if known else "-", spread if known else "-", relative, row.verdict,
+                *([row.setup] if several else []), row.step,
+                named[row.dbms] + " (base)" * (by_build and row.is_base), row.rate,
+                f"{row.value:{spec}}" if known else "-", spread if known else "-", relative,
+                *([named.get(row.base, row.base) if relative else ""] if by_build else []), row.verdict,
             ]
         )  # fmt: skip
     return heads, lines

@@ -30,6 +30,11 @@ def remember_where(lake: duckdb.DuckDBPyConnection, where: str) -> None:
     show_as(duckdb.DuckDBPyConnection, html_of, text_of)
 
 
+def where(lake: duckdb.DuckDBPyConnection) -> str:
+    """Where the runs of a lake are: a folder or an address; empty for a connection that is no lake."""
+    return _WHERE.get(lake, "")
+
+
 def text_of(lake: duckdb.DuckDBPyConnection) -> str | None:
     """A lake in a line, such as `lake in data: 21 runs of 1 experiment, 0 problems`; None for anything else."""
     found = _found(lake)
@@ -54,8 +59,8 @@ def html_of(lake: duckdb.DuckDBPyConnection) -> str | None:
 
 def _found(lake: duckdb.DuckDBPyConnection) -> tuple[str, list[tuple[Any, ...]]] | None:
     """The line, and the rows of the experiments. A cursor leaves an answer that is being fetched alone."""
-    where = _WHERE.get(lake)
-    if where is None:
+    place = where(lake)
+    if not place:
         return None
     with suppress(duckdb.Error):
         cursor = lake.cursor()
@@ -63,8 +68,8 @@ def _found(lake: duckdb.DuckDBPyConnection) -> tuple[str, list[tuple[Any, ...]]]
         ((problems,),) = cursor.execute("SELECT count(*) FROM problems").fetchall()
         runs = count(sum(row[1] for row in rows), "run")
         hint = " (FROM problems)" if problems else ""
-        return f"lake in {where}: {runs} of {count(len(rows), 'experiment')}, {count(problems, 'problem')}{hint}", rows
-    return f"lake in {where}, closed", []
+        return f"lake in {place}: {runs} of {count(len(rows), 'experiment')}, {count(problems, 'problem')}{hint}", rows
+    return f"lake in {place}, closed", []
 
 
 def _cell(value: Any) -> str:

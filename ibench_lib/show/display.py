@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import html
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -23,8 +22,9 @@ from ibench_lib.show import frames
 from ibench_lib.show.chart_text import PLOTLY_MIME
 from ibench_lib.show.charts.drawing import Drawing, drawing_of
 from ibench_lib.show.html_ids import html_id
+from ibench_lib.show.run_warnings import KindOfWarning, kinds_of_warnings, runs_warned
 from ibench_lib.show.statements.common import Statement
-from ibench_lib.show.wording import MOST_NAMED, count, joined, shortened
+from ibench_lib.show.wording import count, joined
 
 MOST_OPEN = 8
 MOST_OF_SETUPS = 4
@@ -35,8 +35,6 @@ _MOST_KINDS = 3
 
 _MOST_SAID = 5
 """Sentences on one subject that a page shows unfolded, at most."""
-
-_NUMBER = re.compile(r"\d[\d.,]*")
 
 
 @dataclass(frozen=True)
@@ -171,34 +169,23 @@ def warnings(runs: pl.DataFrame) -> Html:
 
     A line says which results it is about, and how many of their runs.
     """
-    kinds: dict[str, dict[tuple[str, str], None]] = {}
-    warned: dict[str, set[str]] = {}
-    for run in runs.select("run_id", "dbms", "warnings").to_dicts():
-        for warning in run["warnings"] or []:
-            kind = _NUMBER.sub("#", warning)
-            kinds.setdefault(kind, {})[warning, run["dbms"]] = None
-            warned.setdefault(kind, set()).add(run["run_id"])
+    kinds = kinds_of_warnings(runs)
     if not kinds:
         return sentence("No run has a warning.", *names_of(runs))
-    lines = "".join(_kind_of_warning(list(found), len(warned[kind]), runs) for kind, found in kinds.items())
+    lines = "".join(map(_kind_of_warning, kinds))
     links = sources(*names_of(runs))
     if len(kinds) <= _MOST_KINDS:
         return Html(f"<p>Warnings of the runs:{links}</p><ul>{lines}</ul>")
-    runs_warned = len(set[str]().union(*warned.values()))
-    summary = f"{len(kinds)} kinds of warnings in {runs_warned} of {count(len(runs), 'run')}"
+    summary = f"{len(kinds)} kinds of warnings in {runs_warned(runs)} of {count(len(runs), 'run')}"
     return Html(f'<details class="fold"><summary>{summary}</summary><ul>{lines}</ul></details><p>{links}</p>')
 
 
-def _kind_of_warning(found: list[tuple[str, str]], of_runs: int, runs: pl.DataFrame) -> str:
-    """A line for one kind of (warning, dbms), which unfolds if there are several."""
-    texts, names = (list(dict.fromkeys(values)) for values in zip(*found, strict=True))
-    whose = "all results" if len(names) == runs["dbms"].n_unique() > MOST_NAMED else shortened(names, ", ")
-    about = whose if len(runs) == of_runs == 1 else f"{whose}; {of_runs} of {count(len(runs), 'run')}"
-    if len(texts) == 1:
-        return f"<li>{html.escape(f'{texts[0]} ({about})')}</li>"
-    summary = html.escape(f"{texts[0]}, and {len(texts) - 1} more of this kind ({about})")
-    each = "".join(f"<li>{html.escape(f'{text} ({dbms})')}</li>" for text, dbms in found)
-    return f"<li><details><summary>{summary}</summary><ul>{each}</ul></details></li>"
+def _kind_of_warning(kind: KindOfWarning) -> str:
+    """A line for one kind, which unfolds if it has several warnings."""
+    if len(kind.texts) == 1:
+        return f"<li>{html.escape(str(kind))}</li>"
+    each = "".join(f"<li>{html.escape(f'{text} ({dbms})')}</li>" for text, dbms in kind.found)
+    return f"<li><details><summary>{html.escape(str(kind))}</summary><ul>{each}</ul></details></li>"
 
 
 def say(post: Asker, *subjects: Callable[..., list[str]], **options: Any) -> Html:

@@ -19,6 +19,7 @@ from ibench_lib.show.display import Html, Shown, say, sources
 from ibench_lib.show.frames import by_position, measured, rate_label, repeats, rows_of, steps_of, without_short_steps
 from ibench_lib.show.frames import short_names as short_names
 from ibench_lib.show.reasons import cost_ratios, crowded, reasons_said
+from ibench_lib.show.run_warnings import runs_warned
 from ibench_lib.show.sparklines import sparklines
 from ibench_lib.show.statements.common import columns_of, results, without_short
 from ibench_lib.show.strips import StripRow, span_of, strip
@@ -256,7 +257,7 @@ def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str])
     if scales:
         why = "Rows, durations and memory are scaled down to this fraction of scale 1."
         found.append((f"scaled {', '.join(scales)}", why))
-    warned = sum(bool(warnings) for warnings in runs["warnings"].to_list())
+    warned = runs_warned(runs)
     if warned:
         found.append((f"warnings in {warned} of {count(len(runs), 'run')}", "They are listed below the table of runs."))
     done = frame.filter(pl.col("step_status") == "complete")
@@ -303,7 +304,8 @@ def strips_of(frame: pl.DataFrame, bases: Bases, palette: str, figure: Figure = 
         if any((setup, step, figure.column, name) in ratios for name in names):
             of_step = [
                 _row(rows, (setup, step, figure.column, name), bases, ratios, labels[name], figure.better)
-                for name in _ordered(names, bases)
+                for name in bases.ordered(names)
+                if bases.by_build or name != bases.first
             ]
             shown += of_step
             of_bases |= any((setup, step, figure.column, name) in ratios for name in names if name in bases.names)
@@ -329,17 +331,6 @@ def _label(name: str, label: str, bases: Bases) -> str:
     build = bases.builds.get(name, "")
     config = label.removeprefix(f"{build}.")
     return f"{build}: {config}" if name in bases.names else f"{_INDENT}{config}"
-
-
-def _ordered(names: Sequence[str], bases: Bases) -> list[str]:
-    """The dbms build by build, each base before those that are compared with it; a single base is left out."""
-    if not bases.by_build:
-        return [name for name in names if name != bases.first]
-    found: list[str] = []
-    for base in bases.names:
-        found += [name for name in names if name == base]
-        found += [name for name in names if name not in bases.names and bases.of(name) == base]
-    return found
 
 
 def _row(

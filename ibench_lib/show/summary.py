@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -23,10 +23,11 @@ class SummaryRow:
     ----------
     rate : what is counted, such as inserts/s, or the percentile, such as p99 of insert (ms).
     runs : complete repeats; `value`, `lowest` and `highest` are their median and range, None without any.
-    base : what `ratio` is relative to; empty for the base itself. `low` and `high` bound the ratio.
+    base : what `ratio` is relative to; empty for the first base. `low` and `high` bound the ratio.
     p : of the ratio; None where the noise is not known.
     verdict : base, faster, slower, same (no difference of 5 % or more), unclear, one run, two runs (too few to know the
         noise), under 1 s (nobody took a second for the step, so there is no ratio), no base, or the step's status.
+    is_base : whether others may be compared with it; the base of a build has itself a ratio, to the first base.
     """
 
     setup: str
@@ -43,10 +44,32 @@ class SummaryRow:
     high: float | None
     p: float | None
     verdict: str
+    is_base: bool
+
+
+_PREPARING = ("load", "index", "warm_up", "ramp_up")
+"""Kinds of steps that prepare what others measure. Older runs have the throughput of a ramp-up as a result."""
+
+_LOADED = "loaded from a snapshot"
+
+
+def main_first(rows: Sequence[SummaryRow], frame: pl.DataFrame) -> list[SummaryRow]:
+    """The rows of results first, then those of steps that prepare data, then those of warm-ups and checks.
+
+    `frame`: `step_throughput`, which has the kinds of the steps. Within each of these three the order stays.
+    """
+    kinds = frame.group_by("step").agg(pl.col("kind").is_in(_PREPARING).all(), pl.col("compared").any())
+    ranks = {
+        step: 0 if compared and not prepares else 1 if compared else 2 for step, prepares, compared in kinds.rows()
+    }
+    return sorted(rows, key=lambda row: ranks[row.step])
 
 
 def summary(frame: pl.DataFrame, bases: Bases) -> list[SummaryRow]:
-    """The rows of `step_throughput`, by setup, step and dbms. The ratios are those of the posts."""
+    """The rows of `step_throughput`, by setup, step and dbms, each base before what is compared with it.
+
+    The ratios are those of the posts. A dbms has no row for a step that all of its runs loaded from a snapshot.
+    """
     labels = {step: rate_label(frame, step) for step in steps_of(frame)}
     return _rows(frame, bases, "throughput", labels)
 
@@ -78,23 +101,24 @@ def _rows(
     for setup in frame["setup"].unique().sort():
         of_setup = frame.filter(pl.col("setup") == setup)
         short = set(short_steps(of_setup)["step"])
+        names = bases.ordered(by_position(of_setup))
         for step in steps_of(of_setup):
-            for name in by_position(of_setup):
+            for name in names:
                 rows = rows_of(of_setup, name, step)
-                if not rows:
-                    continue
+                if all(row["step_status"] == _LOADED for row in rows):
+                    continue  # it has no row, or no figure of its own
                 values, other = measured(of_setup, name, step, column), bases.of(name)
                 one = ratios.get((setup, step, column, name))
                 statuses = joined(sorted({row["step_status"] for row in rows} - {"complete"}))
                 judged = _verdict(one, step in short, less_is_better=less_is_better)
                 verdict = statuses if not values else "base" if name == other else judged
                 shown = None if step in short else one
-                found.append(_row(setup, step, name, labels[step], values, other, shown, verdict))
+                found.append(_row(setup, step, name, labels[step], values, bases, shown, verdict))
     return found
 
 
 def _row(
-    setup: str, step: str, name: str, rate: str, values: list[float], base: str, one: Ratio | None, verdict: str
+    setup: str, step: str, name: str, rate: str, values: list[float], bases: Bases, one: Ratio | None, verdict: str
 ) -> SummaryRow:
     return SummaryRow(
         setup=setup,
@@ -105,12 +129,13 @@ def _row(
         value=median(values) if values else None,
         lowest=min(values, default=None),
         highest=max(values, default=None),
-        base="" if name == base else base,
+        base="" if name == bases.of(name) else bases.of(name),
         ratio=one.value if one else None,
         low=one.low if one else None,
         high=one.high if one else None,
         p=one.p if one else None,
         verdict=verdict,
+        is_base=name in bases.names,
     )
 
 

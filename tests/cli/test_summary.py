@@ -31,7 +31,7 @@ def test_a_summary_is_a_table_or_a_file_for_other_programs(measured: Workspace) 
     assert table.returncode == 0, table.stderr
     lines = [line.split() for line in table.stdout.splitlines()]
     assert [line[0] for line in lines if line[1:] == ["queries/s"]] == ["qr100,"]
-    below = lines[lines.index(["qr100,", "queries/s"]) :]
+    below = lines[lines.index(["qr100,", "queries/s"]) :][:5]
     (line,) = [line for line in below if line[0] == "b"]
     assert line[1:5] == ["540", "520", "to", "560"] and line[-1] == "slower"
     rows = list(csv.DictReader(io.StringIO(ibench(measured, "summary", "demo", "-f", "csv").stdout)))
@@ -39,7 +39,71 @@ def test_a_summary_is_a_table_or_a_file_for_other_programs(measured: Workspace) 
     document = json.loads(ibench(measured, "summary", "demo", "--format", "json").stdout)
     assert [str(row["value"]) for row in document] == [row["value"] for row in rows]
     markdown = ibench(measured, "summary", "-f", "md", "--step", "qr100").stdout.splitlines()
-    assert markdown[0] == "| step | dbms | rate | median | lowest to highest | ratio | verdict |" and len(markdown) == 5
+    assert markdown[2] == "| step | dbms | rate | median | lowest to highest | ratio | verdict |" and len(markdown) == 7
+
+
+def builds(workspace: Workspace, warnings: tuple[str, ...] = ()) -> None:
+    """Two builds with two configurations each, in the order in which a file would list them: by configuration."""
+    rates = {("base", "old"): 5000, ("base", "new"): 4000, ("neigh", "old"): 5500, ("neigh", "new"): 6000}
+    cells = [(config, build, n) for config, build in rates for n in (1, 2, 3)]
+    loads = {build: Run("base", build=build, minute=cells.index(("base", build, 1))).run_id for build in ("old", "new")}
+    runs = [
+        Run(config, build=build, repeat=n, minute=minute, queries=rates[config, build] + 10 * n,
+            warnings=warnings if (build, n) == ("new", 2) else (),
+            **({} if (config, n) == ("base", 1) else {"steps": ("l.i1", "qr100"), "loaded_from": loads[build]}))
+        for minute, (config, build, n) in enumerate(cells)
+    ]  # fmt: skip
+    write_runs(workspace, *runs)
+
+
+def test_each_build_has_its_base_marked_and_each_ratio_says_of_what(workspace: Workspace) -> None:
+    builds(workspace)
+    document = json.loads(ibench(workspace, "summary", "-f", "json", "--step", "qr100").stdout)
+    assert [(row["dbms"], row["is_base"], row["base"]) for row in document] == [
+        ("old.base", True, ""),
+        ("old.neigh", False, "old.base"),
+        ("new.base", True, "old.base"),
+        ("new.neigh", False, "new.base"),
+    ]
+    means = {row["dbms"]: row["value"] for row in document}
+    for row in document[1:]:
+        assert row["ratio"] == pytest.approx(means[row["dbms"]] / means[row["base"]], rel=0.01)
+    said = ibench(workspace, "summary", "--step", "qr100").stdout.splitlines()
+    table = said[said.index("qr100, queries/s") + 2 :][:4]
+    bases = ["", "old.base", "old.base", "new.base"]
+    names = ["old.base (base)", "old.neigh", "new.base (base)", "new.neigh"]
+    for line, name, base in zip(table, names, bases, strict=True):
+        assert line.startswith(f"{name} "), line
+        assert not base or line.split("]")[1].split()[0] == base, line
+    markdown = ibench(workspace, "summary", "-f", "md", "--step", "qr100").stdout
+    assert "| ratio | relative to | verdict |" in markdown
+    assert [line.split(" | ")[1] for line in markdown.splitlines()[4:8]] == names
+
+
+def test_a_summary_says_of_what_runs_it_is_and_what_they_warn_of(workspace: Workspace) -> None:
+    builds(workspace, warnings=("process python (7) takes 93 % of a core",))
+    where = str(workspace.data)
+    said = ibench(workspace, "summary").stdout.splitlines()
+    assert said[0] == f"demo: Purge lag (12 runs, lake {where})"
+    warning = "process python (7) takes 93 % of a core"
+    assert said[1] == f"warning: {warning} (new.base, new.neigh; 2 of 12 runs)"
+    markdown = ibench(workspace, "summary", "-f", "md").stdout.splitlines()
+    assert markdown[0] == said[0] and markdown[-1] == f"- {said[1]}"
+    document = json.loads(ibench(workspace, "summary", "-f", "json").stdout)
+    rows = list(csv.DictReader(io.StringIO(ibench(workspace, "summary", "-f", "csv").stdout)))
+    assert len(rows) == len(document) > 0
+    for row, text in zip(document, rows, strict=True):
+        warned = [warning] if row["dbms"].startswith("new.") else []
+        assert (row["experiment"], row["title"], row["lake"], row["warnings"]) == ("demo", "Purge lag", where, warned)
+        assert (text["lake"], text["warnings"]) == (where, "; ".join(warned))
+
+
+def test_results_come_before_preparations_and_what_was_not_run_has_no_row(workspace: Workspace) -> None:
+    builds(workspace)
+    document = json.loads(ibench(workspace, "summary", "-f", "json").stdout)
+    assert list(dict.fromkeys(row["step"] for row in document)) == ["l.i1", "qr100", "l.i0", "l.x"]
+    assert {row["dbms"] for row in document if row["step"] == "l.i0"} == {"old.base", "new.base"}
+    assert "loaded from a snapshot" not in ibench(workspace, "summary").stdout
 
 
 @pytest.mark.long
