@@ -10,6 +10,7 @@ import json
 import os
 import time
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -41,6 +42,7 @@ _ATTEMPTS = 5
 _MAY_WAIT, _SHARE_THAT_MAY_WAIT = 8, 1 / 100
 _BATCH = 50
 _SCHEMAS_REMEMBERED = 1000
+_ADDED = "filename"  # by the views of the reader
 
 
 @dataclass
@@ -267,8 +269,8 @@ def _sealed_manifest(run_dir: Path, manifest: Manifest) -> Manifest:
     return manifest
 
 
-def checked_manifest(run_dir: Path) -> Manifest:
-    """The manifest of a run directory, which must be its own.
+def checked_manifest(run_dir: Path, run_id: str | None = None) -> Manifest:
+    """The manifest of a run directory, which must be its own: of the run `run_id`, by default of that name.
 
     Raises
     ------
@@ -277,7 +279,7 @@ def checked_manifest(run_dir: Path) -> Manifest:
     if (run_dir / FILE_NAME).is_symlink():
         raise LakeError(f"run {run_dir.name}: {FILE_NAME} is a symbolic link")
     manifest = read_manifest(run_dir)
-    if manifest.run_id != run_dir.name:
+    if manifest.run_id != (run_id or run_dir.name):
         raise LakeError(f"run {run_dir.name}: its manifest is of run {manifest.run_id!r:.80}")
     return manifest
 
@@ -319,9 +321,22 @@ def columns_of(schema: pa.Schema) -> str:
 
 
 def check_columns(found: pa.Schema, table: Table) -> None:
-    """Whether the columns that a file has are of the declared types. Raises ValueError."""
+    """Whether a file has the columns of its table. Only those may be absent that may be NULL, or came later.
+
+    Raises
+    ------
+    ValueError : a column is absent, there twice, or not of the declared type, and which one.
+    """
+    # DuckDB takes no notice of case, and adds a column itself.
+    names = [_ADDED, *(name.lower() for name in found.names)]
+    if len(set(names)) < len(names):
+        ((name, _),) = Counter(names).most_common(1)
+        raise ValueError(f"column {name:.80} is there {'twice' if name != _ADDED else 'though it may not be'}")
     for column in table.columns:
-        if column.name in found.names and not _fits(found.field(column.name).type, column.type):
+        if column.name not in found.names:
+            if not column.nullable and column.since == 0:
+                raise ValueError(f"column {column.name} is missing")
+        elif not _fits(found.field(column.name).type, column.type):
             raise ValueError(f"column {column.name} is {found.field(column.name).type}, not {column.type}")
 
 

@@ -262,7 +262,7 @@ def take_in(
 
     Raises
     ------
-    LakeError : a file is missing, or is not what the manifest says.
+    LakeError : a file is missing, or is not what the manifest says, or `ibench runs verify` would call the run bad.
     """
     run_id = manifest.run_id
     run_dir = workspace.run_dir(run_id)
@@ -283,6 +283,9 @@ def take_in(
             with open(arriving / name, "wb") as file:
                 file.write(content)
                 os.fsync(file.fileno())
+        problems = verify(arriving, run_id)
+        if problems:
+            raise LakeError(f"run {run_id} in {where} is not good: {problems[0]}")
         arriving.chmod(0o755)
         os.rename(arriving, run_dir)
         sync_directory(workspace.runs)

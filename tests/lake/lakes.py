@@ -38,7 +38,8 @@ def vouch(directory: Path, table: str) -> None:
     """Let the manifest vouch for a table's file as it is now."""
     manifest = json.loads((directory / "manifest.json").read_text())
     content = (directory / f"{table}.parquet").read_bytes()
-    record = {"rows": 0, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    number = pq.read_metadata(directory / f"{table}.parquet").num_rows
+    record = {"rows": number, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     manifest["files"][f"{table}.parquet"] = record
     (directory / "manifest.json").write_bytes(with_checksum(manifest))
 
