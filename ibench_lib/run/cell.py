@@ -93,6 +93,7 @@ def run_cell(
                 manifest.warnings.append(
                     f"the wall clock jumped by {jump_s:+.1f} s during the run; rates and durations do not use it"
                 )
+            manifest.warnings += run_server.left_there(server)
             _seal(writer, manifest)
     return manifest
 

@@ -148,6 +148,17 @@ def create_database(server: Server, connection: Connection, name: str) -> None:
     server.owned.append(name)
 
 
+def left_there(server: Server) -> list[str]:
+    """A sentence for each database that a closed server of somebody else still has because it could not be dropped."""
+    if server.local is not None:
+        return []
+    label = server.build.label
+    return [
+        f"database {name} is still on {label}: it could not be dropped; drop it before the next run"
+        for name in server.owned
+    ]
+
+
 def reset_binary_log(server: Server, variables: dict[str, str]) -> str | None:
     """The statement that deletes the binary logs, where there are any and they are ours."""
     if server.local is None:

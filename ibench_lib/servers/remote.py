@@ -9,6 +9,7 @@ import configparser
 import contextlib
 import json
 import os
+import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -118,7 +119,10 @@ class Remote:
 
 
 class RemoteServer:
-    """The `Server` that somebody else runs. Databases in `owned` are dropped when it closes."""
+    """The `Server` that somebody else runs.
+
+    Databases in `owned` are dropped when it closes. One that could not be dropped stays in `owned`.
+    """
 
     def __init__(self, remote: Remote) -> None:
         self.build = remote
@@ -140,13 +144,14 @@ class RemoteServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for database in self.owned:
+        for database in tuple(self.owned):
             with (
                 contextlib.suppress(pymysql.err.MySQLError, OSError),
                 _connect(self.build.access.address()) as connection,
                 connection.cursor() as cursor,
             ):
                 cursor.execute(f"DROP DATABASE {check_name(database, 'database')}")
+                self.owned.remove(database)
 
     def alive(self) -> bool:
         """We have no process to look at; a lost connection says when it is gone."""
@@ -197,19 +202,31 @@ def load(label: str, workspace: Workspace) -> Remote | None:
 
 
 def _ask(label: str, access: Access) -> Remote:
+    _check_ca(label, access)
     try:
         with _connect(access.address()) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT @@version, @@version_comment")
             version, comment = (str(value) for value in cursor.fetchone())
     except (pymysql.err.MySQLError, OSError) as error:
+        hint = "check the host, port and user, and where the password is stored"
+        if access.certificate and "SSL" in str(error):
+            hint = f"check the server's certificate, and that --tls-ca, {access.certificate}, is the CA that signed it"
         raise ServerStartError(
-            f"build {label}: {access.user}@{access.host}:{access.port} refuses the connection: {error}",
-            hint="check the host, port and user, and where the password is stored",
+            f"build {label}: {access.user}@{access.host}:{access.port} refuses the connection: {error}", hint=hint
         ) from error
     found = recognise(f"Ver {version} {comment}")
     if found is None:
         raise ServerStartError(f"build {label}: no known server has version {version!r:.80}")
     return Remote(label, found[0], version, access)
+
+
+def _check_ca(label: str, access: Access) -> None:
+    """Raises UsageError for a CA file from which no certificate can be read."""
+    try:
+        ssl.create_default_context(cafile=access.certificate)
+    except OSError as error:
+        reason = error.strerror if not isinstance(error, ssl.SSLError) else "it has no certificate in PEM format"
+        raise UsageError(f"build {label}: the CA file {access.certificate}: {reason}", hint="see --tls-ca") from error
 
 
 def _connect(address: Address) -> Any:
