@@ -67,6 +67,7 @@ class Run:
     sampled: tuple[tuple[str, tuple[int | None, ...]], ...] = ()  # columns of server_samples in l.i1, second by second
     also: tuple[tuple[str, dict[str, Any]], ...] = ()  # further rows by table
     clients: int = CLIENTS  # as its manifest has it; its rows are always of two
+    worker_cpu_s: float | None = None  # of each process in each second; None: not recorded, as in older runs
     connections: int | None = None  # of each process; None: not recorded, as in older runs
     fragments: tuple[tuple[str, str], ...] = ()  # name and text
     variables: tuple[tuple[str, str], ...] = ()  # of the server
@@ -234,7 +235,7 @@ def _append_step(
         _append_worker(writer, where, number, client, role, start, took, rows, ops, ended=ended)
         stall = run.stall if step == "l.i1" else ()
         weak = run.weak if step == "l.i1" else ()
-        _append_seconds(writer, key, number, client, operation, took, rows, ops, role, stall, weak)
+        _append_seconds(writer, key, number, client, operation, took, rows, ops, role, stall, weak, run.worker_cpu_s)
     failed = run.status not in ("complete", "running") and step == run.failed_step
     end = start + seconds if ended else start
     writer.append(
@@ -283,7 +284,7 @@ def _append_worker(
 
 def _append_seconds(
     writer: RunWriter, key: dict[str, Any], number: int, client: int, operation: str, took: int, rows: int, ops: int,
-    role: str, stall: tuple[int, ...] = (), weak: tuple[int, ...] = (),
+    role: str, stall: tuple[int, ...] = (), weak: tuple[int, ...] = (), cpu_s: float | None = None,
 ) -> None:  # fmt: skip
     quarters = [0 if second in stall else 1 if second in weak else 4 for second in range(took)]
     shares, shares_rows = (_shared(total, quarters) for total in (ops, rows))
@@ -297,6 +298,7 @@ def _append_seconds(
             service_max_us=2.1e6 if late else 2_000.0 if share else None,
             service_bins=list(responses), service_counts=list(responses.values()),
             intended_max_us=None, intended_bins=None, intended_counts=None,
+            cpu_user_s=cpu_s, cpu_system_s=cpu_s,
         )  # fmt: skip
 
 

@@ -254,7 +254,7 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     for name, text in texts.items():
         assert text == (ROOT / "experiments" / f"{name}.yaml").read_text(encoding="utf-8")
     known = choose(lake, "stalls", steps=["l.i1"]).ask("dips")
-    assert known.filter(confidence="high")["cause"].to_list() == ["client_pause", "checkpoint"]
+    assert known.filter(pl.col("points") > 3)["cause"].to_list() == ["client_pause", "checkpoint"]
     explained = explain(pair(choose(lake, "regression"), "mysql-5.6.24.cy10a", "mysql-9.7.cy10a"), "l.i0")
     slowest = next(one.cost for one in explained.self_costs if one.cost.is_clear)
     redo = next(part for part in explained.subsystems if part.name == "redo log")
@@ -277,7 +277,8 @@ def test_the_sample_is_whole_and_shows_what_it_is_there_for() -> None:
     tpcc = choose(lake, "tpcc_waves", steps=["run"])
     assert set(tpcc.runs["status"]) == {"complete"} and len(tpcc.runs) == 15
     full = {row["dbms"].rpartition(".")[2]: row for row in _checkpoint_medians(tpcc)}
-    assert full["orig"]["share"] > 0.5 and full["orig"]["ratio"] > 0.95 > 0.7 > full["capped"]["ratio"]
+    assert full["orig"]["share"] < 0.1 < 0.7 < full["capped"]["share"]
+    assert full["orig"]["ratio"] > 0.95 > 0.7 > full["capped"]["ratio"]
     assert full["tuned1"]["share"] == full["tuned2"]["share"] == 0
     page = (ROOT / "docs" / "tpcc.md").read_text(encoding="utf-8")
     for name in ("orig", "capped"):

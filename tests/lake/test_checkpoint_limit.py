@@ -15,9 +15,7 @@ def found_of(run: Run) -> dict[str, Any]:
     return asked("checkpoint_limit", run, steps=["l.i1"]).row(0, named=True)
 
 
-@pytest.mark.parametrize(
-    ("columns", "share"), [(AT_SYNC, 168 / 167), (AT_LIMIT, 0.99), (FLUSHED, 0.9)], ids=["sync", "limit", "flushed"]
-)
+@pytest.mark.parametrize(("columns", "share"), [(AT_SYNC, 168 / 167), (AT_LIMIT, 0.99)], ids=["sync", "limit"])
 def test_a_full_log_is_found_with_the_rates_in_it_and_outside(
     columns: dict[str, tuple[int | None, ...]], share: float
 ) -> None:
@@ -26,6 +24,14 @@ def test_a_full_log_is_found_with_the_rates_in_it_and_outside(
     assert (found["sampled_seconds"], found["full_log_seconds"], found["full_from_s"]) == (12, 4, 8)
     # Two of the four seconds are a stall.
     assert found["rate_full"] == pytest.approx(found["rate_else"] / 2)
+
+
+def test_flushing_for_a_checkpoint_is_counted_apart_from_a_full_log() -> None:
+    found = found_of(run_with(FLUSHED))
+    assert found["highest_age_share"] == pytest.approx(0.9) and found["limit_share"] == pytest.approx(0.8)
+    assert (found["full_log_seconds"], found["full_from_s"], found["flushed_seconds"]) == (0, None, 4)
+    full = found_of(run_with(AT_SYNC))
+    assert (full["flushed_seconds"], full["limit_share"]) == (0, None)
 
 
 def test_what_was_never_full_or_never_captured_has_no_such_rate() -> None:

@@ -29,7 +29,7 @@ AT_SYNC = {"checkpoint_age_bytes": level(168, 90), "checkpoint_age_sync_bytes": 
 AT_LIMIT = {"checkpoint_age_bytes": level(99, 98), "checkpoint_age_limit_bytes": level(100, 100)}
 FLUSHED = {
     "checkpoint_age_bytes": level(90, 90), "checkpoint_age_sync_bytes": level(100, 100),
-    "pages_flushed_sync": grown(50, 49), "pages_written": grown(100, 100),
+    "pages_flushed_sync": grown(50, 49), "pages_written": grown(100, 100), "redo_capacity_bytes": level(125, 125),
 }  # fmt: skip
 BELOW = {"checkpoint_age_bytes": level(40, 20), "checkpoint_age_sync_bytes": level(100, 100)}
 NOT_CAPTURED = Run("none", minute=9, l_i1_s=SECONDS)

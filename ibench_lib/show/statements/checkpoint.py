@@ -15,13 +15,17 @@ from ibench_lib.show.wording import shortened
 def checkpoint_statements(checkpoint_limit: pl.DataFrame) -> list[str]:
     """For each step: with whom the redo log was full, from which second and how long, and the rate meanwhile.
 
-    The figures are medians over the complete runs, as in the table.
+    The figures are medians over the complete runs, as in the table. Who flushed for a checkpoint is said apart: that
+    begins before the log is full.
     """
     said = []
     for setup, step, rows in columns_of(results(complete(checkpoint_limit))):
-        full, never, unknown = [], [], []
+        full, never, unknown, flushed = [], [], [], []
         for name in by_position(rows):
             runs = rows.filter((pl.col("dbms") == name) & pl.col("highest_age_share").is_not_null())
+            if len(runs) and runs["flushed_seconds"].sum():
+                share = 100 * median(runs["flushed_seconds"] / runs["sampled_seconds"])
+                flushed.append(f"{name} ({share:.0f} %{_in_which(runs)})")
             if runs.is_empty():
                 unknown.append(name)
             elif runs["full_log_seconds"].sum():
@@ -31,12 +35,17 @@ def checkpoint_statements(checkpoint_limit: pl.DataFrame) -> list[str]:
                 never.append((median(runs["highest_age_share"]), name, _in_which(runs)))
         where = f"{setup}, {step}"
         if full:
-            said.append(f"{where}: the redo log was full with {shortened(full)}.")
+            said.append(f"{where}: the checkpoint age was at its limit{_limit(rows)} with {shortened(full)}.")
         if never:
             share, name, in_which = max(never)
             others = "no other" if full else "no"
             said.append(
                 f"{where}: {others} checkpoint age reached its limit (highest: {100 * share:.0f} %{in_which}, {name})."
+            )
+        if flushed:
+            said.append(
+                f"{where}: most of the pages written were flushed for a checkpoint, a part of the time, with "
+                f"{shortened(flushed)}. That begins below the limit."
             )
         if unknown:
             said.append(f"{where}: the checkpoint age was not captured with {shortened(unknown)}.")
@@ -56,6 +65,12 @@ def _filled(runs: pl.DataFrame, label: str) -> str:
         text = f"{full_rate} {label} then, {rate} otherwise: {median(ratios):.2f}x"
         facts.append(f"{text} [{min(ratios):.2f}, {max(ratios):.2f}]" if len(ratios) > 1 else text)
     return ", ".join(facts)
+
+
+def _limit(rows: pl.DataFrame) -> str:
+    """The limit as a share of the redo log, where it is one for all results."""
+    shares = {f"{100 * share:.0f} %" for share in rows["limit_share"].drop_nulls()}
+    return f" ({shares.pop()} of the redo log)" if len(shares) == 1 else ""
 
 
 def _in_which(runs: pl.DataFrame) -> str:

@@ -14,17 +14,29 @@ from ibench_lib.show.tables.naming import grid_name, grid_title
 def checkpoint_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     """The checkpoint age of each dbms in one step (`checkpoint_limit`), and its rate while the redo log was full."""
     step = frame["step"][0]
-    columns = ["highest age (% of limit)", "full (% of time)", "full from (s)", "rate if full", "rate if not", "ratio"]
+    columns = [
+        "limit (% of redo log)",
+        "highest age (% of limit)",
+        "flushed for it (% of time)",
+        "full (% of time)",
+        "full from (s)",
+        "rate if full",
+        "rate if not",
+        "ratio",
+    ]
     title = grid_title(f"Checkpoint age and {rate_label(frame, step)} in {step}", frame)
     grid = Grid(grid_name(f"checkpoint.{step}", frame), title, "dbms", columns)
     shown = frame.with_columns(
+        limit_percent=100 * pl.col("limit_share"),
         age_percent=100 * pl.col("highest_age_share"),
+        flushed_percent=100 * pl.col("flushed_seconds") / pl.col("sampled_seconds"),
         full_percent=100 * pl.col("full_log_seconds") / pl.col("sampled_seconds"),
         ratio=pl.col("rate_full") / pl.when(pl.col("rate_else") > 0).then(pl.col("rate_else")),
     )
     for name in by_position(frame):
         rows = rows_of(shown, name, step)
-        cells = value_cells(rows, ("age_percent", ",.0f"), ("full_percent", ",.0f"))
+        shares = ("limit_percent", "age_percent", "flushed_percent", "full_percent")
+        cells = value_cells(rows, *((share, ",.0f") for share in shares))
         # What a redo log that was never full, or always, does not have is none, and nothing that was not captured.
         known = [row for row in rows if row["step_status"] == "complete" and row["age_percent"] is not None]
         for column, spec in (("full_from_s", ",.0f"), ("rate_full", ",.0f"), ("rate_else", ",.0f"), ("ratio", ",.2f")):
@@ -33,9 +45,10 @@ def checkpoint_table(frame: pl.DataFrame, palette: str = "default") -> GT:
             cells.append(status_cell(rows) or (value_cells(found, (column, spec))[0] if found else none))
         grid.rows.append((name, cells))
     grid.notes = [
-        "The redo log is full in seconds in which the checkpoint age is at 99 % of its limit (where the server does "
-        "not give that: at what it flushes at any cost), or most of the pages written were flushed because a "
-        "checkpoint waited. ratio: the mean rate of these seconds divided by that of the others.",
+        "The redo log is full in seconds in which the checkpoint age is at its limit: at 99 % of the age from which "
+        "writers wait (where the server does not give that: at the age from which it flushes at any cost). ratio: the "
+        "mean rate of these seconds divided by that of the others. flushed for it: most of the pages written were "
+        "flushed for a checkpoint, which begins below the limit.",
         *repeat_notes(frame),
         *mark_notes(frame),
     ]

@@ -8,9 +8,14 @@
 -- clients.in_flight: statements in flight, mean over the second. clients.cpu_per_s: CPUs that the clients used.
 -- host.idle_share, host.cpu_steal_share: shares of all CPUs.
 -- host.others_cpu_share: share of all CPUs that was used by neither the server nor the clients.
+-- host.taken_of_lost: how much of the lost work the CPU explains that others used and the hypervisor kept. That is, of
+-- the CPU that server and clients use outside of dips, the part that was no longer left to them, as a share of the part
+-- of the usual work that was not done. 0 where threads of the server waited for a CPU for less than 60 % of their usual
+-- time: who wants no CPU gets none, and on a busy host others use what a server leaves that waits for something else.
+-- NULL where that is not known, and others have a fifth of the CPUs outside, too.
 -- server.redo_full_share: checkpoint age as a share of the limit, or of what is flushed at any cost. server.redo_is_full:
 -- it is so high that writers wait: at 99 % of the limit or, where the server does not give it, at what is flushed at any cost.
--- server.sync_flush_share: pages that a checkpoint waited for, as a share of all that were written. server.redo_flush_ms:
+-- server.sync_flush_share: pages flushed for a checkpoint, as a share of all that were written. server.redo_flush_ms:
 -- time of an fsync of the redo log.
 -- server.writes_stuck: a checkpoint was due, and no page was written in the second: asynchronous writes block no thread.
 -- server.purge_delay_us: how long statements are delayed while the history list is longer than innodb_max_purge_lag. The
@@ -82,7 +87,9 @@ WITH chosen AS (
             AS "server.redo_is_full",
         ("server.redo_full_share" >= 0.95 AND x.pages_written_per_s = 0)::INT::DOUBLE AS "server.writes_stuck",
         x.pages_flushed_sync_per_s AS "server.pages_flushed_sync_per_s",
-        x.pages_flushed_sync_per_s / nullif(x.pages_written_per_s, 0) AS "server.sync_flush_share",
+        -- The two are read one after the other, so a burst may be more in one of them.
+        x.pages_flushed_sync_per_s / greatest(x.pages_written_per_s, x.pages_flushed_sync_per_s, 1)
+            + 0 * x.pages_written_per_s AS "server.sync_flush_share",
         x.sync_flush_waits_per_s AS "server.sync_flush_waits_per_s",
         x.redo_waits_per_s AS "server.redo_waits_per_s",
         x.redo_pending_fsyncs::DOUBLE AS "server.redo_pending_fsyncs",
@@ -282,6 +289,10 @@ WITH chosen AS (
             FILTER (measure = 'clients.cpu_per_s') AS clients,
         any_value({inside: in_mean, early: early_mean, outside: out_mean}) FILTER (measure = 'host.cpu_per_s') AS host,
         any_value(in_mean) FILTER (measure = 'host.cpus') AS cpus,
+        any_value(out_mean) FILTER (measure = 'host.cpus') AS cpus_outside,
+        any_value({inside: in_mean, early: early_mean, outside: out_mean})
+            FILTER (measure = 'host.cpu_steal_share') AS steal,
+        any_value({inside: in_mean, outside: out_mean}) FILTER (measure = 'threads.queued_per_s') AS queued,
         any_value(in_mean) FILTER (measure = 'clients.in_flight') AS in_flight,
         any_value({inside: in_mean, early: early_max, outside: out_mean})
             FILTER (measure = 'host.io_some_pressed_s_per_s') AS pressed,
@@ -301,15 +312,44 @@ WITH chosen AS (
                   AND requests.early <= 0.1 * requests.outside
         END AS early
     FROM together
+), shared AS (
+    SELECT
+        *,
+        -- In ticks of 10 ms the server and the clients may have had a little more than there was.
+        {
+            inside: at_least_0(host.inside - server.inside - clients.inside) / cpus,
+            outside: at_least_0(host.outside - server.outside - clients.outside) / cpus_outside,
+            early: at_least_0(host.early - server.early - clients.early) / cpus
+        } AS others,
+        nullif((server.outside + clients.outside) / cpus_outside, 0) AS own,
+        nullif(at_least_0(1 - seen.rate / nullif(seen.median_rate, 0)), 0) AS lost
+    FROM together
+), asking AS (
+    SELECT
+        *,
+        CASE WHEN queued.inside < 0.6 * queued.outside THEN 0.0
+             WHEN queued.inside IS NULL AND others.outside + steal.outside >= 0.2 THEN NULL ELSE 1.0 END AS asked
+    FROM shared
+), taken AS (
+    SELECT
+        *,
+        {
+            inside: asked * at_least_0(1 - (1 - others.inside - steal.inside) / own) / lost,
+            early: asked * at_least_0(1 - (1 - others.early - steal.early) / own) / lost
+        } AS explained
+    FROM asking
 )
 FROM measured
 UNION ALL BY NAME
 SELECT
-    run_id, step_id, dip, seen, 'host.others_cpu_share' AS measure,
-    greatest(0, host.inside - server.inside - clients.inside) / cpus AS in_mean,
-    greatest(0, host.outside - server.outside - clients.outside) / cpus AS out_mean,
-    greatest(0, host.early - server.early - clients.early) / cpus AS early_mean
-FROM together
+    run_id, step_id, dip, seen, 'host.others_cpu_share' AS measure, others.inside AS in_mean, others.outside AS out_mean,
+    others.early AS early_mean
+FROM taken
+UNION ALL BY NAME
+SELECT
+    run_id, step_id, dip, seen, 'host.taken_of_lost' AS measure, explained.inside AS in_mean, 0.0 AS out_mean,
+    explained.early AS early_mean
+FROM taken
 UNION ALL BY NAME
 SELECT
     run_id, step_id, dip, seen, 'server.frozen' AS measure,

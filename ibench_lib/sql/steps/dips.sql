@@ -2,9 +2,11 @@
 -- (`dip_evidence`) gives each cause its points. A dip has the cause with the most points if these are at least 3 and at
 -- least 1 more than those of any other. With 5 points or more, and decisive evidence among them where rules name some,
 -- the `confidence` is high, else medium. A mechanism (a checkpoint, redo, free pages) or a symptom (row locks) may have
--- the most points while an origin (storage, CPU, memory, a paused machine) has 3, too, evidence of it holds from the first
+-- the most points while an origin (storage, memory, a paused machine) has 3, too, evidence of it holds from the first
 -- second of the dip, and nothing contradicts it: then the origin is the cause, and the mechanism or symptom is what it
--- came through (`via`). In the same way a mechanism is the cause where a symptom has the most points. Otherwise the cause is NULL: the dip is unexplained. `candidates` are the causes with points, best first;
+-- came through (`via`). In the same way a mechanism is the cause where a symptom has the most points, and CPU taken by
+-- others where storage, a mechanism or a symptom has, if its decisive evidence holds. Otherwise the cause is NULL: the
+-- dip is unexplained. `candidates` are the causes with points, best first;
 -- `evidence` is what holds for the cause; `undecided` are the measures, not available here, that would have given the
 -- two best candidates points. A wave is 4 dips or more of one cause whose intervals,
 -- from start to start, have a standard deviation of at most 0.35 of their mean: `period_s` is the median interval.
@@ -35,7 +37,9 @@ WITH evidence AS MATERIALIZED (
         any_value(cause) FILTER (place = 1) AS best,
         any_value(layer) FILTER (place = 1) AS best_layer,
         any_value(points) FILTER (place = 1) AS best_points,
+        any_value(cause) FILTER (layer = 'neighbour' AND decided AND is_early AND NOT is_contradicted) AS neighbour,
         arg_max(cause, points) FILTER (layer = 'origin' AND points >= 3 AND is_early AND NOT is_contradicted) AS origin,
+        bool_or(cause = 'storage' AND points >= 3) AS storage,
         arg_max(cause, points) FILTER (layer = 'mechanism' AND points >= 3 AND is_early AND NOT is_contradicted)
             AS early_mechanism,
         arg_max(cause, points) FILTER (layer = 'mechanism' AND points >= 3) AS mechanism,
@@ -47,9 +51,11 @@ WITH evidence AS MATERIALIZED (
     SELECT
         *,
         CASE WHEN best_points < 3 THEN NULL
+             WHEN (best_layer IN ('mechanism', 'symptom') OR best = 'storage') AND neighbour IS NOT NULL THEN neighbour
              WHEN best_layer IN ('mechanism', 'symptom') AND origin IS NOT NULL THEN origin
              WHEN best_layer = 'symptom' AND early_mechanism IS NOT NULL THEN early_mechanism ELSE best END AS named,
-        CASE WHEN named = origin THEN coalesce(mechanism, symptom)
+        CASE WHEN named = neighbour THEN coalesce(mechanism, CASE WHEN storage THEN 'storage' END, symptom)
+             WHEN named = origin THEN coalesce(mechanism, symptom)
              WHEN named = early_mechanism THEN symptom END AS through
     FROM first
 ), led AS (
@@ -59,6 +65,9 @@ WITH evidence AS MATERIALIZED (
         max(r.points) FILTER (
             r.cause <> c.named AND r.cause IS DISTINCT FROM c.through
             AND NOT (c.through IS NOT NULL AND (r.layer = 'symptom' OR (r.layer = 'mechanism' AND c.named = c.origin)))
+            AND NOT (
+                c.named IS NOT DISTINCT FROM c.neighbour AND (r.layer IN ('mechanism', 'symptom') OR r.cause = 'storage')
+            )
         ) AS next_points,
         any_value(c.named) AS named, any_value(c.candidates) AS candidates, any_value(c.undecided) AS undecided,
         any_value(r.label) FILTER (r.cause = c.through) AS through,

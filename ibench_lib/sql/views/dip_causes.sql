@@ -1,13 +1,14 @@
 -- The causes that a dip may be attributed to. `layer`: an origin can cause a mechanism: slow storage, for instance, makes
 -- threads wait for free pages. Both can cause a symptom: transactions that wait for anything hold their row locks for
--- longer. `label` is its name in charts, `words` follow "because", `look_at` says what to check.
+-- longer. A neighbour can cause all of these: who has no CPU takes long to see that a request is complete. `label` is its name in charts, `words` follow "because", `look_at` says what to check.
 SELECT * FROM (VALUES
     ('restart', 'other', 'restart', 'the server was restarted', 'the error log of the server'),
     ('server_stopped', 'other', 'server stopped', 'the server process did not run',
      'who sent it a signal, or stopped its container'),
     ('machine_paused', 'origin', 'machine paused', 'the whole machine was paused',
      'the hypervisor, snapshots of the machine, suspended containers'),
-    ('cpu_starved', 'origin', 'CPU taken', 'something else took the CPUs', 'what else ran on the host'),
+    ('cpu_starved', 'neighbour', 'CPU taken', 'the host took the CPU',
+     'what else ran on the host; on a virtual machine, what the hypervisor keeps (steal)'),
     ('client_pause', 'other', 'client pause', 'the clients sent nothing', 'the hosts of the clients'),
     ('lock', 'other', 'lock', 'a global or metadata lock was held', 'the process list at that time'),
     ('row_locks', 'symptom', 'row locks', 'transactions waited for row locks', 'SHOW ENGINE INNODB STATUS at that time'),
