@@ -22,6 +22,7 @@ from typing import Any
 from ibench_lib.capture.connection import connect, rows
 
 LASTS_S = 3.0
+NEIGHBOUR_S = 5.0
 
 CGROUPS = Path("/sys/fs/cgroup")
 GROUP = "ibench-stall-causes"
@@ -107,6 +108,23 @@ def cpu_starved(_scene: Scene) -> Iterator[None]:
         for hog in hogs:
             hog.kill()
             hog.wait()
+
+
+@contextlib.contextmanager
+def busy_neighbour(_scene: Scene) -> Iterator[None]:
+    """One busy process on each CPU, in a control group that the scheduler serves first: what a neighbour's steal is."""
+    group = CGROUPS / "cpu" / GROUP
+    group.mkdir(exist_ok=True)
+    (group / "cpu.shares").write_text("32768")
+    burn = ["/bin/sh", "-c", f"echo $$ > {group}/cgroup.procs; while :; do :; done"]
+    hogs = [subprocess.Popen(burn) for _ in range(os.cpu_count() or 1)]
+    try:
+        yield
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+        _remove(group)
 
 
 @contextlib.contextmanager
@@ -251,11 +269,16 @@ def grouped(group: Path, pid: int) -> Iterator[None]:
     finally:
         with contextlib.suppress(ProcessLookupError):
             (group.parent / "cgroup.procs").write_text(str(pid))
-        deadline = time.monotonic() + 5
-        while group.exists() and time.monotonic() < deadline:
-            with contextlib.suppress(OSError):
-                group.rmdir()
-            time.sleep(0.05)
+        _remove(group)
+
+
+def _remove(group: Path) -> None:
+    """The kernel may still be taking the last process out of it."""
+    deadline = time.monotonic() + 5
+    while group.exists() and time.monotonic() < deadline:
+        with contextlib.suppress(OSError):
+            group.rmdir()
+        time.sleep(0.05)
 
 
 @dataclass(frozen=True)
@@ -266,8 +289,9 @@ class Forced:
     ----------
     name : of the injection, and of the cause unless `cause_name` says another one.
     my_cnf : option lines that it needs.
-    needs : "root", "swap", "gcc", "mysql" (8.0.30 or later), "insert_benchmark". What cannot be forced is left out,
-        and the page says so.
+    needs : "root", "swap", "gcc", "mysql" (8.0.30 or later), "insert_benchmark", "cpu groups". What cannot be forced
+        is left out, and the page says so.
+    lasts_s : how long it is forced.
     """
 
     name: str
@@ -275,6 +299,7 @@ class Forced:
     my_cnf: str = ""
     needs: frozenset[str] = frozenset()
     cause_name: str | None = None
+    lasts_s: float = LASTS_S
 
     @property
     def cause(self) -> str:
@@ -288,6 +313,13 @@ FORCED = {
         Forced("client_pause", client_pause),
         Forced("machine_paused", machine_paused),
         Forced("cpu_starved", cpu_starved),
+        Forced(
+            "busy_neighbour",
+            busy_neighbour,
+            needs=frozenset({"cpu groups"}),
+            cause_name="cpu_starved",
+            lasts_s=NEIGHBOUR_S,
+        ),
         Forced("lock", lock),
         Forced("row_locks", row_locks, needs=frozenset({"insert_benchmark"})),
         Forced("purge", purge, "innodb_max_purge_lag=1\ninnodb_max_purge_lag_delay=0\n", frozenset({"mysql"})),

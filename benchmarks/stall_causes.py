@@ -6,12 +6,12 @@
     python -m benchmarks.stall_causes --keep DIR --only lock          only measures, and keeps the runs: a part
     python -m benchmarks.stall_causes --keep DIR --again              the page, from runs that were kept
 
-A run of the Insert Benchmark, or of another workload, goes as fast as it can, and every nine seconds something happens
-for three: the server or its clients are stopped, others take the CPUs, a lock is held, the file system is frozen
-(benchmarks/injections.py). `ibench stalls` does not know of that. A dip that overlaps what was done is right if it has
-that cause. Injections with an even number are for fitting the thresholds of the rules, those with an odd number for
-judging them. Steps in which nothing is done, reads and writes, in memory and not, show how often a healthy step is
-blamed.
+A run of the Insert Benchmark, or of another workload, goes as fast as it can, and after every six seconds something
+happens for three (five with a busy neighbour): the server or its clients are stopped, others take the CPUs, a lock is
+held, the file system is frozen (benchmarks/injections.py). `ibench stalls` does not know of that. A dip that overlaps
+what was done is right if it has that cause. Injections with an even number are for fitting the thresholds of the rules,
+those with an odd number for judging them. Steps in which nothing is done, reads and writes, in memory and not, show
+how often a healthy step is blamed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.injections import CGROUPS, FORCED, LASTS_S, SLOW_FSYNC_C, Forced, Injection, Scene
+from benchmarks.injections import CGROUPS, FORCED, LASTS_S, NEIGHBOUR_S, SLOW_FSYNC_C, Forced, Scene
 from benchmarks.performance_page import write_section
 from ibench_lib.base.wording import count
 from ibench_lib.capture import session
@@ -48,7 +48,7 @@ from ibench_lib.servers.find import find_build
 from ibench_lib.workloads.workload import Step
 
 NAME = "stall_causes"
-EVERY_S, FIRST_S = 9.0, 6.0
+BETWEEN_S, FIRST_S = 6.0, 6.0
 CLIENTS = 2
 HEALTHY_S = 8
 NO_DIP = "no dip"
@@ -106,8 +106,8 @@ DISK_BYTES = 8 << 30
 class Injector(Observer):
     """Does something again and again while the step runs; `done` are (from, to) in seconds of the step."""
 
-    def __init__(self, scene: Scene, inject: Injection | None, each: int, step: str) -> None:
-        self.scene, self.inject, self.left, self.step = scene, inject, each, step
+    def __init__(self, scene: Scene, forced: Forced | None, each: int, step: str) -> None:
+        self.scene, self.forced, self.left, self.step = scene, forced, each, step
         self.done: list[tuple[float, float]] = []
         self._thread: threading.Thread | None = None
         self._step_s = 0.0
@@ -116,10 +116,10 @@ class Injector(Observer):
     def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
         if self._failed:
             raise self._failed[0]
-        if step.name != self.step or self.inject is None or not self.left:
+        if step.name != self.step or self.forced is None or not self.left:
             return
         busy = self._thread is not None and self._thread.is_alive()
-        if busy or elapsed_s < FIRST_S + len(self.done) * EVERY_S:
+        if busy or elapsed_s < FIRST_S + len(self.done) * every_s(self.forced):
             return
         self.scene.client_pids = [state.process.pid for state in workers if state.process.pid]
         self.left -= 1
@@ -127,14 +127,19 @@ class Injector(Observer):
         self._thread.start()
 
     def _act(self, elapsed_s: float, now_s: float) -> None:
-        assert self.inject is not None
+        assert self.forced is not None
         try:
-            with self.inject(self.scene):
+            with self.forced.inject(self.scene):
                 begun_s = time.monotonic()
-                time.sleep(LASTS_S)
+                time.sleep(self.forced.lasts_s)
             self.done.append((elapsed_s + begun_s - now_s, elapsed_s + time.monotonic() - now_s))
         except BaseException as error:  # raised again where the runner sees it
             self._failed.append(error)
+
+
+def every_s(forced: Forced | None) -> float:
+    """From the start of an injection to that of the next one."""
+    return BETWEEN_S + (forced.lasts_s if forced else LASTS_S)
 
 
 def watching(scene: Scene) -> type[Collector]:
@@ -184,6 +189,7 @@ def missing(forced: Forced, build: Build, load: str) -> str | None:
         "mysql": build.flavour != "mysql" or release_of(build.version) < (8, 0, 30),
         "gcc": shutil.which("gcc") is None,
         "root": os.geteuid() != 0 or not Path("/dev/loop-control").exists() or not (CGROUPS / "blkio").is_dir(),
+        "cpu groups": os.geteuid() != 0 or not (CGROUPS / "cpu").is_dir(),
         "swap": len(Path("/proc/swaps").read_text().splitlines()) < 2,
     }
     needed = sorted(need for need in forced.needs if lacks[need])
@@ -194,7 +200,7 @@ def run(
     place: Workspace, build: Build, forced: Forced | None, each: int, pool: str, load: Load, speed: int
 ) -> tuple[str, list[tuple[float, float]]]:
     """One run with so many injections, or healthy steps. Returns its id and when something was done."""
-    seconds = FIRST_S + each * EVERY_S
+    seconds = FIRST_S + each * every_s(forced)
     steps = ["l.i0", "l.x", load.step] if forced else ["l.i0", "l.x", *healthy(each)]
     known = {
         "rows": int((seconds if forced else HEALTHY_S) * rows_per_s(forced, speed) / CLIENTS),
@@ -215,7 +221,7 @@ def run(
             scene.disk = stack.enter_context(disk(place))
         if forced and "gcc" in forced.needs:
             build, scene.fsync_switch = slow_fsync(place, build)
-        injector = Injector(scene, forced.inject if forced else None, each, load.step)
+        injector = Injector(scene, forced, each, load.step)
         collectors = session.collectors()
         session.collectors = lambda: {**collectors, "where": watching(scene)}
         stack.callback(setattr, session, "collectors", lambda: collectors)
@@ -377,8 +383,9 @@ def report(
     lines = [
         f"# Causes of dips, {where}",
         "",
-        f"Measured with `python -m benchmarks.{NAME}`: each cause was forced up to {each} times for {LASTS_S:g} s in a",
-        "step that goes as fast as it can. A row of the table is what was done, a column what `ibench stalls` says.",
+        f"Measured with `python -m benchmarks.{NAME}`: each cause was forced up to {each} times for {LASTS_S:g} s",
+        f"(a busy neighbour for {NEIGHBOUR_S:g} s) in a step that goes as fast as it can. A row of the table is what",
+        "was done, a column what `ibench stalls` says.",
         "The thresholds of the rules were chosen with every other injection; the table has the others. Where the",
         "rate did not fall enough to be a dip, there is nothing to attribute to a cause: *no dip* counts these.",
         "",

@@ -37,7 +37,7 @@ WITH evidence AS MATERIALIZED (
         any_value(cause) FILTER (place = 1) AS best,
         any_value(layer) FILTER (place = 1) AS best_layer,
         any_value(points) FILTER (place = 1) AS best_points,
-        any_value(cause) FILTER (layer = 'neighbour' AND decided AND is_early AND NOT is_contradicted) AS neighbour,
+        any_value(cause) FILTER (layer = 'neighbour' AND decided AND NOT is_contradicted) AS neighbour,
         arg_max(cause, points) FILTER (layer = 'origin' AND points >= 3 AND is_early AND NOT is_contradicted) AS origin,
         bool_or(cause = 'storage' AND points >= 3) AS storage,
         arg_max(cause, points) FILTER (layer = 'mechanism' AND points >= 3 AND is_early AND NOT is_contradicted)
