@@ -95,4 +95,7 @@ def test_experiments_of_the_repository(name: str) -> None:
     for cell in experiment.cells():
         flavour, release = releases[cell.build]
         assert len(experiment.steps(cell)) == 4
-        assert experiment.server_config(cell, find(flavour).rules(release)).options
+        config = experiment.server_config(cell, find(flavour).rules(release))
+        assert config.options
+        if name.endswith("_small"):
+            assert find(flavour).log_bytes(config) < 2 << 30, "a small machine has the room"
