@@ -100,6 +100,15 @@ def test_an_option_file_that_names_a_plugin_loads_none(build: Build, tmp_path: P
     assert not evil.traces.exists()
 
 
+def test_an_option_whose_successor_has_another_name_names_it(build: Build, tmp_path: Path) -> None:
+    """The nearest name is that of something else: innodb_log_buffer_size for innodb_log_file_size."""
+    with pytest.raises(ConfigError) as caught:
+        check(build, config(tmp_path, build, "innodb_redo_log_capacity=1G"))
+    server = f"{build.flavour} {build.version}"
+    said = f"f.cnf:3: innodb_redo_log_capacity is unknown to {server}; it has innodb_log_file_size"
+    assert caught.value.detail == said
+
+
 def test_a_prefix_that_is_written_twice_is_refused(build: Build, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"f\.cnf:3: loose_loose_max_connections has loose_ twice"):
         config(tmp_path, build, "loose_loose_max_connections=7")
