@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -11,12 +12,14 @@ from rich.table import Table
 from ibench_lib.base.wording import count
 from ibench_lib.cli.output import done_elsewhere, out, safe
 from ibench_lib.cli.progress import duration_text
-from ibench_lib.experiment.cells import Cell, load_experiment
+from ibench_lib.experiment.cells import Cell, LoadedExperiment, load_experiment
 from ibench_lib.paths import Workspace, workspace
+from ibench_lib.run.advice import profile_advice, redo_advice
 from ibench_lib.run.forecast import Forecast, Forecaster, most_disk_bytes, total_s
 from ibench_lib.run.plan import plan_experiment
 from ibench_lib.run.planned import Planned
 from ibench_lib.run.preflight import examine
+from ibench_lib.run.space import require_space
 
 app = typer.Typer(
     help="""Check an experiment before it runs.
@@ -37,6 +40,8 @@ Except = Annotated[list[str] | None, typer.Option("--except", help="Leave out ce
 @app.command("check")
 def experiment_check(experiment: File, only: Only = None, without: Except = None) -> None:
     """List the cells of an experiment with their rows, disk space and time, and let the servers check the options.
+
+    Exit code 2 if a cell that is to run does not fit on the disk.
 
     [bold]Example:[/] ibench experiment check experiments/demo.yaml
     """
@@ -74,7 +79,23 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
         f"{count(len(planned), 'cell')}, about {duration_text(total_s(forecasts))} in total; "
         f"at most about {most / 1e9:.1f} GB of disk"
     )
-    for warning in examine(_needs(list(zip(planned, forecasts, strict=True)), most, place)):
+    _warn(_advice(loaded, planned, forecasts, place))
+    _warn(examine(_needs(list(zip(planned, forecasts, strict=True)), most, place)))
+    for entry, forecast in zip(planned, forecasts, strict=True):
+        if entry.run_id is None:
+            tables = loaded.workload.disk_bytes(loaded.options(entry.cell), entry.steps)
+            folders = entry.cell.config.folders
+            aside, copied = forecast.snapshot_bytes, entry.sharing is not None
+            require_space(entry.build, entry.config, tables, place, aside, folders, copied=copied)
+
+
+def _advice(loaded: LoadedExperiment, planned: list[Planned], forecasts: list[Forecast], place: Workspace) -> list[str]:
+    steps = [step for forecast in forecasts for step in forecast.steps]
+    return [*profile_advice(loaded.spec.capture, steps), *redo_advice(planned, place)]
+
+
+def _warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
         out.print(f"[yellow]warning:[/] {safe(warning)}", soft_wrap=True)
 
 
@@ -107,7 +128,9 @@ def experiment_plan(experiment: File, only: Only = None, without: Except = None)
     out.print(table)
     if said := done_elsewhere([e.run_id for e in planned if e.run_id is not None], loaded.name, workspace()):
         out.print(safe(said), soft_wrap=True)
-    left = [forecaster.cell(loaded, entry) for entry in planned if entry.run_id is None]
+    to_run = [entry for entry in planned if entry.run_id is None]
+    left = [forecaster.cell(loaded, entry) for entry in to_run]
+    _warn(_advice(loaded, to_run, left, place))
     out.print(f"{len(left)} of {count(len(planned), 'cell')} to run, about {duration_text(total_s(left))}")
 
 

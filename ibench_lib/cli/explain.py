@@ -29,7 +29,8 @@ def explain(
     """Explain the difference between two results in one step.
 
     It is broken down into CPU in use and CPU per operation, response times, and functions.
-    Functions need runs with `capture: {profile: {}}`; intervals need three runs of each.
+    Functions need runs with `capture: {profile: {}}`, whose `every_s` is at most half of the step. Intervals need three
+    runs of each.
 
     [bold]Example:[/] ibench explain mariadb-10.11.base mariadb-11.4.base --step l.i0
     """

@@ -32,13 +32,17 @@ _AROUND_STEP_S = 1.0
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a cell is expected to take. `source` says how that is known; `snapshot_bytes` are of its snapshot."""
+    """What a cell is expected to take. `source` says how that is known; `snapshot_bytes` are of its snapshot.
+
+    `steps` are those that it does itself, with the seconds of each by their rates.
+    """
 
     seconds: float
     disk_bytes: int
     rows: int
     source: Source
     snapshot_bytes: int = 0
+    steps: tuple[tuple[str, float], ...] = ()
 
 
 class Forecaster:
@@ -58,14 +62,13 @@ class Forecaster:
         described = workload.describe(options, planned.cell.setup, steps)
         same = [run for run in self._runs if _same_cell(run, planned.cell, described, experiment.spec.scale)]
         took = [_took_s(run) for run in same if _start_of(run) == (bool(before), planned.from_snapshot)]
-        if took:
-            return Forecast(median(took), disk, loaded, "the same cell", aside)
         known = {kind: median(rates) for (name, kind), rates in self._rates.items() if name == workload.name}
-        source: Source = "other cells here" if known else "a guess"
         to_do = list(zip(steps, workload.work(options, steps), strict=True))
         own = to_do[len(before) :] if planned.from_snapshot else to_do
-        seconds = _AROUND_S + sum(_step_s(step, work, options.clients, known) for step, work in own)
-        return Forecast(seconds, disk, loaded, source, aside)
+        times = tuple((step.name, _step_s(step, work, options.clients, known)) for step, work in own)
+        source: Source = "the same cell" if took else "other cells here" if known else "a guess"
+        by_steps = _AROUND_S + sum(seconds + _AROUND_STEP_S for _, seconds in times)
+        return Forecast(median(took) if took else by_steps, disk, loaded, source, aside, times)
 
 
 def total_s(forecasts: Iterable[Forecast]) -> float:
@@ -88,11 +91,11 @@ def most_disk_bytes(forecasts: Sequence[tuple[Planned, Forecast]]) -> int:
 
 def _step_s(step: Step, work: Work, clients: int, rates: Mapping[str, float]) -> float:
     if step.seconds is not None or work.amount is None:
-        return (step.seconds or 0.0) + _AROUND_STEP_S
+        return step.seconds or 0.0
     rate = rates.get(step.kind, work.guessed_per_s)
     if step.target_per_s:
         rate = min(rate, step.target_per_s * clients)
-    return work.amount / rate + _AROUND_STEP_S
+    return work.amount / rate
 
 
 def _same_cell(run: Manifest, cell: Cell, workload: dict[str, Any], scale: float) -> bool:

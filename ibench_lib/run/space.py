@@ -45,9 +45,12 @@ def require_space(
         needed, free = sum(wanted for _, wanted, _ in here), shutil.disk_usage(place).free
         if free < needed:
             what = " and ".join(what for *_, what in here)
+            redo = redo_said(build, config) if build.local is not None else ""
             raise HostUnfit(
-                f"not enough space in {place} for {what}: about {needed:,} bytes needed, {free:,} free",
-                hint="free space there, lower `scale` or the setup's rows, or put data/ on a larger disk (IBENCH_HOME)"
+                f"not enough space in {place} for {what}: about {needed:,} bytes needed, {free:,} free"
+                + (f"; of it, {redo}" if redo else ""),
+                hint=("use a smaller redo log, " if redo else "")
+                + "free space there, lower `scale` or the setup's rows, or put data/ on a larger disk (IBENCH_HOME)"
                 + ("; or name other folders in `storage`" if folders else ""),
             )
     return [(place, wanted) for place, wanted, _ in needs]
@@ -75,6 +78,13 @@ def _of_server(
     if "system" in folders:
         found.append((folders["system"], system_bytes, "the system tablespace"))
     return found
+
+
+def redo_said(build: AnyBuild, config: ServerConfig) -> str:
+    """Such as `137.4 GB of redo log (innodb_log_file_size=128G, cy10a.mariadb.cnf:17)`; empty if the server decides."""
+    flavour = flavour_of(build)
+    made_by = " x ".join(f"{option.key}={option.value}, {option.origin}" for option in flavour.log_options(config))
+    return f"{flavour.log_bytes(config) / 1e9:.1f} GB of redo log ({made_by})" if made_by else ""
 
 
 def needed_bytes(build: AnyBuild, config: ServerConfig, tables_bytes: int) -> int:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -83,6 +84,24 @@ def test_check_has_a_row_for_cells_that_differ_in_their_repeat_only(build: Build
     first, *others = ibench(workspace, "experiment", "check", str(path)).stdout.splitlines()[1:]
     assert " ".join(first.split()).startswith("1, 2, 3 system.cy10a, tiny, repeats 1, 2, 3 ")
     assert others[0].startswith("3 cells, about ")
+
+
+def test_a_cell_that_does_not_fit_on_the_disk_is_refused_before_it_runs(
+    build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(workspace)
+    path.write_text(path.read_text().replace("scale: 0.01", "scale: 1\ncapture: {profile: {every_s: 80000}}"))
+    free = 100 << 30
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(2 * free, free, free))
+    checked = ibench(workspace, "experiment", "check", str(path))
+    refused(
+        checked, "not enough space in ", "of it, 137.4 GB of redo log (innodb_log_file_size=128G, cy10a.mariadb.cnf:"
+    )
+    assert "1 cell, about" in checked.stdout, "the table stands above it"
+    planned = ibench(workspace, "experiment", "plan", str(path))
+    assert planned.returncode == 0
+    for said in (checked.stdout, planned.stdout):
+        assert "warning: `profile` records 5 s every 80000 s, so it may record nothing in l.i0 (" in said
 
 
 def test_check_and_plan_say_who_shares_a_snapshot_and_why_others_do_not(build: Build, workspace: Workspace) -> None:

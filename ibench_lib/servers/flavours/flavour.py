@@ -180,6 +180,9 @@ class OptionFile(Protocol):
     def log_bytes(self, config: ServerConfig) -> int:
         """Size of the redo log that a configuration asks for; 0 if it leaves that to the server."""
 
+    def log_options(self, config: ServerConfig) -> tuple[Option, ...]:
+        """The options that make this size: they are multiplied if there are several."""
+
 
 class Disk(Protocol):
     """What is in its data directory: who may share a loaded one (`run/snapshot/key.py`)."""

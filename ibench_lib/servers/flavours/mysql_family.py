@@ -289,6 +289,11 @@ class MySQLFamily:
         files = size(config.value("innodb_log_files_in_group") or "1") or 1
         return (size(config.value("innodb_log_file_size") or "") or 0) * files
 
+    def log_options(self, config: ServerConfig) -> tuple[Option, ...]:
+        is_one = size(config.value("innodb_redo_log_capacity") or "") is not None
+        names = {"innodb_redo_log_capacity"} if is_one else {"innodb_log_file_size", "innodb_log_files_in_group"}
+        return tuple(option for option in config.options if option.key in names) if self.log_bytes(config) else ()
+
     def reads_files_of(self, build: Build) -> str:
         """Builds of one series."""
         return ".".join(map(str, build.release[:2]))

@@ -133,6 +133,9 @@ class FakeDB:
     def log_bytes(self, config: ServerConfig) -> int:
         return 0
 
+    def log_options(self, config: ServerConfig) -> tuple[Option, ...]:
+        return ()
+
     def reads_files_of(self, build: Build) -> str:
         return str(build.release[0])
 
