@@ -32,7 +32,9 @@ app = typer.Typer(
 File = Annotated[Path, typer.Argument(help="The experiment: a YAML file, such as experiments/demo.yaml.")]
 Only = Annotated[
     list[str] | None,
-    typer.Option("--only", help="Only cells whose build, config, setup or dbms matches this pattern (* and ?)."),
+    typer.Option(
+        "--only", help="Only cells whose build, config, setup or result (build.config) matches this pattern (* and ?)."
+    ),
 ]
 Except = Annotated[list[str] | None, typer.Option("--except", help="Leave out cells that match this pattern.")]
 

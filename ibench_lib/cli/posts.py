@@ -50,7 +50,7 @@ def post(
         case [file] if file != "new" and experiment is None and notebook is None:
             params = Path(file)
         case _:
-            raise UsageError("name a post's file, or new and an experiment, or --experiment", hint="ibench post --help")
+            raise UsageError("give FILE, `new EXPERIMENT` or `--experiment NAME`", hint="ibench post --help")
     for module in EXTRAS["post"] if not only_written else ():
         require(module)
     place = workspace()

@@ -18,7 +18,7 @@ from ibench_lib.show.explain import cannot_say, notes, profile_statements, rate_
 from ibench_lib.show.headline import badges
 from ibench_lib.show.html_ids import html_id
 from ibench_lib.show.pair_headline import tested
-from ibench_lib.show.strips import StripRow, span_of, strip
+from ibench_lib.show.strips import FILLED, StripRow, span_of, strip
 from ibench_lib.show.verdicts import Ratio
 
 
@@ -80,7 +80,7 @@ def _strip(found: Explanation, palette: str) -> str:
         return ""
     rows = [StripRow(rate_of(found, term), _ratio(found, term), better=_BETTER[term.name]) for term in found.rate]
     drawn = strip("B relative to A", rows, span_of(row.found for row in rows if row.found), palette)
-    note = "Rate = CPU in use / CPU per operation. A filled dot is a difference beyond noise."
+    note = f"Rate = CPU in use / CPU per operation. {FILLED}"
     return f'<div class="strips">{drawn}</div><p class="key">{note}</p>'
 
 

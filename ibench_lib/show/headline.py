@@ -22,10 +22,10 @@ from ibench_lib.show.reasons import cost_ratios, crowded, reasons_said
 from ibench_lib.show.run_warnings import runs_warned
 from ibench_lib.show.sparklines import sparklines
 from ibench_lib.show.statements.common import columns_of, results, without_short
-from ibench_lib.show.strips import StripRow, span_of, strip
+from ibench_lib.show.strips import FILLED, StripRow, span_of, strip
 from ibench_lib.show.table_cells import relative_text
 from ibench_lib.show.verdicts import Ratio
-from ibench_lib.show.wording import MOSTLY, count, detectable_said, joined, listed, scale_text
+from ibench_lib.show.wording import count, detectable_said, joined, listed, scale_text, smallest_said
 
 _MOST_CHANGES = 4
 _MOST_BUILDS = 3
@@ -140,7 +140,7 @@ def headline_statements(frame: pl.DataFrame, bases: Bases, metrics: pl.DataFrame
         clear = [name for name, one in ratios.items() if one.is_clear]
         if clear:
             rest = len(ratios) - len(clear)
-            more = f" No clear difference for {count(rest, 'other')}." if rest else ""
+            more = f" {count(rest, 'other')}: no difference found." if rest else ""
             crowd: list[str] = []
             if metrics is not None:
                 crowd = crowded(metrics.filter(pl.col("setup") == setup), step)
@@ -158,10 +158,8 @@ def headline_statements(frame: pl.DataFrame, bases: Bases, metrics: pl.DataFrame
             said += [f"{where}: {sum(values) / len(values):,.0f} {unit} with {label}."] if values else []
     not_known: dict[str, list[str]] = {}
     for (setup, why), of_steps in even.items():
-        smallest = {step: detectable_said(ratios) for step, ratios in of_steps.items()}
-        known = [f"{change} in {step}" if len(smallest) > 1 else change for step, change in smallest.items() if change]
-        if known:
-            limits = f"; a change of {joined(known)} would be found in {MOSTLY}"
+        limits = smallest_said({step: detectable_said(ratios) for step, ratios in of_steps.items()})
+        if limits:
             said.append(f"{f'{setup}, ' if several else ''}{joined(list(of_steps))}: {why}{limits}.")
         else:
             not_known.setdefault(why, []).append(f"{joined(list(of_steps))}{f' in {setup}' if several else ''}")
@@ -200,10 +198,10 @@ def _changes(
 
 def _why_even(ratios: list[Ratio]) -> str:
     if any(found.p is not None for found in ratios):
-        return "no difference beyond noise"
+        return "no difference found"
     if all(found.low is None for found in ratios):
-        return "there is one run of each, so a difference cannot be told from noise"
-    return "there are too few repeats to tell a difference from noise"
+        return "one run of each, so a difference may be noise"
+    return "too few repeats to tell a difference from noise"
 
 
 def clients_said(runs: pl.DataFrame, rates: pl.DataFrame) -> list[str]:
@@ -316,11 +314,11 @@ def strips_of(frame: pl.DataFrame, bases: Bases, palette: str, figure: Figure = 
     whose = named.get(bases.first, bases.first)
     if bases.by_build:
         # Setups may have builds of their own; then no base has another one next to it.
-        whose = "the base of the same build" + (f" (bases: to {bases.first})" if of_bases else "")
+        whose = "the base of its own build" + (f", and of each base to {bases.first}" if of_bases else "")
     known = any(row.found is not None and row.found.low is not None for row in shown)
-    note = f"Ratio to {whose}, with its interval. A filled dot is a difference beyond noise."
+    note = f"Each dot: the ratio to {whose}, with its interval. {FILLED}"
     if not known:
-        note = f"Ratio to {whose}, from one run each; the noise is unknown."
+        note = f"Each dot: the ratio to {whose}. One run of each: the noise is unknown."
     return f'<div class="strips">{"".join(drawn)}</div><p class="key">{html.escape(note)}</p>'
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from ibench_lib.show.display import Html
 from ibench_lib.show.history import RATE, History, steps_in
-from ibench_lib.show.strips import StripRow, span_of, strip
+from ibench_lib.show.strips import FILLED, StripRow, span_of, strip
 from ibench_lib.show.wording import joined
 
 
@@ -35,5 +35,5 @@ def release_strips(history: History, palette: str = "default") -> Html:
             drawn.append(strip(title, rows, span_of(found for found in ratios.values() if found), palette))
     if not drawn:
         return Html("")
-    note = f"Ratio to {joined(list(bases))}, with its interval. A filled dot is a difference beyond noise."
+    note = f"Each dot: the ratio to {joined(list(bases))}, with its interval. {FILLED}"
     return Html(f'<div class="strips">{"".join(drawn)}</div><p class="key">{html.escape(note)}</p>')

@@ -12,9 +12,9 @@ from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, compared, 
 from ibench_lib.show.display import Html, sentence, sources
 from ibench_lib.show.frames import rate_label
 from ibench_lib.show.headline import badges, clients_said
-from ibench_lib.show.strips import StripRow, span_of, strip
+from ibench_lib.show.strips import FILLED, StripRow, span_of, strip
 from ibench_lib.show.table_cells import relative_text
-from ibench_lib.show.wording import MOSTLY, change_text, count, joined, listed
+from ibench_lib.show.wording import change_text, count, joined, listed, smallest_said
 
 _MOST_REASONS = 3
 _WHY = ("cost", "lag")
@@ -56,12 +56,9 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
     texts = [f"{joined(steps)}: {text}" for text, steps in said.items()]
     sentences = [f"<li>{html.escape(text)}{link}</li>" for text in texts]
     sentences += [f"<li>{html.escape(text)}{sources('step_throughput')}</li>" for text in short]
-    key = (
-        "B / A, with its interval. A filled dot is a difference beyond noise; costs are drawn only if they differ "
-        "beyond noise."
-    )
+    key = f"Each dot: B / A, with its interval. {FILLED} Costs are drawn only if they differ."
     if not judged:
-        key = "B / A. One side has only one run, so the noise is unknown."
+        key = "Each dot: B / A. One side has only one run: the noise is unknown."
     parts = (
         f'<p class="tested">{html.escape(tested(chosen))}</p>',
         badges(chosen.runs, rates, chosen.excluded),
@@ -104,10 +101,10 @@ def _no_difference(main: list[Compared]) -> str:
     what = joined([one.label for one in main]) or "rates"
     judged = [one for one in main if one.verdict is not None and one.verdict not in UNJUDGED]
     if not judged:
-        return "there are too few runs to tell a difference from noise"
+        return "too few runs to tell a difference from noise"
     known = [one.detectable for one in judged if one.detectable is not None]
-    limit = f"; a change of {change_text(max(known))} would be found in {MOSTLY}" if known else ""
-    return f"no difference beyond noise in {what}{limit}"
+    limit = smallest_said({"": change_text(max(known))}) if known else ""
+    return f"no difference found in {what}{limit}"
 
 
 def tested(chosen: Pair) -> str:

@@ -23,7 +23,7 @@ from ibench_lib.show.frames import (
     without_short_steps,
 )
 from ibench_lib.show.grid import Cell, Grid
-from ibench_lib.show.table_cells import range_text, two_lines
+from ibench_lib.show.table_cells import factor_text, range_text, two_lines
 from ibench_lib.show.tables.naming import grid_name, grid_title
 from ibench_lib.show.theme import Mark
 from ibench_lib.show.verdicts import Ratio
@@ -94,8 +94,17 @@ def reasons_said(
     items = []
     for column in largest:
         part = f" in {len(fitting[column])} of {len(rates)}" if len(fitting[column]) < len(rates) else ""
-        items.append(f"{metric_of(column).label} {range_text(fitting[column])}{part}")
+        items.append(f"{_how_much(column, fitting[column])}{part}")
     return joined(items)
+
+
+def _how_much(column: str, ratios: Sequence[Ratio]) -> str:
+    """CPU/op 0.62x to 0.71x; of the history list, which differs by large factors, how many times shorter or longer."""
+    if column != LAG:
+        return f"{metric_of(column).label} {range_text(ratios)}"
+    ends = sorted(max(found.value, 1 / found.value) for found in ratios)
+    times = " to ".join(dict.fromkeys(f"{factor_text(end)}x" for end in (ends[0], ends[-1])))
+    return f"a history list {'shorter' if ratios[0].value < 1 else 'longer'} by {times}"
 
 
 def crowded(frame: pl.DataFrame, step: str) -> list[str]:

@@ -23,6 +23,9 @@ _VALUE_PX = 62
 _LETTER_PX = 6.6
 _MOST_LETTERS = 22
 
+FILLED = "Filled: a difference. Hollow: may be noise."
+"""What stands below strips with intervals."""
+
 LEAST_SPAN = 1.25
 """An axis reaches at least from 1 / this to this, so that a difference of a percent does not fill it."""
 

@@ -23,11 +23,11 @@ from ibench_lib.show.frames import (
 from ibench_lib.show.grid import Cell
 from ibench_lib.show.theme import Mark
 from ibench_lib.show.verdicts import BETTER, WORSE, Ratio
-from ibench_lib.show.wording import MOSTLY, RANGE, count, detectable_said, joined, method_said
+from ibench_lib.show.wording import POWERED, RANGE, count, detectable_said, joined, method_said
 
 RUN_FAILED = "†"
 CLIENT_BOUND = "‡"
-DETECTABLE = f"A true difference may be unmarked if it is smaller than the change that would be found in {MOSTLY}:"
+DETECTABLE = f"The smallest detectable changes ({POWERED}):"
 NOT_YET_KNOWN = "not yet known"
 _RELATIVE = "its ratio to the base."
 LOADED = "loaded from a snapshot"  # the step_status of a step that another run did for this one

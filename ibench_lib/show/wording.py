@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from ibench_lib.base.wording import count as count
 from ibench_lib.show.verdicts import BETTER, WORSE, Ratio
-from ibench_lib.stats.noise import LEVEL
+from ibench_lib.stats.noise import LEVEL, POWER
 
 MOST_NAMED = 3
 """The most results that a sentence names; the table below it has all of them."""
@@ -115,3 +115,28 @@ def change_text(log: float) -> str:
     if log > math.log(100):
         return "more than 100x"
     return f"{math.exp(log):.{0 if log > math.log(10) else 2}f}x"
+
+
+POWERED = f"{100 * POWER:.0f} % power"
+
+
+def smallest_said(changes: Mapping[str, str]) -> str:
+    """What the repeats could have shown, by place: the end of a sentence on no difference; empty if nothing is known.
+
+    Without the place where there is one only: "the smallest detectable change is 6 % (80 % power)".
+    """
+    known = {place: change for place, change in changes.items() if change}
+    if not known:
+        return ""
+    items = [f"{change} in {place}" for place, change in known.items()] if len(changes) > 1 else list(known.values())
+    what = "change is" if len(known) == 1 else "changes are"
+    return f"; the smallest detectable {what} {joined(items)} ({POWERED})"
+
+
+def smallest_within(logs: Collection[float]) -> str:
+    """The same of many figures, whose changes are logarithms: from the quietest to the noisiest."""
+    if not logs:
+        return ""
+    ends = list(dict.fromkeys(change_text(end) for end in (min(logs), max(logs))))
+    why = ", depending on the figure" if len(ends) > 1 else ""
+    return f"; the smallest detectable change is {' to '.join(ends)}{why} ({POWERED})"

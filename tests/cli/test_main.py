@@ -121,8 +121,8 @@ def test_check_and_plan_say_who_shares_a_snapshot_and_why_others_do_not(build: B
     planned = ibench(workspace, "experiment", "plan", str(path)).stdout
     said = [" ".join(line.split()) for line in planned.splitlines()]
     assert [line.partition(" run ")[2] for line in said[1:5]] == [
-        "loads, for cell 3 as well",
-        f"loads, for cell 4 as well; {apart}",
+        "loads data, shared by cell 3",
+        f"loads data, shared by cell 4; {apart}",
         "from the snapshot of cell 1",
         "from the snapshot of cell 2",
     ]

@@ -23,7 +23,7 @@ def test_the_newest_experiments_dips_are_told_and_listed(workspace: Workspace) -
     write_runs(workspace, SLOW)
     done = ibench(workspace, "stalls", "--step", "l.i1")
     assert done.returncode == 0, done.stderr
-    assert "l.i1, system.slow: 1 dip lasted 3 of 20 s" in done.stdout
+    assert "l.i1, system.slow: 1 dip of 3 s (of 20 s) cost" in done.stdout
     assert "because threads waited for free pages (high confidence)" in done.stdout
     assert "9 to 11 (3 s)" in done.stdout
 

@@ -45,7 +45,7 @@ def test_what_is_not_there_is_one_line_and_writes_nothing(measured: Workspace) -
 
 
 def test_the_command_takes_a_file_or_an_experiment(measured: Workspace) -> None:
-    unclear = "name a post's file, or new and an experiment, or --experiment"
+    unclear = "give FILE, `new EXPERIMENT` or `--experiment NAME`"
     for words in (
         [], ["a.yml", "--experiment", "demo"], ["a.yml", "--notebook", "waits"], ["a.yml", "b.yml"], ["new"],
         ["new", "demo", "--experiment", "demo"], ["--notebook", "waits"],

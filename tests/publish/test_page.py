@@ -50,7 +50,7 @@ def test_tables_hold_the_numbers_worked_out_by_hand(opened_demo: Opened) -> None
     assert table_rows(page, "Clients of l.i0, cached")["system.cy10a"] == ["8.0", "10.0", "2.0", "25.0"]
     assert table_rows(page, "Seconds of get_min, cached")["system.cy10ap1"] == ["0.001", "0.001", "0.001", "0.500 ▼"]
     assert sentences(page, "purge-lag") == [
-        "There is one run of each, so the noise is unknown.",
+        "One run of each: the noise is unknown.",
         "cached, l.i1: the history list at the end is more than 10x the smallest (300 with system.cy10a): "
         "system.cy10ap1 (30,000).",
     ]

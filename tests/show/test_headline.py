@@ -38,16 +38,18 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides() -> None:
     post = chosen(*repeated("cy10a", 5000, 0), *repeated("b", 2500, 10), *repeated("c", 5050, 20))
     slower, even = headline_statements(post.ask("step_throughput"), post.bases)
     assert re.fullmatch(
-        r"qr100, queries/s: slower than cy10a: b 0\.50x \[0\.\d\d, 0\.\d\d\]\. No clear difference for 1 other\.",
+        r"qr100, queries/s: slower than cy10a: b 0\.50x \[0\.\d\d, 0\.\d\d\]\. 1 other: no difference found\.",
         slower,
     )
-    assert re.fullmatch(r"l\.i0, l\.x and l\.i1: no difference beyond noise.*\.", even)
+    assert re.fullmatch(
+        r"l\.i0, l\.x and l\.i1: no difference found; the smallest detectable changes are .* power\)\.", even
+    )
     page = markup(post)
     assert "system, 3 configurations; 3 runs of each; setup cached; 2 clients." in page
     shared = chosen(Run(connections=8), Run("other", minute=1, connections=8))
     assert "setup cached; 2 clients with 16 connections." in markup(shared)
     assert page.count("<figure") == 4 and page.count("▼") == 1 and "▲" not in page
-    assert "Ratio to cy10a, with its interval." in page
+    assert "Each dot: the ratio to cy10a, with its interval. Filled: a difference. Hollow: may be noise." in page
     assert page.count('href="#evidence.step_throughput"') == 2, "each sentence leads to its query"
 
 
@@ -71,7 +73,9 @@ def test_with_a_base_of_each_build_it_names_them() -> None:
     said = headline_statements(post.ask("step_throughput"), post.bases)[0]
     assert "faster than maria.base: mysql.base 2.00x" in said and "slower than mysql.base: f1 0.50x" in said
     page = markup(post)
-    assert "Ratio to the base of the same build (bases: to maria.base), with its interval." in page
+    assert (
+        "Each dot: the ratio to the base of its own build, and of each base to maria.base, with its interval." in page
+    )
     labels = re.findall(r'<text x="0"[^>]*>([^<]*)</text>', page)[:4]
     assert labels == ["maria: base", "\u2003f1", "mysql: base", "\u2003f1"]
 
@@ -83,13 +87,13 @@ def test_where_each_build_has_a_setup_of_its_own_no_base_is_said_to_have_another
         for config in ("base", "f1")
     ]
     page = markup(chosen(*runs))
-    assert "Ratio to the base of the same build, from one run each; the noise is unknown." in page
+    assert "Each dot: the ratio to the base of its own build. One run of each: the noise is unknown." in page
 
 
 def test_one_run_of_each_is_no_result() -> None:
     post = chosen(Run(), Run("b", minute=1, queries=2500))
     (said,) = headline_statements(post.ask("step_throughput"), post.bases)
-    assert said == "There is one run of each, so a difference cannot be told from noise."
+    assert said == "One run of each, so a difference may be noise."
     page = markup(post)
     assert '<li title="The noise is unknown.">one run of each</li>' in page and "▼" not in page
 

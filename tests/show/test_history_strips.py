@@ -21,7 +21,7 @@ def test_a_strip_for_each_step_has_the_releases_in_order_and_fills_what_is_beyon
         first.index(f"<title>{name}: ") for name in names
     )
     assert first.count(" ▼</text>") == 3 and "▼" not in second and "▲" not in second
-    assert "Ratio to b5.7.44, with its interval." in markup
+    assert "Each dot: the ratio to b5.7.44, with its interval." in markup
 
 
 def test_a_step_without_the_oldest_release_has_no_strip_and_a_lone_release_none_at_all() -> None:

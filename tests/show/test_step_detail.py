@@ -41,8 +41,8 @@ def test_a_stall_is_the_seconds_under_half_of_the_median() -> None:
     assert told(post) == [
         "l.i1, system.cy10a: median of 5,000 inserts/s, worst response 2.0 ms; no dip in 10 full seconds, the slowest "
         "had 5,000.",
-        "l.i1, system.slow: median of 5,000 inserts/s, worst response 2.100 s; 1 dip lasted 2 of 12 s and lost 16.7 % "
-        "of the work that the median rate would have done, cause unexplained.",
+        "l.i1, system.slow: median of 5,000 inserts/s, worst response 2.100 s; 1 dip of 2 s (of 12 s) cost 16.7 % "
+        "of the step's work at its median rate, cause unexplained.",
     ]
 
 
@@ -164,7 +164,7 @@ def test_a_step_that_runs_is_judged_only_as_far_as_every_client_has_reported(wor
 def test_a_failed_step_says_how_far_it_went(detail: StepDetail) -> None:
     said = ib.steadiness_statements(detail.steadiness, detail.dips)[-1]
     assert said.startswith("l.i1, system.x: it failed after 10.0 s and is shown up to there; median of ")
-    assert "; 1 dip lasted 1 of 10 s and lost " in said
+    assert "; 1 dip of 1 s (of 10 s) cost " in said
 
 
 @pytest.mark.long

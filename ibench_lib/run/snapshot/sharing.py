@@ -67,7 +67,7 @@ class Sharing:
         if position != self.loads:
             return f"from the snapshot of cell {self.loads}"
         later = [cell for cell in self.cells if cell > position]
-        text = f"loads, for {_listed(later)} as well" if later else "loads for itself alone"
+        text = f"loads data, shared by {_listed(later)}" if later else "loads its own data"
         return f"{text}; {self.apart}" if self.apart else text
 
 

@@ -13,10 +13,10 @@ from ibench_lib.show.table_cells import relative_text
 from ibench_lib.show.verdicts import BETTER, FAR, WORSE, Ratio, ratio
 from ibench_lib.show.wording import RANGE, count, joined, method_said, shortened
 
-NOISE_UNKNOWN = "There is one run of each, so the noise is unknown."
+NOISE_UNKNOWN = "One run of each: the noise is unknown."
 ONE_RUN = (
-    "One run, noise unknown: values without an interval come from a single run. They are listed if they lie outside "
-    f"{WORSE} to {BETTER} of the base's, and may be noise."
+    "A ratio without an interval comes from one run, so it may be noise. It is listed if it is below "
+    f"{WORSE} or above {BETTER}."
 )
 TWO_RUNS = f"Two runs: {RANGE}"
 NOT_TO_DO = ("loaded from a snapshot", "not published")
@@ -83,8 +83,9 @@ def without_short(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     for setup in short["setup"].unique().sort():
         of_setup = short.filter(pl.col("setup") == setup)
         seconds = sorted(of_setup["duration_s"].drop_nulls())
-        items.append(f"{joined(steps_of(of_setup))} in {setup} ({seconds[0]:.2f} s to {seconds[-1]:.2f} s)")
-    said = [f"Not compared, because they took less than {SHORT_S:.0f} s: {shortened(items)}."] if items else []
+        took = " to ".join(dict.fromkeys(f"{end:.2f}" for end in (seconds[0], seconds[-1])))
+        items.append(f"{joined(steps_of(of_setup))} in {setup} ({took} s)")
+    said = [f"Too short to compare (under {SHORT_S:.0f} s): {shortened(items)}."] if items else []
     return done.join(short, on=["setup", "step"], how="anti"), said
 
 
@@ -116,7 +117,7 @@ def unfinished(frame: pl.DataFrame) -> list[str]:
     if not found:
         return []
     items = [f"{name} in {setup} ({', '.join(said)})" for (setup, name), said in found.items()]
-    return [f"Not compared, because they did not complete: {shortened(items)}."]
+    return [f"Not compared, because not complete: {shortened(items)}."]
 
 
 NOT_RECORDED = "completed; it is not recorded which checks of the data were made"
@@ -216,8 +217,8 @@ def over_ten_times(
             )
     if compared and not said:
         said.append(
-            f"In every step, {what} is less than {FAR:.0f}x the smallest of the step, or less than {text(least)} "
-            f"({count(compared, 'step')} compared)."
+            f"{what[0].upper()}{what[1:]} is never both over {FAR:.0f}x the smallest of its step and over "
+            f"{text(least)} ({count(compared, 'step')} compared)."
         )
     return [*([NOISE_UNKNOWN] if said and most == 1 else []), *said, *unfinished(frame)]
 

@@ -20,11 +20,10 @@ from ibench_lib.show.statements.common import (
     without_short,
 )
 from ibench_lib.show.verdicts import Ratio
-from ibench_lib.show.wording import MOSTLY, change_text, count, shortened
+from ibench_lib.show.wording import count, shortened, smallest_within
 
 _OTHERS = (
-    f"Other processes used over {OTHERS_PCT:.0f} % of the CPU in at least one run of {{}}; cpupq and cspq include what "
-    "they used."
+    f"Other processes used over {OTHERS_PCT:.0f} % of the CPU in at least one run of {{}}: cpupq and cspq include that."
 )
 
 
@@ -57,9 +56,9 @@ def cost_statements(step_metrics: pl.DataFrame, base: str | Bases) -> list[str]:
             items.sort(key=lambda item: -item[0])
             said.append(f"{setup}, {step}, compared with {named[of_group]}: {shortened([item for _, item in items])}.")
     if compared and not said:
+        limits = smallest_within([found.detectable for found in seen if found.detectable is not None])
         said.append(
-            f"Costs per operation do not differ clearly from those of {base} ({count(compared, 'figure')} compared"
-            f"{_limits(seen)})."
+            f"No cost per operation differs clearly from {base} ({count(compared, 'figure')} compared{limits})."
         )
     return [
         *noise_said(seen),
@@ -78,15 +77,6 @@ def _little_covered(frame: pl.DataFrame) -> list[str]:
         return []
     covered = f"the samples cover less than {COVERED * 100:.0f} %"
     return [f"No costs are shown for steps of which {covered}: {shortened(items)}."]
-
-
-def _limits(ratios: list[Ratio]) -> str:
-    """The changes that would be found, of the quietest figure and of the noisiest."""
-    known = sorted(found.detectable for found in ratios if found.detectable is not None)
-    if not known:
-        return ""
-    ends = dict.fromkeys(change_text(end) for end in (known[0], known[-1]))
-    return f"; depending on the figure, a change of {' to '.join(ends)} would be found in {MOSTLY}"
 
 
 def _item(name: str, metric: Metric, found: Ratio) -> str:

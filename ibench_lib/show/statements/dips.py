@@ -39,9 +39,9 @@ def dip_statements(steadiness: pl.DataFrame, dips: pl.DataFrame) -> list[str]:
             said.append(f"{where}, {name}{f' ({joined(marks)})' if marks else ''}: {dips_said(row, mine)}.")
     quiet = sum(not len(mine) for runs in of_steps.values() for _, _, mine in runs)
     if len(judged) and quiet == len(judged):
-        said.append(f"No dip was found in {count(quiet, 'step')} (a step counts once for each run).")
+        said.append(f"No dips in {count(quiet, 'step')}, counted per run.")
     elif quiet:
-        said.append(f"No dip was found in {count(quiet, 'other step')} (a step counts once for each run).")
+        said.append(f"No dips in the other {count(quiet, 'step') if quiet > 1 else 'step'}, counted per run.")
     return [*said, *unfinished(steadiness)]
 
 
@@ -51,7 +51,7 @@ def _together(where: str, runs: list[tuple[str, dict[str, Any], pl.DataFrame]], 
     name, row, mine = max(runs, key=lambda run: _lost(run[1], run[2]))
     return (
         f"{where}: {len(runs)} of {of} runs had {count(len(every), 'dip')}, {_why(every)}. The largest loss was in "
-        f"{name}: {_lost(row, mine):.1f} % of the work that the median rate would have done."
+        f"{name}: {_lost(row, mine):.1f} % of the step's work at its median rate."
     )
 
 
@@ -62,9 +62,10 @@ def _lost(step: dict[str, Any], dips: pl.DataFrame) -> float:
 
 def dips_said(step: dict[str, Any], dips: pl.DataFrame) -> str:
     """Of a step of one run (a row of `steadiness`) and its dips: how many, their cost, why, and whether in waves."""
+    in_all = " in all" if len(dips) > 1 else ""
     return (
-        f"{count(len(dips), 'dip')} lasted {dips['seconds'].sum():,} of {step['rated_seconds']:,} s and lost "
-        f"{_lost(step, dips):.1f} % of the work that the median rate would have done, {_why(dips)}"
+        f"{count(len(dips), 'dip')} of {dips['seconds'].sum():,} s{in_all} (of {step['rated_seconds']:,} s) cost "
+        f"{_lost(step, dips):.1f} % of the step's work at its median rate{', ' if len(dips) == 1 else ': '}{_why(dips)}"
         f"{''.join(_waves(dips))}"
     )
 
@@ -99,4 +100,4 @@ def _why(dips: pl.DataFrame) -> str:
             via = f", by way of {row['via']}" if row["via"] else ""
             parts.append(f"{prefix}because {row['words']}{via} ({row['confidence']} confidence)")
     more = sum(counted[_MOST:]["dips"].to_list())
-    return ", ".join(parts) + (f", and {count(more, 'dip')} with other causes or another confidence" if more else "")
+    return "; ".join(parts) + (f"; {more} with other causes or another confidence" if more else "")

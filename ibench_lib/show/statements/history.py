@@ -28,7 +28,7 @@ from ibench_lib.show.history import (
 )
 from ibench_lib.show.statements.common import asks
 from ibench_lib.show.table_cells import factor_text
-from ibench_lib.show.wording import MOSTLY, change_text, count, joined, shortened
+from ibench_lib.show.wording import POWERED, change_text, count, joined, shortened, smallest_said, smallest_within
 
 _TWICE = 2.0
 _MOST_COSTS = 2
@@ -104,14 +104,12 @@ def release_cost_statements(release_points: pl.DataFrame, builds: pl.DataFrame, 
             said += [f"{line.label}, {step}: {shortened(items)}."] if items else []
         quiet = [one for one in mine if one.verdict not in (*FOUND, "abstains") and one.mde is not None]
         if quiet and not any(one.verdict in FOUND for one in mine):
-            ends = sorted(one.mde or 0.0 for one in quiet)
-            limits = dict.fromkeys(change_text(math.log1p(end)) for end in (ends[0], ends[-1]))
             number = count(len(quiet), "series", "series")
             chance = sum(map(doubtful, quiet))
-            by_chance = f" in {chance} of them there is a step that may be due to chance;" if chance else ""
+            by_chance = f"; in {chance} of them there is a step that may be due to chance" if chance else ""
             said.append(
-                f"{line.label}: no change is found in the costs of operations ({number});{by_chance} depending on the "
-                f"figure, a change of {' to '.join(limits)} would be found in {MOSTLY}."
+                f"{line.label}: no change found in the costs of operations ({number}){by_chance}"
+                f"{smallest_within([math.log1p(one.mde or 0.0) for one in quiet])}."
             )
         said += _cannot_say(line, mine)
     if history.untested:
@@ -251,14 +249,12 @@ def _without_change(line: Line, steps: Sequence[str], changes: Sequence[Change])
             limits["same" if one.verdict == "same" else "unclear"][one.step] = one.mde
     said = []
     for kind, of_step in limits.items():
-        items = [f"{change_text(math.log1p(of_step[step]))} or more in {step}" for step in steps if step in of_step]
-        if items and kind == "same":
-            size = "that size" if len(items) == 1 else "these sizes"
-            said.append(f"{line.label}: no change of {joined(items)}; changes of {size} would be found in {MOSTLY}.")
-        elif items:
-            said.append(
-                f"{line.label}: no change is found, but only changes of {joined(items)} would be found in {MOSTLY}."
-            )
+        changes_in = {step: change_text(math.log1p(of_step[step])) for step in steps if step in of_step}
+        if changes_in and kind == "same":
+            items = [f"{change} or more in {step}" for step, change in changes_in.items()]
+            said.append(f"{line.label}: no change of {joined(items)} ({POWERED}).")
+        elif changes_in:
+            said.append(f"{line.label}, {joined(list(changes_in))}: no change found{smallest_said(changes_in)}.")
     return said
 
 

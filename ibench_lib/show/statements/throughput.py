@@ -19,7 +19,7 @@ from ibench_lib.show.statements.common import (
     without_short,
 )
 from ibench_lib.show.verdicts import BETTER, WORSE, Ratio
-from ibench_lib.show.wording import MOSTLY, count, detectable_said, joined, shortened
+from ibench_lib.show.wording import count, detectable_said, joined, shortened, smallest_said
 
 UNRECORDED = 0.02
 """The share of a step from which on a post says that a client spent it in statements which are no operations."""
@@ -50,9 +50,7 @@ def throughput_statements(step_throughput: pl.DataFrame, base: str | Bases) -> l
             even.setdefault((setup, _apart(list(ratios.values()))), {})[step] = ratios
     for (setup, apart), alike in even.items():
         number = len({name for names in alike.values() for name in names})
-        changes = {step: detectable_said(of_step.values()) for step, of_step in alike.items()}
-        known = [f"{change} in {step}" for step, change in changes.items() if change]
-        limits = f"; a change of {joined(known)} would be found in {MOSTLY}" if known else ""
+        limits = smallest_said({step: detectable_said(of_step.values()) for step, of_step in alike.items()})
         said.append(
             f"{setup}: in {joined(list(alike))} no configuration {apart.format(base=base)} ({number} compared{limits})."
         )
@@ -70,16 +68,16 @@ def _apart(ratios: list[Ratio]) -> str:
     of_more = any(found.p is not None for found in ratios)
     said = []
     if of_more:
-        said.append("differs from {base} by more than noise")
+        said.append("differs clearly from {base}")
     if of_one and of_more:
-        said.append(f"where there is only one run, all lie within {WORSE} to {BETTER} of the throughput of {{base}}")
+        said.append(f"all with one run lie within {WORSE}x to {BETTER}x of {{base}}")
     elif of_one:
-        said.append(f"has a throughput below {WORSE}x or above {BETTER}x that of {{base}}")
+        said.append(f"lies below {WORSE}x or above {BETTER}x of {{base}}")
     if of_two:
         said.append(
             "where there are only two runs, they are too few to tell"
             if said
-            else "can be distinguished from {base} with only two runs"
+            else "can be told from {base} with only two runs"
         )
     return ", and ".join(said)
 
@@ -125,9 +123,7 @@ def _step_sentence(setup: str, step: str, rows: pl.DataFrame, ratios: dict[str, 
                 parts.append(f"{word} than {of_group}: {shortened(items, ', ')}")
     same = len(ratios) - len(better) - len(worse)
     change = detectable_said([found for name, found in ratios.items() if name not in (*better, *worse)])
-    limit = f"; a change of {change} would be found in {MOSTLY}" if change else ""
-    verb, whose = "is" if same == 1 else "are", "their bases" if base.by_build else "it"
-    rest = f" {count(same, 'other')} {verb} not clearly different from {whose}{limit}." if same else ""
+    rest = f" {count(same, 'other')}: no difference found{smallest_said({'': change})}." if same else ""
     about_base = ""
     for name in base.names:
         of_base = caveats(rows_of(rows, name, step))

@@ -32,7 +32,7 @@ def throughput_table(frame: pl.DataFrame, base: str | Bases = "", palette: str =
     missed = "✕ missed a target rate."
     grid.notes = [
         *interval_notes(frame, ratios),
-        *([f"Not compared, because they took less than {SHORT_S:.0f} s: {joined(left_out)}."] if left_out else []),
+        *([f"Too short to compare (under {SHORT_S:.0f} s): {joined(left_out)}."] if left_out else []),
         *([missed] if any(cell.mark == "sla_failed" for cell in cells.values()) else []),
         *mark_notes(frame),
     ]

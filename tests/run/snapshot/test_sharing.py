@@ -15,11 +15,11 @@ def test_the_first_cell_of_a_group_that_is_to_run_loads_for_the_others() -> None
     assert {position: sharing.loads for position, sharing in shared.items()} == {1: 3, 3: 3, 5: 3, 2: 4, 4: 4}
     assert shared[5].cells == (1, 3, 5) and shared[4].cells == (2, 4)
     assert [position for position in (3, 4, 5) if shared[position].from_snapshot(position)] == [5]
-    assert shared[3].note(3) == "loads, for cell 5 as well"
+    assert shared[3].note(3) == "loads data, shared by cell 5"
     assert shared[5].note(5) == "from the snapshot of cell 3"
     assert shared[1].apart is None
     apart = "not from the snapshot of cell 1: x is 2, there 1; y is 1, there not set"
-    assert shared[4].apart == apart and shared[4].note(4) == f"loads for itself alone; {apart}"
+    assert shared[4].apart == apart and shared[4].note(4) == f"loads its own data; {apart}"
 
 
 def test_the_reason_names_the_cell_that_differs_least() -> None:

@@ -232,7 +232,7 @@ def test_each_step_that_did_not_complete_is_named(function: Statements, status: 
         failed = frame.filter(pl.col("step") == "l.i1").with_columns(step_status=pl.lit(status))
         sentences = told(function, failed) if function is not ib.sla_statements else [function(failed)[-1]]
         assert len(sentences) == 1 or function is ib.throughput_statements
-        assert re.match(r"Not compared, because they did not complete: \w+ in \w+ \(l\.i1 " + status, sentences[-1])
+        assert re.match(r"Not compared, because not complete: \w+ in \w+ \(l\.i1 " + status, sentences[-1])
 
 
 @pytest.mark.parametrize("function", RESULTS)

@@ -28,9 +28,9 @@ def said(*runs: Run) -> list[str]:
 @pytest.mark.slow
 def test_a_run_with_a_dip_has_its_story() -> None:
     assert said(CASES["free_pages"][0], Run("even", minute=1)) == [
-        "l.i1, system.slow: 1 dip lasted 3 of 20 s and lost 15.0 % of the work that the median rate would have done, "
+        "l.i1, system.slow: 1 dip of 3 s (of 20 s) cost 15.0 % of the step's work at its median rate, "
         "because threads waited for free pages (high confidence).",
-        "No dip was found in 1 other step (a step counts once for each run).",
+        "No dips in the other step, counted per run.",
     ]
 
 
@@ -40,7 +40,7 @@ def test_the_dips_of_many_runs_are_one_sentence() -> None:
     runs = [Run(f"c{n}", minute=n, l_i1_s=20, stall=(5, 9)[: 1 + n % 2]) for n in range(5)]
     (one, quiet) = said(*runs, Run("even", minute=9))
     assert one.startswith("l.i1: 5 of 6 runs had 7 dips, all unexplained. The largest loss was in system.c1: ")
-    assert quiet == "No dip was found in 1 other step (a step counts once for each run)."
+    assert quiet == "No dips in the other step, counted per run."
 
 
 @pytest.mark.slow
@@ -50,8 +50,8 @@ def test_dips_that_are_not_named_are_counted_once() -> None:
     groups = [("high", None), ("high", "redo"), ("medium", None), ("medium", "redo"), ("low", None)]
     dips = pl.DataFrame([one | {"confidence": sure, "via": via} for sure, via in groups], dips_schema("free_pages"))
     (said,) = ib.dip_statements(steps, dips)
-    assert "1 because threads waited for free pages, by way of redo (high confidence), " in said
-    assert said.endswith(", and 2 dips with other causes or another confidence.")
+    assert "1 because threads waited for free pages, by way of redo (high confidence); " in said
+    assert said.endswith("; 2 with other causes or another confidence.")
 
 
 @pytest.mark.long
@@ -59,11 +59,11 @@ def test_dips_that_are_not_named_are_counted_once() -> None:
 def test_waves_and_dips_without_a_cause_are_told() -> None:
     found = said(Run("waves", l_i1_s=20, stall=(3, 7, 11, 15)))
     (one,) = found
-    assert one.startswith("l.i1, system.waves: 4 dips lasted 4 of 20 s")
-    assert one.endswith(", all unexplained. They come in waves, one every 4 s, 100 % deep on average.")
+    assert one.startswith("l.i1, system.waves: 4 dips of 4 s in all (of 20 s) cost")
+    assert one.endswith(": all unexplained. They come in waves, one every 4 s, 100 % deep on average.")
 
 
 @pytest.mark.long
 @pytest.mark.slow
 def test_without_a_dip_there_is_one_sentence() -> None:
-    assert said(Run(), Run("b", minute=1)) == ["No dip was found in 2 steps (a step counts once for each run)."]
+    assert said(Run(), Run("b", minute=1)) == ["No dips in 2 steps, counted per run."]

@@ -72,13 +72,9 @@ def test_builds_differ_where_neighbours_scatter_as_much() -> None:
 
 def test_no_change_is_said_with_what_would_be_found() -> None:
     points = pl.concat([six(1.0), six(1.0, "qr100", "qps")])
-    assert rates(points) == [
-        "mysql, cached: no change of 3 % or more in l.i0 and 3 % or more in qr100; changes of these sizes would be "
-        "found in four out of five cases."
-    ]
+    assert rates(points) == ["mysql, cached: no change of 3 % or more in l.i0 and 3 % or more in qr100 (80 % power)."]
     assert rates(six(1.0, sd=0.05)) == [
-        "mysql, cached: no change is found, but only changes of 16 % or more in l.i0 would be found in four out of "
-        "five cases."
+        "mysql, cached, l.i0: no change found; the smallest detectable change is 16 % (80 % power)."
     ]
 
 
@@ -92,7 +88,7 @@ def test_a_step_that_chance_may_have_made_in_one_of_many_series_is_told_and_not_
     ]
     costs = pl.concat([six(0.975, metric="scpupq", sd=0.02), *quiet[1:]])
     (said,) = ib.release_cost_statements(costs, builds_of(costs))
-    assert "(4 series); in 1 of them there is a step that may be due to chance; depending" in said
+    assert "(4 series); in 1 of them there is a step that may be due to chance; the smallest" in said
 
 
 @pytest.mark.parametrize(
@@ -153,8 +149,8 @@ def test_costs_have_their_largest_changes_named() -> None:
     assert "; scpupq (server CPU/op) is 25 % (" in said and said.endswith("; and 1 more.")
     quiet = six(1.0, metric="scpupq")
     assert ib.release_cost_statements(quiet, builds_of(quiet)) == [
-        "mysql, cached: no change is found in the costs of operations (1 series); depending on the figure, a change of "
-        "3 % would be found in four out of five cases."
+        "mysql, cached: no change found in the costs of operations (1 series); the smallest detectable change is "
+        "3 % (80 % power)."
     ]
     zeros = points_of({"b8.0.1": [0.0, 1.0], "b8.0.2": [1.0, 1.0]}, metric="rpq")
     assert ib.release_cost_statements(zeros, builds_of(zeros)) == [

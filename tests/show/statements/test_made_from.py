@@ -36,7 +36,7 @@ def test_one_run_of_each_and_two_experiments_are_said(workspace: Workspace) -> N
     write_runs(workspace, Run(), Run(minute=1, experiment="other", title="Another"))
     said = spoken(workspace, ib.run_statements, experiment="*")
     assert [line for line in said if line.startswith("Based on 1 run of experiment")] == said[:2]
-    assert "There is one run of each, so the noise is unknown." in said
+    assert "One run of each: the noise is unknown." in said
 
 
 @pytest.mark.parametrize("count", [1, 2])

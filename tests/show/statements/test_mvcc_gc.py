@@ -14,8 +14,9 @@ def test_get_min_far_from_the_base_is_told_with_what_purge_had_left() -> None:
     found = ratio([0.4, 0.5, 0.3], [0.003, 0.004, 0.003])
     assert found and found.low and found.high
     told_of_it = (
-        "cached, qr: get_min took 400.0 ms with base (median of 3 runs, history list 10,000 at the end of l.i1). That "
-        f"is 119x [{factor_text(found.low)}, {factor_text(found.high)}] as long as with quick (3.0 ms, history list 6)."
+        "cached, qr: get_min took 400.0 ms with base (median of 3 runs, history list 10,000 at the end of l.i1). "
+        f"That is 119x [{factor_text(found.low)}, {factor_text(found.high)}] slower than with quick (3.0 ms, history "
+        "list 6)."
     )
     after = before.with_columns(step_id=pl.col("step_id") - 1)  # not that of the step right before
     seconds = seconds.with_columns(step_id=pl.lit(3))
@@ -24,7 +25,7 @@ def test_get_min_far_from_the_base_is_told_with_what_purge_had_left() -> None:
     other, chance = ib.mvcc_gc_statements(seconds, before.with_columns(step_id=pl.lit(2)), "quick")
     assert chance.startswith("[low, high] is the interval of the ratio of geometric means, from a t test")
     assert other.startswith("cached, qr: get_min took 3.0 ms with quick (median of 3 runs, history list 6")
-    assert " It took 119x [" in other and "as long with base (400.0 ms, history list 10,000" in other
+    assert " It was 119x [" in other and "slower with base (400.0 ms, history list 10,000" in other
     assert "alike" not in told_of_it
     # Noise that reaches below ten times, and little time whatever the ratio, are nothing to tell.
     noisy = frame_of("get_min_s", "qr", base=[0.4, 0.02, 0.5], quick=[0.003, 0.004, 0.003])

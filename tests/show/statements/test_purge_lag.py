@@ -35,7 +35,7 @@ def test_history_lists_are_long_or_short_among_servers_of_one_flavour() -> None:
 def test_get_min_over_ten_times_the_best_is_named_with_what_its_runs_were() -> None:
     frame = frame_of("get_min_s", "qr", fast=[0.001], slow=[95.307], middling=[0.02])
     assert ib.get_min_statements(frame) == [
-        "There is one run of each, so the noise is unknown.",
+        "One run of each: the noise is unknown.",
         "cached, qr: the time of the get_min query is more than 10x the smallest (1.0 ms with fast): slow (95.307 s).",
     ]
     frame = frame_of("get_min_s", "qr", fast=[0.001, 0.002], slow=[0.001, 4.0], always=[30.0, 31.0])
@@ -45,6 +45,6 @@ def test_get_min_over_ten_times_the_best_is_named_with_what_its_runs_were() -> N
         "over the limit in 1 of them)."
     ]
     assert ib.get_min_statements(frame_of("get_min_s", "qr", fast=[0.0], slow=[0.05]))[1:] == [
-        "In every step, the time of the get_min query is less than 10x the smallest of the step, or less than 100.0 ms "
+        "The time of the get_min query is never both over 10x the smallest of its step and over 100.0 ms "
         "(1 step compared)."
     ]

@@ -29,13 +29,13 @@ def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
     change = change_text(noisy.detectable)
     assert said == (
         f"cached, l.i1, inserts/s: faster than base: fast 2.00x [{low.low:.2f}, {low.high:.2f}]; "
-        f"slower than base: slow 0.50x [{high.low:.2f}, {high.high:.2f}]. 1 other is not clearly "
-        f"different from it; a change of {change} would be found in four out of five cases."
+        f"slower than base: slow 0.50x [{high.low:.2f}, {high.high:.2f}]. 1 other: no "
+        f"difference found; the smallest detectable change is {change} (80 % power)."
     )
     even = frame_of("throughput", base=[100, 101, 102], other=[100, 102, 101])
     assert ib.throughput_statements(even, "base")[1:] == [
-        "cached: in l.i1 no configuration differs from base by more than noise (1 compared; a change of "
-        "6 % in l.i1 would be found in four out of five cases)."
+        "cached: in l.i1 no configuration differs clearly from base (1 compared; the smallest detectable "
+        "change is 6 % (80 % power))."
     ]
 
 
@@ -46,7 +46,7 @@ def test_two_runs_have_a_range_and_no_difference() -> None:
         "Two runs: there are too few repeats to estimate the noise. [low, high] is the range of the ratio, and nothing "
         "counts as a difference."
     )
-    assert said == ("cached: in l.i1 no configuration can be distinguished from base with only two runs (1 compared).")
+    assert said == ("cached: in l.i1 no configuration can be told from base with only two runs (1 compared).")
     # The noise of others makes it an interval.
     mixed = frame_of("throughput", base=[100, 101, 102], other=[200, 204], third=[100, 101, 102])
     assert "faster than base: other 2.00x [" in ib.throughput_statements(mixed, "base")[1]
@@ -60,7 +60,7 @@ def test_a_step_of_less_than_a_second_is_not_compared() -> None:
     frame = frame_of("throughput", base=[100], fast=[200]).with_columns(
         duration_s=pl.Series([0.4, 0.2]), **dict.fromkeys(COSTS, pl.col("throughput"))
     )
-    short = "Not compared, because they took less than 1 s: l.i1 in cached (0.20 s to 0.40 s)."
+    short = "Too short to compare (under 1 s): l.i1 in cached (0.20 to 0.40 s)."
     assert ib.throughput_statements(frame, "base") == ib.cost_statements(frame, "base") == [short]
     compared = frame.with_columns(duration_s=pl.Series([1.4, 0.2]))
     for said in (ib.throughput_statements(compared, "base"), ib.cost_statements(compared, "base")):
@@ -69,23 +69,20 @@ def test_a_step_of_less_than_a_second_is_not_compared() -> None:
 
 def test_single_runs_carry_their_caveat() -> None:
     said = ib.throughput_statements(frame_of("throughput", "qr", base=[100], fast=[142], near=[104]), "base")
-    assert said[0].startswith("One run, noise unknown")
-    assert said[1:] == [
-        "cached, qr, queries/s: faster than base: fast 1.42x, one run. 1 other is not clearly different from it."
-    ]
-    assert sum("noise unknown" in sentence for sentence in said) == 1
+    assert said[0].startswith("A ratio without an interval comes from one run")
+    assert said[1:] == ["cached, qr, queries/s: faster than base: fast 1.42x, one run. 1 other: no difference found."]
+    assert sum("one run, so" in sentence for sentence in said) == 1
 
 
 def test_what_noise_hides_is_not_called_equal() -> None:
     # 1.4 times the base, but its runs scatter: nothing is said of 0.95 to 1.05, also where another has one run.
     frame = frame_of("throughput", base=[100, 101, 102], scattering=[60, 141, 220], single=[104])
     assert ib.throughput_statements(frame, "base")[2:] == [
-        "cached: in l.i1 no configuration differs from base by more than noise, and where there is only one run, all "
-        "lie within 0.95 to 1.05 of the throughput of base (2 compared; a change of 7.72x in l.i1 would be found in "
-        "four out of five cases)."
+        "cached: in l.i1 no configuration differs clearly from base, and all with one run lie within 0.95x to "
+        "1.05x of base (2 compared; the smallest detectable change is 7.72x (80 % power))."
     ]
     assert ib.throughput_statements(frame_of("throughput", base=[100], single=[104]), "base")[1:] == [
-        "cached: in l.i1 no configuration has a throughput below 0.95x or above 1.05x that of base (1 compared)."
+        "cached: in l.i1 no configuration lies below 0.95x or above 1.05x of base (1 compared)."
     ]
 
 

@@ -157,7 +157,7 @@ def test_steps_that_nobody_took_a_second_for_are_left_out_of_comparisons() -> No
     short = frame.with_columns(duration_s=pl.when(in_qr100).then(pl.col("duration_s") / 100).otherwise("duration_s"))
     table = Parsed(ib.throughput_table(short, "system.cy10a"))
     assert len(table.of("system.b")) == 3 and not any("qr100" in row for row in table.rows[:2])
-    note = "Not compared, because they took less than 1 s: qr100."
+    note = "Too short to compare (under 1 s): qr100."
     assert any(note in row[0] for row in table.rows)
     # Figures without a base are all shown.
     assert len(Parsed(ib.throughput_table(short)).of("system.b")) == 4
@@ -166,7 +166,7 @@ def test_steps_that_nobody_took_a_second_for_are_left_out_of_comparisons() -> No
     assert only.of("system.b")[0].startswith("504\n0.50x") and "▼" not in only.of("system.b")[0]
     assert only.of("system.slow")[0].endswith("✕") and any(note in row[0] for row in only.rows)
     said = ib.throughput_statements(short, "system.cy10a")
-    assert "Not compared, because they took less than 1 s: qr100 in cached (0.05 s to 0.05 s)." in said
+    assert "Too short to compare (under 1 s): qr100 in cached (0.05 s)." in said
     # One that took longer is enough to compare with.
     one = frame.with_columns(
         duration_s=pl.when(in_qr100 & (pl.col("dbms") != "system.b")).then(0.5).otherwise("duration_s")

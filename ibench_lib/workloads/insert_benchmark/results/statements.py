@@ -189,10 +189,10 @@ def _against(setup: str, step: str, rows: pl.DataFrame, base: str, others: list[
         about = f"{name} ({', '.join([*facts, *caveats(rows_of(rows, name, step))])})"
         if less and _far(less) and median(of_base) > SLOW_S:
             seen.append(less)
-            faster.append((less.value, f"{relative_text(less)} as long as with {about}"))
+            faster.append((less.value, f"{relative_text(less)} slower than with {about}"))
         elif more and _far(more) and median(values) > SLOW_S:
             seen.append(more)
-            slower.append((more.value, f"{relative_text(more)} as long with {about}"))
+            slower.append((more.value, f"{relative_text(more)} slower with {about}"))
     if not faster and not slower:
         return None
     runs = f"median of {len(of_base)} runs" if len(of_base) > 1 else "one run"
@@ -200,7 +200,7 @@ def _against(setup: str, step: str, rows: pl.DataFrame, base: str, others: list[
     facts = [runs, *([f"history list {left} at the end of {_before(rows, base)}"] if left else [])]
     facts += caveats(rows_of(rows, base, step))
     text = f"{setup}, {step}: get_min took {theme.seconds(median(of_base))} with {base} ({', '.join(facts)})."
-    for begin, found in (("That is", faster), ("It took", slower)):
+    for begin, found in (("That is", faster), ("It was", slower)):
         if found:
             text += f" {begin} {shortened([item for _, item in sorted(found, reverse=True)])}."
     return text
