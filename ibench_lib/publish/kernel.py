@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ibench_lib.base.python_process import python_module, python_path
+from ibench_lib.base.tether import tethered
 
 if TYPE_CHECKING:
     from jupyter_client.manager import AsyncKernelManager
@@ -46,7 +47,8 @@ def started_kernel(home: Path) -> Iterator[Kernel]:
     with tempfile.TemporaryDirectory(prefix="ibench-") as name:
         private = Path(name)
         _write_connection(connection_file(private))
-        command = python_module("ibench_lib.publish.kernel_process", "-f", str(connection_file(private)))
+        # A kernel looks after its parent by itself, but not yet while it starts.
+        command = tethered(python_module("ibench_lib.publish.kernel_process", "-f", str(connection_file(private))))
         process = subprocess.Popen(
             command, env=_environment(home, private), cwd=private, stdin=subprocess.DEVNULL, start_new_session=True
         )

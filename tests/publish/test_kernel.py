@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
+import os
+import signal
 import stat
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
@@ -15,6 +22,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.publish.execution import NotebookStopped, run_notebook
 from ibench_lib.publish.expected import expect_questions, remember_questions
 from ibench_lib.publish.kernel import AHEAD_NAME, connection_file, started_kernel
+from tests.faults import survivors
 
 pytestmark = pytest.mark.slow
 
@@ -57,3 +65,36 @@ def test_what_a_notebook_asked_is_expected_of_the_next_kernel(tmp_path: Path) ->
         remember_questions(ran, workspace, "own")
         expect_questions(kernel, workspace, "own")
         assert json.loads((kernel.private / AHEAD_NAME).read_text()) == ["steps", "sla"]
+
+
+ORPHAN = """
+import os, signal, sys
+from pathlib import Path
+from ibench_lib.publish.kernel import started_kernel
+with started_kernel(Path(sys.argv[1])) as kernel:
+    print(kernel.process.pid, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_it_ends_with_a_builder_that_is_killed_while_it_starts(tmp_path: Path, adopting: None) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", ORPHAN, str(tmp_path)]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as builder:
+        assert builder.stdout is not None
+        kernel = psutil.Process(int(builder.stdout.readline()))
+        assert builder.wait() == -signal.SIGKILL
+    try:
+        assert survivors([kernel]) == []
+    finally:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            kernel.kill()
+
+
+@pytest.fixture
+def adopting() -> Iterator[None]:
+    """Orphans become children of this process, as they do below a user's systemd: the parent is not process 1."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(36, 1, 0, 0, 0)
+    yield
+    libc.prctl(36, 0, 0, 0, 0)
