@@ -125,19 +125,35 @@ class OneRun:
         server.variables_changed |= run_server.changed_variables(self.server, server.variables, address)
 
     def _create_tables(self, address: dict[str, Any]) -> None:
-        connection = Connection(address, None, timeout_s=60)
-        try:
-            run_server.create_database(self.server, connection, DATABASE)
+        with self._connected(address, "creating the tables", database=None) as connection:
+            try:
+                run_server.create_database(self.server, connection, DATABASE)
+            except RunFailed as error:
+                raise RunFailed(f"run {self.manifest.run_id}: {error.what}", hint=error.hint) from error
             connection.query(f"USE {DATABASE}")
             for statement in self.workload.prepare(self.options, self.planned.cell.setup):
                 connection.query(statement)
             self._rows_by_table = dict.fromkeys(self._tables, 0)
+
+    @contextmanager
+    def _connected(self, address: dict[str, Any], what: str, database: str | None = DATABASE) -> Iterator[Connection]:
+        """A connection for `what`, which is named where the server refuses a statement, or is gone.
+
+        Raises
+        ------
+        RunFailed : that; `ServerLost` with the end of its log if the server has died.
+        """
+        try:
+            connection = Connection(address, database, self.options.statement_timeout_s if database else 60)
+            try:
+                yield connection
+            finally:
+                connection.close()
         except (ConnectionLost, StatementError) as error:
-            raise RunFailed(f"run {self.manifest.run_id}: creating the tables: {error}") from error
-        except RunFailed as error:
-            raise RunFailed(f"run {self.manifest.run_id}: {error.what}", hint=error.hint) from error
-        finally:
-            connection.close()
+            what = f"run {self.manifest.run_id}, {what}: {error}"
+            if self.server.alive():
+                raise RunFailed(what) from error
+            raise ServerLost(f"{what}; the server has died", detail=self.server.log_tail()) from error
 
     def _step(self, step_id: int, step: Step, address: dict[str, Any], capture: Capture) -> None:
         options = self.options
@@ -202,14 +218,9 @@ class OneRun:
 
     def _settle(self, step: Step, address: dict[str, Any]) -> None:
         timeout_s = self.options.statement_timeout_s
-        connection = Connection(address, DATABASE, timeout_s)
-        try:
+        with self._connected(address, f"settling before step {step.name}") as connection:
             settling = flavour_of(self.server.build).settling
             actions = settle(connection, settling, self._tables, timeout_s, self._reset_binary_log(), step.settle_s)
-        except (ConnectionLost, StatementError) as error:
-            raise RunFailed(f"run {self.manifest.run_id}, settling before step {step.name}: {error}") from error
-        finally:
-            connection.close()
         self.manifest.settle += [records.SettleAction(before_step=step.name, **asdict(action)) for action in actions]
 
     def _reset_binary_log(self) -> str | None:
@@ -240,48 +251,45 @@ class OneRun:
         checks = self.workload.checks(self.options, step, self._rows_by_table)
         if not checks:
             return
-        connection = Connection(address, DATABASE, self.options.statement_timeout_s)
         failed: list[str] = []
         verdict = records.VerdictRecord(step=step.name, made=0, held=0)
         self.manifest.verdicts.append(verdict)
         try:
-            for number, check in enumerate(checks, 1):
-                sent = time.monotonic()
-                found = connection.scalar(check.statement)
-                seconds = time.monotonic() - sent
-                if check.table is not None:
+            with self._connected(address, f"step {step.name}: check failed") as connection:
+                for number, check in enumerate(checks, 1):
+                    sent = time.monotonic()
+                    found = connection.scalar(check.statement)
+                    seconds = time.monotonic() - sent
+                    if check.table is not None:
+                        self.writer.append(
+                            "table_counts",
+                            step_id=step_id,
+                            step=step.name,
+                            table_name=check.table,
+                            row_count=found,
+                            seconds=seconds,
+                        )
                     self.writer.append(
-                        "table_counts",
+                        "checks",
                         step_id=step_id,
                         step=step.name,
-                        table_name=check.table,
-                        row_count=found,
+                        check_number=number,
+                        rule=check.rule,
+                        subject=check.subject,
+                        found=found,
+                        expected=check.expected,
+                        broken_by=check.broken_by,
                         seconds=seconds,
                     )
-                self.writer.append(
-                    "checks",
-                    step_id=step_id,
-                    step=step.name,
-                    check_number=number,
-                    rule=check.rule,
-                    subject=check.subject,
-                    found=found,
-                    expected=check.expected,
-                    broken_by=check.broken_by,
-                    seconds=seconds,
-                )
-                verdict.made, verdict.held = number, verdict.held + (found == check.expected)
-                if found == check.expected:
-                    continue
-                if check.broken_by is not None:
-                    verdict.broken[check.subject] = check.broken_by
-                    continue
-                seen = f"{check.table} has {found} rows" if check.table else f"{check.subject} is {found}"
-                failed.append(f"{seen}, but {check.proves} {check.expected}")
-        except (ConnectionLost, StatementError) as error:
-            raise RunFailed(f"run {self.manifest.run_id}, step {step.name}: check failed: {error}") from error
+                    verdict.made, verdict.held = number, verdict.held + (found == check.expected)
+                    if found == check.expected:
+                        continue
+                    if check.broken_by is not None:
+                        verdict.broken[check.subject] = check.broken_by
+                        continue
+                    seen = f"{check.table} has {found} rows" if check.table else f"{check.subject} is {found}"
+                    failed.append(f"{seen}, but {check.proves} {check.expected}")
         finally:
-            connection.close()
             verdict.failed = failed
         if failed:
             more = f" ({len(failed) - 1} more of {len(checks)} checks failed)" if len(failed) > 1 else ""
@@ -300,14 +308,9 @@ class OneRun:
     @contextmanager
     def _open_transaction(self, step: Step, address: dict[str, Any]) -> Iterator[None]:
         """A transaction with a read view, held open during the load: purge must keep what it could still see."""
-        connection = Connection(address, DATABASE, self.options.statement_timeout_s)
-        try:
+        with self._connected(address, f"step {step.name}: opening the long transaction") as connection:
             connection.query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             connection.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")
             for statement in self.workload.background(self.options, step):
                 connection.query(statement)
             yield
-        except (ConnectionLost, StatementError) as error:
-            raise RunFailed(f"opening the long transaction: {error}") from error
-        finally:
-            connection.close()

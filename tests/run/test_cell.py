@@ -32,6 +32,7 @@ from ibench_lib.publish.post import build_post
 from ibench_lib.run import one_run
 from ibench_lib.run.cell import run_cell
 from ibench_lib.run.observer import Observer
+from ibench_lib.run.one_run import OneRun
 from ibench_lib.run.plan import plan_cell
 from ibench_lib.run.settle import Action
 from ibench_lib.run.step import WorkerState
@@ -39,7 +40,7 @@ from ibench_lib.servers.binary import facts_of
 from ibench_lib.servers.build import Build
 from ibench_lib.workloads.insert_benchmark import steps as steps_of
 from ibench_lib.workloads.workload import Step
-from tests.faults import Disk, Victim, server_here
+from tests.faults import Disk, Victim, server_here, survivors
 from tests.publish.posting import VALUES, params_file, unpacked, with_notebook
 from tests.synthetic import answer
 
@@ -449,3 +450,24 @@ def test_cells_of_a_sweep_have_their_clients_and_the_server_has_their_values(
         ("-clients-001", "tiny-innodb_io_capacity-170"),
         ("-clients-003", "tiny-innodb_io_capacity-150"),
     ]
+
+
+@pytest.mark.slow
+def test_a_server_that_dies_between_a_step_and_its_checks_fails_the_run_by_name(
+    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seal_step = OneRun._seal_step
+
+    def seal_and_kill(run: OneRun, step: Step) -> None:
+        seal_step(run, step)
+        server = server_here(OTHERS)
+        server.kill()
+        assert survivors([server.process]) == []
+
+    monkeypatch.setattr(OneRun, "_seal_step", seal_and_kill)
+    with pytest.raises(ServerLost, match=r"step l\.i0: check failed: .*; the server has died"):
+        run(experiment(tmp_path, monkeypatch, "l.i0, l.x"), build, workspace, Watcher())
+    _, manifest = the_run(workspace)
+    assert (manifest.status, manifest.failed_step) == ("failed", "l.i0")
+    assert "the server has died" in (manifest.error or "")
+    assert nothing_left(workspace)
