@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 import fsspec
@@ -155,19 +155,39 @@ def new_archive(path: Path) -> Iterator[Store]:
     """
     if path.exists():
         raise LakeError(f"{path} exists already", hint="an archive is written once: give another name, or remove it")
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    os.close(descriptor)
+    folder = os.open(path.parent, os.O_RDONLY)
     try:
-        files = ZipFileSystem(name, mode="w")
-        yield Store(str(path), files, "")
-        files.close()
-        files.of.close()
-        os.chmod(name, 0o644)
-        os.link(name, path)  # unlike a rename, it never replaces what came in between
+        with _nameless(path.parent) as (file, name):
+            files = ZipFileSystem(file, mode="w")
+            yield Store(str(path), files, "")
+            files.close()
+            file.flush()
+            os.fchmod(file.fileno(), 0o644)
+            # Unlike a rename, it never replaces what came in between. With a folder, os.link follows /proc's links.
+            os.link(name, path, src_dir_fd=folder)
     except FileExistsError as error:
         raise LakeError(f"{path} exists already", hint="give another name, or remove it") from error
     finally:
-        os.unlink(name)
+        os.close(folder)
+
+
+@contextlib.contextmanager
+def _nameless(folder: Path) -> Iterator[tuple[IO[bytes], str]]:
+    """A new file in a folder, and the path to link it by. Nothing is left of it, not even if this process is killed.
+
+    On file systems that cannot do that it has a hidden name, which a killed process leaves.
+    """
+    hidden = None
+    try:
+        descriptor = os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600)
+    except (OSError, AttributeError):  # macOS does not have it
+        descriptor, hidden = tempfile.mkstemp(prefix=".ibench-", dir=folder)
+    try:
+        with os.fdopen(descriptor, "w+b") as file:
+            yield file, hidden or f"/proc/self/fd/{descriptor}"
+    finally:
+        if hidden is not None:
+            os.unlink(hidden)
 
 
 def push(run_dir: Path, store: Store) -> bool:

@@ -1,6 +1,11 @@
 """Runs in a folder and in an S3 server on loopback: pushed, read, pulled, and refused where something is wrong."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +22,7 @@ from ibench_lib.lake.store import open_store, pull, push
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from tests.command import ibench
+from tests.places import ROOT
 from tests.synthetic import Run, answer, three_configurations, write_runs
 
 pytestmark = pytest.mark.slow
@@ -186,3 +192,26 @@ def test_the_commands_push_pull_and_read_by_an_address(
     assert run(tmp_path / "b", *count).split() == ["n", "4"]
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert not [path for path in files if CANARY.encode() in path.read_bytes()]
+
+
+HALF_A_ZIP = """
+import os, signal, sys
+from pathlib import Path
+from ibench_lib.lake.store import new_archive
+with new_archive(Path(sys.argv[1])) as archive:
+    archive.files.pipe_file("run/manifest.json", b"x" * 1_000_000)
+    print(len(os.listdir(Path(sys.argv[1]).parent)), flush=True)
+    if sys.argv[2] == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("end", ["killed", "whole"])
+def test_a_killed_push_leaves_no_half_of_an_archive(tmp_path: Path, end: str) -> None:
+    command = [sys.executable, "-c", HALF_A_ZIP, str(tmp_path / "runs.zip"), end]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert done.returncode == (-signal.SIGKILL if end == "killed" else 0), done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ([] if end == "killed" else ["runs.zip"])
+    if end == "whole":
+        with zipfile.ZipFile(tmp_path / "runs.zip") as archive:
+            assert archive.testzip() is None and archive.namelist() == ["run/manifest.json"]
