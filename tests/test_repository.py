@@ -321,7 +321,7 @@ TESTED_ELSEWHERE = {
     ),
     "tests/cli/test_doctor.py and tools/provide.py: what a machine has and lacks": "base/chromium.py base/debian.py",
     "tests/measurement and tests/run/test_cell.py run whole steps with real client processes": (
-        "client/process.py client/spec.py client/worker.py run/capturing.py"
+        "client/spec.py client/worker.py run/capturing.py"
         " run/description.py"
         " run/one_run.py run/planned.py"
         " run/step.py run/step_rows.py"

@@ -10,6 +10,8 @@ from typing import Any, cast
 import pymysql
 from pymysql.constants import CLIENT, COMMAND
 
+from ibench_lib.base import mysql
+
 TIMEOUT_S = 10.0
 LOST = (pymysql.err.MySQLError, OSError)
 """What a statement may raise, errors of the server and of the connection."""
@@ -21,9 +23,7 @@ _SHORT_EOF = 9
 
 def connect(address: Mapping[str, Any], timeout_s: float = TIMEOUT_S) -> pymysql.Connection[Any]:
     """Autocommit, so that no read view of ours holds back purge. Raises pymysql's errors and OSError."""
-    return pymysql.connect(
-        **address, autocommit=True, connect_timeout=5, read_timeout=timeout_s, write_timeout=timeout_s
-    )
+    return mysql.connect(**address, autocommit=True, connect_timeout=5, read_timeout=timeout_s, write_timeout=timeout_s)
 
 
 def rows(connection: pymysql.Connection[Any], query: str) -> Sequence[tuple[Any, ...]]:

@@ -76,7 +76,7 @@ class WorkerProcess:
                     break
                 self._buffer += chunk
         *lines, self._buffer = self._buffer.split(b"\n")
-        return [json.loads(line) for line in lines], closed
+        return [_message(line) for line in lines], closed
 
     def stop(self) -> None:
         """Ask it to end after the operation in flight."""
@@ -100,6 +100,15 @@ class WorkerProcess:
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         return f"{how}: {lines[-1]}" if lines else how
+
+
+def _message(line: bytes) -> dict[str, Any]:
+    """What a worker said; that it failed where that is no message, as what a library prints is none."""
+    with contextlib.suppress(ValueError, RecursionError):
+        found = json.loads(line)
+        if isinstance(found, dict) and isinstance(found.get("kind"), str):
+            return found
+    return {"kind": "failed", "error": f"it wrote what is no message: {line[:200]!r}"}
 
 
 def _environment() -> dict[str, str]:

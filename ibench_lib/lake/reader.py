@@ -14,9 +14,10 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import tempfile
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache
@@ -49,6 +50,7 @@ ADDRESS_VARIABLE = "IBENCH_LAKE"
 # So many paths stand in the text of a view; a longer list is parsed too often, and a variable of the connection has it.
 _PATHS_IN_A_VIEW = 300
 _FETCHED = 1000
+_TRIES = 10
 MEMORY = "2GB"
 """What `rows` may use. What does not fit goes to disk where DuckDB can do without it for a while."""
 
@@ -112,11 +114,7 @@ def _default() -> Workspace | str:
 
 def _opened(place: Workspace | str) -> duckdb.DuckDBPyConnection:
     here = place if isinstance(place, Workspace) else workspace()
-    connection = _with_every_name(here.data)
-    # Reading a lake must not depend on a network, nor reach for one.
-    connection.execute("SET autoinstall_known_extensions = false")
-    with _without_collecting():
-        _fill(connection, find(place, connection), {*TABLES, *MANIFEST_TABLES})
+    connection = _filled(lambda: _with_every_name(here.data), place, {*TABLES, *MANIFEST_TABLES})
     _insert(connection, RATE_METRICS, _rate_metrics())
     for name in _COMPUTED_ONCE:
         connection.execute(f'CREATE TABLE "computed_{name}" AS FROM "{name}"')
@@ -128,13 +126,41 @@ def _opened(place: Workspace | str) -> duckdb.DuckDBPyConnection:
 
 def tables_alone(names: Collection[str], place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
     """A lake with some of its tables only, and no views or questions: for what must be quick."""
-    connection = duckdb.connect(":memory:")
-    connection.execute("SET autoinstall_known_extensions = false")
-    for name in names:
-        _create_empty(connection, name, _tables()[name])
-    with _without_collecting():
-        _fill(connection, find(place or os.environ.get(ADDRESS_VARIABLE) or workspace(), connection), names)
-    return connection
+
+    def empty() -> duckdb.DuckDBPyConnection:
+        connection = duckdb.connect(":memory:")
+        for name in names:
+            _create_empty(connection, name, _tables()[name])
+        return connection
+
+    return _filled(empty, place or _default(), names)
+
+
+def _filled(
+    empty: Callable[[], duckdb.DuckDBPyConnection], place: Workspace | str, names: Collection[str]
+) -> duckdb.DuckDBPyConnection:
+    """Let tables of a new connection be what a place has.
+
+    A run that is removed between the moment when it is found and that when its files are opened ends in an error of
+    DuckDB's, although all others are there: the runs are then looked for again.
+
+    Raises
+    ------
+    LakeError : a file cannot be opened, again and again.
+    """
+    for left in reversed(range(_TRIES)):
+        connection = empty()
+        # Reading a lake must not depend on a network, nor reach for one.
+        connection.execute("SET autoinstall_known_extensions = false")
+        try:
+            with _without_collecting():
+                _fill(connection, find(place, connection), names)
+            return connection
+        except duckdb.IOException as error:
+            connection.close()
+            if not left:
+                raise LakeError(f"a file of the lake cannot be opened: {_one_line(error)}") from error
+    raise AssertionError("unreachable")
 
 
 @contextlib.contextmanager
@@ -353,8 +379,12 @@ def _bounded(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     """Little memory for what somebody asks in SQL, and one line for what goes wrong."""
     try:
         connection.execute(f"SET memory_limit = '{MEMORY}'")
-        # What does not fit is sorted and joined on disk, and the folder goes with the connection.
-        connection.execute(f"SET temp_directory = {quoted(f'{tempfile.gettempdir()}/ibench-sql-{os.getpid()}')}")
+        (spills_to,) = connection.execute("SELECT current_setting('temp_directory')").fetchone() or ("",)
+        own = f"{tempfile.gettempdir()}/ibench-sql-"
+        if not spills_to.startswith(own):  # once used it cannot be changed
+            # What does not fit is sorted and joined on disk. The folder goes with the connection, which must have made
+            # it; nobody else can make one of that name first.
+            connection.execute(f"SET temp_directory = {quoted(own + secrets.token_hex(8))}")
         connection.execute("SET streaming_buffer_size = '16MB'")
         yield
     except duckdb.OutOfMemoryException as error:

@@ -31,8 +31,10 @@ def inspect(build: AnyBuild, workspace: Workspace) -> Inspection:
     with _booted(build, workspace) as address:
         try:
             found = flavour_of(build).inspect(address.arguments())
-        except pymysql.err.MySQLError as error:
-            raise ServerStartError(f"build {build.label} starts, but does not answer: {error}") from error
+        except (pymysql.err.MySQLError, OSError, LookupError) as error:  # LookupError: an answer lacks what all have
+            raise ServerStartError(
+                f"build {build.label} starts, but does not answer as a server does: {error!r}"
+            ) from error
     note = _note(build, workspace)
     note.parent.mkdir(parents=True, exist_ok=True)
     # The version of the binary, which is what `noted_innodb` can compare without booting it.

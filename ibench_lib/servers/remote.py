@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import pymysql
 
+from ibench_lib.base import mysql
 from ibench_lib.base.mask import SERVER, USER
 from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.errors import ServerStartError, UsageError
@@ -230,4 +231,4 @@ def _check_ca(label: str, access: Access) -> None:
 
 
 def _connect(address: Address) -> Any:
-    return pymysql.connect(**address.arguments(), connect_timeout=_CONNECT_TIMEOUT_S, read_timeout=60)
+    return mysql.connect(**address.arguments(), connect_timeout=_CONNECT_TIMEOUT_S, read_timeout=60)

@@ -2,6 +2,9 @@
 
 import csv
 import math
+import os
+import shutil
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ibench_lib.errors import IbenchError, QueryError
+from ibench_lib.errors import IbenchError, LakeError, QueryError
 from ibench_lib.lake import reader
 from ibench_lib.lake.derive import response_times
 from ibench_lib.paths import Workspace
@@ -397,3 +400,56 @@ def test_comments_of_the_lake_are_those_of_the_schema(workspace: Workspace) -> N
             for unit in [reader.columns_documented(table)[column][0]]} == {
         (name, column.name): column.doc for name, table in TABLES.items() for column in table.columns
     }  # fmt: skip
+
+
+@pytest.fixture
+def lost_while_opening(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Ids of runs that are removed, one each time that somebody has just found the runs of a lake."""
+    found_runs, losing = reader.find, [Run().run_id]
+    write_runs(workspace, Run(), Run("other", minute=9))
+
+    def find(place: Any, connection: Any) -> Any:
+        found = found_runs(place, connection)
+        if losing:
+            shutil.rmtree(workspace.run_dir(losing.pop()))
+        return found
+
+    monkeypatch.setattr(reader, "find", find)
+    return losing
+
+
+def test_a_run_that_is_removed_while_a_lake_opens_is_no_error(
+    workspace: Workspace, lost_while_opening: list[str]
+) -> None:
+    lake = reader.lake(workspace)
+    assert lake.execute("SELECT DISTINCT run_id FROM steps").fetchall() == [(Run("other", minute=9).run_id,)]
+    lost_while_opening.append(Run("other", minute=9).run_id)
+    assert reader.tables_alone(["runs", "steps"], workspace).execute("FROM runs").fetchall() == []
+
+
+def test_a_file_that_cannot_be_opened_at_all_is_one_line(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill(connection: Any, _found: Any, _names: Any) -> None:
+        connection.execute("FROM read_parquet('/nowhere/x.parquet')")
+
+    monkeypatch.setattr(reader, "_fill", fill)
+    with pytest.raises(LakeError, match=r"^a file of the lake cannot be opened: IO Error: No files found"):
+        reader.tables_alone(["runs"], workspace)
+
+
+def test_an_answer_that_spills_to_disk_is_no_failure_and_leaves_nothing(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its folder has a name that nobody can have taken, and is made by DuckDB, which then removes it."""
+    monkeypatch.setattr(reader, "MEMORY", "40MB")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    made: set[str] = set()
+    widest = "SELECT count(DISTINCT a) AS n FROM (SELECT random()::VARCHAR || repeat('x', 300) AS a FROM range(300000))"
+    lake = reader.lake(workspace)
+    lake.execute("SET threads = 1")
+    for _ in range(2):
+        with reader.rows(lake, widest) as (_, rows):
+            assert next(rows)[0] > 290_000
+        made |= {path.name for path in tmp_path.glob("ibench-sql-*")}
+    assert len(made) == 1 and f"ibench-sql-{os.getpid()}" not in made
+    lake.close()
+    assert list(tmp_path.glob("ibench-sql-*")) == []

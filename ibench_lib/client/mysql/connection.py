@@ -12,6 +12,7 @@ from typing import Any, cast
 import pymysql
 from pymysql.constants import CLIENT, CR
 
+from ibench_lib.base import mysql
 from ibench_lib.client.mysql.binary import Prepared, with_markers
 from ibench_lib.client.mysql.wire import (
     COM_QUERY,
@@ -44,7 +45,7 @@ class Connection:
         self, address: dict[str, Any], database: str | None, timeout_s: float, like: Connection | None = None
     ) -> None:
         try:
-            connection = pymysql.connect(
+            connection = mysql.connect(
                 **address,
                 database=database,
                 autocommit=True,

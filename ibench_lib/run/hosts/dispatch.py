@@ -139,20 +139,22 @@ class Dispatch:
         """None if there is no answer: the worker died, and Dask noticed first."""
         distributed = require_distributed()
         try:
-            answer: dict[str, Any] = task.future.result(timeout=ANSWER_S)
-            return answer
+            answer = task.future.result(timeout=ANSWER_S)
+            return answer if isinstance(answer, dict) else {"error": answer or "nothing"}
         except (distributed.KilledWorker, distributed.CancelledError, OSError, TimeoutError):
             return None
         except Exception as error:  # a bug on the other side is this cell's failure, not the experiment's
             return {"error": {"kind": "RunFailed", "what": f"{type(error).__name__}: {error}"}}
 
     def _ended(self, task: _Task, answer: Mapping[str, Any]) -> None:
-        cell, name, told = task.entry.cell, task.worker.name, answer.get("error")
+        cell, name, told = task.entry.cell, task.worker.name, _told(answer.get("error"))
         manifest, error = None, None
         try:
             manifest = self._receive(task.entry, task.worker, answer) if "run_id" in answer else None
         except IbenchError as problem:
             error = problem
+        except Exception as problem:  # an answer may be anything, and our disk may be full: this cell's failure
+            error = RunFailed(f"{name}: {cell}: its run cannot be taken in: {type(problem).__name__}: {problem}")
         run_id = None if manifest is None else manifest.run_id
         if told is not None and told["kind"] == Interrupted.__name__:
             self._tally.ended(task.attempt, "interrupted", f"{name}: {told['what']}", run_id)
@@ -201,3 +203,13 @@ class Dispatch:
     def _give_up(self, state: State, error: str) -> None:
         for task in self._tasks:
             self._tally.ended(task.attempt, state, error)
+
+
+def _told(error: Any) -> dict[str, Any] | None:
+    """The error of an answer; what is no error of ours becomes one."""
+    if error is None:
+        return None
+    if not isinstance(error, Mapping) or not all(isinstance(error.get(key), str) for key in ("kind", "what")):
+        return {"kind": RunFailed.__name__, "what": f"its answer cannot be used: {error!r:.200}"}
+    texts = {key: error[key] for key in ("hint", "detail") if isinstance(error.get(key), str)}
+    return {"kind": error["kind"], "what": error["what"], "lasting": error.get("lasting") is True, **texts}

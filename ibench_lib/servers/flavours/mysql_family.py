@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pymysql
 
+from ibench_lib.base import mysql
 from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.configs.resolve import Option, ServerConfig, size
 from ibench_lib.configs.rules import Rules, Scaled
@@ -253,7 +254,7 @@ class MySQLFamily:
     def answers(self, address: Address) -> bool:
         try:
             # Another program on the port may accept the connection and never answer.
-            pymysql.connect(**address.arguments(), connect_timeout=5, read_timeout=5).close()
+            mysql.connect(**address.arguments(), connect_timeout=5, read_timeout=5).close()
         except pymysql.err.OperationalError:
             return False
         return True
@@ -317,7 +318,7 @@ class MySQLFamily:
 
     def variables(self, address: Mapping[str, Any]) -> dict[str, str]:
         try:
-            connection = pymysql.connect(**address, connect_timeout=10, read_timeout=60)
+            connection = mysql.connect(**address, connect_timeout=10, read_timeout=60)
             with connection, connection.cursor() as cursor:
                 cursor.execute("SHOW GLOBAL VARIABLES")
                 return {str(name): str(value) for name, value in cursor.fetchall()}
@@ -325,7 +326,7 @@ class MySQLFamily:
             raise RunFailed(f"SHOW GLOBAL VARIABLES: {error}") from error
 
     def inspect(self, address: Mapping[str, Any]) -> Inspection:
-        with pymysql.connect(**address) as connection:
+        with mysql.connect(**address) as connection:
             return _inspect(connection)
 
     def reset_binary_log(self, build: Build, variables: Mapping[str, str]) -> str | None:

@@ -1,5 +1,6 @@
 """What becomes of cells whose workers die, stop, fail or answer wrongly: the crew is scripted, the ledger is real."""
 
+import errno
 import os
 import signal
 from collections import Counter
@@ -122,6 +123,10 @@ def dispatch(
     def receive(entry: Planned, worker: Worker, answer: Mapping[str, Any]) -> Any:
         if answer["run_id"] == "bad":
             raise LakeError("it is not what it should be")
+        if answer["run_id"] == "full":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if answer["run_id"] == "odd":
+            raise AttributeError("'list' object has no attribute 'get'")
         return SimpleNamespace(run_id=f"run-{entry.cell.position}", status=status)
 
     told, ledger = Told(), Ledger(workspace)
@@ -231,6 +236,30 @@ def test_what_is_no_complete_run_never_counts_as_one(workspace: Workspace, answe
     outcome, attempts, _ = dispatch(workspace, Crew(lambda *_: answer, "one"), cells=1, status=status)
     assert isinstance(outcome, IbenchError) and said in outcome.what
     assert [attempt.state for attempt in attempts] == ["failed"]
+
+
+@pytest.mark.parametrize(
+    ("odd", "said"),
+    [
+        ({"run_id": "full"}, "its run cannot be taken in: OSError: [Errno 28] No space left on device"),
+        ({"run_id": "odd"}, "its run cannot be taken in: AttributeError: 'list' object has no attribute 'get'"),
+        ({"error": "text"}, "its answer cannot be used: 'text'"),
+        ({"error": ["a"]}, "its answer cannot be used: ['a']"),
+        ({"error": {}}, "its answer cannot be used: {}"),
+        ({"error": {"what": "no kind"}}, "its answer cannot be used: {'what': 'no kind'}"),
+        ({"error": {"kind": [], "what": "x"}}, "its answer cannot be used: {'kind': [], 'what': 'x'}"),
+        ({"error": {"kind": "ServerLost", "what": "dead", "hint": 7, "detail": [], "lasting": "no"}}, "dead"),
+        ([], "its answer cannot be used: 'nothing'"),
+        ("text", "its answer cannot be used: 'text'"),
+        (7, "its answer cannot be used: 7"),
+    ],
+)
+def test_whatever_a_worker_answers_is_the_failure_of_its_cell_alone(workspace: Workspace, odd: Any, said: str) -> None:
+    crew = Crew(lambda _crew, _worker, position: odd if position == 1 else DONE, "one")
+    outcome, attempts, told = dispatch(workspace, crew)
+    assert isinstance(outcome, CellsFailed) and told.failed == [1]
+    assert said in (outcome.detail or "")
+    assert [attempt.state for attempt in attempts] == ["failed", "complete", "complete"]
 
 
 def test_fail_fast_hands_out_no_more_and_lets_what_is_under_way_end(workspace: Workspace) -> None:
