@@ -179,7 +179,7 @@ def _mixed_hosts(sides: Sequence[Sequence[Mapping[str, Any]]]) -> str:
 def _no_counters(chosen: Pair, sides: Sequence[Sequence[Mapping[str, Any]]]) -> str:
     reasons = list(dict.fromkeys(row["counters_reason"] for side in sides for row in side if row["counters_reason"]))
     why = "; ".join(reasons) or "they were not counted over the step"
-    return f"whether the server executes more instructions or executes them more slowly: {why}"
+    return f"whether the server runs more instructions or slower ones: {why}"
 
 
 def _terms(

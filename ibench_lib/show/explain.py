@@ -92,7 +92,7 @@ def _rate(found: Explanation) -> list[str]:
                 f"{count(len(found.runs[1]), 'run')}; the noise is unknown."]  # fmt: skip
     said = f"{found.rate_label} of B: {ratio_text(rate)} of A's"
     if not rate.is_clear:
-        said += ", no difference beyond noise"
+        said += ", no difference found"
     both = f"CPU per operation {ratio_text(cost)}, CPU in use {ratio_text(use)}"
     if cost.is_clear and not use.is_clear:
         way = "more" if cost.log > 0 else "less"
@@ -108,7 +108,7 @@ def _processor(found: Explanation) -> list[str]:
     if not found.processor or found.processor[0].difference is None:
         return []
     if not clear:
-        return ["Instructions per operation, cycles per instruction and clock do not differ beyond noise."]
+        return ["No difference found in instructions per operation, cycles per instruction and clock."]
     return [f"The server's CPU per operation, by part: {', '.join(clear)}."]
 
 
@@ -127,8 +127,8 @@ def profile_statements(found: Explanation) -> list[str]:
     functions = [one for one in found.self_costs if one.cost.is_clear and not one.moved]
     if functions:
         said.append(
-            f"Own time of functions, in microseconds of server CPU per operation ({'+' if whole > 0 else ''}"
-            f"{us(whole)} in all): {_first([f'{one.cost.name} {change_text(one.cost)}' for one in functions], ', ')}."
+            f"Server CPU per operation: {'+' if whole > 0 else ''}{us(whole)} us. By function, without what it calls: "
+            f"{_first([f'{one.cost.name} {change_text(one.cost)}' for one in functions], ', ')}."
         )
     elif any(one.cost.difference for one in found.self_costs):
         said += _without_own_time(found)
@@ -162,9 +162,9 @@ def _without_own_time(found: Explanation) -> list[str]:
         return []  # all of them moved
     whole = [f"{one.cost.name} {change_text(one.cost)}" for one in found.inclusive_costs if one.cost.is_clear]
     if not whole:
-        return ["No function differs beyond noise, by itself or with all that it calls."]
+        return ["No difference found in any function, by itself or with all that it calls."]
     return [
-        "No function differs beyond noise by itself.",
+        "No difference found in any function by itself.",
         f"Functions with all that they call, in microseconds of server CPU per operation: {_first(whole, ', ')}.",
     ]
 

@@ -25,10 +25,13 @@ def test_a_difference_is_told_with_what_cannot_be_said(measured: Workspace) -> N
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "A is system.cy10a (3 runs), B is system.b (3 runs); l.i0 in cached"
-    assert "in microseconds of server CPU per operation (+71.5 in all): rec_get_offsets_func +71." in done.stdout
+    assert (
+        "Server CPU per operation: +71.5 us. By function, without what it calls: rec_get_offsets_func +71."
+        in done.stdout
+    )
     (row,) = [line.split() for line in lines if line.startswith(" rec_get_offsets_func ")]
     assert row[1:3] == ["71.5", "143"]
-    why = "whether the server executes more instructions or executes them more slowly"
+    why = "whether the server runs more instructions or slower ones"
     assert f"Not known: {why}: the processor did not count over the step." in lines
     document = json.loads(ibench(measured, "explain", "system.cy10a", "system.b", "--step", "l.i0", "--json").stdout)
     assert document["self"][0]["name"] == "rec_get_offsets_func" and document["self"][0]["clear"]

@@ -20,10 +20,10 @@ SLOWED = slowed(ENGINE, "rec_get_offsets", 2)
 def test_more_cpu_and_not_more_waiting_is_told_apart() -> None:
     said = statements(explained(*pair_runs(ENGINE, SLOWED, user=(8.0, 9.43))))
     # 20,000 rows in 10 s on either side: the rate is even, and so CPU in use grew with the cost.
-    assert said[0].startswith("inserts/s of B: 1.00x [1.00, 1.00] of A's, no difference beyond noise.")
+    assert said[0].startswith("inserts/s of B: 1.00x [1.00, 1.00] of A's, no difference found.")
     assert "server, user mode +71.5 [" in said[1]
-    assert said[2].startswith("Own time of functions, in microseconds of server CPU per operation (+71.5 in all): ")
-    assert said[2].partition(": ")[2].startswith("rec_get_offsets_func +71.5 [")
+    assert said[2].startswith("Server CPU per operation: +71.5 us. By function, without what it calls: ")
+    assert said[2].partition("calls: ")[2].startswith("rec_get_offsets_func +71.5 [")
     assert said[3].startswith("Parts of the server: record layer +71.5 [")
 
 
@@ -46,7 +46,7 @@ def rate(*logs: tuple[float, float]) -> tuple[Term, ...]:
             "of A's: less CPU in use; the CPU per operation does not clearly differ.",
         ),
         (rate((-0.4, 0.01), (-0.2, 0.01), (0.2, 0.01)), "0.67x [0.66, 0.69] of A's. CPU per operation 1.22x"),
-        (rate((-0.2, 0.2), (-0.1, 0.2), (0.1, 0.2)), "of A's, no difference beyond noise. CPU per operation"),
+        (rate((-0.2, 0.2), (-0.1, 0.2), (0.1, 0.2)), "of A's, no difference found. CPU per operation"),
     ],
 )
 def test_the_first_sentence_says_which_of_the_two_it_is(terms: tuple[Term, ...], said: str) -> None:
@@ -58,7 +58,7 @@ def test_the_first_sentence_says_which_of_the_two_it_is(terms: tuple[Term, ...],
 def test_that_no_function_differs_needs_both_tables() -> None:
     """What a function calls are many functions, each with too few samples to be judged: together they are not."""
     same = explained(*pair_runs(ENGINE, ENGINE))
-    assert statements(same)[-1] == "No function differs beyond noise, by itself or with all that it calls."
+    assert statements(same)[-1] == "No difference found in any function, by itself or with all that it calls."
     leaves = {f"{INSERT};helper_{n}(int)": 2 for n in range(150)}
     more = {f"{INSERT};helper_{n}(int)": 3 for n in range(150)}
     found = explained(*pair_runs({**ENGINE, **leaves}, {**ENGINE, **more}, user=(8.0, 8.0 + 10.0 * 150 / 1700)))
@@ -67,7 +67,7 @@ def test_that_no_function_differs_needs_both_tables() -> None:
     assert outer.is_clear
     said = statements(found)
     assert statements(same)[-1] not in said
-    assert "No function differs beyond noise by itself." in said
+    assert "No difference found in any function by itself." in said
     (named,) = [line for line in said if line.startswith("Functions with all that they call, in microseconds")]
     assert f"btr_cur_optimistic_insert {change_text(outer)}" in named
 
@@ -84,7 +84,7 @@ def test_work_that_moved_is_told_apart_from_work_of_which_that_is_not_known() ->
     (untold,) = [line for line in said if line.startswith("It cannot be told whether work was added or only moved: ")]
     outer_cost = change_text(grown.around.cost)
     assert f"rec_get_offsets_func: its caller, btr_cur_optimistic_insert, changed by {outer_cost}" in untold
-    assert any(line.startswith("Own time of functions") and "rec_get_offsets_func" in line for line in said)
+    assert any(line.startswith("Server CPU per operation: ") and "rec_get_offsets_func" in line for line in said)
 
 
 def test_small_costs_add_up_as_shown() -> None:

@@ -25,7 +25,7 @@ def test_a_post_says_what_differs_and_what_cannot_be_said() -> None:
     assert next((one.setup, one.step) for one in found.each) == ("cached", "l.i0")
     page = ib.explained(found)._repr_html_()
     assert "A is system.cy10a (3 runs); B is system.b (3 runs); " in page and "rec_get_offsets_func +71.5" in page
-    assert '<li class="loud">Not known: whether the server executes more instructions or' in page
+    assert '<li class="loud">Not known: whether the server runs more instructions or slower ones' in page
     terms = dict(re.findall(r"<g><title>([^:]+): ([^<]+)</title>", page))
     assert list(terms) == ["inserts/s", "CPU in use", "CPU per operation"] and 'class="clear"' in page
     assert all(re.fullmatch(r"[\d.]+x \[[\d.]+, [\d.]+\]", text) for text in terms.values())

@@ -33,6 +33,7 @@ def runs_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         texts = (setup, numbers, server), (_started(rows), tool_version)
         before, after = ([Cell(text) for text in part] for part in texts)
         grid.rows.append((dbms, [*before, status, *after]))
+    grid.notes = ["dbms: a build with a configuration, <build>.<config>; here and in all tables."]
     return grid.draw(palette)
 
 

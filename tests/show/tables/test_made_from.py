@@ -78,6 +78,7 @@ def test_repeats_that_are_alike_share_a_row_and_others_do_not() -> None:
         ("system.cy10a", "4", "failed in l.x: lost ▼", "2026-11-21 10:09"),
         ("system.b", "1", "complete", "2026-11-21 10:05"),
     ]
+    assert table.rows[-1] == ["dbms: a build with a configuration, <build>.<config>; here and in all tables."]
 
 
 @pytest.mark.slow
