@@ -81,7 +81,8 @@ class Selection:
         """What was chosen, dbms by setups, each with its repeats. Not through `ask`: a post would take it as asked."""
         if not self.run_ids:
             return "<p>A selection without any run.</p>"
-        runs = reader.question(self.lake, "selected_runs", runs=self.run_ids).sort("dbms_position")
+        values = {"runs": self.run_ids}
+        runs = reader.question(self.connection_for(values), "selected_runs", **values).sort("dbms_position")
         names = [html.escape(name) for name in runs["experiment"].unique(maintain_order=True)]
         steps = f"; steps {html.escape(', '.join(self.steps))}" if self.steps else ""
         line = (

@@ -191,7 +191,7 @@ def totals(
     """
     after = resource.getrusage(resource.RUSAGE_SELF)
     recorder.finish(end_ns)
-    lag, service = recorder.client_lag.bins_and_counts(), recorder.first.service.bins_and_counts()
+    lag, service = recorder.client_lag.bins_and_counts(), recorder.service.bins_and_counts()
     gained: dict[str, int] = {}
     for role in roles:
         for table, rows in role.rows_by_table(recorder.rows_by_operation()).items():

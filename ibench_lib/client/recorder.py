@@ -33,7 +33,6 @@ class OperationRecorder:
         self._service = array("q")
         self._intended = array("q")
         self._lag = array("q")
-        self.service = StepHistogram()  # of the whole step, where its lag is held against its responses
         self._rows = self._errors = self._unknown = 0
         self._flown_ns = 0
         self._retries = dict.fromkeys(RETRIES.values(), 0)
@@ -76,9 +75,12 @@ class OperationRecorder:
         """Whether anything was recorded that has not been handed over."""
         return bool(self._service or self._errors or self._unknown or any(self._retries.values()))
 
-    def hand_over(self, second: int, lags: StepHistogram, flying_ns: int = 0) -> dict[str, Any]:
+    def hand_over(
+        self, second: int, lags: StepHistogram, services: StepHistogram, flying_ns: int = 0
+    ) -> dict[str, Any]:
         """The row of a second, and nothing pending any more.
 
+        `lags` and `services` get the client lags, and the response times that these are held against.
         `flying_ns` is how long the operations that are in flight when the second ends have been so since they were
         sent, summed over them.
         """
@@ -114,7 +116,7 @@ class OperationRecorder:
         if self._lag:
             lags.add(np.frombuffer(self._lag, dtype=np.int64))
             if not self._paced:
-                self.service.add(service)
+                services.add(service)
         self.total_ops += len(service)
         self.total_rows += self._rows
         self.total_errors += self._errors
@@ -154,6 +156,7 @@ class SecondRecorder:
         self._used = (0.0, 0.0)
         self.in_flight: Callable[[], Iterable[tuple[OperationRecorder, int]]] = tuple
         self.client_lag = StepHistogram()
+        self.service = StepHistogram()  # of all operations with such a lag that are not paced
         first_end_ns = start_ns + SECOND_NS
         self._operations = {
             name: OperationRecorder(name, first_end_ns, paced=paced, roll=self._roll) for name in operations
@@ -204,7 +207,7 @@ class SecondRecorder:
         for operation, sent_ns in self.in_flight():
             flying_ns[operation.name] += max(0, end_ns - sent_ns)
         for name, operation in self._operations.items():
-            self._emit({**operation.hand_over(self._second, self.client_lag, flying_ns[name]), **cpu})
+            self._emit({**operation.hand_over(self._second, self.client_lag, self.service, flying_ns[name]), **cpu})
             cpu = dict.fromkeys(cpu, 0.0)
 
 

@@ -31,7 +31,7 @@ from ibench_lib.errors import LakeError, QueryError
 from ibench_lib.lake.discovery import Found, find_runs
 from ibench_lib.lake.index import INDEXED, Index, quoted
 from ibench_lib.lake.manifest_tables import MANIFEST_TABLES
-from ibench_lib.lake.narrow import Narrowable
+from ibench_lib.lake.narrow import Narrowable, narrowed
 from ibench_lib.lake.sample_views import sample_views
 from ibench_lib.lake.shown import remember_where
 from ibench_lib.lake.store import Store, find_stored_runs, open_store
@@ -120,8 +120,23 @@ def _opened(place: Workspace | str) -> duckdb.DuckDBPyConnection:
         connection.execute(f'CREATE TABLE "computed_{name}" AS FROM "{name}"')
         connection.execute(f'DROP VIEW "{name}"')
         connection.execute(f'ALTER TABLE "computed_{name}" RENAME TO "{name}"')
+    _blame_the_host(connection)
     remember_where(connection, str(place.data) if isinstance(place, Workspace) else place)
     return connection
+
+
+def _blame_the_host(connection: duckdb.DuckDBPyConnection) -> None:
+    """Take the mark of steps that their clients limited from those whose host had much other work (`host_taken_of`).
+
+    Clients are late where they get no CPU. Few steps are marked, so few files are opened.
+    """
+    marked = connection.execute("SELECT DISTINCT run_id FROM run_steps WHERE client_bound IS NOT NULL").fetchall()
+    runs = [run_id for (run_id,) in marked]
+    if runs:
+        narrowed(connection, runs).execute(
+            f"UPDATE run_steps SET client_bound = NULL FROM (FROM host_taken_of([{', '.join(map(quoted, runs))}], []) "
+            "WHERE much) t WHERE run_steps.run_id = t.run_id AND run_steps.step_id = t.step_id"
+        )
 
 
 def tables_alone(names: Collection[str], place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:

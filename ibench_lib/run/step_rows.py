@@ -122,7 +122,9 @@ def client_bound(result: StepResult) -> str | None:
     A client that works 70 % of its time on one core has come to 70 % of what it could do with a server that costs
     nothing. A paced one is late by its own doing when its p99 operation is sent more than 10 % of its interval after it
     could have been; one that serves many connections, when it holds up its p99 operation for more than 10 % of the
-    median response. Fewer than a hundred operations have no p99, only a worst one.
+    median response of all its operations. Fewer than a hundred operations have no p99, only a worst one.
+
+    Whether the host was to blame instead, the reader says (`host_taken_of`).
     """
     reasons = []
     for state in result.workers:
@@ -143,7 +145,7 @@ def client_bound(result: StepResult) -> str | None:
         elif (median_us := state.totals["service_p50_us"]) is not None and lag_us > CLIENT_BOUND_LAG * median_us:
             reasons.append(
                 f"{state.name} delayed its p99 operation by {lag_us:,.0f} us; "
-                f"the median operation took {median_us:,.0f} us"
+                f"the median of all took {median_us:,.0f} us"
             )
     return "; ".join(reasons) or None
 

@@ -258,6 +258,14 @@ def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str])
     warned = runs_warned(runs)
     if warned:
         found.append((f"warnings in {warned} of {count(len(runs), 'run')}", "They are listed below the table of runs."))
+    taken = runs["taken_share"].drop_nulls()
+    if len(taken):
+        found.append(
+            (
+                f"others had up to {100 * max(taken):.0f} % of the CPUs in {len(taken)} of {count(len(runs), 'run')}",
+                "Other processes used them, or the hypervisor kept them: the warnings say which, and in which steps.",
+            )
+        )
     done = frame.filter(pl.col("step_status") == "complete")
     for column, text, why in (
         (

@@ -1,0 +1,79 @@
+"""How much of the CPUs others had in a step: it warns of the run, and clients are not blamed where it is much."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ibench_lib.ask.selection import Selection, choose
+from ibench_lib.show.headline import badges
+from tests.shared import lake_of
+from tests.synthetic import Run
+
+LATE = "client 1 querier sent its p99 statement 6,112 us late; its statements are 53,333 us apart"
+OLD = "client 1 querier held its p99 operation up for 153 us; the median took 1240 us"
+PREVIOUS = "client 1 querier delayed its p99 operation by 153 us; the median operation took 1,240 us"
+
+
+def counters(**host: float) -> tuple[tuple[str, dict[str, Any]], ...]:
+    """Of 5 s of qr100 on two CPUs; the six client processes use 3 s, and the server 4."""
+    grown = {"cpu_user_s": 7.0, "cpu_system_s": 0.0, "cpu_iowait_s": 0.0, "cpu_steal_s": 0.0, "cpu_idle_s": 3.0, **host}
+    rows = [("host", name, value) for name, value in grown.items()] + [("process", "cpu_user_s", 4.0)]
+    key = {"step_id": 3, "step": "qr100", "name": "", "start_s": 50.0, "end_s": 55.0, "start_value": 1.0}
+    return tuple(
+        ("step_counters", {**key, "source": source, "counter": counter, "end_value": 1 + value})
+        for source, counter, value in rows
+    )
+
+
+def chosen(run: Run) -> Selection:
+    return choose(lake_of(run), "demo")
+
+
+def mark_of(run: Run) -> str | None:
+    (found,) = chosen(run).ask("step_throughput").filter(step="qr100")["client_bound"]
+    return None if found is None else str(found)
+
+
+BUSY = counters(cpu_user_s=9.0, cpu_idle_s=1.0)
+STOLEN = counters(cpu_steal_s=3.0, cpu_idle_s=0.0)
+
+
+@pytest.mark.parametrize(
+    ("also", "said"),
+    [
+        (BUSY, ["qr100: other processes used 20 % of the CPUs"]),
+        (STOLEN, ["qr100: the hypervisor kept 30 % of the CPUs"]),
+        (counters(), []),
+        ((), []),
+    ],
+    ids=["others", "steal", "nobody", "not known"],
+)
+def test_a_run_warns_of_a_busy_host_and_its_clients_are_not_blamed(
+    also: tuple[tuple[str, dict[str, Any]], ...], said: list[str]
+) -> None:
+    run = Run("a", client_bound=LATE, also=also, warnings=("swap",))
+    assert mark_of(run) == (None if said else LATE)
+    post = chosen(run)
+    assert post.runs["warnings"].to_list() == [["swap", *said]]
+    badge = badges(post.runs, post.ask("step_throughput"), {})
+    assert ("client-bound: qr100" in badge) == (not said)
+    share = said[0].split(" % ")[0].rsplit(" ", 1)[1] if said else ""
+    assert (f"others had up to {share} % of the CPUs in 1 of 1 run" in badge) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        (OLD, None),
+        (PREVIOUS, None),
+        (f"{LATE}; {OLD}", LATE),
+        (f"{OLD}; client 2 querier used 97 % of a core", "client 2 querier used 97 % of a core"),
+    ],
+)
+def test_a_mark_by_the_median_of_one_kind_of_operation_is_none(stored: str, shown: str | None) -> None:
+    assert mark_of(replace(Run("a"), client_bound=stored)) == shown
+    now = "client 1 querier delayed its p99 operation by 153 us; the median of all took 410 us"
+    assert mark_of(Run("a", client_bound=now)) == now
