@@ -151,6 +151,12 @@ class Workspace:
         """The names that `notebook` finds."""
         return sorted({path.stem for folder in (self.root, SHIPPED) for path in (folder / "notebooks").glob("*.ipynb")})
 
+    def experiment_names(self) -> list[str]:
+        """The experiments that have a file: those of the workspace and those that came with the library."""
+        return sorted(
+            {path.stem for folder in (self.root, SHIPPED) for path in (folder / "experiments").glob("*.y*ml")}
+        )
+
     def run_dir(self, run_id: str) -> Path:
         return self.runs / check_run_id(run_id)
 

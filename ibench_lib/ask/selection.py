@@ -21,6 +21,7 @@ from ibench_lib.base.wording import count
 from ibench_lib.errors import ParameterError
 from ibench_lib.lake import reader
 from ibench_lib.lake.narrow import narrowed
+from ibench_lib.paths import workspace
 
 
 @dataclass(frozen=True)
@@ -169,16 +170,16 @@ def choose(
     lake: duckdb.DuckDBPyConnection,
     experiment: str = "",
     *,
-    runs: Sequence[str] = (),
-    dbms: Sequence[str] = (),
-    setups: Sequence[str] = (),
-    steps: Sequence[str] = (),
-    repeats: Sequence[int] = (),
-    exclude: Sequence[str] = (),
+    runs: str | Sequence[str] = (),
+    dbms: str | Sequence[str] = (),
+    setups: str | Sequence[str] = (),
+    steps: str | Sequence[str] = (),
+    repeats: int | Sequence[int] = (),
+    exclude: str | Sequence[str] = (),
     base: str = "",
     points: int = 500,
 ) -> Selection:
-    """Choose what to show.
+    """Choose what to show. One name or number may stand in place of a list.
 
     Parameters
     ----------
@@ -196,13 +197,13 @@ def choose(
     Raises
     ------
     ParameterError : a run, setup, step, repeat, base that is not there, a glob that fits nothing, `points` out of
-        range. An experiment without any run is no error, nor is a lake without any: there is nothing to show yet.
+        range; an experiment without any run whose name is much like that of one with runs, and of no experiment file.
+        Another experiment without any run is no error, nor is a lake without any: there is nothing to show yet.
         If the lake has runs of others, a warning names these.
     """
     interactive.complete(r"\.ask\(\s*['\"](\w*)", lambda: sorted(reader.questions()))
-    for what, given in (("runs", runs), ("exclude", exclude), ("dbms", dbms), ("setups", setups), ("steps", steps)):
-        if isinstance(given, str):
-            raise ParameterError(f"{what} is a text, not a list", hint=f"write {what}=[{given!r:.80}]")
+    runs, dbms, setups, steps, exclude = map(_list, (runs, dbms, setups, steps, exclude))
+    repeats = [repeats] if isinstance(repeats, int) else repeats
     if not 2 <= points <= 2000:
         raise ParameterError(f"points {points!r} is out of range", hint="use 2 to 2000")
     known = reader.question(lake, "known_runs")
@@ -213,7 +214,10 @@ def choose(
     if experiment and not of_experiment.any():
         there = sorted(set(known["experiment"].drop_nulls()))
         near = strict_yaml.suggestion(experiment, there)
-        warnings.warn(f"experiment {experiment!r:.80} has no run in the lake{near}", stacklevel=2)
+        said = f"experiment {experiment!r:.80} has no run in the lake{near}"
+        if "did you mean" in near and experiment not in workspace().experiment_names():
+            raise ParameterError(said, hint="`ibench runs` lists the runs; `ibench run` makes some")
+        warnings.warn(said, stacklevel=2)
     if of_experiment.any():
         numbers = known.filter(of_experiment)["repeat"].cast(pl.String)
         _check("repeat", map(str, repeats), numbers, f"in any run of {experiment}")
@@ -255,6 +259,10 @@ def choose(
         _check("base", [base], pl.concat([cells["dbms"], cells["config"]]), f"in any run of {what}")
     chosen = Selection(lake, everything.run_ids, list(steps), several or Bases(), points, excluded=without)
     return replace(chosen, ahead=begun_ahead(lake, chosen._own))
+
+
+def _list(given: str | Sequence[str]) -> Sequence[str]:
+    return [given] if isinstance(given, str) else given
 
 
 def has_run(lake: duckdb.DuckDBPyConnection, experiment: str, runs: Sequence[str]) -> bool:

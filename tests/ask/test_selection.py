@@ -35,8 +35,34 @@ def test_an_experiment_is_chosen_by_name_or_glob_and_narrowed_by_globs(workspace
     assert choose(lake, "demo", dbms=["*p1*"]).base == "system.cy10ap1"
     with pytest.warns(UserWarning, match="experiment 'nothing' has no run in the lake; known: demo, other"):
         assert choose(lake, "nothing").run_ids == []
-    with pytest.warns(UserWarning, match="experiment 'dmeo' has no run in the lake; did you mean 'demo'?"):
+    with pytest.raises(ParameterError, match=r"experiment 'dmeo' has no run in the lake; did you mean 'demo'\?"):
         choose(lake, "dmeo")
+
+
+def test_an_experiment_that_has_a_file_and_no_run_yet_is_no_typo(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_runs(workspace, Run())
+    lake = reader.lake(workspace)
+    with pytest.raises(ParameterError):
+        choose(lake, "demos")
+    (workspace.root / "experiments").mkdir()
+    (workspace.root / "experiments" / "demos.yaml").touch()
+    monkeypatch.setenv("IBENCH_HOME", str(workspace.root))
+    with pytest.warns(UserWarning, match="experiment 'demos' has no run in the lake; did you mean 'demo'?"):
+        assert choose(lake, "demos").run_ids == []
+
+
+def test_one_name_or_number_may_stand_where_a_list_is_meant() -> None:
+    runs = (Run(), Run(repeat=2, minute=1), Run("z", minute=2, setup="io_bound"))
+    lake = lake_of(*runs)
+    for one in ({"dbms": "*.z"}, {"setups": "io_bound"}, {"repeats": 2}, {"exclude": "*-r1"}, {"steps": "l.i1"}):
+        several = {name: [value] for name, value in one.items()}
+        assert (choose(lake, "demo", **one).run_ids, choose(lake, "demo", **one).steps) == (
+            choose(lake, "demo", **several).run_ids, choose(lake, "demo", **several).steps
+        )  # fmt: skip
+    assert choose(lake, "demo", repeats=2).run_ids == [runs[1].run_id]
+    assert choose(lake, runs=runs[0].run_id).run_ids == [runs[0].run_id]
 
 
 def test_runs_chosen_by_id_need_not_be_the_latest_and_count_as_repeats(workspace: Workspace) -> None:
@@ -105,7 +131,6 @@ def test_a_question_is_asked_once_and_remembered(workspace: Workspace) -> None:
         ({"repeats": [7]}, "repeat '7' is not in any run of demo; known: 1"),
         ({"base": "cy10b"}, "base 'cy10b' is not in any run of demo; did you mean 'cy10a'?"),
         ({"points": 1}, "points 1 is out of range"),
-        ({"dbms": "system.*"}, "dbms is a text, not a list"),
     ],
 )  # fmt: skip
 def test_what_is_not_there_is_named(workspace: Workspace, wrong: dict[str, Any], said: str) -> None:
