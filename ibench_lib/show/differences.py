@@ -82,7 +82,7 @@ def left_out(chosen: Pair) -> Html:
     lines = [
         _paragraph(
             f"{row['dbms']}, {row['setup']}, run {row['repeat']}: no variables are known, because its "
-            f"server did not start.",
+            f"server {'is starting' if row['status'] == 'running' else 'did not start'}.",
             "selected_runs",
         )
         for row in chosen.runs.filter(pl.col("server_version").is_null()).to_dicts()

@@ -48,7 +48,8 @@ def _started(rows: list[dict[str, Any]]) -> str:
 def _server(row: dict[str, Any]) -> str:
     if row["source"] is not None:
         return "-"
-    return f"{row['server_version'] or 'did not start'} ({without_brackets(row['version_comment'] or row['build'])})"
+    version = row["server_version"] or ("starting" if row["status"] == "running" else "did not start")
+    return f"{version} ({without_brackets(row['version_comment'] or row['build'])})"
 
 
 def config_table(frame: pl.DataFrame, palette: str = "default") -> GT:

@@ -25,6 +25,13 @@ def test_the_runs_table_names_what_failed() -> None:
     ]
 
 
+def test_a_server_that_is_not_known_yet_is_starting_in_a_run_in_progress_only() -> None:
+    frame = asked("selected_runs", Run()).with_columns(server_version=pl.lit(None, pl.String))
+    for status, said in (("running", "starting (Debian 12)"), ("failed", "did not start (Debian 12)")):
+        table = Parsed(ib.runs_table(frame.with_columns(status=pl.lit(status))))
+        assert table.of("system.cy10a")[2] == said
+
+
 @pytest.mark.parametrize(
     ("comment", "shown"),
     [
