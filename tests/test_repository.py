@@ -336,7 +336,7 @@ TESTED_ELSEWHERE = {
         "publish/expected.py publish/kernel_manager.py publish/kernel_process.py"
     ),
     "tests/publish/test_page.py, test_post.py and test_every_notebook.py build whole pages": (
-        "publish/execution.py publish/notebook.py publish/post_process.py"
+        "publish/execution.py publish/post_process.py"
     ),
     "tests/servers/test_sandbox.py starts them": (
         "servers/address.py servers/build.py servers/certificate.py servers/inspection.py servers/server.py"

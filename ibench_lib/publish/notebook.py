@@ -12,10 +12,20 @@ from nbformat import NotebookNode
 
 from ibench_lib.errors import ParameterError
 
+_WITH_IDS = 5
+"""The minor version of nbformat 4 from which on cells have ids."""
+
 
 def read_notebook(path: Path) -> NotebookNode:
-    """The notebook in a file. Raises whatever makes it unreadable."""
+    """The notebook in a file. Raises whatever makes it unreadable.
+
+    Cells have ids since nbformat 4.5: those of an older notebook get one by their places.
+    """
     notebook: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    if notebook.nbformat_minor < _WITH_IDS:
+        notebook.nbformat_minor = _WITH_IDS
+        for place, cell in enumerate(notebook.cells, 1):
+            cell.setdefault("id", f"cell-{place}")
     return notebook
 
 

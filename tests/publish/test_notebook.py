@@ -1,0 +1,32 @@
+"""What is read out of a stored notebook."""
+
+import json
+from pathlib import Path
+
+import nbformat
+
+from ibench_lib.publish.notebook import read_notebook, sections
+
+
+def stored(path: Path, minor: int, **more: str) -> Path:
+    """A notebook with a section, of that minor version of nbformat 4."""
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": "# Mine", **more},
+        {"cell_type": "markdown", "metadata": {}, "source": "## Rates", **more},
+    ]
+    path.write_text(json.dumps({"nbformat": 4, "nbformat_minor": minor, "metadata": {}, "cells": cells}))
+    return path
+
+
+def test_cells_of_an_older_notebook_get_ids_by_their_places(tmp_path: Path) -> None:
+    for minor in (0, 2, 4):
+        notebook = read_notebook(stored(tmp_path / "old.ipynb", minor))
+        assert sections(notebook) == ["cell-2"]
+        nbformat.validate(notebook)  # type: ignore[no-untyped-call]
+
+
+def test_ids_that_are_there_stay(tmp_path: Path) -> None:
+    path = tmp_path / "new.ipynb"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("## Rates", id="rates")])  # type: ignore[no-untyped-call]
+    nbformat.write(notebook, path)  # type: ignore[no-untyped-call]
+    assert sections(read_notebook(path)) == ["rates"]
