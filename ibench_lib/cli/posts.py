@@ -47,6 +47,9 @@ def post(
             pass
         case ["new", of] if experiment is None:
             only_written = True
+        case [name] if name != "new" and experiment is None and not (Path(name).suffix or Path(name).exists()):
+            hint = f"for the post of an experiment: ibench post --experiment {name}"
+            raise UsageError(f"{name}: a post is a .yml file", hint=hint)
         case [file] if file != "new" and experiment is None and notebook is None:
             params = Path(file)
         case _:

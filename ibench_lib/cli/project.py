@@ -77,10 +77,15 @@ def _shipped(notebooks: bool) -> list[Path]:
     return found + [path for path in wanted if notebooks or path.stem == START]
 
 
-def lab() -> None:
+def lab(
+    port: Annotated[
+        int | None,
+        typer.Option(min=1, max=65535, help="The port to listen on; by default 8888 or the next one that is free."),
+    ] = None,
+) -> None:
     """Open JupyterLab in the project, on notebooks/explore.ipynb.
 
-    [bold]Example:[/] ibench lab
+    [bold]Example:[/] ibench lab --port 8890
     """
     require("jupyterlab")
     root = workspace().root
@@ -88,6 +93,8 @@ def lab() -> None:
     if not place.is_file():
         raise UsageError(f"{place} does not exist", hint=f"ibench init {root} makes it; no other file is changed")
     root_user = ["--allow-root"] if os.geteuid() == 0 else []
+    own_port = [] if port is None else [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
     address = f"/lab/tree/{place.relative_to(root).as_posix()}"
-    command = python_module("jupyterlab", *root_user, f"--ServerApp.root_dir={root}", f"--LabApp.default_url={address}")
+    options = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url={address}", *own_port]
+    command = python_module("jupyterlab", *root_user, *options)
     os.execv(command[0], command)

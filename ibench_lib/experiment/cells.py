@@ -218,7 +218,9 @@ def load_experiment(path: Path, workload_files: Mapping[str, Path] | None = None
     ExperimentError : with every problem as file:line in `detail`.
     """
     if path.suffix not in (".yaml", ".yml"):
-        raise ExperimentError(f"{path}: an experiment is a .yaml file")
+        meant = path.parent / "experiments" / f"{path.name}.yaml"
+        hint = f"did you mean {meant}?" if meant.is_file() else "such as experiments/demo.yaml"
+        raise ExperimentError(f"{path}: an experiment is a .yaml file", hint=hint)
     spec, text = strict_yaml.load(path, model_for, ExperimentError)
     named = {key: path.parent / Path(name).expanduser() for key, name in spec.workload.files().items()}
     found = {key: (workload_files or {}).get(key, place) for key, place in named.items()}

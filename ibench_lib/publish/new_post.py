@@ -31,7 +31,8 @@ def new_post(experiment: str, workspace: Workspace, notebook: str | None = None)
     lake = reader.lake(os.environ.get(reader.ADDRESS_VARIABLE) or workspace)
     post = choose(lake, measured_experiment(lake, experiment))
     run = reader.question(lake, "evidence", runs=post.run_ids).row(0, named=True)
-    name = notebook or str(json.loads(run["workload"] or "{}").get("benchmark") or "insert_benchmark")
+    default = str(json.loads(run["workload"] or "{}").get("benchmark") or "insert_benchmark")
+    name = notebook or default
     if not workspace.notebook(name).is_file():
         near = strict_yaml.suggestion(name, workspace.notebook_names())
         raise ParameterError(f"notebook {name!r:.80} does not exist in {workspace.notebooks.name}/{near}")
@@ -39,6 +40,8 @@ def new_post(experiment: str, workspace: Workspace, notebook: str | None = None)
     if path.exists():
         return path, False
     title = post.runs["title"][0] or experiment
+    if name != default:  # a list of posts tells them apart
+        title = f"{title}: {name.replace('_', ' ')}"
     values = {
         "notebook": name,
         "slug": experiment if notebook is None else f"{experiment}-{name.replace('_', '-')}",

@@ -136,6 +136,15 @@ def test_a_missing_experiment_file(workspace: Workspace) -> None:
     refused(result, "tniy.yaml: no such file", "tiny.yaml")
 
 
+def test_a_name_without_its_file_is_told_the_file(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(workspace.root)
+    (workspace.root / "experiments").mkdir()
+    write(workspace, "experiments/qa.yaml")
+    for command in (["run", "qa"], ["experiment", "check", "qa"]):
+        refused(ibench(workspace, *command), "qa: an experiment is a .yaml file", "did you mean experiments/qa.yaml?")
+    refused(ibench(workspace, "run", "other"), "other: an experiment is a .yaml file", "such as experiments/demo.yaml")
+
+
 def test_a_store_without_workers_who_would_push_to_it(workspace: Workspace) -> None:
     refused(ibench(workspace, "run", str(write(workspace)), "--store", "s3://b/l"), "--store", "--scheduler")
 

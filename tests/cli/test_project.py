@@ -63,6 +63,10 @@ def test_lab_opens_the_projects_notebook_with_the_project_as_its_root(
     assert program == sys.executable and command[:4] == [sys.executable, "-P", "-m", "jupyterlab"]
     assert f"--ServerApp.root_dir={workspace.root}" in command
     assert "--LabApp.default_url=/lab/tree/notebooks/explore.ipynb" in command
+    assert not any("port" in word for word in command), "the next one that is free"
+    assert ibench(workspace, "lab", "--port", "8890").returncode == 0
+    assert "--ServerApp.port=8890" in started[-1] and "--ServerApp.port_retries=0" in started[-1]
+    refused(ibench(workspace, "lab", "--port", "0"), "--port")
 
 
 @pytest.mark.long

@@ -31,7 +31,8 @@ def test_it_has_the_experiments_title_and_its_workloads_notebook(
     assert new_post("demo", measured) == (path, False), "it is the author's from then on"
     assert "tldr: mine" in path.read_text()
     other, _ = new_post("demo", measured, "purge_lag")
-    assert check_post(other, measured).spec.slug == "demo-purge-lag"
+    spec = check_post(other, measured).spec
+    assert (spec.slug, spec.title) == ("demo-purge-lag", 'Purge "lag": <b>: purge lag'), "a list tells the two apart"
 
 
 def test_what_is_not_there_is_one_line_and_writes_nothing(measured: Workspace) -> None:
@@ -51,6 +52,7 @@ def test_the_command_takes_a_file_or_an_experiment(measured: Workspace) -> None:
         ["new", "demo", "--experiment", "demo"], ["--notebook", "waits"],
     ):  # fmt: skip
         refused(ibench(measured, "post", *words), unclear)
+    refused(ibench(measured, "post", "demo"), "demo: a post is a .yml file", "ibench post --experiment demo")
     ibench(measured, "post", "new", "demo")
     refused(ibench(measured, "post", "new", "demo"), "papermill_params/insert_benchmark/demo.yml already exists")
     refused(ibench(measured, "post", "--experiment", "dem"), "did you mean 'demo'?")
