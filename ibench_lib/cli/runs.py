@@ -35,7 +35,7 @@ from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.recover import recover, recover_all
 from ibench_lib.lake.remove import finish_removals, remove_run
 from ibench_lib.lake.store import is_archive, new_archive, open_store, pull, push, push_index
-from ibench_lib.lake.verify import NO_CHECKSUM, verify, vouched_for
+from ibench_lib.lake.verify import verify, without_checksum
 from ibench_lib.paths import check_name, workspace
 from ibench_lib.run.capturing import SCRATCH_PREFIX
 from ibench_lib.servers import sandbox_directory
@@ -229,7 +229,9 @@ def runs_verify(run_ids: SomeRuns = None) -> None:
                 problems = verify(run_dir)
         except LakeError as error:
             problems = [error.what]
-        said = "[red]bad[/]" if problems else "good" if vouched_for(run_dir) else f"good; {NO_CHECKSUM}"
+        said = "[red]bad[/]" if problems else "good"
+        if not problems and (unknown := without_checksum(run_dir)):
+            said += f"; made by an older ibench, without a checksum of {', '.join(unknown)}"
         out.print(f"{safe(run_dir.name)}: {said}", soft_wrap=True)
         for problem in problems:
             out.print(f"    {safe(problem)}", soft_wrap=True)

@@ -29,7 +29,7 @@ from ibench_lib.lake.annotations import Annotation, read_annotation
 from ibench_lib.lake.checksums import Verified
 from ibench_lib.lake.index import INDEXED, Entry, Index
 from ibench_lib.lake.journal import FOLDER, read_journal
-from ibench_lib.lake.manifest import FILE_NAME, FileRecord, Manifest, read_manifest
+from ibench_lib.lake.manifest import FILE_NAME, TEXTS, FileRecord, Manifest, read_manifest
 from ibench_lib.lake.manifest_tables import MANIFEST_TABLES, manifest_rows
 from ibench_lib.lake.open_steps import close_open_steps
 from ibench_lib.lake.recover import DIED
@@ -291,6 +291,12 @@ def check_file(path: Path, record: FileRecord, verified: Verified) -> pa.Schema:
     ------
     ValueError, OSError, pa.ArrowException : it is not, and why.
     """
+    check_content(path, record, verified)
+    return _schema_of(path, record.sha256)
+
+
+def check_content(path: Path, record: FileRecord, verified: Verified) -> None:
+    """Compare a file of any kind with its record. Raises ValueError and OSError as `check_file` does."""
     if path.is_symlink():
         raise ValueError("symbolic links are not followed")
     if not path.exists():
@@ -300,7 +306,6 @@ def check_file(path: Path, record: FileRecord, verified: Verified) -> pa.Schema:
         raise ValueError(f"{size} bytes, but the manifest says {record.bytes}")
     if not verified.holds(path, record.sha256):
         raise ValueError("its content does not match the SHA-256 in the manifest")
-    return _schema_of(path, record.sha256)
 
 
 _schemas: dict[str, pa.Schema] = {}
@@ -362,7 +367,7 @@ def run_dirs(runs: Path, found: Found) -> list[Path]:
 
 
 def _is_whole(manifest: Manifest) -> bool:
-    return bool(manifest.files) and all(name == f"{table_of(name)}.parquet" for name in manifest.files)
+    return bool(manifest.files) and all(name == f"{table_of(name)}.parquet" or name in TEXTS for name in manifest.files)
 
 
 def _add_sealed_run(found: Found, run_dir: Path, manifest: Manifest, verified: Verified) -> None:

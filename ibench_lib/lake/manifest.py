@@ -24,6 +24,9 @@ from ibench_lib.schema import SCHEMA_MINOR, SCHEMA_VERSION
 
 FILE_NAME = "manifest.json"
 
+TEXTS = ("my.cnf", "server.log")
+"""Files of a run next to its tables: its server's option file and log. Runs of older versions do not list them."""
+
 CHECKSUM_SINCE = 3
 """The minor version from which on every manifest has a checksum."""
 

@@ -94,7 +94,7 @@ def _seal(run_dir: Path, manifest: Manifest, journal: Journal) -> None:
         manifest.error = f"{DIED}; sealed from its journal, which may lack the last second"
     manifest.warnings += journal.problems
     try:
-        manifest.files = sealing.write_whole(run_dir, manifest.files, tables)
+        manifest.files = sealing.write_whole(run_dir, manifest.files, tables) | sealing.text_records(run_dir)
         manifest.sealed_generation = max(manifest.sealed_generation, journal.generation)
         write_masked(run_dir, manifest, kept_mask(run_dir))
     except OSError as error:

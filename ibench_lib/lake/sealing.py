@@ -5,6 +5,7 @@ Used when a step ends, when a run ends, and when a run is recovered from its jou
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ibench_lib.lake.derive import response_times
-from ibench_lib.lake.manifest import FileRecord
+from ibench_lib.lake.manifest import TEXTS, FileRecord
 from ibench_lib.lake.parquet import write_table
 from ibench_lib.schema import TABLES, Table
 
@@ -39,6 +40,16 @@ def with_derived(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     if "ops" in tables:
         complete["response_times"] = response_times(tables["ops"])
     return complete
+
+
+def text_records(run_dir: Path) -> dict[str, FileRecord]:
+    """What a manifest says of the files next to the tables, as they are now. Raises OSError where one is unreadable."""
+    found = {}
+    for path in (run_dir / name for name in TEXTS):
+        if path.is_file() and not path.is_symlink():
+            content = path.read_bytes()
+            found[path.name] = FileRecord(rows=0, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+    return found
 
 
 def write_part(run_dir: Path, generation: int, tables: Mapping[str, pa.Table]) -> dict[str, FileRecord]:

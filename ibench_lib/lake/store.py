@@ -40,7 +40,7 @@ from ibench_lib.lake.discovery import (
     is_worth_writing,
 )
 from ibench_lib.lake.index import Index
-from ibench_lib.lake.manifest import FILE_NAME, Manifest, parse_manifest
+from ibench_lib.lake.manifest import FILE_NAME, TEXTS, Manifest, parse_manifest
 from ibench_lib.lake.sealing import table_of
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace, check_run_id
@@ -50,7 +50,7 @@ _FOLDER = "store"
 _PACKED = re.compile(r"\.index-[0-9a-f]{64}\.zip")
 _MARKS = ("ETag", "etag", "md5Hash", "content_md5", "LastModified", "last_modified", "mtime", "created", "CRC")
 
-_BESIDE = ("my.cnf", "server.log", ANNOTATION)
+_BESIDE = (*TEXTS, ANNOTATION)
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ def push(run_dir: Path, store: Store) -> bool:
         raise LakeError(f"{store.url} has another run {manifest.run_id} already", hint="a run is never overwritten")
     if store.is_local:  # an object store has no folders
         store.files.makedirs(store.path(run_dir.name), exist_ok=True)
-    beside = [name for name in _BESIDE if (run_dir / name).is_file()]
+    beside = [name for name in _BESIDE if name not in manifest.files and (run_dir / name).is_file()]
     for name in (*manifest.files, *beside, FILE_NAME):
         content = (run_dir / name).read_bytes()
         store.ask(partial(store.files.pipe_file, store.path(run_dir.name, name), content))
@@ -291,7 +291,7 @@ def take_in(
     workspace.runs.mkdir(parents=True, exist_ok=True)
     arriving = Path(tempfile.mkdtemp(prefix=".arriving-", dir=workspace.runs))
     try:
-        for name in (*manifest.files, *(name for name in _BESIDE if name in present), FILE_NAME):
+        for name in (*dict.fromkeys([*manifest.files, *(name for name in _BESIDE if name in present)]), FILE_NAME):
             if PurePosixPath(name).name != name:
                 raise LakeError(f"run {run_id} in {where}: {name!r:.80} is not a file name")
             content = read(name)

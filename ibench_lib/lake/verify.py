@@ -13,14 +13,10 @@ from ibench_lib.lake.annotations import FILE as ANNOTATION
 from ibench_lib.lake.annotations import read_annotation
 from ibench_lib.lake.checksums import Verified
 from ibench_lib.lake.derive import response_times
-from ibench_lib.lake.discovery import check_columns, check_file, checked_manifest
-from ibench_lib.lake.manifest import FILE_NAME, FileRecord, has_checksum, read_text
+from ibench_lib.lake.discovery import check_columns, check_content, check_file, checked_manifest
+from ibench_lib.lake.manifest import FILE_NAME, TEXTS, FileRecord, Manifest, has_checksum, read_manifest, read_text
 from ibench_lib.lake.sealing import table_of
 from ibench_lib.schema import TABLES, Table
-
-NO_CHECKSUM = "no checksum of its manifest: made by an older ibench"
-
-_OTHER_FILES = {FILE_NAME, ANNOTATION, "my.cnf", "server.log"}
 
 
 def verify(run_dir: Path, run_id: str | None = None) -> list[str]:
@@ -46,11 +42,16 @@ def verify(run_dir: Path, run_id: str | None = None) -> list[str]:
                 tables[table_of(file_name)] = _read(run_dir / file_name, record, manifest.run_id, problems)
             except Exception as error:  # a file that is no table of ours can raise any error
                 problems.append(f"{file_name}: {(str(error).splitlines() or ['unreadable'])[0]}")
+        elif file_name in TEXTS:
+            try:
+                check_content(run_dir / file_name, record, Verified(None))
+            except (OSError, ValueError) as error:
+                problems.append(f"{file_name}: {(str(error).splitlines() or ['unreadable'])[0]}")
     try:
         read_annotation(run_dir)
     except LakeError as error:
         problems.append(error.what.removeprefix(f"run {run_dir.name}: "))
-    listed = _OTHER_FILES | manifest.files.keys()
+    listed = {FILE_NAME, ANNOTATION, *manifest.files, *_unlisted_texts(run_dir, manifest)}
     extra = sorted(path.name for path in run_dir.iterdir() if path.name not in listed)
     problems += [f"{name}: not listed in the manifest" for name in extra]
     try:
@@ -60,9 +61,17 @@ def verify(run_dir: Path, run_id: str | None = None) -> list[str]:
     return problems
 
 
-def vouched_for(run_dir: Path) -> bool:
-    """Whether the manifest has a checksum; those of older versions have none. Raises LakeError."""
-    return has_checksum(read_text(run_dir))
+def without_checksum(run_dir: Path) -> list[str]:
+    """Names of the files that nothing vouches for, because an older version made the run. Raises LakeError."""
+    manifest = [] if has_checksum(read_text(run_dir)) else [FILE_NAME]
+    return manifest + _unlisted_texts(run_dir, read_manifest(run_dir))
+
+
+def _unlisted_texts(run_dir: Path, manifest: Manifest) -> list[str]:
+    """The texts of a run of a version that listed none."""
+    if any(name in manifest.files for name in TEXTS):
+        return []
+    return [name for name in TEXTS if (run_dir / name).exists()]
 
 
 def _read(path: Path, record: FileRecord, run_id: str, problems: list[str]) -> pa.Table:

@@ -135,7 +135,8 @@ class RunWriter:
         manifest.warnings += self.problems
         try:
             mask_texts(self.run_dir, self._mask)
-            manifest.files = sealing.write_whole(self.run_dir, self._files, self._unsealed())
+            tables = sealing.write_whole(self.run_dir, self._files, self._unsealed())
+            manifest.files = tables | sealing.text_records(self.run_dir)
             manifest.sealed_generation = generation
             write_masked(self.run_dir, manifest, self._mask)
         except OSError as error:
