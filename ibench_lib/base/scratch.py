@@ -21,10 +21,14 @@ MARKER = ".ibench-scratch"
 _YOUNG_S = 60.0
 
 
+PREFIX = "ibench-"
+"""What the names of those below $TMPDIR begin with."""
+
+
 @contextmanager
-def scratch_directory(prefix: str) -> Iterator[Path]:
-    """A private directory below $TMPDIR, removed when this ends."""
-    folder = Path(tempfile.mkdtemp(prefix=prefix))
+def scratch_directory(prefix: str, parent: Path | None = None) -> Iterator[Path]:
+    """A private directory below $TMPDIR, or another parent, removed when this ends."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
     try:
         with open(folder / MARKER, "x", encoding="utf-8") as marker:
             fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -33,10 +37,10 @@ def scratch_directory(prefix: str) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def sweep_scratch(prefix: str) -> list[Path]:
+def sweep_scratch(prefix: str = PREFIX, parent: Path | None = None) -> list[Path]:
     """Remove directories of that prefix whose process is dead; returns what was removed."""
     removed = []
-    for folder in sorted(Path(tempfile.gettempdir()).glob(f"{prefix}*")):
+    for folder in sorted((parent or Path(tempfile.gettempdir())).glob(f"{prefix}*")):
         try:
             if _is_dead(folder):
                 shutil.rmtree(folder)

@@ -34,10 +34,9 @@ from ibench_lib.lake.annotations import Annotation, annotate, read_annotation
 from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.recover import recover, recover_all
 from ibench_lib.lake.remove import finish_removals, remove_run
-from ibench_lib.lake.store import is_archive, new_archive, open_store, pull, push, push_index
+from ibench_lib.lake.store import ARRIVING, is_archive, new_archive, open_store, pull, push, push_index
 from ibench_lib.lake.verify import verify, without_checksum
 from ibench_lib.paths import check_name, workspace
-from ibench_lib.run.capturing import SCRATCH_PREFIX
 from ibench_lib.servers import sandbox_directory
 from ibench_lib.workloads.workload import kind_of
 
@@ -183,8 +182,9 @@ def runs_recover(run_ids: SomeRuns = None) -> None:
     """
     place = workspace()
     finish_removals(place.runs)
-    for left in (*sandbox_directory.sweep(place.sandboxes), *sweep_scratch(SCRATCH_PREFIX)):
-        out.print(f"removed {safe(str(left))}, left behind by a runner that died", soft_wrap=True)
+    scratch = (*sweep_scratch(), *sweep_scratch(ARRIVING, place.runs))
+    for left in (*sandbox_directory.sweep(place.sandboxes), *scratch):
+        out.print(f"removed {safe(str(left))}, left behind by a process that died", soft_wrap=True)
     errors: list[LakeError] = []
     if run_ids:
         recovered = [recover(place.run_dir(run_id)) for run_id in run_ids]
@@ -394,6 +394,7 @@ def runs_pull(place: Place, run_ids: SomeRuns = None) -> None:
     [bold]Example:[/] ibench runs pull s3://bucket/lake
     """
     store, here = open_store(place), workspace()
+    sweep_scratch(ARRIVING, here.runs)
     known = store.run_ids()
     if not known:
         raise UsageError(f"there is no run in {place}", hint="`ibench runs push` copies runs to such a place")

@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import os
 import re
-import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Collection, Iterator
@@ -28,6 +27,7 @@ import pyarrow.parquet as pq
 from fsspec.implementations.zip import ZipFileSystem
 
 from ibench_lib.base.durable import sync_directory, write_atomically
+from ibench_lib.base.scratch import scratch_directory
 from ibench_lib.errors import IbenchError, LakeError, NameRefused
 from ibench_lib.lake.annotations import FILE as ANNOTATION
 from ibench_lib.lake.annotations import Annotation, parse_annotation, read_annotation
@@ -49,6 +49,9 @@ from ibench_lib.schema import TABLES
 _FOLDER = "store"
 _PACKED = re.compile(r"\.index-[0-9a-f]{64}\.zip")
 _MARKS = ("ETag", "etag", "md5Hash", "content_md5", "LastModified", "last_modified", "mtime", "created", "CRC")
+
+ARRIVING = ".arriving-"
+"""What the names of directories begin with, next to the runs, in which runs lie until all of them is there."""
 
 _BESIDE = (*TEXTS, ANNOTATION)
 
@@ -289,8 +292,9 @@ def take_in(
     if run_dir.exists():
         return False
     workspace.runs.mkdir(parents=True, exist_ok=True)
-    arriving = Path(tempfile.mkdtemp(prefix=".arriving-", dir=workspace.runs))
-    try:
+    with scratch_directory(ARRIVING, workspace.runs) as scratch:
+        arriving = scratch / run_id
+        arriving.mkdir(0o755)
         for name in (*dict.fromkeys([*manifest.files, *(name for name in _BESIDE if name in present)]), FILE_NAME):
             if PurePosixPath(name).name != name:
                 raise LakeError(f"run {run_id} in {where}: {name!r:.80} is not a file name")
@@ -303,14 +307,11 @@ def take_in(
             with open(arriving / name, "wb") as file:
                 file.write(content)
                 os.fsync(file.fileno())
-        problems = verify(arriving, run_id)
+        problems = verify(arriving)
         if problems:
             raise LakeError(f"run {run_id} in {where} is not good: {problems[0]}")
-        arriving.chmod(0o755)
         os.rename(arriving, run_dir)
         sync_directory(workspace.runs)
-    finally:
-        shutil.rmtree(arriving, ignore_errors=True)
     return True
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ibench_lib.base.python_process import python_module, python_path
+from ibench_lib.base.scratch import PREFIX, scratch_directory
 from ibench_lib.base.tether import tethered
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ class Kernel:
 @contextmanager
 def started_kernel(home: Path) -> Iterator[Kernel]:
     """A kernel whose IBENCH_HOME is `home`; it ends with the context, and with this process."""
-    with tempfile.TemporaryDirectory(prefix="ibench-") as name:
-        private = Path(name)
+    with scratch_directory(PREFIX) as private:  # a longer name might not fit into the address of a socket
         _write_connection(connection_file(private))
         # A kernel looks after its parent by itself, but not yet while it starts.
         command = tethered(python_module("ibench_lib.publish.kernel_process", "-f", str(connection_file(private))))

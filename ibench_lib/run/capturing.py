@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ibench_lib.base.collector_report import CollectorReport
-from ibench_lib.base.scratch import scratch_directory
+from ibench_lib.base.scratch import PREFIX, scratch_directory
 from ibench_lib.capture.collector import Scene
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import Capture
@@ -17,7 +17,7 @@ from ibench_lib.lake.writer import RunWriter
 from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.servers.server import Server
 
-SCRATCH_PREFIX = "ibench-capture-"
+_SCRATCH = f"{PREFIX}capture-"
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def capturing(
     """
     local = server.local
     assert manifest.server is not None
-    with scratch_directory(SCRATCH_PREFIX) as scratch:
+    with scratch_directory(_SCRATCH) as scratch:
         scene = Scene(
             origin_ns=origin_ns,
             address=address,

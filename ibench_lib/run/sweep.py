@@ -14,8 +14,8 @@ from ibench_lib.errors import CellNotTried, CellsFailed, IbenchError, Interrupte
 from ibench_lib.experiment.cells import Cell, LoadedExperiment
 from ibench_lib.lake.manifest import Manifest
 from ibench_lib.lake.recover import recover_all
+from ibench_lib.lake.store import ARRIVING
 from ibench_lib.paths import Workspace
-from ibench_lib.run.capturing import SCRATCH_PREFIX
 from ibench_lib.run.cell import run_cell
 from ibench_lib.run.ledger import Ledger, State, running_alone
 from ibench_lib.run.observer import Observer
@@ -170,7 +170,8 @@ def conduct(
         ledger = Ledger(workspace)
         ledger.close_abandoned()
         sweep_sandboxes(workspace.sandboxes)
-        sweep_scratch(SCRATCH_PREFIX)
+        sweep_scratch()
+        sweep_scratch(ARRIVING, workspace.runs)
         for recovered in recover_all(workspace.runs)[0]:
             observer.run_recovered(recovered)
         planned = plan()

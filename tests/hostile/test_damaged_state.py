@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -14,9 +16,12 @@ from ibench_lib.base import scratch
 from ibench_lib.base.scratch import MARKER, scratch_directory, sweep_scratch
 from ibench_lib.cli.main import main
 from ibench_lib.errors import UsageError
+from ibench_lib.lake.store import ARRIVING, open_store, push
 from ibench_lib.paths import Workspace
 from ibench_lib.run.events import EventLog, read_events
 from ibench_lib.run.ledger import running_alone
+from tests.command import ibench as command
+from tests.places import ROOT
 from tests.synthetic import Run, write_runs
 
 
@@ -190,6 +195,46 @@ def test_only_directories_of_dead_processes_are_swept(monkeypatch: pytest.Monkey
         assert sweep_scratch(prefix) == [dead]
         assert alive.is_dir() and foreign.is_dir() and not dead.exists()
     assert not alive.exists()
+
+
+def test_what_a_killed_pull_cell_or_option_check_left_is_swept(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Whatever the prefix, and next to the runs; a directory that is in use stays, and no run is touched."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setattr(scratch, "_YOUNG_S", 0.0)
+    write_runs(workspace, Run())
+    left = [tmp_path / "tmp" / f"ibench-{what}-x" for what in ("cell", "options")] + [workspace.runs / f"{ARRIVING}x"]
+    for folder in left:
+        folder.mkdir(parents=True)
+        (folder / MARKER).touch()
+        (folder / "experiment.yaml").touch()
+    with scratch_directory(ARRIVING, workspace.runs) as alive:
+        code, said = ibench(monkeypatch, capfd, workspace.root, "runs", "recover")
+        assert alive.is_dir()
+    assert code == 0 and all(f"removed {folder}, left behind" in said for folder in left)
+    assert not any(folder.exists() for folder in left)
+    assert sorted(path.name for path in workspace.runs.iterdir()) == [Run().run_id]
+
+
+def test_a_pull_that_is_killed_leaves_what_the_next_one_sweeps(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scratch, "_YOUNG_S", 0.0)
+    write_runs(workspace, Run())
+    push(workspace.run_dir(Run().run_id), open_store(str(tmp_path / "there")))
+    here = Workspace(tmp_path / "here")
+    program = (
+        "import os, signal, sys\nfrom pathlib import Path\nfrom ibench_lib.lake import store\n"
+        "from ibench_lib.paths import Workspace\n"
+        "store.verify = lambda run_dir: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "store.pull(sys.argv[1], store.open_store(sys.argv[2]), Workspace(Path(sys.argv[3])))\n"
+    )
+    words = [sys.executable, "-c", program, Run().run_id, str(tmp_path / "there"), str(here.root)]
+    assert subprocess.run(words, cwd=ROOT, check=False).returncode == -signal.SIGKILL
+    assert [path.name.startswith(ARRIVING) for path in here.runs.iterdir()] == [True]
+    assert command(here, "runs", "pull", str(tmp_path / "there")).returncode == 0
+    assert [path.name for path in here.runs.iterdir()] == [Run().run_id]
 
 
 def test_a_young_directory_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from ibench_lib.base.scratch import PREFIX, scratch_directory, sweep_scratch
 from ibench_lib.capture.host_facts import host_class_here
 from ibench_lib.errors import IbenchError, UsageError
 from ibench_lib.experiment.cells import LoadedExperiment
@@ -66,6 +66,7 @@ def run(
     (cell,) = (cell for cell in experiment.cells() if cell.position == position)
     with running_alone(place):
         sweep(place.sandboxes)
+        sweep_scratch()
         recover_all(place.runs)
         planned = plan_cell(experiment, cell, find_build(cell.build_label, place))
         if planned.fingerprint != fingerprint:
@@ -90,8 +91,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     if request["code"] != mine["code"]:
         return mine
     try:
-        with tempfile.TemporaryDirectory(prefix="ibench-") as folder:
-            experiment = unpack(request["experiment"], Path(folder))
+        with scratch_directory(f"{PREFIX}cell-") as folder:
+            experiment = unpack(request["experiment"], folder)
             if request["do"] == "describe":
                 return mine | describe(experiment, request["positions"], workspace())
             return mine | run(experiment, request["position"], request["fingerprint"], request["store"], workspace())

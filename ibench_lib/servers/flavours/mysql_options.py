@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ibench_lib.base.scratch import PREFIX, scratch_directory
 from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.errors import ServerStartDisturbed, ServerStartError
 
@@ -67,10 +67,10 @@ def _refused(
     environment: tuple[tuple[str, str], ...],
     my_cnf: str,
 ) -> str | None:
-    with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / "my.cnf"
+    with scratch_directory(f"{PREFIX}options-") as scratch:
+        path = scratch / "my.cnf"
         path.write_text(my_cnf, encoding="utf-8")
-        result = _help(command, f"--defaults-file={path}", basedir, options, dict(environment), Path(scratch))
+        result = _help(command, f"--defaults-file={path}", basedir, options, dict(environment), scratch)
     # InnoDB's values are looked at by a part of the server whose refusal does not end --help.
     values = [f"{_normal(name)} cannot be {value!r}" for value, name in _REFUSED_VALUE.findall(result.stderr)]
     if values:
@@ -90,8 +90,8 @@ def _known(
     environment: tuple[tuple[str, str], ...],
     label: str,
 ) -> KnownOptions:
-    with tempfile.TemporaryDirectory() as scratch:
-        result = _help(command, "--no-defaults", basedir, options, dict(environment), Path(scratch))
+    with scratch_directory(f"{PREFIX}options-") as scratch:
+        result = _help(command, "--no-defaults", basedir, options, dict(environment), scratch)
     table = _TABLE.search(result.stdout)
     if result.returncode != 0 or table is None:
         raise ServerStartError(
