@@ -12,6 +12,7 @@ from typing import Any
 
 import fsspec
 import pytest
+import s3fs
 from moto.server import ThreadedMotoServer
 
 import ibench_lib
@@ -215,3 +216,49 @@ def test_a_killed_push_leaves_no_half_of_an_archive(tmp_path: Path, end: str) ->
     if end == "whole":
         with zipfile.ZipFile(tmp_path / "runs.zip") as archive:
             assert archive.testzip() is None and archive.namelist() == ["run/manifest.json"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("direction", ["push", "pull"])
+def test_a_store_that_is_lost_in_the_middle_is_one_line_and_the_next_call_completes(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, direction: str
+) -> None:
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    s3fs.S3FileSystem.clear_instance_cache()  # it would know the address of another test's server
+    write_runs(workspace, Run(), Run("p1", minute=1))
+    address = bucket(f"http://{host}:{port}", tmp_path, monkeypatch)
+    other = Workspace(tmp_path / "other")
+    if direction == "pull":
+        assert ibench(workspace, "runs", "push", address).returncode == 0
+    other.root.mkdir()
+    place = workspace if direction == "push" else other
+    what = "put_object" if direction == "push" else "get_object"
+    real, calls = s3fs.S3FileSystem._call_s3, []
+
+    async def then_lost(files: Any, method: str, *arguments: Any, **options: Any) -> Any:
+        calls.extend([method] * (method == what))
+        if len(calls) == 5:
+            server.stop()
+        return await real(files, method, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(s3fs.S3FileSystem, "_call_s3", then_lost)
+        lost = ibench(place, "runs", direction, address)
+    assert lost.returncode != 0 and len(calls) >= 5
+    assert "Traceback" not in lost.stderr and address in lost.stderr
+    assert [path.name for path in other.runs.glob("*")] == [], "half a run is no run"
+    again = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
+    again.start()
+    try:
+        if direction == "push":
+            assert open_store(address).run_ids() == [], "the manifest comes last"
+        assert ibench(place, "runs", direction, address).returncode == 0
+        assert len(open_store(address).run_ids()) == 2
+        assert all(verify(path) == [] for path in place.runs.iterdir())
+        assert sorted(path.name for path in place.runs.iterdir()) == open_store(address).run_ids()
+    finally:
+        again.stop()
+        s3fs.S3FileSystem.clear_instance_cache()
