@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -49,6 +50,17 @@ def test_init_never_overwrites_and_can_add_the_notebooks(workspace: Workspace) -
         path.name for path in (ROOT / "notebooks").glob("*.ipynb")
     }
     refused(ibench(workspace, "init", str(folder / "README.md")), "is not a folder")
+
+
+def test_the_notebook_of_a_project_speaks_of_nothing_that_only_a_checkout_has(workspace: Workspace) -> None:
+    ibench(workspace, "init", str(workspace.root))
+    cells = json.loads((workspace.notebooks / "explore.ipynb").read_text(encoding="utf-8"))["cells"]
+    text = "\n".join("".join(cell["source"]) for cell in cells)
+    assert "ibench run experiments/demo.yaml" in text and (workspace.root / "experiments" / "demo.yaml").is_file()
+    for word in ("make ", "docs/", "data/sample", "ibench_lib/"):
+        assert word not in text, word
+    code = [line for cell in cells if cell["cell_type"] == "code" for line in cell["source"]]
+    assert not any("contents()" in line for line in code), "a table of ten screens in the middle"
 
 
 def test_lab_opens_the_projects_notebook_with_the_project_as_its_root(
