@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import importlib
 import inspect
 import os
 import platform
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -43,8 +46,15 @@ _GROUPS = ("experiment", "runs", "servers", "config", "profile")
 """The modules of this folder that have commands of their own."""
 
 
+_ABOUT_ALL = ("-h", "--help", "--version")
+"""Options of the command itself: no command runs after them."""
+
+
 def application(name: str = "") -> typer.Typer:
-    """The command of this name or, if there is none, all commands: what all of them import takes most of a second."""
+    """The command of this name or, if there is none, all commands: what all of them import takes most of a second.
+
+    For the options of `ibench` itself the commands are only listed, and none of them is imported.
+    """
     made = typer.Typer(
         help="Run database benchmarks, record every second in Parquet, and publish the comparison.",
         no_args_is_help=True,
@@ -53,6 +63,9 @@ def application(name: str = "") -> typer.Typer:
         rich_markup_mode="rich",
     )
     made.callback()(ibench)
+    if name in _ABOUT_ALL:
+        _list_commands(made)
+        return made
     alone = name in _COMMANDS or name in _GROUPS
     for group in _GROUPS:
         if group == name or not alone:
@@ -65,6 +78,44 @@ def application(name: str = "") -> typer.Typer:
             made.command(command)(getattr(_module(module), function))
     _reflow(made)
     return made
+
+
+def _list_commands(made: typer.Typer) -> None:
+    """Commands that have nothing but their help, as it stands in their source."""
+    for group in _GROUPS:
+        listed = typer.Typer(help=_group_help(_tree(group)))
+        listed.callback()(_stub())
+        made.add_typer(listed, name=group)
+    for command, place in _COMMANDS.items():
+        module, _, function = place.partition(".")
+        (found,) = (node for node in _tree(module).body if isinstance(node, ast.FunctionDef) and node.name == function)
+        stub = _stub()
+        stub.__doc__ = ast.get_docstring(found)
+        made.command(command)(stub)
+    _reflow(made)
+
+
+def _stub() -> Callable[[], None]:
+    """A command that does nothing, another one with each call."""
+    return lambda: None
+
+
+def _tree(module: str) -> ast.Module:
+    return ast.parse((Path(__file__).parent / f"{module}.py").read_text(encoding="utf-8"))
+
+
+def _group_help(tree: ast.Module) -> str | None:
+    """What a module says of its commands: as `help` of its application, or in its one callback."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "app" and isinstance(node.value, ast.Call):
+            for word in node.value.keywords:
+                if word.arg == "help":
+                    return str(ast.literal_eval(word.value))
+        if isinstance(node, ast.FunctionDef) and any(
+            ast.unparse(one) == "app.callback()" for one in node.decorator_list
+        ):
+            return ast.get_docstring(node)
+    return None
 
 
 def _reflow(app: typer.Typer) -> None:

@@ -339,3 +339,20 @@ def test_finished_cells_of_other_experiments_are_counted_in_words(workspace: Wor
     several = done_elsewhere(ids, "mine", workspace)
     assert several is not None and several.startswith("2 of the finished cells come from runs of other with the same ")
     assert "does not show those runs; " in several
+
+
+def test_help_and_version_import_no_command(workspace: Workspace) -> None:
+    """What commands need takes most of a second to import. The list of commands is the same without them."""
+    look = (
+        "import sys\n"
+        "from ibench_lib.cli import main\n"
+        "sys.argv = ['ibench', sys.argv[1]]\n"
+        "try:\n    main.main()\n"
+        "except SystemExit:\n    print(*sorted(sys.modules))\n"
+    )
+    for option in ("-h", "--help", "--version"):
+        done = subprocess.run([sys.executable, "-c", look, option], capture_output=True, text=True, check=True)
+        loaded = set(done.stdout.splitlines()[-1].split())
+        heavy = {"duckdb", "pyarrow", "polars", "numpy", "pydantic", "psutil", "plotly", "great_tables", "pandas"}
+        assert not loaded & heavy and {"ibench_lib.cli.main", "rich"} <= loaded, option
+    assert ibench(workspace, "-h").stdout.strip() == ibench(workspace).stdout.strip() != ""
