@@ -12,7 +12,7 @@ from rich.table import Table
 
 from ibench_lib.base import strict_yaml
 from ibench_lib.base.wording import count
-from ibench_lib.cli.output import err, out, print_problems, safe
+from ibench_lib.cli.output import FORMAT, TextOrJson, err, out, print_problems, safe
 from ibench_lib.errors import IbenchError, ParameterError, UsageError
 from ibench_lib.lake import reader
 from ibench_lib.lake.narrow import narrowed
@@ -49,6 +49,7 @@ def changes(
             "1 an error.",
         ),
     ] = False,
+    form: Annotated[TextOrJson, FORMAT] = TextOrJson.table,
     as_document: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List changes of performance with the share that may be due to chance.
@@ -61,7 +62,8 @@ def changes(
     [bold]Example:[/] ibench changes version_history --only regressions
     """
     try:
-        code = _answer(experiment, stream, reference, metric, min_effect, only, as_document)
+        for_programs = as_document or form is TextOrJson.json
+        code = _answer(experiment, stream, reference, metric, min_effect, only, for_programs)
     except IbenchError as error:
         if gate:
             error.exit_code = 1

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from ibench_lib.base.wording import count
-from ibench_lib.cli.output import out, print_problems, safe
+from ibench_lib.cli.output import FORMAT, TextOrJson, out, print_problems, safe
 from ibench_lib.lake import reader
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def explain(
         str | None, typer.Option(help="The experiment; by default the one with the newest run.")
     ] = None,
     setup: Annotated[str, typer.Option(help="The setup, if both have several.")] = "",
+    form: Annotated[TextOrJson, FORMAT] = TextOrJson.table,
     as_document: Annotated[bool, typer.Option("--json", help="Print every figure with its interval as JSON.")] = False,
 ) -> None:
     """Explain the difference between two results in one step.
@@ -44,7 +45,7 @@ def explain(
     name = measured_experiment(lake, experiment)
     post = choose(lake, name, dbms=[a, b], setups=[setup] if setup else (), steps=[step], base=a)
     found = explained(pair(post, a, b), step, setup)
-    if as_document:
+    if as_document or form is TextOrJson.json:
         sys.stdout.write(as_json(found) + "\n")
     else:
         _print(found)

@@ -8,8 +8,10 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from enum import StrEnum
 from typing import IO, TYPE_CHECKING, Any
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 
@@ -25,6 +27,16 @@ err = Console(stderr=True)
 
 # Control characters could move the cursor, set the title of a window or turn the direction of text; a terminal obeys.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+class TextOrJson(StrEnum):
+    """How commands print what is either for people or for programs."""
+
+    table = "table"
+    json = "json"
+
+
+FORMAT = typer.Option("--format", "-f", help="How to print it: json is the same as --json.")
 
 
 def safe(text: str) -> str:

@@ -12,6 +12,7 @@ import typer
 from ibench_lib.base import strict_yaml
 from ibench_lib.base.wording import count
 from ibench_lib.cli.output import out, safe
+from ibench_lib.cli.run_names import of_lake
 from ibench_lib.errors import ParameterError, UsageError
 from ibench_lib.lake import reader
 from ibench_lib.lake.narrow import narrowed
@@ -43,7 +44,7 @@ def profile() -> None:
 
 @app.command("export")
 def export(
-    run: Annotated[str, typer.Argument(help="The id of a run, or its beginning.")],
+    run: Annotated[str, typer.Argument(help="A run: its id, its beginning, or a glob or experiment of one run.")],
     step: Annotated[str, typer.Option(help="The step, such as l.i0.")],
     form: Annotated[
         Form,
@@ -70,7 +71,10 @@ def export(
     from ibench_lib.show.html_ids import html_id
 
     lake = reader.lake()
-    run_id = _run(run, reader.question(lake, "known_runs")["run_id"].to_list())
+    fits = of_lake(lake, [run])
+    if len(fits) > 1:
+        raise UsageError(f"{len(fits)} runs fit {run!r:.200}", hint="name one of them", detail="\n".join(fits))
+    (run_id,) = fits
     lake = narrowed(lake, [run_id])
     asked = {"runs": [run_id], "steps": [step]}
     profiled = reader.question(lake, "profiled", **asked)
@@ -92,13 +96,3 @@ def export(
     except FileExistsError:
         raise UsageError(f"{path} exists already", hint="name another file with --output") from None
     out.print(safe(f"{path}: {count(side.samples, 'sample')}, {count(len(side.raw), 'stack')}"), soft_wrap=True)
-
-
-def _run(wanted: str, known: list[str]) -> str:
-    """The id of the run that is meant: by its id, or by a beginning that only one has."""
-    fitting = [wanted] if wanted in known else [name for name in known if name.startswith(wanted)]
-    if len(fitting) > 1:
-        raise UsageError(f"{len(fitting)} runs begin with {wanted!r:.200}", hint="write more of the id")
-    if not fitting:
-        raise ParameterError(f"there is no run {wanted!r:.200} in the lake", hint="`ibench runs` lists them")
-    return fitting[0]

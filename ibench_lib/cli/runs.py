@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,6 +26,7 @@ from ibench_lib.cli.output import (
     write_csv,
     write_json,
 )
+from ibench_lib.cli.run_names import experiment_in, fitting
 from ibench_lib.errors import LakeError, UsageError
 from ibench_lib.importers.intake import import_file
 from ibench_lib.lake import reader
@@ -50,14 +50,17 @@ app = typer.Typer(
 
 RunIds = Annotated[
     list[str],
-    typer.Argument(help="Ids of runs, as listed by `ibench runs`; their beginnings, or globs such as '*-r3'."),
+    typer.Argument(help="Runs: ids, their beginnings, globs such as '*-r3', or experiments."),
 ]
-OneRun = Annotated[str, typer.Argument(help="The id of a run, its beginning, or a glob for several.")]
+OneRun = Annotated[str, typer.Argument(help="A run: its id or its beginning; or several: a glob or an experiment.")]
 Tags = Annotated[list[str], typer.Argument(help="Letters, digits, '.', '_' and '-'.")]
 Place = Annotated[
     str, typer.Argument(help="A folder, a .zip file, or an address that fsspec knows, such as s3://bucket/lake.")
 ]
-SomeRuns = Annotated[list[str] | None, typer.Argument(help="Run ids; by default all runs.")]
+SomeRuns = Annotated[
+    list[str] | None,
+    typer.Argument(help="Runs: ids, their beginnings, globs or experiments; by default all."),
+]
 
 
 class Form(StrEnum):
@@ -101,6 +104,7 @@ OfStatus = Annotated[str | None, typer.Option("--status", help="Only runs that a
 WithTag = Annotated[str | None, typer.Option("--tag", "-t", help="Only runs with this tag.")]
 Last = Annotated[int | None, typer.Option("--last", "-n", min=1, help="Only the newest runs, at most this many.")]
 As = Annotated[Form, typer.Option("--format", "-f", help="The output format.")]
+AsJson = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
 
 
 @app.callback()
@@ -111,7 +115,9 @@ def runs(
     tag: WithTag = None,
     last: Last = None,
     form: As = Form.table,
+    as_json: AsJson = False,
 ) -> None:
+    form = Form.json if as_json else form
     if context.invoked_subcommand is None:
         _list(experiment, status, tag, last, form)
     elif any(option is not None for option in (experiment, status, tag, last)) or form is not Form.table:
@@ -126,12 +132,13 @@ def runs_list(
     tag: WithTag = None,
     last: Last = None,
     form: As = Form.table,
+    as_json: AsJson = False,
 ) -> None:
     """List the runs of this lake, as `ibench runs` does.
 
     [bold]Example:[/] ibench runs list --tag baseline
     """
-    _list(experiment, status, tag, last, form)
+    _list(experiment, status, tag, last, Form.json if as_json else form)
 
 
 def _list(experiment: str | None, status: str | None, tag: str | None, last: int | None, form: Form) -> None:
@@ -187,7 +194,7 @@ def runs_recover(run_ids: SomeRuns = None) -> None:
         out.print(f"removed {safe(str(left))}, left behind by a process that died", soft_wrap=True)
     errors: list[LakeError] = []
     if run_ids:
-        recovered = [recover(place.run_dir(run_id)) for run_id in run_ids]
+        recovered = [recover(place.run_dir(run_id)) for run_id in _matching(run_ids)]
     else:
         recovered, errors = recover_all(place.runs)
     for manifest in recovered:
@@ -219,7 +226,8 @@ def runs_verify(run_ids: SomeRuns = None) -> None:
     own, shipped = (run_dirs(folder, Found()) for folder in (place.runs, place.sample))
     known = {run_dir.name: run_dir for run_dir in (*shipped, *own)}
     where, hint = f"{place.runs} or the sample", "`ibench runs` lists the runs"
-    chosen = [known[run_id] for run_id in _fitting(run_ids, list(known), where, hint)] if run_ids else own
+    meant = fitting(run_ids or (), list(known), where, hint, experiment_in(known))
+    chosen = [known[run_id] for run_id in meant] if run_ids else own
     if not chosen:
         raise UsageError("you have no runs to verify", hint="name a run of the sample, or make or pull runs first")
     bad = 0
@@ -321,36 +329,11 @@ def runs_include(run_ids: RunIds) -> None:
 
 
 def _matching(patterns: list[str]) -> list[str]:
-    """The ids of this workspace's runs that are meant: by id, by a beginning that only one has, or by a glob.
-
-    Raises
-    ------
-    UsageError : a pattern that fits no run, or a beginning that fits several.
-    """
+    """The ids of this workspace's runs that are meant (`fitting`)."""
     place = workspace()
-    known = [run_dir.name for run_dir in run_dirs(place.runs, Found())]
+    known = {run_dir.name: run_dir for run_dir in run_dirs(place.runs, Found())}
     hint = "`ibench runs` lists the runs of this lake; those of the sample cannot be changed"
-    return _fitting(patterns, known, str(place.runs), hint)
-
-
-def _fitting(patterns: list[str], known: list[str], where: str, hint: str) -> list[str]:
-    """Those of the known ids that patterns mean, as `_matching`; `where` they are, and what to do if none fits."""
-    found: dict[str, None] = {}
-    for pattern in patterns:
-        is_glob = any(character in pattern for character in "*?[")
-        fitting = [name for name in known if fnmatchcase(name, pattern)] if is_glob else []
-        if not is_glob:
-            fitting = [pattern] if pattern in known else [name for name in known if name.startswith(pattern)]
-        if not fitting:
-            raise UsageError(f"there is no run {pattern!r:.200} in {where}", hint=hint)
-        if len(fitting) > 1 and not is_glob:
-            raise UsageError(
-                f"{len(fitting)} runs begin with {pattern!r:.200}",
-                hint=f"write more of the id, or {pattern}* for all of them",
-                detail="\n".join(fitting),
-            )
-        found |= dict.fromkeys(fitting)
-    return list(found)
+    return fitting(patterns, list(known), str(place.runs), hint, experiment_in(known))
 
 
 def _annotated(patterns: list[str]) -> list[tuple[str, Annotation]]:
@@ -374,7 +357,7 @@ def runs_push(place: Place, run_ids: SomeRuns = None) -> None:
     [bold]Example:[/] ibench runs push s3://bucket/lake
     """
     here = workspace()
-    chosen = [here.run_dir(run_id) for run_id in run_ids] if run_ids else run_dirs(here.runs, Found())
+    chosen = [here.run_dir(run_id) for run_id in _matching(run_ids)] if run_ids else run_dirs(here.runs, Found())
     if not chosen:
         raise UsageError("there is no run to push", hint=f"this lake keeps its runs in {here.runs}")
     if is_archive(place):
@@ -398,7 +381,7 @@ def runs_pull(place: Place, run_ids: SomeRuns = None) -> None:
     known = store.run_ids()
     if not known:
         raise UsageError(f"there is no run in {place}", hint="`ibench runs push` copies runs to such a place")
-    chosen = _fitting(run_ids, known, place, f"`IBENCH_LAKE={place} ibench runs` lists them") if run_ids else known
+    chosen = fitting(run_ids, known, place, f"`IBENCH_LAKE={place} ibench runs` lists them") if run_ids else known
 
     def said_of(run_id: str) -> Callable[[str], None]:
         return lambda said: out.print(f"{safe(run_id)}: {safe(one_line(said))}", soft_wrap=True)

@@ -57,6 +57,7 @@ def sql(
         str | None, typer.Argument(help="SQL for DuckDB; - or nothing reads it from standard input.")
     ] = None,
     output: Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")] = Format.table,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     to: Annotated[Path | None, typer.Option("--output", "-o", help=f"A new file for it: {_SUFFIXES}.")] = None,
     tables: Annotated[bool, typer.Option("--tables", help="List tables, views and questions instead.")] = False,
     describe: Annotated[
@@ -75,6 +76,7 @@ def sql(
 
     [bold]Example:[/] ibench sql "SELECT run_id, step, duration_s FROM steps ORDER BY ALL"
     """
+    output = Format.json if as_json else output
     if tables:
         _print_table(["kind", "name", "what it is"], iter(_listed()))
         return

@@ -12,17 +12,20 @@ from rich.console import Console
 from rich.table import Table
 
 from ibench_lib.base.wording import count
-from ibench_lib.cli.output import out, print_problems, safe
+from ibench_lib.cli.output import FORMAT, TextOrJson, out, print_problems, safe
+from ibench_lib.cli.run_names import of_lake
 from ibench_lib.lake import reader
 
 RunIds = Annotated[
-    list[str] | None, typer.Argument(help="Run ids, as listed by `ibench runs`; by default the newest experiment's.")
+    list[str] | None,
+    typer.Argument(help="Runs: ids, their beginnings, globs or experiments; by default the newest experiment's."),
 ]
 
 
 def stalls(
     run_ids: RunIds = None,
     step: Annotated[list[str] | None, typer.Option(help="A step to show; can be repeated.")] = None,
+    form: Annotated[TextOrJson, FORMAT] = TextOrJson.table,
     as_json: Annotated[bool, typer.Option("--json", help="Print every dip with its evidence as JSON.")] = False,
 ) -> None:
     """Show when throughput fell for a while, why, and how sure that is. Works during a run, too.
@@ -36,9 +39,9 @@ def stalls(
 
     lake = reader.lake()
     experiment = "" if run_ids else measured_experiment(lake)
-    post = choose(lake, experiment, runs=run_ids or (), steps=step or ())
+    post = choose(lake, experiment, runs=of_lake(lake, run_ids or ()), steps=step or ())
     dips = post.ask("dips")
-    if as_json:
+    if as_json or form is TextOrJson.json:
         sys.stdout.write(json.dumps(dips.to_dicts(), indent=1) + "\n")
         print_problems(lake)
         return

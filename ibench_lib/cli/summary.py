@@ -58,12 +58,13 @@ Dbms = Annotated[list[str] | None, typer.Option(help="A glob on <build>.<config>
 Setup = Annotated[list[str] | None, typer.Option(help="A setup to show; can be repeated.")]
 Step = Annotated[list[str] | None, typer.Option(help="A step to show; can be repeated.")]
 As = Annotated[Form, typer.Option("--format", "-f", help="How to print it.")]
+AsJson = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
 
 
 def summary_command(
     experiment: Experiment = None, dbms: Dbms = None, setup: Setup = None, step: Step = None, base: Base = "",
     with_tails: Annotated[bool, typer.Option("--tails", help="Also the 99th percentile of response times.")] = False,
-    form: As = Form.table,
+    form: As = Form.table, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Show the throughput of each step: median, range, ratio to the base with its interval, and a verdict.
 
@@ -71,7 +72,7 @@ def summary_command(
     """
     lake = reader.lake()
     chosen = {"dbms": dbms or (), "setups": setup or (), "base": base}
-    _print(lake, experiment, chosen, step, form, with_tails=with_tails)
+    _print(lake, experiment, chosen, step, Form.json if as_json else form, with_tails=with_tails)
     print_problems(lake)
 
 
@@ -82,6 +83,7 @@ def compare_command(
     setup: Setup = None,
     step: Step = None,
     form: As = Form.table,
+    as_json: AsJson = False,
 ) -> None:
     """Compare the throughput and the tail latency of two results of an experiment.
 
@@ -92,7 +94,8 @@ def compare_command(
     if a == b:
         raise UsageError(f"{a} cannot be compared with itself", hint="name two results; `ibench summary` lists them")
     lake = reader.lake()
-    _print(lake, experiment, {"dbms": [a, b], "setups": setup or (), "base": a}, step, form, with_tails=True)
+    chosen = {"dbms": [a, b], "setups": setup or (), "base": a}
+    _print(lake, experiment, chosen, step, Form.json if as_json else form, with_tails=True)
     print_problems(lake)
 
 

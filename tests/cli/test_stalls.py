@@ -41,7 +41,7 @@ def test_programs_get_every_dip_with_its_evidence(workspace: Workspace) -> None:
 @pytest.mark.slow
 def test_a_name_that_is_not_there_is_one_line(workspace: Workspace) -> None:
     write_runs(workspace, SLOW)
-    refused(ibench(workspace, "stalls", "nothing"), "run 'nothing' is not in the lake")
+    refused(ibench(workspace, "stalls", "nothing"), "there is no run 'nothing' in the lake")
 
 
 @pytest.mark.slow
