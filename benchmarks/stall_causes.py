@@ -24,6 +24,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import textwrap
 import threading
 import time
 from collections import Counter
@@ -405,7 +406,7 @@ def report(
         ]
     absent = [name for name in FORCED if name not in found and name not in left_out]
     if absent:
-        lines += ["", f"Not measured in this round: {', '.join(absent)}."]
+        lines += ["", *textwrap.wrap(f"Not measured in this round: {', '.join(absent)}.", 110)]
     if left_out:
         lines += ["", "Not forced: " + "; ".join(f"{name} ({why})" for name, why in left_out.items()) + "."]
     return "\n".join(lines)
