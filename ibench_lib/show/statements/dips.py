@@ -50,7 +50,7 @@ def _together(where: str, runs: list[tuple[str, dict[str, Any], pl.DataFrame]], 
     every = pl.concat([mine for _, _, mine in runs])
     name, row, mine = max(runs, key=lambda run: _lost(run[1], run[2]))
     return (
-        f"{where}: {len(runs)} of {of} runs had {count(len(every), 'dip')}, {_why(every)}. The largest loss was in "
+        f"{where}: {len(runs)} of {of} runs had {count(len(every), 'dip')}: {_why(every)}. The largest loss was in "
         f"{name}: {_lost(row, mine):.1f} % of the step's work at its median rate."
     )
 

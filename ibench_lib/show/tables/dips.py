@@ -15,9 +15,8 @@ MOST_DIPS = 30
 
 _WHAT = (
     "A dip is a series of full seconds (counted from 0) in which the rate was below half of the median; or, for two"
-    " seconds or more, at least 20 % and at least 4 median absolute deviations below the median; or, if the clients are"
-    " paced and the p99 of the intended time was over 5 times its median and over 10 ms, 10 % instead of 20 %, for one"
-    " second or more."
+    " seconds or more, at least 20 % and at least 4 median absolute deviations below the median. If the clients are"
+    " paced and the p99 of the intended time was over 5 times its median and over 10 ms, one second at 10 % is enough."
 )
 _HOW = (
     "Each cause gets 3 points for decisive evidence, 2 for strong evidence and -2 for what contradicts it. The cause"

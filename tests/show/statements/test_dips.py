@@ -39,7 +39,7 @@ def test_a_run_with_a_dip_has_its_story() -> None:
 def test_the_dips_of_many_runs_are_one_sentence() -> None:
     runs = [Run(f"c{n}", minute=n, l_i1_s=20, stall=(5, 9)[: 1 + n % 2]) for n in range(5)]
     (one, quiet) = said(*runs, Run("even", minute=9))
-    assert one.startswith("l.i1: 5 of 6 runs had 7 dips, all unexplained. The largest loss was in system.c1: ")
+    assert one.startswith("l.i1: 5 of 6 runs had 7 dips: all unexplained. The largest loss was in system.c1: ")
     assert quiet == "No dips in the other step, counted per run."
 
 
