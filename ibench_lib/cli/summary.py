@@ -226,7 +226,7 @@ def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list
         spread = f"{row.lowest:{spec}} to {row.highest:{spec}}" if repeated else count(row.runs, "run")
         relative = ""
         if row.ratio is not None:
-            relative = relative_text(Ratio(row.ratio, row.low, row.high))
+            relative = relative_text(Ratio(row.ratio, row.low, row.high, p=row.p))
         lines.append(
             [
                 *([row.setup] if several else []), row.step,

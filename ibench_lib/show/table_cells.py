@@ -84,7 +84,7 @@ def spread_text(rows: list[dict[str, Any]], column: str, spec: str, *, any_statu
     values = [row[column] for row in known]
     text = format(median(values), spec)
     if len(values) > 1:
-        text += f" [{format(min(values), spec)}, {format(max(values), spec)}]"
+        text += f" ({format(min(values), spec)} to {format(max(values), spec)})"
     text += "".join(f" ({others.count(status)} of {len(rows)} {status})" for status in sorted(set(others)))
     return f"{text} {RUN_FAILED}" if any(row["run_status"] != "complete" for row in known) else text
 
@@ -93,7 +93,7 @@ def spread_notes(frame: pl.DataFrame, column: str) -> list[str]:
     """What the values of `spread_text` are of."""
     known = frame.filter(pl.col(column).is_not_null())
     most = repeats(known) if len(known) else 0
-    notes = [f"Median of {_runs(known, most)} runs, [lowest, highest]."] if most > 1 else ["One run, noise unknown."]
+    notes = [f"Median of {_runs(known, most)} runs (lowest to highest)."] if most > 1 else ["One run, noise unknown."]
     broken = known.filter(pl.col("run_status") != "complete")
     return [*notes, f"{RUN_FAILED} of a run that did not complete."] if len(broken) else notes
 
@@ -142,17 +142,18 @@ def rate_cells(
 
 
 def relative_text(found: Ratio | None) -> str:
-    """1.54x [1.43, 1.56]; without an interval 1.54x."""
+    """1.54x [1.43, 1.56]; with a range 1.54x (1.43 to 1.56); without either 1.54x."""
     if found is None:
         return "no base"
-    known = found.low is not None and found.high is not None
-    interval = f" [{factor_text(found.low or 0)}, {factor_text(found.high or 0)}]" if known else ""
-    return f"{factor_text(found.value)}x{interval}"
+    if found.low is None or found.high is None:
+        return f"{factor_text(found.value)}x"
+    low, high = factor_text(found.low), factor_text(found.high)
+    return f"{factor_text(found.value)}x{f' ({low} to {high})' if found.is_range else f' [{low}, {high}]'}"
 
 
 def two_lines(found: Ratio) -> str:
-    """The ratio, and its interval below it."""
-    return relative_text(found).replace(" [", "\n[", 1)
+    """The ratio, and its interval or range below it."""
+    return relative_text(found).replace(" ", "\n", 1)
 
 
 def range_text(ratios: Collection[Ratio]) -> str:

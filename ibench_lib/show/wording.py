@@ -63,8 +63,8 @@ MOSTLY = "four out of five cases"
 """How often a change of the detectable size is found: `stats.noise.POWER`."""
 
 RANGE = (
-    "there are too few repeats to estimate the noise. [low, high] is the range of the ratio, and nothing counts as a "
-    "difference."
+    "there are too few repeats to estimate the noise. The brackets hold the range of the ratio (low to high), and "
+    "nothing counts as a difference."
 )
 """What two runs on a side can tell, unless others of the experiment tell their noise. It goes on after a colon."""
 
@@ -92,14 +92,21 @@ OF_TWO_SAID = (
 
 
 def chance_said(comparisons: int) -> str:
-    """What chance does to so many comparisons that were judged together."""
+    """What chance does to so many comparisons that were judged together, and on what condition."""
     share = f"at most {100 * LEVEL:.0f} % of cases"
     if comparisons == 1:
-        return f"If the configurations are equal, chance produces such a difference in {share}."
+        return f"If the configurations are equal, chance produces such a difference in {share}. {CONDITION}"
     return (
         f"The intervals allow for up to {comparisons:,} comparisons (Benjamini and Hochberg): if all configurations "
-        f"are equal, chance produces a difference anywhere among them in {share}."
+        f"are equal, chance produces a difference anywhere among them in {share}. {CONDITION}"
     )
+
+
+CONDITION = (
+    "This holds for configurations that are about equally noisy, have one speed, and were repeated in shuffled rounds; "
+    "otherwise it is more often."
+)
+"""For which repeats the share of false marks is known; docs/measurement.md says what it is for others."""
 
 
 def detectable_said(ratios: Collection[Ratio]) -> str:

@@ -63,7 +63,7 @@ def _filled(runs: pl.DataFrame, label: str) -> str:
         ratios = (rated["rate_full"] / rated["rate_else"]).to_list()
         full_rate, rate = (f"{median(runs[column].drop_nulls()):,.0f}" for column in ("rate_full", "rate_else"))
         text = f"{full_rate} {label} then, {rate} otherwise: {median(ratios):.2f}x"
-        facts.append(f"{text} [{min(ratios):.2f}, {max(ratios):.2f}]" if len(ratios) > 1 else text)
+        facts.append(f"{text} ({min(ratios):.2f} to {max(ratios):.2f})" if len(ratios) > 1 else text)
     return ", ".join(facts)
 
 

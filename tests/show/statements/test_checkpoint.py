@@ -45,7 +45,7 @@ def test_repeats_have_a_range_and_those_with_a_full_log_are_counted() -> None:
     (said,) = said_of(run_with(AT_SYNC), run_with(AT_SYNC, repeat=2, stall=FULL))
     assert (
         "in 2 of 2 runs, 33 % of the time in the median run" in said
-        and "1,250 inserts/s then, 5,625 otherwise: 0.25x [0.00, 0.50]" in said
+        and "1,250 inserts/s then, 5,625 otherwise: 0.25x (0.00 to 0.50)" in said
     )
 
 

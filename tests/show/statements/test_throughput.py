@@ -21,7 +21,9 @@ def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
         "[low, high] is the interval of the ratio of geometric means, from a t test with the noise of all "
         "configurations of a step. A ratio counts as a difference if its interval excludes 1 and it is below 0.95 or "
         "above 1.05. The intervals allow for up to 3 comparisons (Benjamini and Hochberg): if all configurations are "
-        "equal, chance produces a difference anywhere among them in at most 5 % of cases."
+        "equal, chance produces a difference anywhere among them in at most 5 % of cases. This holds for "
+        "configurations that are about equally noisy, have one speed, and were repeated in shuffled rounds; otherwise "
+        "it is more often."
     )
     found = against_base(frame, "base", ["throughput"])
     low, noisy, high = (found["cached", "l.i1", "throughput", name] for name in ("fast", "noisy", "slow"))
@@ -43,17 +45,17 @@ def test_two_runs_have_a_range_and_no_difference() -> None:
     two = frame_of("throughput", base=[100, 101], other=[200, 204])
     chance, said = ib.throughput_statements(two, "base")
     assert chance == (
-        "Two runs: there are too few repeats to estimate the noise. [low, high] is the range of the ratio, and nothing "
-        "counts as a difference."
+        "Two runs: there are too few repeats to estimate the noise. The brackets hold the range of the ratio (low "
+        "to high), and nothing counts as a difference."
     )
     assert said == ("cached: in l.i1 no configuration can be told from base with only two runs (1 compared).")
     # The noise of others makes it an interval.
     mixed = frame_of("throughput", base=[100, 101, 102], other=[200, 204], third=[100, 101, 102])
     assert "faster than base: other 2.00x [" in ib.throughput_statements(mixed, "base")[1]
     table = Parsed(ib.throughput_table(two, "base"))
-    assert table.of("other") == ["202\n2.01x [1.98, 2.04]"], "and no mark"
+    assert table.of("other") == ["202\n2.01x (1.98 to 2.04)"], "and no mark"
     notes = " ".join(row[0] for row in table.rows)
-    assert "[low, high] is the range of the ratio" in notes and "95 %" not in notes
+    assert "The brackets hold the range of the ratio" in notes and "95 %" not in notes
 
 
 def test_a_step_of_less_than_a_second_is_not_compared() -> None:

@@ -231,5 +231,5 @@ def _chance(seen: list[Ratio]) -> list[str]:
     """What the brackets in the sentences hold, and what chance does."""
     said = []
     if any(found.is_range for found in seen):
-        said.append("Two runs: [low, high] is the range of the ratio. Their noise is unknown.")
+        said.append("Two runs: the brackets hold the range of the ratio (low to high). Their noise is unknown.")
     return [*said, *([OF_TWO_SAID] if any(found.p is not None for found in seen) else [])]
