@@ -17,7 +17,7 @@ _RUN = (
 
 
 def waits_strips(waits: pl.DataFrame, bases: Bases, palette: str = "default") -> Html:
-    """A strip for each step: all mutexes and locks together, per 1,000 operations (`waits`); files are left out.
+    """A strip for each step: all mutexes and locks together, per 1,000 rows or operations (`waits`), without files.
 
     Time where every dbms has it, else the number of waits of those that have it: one is no measure of the other. Steps
     whose throughput is no result are left out.
@@ -34,5 +34,6 @@ def waits_strips(waits: pl.DataFrame, bases: Bases, palette: str = "default") ->
     )
     if totals.is_empty():
         return Html("")
-    figure = Figure(column, f"mutexes and locks, {unit} per 1,000 operations", "lower")
+    counted = " or ".join(sorted(locks["unit"].unique()))
+    figure = Figure(column, f"mutexes and locks, {unit} per 1,000 {counted}", "lower")
     return Html(strips_of(totals, bases, palette, figure))

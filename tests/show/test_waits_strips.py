@@ -34,14 +34,14 @@ def test_all_locks_together_are_drawn_relative_to_the_base() -> None:
         counted("b", 10 + n, 880 + 4 * n, n) for n in (1, 2, 3)
     ]
     page = shown(chosen(*runs))
-    assert "l.i0, mutexes and locks, waits per 1,000 operations" in page
+    assert "l.i0, mutexes and locks, waits per 1,000 rows" in page
     assert re.search(r"(1\.9|2\.0)\dx", page) and "▼" in page, "twice the waits are worse"
     assert page.count("<figure") == 1
 
 
 def test_times_are_drawn_where_every_dbms_has_them_and_never_against_counts() -> None:
     both = shown(chosen(timed("a"), timed("b", minute=1, times=2.0)))
-    assert "mutexes and locks, ms per 1,000 operations" in both
+    assert "mutexes and locks, ms per 1,000 rows" in both
     # 100 ms of the mutex and 10 ms of the lock; files are left out.
     assert "2.00x" in both
     mixed = chosen(timed("a"), counted("b", 1, 440))

@@ -21,7 +21,7 @@ def waits_chart(frame: pl.DataFrame) -> go.Figure:
     locks = frame.filter(pl.col("kind") != "file")
     timed = bool(frame["timed"][0])
     column = "ms_per_1000" if timed else "waits_per_1000"
-    unit = "ms per 1,000 operations" if timed else "waits per 1,000 operations"
+    unit = f"{'ms' if timed else 'waits'} per 1,000 {frame['unit'][0]}"
     medians = locks.group_by("dbms", "event").agg(pl.col(column).median())
     highest = medians.group_by("event").agg(pl.col(column).max()).sort([column, "event"], descending=[True, False])
     events = highest["event"].head(_MOST).to_list()

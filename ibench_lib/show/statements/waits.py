@@ -45,4 +45,4 @@ def _top(rows: pl.DataFrame) -> str | None:
     top = medians.sort([column, "event"], descending=[True, False], nulls_last=True).head(1).to_dicts()
     if not top or not top[0][column]:
         return None
-    return f"{top[0]['event']} with {top[0]['dbms']} ({top[0][column]:,.2f} {unit} per 1,000 operations)"
+    return f"{top[0]['event']} with {top[0]['dbms']} ({top[0][column]:,.2f} {unit} per 1,000 {rows['unit'][0]})"

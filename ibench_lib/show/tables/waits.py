@@ -15,11 +15,11 @@ MOST_EVENTS = 15
 
 
 def waits_table(frame: pl.DataFrame, palette: str = "default", most: int = MOST_EVENTS) -> GT:
-    """The events of one step and source that cost most, per 1,000 operations of the clients (`waits`)."""
+    """The events of one step and source that cost most, per 1,000 of what the step's rate counts (`waits`)."""
     step, source, timed = frame["step"][0], frame["source"][0], frame["timed"][0]
     names = by_position(frame)
     column = "ms_per_1000" if timed else "waits_per_1000"
-    unit = "ms per 1,000 operations" if timed else "waits per 1,000 operations"
+    unit = f"{'ms' if timed else 'waits'} per 1,000 {frame['unit'][0]}"
     title = grid_title(f"Top waits in {step}, {unit}", frame)
     grid = Grid(grid_name(f"waits.{source}.{step}", frame), title, "event", names)
     for event in _top_events(frame, most):
@@ -37,7 +37,7 @@ def waits_table(frame: pl.DataFrame, palette: str = "default", most: int = MOST_
         "performance_schema times every acquisition, waited for or not, so the times overstate the waits."
         if timed
         else "This server counts these waits and does not time them. A mutex is named by the line that creates it.",
-        "-: no wait with this name.",
+        "-: no wait with this name in any run. A run without it counts as 0.",
         *repeat_notes(frame),
         *mark_notes(frame),
     ]

@@ -55,7 +55,7 @@ WITH chosen AS MATERIALIZED (
         ON t.run_id = c.run_id AND t.name = '' AND t.t_s - t.seconds >= c.start_s AND t.t_s <= c.end_s
     GROUP BY ALL
 ), waited AS (
-    SELECT run_id, step_id, sum(wait_s) * 1e6 / nullif(any_value(operations), 0) AS us
+    SELECT run_id, step_id, sum(wait_s) * 1e6 / nullif(any_value(statements), 0) AS us
     FROM questions.waits($runs, $steps) WHERE timed GROUP BY ALL
 )
 SELECT

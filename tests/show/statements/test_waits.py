@@ -19,7 +19,7 @@ def test_the_costliest_lock_of_each_dbms_the_price_and_the_gaps() -> None:
     assert top.startswith("l.i0 in cached, the mutex or lock waited for most: "), (
         "a count does not tell what waits cost"
     )
-    assert f"{MUTEX} with system.a (100.00 ms per 1,000 operations)" in top
-    assert f"{COUNTED} with system.b (500.00 waits per 1,000 operations)" in top
+    assert f"{MUTEX} with system.a (100.00 ms per 1,000 rows)" in top
+    assert f"{COUNTED} with system.b (500.00 waits per 1,000 rows)" in top
     assert "switched on for system.a, which slows the server down" in paid and paid.loud
     assert missing.loud and "no waits of system.c were captured: the experiment did not ask for waits" in missing
