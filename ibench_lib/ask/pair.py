@@ -51,6 +51,9 @@ class Pair(Selection):
     def values(self) -> pl.DataFrame:
         """The answer of `metric_values`, each metric with the noise of the neighbours (`metric_noise`) if there are."""
         values = self.ask("metric_values")
+        if self.other and self.runs["flavour"].drop_nulls().n_unique() > 1:
+            # Flavours of servers count the history differently.
+            values = derived(values.filter(pl.col("metric") != "hll"), values)
         if not self.neighbours:
             return values
         noise = self.ask("metric_noise", runs=list(self.neighbours))

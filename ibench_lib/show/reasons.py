@@ -36,6 +36,8 @@ LAG = "history_list_length"
 """Compared as well: what purge has left to do slows reads, and a limit on it slows writes."""
 
 _SHORTEST_LAG = 1000
+_STILL_USED = 0.9
+"""What is used by more than a tenth less in a second does not limit the rate any more than before."""
 _DIGITS = 20
 """Values below so many times the last digit that tables show differ by their rounding."""
 
@@ -53,7 +55,8 @@ def metric_of(column: str) -> Metric:
 def cost_ratios(step_metrics: pl.DataFrame, base: str | Bases) -> dict[Place, Ratio]:
     """The ratios to the base of all costs and of the history list, judged together; of those large enough to compare.
 
-    `step_metrics` must be without the steps that are too short to compare.
+    `step_metrics` must be without the steps that are too short to compare. Flavours of servers do not count the history
+    alike, so it is compared among servers of one flavour.
     """
     columns = [column for column in (*COSTS, LAG) if column in step_metrics.columns]
     # One frame for each setup: what is read out of a frame is kept while the frame is.
@@ -63,6 +66,10 @@ def cost_ratios(step_metrics: pl.DataFrame, base: str | Bases) -> dict[Place, Ra
         setup, step, column, name = place
         rows = of_setup[setup]
         sides = (name, base.of(name) if isinstance(base, Bases) else base)
+        if column == LAG and "flavour" in rows.columns:
+            flavours = {row["flavour"] for side in sides for row in rows_of(rows, side, step)}
+            if len(flavours) > 1:
+                continue
         most = max(value for side in sides for value in measured(rows, side, step, column))
         if most >= (_SHORTEST_LAG if column == LAG else _DIGITS * metric_of(column).resolution):
             found[place] = one
@@ -75,6 +82,8 @@ def reasons_said(
     """Such as: CPU/op 0.62x to 0.71x and reads/op 0.10x in 2 of 3; empty where no cost fits the rates.
 
     Only costs that differ beyond noise, and the other way round than the rate: that they are higher where it is lower.
+    And only if the resource is then used as much in a second as before, to a tenth (rate times cost): a server that is
+    held up by something else uses less of it, and costs more per operation because of that, not the other way round.
 
     Parameters
     ----------
@@ -87,7 +96,7 @@ def reasons_said(
             found = costs.get((setup, step, column, name))
             if found is None or not found.is_clear or (column in _HOST and name in not_known):
                 continue
-            if found.value and (found.value < 1) == (rate.value > 1):
+            if found.value and (found.value < 1) == (rate.value > 1) and (column == LAG or _limits(rate, found)):
                 fitting.setdefault(column, []).append(found)
     _drop_the_same(fitting)
     largest = sorted(fitting, key=lambda column: (-len(fitting[column]), -_size(fitting[column])))[:_MOST_REASONS]
@@ -199,6 +208,12 @@ def cost_mark(found: Ratio | None) -> Mark | None:
     if found is None or not found.is_clear:
         return None
     return "good" if found.value < 1 else "bad"
+
+
+def _limits(rate: Ratio, cost: Ratio) -> bool:
+    """Whether a cost is enough to explain the rate: the use in a second did not move with the rate."""
+    used = rate.value * cost.value
+    return used >= _STILL_USED if rate.value < 1 else used <= 1 / _STILL_USED
 
 
 def _size(ratios: Sequence[Ratio]) -> float:

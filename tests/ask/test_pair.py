@@ -25,6 +25,7 @@ from tests.lake.test_compare_questions import change_manifest
 from tests.publish.browsing import open_post, table_rows
 from tests.publish.posting import HOSTILE, params_file, with_notebook
 from tests.shared import lake_of
+from tests.show.statements.saying import made_of
 from tests.show.tables.parsed import Parsed
 from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
 
@@ -210,6 +211,19 @@ def test_the_list_names_rates_first_and_what_chance_would_do() -> None:
         "cached, qr100: rate p50: A 1,000, B 800; B / A 0.80 [0.80, 0.80], worse.",
         "cached, qr100: rate p99: A 1,000, B 800; B / A 0.80 [0.80, 0.80], worse.",
     ]
+
+
+def test_history_lists_of_two_flavours_are_not_compared(workspace: Workspace) -> None:
+    def flavours(manifest: dict[str, Any]) -> None:
+        manifest["server"]["flavour"] = {"a": "mysql", "b": "mariadb"}[manifest["cell"]["config"]]
+
+    made_of(workspace, Run("a"), Run("b", minute=1, history_list=(10, 20, 300, 5)), change=flavours)
+    pair = ib.pair(ib.choose(reader.lake(workspace), "demo"))
+    assert "hll" not in set(pair.metrics()["metric"])
+    line = "History list lengths are not compared: flavours of servers count them differently."
+    assert line in said(ib.differences(pair))
+    alike = pair_of(Run("a"), Run("b", minute=1, history_list=(10, 20, 300, 5)))
+    assert "hll" in set(alike.metrics()["metric"]) and line not in said(ib.differences(alike))
 
 
 def test_what_differs_beside_is_said_with_its_origin_and_noise_is_named(workspace: Workspace) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 from ibench_lib.show.reasons import _telling, cost_ratios, reasons_said
 from ibench_lib.show.verdicts import Ratio
 from tests.show.statements.saying import frame_of
@@ -34,6 +36,22 @@ def test_what_noise_hides_or_goes_the_same_way_is_not_named() -> None:
 def test_of_several_results_the_range_and_how_many_have_it() -> None:
     costs = {("cpupq", "a"): clear(1.8), ("cpupq", "b"): clear(2.5), ("wkbpi", "b"): clear(9.0)}
     assert said({"a": 0.5, "b": 0.4}, costs) == "CPU/op 1.80x to 2.50x and KB written/row 9.00x in 1 of 2"
+
+
+def test_a_cost_is_no_reason_where_less_of_the_resource_is_used() -> None:
+    """A server that waits for something else does less, and what it does anyway is divided by fewer operations."""
+    assert said({"a": 0.67}, {("cpupq", "a"): clear(1.31)}) == "", "12 % less CPU in use"
+    assert said({"a": 0.67}, {("cpupq", "a"): clear(1.5)}) == "CPU/op 1.50x", "as much CPU as before"
+    assert said({"a": 1.5}, {("rpq", "a"): clear(0.8)}) == "", "20 % more reads in a second"
+    assert said({"a": 1.5}, {("rpq", "a"): clear(0.6)}) == "reads/op 0.60x"
+
+
+def test_history_lists_are_compared_within_a_flavour_only() -> None:
+    frame = frame_of("history_list_length", base=[10, 11, 12], other=[90_000, 90_100, 90_200])
+    flavours = {"base": "mysql", "other": "mariadb"}
+    assert cost_ratios(frame.with_columns(flavour=pl.col("dbms").replace(flavours)), "base") == {}
+    alike = frame.with_columns(flavour=pl.lit("mysql"))
+    assert len(cost_ratios(alike, "base")) == 1
 
 
 def test_requests_and_their_bytes_are_named_once() -> None:
