@@ -10,8 +10,8 @@ import typer
 from rich.table import Table
 
 from ibench_lib.base.wording import count
-from ibench_lib.cli.output import done_elsewhere, out, safe
-from ibench_lib.cli.progress import duration_text
+from ibench_lib.cli.output import done_elsewhere, err, out, safe
+from ibench_lib.cli.progress import ExperimentProgress, duration_text
 from ibench_lib.experiment.cells import Cell, LoadedExperiment, load_experiment
 from ibench_lib.paths import Workspace, workspace
 from ibench_lib.run.advice import profile_advice, redo_advice
@@ -48,7 +48,8 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
     [bold]Example:[/] ibench experiment check experiments/demo.yaml
     """
     loaded, place = load_experiment(experiment), workspace()
-    planned = plan_experiment(loaded, place, only=only or (), without=without or ())
+    with ExperimentProgress(err, None) as progress:
+        planned = plan_experiment(loaded, place, only=only or (), without=without or (), observer=progress)
     forecaster = Forecaster(place)
     table = Table("#", "cell", "server", "rows loaded", "disk", "time", "time based on", box=None, header_style="bold")
     forecasts = []
@@ -117,7 +118,8 @@ def experiment_plan(experiment: File, only: Only = None, without: Except = None)
     [bold]Example:[/] ibench experiment plan experiments/demo.yaml
     """
     loaded, place = load_experiment(experiment), workspace()
-    planned = plan_experiment(loaded, place, only=only or (), without=without or ())
+    with ExperimentProgress(err, None) as progress:
+        planned = plan_experiment(loaded, place, only=only or (), without=without or (), observer=progress)
     forecaster = Forecaster(place)
     words = {"done": "done", "new": "run", "changed": "run: changed", "again": "run again"}
     table = Table("#", "cell", "", "note", box=None, header_style="bold")

@@ -63,6 +63,13 @@ class ExperimentProgress(Observer):
     ) -> None:
         self._progress.stop()
 
+    def cell_checked(self, number: int, of: int) -> None:
+        if self._task is None:
+            self._task = self._progress.add_task("checking options", total=of, said="")
+        self._progress.update(self._task, completed=number, said=f"cell {number:,} of {of:,}")
+        if number == of:
+            self._end_task()
+
     def experiment_begins(self, name: str, planned: list[Planned]) -> None:
         to_run = [entry for entry in planned if entry.run_id is None]
         self._rows_from = {entry.cell.position: entry.rows_from for entry in planned}

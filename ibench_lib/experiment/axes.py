@@ -21,6 +21,9 @@ from ibench_lib.workloads.workload import CommonOptions
 MOST_CONFIGS = 200
 """How many configurations an experiment may have with all values of its options."""
 
+MOST_CELLS = 10_000
+"""How many cells an experiment may have: weeks of work, and what a plan still lists in a second."""
+
 FRAGMENT = "vary"
 """What a run calls the fragment that has the values of its cell. It has no suffix, so it cannot be a file's."""
 

@@ -25,7 +25,16 @@ from ibench_lib.base.wording import count
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import collectors
 from ibench_lib.errors import NameRefused
-from ibench_lib.experiment.axes import MOST_CONFIGS, Vary, combinations, config_name, counts_of, setup_name, with_counts
+from ibench_lib.experiment.axes import (
+    MOST_CELLS,
+    MOST_CONFIGS,
+    Vary,
+    combinations,
+    config_name,
+    counts_of,
+    setup_name,
+    with_counts,
+)
 from ibench_lib.paths import check_name
 from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Name, find, known
 
@@ -199,6 +208,18 @@ class Experiment(BaseModel):
         if reason := workload.needs(options).not_copied:
             raise ValueError(reason)
         return step
+
+    @model_validator(mode="after")
+    def _few_cells(self) -> Experiment:
+        dbms = math.prod(map(len, self.vary.values())) * sum(len(c.builds or self.builds) for c in self.configs)
+        setups = len(self.setups) * len(counts_of(self.workload))
+        cells = dbms * setups * self.repeats
+        if cells > MOST_CELLS:
+            raise ValueError(
+                f"{cells:,} cells, {dbms:,} builds with configurations in {count(setups, 'setup')}, "
+                f"{count(self.repeats, 'repeat')} each; at most {MOST_CELLS:,} are allowed: make several experiments"
+            )
+        return self
 
     @model_validator(mode="after")
     def _names_once(self) -> Experiment:

@@ -20,6 +20,9 @@ class Observer:
     cells; `worker` is the name of the host that runs the cell, None for this host.
     """
 
+    def cell_checked(self, number: int, of: int) -> None:
+        """Before anything runs: the options of `number` of `of` cells have been checked."""
+
     def experiment_begins(self, name: str, planned: list[Planned]) -> None:
         """The cells that will run, and those that are already done, are known."""
 

@@ -17,6 +17,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.run.connections import demand
 from ibench_lib.run.folders import require_folders
 from ibench_lib.run.ledger import Attempt, Ledger
+from ibench_lib.run.observer import Observer
 from ibench_lib.run.planned import Planned, What
 from ibench_lib.run.server import fit
 from ibench_lib.run.snapshot.kept import find as find_snapshot
@@ -38,6 +39,7 @@ def plan_experiment(
     again: bool = False,
     builds: Mapping[str, Build | Remote] | None = None,
     elsewhere: Sequence[Manifest] = (),
+    observer: Observer | None = None,
 ) -> list[Planned]:
     """Every chosen cell in the experiment's order. Nothing is run; servers are asked whether they know their options.
 
@@ -58,10 +60,12 @@ def plan_experiment(
     done = {} if again else _complete([run for run in runs if run.run_id not in excluded])
     tried = {attempt.cell: attempt for attempt in Ledger(workspace).attempts(experiment.name)}
     planned = []
-    for cell in cells:
+    for number, cell in enumerate(cells, start=1):
         entry = plan_cell(experiment, cell, builds[cell.build_label])
         if here:
             fit_cell(experiment, entry)
+            if observer is not None:
+                observer.cell_checked(number, len(cells))
         fingerprint, last = entry.fingerprint, tried.get(cell.key)
         what: What
         if fingerprint in done:

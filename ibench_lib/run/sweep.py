@@ -133,7 +133,7 @@ def run_experiment(
     def plan() -> list[Planned]:
         if again:
             sweep_snapshots(workspace.snapshots)
-        planned = plan_experiment(experiment, workspace, only=only, without=without, again=again)
+        planned = plan_experiment(experiment, workspace, only=only, without=without, again=again, observer=observer)
         here = None if any_host else host_class_here(workspace.sandboxes)
         if here and (reason := mixed_with(experiment, planned, manifests(workspace), here)):
             raise UsageError(

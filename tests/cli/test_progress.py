@@ -123,3 +123,13 @@ def test_statements_that_make_indexes_are_not_called_rows() -> None:
 )
 def test_durations_are_told_as_people_do(seconds: float, text: str) -> None:
     assert duration_text(seconds) == text
+
+
+def test_a_terminal_shows_how_many_cells_have_been_checked_and_a_pipe_does_not() -> None:
+    for terminal in (True, False):
+        text = io.StringIO()
+        with ExperimentProgress(Console(file=text, width=200, force_terminal=terminal), None) as progress:
+            for number in (1, 2):
+                progress.cell_checked(number, 2000)
+                progress._progress.refresh()
+        assert ("cell 2 of 2,000" in text.getvalue()) == terminal

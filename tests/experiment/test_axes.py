@@ -108,6 +108,10 @@ def test_values_change_a_complete_my_cnf_and_sizes_are_scaled(tmp_path: Path) ->
             TEXT + f"vary: {{a: {list(range(101))}}}\n",
             "two.yaml:11: vary: 202 configurations, 101 choices of values for each of 2 configs; at most 200",
         ),
+        (
+            TEXT.replace("repeats: 2", "repeats: 1000") + "vary: {a: [1, 2]}\n",
+            "16,000 cells, 8 builds with configurations in 2 setups, 1,000 repeats each; at most 10,000 are allowed",
+        ),
         (TEXT + f"vary: {{{'a' * 60}: [1]}}\n", "it has over 64 characters with the values in it"),
         (
             TEXT.replace("name: lag,", "name: base-a-1,") + "vary: {a: [1-a-1, 1]}\n",
