@@ -258,7 +258,7 @@ def building_blocks(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     texts = [text]
     while texts:
-        words = set(re.findall(r"(?:questions\.)?[a-z_]+", re.sub(r"--.*", "", texts.pop())))
+        words = set(re.findall(r"(?:questions\.)?[a-z_][a-z_0-9]*", re.sub(r"--.*", "", texts.pop())))
         for name in sorted(words & known.keys() - found.keys()):
             found[name] = known[name]
             texts.append(found[name])
