@@ -415,7 +415,10 @@ class Soak:
         then = ["runs", "push", str(target)]
 
         def check() -> list[str]:
-            return [f"left by push: {path.name}" for path in self.folder.glob(".runs.zip-*")]
+            left = list(self.folder.glob(".ibench-*"))
+            for path in left:
+                _remove(path)  # it is a finding once
+            return [f"left by push: {path.name}" for path in left]
 
         # A zip file is written once: if it is there, all of it is.
         return Command(then, self.home, None if of == "zip" else then, check if of == "zip" else None)
