@@ -13,13 +13,12 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 MARKER = ".ibench-scratch"
-# Without this lock, another process could remove a new directory before its marker is locked.
-_YOUNG_S = 60.0
-
+YOUNG_S = 60.0
+"""A directory is younger than this while its maker may not have locked its marker yet: it is left alone."""
 
 PREFIX = "ibench-"
 """What the names of those below $TMPDIR begin with."""
@@ -34,7 +33,19 @@ def scratch_directory(prefix: str, parent: Path | None = None) -> Iterator[Path]
             fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):
+            remove_marked(folder)
+
+
+def remove_marked(folder: Path, marker: str = MARKER) -> None:
+    """Delete a directory, its marker last: who is killed halfway leaves what is still known as ours. Raises OSError."""
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name != marker:
+            path.unlink()
+    (folder / marker).unlink(missing_ok=True)
+    folder.rmdir()
 
 
 def sweep_scratch(prefix: str = PREFIX, parent: Path | None = None) -> list[Path]:
@@ -43,7 +54,7 @@ def sweep_scratch(prefix: str = PREFIX, parent: Path | None = None) -> list[Path
     for folder in sorted((parent or Path(tempfile.gettempdir())).glob(f"{prefix}*")):
         try:
             if _is_dead(folder):
-                shutil.rmtree(folder)
+                remove_marked(folder)
                 removed.append(folder)
         except OSError:
             continue  # somebody else's, or just gone
@@ -56,7 +67,7 @@ def _is_dead(folder: Path) -> bool:
         return False
     descriptor = os.open(folder / MARKER, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        if time.time() - os.fstat(descriptor).st_ctime < _YOUNG_S:
+        if time.time() - os.fstat(descriptor).st_ctime < YOUNG_S:
             return False
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

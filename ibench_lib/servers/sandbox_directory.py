@@ -3,7 +3,8 @@
 The directory is created 0700 and carries a marker file that this module alone writes and keeps locked while the sandbox
 lives. Only a directory with that marker is ever deleted, and only when nobody holds its lock. So it is with the folders
 that a sandbox has on other disks: the marker names them, and each has a marker that names the sandbox. What cannot be
-deleted now, such as a folder on a disk that is not mounted, stays in the marker for the next sweep.
+deleted now, such as a folder on a disk that is not mounted, stays in the marker for the next sweep. A marker is written
+before what it names is made, and deleted after it, so that a kill at any moment leaves nothing that no marker names.
 """
 
 from __future__ import annotations
@@ -11,12 +12,18 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import secrets
 import shutil
+import stat
+import string
 import tempfile
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from ibench_lib.base.scratch import YOUNG_S, remove_marked
 from ibench_lib.errors import HostUnfit, ServerStartDisturbed
 
 MARKER = ".ibench-sandbox"
@@ -24,6 +31,7 @@ FILES_MARKER = ".ibench-sandbox-files"
 """Of a folder that a sandbox has on another disk."""
 
 _PREFIX = "ibench-"
+_LETTERS = string.ascii_lowercase + string.digits
 _LONG = 80
 
 
@@ -53,10 +61,12 @@ class Claim:
             ) from None
         # A short path of its own: a socket's path may have at most 107 bytes, a project may lie deep.
         own = tempfile.gettempdir()
-        self.socket_dir = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=own if len(own) < _LONG else "/tmp"))
+        letters = "".join(secrets.choice(_LETTERS) for _ in range(8))
+        self.socket_dir = Path(own if len(own) < _LONG else "/tmp", _PREFIX + letters)
         named = list(zip(map(str, self.elsewhere), self._devices, strict=True))
         self._lock = _write_marker(directory, self.socket_dir, named)
         try:
+            self.socket_dir.mkdir(mode=0o700)
             for folder in self.elsewhere:
                 folder.mkdir(mode=0o700)
                 write_private(folder / FILES_MARKER, json.dumps({"sandbox": str(directory)}))
@@ -71,18 +81,24 @@ class Claim:
         named = zip(self.elsewhere, self._devices, strict=True)
         gone = [_remove_elsewhere(folder, device, self.directory) for folder, device in named]
         if all(gone):
-            shutil.rmtree(self.directory, ignore_errors=True)
+            with suppress(OSError):
+                remove_marked(self.directory, MARKER)
         self._lock.close()
 
 
 def sweep(sandboxes: Path) -> list[Path]:
-    """Remove sandboxes whose runner is dead; returns their names. A directory without our marker is left alone.
+    """Remove sandboxes whose runner is dead; returns their names.
 
-    One whose folders on other disks cannot all be removed stays, for the next time.
+    A directory without our marker is left alone, but for an empty one: its runner was killed before it wrote the
+    marker, or after it deleted it. One whose folders on other disks cannot all be removed stays, for the next time.
     """
     removed = []
     for directory in sorted(sandboxes.iterdir()) if sandboxes.is_dir() else []:
         marker = directory / MARKER
+        if _is_left_empty(directory):
+            with suppress(OSError):
+                directory.rmdir()
+                removed.append(directory)
         if directory.is_symlink() or marker.is_symlink() or not marker.is_file():
             continue
         with open(marker, "r+", encoding="utf-8") as lock:
@@ -91,12 +107,20 @@ def sweep(sandboxes: Path) -> list[Path]:
             except BlockingIOError:
                 continue
             text = lock.read()
-            _remove_socket_dir(text)
+            _remove_socket_dir(_named_socket_dir(text))
             gone = [_remove_elsewhere(folder, device, directory) for folder, device in _named_elsewhere(text)]
             if all(gone):
-                shutil.rmtree(directory, ignore_errors=True)
+                with suppress(OSError):
+                    remove_marked(directory, MARKER)
                 removed.append(directory)
     return removed
+
+
+def _is_left_empty(directory: Path) -> bool:
+    """Whether it is an empty directory of ours, and too old to be about to get its marker."""
+    found = directory.lstat()
+    ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+    return ours and time.time() - found.st_mtime >= YOUNG_S and not any(directory.iterdir())
 
 
 def private_folder(disk: Path, directory: Path) -> Path:
@@ -124,11 +148,19 @@ def _holder(directory: Path) -> str:
     return ", left behind by a process that was killed"
 
 
-def _remove_socket_dir(marker_text: str) -> None:
+def _named_socket_dir(marker_text: str) -> Path | None:
     try:
-        path = Path(json.loads(marker_text)["socket_dir"])
+        return Path(json.loads(marker_text)["socket_dir"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _remove_socket_dir(path: Path | None) -> None:
+    if path is None:
+        return
+    try:
         status = path.lstat()
-    except (ValueError, KeyError, TypeError, OSError):
+    except OSError:
         return
     ours = path.name.startswith(_PREFIX) and status.st_uid == os.getuid() and not path.is_symlink()
     if ours and {entry.name for entry in path.iterdir()} <= {"s", "s.lock"}:
@@ -158,13 +190,10 @@ def _remove_elsewhere(folder: Path, device: int, directory: Path) -> bool:
         if text and not _names(text, directory):
             return True
         if text:
-            for path in folder.iterdir():  # the marker last: half a folder is still known as ours
-                if path.is_dir() and not path.is_symlink():
-                    shutil.rmtree(path)
-                elif path != marker:
-                    path.unlink()
-        marker.unlink(missing_ok=True)
-        folder.rmdir()  # a folder without a marker goes only if it is empty
+            remove_marked(folder, FILES_MARKER)
+        else:
+            marker.unlink(missing_ok=True)
+            folder.rmdir()  # a folder without a marker goes only if it is empty
     except OSError:
         return False
     return True

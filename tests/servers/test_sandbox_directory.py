@@ -1,8 +1,10 @@
 """Directories of sandboxes: whose they are, and who may delete them. With a server in them: test_sandbox.py."""
 
 import errno
+import gc
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -88,11 +90,62 @@ def test_a_folder_whose_marker_could_not_be_written_goes_too(tmp_path: Path, mon
     assert [path.name for path in tmp_path.iterdir()] == ["sandboxes"]
 
 
+class Killed(BaseException):
+    """Ends a process without any of its cleaning up, but for what the kernel does."""
+
+
+_left = -1
+"""How many changes of the file system may still be made before the process is killed; below 0: any number."""
+
+
+def _count_down(event: str, _arguments: tuple[object, ...]) -> None:
+    global _left
+    if _left >= 0 and event in ("os.mkdir", "os.remove", "os.rmdir", "open"):
+        if _left == 0:
+            raise Killed
+        _left -= 1
+
+
+@pytest.mark.fault("F18")
+def test_whenever_a_runner_is_killed_the_next_one_finds_all_that_it_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed before each change of the file system that making and removing a sandbox takes, one after the other."""
+    global _left
+    sys.addaudithook(_count_down)  # it stays, and does nothing after this test
+    sandboxes, disk, temporary = (tmp_path / name for name in ("sandboxes", "disk", "temporary"))
+    for folder in (disk, temporary):
+        folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    moments = 0
+    while True:
+        _left = moments
+        try:
+            claim = Claim(sandboxes / "box", [disk])
+            for folder in (claim.directory, *claim.elsewhere):
+                (folder / "datadir").mkdir()
+                (folder / "datadir" / "ibdata1").touch()
+            claim.release()
+            break
+        except Killed:
+            moments += 1
+        finally:
+            _left = -1
+        claim = None  # type: ignore[assignment]  # its lock goes, as with a process
+        gc.collect()
+        for path in sandboxes.glob("*"):
+            os.utime(path, (0, 0))
+        sweep(sandboxes)
+        assert [path for place in (sandboxes, disk, temporary) for path in place.glob("*")] == [], moments
+    assert moments > 15, "as many kills as changes"
+
+
 @pytest.mark.fault("F18")
 def test_sweep_leaves_what_is_not_ours(tmp_path: Path) -> None:
     sandboxes = tmp_path / "sandboxes"
     (sandboxes / "foreign").mkdir(parents=True)
     (sandboxes / "foreign" / "file").write_text("x")
+    (sandboxes / "young").mkdir()
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / MARKER).write_text("{}")
@@ -104,5 +157,6 @@ def test_sweep_leaves_what_is_not_ours(tmp_path: Path) -> None:
     (sandboxes / "lying" / MARKER).write_text(f'{{"socket_dir": "{victim}"}}')
     assert sweep(sandboxes) == [sandboxes / "lying"]
     assert (sandboxes / "foreign" / "file").exists()
+    assert (sandboxes / "young").exists(), "its runner may be about to write the marker"
     assert (precious / MARKER).exists()
     assert (victim / "data").exists(), "a directory with more than a socket in it is not ours"
