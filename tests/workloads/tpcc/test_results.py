@@ -38,13 +38,15 @@ def write(
     checked: Sequence[str] = (*CONDITIONS, "ledger"),
     broken: str = "",
     intended: int | None = None,
+    target: float | None = None,
 ) -> None:
     """A run of TPC-C with one step: new orders second by second, of which one a second is rolled back as intended.
 
     The other types have their share of 23 for ten new orders. Every response takes 500 us, and one new order a second
     takes 2 s. `repeats` are those of the first second's new orders, `more` what its workload has in the manifest
     besides, `sizes` the bytes of its database after each step, `loaded` and `checked` the rules that were checked after
-    the load and after the run, of which a defect has `broken` one. `intended` is the bin of intended times, if paced.
+    the load and after the run, of which a defect has `broken` one. `intended` is the bin of intended times, if
+    paced, and `target` how many transactions a second are due.
     """
     writer, seconds = RunWriter(workspace.run_dir(run.run_id)), len(new_orders)
     key = {"step_id": step_id, "step": KIND}
@@ -77,7 +79,7 @@ def write(
         errors=0, retries=sum((repeats or {}).values()), unknown=0,
     )  # fmt: skip
     writer.append(
-        "steps", **key, kind=KIND, status="complete", clients=1, insert_rows_per_commit=None, target_rows_per_s=None,
+        "steps", **key, kind=KIND, status="complete", clients=1, insert_rows_per_commit=None, target_rows_per_s=target,
         existing_rows=None, **times, duration_s=float(seconds), history_list_length=None, client_bound=None,
     )  # fmt: skip
     described = {
@@ -364,4 +366,46 @@ def test_intended_times_of_paced_terminals_are_shown_and_judged(workspace: Works
     assert len(plain) == len(payment) - 2
     strict = types.with_columns(limit_s=pl.lit(1.0))
     assert any("system.a (new order, payment" in text for text in ib.transaction_statements(strict))
+    assert any("and stock level in 1 of 1 run)" in text for text in ib.transaction_statements(strict))
     assert not any("system.b (" in text for text in ib.transaction_statements(strict))
+
+
+def test_a_type_over_its_limit_is_said_with_how_many_runs_have_it() -> None:
+    def said(*p90_s: float) -> list[str]:
+        rows = [
+            {"setup": "s", "dbms": "a", "dbms_position": 1, "repeat": n, "run_id": f"r{n}", "run_status": "complete",
+             "step_id": 1, "step": KIND, "step_status": "complete", "operation": kind, "p90_s": value,
+             "intended_p90_s": None, "limit_s": 5, "done": 1, "deadlocks": 0, "lock_timeouts": 0, "changed": 0}
+            for n, value in enumerate(p90_s, start=1) for kind in ("new_order", "payment")
+        ]  # fmt: skip
+        frame = pl.DataFrame(rows, schema_overrides={"intended_p90_s": pl.Float64})
+        return [text for text in ib.transaction_statements(frame) if "over the limit" in text]
+
+    assert said(4.0, 4.9, 0.1) == []
+    assert said(10.4, 3.4, 0.1)[0].endswith("p90 is over the limit of TPC-C: a (new order and payment in 1 of 3 runs).")
+    assert "in 3 of 3 runs" in said(10.4, 6.0, 5.1)[0]
+
+
+def test_percentiles_of_a_queue_that_was_not_worked_off_are_lower_bounds(workspace: Workspace) -> None:
+    write(workspace, Run("a"), [100] * 30, intended=BIN_2_S)
+    types = answer(reader.lake(workspace), "tpcc_types")
+    assert types["unsent_share"].null_count() == len(types), "without a target nothing is due"
+
+    def table(unsent: float) -> tuple[list[str], str]:
+        parsed = Parsed(ib.transaction_types_table(types.with_columns(unsent_share=pl.lit(unsent))))
+        (payment,) = [row for row in parsed.rows if row[0] == "payment"]
+        return payment[8:10], " ".join(cell for row in parsed.rows for cell in row)
+
+    cells, notes = table(0.331)
+    assert cells == ["≥2,056.2", "≥2,056.2"] and "never sent are in no percentile (r1 33.1 % of those due)" in notes
+    cells, notes = table(0.0)
+    assert cells == ["2,056.2", "2,056.2"] and "never sent" not in notes
+
+
+def test_what_was_due_and_never_sent_is_counted(workspace: Workspace) -> None:
+    """23 transactions a second are sent for ten new orders, of 30 that are due."""
+    planned = {"resolved_steps": [{"name": KIND, "kind": KIND, "seconds": 10.0}]}
+    write(workspace, Run("a"), [10] * 10, more=planned, intended=BIN_2_S, target=30.0)
+    write(workspace, Run("b", minute=1), [10] * 10, more=planned, intended=BIN_2_S, target=23.0)
+    found = dict(answer(reader.lake(workspace), "tpcc_types").select("dbms", "unsent_share").unique().iter_rows())
+    assert found == {"system.a": pytest.approx(1 - 23 / 30), "system.b": 0.0}

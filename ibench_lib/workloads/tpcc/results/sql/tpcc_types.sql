@@ -3,6 +3,8 @@
 -- that were rolled back as their input intends. Percentiles are those of service times, sent to answered, over all
 -- repeats of a transaction; NULL where fewer responses were answered than a percentile needs (p99: 100). Those of paced
 -- terminals are also known from when a transaction was due (intended_p90_s, intended_p99_s), else NULL. least_share: the share that the specification demands, in %; limit_s: its limit for p90.
+-- unsent_share: of the transactions of all types that were due, the part that was never sent. It is in no percentile, so
+-- the intended ones are then lower bounds.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -26,7 +28,9 @@ SELECT
     n.deadlocks, n.lock_timeouts, n.changed, n.errors,
     h.p50_s, CASE WHEN n.done >= 10 THEN h.p90_s END AS p90_s, CASE WHEN n.done >= 100 THEN h.p99_s END AS p99_s,
     CASE WHEN n.done >= 1000 THEN h.p999_s END AS p999_s, h.max_s, CASE WHEN n.done >= 10 THEN i.p90_s END AS intended_p90_s,
-    CASE WHEN n.done >= 100 THEN i.p99_s END AS intended_p99_s, r.least_share, r.limit_s
+    CASE WHEN n.done >= 100 THEN i.p99_s END AS intended_p99_s, r.least_share, r.limit_s,
+    CASE WHEN c.target_rows_per_s IS NOT NULL THEN greatest(0, 1 - sum(n.done) OVER (PARTITION BY n.run_id, n.step_id)
+        / nullif(c.clients * c.target_rows_per_s * coalesce(c.planned_s, c.duration_s), 0)) END AS unsent_share
 FROM counted n
 JOIN selected_steps($runs, $steps) c USING (run_id, step_id)
 LEFT JOIN rules r USING (operation)
