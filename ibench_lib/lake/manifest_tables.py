@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -70,7 +70,8 @@ MANIFEST_TABLES: dict[str, pa.Schema] = {
         benchmark=_TEXT,
     ),
     # One row per step that a run set out to do, or whose result it has from the run `loaded_from`. `planned_s`: for how
-    # many seconds its clients begin operations; NULL for a step that ends with its work.
+    # many seconds its clients begin operations; NULL for a step that ends with its work. `step`: its name; of one that
+    # repeats an earlier step of its run and whose rate is no result, with the name of that step: control.t4.
     "planned_steps": _schema(
         run_id=_TEXT, step_id=pa.int64(), step=_TEXT, kind=_TEXT, planned_s=pa.float64(), loaded_from=_TEXT
     ),
@@ -129,7 +130,7 @@ def manifest_rows(manifests: Iterable[Manifest]) -> dict[str, list[dict[str, Any
     for manifest in manifests:
         key = {"run_id": manifest.run_id}
         rows["runs"].append(_run(manifest))
-        for position, step in enumerate(_planned(manifest.workload)):
+        for position, step in enumerate(_planned(manifest)):
             loaded_from = _loaded_from(manifest) if step["step"] in manifest.steps_loaded else None
             rows["planned_steps"].append({**key, "step_id": position, **step, "loaded_from": loaded_from})
         for position, operation in enumerate(_described(manifest).operations):
@@ -210,16 +211,30 @@ def _wall(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None)
 
 
-def _planned(workload: dict[str, Any]) -> list[dict[str, Any]]:
+def _planned(manifest: Manifest) -> list[dict[str, Any]]:
     """Name, kind and seconds of each planned step, where the manifest has them in the usual form."""
-    steps = workload.get("resolved_steps")
-    if not isinstance(steps, list):
-        return []
+    listed = manifest.workload.get("resolved_steps")
+    steps = [s for s in listed if isinstance(s, dict) and "name" in s] if isinstance(listed, list) else []
+    no_result = {kind["kind"] for kind in _described(manifest).kinds if not kind["compared"]}
     return [
-        {"step": str(s["name"]), "kind": s.get("kind"), "planned_s": _number(s.get("seconds"))}
-        for s in steps
-        if isinstance(s, dict) and "name" in s
-    ]
+        {"step": _step_name(s, steps[:place] if s.get("kind") in no_result else []), "kind": s.get("kind"),
+         "planned_s": _number(s.get("seconds"))}
+        for place, s in enumerate(steps)
+    ]  # fmt: skip
+
+
+def _step_name(step: dict[str, Any], before: Sequence[dict[str, Any]]) -> str:
+    """The name of a step; of one whose settings are those of a step before it, such as control, with that step's name.
+
+    Runs may repeat different steps under one name: these are no repeats of each other.
+    """
+    settings = _settings(step)
+    like = [str(other["name"]) for other in before if len(settings) and _settings(other) == settings]
+    return f"{step['name']}.{like[0]}" if like else str(step["name"])
+
+
+def _settings(step: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in step.items() if key not in ("name", "form", "kind")}
 
 
 def _number(value: object) -> float | None:

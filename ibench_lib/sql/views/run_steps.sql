@@ -4,9 +4,9 @@
 -- family of its main operations, `counts` the unit of their rate and `rate_label` its name; the others are those of the
 -- table `kinds`.
 WITH listed AS (
-    SELECT run_id, step_id, step, kind FROM planned_steps
-    UNION
-    SELECT run_id, step_id, step, kind FROM steps
+    -- The name of a planned step tells apart what the table `steps` may call alike (control.t1, control.t4).
+    SELECT run_id, step_id, coalesce(p.step, s.step) AS step, coalesce(p.kind, s.kind) AS kind
+    FROM planned_steps p FULL JOIN steps s USING (run_id, step_id)
 )
 SELECT
     r.run_id, l.step_id, l.step, l.kind,
@@ -16,7 +16,7 @@ SELECT
             WHEN p.loaded_from IS NOT NULL THEN 'loaded from a snapshot'
             WHEN f.run_id IS NOT NULL THEN 'complete'
             WHEN r.source IS NOT NULL THEN 'not published'
-            WHEN r.failed_step = l.step THEN r.status
+            WHEN r.failed_step = l.step OR starts_with(l.step, r.failed_step || '.') AND l.kind = r.failed_step THEN r.status
             WHEN r.status = 'running' THEN 'running'
             ELSE 'not run'
         END

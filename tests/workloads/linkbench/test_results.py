@@ -13,6 +13,7 @@ from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import KindRecord, OperationRecord
 from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
+from ibench_lib.show.against import against_base
 from ibench_lib.workloads.linkbench.inputs import MIX, OPERATIONS
 from ibench_lib.workloads.linkbench.steps import kind_of
 from tests.show.tables.parsed import Parsed
@@ -98,10 +99,28 @@ def lake(workspace: Workspace) -> Any:
     return reader.lake(workspace)
 
 
+def test_statements_are_totals_of_the_runs_that_the_server_counted(workspace: Workspace) -> None:
+    for repeat, rate in ((1, 100), (2, 150), (3, 50)):
+        write(workspace, Run("a", repeat=repeat, minute=repeat), {"t2": rate}, wrong=repeat)
+    frame = answer(reader.lake(workspace), "linkbench_statements")
+    table = Parsed(ib.statements_table(frame))
+    (updates,) = [row for row in table.rows if row[0] == "UPDATE"]
+    assert updates[1:] == ["1,800", "1,806", "6"], "2 * 3 * (100 + 150 + 50); all runs together"
+    assert "3 of 3 of system.a." in " ".join(cell for row in table.rows for cell in row)
+    unknown = frame.with_columns(
+        pl.when(pl.col("repeat") == 2).then(None).otherwise(pl.col(column)).alias(column)
+        for column in ("counted", "unexplained")
+    )
+    table = Parsed(ib.statements_table(unknown))
+    (updates,) = [row for row in table.rows if row[0] == "UPDATE"]
+    assert updates[1:] == ["900", "904", "4"]
+    assert "2 of 3 of system.a (not captured: r2)." in " ".join(cell for row in table.rows for cell in row)
+
+
 def test_rates_percentiles_and_fairness(lake: Any) -> None:
     summary = answer(lake, "linkbench_summary").filter(dbms="system.a")
     assert summary.select("step", "requesters", "ops_per_s", "least", "most").rows() == [
-        ("t2", 2, 1000.0, 1000.0, 1000.0), ("t4", 4, 1600.0, 800.0, 800.0), ("control", 2, 800.0, 800.0, 800.0),
+        ("t2", 2, 1000.0, 1000.0, 1000.0), ("t4", 4, 1600.0, 800.0, 800.0), ("control.t2", 2, 800.0, 800.0, 800.0),
     ]  # fmt: skip
     found = answer(lake, "linkbench_operations").filter(dbms="system.a", step="t2")
     assert found["operation"].to_list() == list(OPERATIONS)
@@ -118,11 +137,31 @@ def test_repeats_take_the_steps_in_orders_of_their_own_and_control_is_held_again
     write(workspace, Run("a"), {"t2": 100, "t4": 160, "control": 90})
     write(workspace, Run("a", minute=1, repeat=2), {"t4": 200, "t2": 120, "control": 100})
     summary = answer(reader.lake(workspace), "linkbench_summary")
-    assert summary["step"].unique(maintain_order=True).to_list() == ["t2", "t4", "control"]
+    assert summary["step"].unique(maintain_order=True).to_list() == ["t2", "t4", "control.t2", "control.t4"]
     assert summary.filter(step="t2").select("repeat", "place").rows() == [(1, 1), (2, 2)]
     rows = {row[0]: row[1:] for row in Parsed(ib.drift_table(summary)).rows}
     assert rows["system.a r1"] == ["t2", "1,000", "900", "0.90x"]
     assert rows["system.a r2"] == ["t4", "2,000", "1,000", "0.50x"]
+
+
+def test_steps_that_repeat_different_ones_are_no_repeats_of_each_other(workspace: Workspace) -> None:
+    """Two runs of a repeat t2 at the end, and one t4: a figure of control is never the median of all three."""
+    for config in ("a", "b"):
+        for repeat in (1, 2, 3):
+            first, second = ("t2", "t4") if repeat < 3 else ("t4", "t2")
+            rates = {first: 100, second: 160, "control": 1000 if repeat == 3 else 100 + repeat}
+            write(workspace, Run(config, repeat=repeat, minute=10 * repeat + (config == "b")), rates)
+    lake = reader.lake(workspace)
+    rates = answer(lake, "step_throughput").filter(dbms="system.a", kind="control")
+    assert sorted(rates.select("step", "repeat").rows()) == [("control.t2", 1), ("control.t2", 2), ("control.t4", 3)]
+    table = Parsed(ib.requesters_table(answer(lake, "linkbench_summary"), "system.a"))
+    heads = next(row for row in table.rows if "control.t2" in row)
+    (base,) = [row for row in table.rows if row[0].startswith("system.a") and len(row) == len(heads)]
+    assert base[heads.index("control.t2")].startswith("1,010") and base[heads.index("control.t4")].startswith("10,000")
+    ratios = against_base(answer(lake, "linkbench_summary"), "system.a", ["ops_per_s"])
+    assert ratios["cached", "control.t4", "ops_per_s", "system.b"].low is None, "one run of each: no interval"
+    checks = answer(lake, "checks")
+    assert not checks.select("step", "rule").is_duplicated().any(), "a row for each step and check, whatever the order"
 
 
 def test_the_first_screen_compares_no_control_step(workspace: Workspace) -> None:
@@ -132,8 +171,8 @@ def test_the_first_screen_compares_no_control_step(workspace: Workspace) -> None
     (screen,) = ib.headline(post).items
     assert "t2, ops/s" in screen.markup and "control" not in screen.markup
     rates = post.ask("step_throughput")
-    assert set(rates.filter(~pl.col("compared"))["step"]) == {"control"}
-    assert ib.headline_statements(rates, post.bases) == ["There are too few repeats to tell a difference from noise."]
+    assert set(rates.filter(~pl.col("compared"))["step"]) == {"control.t2"}
+    assert ib.headline_statements(rates, post.bases) == ["Too few repeats to tell a difference from noise."]
     more = pl.concat([rates, rates.with_columns(repeat=pl.col("repeat") + 2)])
     said = " ".join(ib.headline_statements(more, post.bases))
     assert "t2" in said and "control" not in said

@@ -33,13 +33,13 @@ def drift_statements(linkbench_summary: pl.DataFrame) -> list[str]:
     said = []
     done = complete(linkbench_summary)
     for (setup,), rows in done.group_by("setup", maintain_order=True):
-        control = rows.filter(pl.col("step") == "control")
+        control = rows.filter(pl.col("kind") == "control")
         if control.is_empty():
             continue
         firsts, items, most = set[str](), list[str](), 0.0
         for name in by_position(rows):
             changes = []
-            for after in rows_of(rows, name, "control"):
+            for after in control.filter(dbms=name).to_dicts():
                 step = f"t{after['requesters']}"
                 before = [row["ops_per_s"] for row in rows_of(rows, name, step) if row["run_id"] == after["run_id"]]
                 if before and before[0]:

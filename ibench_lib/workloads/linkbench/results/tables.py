@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 from great_tables import GT
 
@@ -14,9 +16,11 @@ from ibench_lib.show.table_cells import (
     mark_notes,
     rate_cells,
     repeat_notes,
+    status_cell,
     value_cells,
 )
 from ibench_lib.show.tables.naming import grid_name, grid_title
+from ibench_lib.show.wording import joined
 
 _TIMES = ("p25", "p50", "p75", "p95", "p99", "p999", "max", "mean")
 
@@ -30,8 +34,8 @@ def requesters_table(frame: pl.DataFrame, base: str | Bases, palette: str = "def
     for name in by_position(frame):
         grid.rows.append((base_head(name, base), [found[step, name] for step in steps]))
     grid.notes = [
-        "A step is named after its number of requesters. The step control repeats the first measured step after all "
-        "others.",
+        "A step is named after its number of requesters. The step control repeats the first measured step of its run "
+        "after all others: control.t4 repeats t4.",
         *interval_notes(frame, ratios),
         *mark_notes(frame),
     ]
@@ -113,7 +117,7 @@ def drift_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     heads = ["repeated step", "first (operations/s)", "control (operations/s)", "control/first"]
     grid = Grid(grid_name("drift", frame), grid_title("Drift during a run", frame), "run", heads)
     for name in by_position(frame):
-        for control in rows_of(frame, name, "control"):
+        for control in frame.filter(kind="control", dbms=name).sort("repeat").to_dicts():
             step = f"t{control['requesters']}"
             first = [row for row in rows_of(frame, name, step) if row["run_id"] == control["run_id"]]
             rates = [row["ops_per_s"] for row in (*first, control) if row["step_status"] == "complete"]
@@ -140,16 +144,35 @@ def statements_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         cells = []
         for name in names:
             rows = rows_of(frame.filter(pl.col("statement") == statement), name, step)
-            cells += value_cells(rows, ("sent", ",.0f"), ("counted", ",.0f"), ("unexplained", ",.0f"))
+            cells += _totals(rows)
         grid.rows.append((statement, cells))
     grid.notes = [
         "By outcomes: what the acknowledged operations took. Counted: the change of the server's Com_* counters.",
         "ibench's own collectors send SELECTs, which the server counts as well.",
         "An attempt that is repeated after a deadlock leaves statements that no outcome explains, and one ROLLBACK.",
-        *repeat_notes(frame),
+        f"Totals of the runs whose counters were read: {joined([_counted_runs(frame, name) for name in names])}.",
         *mark_notes(frame),
     ]
     return grid.draw(palette)
+
+
+def _totals(rows: list[dict[str, Any]]) -> list[Cell]:
+    """Sent, counted and the difference, all of the same runs: those of which the server's count is known."""
+    if status := status_cell(rows):
+        return [status] * 3
+    known = [row for row in rows if row["step_status"] == "complete" and row["counted"] is not None]
+    if not known:
+        return [Cell("-")] * 3
+    return [Cell(f"{sum(row[column] for row in known):,.0f}") for column in ("sent", "counted", "unexplained")]
+
+
+def _counted_runs(frame: pl.DataFrame, name: str) -> str:
+    """Such as: 1 of 3 of mariadb-10.1.23.lb13 (not captured: r1 and r2)."""
+    done = frame.filter((pl.col("dbms") == name) & (pl.col("step_status") == "complete"))
+    runs = done.group_by("repeat").agg(pl.col("counted").is_not_null().all()).sort("repeat")
+    missing = [f"r{repeat}" for repeat, known in runs.iter_rows() if not known]
+    left_out = f" (not captured: {joined(missing)})" if missing else ""
+    return f"{len(runs) - len(missing)} of {len(runs)} of {name}{left_out}"
 
 
 def outcomes_table(frame: pl.DataFrame, palette: str = "default") -> GT:

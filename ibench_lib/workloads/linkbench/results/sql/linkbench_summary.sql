@@ -7,14 +7,10 @@
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
 WITH planned AS (
-    SELECT
-        run_id,
-        unnest(
-            from_json(workload::JSON->'$.resolved_steps', '[{"name": "VARCHAR", "requesters": "BIGINT"}]')
-        ) AS planned_step
+    SELECT run_id, from_json(workload::JSON->'$.resolved_steps', '[{"requesters": "BIGINT"}]') AS steps
     FROM selected_runs($runs) WHERE benchmark = 'linkbench'
 ), sized AS (
-    SELECT run_id, planned_step.name AS step, planned_step.requesters AS requesters FROM planned
+    SELECT run_id, generate_subscripts(steps, 1) - 1 AS step_id, unnest(steps).requesters AS requesters FROM planned
 ), done AS (
     SELECT
         run_id, step_id, sum(ops) AS operations, sum(retries) AS repeats,
@@ -26,7 +22,7 @@ WITH planned AS (
     SELECT
         p.run_id, p.step_id, min(p.ops / ((z.requesters + p.processes - p.client) // p.processes)) AS least,
         max(p.ops / ((z.requesters + p.processes - p.client) // p.processes)) AS most
-    FROM processes p JOIN run_steps s USING (run_id, step_id) JOIN sized z ON z.run_id = s.run_id AND z.step = s.step
+    FROM processes p JOIN sized z USING (run_id, step_id)
     GROUP BY ALL
 ), each AS (
     SELECT run_id, step_id, worker, connection, sum(ops) AS ops FROM outcomes GROUP BY ALL
@@ -52,7 +48,7 @@ WITH planned AS (
     FROM cumulated GROUP BY ALL
 )
 SELECT
-    c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status,
+    c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.kind, c.step_status,
     c.client_bound, c.duration_s, z.requesters,
     CASE
         WHEN c.kind <> 'warm_up' THEN rank() OVER (PARTITION BY c.run_id, c.kind <> 'warm_up' ORDER BY c.step_id)
@@ -62,11 +58,11 @@ SELECT
     CASE WHEN v.seen < z.requesters THEN 0 ELSE coalesce(v.least, p.least) END::DOUBLE AS least,
     v.median_ops, coalesce(v.most, p.most)::DOUBLE AS most, v.seen IS NOT NULL AS by_requester
 FROM selected_steps($runs, $steps) c
-JOIN sized z USING (run_id, step)
+JOIN sized z USING (run_id, step_id)
 JOIN done d USING (run_id, step_id)
 LEFT JOIN averaged p USING (run_id, step_id)
 LEFT JOIN served v USING (run_id, step_id)
 LEFT JOIN times t USING (run_id, step_id)
 WHERE c.benchmark = 'linkbench' AND c.kind IN ('warm_up', 'requests', 'control')
 ORDER BY
-    c.kind <> 'warm_up', c.step = 'control', z.requesters, c.step, c.setup, c.dbms_position, c.repeat
+    c.kind <> 'warm_up', c.kind = 'control', z.requesters, c.step, c.setup, c.dbms_position, c.repeat
