@@ -97,6 +97,11 @@ def lines_of_keys(text: str, key: str) -> list[int]:
     return [name.start_mark.line + 1 for name, _ in found[0].value] if found else []
 
 
+def line_at(text: str, location: Location) -> int:
+    """The line of what stands at a location of a document that `load` has accepted."""
+    return _locate(YAML(typ="rt").compose(text), location)[0]
+
+
 def _read(path: Path, error: type[UsageError]) -> str:
     """The text of a file; not of a device or a pipe, which may have no end."""
     try:

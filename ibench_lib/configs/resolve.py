@@ -136,7 +136,7 @@ def complete(path: Path, rules: Rules, scale: float, last: Generated | None = No
             continue
         name = rules.bare(_name(line))
         if name in rules.code:
-            raise ConfigError(f"{line.origin}: {line.key} runs or loads code, and cannot be part of a configuration")
+            raise _dangerous(line)
         if name in rules.decided:
             dropped.append(f"{line.origin}: {render(line.key, line.value)}")
         else:
@@ -205,9 +205,18 @@ def _name(line: Line) -> str:
 
 def _take(options: list[Option], line: Line, rules: Rules) -> None:
     """Merge a line that says only what a configuration may say."""
-    if rules.bare(_name(line)) in rules.decided | rules.code:
+    name = rules.bare(_name(line))
+    if name in rules.code:
+        raise _dangerous(line)
+    if name in rules.decided:
         raise ConfigError(f"{line.origin}: {line.key} is set by the sandbox and cannot be part of a configuration")
     _merge(options, line, rules)
+
+
+def _dangerous(line: Line) -> ConfigError:
+    return ConfigError(
+        f"{line.origin}: {line.key} runs or loads code or lets anybody in, and cannot be part of a configuration"
+    )
 
 
 def _take_last(options: list[Option], fragments: dict[str, str], last: Generated | None, rules: Rules) -> None:

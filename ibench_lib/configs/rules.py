@@ -37,7 +37,7 @@ class Rules:
     group : the group that fragments write their options in, and that the rendered file has.
     groups : all groups of a complete option file that the server reads.
     decided : options that a sandbox sets; they are left out of a complete file.
-    code : options that run or load code; they are refused everywhere.
+    code : options that run or load code, or let anybody in; they are refused everywhere.
     prefixes : prefixes that a server removes from an option's name: skip_x sets x.
     accumulating : options of which every occurrence counts, not only the last.
     scaled : options that shrink with an experiment's scale.

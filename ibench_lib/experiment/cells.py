@@ -192,6 +192,11 @@ class LoadedExperiment:
             raise ConfigError(f"configs_folder: there is no folder {own}")
         return resolve(cell.config.fragments or [], rules, scale, own, self._chosen(cell, rules))
 
+    def place_of_storage(self, cell: Cell, what: str) -> str:
+        """file:line of a folder in the `storage` of the cell's configuration."""
+        number = next(n for n, config in enumerate(self.spec.configs) if config.storage == cell.config.storage)
+        return f"{self.name}.yaml:{strict_yaml.line_at(self.text, ('configs', number, 'storage', what))}"
+
     def _chosen(self, cell: Cell, rules: Rules) -> Generated | None:
         """The fragment with the values of a cell, each from its line of the experiment file."""
         if not cell.chosen:

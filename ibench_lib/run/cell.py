@@ -44,7 +44,7 @@ def run_cell(
     RunFailed : a step failed; the run is kept as failed.
     Interrupted : Ctrl-C or SIGTERM; the run is kept as interrupted.
     """
-    skipped = fit_cell(experiment, planned)
+    skipped = fit_cell(experiment, planned, workspace)
     origin_ns, origin_wall = time.monotonic_ns(), datetime.now(UTC)
     cell = planned.cell
     run_id = make_run_id(experiment.name, cell.setup.name, cell.dbms, cell.repeat, origin_wall)

@@ -5,12 +5,46 @@ from __future__ import annotations
 import os
 import re
 import stat
+from pathlib import Path
 
 from ibench_lib.errors import ExperimentError, HostUnfit
+from ibench_lib.experiment.cells import Cell, LoadedExperiment
+from ibench_lib.paths import Workspace
 from ibench_lib.run.planned import Planned
 from ibench_lib.servers.flavours.flavour import flavour_of
 
 _SYSTEM = re.compile(r"ibdata\w*(:[^;]*)?(;ibdata\w*(:[^;]*)?)*")
+
+_OF_THE_KERNEL = ("/proc", "/sys", "/dev")
+_MEMORY = Path("/dev/shm")
+"""A folder for files, though it lies in /dev."""
+
+
+def require_apart(experiment: LoadedExperiment, cell: Cell, workspace: Workspace) -> None:
+    """Refuse a folder of the kernel's, and one among the runs, sandboxes and other data of this project.
+
+    Raises
+    ------
+    ExperimentError : with the line of the experiment file.
+    """
+    ours = workspace.data.resolve()
+    parts = [part.resolve() for part in workspace.data.iterdir() if part.is_dir()] if workspace.data.is_dir() else []
+    for what, folder in cell.config.folders.items():
+        where = (
+            f"{experiment.place_of_storage(cell, what)}: `storage` of config {cell.config.name}: {folder} for {what}"
+        )
+        found = Path(os.path.realpath(folder))  # which a loop of links does not stop
+        for path in (folder, found):  # /proc/self is another folder for the server
+            if any(path.is_relative_to(top) for top in _OF_THE_KERNEL) and not path.is_relative_to(_MEMORY):
+                raise ExperimentError(
+                    f"{where} lies in {path.parents[-2] if len(path.parts) > 2 else path}, which has no disk",
+                    hint="name a folder on a disk",
+                )
+        if any(found.is_relative_to(part) for part in (ours, *parts)):
+            raise ExperimentError(
+                f"{where} belongs to the lake in {workspace.data}",
+                hint="name a folder outside of it, or leave `storage` out: files then lie in its sandboxes",
+            )
 
 
 def require_folders(planned: Planned, engine: str) -> None:

@@ -15,7 +15,7 @@ from ibench_lib.lake.discovery import Found, run_dirs
 from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.run.connections import demand
-from ibench_lib.run.folders import require_folders
+from ibench_lib.run.folders import require_apart, require_folders
 from ibench_lib.run.ledger import Attempt, Ledger
 from ibench_lib.run.observer import Observer
 from ibench_lib.run.planned import Planned, What
@@ -63,7 +63,7 @@ def plan_experiment(
     for number, cell in enumerate(cells, start=1):
         entry = plan_cell(experiment, cell, builds[cell.build_label])
         if here:
-            fit_cell(experiment, entry)
+            fit_cell(experiment, entry, workspace)
             if observer is not None:
                 observer.cell_checked(number, len(cells))
         fingerprint, last = entry.fingerprint, tried.get(cell.key)
@@ -92,11 +92,12 @@ def plan_cell(experiment: LoadedExperiment, cell: Cell, build: AnyBuild) -> Plan
     return Planned(cell, build, config, tuple(experiment.steps(cell)), fingerprint)
 
 
-def fit_cell(experiment: LoadedExperiment, planned: Planned) -> list[str]:
+def fit_cell(experiment: LoadedExperiment, planned: Planned, workspace: Workspace) -> list[str]:
     """Refuse a cell whose build cannot run it. Returns the `loose_` lines that its server skips. Raises as `fit`."""
     options = experiment.options(planned.cell)
     engine = experiment.workload.needs(options).engine
     needed = demand(experiment.workload, options, planned.steps)
+    require_apart(experiment, planned.cell, workspace)
     require_folders(planned, engine)
     return fit(planned.build, planned.config, transport=options.transport, engine=engine, needed=needed)
 

@@ -114,8 +114,8 @@ def test_a_group_of_redo_files_shrinks_as_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[mysqld]\ninit-file=/tmp/x.sql\n", "f.cnf:2: init_file is set by the sandbox"),
-        ("[mysqld]\nloose_plugin_load=x.so\n", "f.cnf:2: loose_plugin_load is set by the sandbox"),
+        ("[mysqld]\ninit-file=/tmp/x.sql\n", "f.cnf:2: init_file runs or loads code"),
+        ("[mysqld]\nloose_plugin_load=x.so\n", "f.cnf:2: loose_plugin_load runs or loads code"),
         ("[mysqld]\ndatadir=/var/lib/mysql\n", "f.cnf:2: datadir is set by the sandbox"),
         ("[client]\nuser=root\n", "f.cnf:2: group [client] is not used here"),
         ('[mysqld]\nsql_mode="a\\nplugin_load=x.so"\n', "f.cnf:2: the value of sql_mode contains a line break"),
@@ -128,6 +128,22 @@ def test_lines_that_cannot_be_used_are_refused_with_file_and_line(tmp_path: Path
     with pytest.raises(ConfigError) as caught:
         resolve(["f"], rules("mysql", (8, 0, 33)), 1.0, folder)
     assert words in caught.value.what
+
+
+@pytest.mark.parametrize("value", ["", "=1", " = ON", "=0"])
+@pytest.mark.parametrize(
+    "key",
+    ["skip_grant_tables", "skip-grant-tables", "skip-grant_tables", "Skip-Grant-Tables", "skip_skip_grant_tables"],
+)
+@pytest.mark.parametrize("prefix", ["", "loose_", "loose-"])
+@pytest.mark.parametrize("flavour", ["mysql", "mariadb"])
+def test_no_configuration_lets_anybody_in(tmp_path: Path, flavour: str, prefix: str, key: str, value: str) -> None:
+    folder = fragments(tmp_path, f=f"[mysqld]\n{prefix}{key}{value}\n")
+    said = r"f\.cnf:2: \S+ runs or loads code or lets anybody in"
+    with pytest.raises(ConfigError, match=said):
+        resolve(["f"], rules(flavour, (10, 11, 19)), 1.0, folder)
+    with pytest.raises(ConfigError, match=said):
+        complete(folder / "f.cnf", rules(flavour, (10, 11, 19)), 1.0)
 
 
 def test_a_complete_my_cnf_is_taken_as_it_is_less_what_a_sandbox_decides(tmp_path: Path) -> None:

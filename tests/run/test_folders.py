@@ -19,9 +19,9 @@ from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.lake import reader
 from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
-from ibench_lib.run.folders import require_folders
+from ibench_lib.run.folders import require_apart, require_folders
 from ibench_lib.run.observer import Observer
-from ibench_lib.run.plan import plan_cell
+from ibench_lib.run.plan import fit_cell, plan_cell, plan_experiment
 from ibench_lib.run.space import require_space
 from ibench_lib.run.sweep import run_experiment
 from ibench_lib.servers.build import Build
@@ -167,6 +167,44 @@ def test_folders_that_will_not_do_are_refused_before_anything_runs(tmp_path: Pat
     with pytest.raises(ExperimentError, match="for redo, which is InnoDB's, but the tables are of engine rocksdb"):
         require_folders(cell, "rocksdb")
     require_folders(planned(tmp_path, build, f"{{data: {tmp_path / 'open'}}}"), "rocksdb")
+
+
+@pytest.mark.parametrize("what", ["data", "redo", "system"])
+def test_folders_of_the_lake_and_of_the_kernel_are_refused_with_their_line(
+    workspace: Workspace, build: Build, what: str
+) -> None:
+    (workspace.root / "disk").mkdir()
+    for name in ("runs", "sandboxes", "deep/er"):
+        (workspace.data / name).mkdir(parents=True, exist_ok=True)
+    (workspace.root / "to_runs").symlink_to(workspace.runs)
+    (workspace.root / "to_proc").symlink_to("/proc")
+    (workspace.root / "posts").mkdir()
+    workspace.posts.symlink_to(workspace.root / "posts")  # the lake's, on another disk
+    data, root = workspace.data, workspace.root
+    lake = [data, data / "runs", data / "sandboxes", data / "deep/er", root / "to_runs", root / "posts"]
+    kernel = [
+        root / "to_proc",
+        *map(Path, ("/proc", "/proc/self/fd", "/proc/self/root/tmp", "/sys", "/dev", "/dev/fd")),
+    ]
+    for folder, said in [*((path, "belongs to the lake in") for path in lake), *((path, "no disk") for path in kernel)]:
+        loaded = experiment(root, f"{{{what}: {folder}}}")
+        cell = plan_cell(loaded, loaded.cells()[1], build)
+        with pytest.raises(ExperimentError) as caught:
+            fit_cell(loaded, cell, workspace)
+        assert f"apart.yaml:6: `storage` of config apart: {folder} for {what}" in caught.value.what
+        assert said in caught.value.what and caught.value.lasting and caught.value.hint
+    for folder in (root / "disk", root, Path("/dev/shm"), Path("/procession")):
+        loaded = experiment(root, f"{{{what}: {folder}}}")
+        require_apart(loaded, loaded.cells()[1], workspace)
+
+
+def test_a_check_refuses_a_folder_of_the_lake(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace.runs.mkdir(parents=True, exist_ok=True)
+    loaded = experiment(workspace.root, f"{{data: {workspace.runs}}}")
+    monkeypatch.setattr("ibench_lib.run.plan.fit", lambda *_, **__: [])
+    with pytest.raises(ExperimentError, match=r"apart\.yaml:6: .* belongs to the lake in"):
+        plan_experiment(loaded, workspace)
+    assert list(workspace.runs.iterdir()) == []
 
 
 def test_system_files_of_other_names_stay_where_they_are(tmp_path: Path, build: Build) -> None:

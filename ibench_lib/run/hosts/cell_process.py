@@ -46,7 +46,7 @@ def describe(experiment: LoadedExperiment, positions: list[int], place: Workspac
     cells = [cell for cell in experiment.cells() if cell.position in positions]
     builds = {label: find_build(label, place) for label in dict.fromkeys(cell.build_label for cell in cells)}
     for cell in cells:
-        fit_cell(experiment, plan_cell(experiment, cell, builds[cell.build_label]))
+        fit_cell(experiment, plan_cell(experiment, cell, builds[cell.build_label]), place)
     return {
         "host_class": host_class_here(place.sandboxes),
         "builds": {

@@ -96,6 +96,7 @@ RULES = Rules(
             "plugin_dir",
             "plugin_load",
             "plugin_load_add",
+            "skip_grant_tables",
             "wsrep_notify_cmd",
             "wsrep_provider",
             "wsrep_provider_options",

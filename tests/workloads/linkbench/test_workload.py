@@ -338,7 +338,7 @@ def test_a_wrong_count_fails_the_run_and_is_named(
 def test_more_requesters_than_the_server_accepts_are_refused_before_anything_runs(tmp_path: Path, build: Build) -> None:
     experiment = loaded(tmp_path, ", requesters: [1, 150]", cnf="max_connections=100\n")
     with pytest.raises(ExperimentError, match=r"step warm_up needs 158 connections \(150 for 2 clients") as caught:
-        fit_cell(experiment, plan_cell(experiment, experiment.cells()[0], build))
+        fit_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), Workspace(tmp_path))
     assert "accepts 100" in caught.value.what and "\n" not in caught.value.what
 
 
@@ -388,5 +388,5 @@ def test_a_server_without_myrocks_is_refused_before_anything_runs(tmp_path: Path
     experiment = load_experiment(path)
     build = catalogue.install("mariadb-11.4.5", project())
     with pytest.raises(BuildNotFound, match=r"has no plugin ha_rocksdb\.so, which `engine: rocksdb` needs") as caught:
-        fit_cell(experiment, plan_cell(experiment, experiment.cells()[0], build))
+        fit_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), Workspace(tmp_path))
     assert "\n" not in caught.value.what

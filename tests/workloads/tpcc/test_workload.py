@@ -300,5 +300,5 @@ def test_a_server_without_myrocks_is_refused_before_anything_runs(tmp_path: Path
     experiment = loaded(tmp_path, 1, 1, ", engine: rocksdb")
     build = catalogue.install("mariadb-11.4.5", project())
     with pytest.raises(BuildNotFound, match=r"has no plugin ha_rocksdb\.so, which `engine: rocksdb` needs") as caught:
-        fit_cell(experiment, plan_cell(experiment, experiment.cells()[0], build))
+        fit_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), Workspace(tmp_path))
     assert "\n" not in caught.value.what
