@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import fcntl
+import os
 from pathlib import Path
 
 
 def is_locked(path: Path) -> bool:
     """Whether a process holds this file's lock; False as well where there is no such file."""
     try:
-        with open(path, encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        # A pipe in its place would be waited for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        finally:
+            os.close(descriptor)
     except BlockingIOError:
         return True
     except OSError:

@@ -26,6 +26,7 @@ out = Console(width=None if sys.stdout.isatty() else 1000)
 err = Console(stderr=True)
 
 # Control characters could move the cursor, set the title of a window or turn the direction of text; a terminal obeys.
+_MOST_PROBLEMS = 200
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -106,8 +107,12 @@ def print_problems(lake: duckdb.DuckDBPyConnection) -> None:
 
     with reader.rows(lake, "SELECT run_id, file, problem FROM problems") as (_, rows):
         problems = list(rows)
-    for run_id, file, problem in problems:
+    for run_id, file, problem in problems[:_MOST_PROBLEMS]:
         err.print(f"[yellow]skipped[/] {safe(run_id)} {safe(file or '')}: {safe(problem)}", soft_wrap=True)
+    if len(problems) > _MOST_PROBLEMS:
+        err.print(
+            f"[yellow]skipped[/] {len(problems) - _MOST_PROBLEMS:,} more: ibench sql 'FROM problems'", soft_wrap=True
+        )
 
 
 @contextmanager

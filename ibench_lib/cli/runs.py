@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ from ibench_lib.cli.output import (
     write_json,
 )
 from ibench_lib.cli.run_names import experiment_in, fitting
-from ibench_lib.errors import LakeError, UsageError
+from ibench_lib.errors import IbenchError, LakeError, UsageError
 from ibench_lib.importers.intake import import_file
 from ibench_lib.lake import reader
 from ibench_lib.lake.annotations import Annotation, annotate, read_annotation
@@ -386,7 +386,8 @@ def runs_pull(place: Place, run_ids: SomeRuns = None) -> None:
     def said_of(run_id: str) -> Callable[[str], None]:
         return lambda said: out.print(f"{safe(run_id)}: {safe(one_line(said))}", soft_wrap=True)
 
-    _copy("pulled", [(run_id, partial(pull, run_id, store, here, said_of(run_id))) for run_id in chosen])
+    copies = [(run_id, partial(pull, run_id, store, here, said_of(run_id))) for run_id in chosen]
+    _copy("pulled", copies, go_on=True)
 
 
 @app.command("import")
@@ -430,11 +431,24 @@ def runs_import(
     out.print(f"{safe(runs)} of {safe(experiment)}", soft_wrap=True)
 
 
-def _copy(done: str, copies: list[tuple[str, Callable[[], bool]]]) -> None:
-    made = 0
+def _copy(done: str, copies: Sequence[tuple[str, Callable[[], bool]]], *, go_on: bool = False) -> None:
+    """Copy runs, and print what was done. `go_on`: a run that cannot be copied does not end it."""
+    made, refused = 0, 0
     for run_id, copy in copies:
-        with working(run_id):
-            copied = copy()
+        try:
+            with working(safe(run_id)):
+                copied = copy()
+        except IbenchError as error:
+            if not go_on or len(copies) == 1:
+                raise
+            err.print(f"[red]not {done}:[/] {safe(error.what)}", soft_wrap=True)
+            refused += 1
+            continue
         out.print(f"{safe(run_id)}: {done if copied else 'already there'}", soft_wrap=True)
         made += copied
     out.print(f"{made} of {count(len(copies), 'run')} {done}")
+    if refused:
+        raise LakeError(
+            f"{count(refused, 'run')} could not be {done}",
+            hint="the reasons are above; nothing is left of these runs here",
+        )

@@ -14,6 +14,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ibench_lib.base.durable import write_atomically
+from ibench_lib.base.text_file import NotReadable, read_beginning
 from ibench_lib.errors import LakeError
 from ibench_lib.lake.manifest import Moment
 from ibench_lib.paths import NAME_RULE
@@ -51,14 +52,11 @@ def read_annotation(run_dir: Path) -> Annotation | None:
     """What is said of a run; None if nothing is. Raises LakeError if it cannot be read."""
     path = run_dir / FILE
     try:
-        if path.is_symlink():
-            raise LakeError(f"run {run_dir.name}: {FILE} is a symbolic link")
-        with open(path, "rb") as file:
-            return parse_annotation(run_dir.name, file.read(MOST_BYTES + 1))
+        return parse_annotation(run_dir.name, read_beginning(path, MOST_BYTES + 1, follow=False))
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise LakeError(f"run {run_dir.name}: {FILE} is unreadable: {error.strerror}") from error
+    except NotReadable as error:
+        raise LakeError(f"run {run_dir.name}: {FILE} is unreadable: {error}") from error
 
 
 def parse_annotation(name: str, content: bytes) -> Annotation:

@@ -1,4 +1,4 @@
-"""Which files have been compared with their checksum, so that unchanged files are not compared again.
+"""Which files have been compared with their checksum and read, so that unchanged files are not read again.
 
 A file counts as untouched while device, inode, size, modification and change time are the same: the change time
 cannot be set back without privileges. The list is a cache: without it everything is compared again.
@@ -11,9 +11,11 @@ import hashlib
 import json
 import os
 import time
+from io import BufferedReader
 from pathlib import Path
 
 _FILE_NAME = ".verified.json"
+_RULES = 1  # of `lake.contents`: what fewer rules have found good is looked at again
 YOUNG_NS = 2_000_000_000
 """A file that changes again within the clock's resolution keeps its times, so younger files are not remembered."""
 
@@ -37,27 +39,15 @@ class Verified:
                 self._loaded = loaded if isinstance(loaded, dict) else {}
         return self._loaded
 
-    def holds(self, path: Path, sha256: str) -> bool:
-        """Whether the file's content has this checksum. Raises OSError where it cannot be read."""
-        status = path.stat()
-        stamp: list[object] = [
-            status.st_dev,
-            status.st_ino,
-            status.st_size,
-            status.st_mtime_ns,
-            status.st_ctime_ns,
-            sha256,
-        ]
-        key = f"{path.parent.name}/{path.name}"
-        if self._known.get(key) == stamp:
-            return True
-        with open(path, "rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
-                return False
+    def knows(self, path: Path, status: os.stat_result, sha256: str) -> bool:
+        """Whether the file was found good before, with this checksum, and has not changed since."""
+        return self._known.get(_key(path)) == _stamp(status, sha256)
+
+    def remember(self, path: Path, status: os.stat_result, sha256: str) -> None:
+        """Note that the file had this checksum and rows of its table when the system said this of it."""
         if time.time_ns() - status.st_ctime_ns > YOUNG_NS:
-            self._known[key] = stamp
+            self._known[_key(path)] = _stamp(status, sha256)
             self._changed = True
-        return True
 
     def save(self) -> None:
         """Store what was compared for the next time, if possible."""
@@ -67,3 +57,17 @@ class Verified:
         with contextlib.suppress(OSError):
             temporary.write_text(json.dumps(self._known), encoding="utf-8")
             os.replace(temporary, self._path)
+
+
+def is_sha256_of(file: BufferedReader, sha256: str) -> bool:
+    """Whether the content of an open file has this checksum."""
+    return hashlib.file_digest(file, "sha256").hexdigest() == sha256
+
+
+def _key(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
+
+
+def _stamp(status: os.stat_result, sha256: str) -> list[object]:
+    changed = (status.st_mtime_ns, status.st_ctime_ns)
+    return [status.st_dev, status.st_ino, status.st_size, *changed, sha256, _RULES]

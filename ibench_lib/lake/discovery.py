@@ -10,20 +10,21 @@ import json
 import os
 import time
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from io import BufferedReader
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ibench_lib.base.text_file import NotReadable, open_regular
 from ibench_lib.errors import IbenchError, LakeError
-from ibench_lib.lake import checksums, lock
+from ibench_lib.lake import checksums, contents, lock
 from ibench_lib.lake.annotations import FILE as ANNOTATION
 from ibench_lib.lake.annotations import Annotation, read_annotation
 from ibench_lib.lake.checksums import Verified
@@ -37,12 +38,15 @@ from ibench_lib.lake.sealing import table_of, with_derived
 from ibench_lib.paths import check_run_id
 from ibench_lib.schema import TABLES, Table
 
+_T = TypeVar("_T")
+
 _ATTEMPTS = 5
 # Reading a run takes milliseconds, writing the index a second: so many runs may wait until it is written.
 _MAY_WAIT, _SHARE_THAT_MAY_WAIT = 8, 1 / 100
 _BATCH = 50
 _SCHEMAS_REMEMBERED = 1000
-_ADDED = "filename"  # by the views of the reader
+_SMALL = 10_000_000
+_ANOTHER = "its content does not match the SHA-256 in the manifest"
 
 
 @dataclass
@@ -97,13 +101,12 @@ class Found:
             self.rows[name].append(content)
 
     def add(self, table: Table, file: str, schema: pa.Schema) -> None:
-        """Add a file of a sealed run. Raises ValueError when a column is not of the declared type."""
-        check_columns(schema, table)
+        """Add a file of a sealed run, which has been checked."""
         self.sources[table.name].files.append((file, columns_of(schema)))
 
     def problem(self, run_id: str, file: str | None, what: str) -> None:
         self.problems.append(
-            {"run_id": _readable(run_id), "file": file and _readable(file), "problem": _readable(what)}
+            {"run_id": _readable(run_id), "file": file and _readable(file), "problem": _readable(what, 500)}
         )
 
     def take(self, other: Found) -> None:
@@ -152,14 +155,16 @@ def find_runs(folders: Sequence[Path], cache: Path | None, index: Index | None =
         gone = len(index.stamps) - (len(places) - len(unknown))
         if is_worth_writing(len(sealed) + gone, len(places)):
             known = places.keys() - {place.path.name for place in unknown}
-            entries = (entry_of(place.key, place.stamp, _read(place, verified), Path) for place in sealed)
+            read = (each for some in batches(sealed) for each in _read_all(some, verified))
+            entries = (entry_of(place.key, place.stamp, found_of_it, Path) for place, found_of_it in read)
             if index.update(known, batches(entries)):
                 unknown = [place for place in unknown if not _is_known(place, index)]
         found.not_indexed = sorted(
             {name for _, name in index.stamps} - (places.keys() - {p.path.name for p in unknown})
         )
-    for place in unknown:
-        found.take(_read(place, verified))
+    for some in batches(unknown):
+        for _, found_of_it in _read_all(some, verified):
+            found.take(found_of_it)
     verified.save()
     return found
 
@@ -200,7 +205,7 @@ def is_worth_writing(changes: int, runs: int) -> bool:
     return changes > max(_MAY_WAIT, _SHARE_THAT_MAY_WAIT * runs)
 
 
-def batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+def batches(entries: Iterable[_T]) -> Iterator[list[_T]]:
     waiting = iter(entries)
     while batch := list(islice(waiting, _BATCH)):
         yield batch
@@ -241,16 +246,33 @@ def _rows_of(file: Any, run_id: str, table: Table) -> pa.Table:
     return content.filter(pc.equal(content.column("run_id"), run_id))
 
 
-def _read(place: RunPlace, verified: Verified) -> Found:
+def _read_all(places: Sequence[RunPlace], verified: Verified) -> list[tuple[RunPlace, Found]]:
+    """Everything of each of some runs."""
+    new: list[NewFile] = []
+    read = {place.path: (place, _read(place, verified, new)) for place in places}
+    refused = refused_by_duckdb(new)
+    for each, why in refused:
+        _, found = read[each.path.parent]
+        source = found.sources[each.table.name]
+        source.files = [(file, columns) for file, columns in source.files if file != str(each.path)]
+        found.problem(each.path.parent.name, each.path.name, why)
+    bad = {each.path for each, _ in refused}
+    for each in new:
+        if each.path not in bad:
+            verified.remember(each.path, each.status, each.record.sha256)
+    return list(read.values())
+
+
+def _read(place: RunPlace, verified: Verified, new: list[NewFile]) -> Found:
     """Everything of one run, or the reason why it cannot be read."""
     found, run_dir = Found(), place.path
     try:
         manifest = checked_manifest(run_dir)
         # A journal next to complete files is only waiting to be removed.
         if place.is_open and lock.is_open(run_dir) and not _is_whole(manifest):
-            _add_open_run(found, run_dir)
+            _add_open_run(found, run_dir, new)
         else:
-            _add_sealed_run(found, run_dir, _sealed_manifest(run_dir, manifest), verified)
+            _add_sealed_run(found, run_dir, _sealed_manifest(run_dir, manifest), verified, new)
     except IbenchError as error:
         found = Found()
         found.problem(run_dir.name, FILE_NAME, error.what)
@@ -269,80 +291,119 @@ def _sealed_manifest(run_dir: Path, manifest: Manifest) -> Manifest:
     return manifest
 
 
-def checked_manifest(run_dir: Path, run_id: str | None = None) -> Manifest:
-    """The manifest of a run directory, which must be its own: of the run `run_id`, by default of that name.
+def checked_manifest(run_dir: Path) -> Manifest:
+    """The manifest of a run directory, which must be its own.
 
     Raises
     ------
     LakeError : it cannot be read, or is another run's.
     """
-    if (run_dir / FILE_NAME).is_symlink():
-        raise LakeError(f"run {run_dir.name}: {FILE_NAME} is a symbolic link")
     manifest = read_manifest(run_dir)
-    if manifest.run_id != (run_id or run_dir.name):
+    if manifest.run_id != run_dir.name:
         raise LakeError(f"run {run_dir.name}: its manifest is of run {manifest.run_id!r:.80}")
     return manifest
 
 
-def check_file(path: Path, record: FileRecord, verified: Verified) -> pa.Schema:
-    """Whether a file is what its manifest vouches for. Returns its schema.
+@dataclass(frozen=True)
+class NewFile:
+    """A file that is good as far as Arrow can tell. `status` is what the system said of it when it was open."""
+
+    path: Path
+    record: FileRecord
+    table: Table
+    schema: pa.Schema
+    status: os.stat_result
+
+
+def check_file(path: Path, record: FileRecord, run_id: str, verified: Verified, new: list[NewFile]) -> pa.Schema:
+    """Whether a file is what the manifest of its run vouches for, and has rows of its table. Returns its schema.
+
+    A file that was not known to be good is added to `new`, for `refused_by_duckdb`.
 
     Raises
     ------
-    ValueError, OSError, pa.ArrowException : it is not, and why.
+    ValueError, OSError, pa.ArrowException, MemoryError : it is not, and why.
     """
-    check_content(path, record, verified)
-    return _schema_of(path, record.sha256)
+    table = TABLES[table_of(path.name)]
+    with _opened(path, record) as file:
+        status = os.fstat(file.fileno())
+        is_known = verified.knows(path, status, record.sha256)
+        if not is_known and not checksums.is_sha256_of(file, record.sha256):
+            raise ValueError(_ANOTHER)
+        schema = _schema_of(file, record, table, run_id, is_known=is_known)
+    if not is_known:
+        new.append(NewFile(path, record, table, schema, status))
+    return schema
 
 
-def check_content(path: Path, record: FileRecord, verified: Verified) -> None:
+def check_content(path: Path, record: FileRecord) -> None:
     """Compare a file of any kind with its record. Raises ValueError and OSError as `check_file` does."""
-    if path.is_symlink():
-        raise ValueError("symbolic links are not followed")
-    if not path.exists():
-        raise ValueError("missing, though the manifest lists it")
-    size = path.stat().st_size
+    with _opened(path, record) as file:
+        if not checksums.is_sha256_of(file, record.sha256):
+            raise ValueError(_ANOTHER)
+
+
+def _opened(path: Path, record: FileRecord) -> BufferedReader:
+    """A regular file of the size that its record has. Raises ValueError where it is none."""
+    try:
+        file = open_regular(path, follow=False)
+    except FileNotFoundError:
+        raise ValueError("missing, though the manifest lists it") from None
+    except NotReadable as error:
+        raise ValueError(str(error)) from None
+    size = os.fstat(file.fileno()).st_size
     if size != record.bytes:
+        file.close()
         raise ValueError(f"{size} bytes, but the manifest says {record.bytes}")
-    if not verified.holds(path, record.sha256):
-        raise ValueError("its content does not match the SHA-256 in the manifest")
+    return file
 
 
-_schemas: dict[str, pa.Schema] = {}
+def refused_by_duckdb(new: Sequence[NewFile]) -> list[tuple[NewFile, str]]:
+    """The files that DuckDB cannot read, or in which it does not find the rows of their run, and why.
+
+    Files with the same columns are read at once, and one by one only if that fails.
+    """
+    groups: dict[tuple[str, str], list[NewFile]] = {}
+    for each in new:
+        groups.setdefault((each.table.name, columns_of(each.schema)), []).append(each)
+    refused = []
+    for alike in groups.values():
+        names = [column.name for column in alike[0].table.columns if column.name in alike[0].schema.names]
+        for some in (alike, *([each] for each in alike)):
+            try:
+                rows = contents.check_as_duckdb([str(each.path) for each in some], names)
+            except ValueError as error:
+                refused += [(each, str(error)) for each in some if len(some) == 1 and some is not alike]
+                continue
+            found = ((each, rows.get(str(each.path), 0)) for each in some)
+            refused += [(e, f"DuckDB finds {n} rows, not {e.record.rows}") for e, n in found if n != e.record.rows]
+            if some is alike:
+                break
+    return refused
 
 
-def _schema_of(path: Path, sha256: str) -> pa.Schema:
+_schemas: dict[tuple[str, str, int, str], pa.Schema] = {}
+
+
+def _schema_of(file: BufferedReader, record: FileRecord, table: Table, run_id: str, *, is_known: bool) -> pa.Schema:
     """The schema of a file with this content. Copies of one run are common, and so are tables without a row."""
-    if sha256 not in _schemas:
+    key = (record.sha256, table.name, record.rows, run_id if record.rows else "")
+    if key not in _schemas:
+        file.seek(0)
+        # Arrow reads a small file in half the time if it is in memory.
+        source = pa.BufferReader(file.read()) if not is_known and record.bytes <= _SMALL else file
+        schema = contents.check(source, table, record)
+        if not is_known:
+            contents.check_rows(source, table, run_id)
         if len(_schemas) > _SCHEMAS_REMEMBERED:
             _schemas.clear()
-        _schemas[sha256] = pq.read_schema(path)
-    return _schemas[sha256]
+        _schemas[key] = schema
+    return _schemas[key]
 
 
 def columns_of(schema: pa.Schema) -> str:
     """The columns of a file as text: files of which it is the same can be read together."""
     return json.dumps([[column.name, str(column.type)] for column in schema])
-
-
-def check_columns(found: pa.Schema, table: Table) -> None:
-    """Whether a file has the columns of its table. Only those may be absent that may be NULL, or came later.
-
-    Raises
-    ------
-    ValueError : a column is absent, there twice, or not of the declared type, and which one.
-    """
-    # DuckDB takes no notice of case, and adds a column itself.
-    names = [_ADDED, *(name.lower() for name in found.names)]
-    if len(set(names)) < len(names):
-        ((name, _),) = Counter(names).most_common(1)
-        raise ValueError(f"column {name:.80} is there {'twice' if name != _ADDED else 'though it may not be'}")
-    for column in table.columns:
-        if column.name not in found.names:
-            if not column.nullable and column.since == 0:
-                raise ValueError(f"column {column.name} is missing")
-        elif not _fits(found.field(column.name).type, column.type):
-            raise ValueError(f"column {column.name} is {found.field(column.name).type}, not {column.type}")
 
 
 def run_dirs(runs: Path, found: Found) -> list[Path]:
@@ -370,19 +431,19 @@ def _is_whole(manifest: Manifest) -> bool:
     return bool(manifest.files) and all(name == f"{table_of(name)}.parquet" or name in TEXTS for name in manifest.files)
 
 
-def _add_sealed_run(found: Found, run_dir: Path, manifest: Manifest, verified: Verified) -> None:
+def _add_sealed_run(found: Found, run_dir: Path, manifest: Manifest, verified: Verified, new: list[NewFile]) -> None:
     found.describe(manifest, partial(read_annotation, run_dir))
     for file_name, record in manifest.files.items():
         if table_of(file_name) not in TABLES:
             continue  # of a later minor version
         try:
-            schema = check_file(run_dir / file_name, record, verified)
+            schema = check_file(run_dir / file_name, record, manifest.run_id, verified, new)
             found.add(TABLES[table_of(file_name)], str(run_dir / file_name), schema)
-        except (OSError, ValueError, pa.ArrowException) as error:
+        except Exception as error:  # a file that is no table of ours can raise any error
             found.problem(run_dir.name, file_name, _first_line(error))
 
 
-def _add_open_run(found: Found, run_dir: Path) -> None:
+def _add_open_run(found: Found, run_dir: Path, new: list[NewFile]) -> None:
     """Add a run that is being written, or was when its writer died, as it was at one moment."""
     for _ in range(_ATTEMPTS):
         manifest = checked_manifest(run_dir)
@@ -392,7 +453,7 @@ def _add_open_run(found: Found, run_dir: Path) -> None:
         if lock.is_open(run_dir) and checked_manifest(run_dir) == manifest:
             break
         if not lock.is_open(run_dir):
-            _add_sealed_run(found, run_dir, checked_manifest(run_dir), Verified(None))
+            _add_sealed_run(found, run_dir, checked_manifest(run_dir), Verified(None), new)
             return
     if manifest.status == "running" and not held:
         manifest.status, manifest.error = "failed", f"{DIED}; `ibench runs recover` seals what it left"
@@ -412,12 +473,12 @@ def _open_tables(run_dir: Path, manifest: Manifest) -> tuple[dict[str, pa.Table]
         if table is None or table.derived:
             continue
         try:
-            check_columns(check_file(run_dir / file_name, record, Verified(None)), table)
+            check_file(run_dir / file_name, record, manifest.run_id, Verified(None), [])
             content = pq.read_table(run_dir / file_name).cast(
                 table.arrow_schema
             )  # which may just have been sealed away
             pieces.setdefault(table.name, []).append(content)
-        except (OSError, ValueError, pa.ArrowException) as error:
+        except Exception as error:  # a file that is no table of ours can raise any error
             problems.append((file_name, _first_line(error)))
     journal = read_journal(run_dir / FOLDER, after=manifest.sealed_generation, whole_flushes=True)
     for name, data in journal.tables().items():
@@ -425,17 +486,10 @@ def _open_tables(run_dir: Path, manifest: Manifest) -> tuple[dict[str, pa.Table]
     return {name: pa.concat_tables(tables) for name, tables in pieces.items()}, problems
 
 
-def _fits(found: pa.DataType, expected: pa.DataType) -> bool:
-    if pa.types.is_list(expected):
-        return pa.types.is_list(found) and _fits(found.value_type, expected.value_type)
-    if pa.types.is_integer(expected):
-        return bool(pa.types.is_integer(found))
-    return bool(found == expected)
-
-
-def _readable(text: str) -> str:
-    """The text with escapes for what is no text: a name on disk may be any bytes."""
-    return text.encode(errors="backslashreplace").decode()
+def _readable(text: str, most: int = 200) -> str:
+    """The text with escapes for what is no text, and its beginning if it is long: a name may be any bytes."""
+    shown = text if len(text) <= most else f"{text[:most]}…"
+    return shown.encode(errors="backslashreplace").decode()
 
 
 def _first_line(error: Exception) -> str:

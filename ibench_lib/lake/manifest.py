@@ -19,10 +19,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from ibench_lib.base.collector_report import CollectorReport
 from ibench_lib.base.durable import write_atomically
+from ibench_lib.base.text_file import NotReadable, read_beginning
 from ibench_lib.errors import LakeError
 from ibench_lib.schema import SCHEMA_MINOR, SCHEMA_VERSION
 
 FILE_NAME = "manifest.json"
+MOST_BYTES = 10_000_000
 
 TEXTS = ("my.cnf", "server.log")
 """Files of a run next to its tables: its server's option file and log. Runs of older versions do not list them."""
@@ -277,15 +279,17 @@ def read_manifest(run_dir: Path) -> Manifest:
 def read_text(run_dir: Path) -> bytes:
     """The manifest as it lies there. Raises LakeError where it cannot be read."""
     try:
-        return (run_dir / FILE_NAME).read_bytes()
+        return read_beginning(run_dir / FILE_NAME, MOST_BYTES + 1, follow=False)
     except FileNotFoundError:
         raise LakeError(f"run {run_dir.name}: no {FILE_NAME}") from None
-    except OSError as error:
+    except NotReadable as error:
         raise LakeError(f"run {run_dir.name}: {FILE_NAME} is unreadable: {error}") from error
 
 
 def parse_manifest(name: str, text: bytes) -> Manifest:
     """The manifest in a text; `name` is what messages call the run. Raises LakeError as `read_manifest` does."""
+    if len(text) > MOST_BYTES:
+        raise LakeError(f"run {name}: {FILE_NAME} is larger than {MOST_BYTES:,} bytes")
     try:
         raw = json.loads(text, parse_float=_finite, parse_constant=_finite)
         if _LIKE_A_SURROGATE.search(text):

@@ -9,10 +9,12 @@ from typing import Any
 
 from ibench_lib.base.durable import write_atomically
 from ibench_lib.base.mask import HOST, NOTHING, Mask
+from ibench_lib.base.text_file import NotReadable, read_text
 from ibench_lib.lake.journal import FOLDER
 from ibench_lib.lake.manifest import FILE_NAME, Manifest, write_manifest
 
 _RECORD = "mask.json"
+_MOST_BYTES = 10_000_000
 # Told by name: a host may be called anything.
 _IDENTITIES = {"hostname": HOST, "server_uid": "<server_uid>", "server_uuid": "<server_uuid>"}
 _PLACES = {"datadir": "<datadir>", "basedir": "<basedir>"}
@@ -74,6 +76,6 @@ def keep_mask(run_dir: Path, mask: Mask) -> None:
 def kept_mask(run_dir: Path) -> Mask:
     """The mask that the journal has; the empty one where it has none, as in runs of earlier versions."""
     try:
-        return Mask(**json.loads((run_dir / FOLDER / _RECORD).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        return Mask(**json.loads(read_text(run_dir / FOLDER / _RECORD, _MOST_BYTES, follow=False)))
+    except (OSError, NotReadable, ValueError, TypeError):
         return NOTHING

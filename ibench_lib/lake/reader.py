@@ -28,6 +28,7 @@ import duckdb
 import pyarrow as pa
 
 from ibench_lib.errors import LakeError, QueryError
+from ibench_lib.lake.contents import literal_path
 from ibench_lib.lake.discovery import Found, find_runs
 from ibench_lib.lake.index import INDEXED, Index, quoted
 from ibench_lib.lake.manifest_tables import MANIFEST_TABLES
@@ -441,7 +442,7 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Fou
     parts: list[str] = []
     alike = []
     for columns, files in source.alike():
-        paths = {file: _literal_path(file) for file in files}
+        paths = {file: literal_path(file) for file in files}
         text = f"[{', '.join(map(quoted, paths.values()))}]"
         alike.append((columns, narrowable.of_listed(table.name, paths, text)))
     if found.index is not None and found.index.is_attached:
@@ -505,7 +506,7 @@ def _files_of_index(found: Found) -> str | None:
 
 def _literal_folders(found: Found) -> dict[str, str]:
     # Names of runs and files have no character that a pattern could be made of.
-    return {name: _literal_path(address) for name, address in found.folders.items()}
+    return {name: literal_path(address) for name, address in found.folders.items()}
 
 
 def _create_manifest_table(connection: duckdb.DuckDBPyConnection, name: str, found: Found) -> None:
@@ -569,11 +570,6 @@ def _insert(connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence[tup
 def empty(schema: pa.Schema) -> pa.Table:
     """A table without rows; `empty_table` of the schema would import pandas."""
     return pa.Table.from_batches([], schema=schema)
-
-
-def _literal_path(path: str) -> str:
-    """The path with DuckDB's glob characters made literal: a run is a list of files, never a pattern."""
-    return re.sub(r"[\[*?]", lambda match: f"[{match[0]}]", path)
 
 
 def _with_every_name(cache: Path) -> duckdb.DuckDBPyConnection:

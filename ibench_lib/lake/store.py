@@ -13,34 +13,40 @@ import os
 import re
 import tempfile
 import zipfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 from urllib.parse import urlsplit
 
 import fsspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 from fsspec.implementations.zip import ZipFileSystem
 
 from ibench_lib.base.durable import sync_directory, write_atomically
 from ibench_lib.base.scratch import scratch_directory
+from ibench_lib.base.text_file import NotReadable, open_regular
 from ibench_lib.errors import IbenchError, LakeError, NameRefused
+from ibench_lib.lake import contents
 from ibench_lib.lake.annotations import FILE as ANNOTATION
+from ibench_lib.lake.annotations import MOST_BYTES as MOST_BYTES_OF_NOTES
 from ibench_lib.lake.annotations import Annotation, parse_annotation, read_annotation
+from ibench_lib.lake.checksums import Verified
 from ibench_lib.lake.discovery import (
     Found,
+    NewFile,
     batches,
+    check_file,
     checked_manifest,
     entry_of,
     find_runs,
     is_worth_writing,
+    refused_by_duckdb,
 )
-from ibench_lib.lake.index import Index
-from ibench_lib.lake.manifest import FILE_NAME, TEXTS, Manifest, parse_manifest
+from ibench_lib.lake.index import INDEXED, Index
+from ibench_lib.lake.manifest import FILE_NAME, MOST_BYTES, TEXTS, FileRecord, Manifest, parse_manifest
 from ibench_lib.lake.sealing import table_of
 from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace, check_run_id
@@ -54,6 +60,15 @@ ARRIVING = ".arriving-"
 """What the names of directories begin with, next to the runs, in which runs lie until all of them is there."""
 
 _BESIDE = (*TEXTS, ANNOTATION)
+_MOST_BYTES = {
+    "my.cnf": 10_000_000,
+    "server.log": 1_000_000_000,
+    ANNOTATION: MOST_BYTES_OF_NOTES,
+    FILE_NAME: MOST_BYTES,
+}
+"""Of what no manifest tells the size of."""
+_PIECE = 1 << 20
+_LARGEST_INDEX = 500_000_000
 
 
 @dataclass(frozen=True)
@@ -72,18 +87,78 @@ class Store:
     def path(self, *parts: str) -> str:
         return str(PurePosixPath(self.root, *parts))
 
+    @property
+    def is_archive(self) -> bool:
+        """Whether it is a .zip file of this machine."""
+        return isinstance(self.files, ZipFileSystem)
+
     def run_ids(self) -> list[str]:
-        """Names of the folders there that hold a manifest, sorted."""
+        """Names of the folders there that hold a manifest, sorted. Raises LakeError if the store cannot be reached."""
+        if self.is_local:  # links as well, so that it is said why they are not read
+            folders = Path(self.root).iterdir() if Path(self.root).is_dir() else []
+            return sorted(folder.name for folder in folders if os.path.lexists(folder / FILE_NAME))
         found = self.ask(lambda: self.files.glob(self.path("*", FILE_NAME)))
+        if not found:
+            self.check_reachable()
         return sorted(PurePosixPath(path).parent.name for path in found)
+
+    def check_reachable(self) -> None:
+        """Whether a store without a file answers: some libraries list what cannot be reached as empty."""
+
+        def look() -> None:
+            with contextlib.suppress(FileNotFoundError):  # an object store has no empty folders
+                self.files.ls(self.root, detail=False)
+
+        self.ask(look)
 
     def manifest(self, run_id: str) -> Manifest:
         """Raises LakeError where it cannot be read or is another run's."""
-        text = self.ask(lambda: self.files.cat_file(self.path(run_id, FILE_NAME)))
-        manifest = parse_manifest(run_id, text)
+        manifest = parse_manifest(run_id, self.read(run_id, FILE_NAME, MOST_BYTES))
         if manifest.run_id != run_id:
             raise LakeError(f"run {run_id} in {self.url}: its manifest is of run {manifest.run_id!r:.80}")
         return manifest
+
+    def read(self, run_id: str, name: str, most_bytes: int) -> bytes:
+        """The content of a small file of a run; of one that is larger than it may be, its beginning and a byte more.
+
+        Raises
+        ------
+        LakeError : it cannot be read, or is a link, a folder, a device or a pipe.
+        """
+        if self.is_local:
+            with self._open_local(run_id, name) as file:
+                return file.read(most_bytes + 1)
+        content: bytes = self.ask(
+            lambda: self.files.cat_file(self.path(run_id, name), start=0, end=most_bytes + 1)
+        )  # nothing else is fetched
+        return content
+
+    def chunks(self, run_id: str, name: str) -> Iterator[bytes]:
+        """The content of a file of a run, piece by piece. Raises LakeError as `read` does."""
+        opened = (
+            self._open_local(run_id, name)
+            if self.is_local
+            else self.ask(lambda: self.files.open(self.path(run_id, name), "rb"))
+        )
+        with opened as file:
+            while piece := self.ask(lambda: file.read(_PIECE)):
+                yield piece
+
+    def _open_local(self, run_id: str, name: str) -> BinaryIO:
+        """A file of a run in a folder that somebody else may write: no link is followed, and no pipe is waited for."""
+        where = f"run {run_id} in {self.url}"
+        try:
+            folder = os.open(self.path(run_id), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                return open_regular(Path(name), follow=False, inside=folder)
+            finally:
+                os.close(folder)
+        except NotReadable as error:
+            raise LakeError(f"{where}: {name} is unreadable: {error}") from error
+        except FileNotFoundError as error:
+            raise LakeError(f"{where}: {name} is missing") from error
+        except OSError as error:  # of the folder
+            raise LakeError(f"{where} is not a folder, but a link or a file") from error
 
     def holds(self, run_id: str) -> bool:
         return bool(self.ask(lambda: self.files.exists(self.path(run_id, FILE_NAME))))
@@ -120,7 +195,7 @@ def open_store(url: str) -> Store:
         return _opened_archive(Path(url))
     try:
         files, root = fsspec.url_to_fs(url, use_listings_cache=False)
-    except (ImportError, ValueError) as error:
+    except Exception as error:  # every kind of store has its own
         hint = "for S3: pip install 'ibench[s3]'" if isinstance(error, ImportError) else "such as s3://bucket/lake"
         raise LakeError(f"{url}: {(str(error).splitlines() or ['not an address'])[0]}", hint=hint) from error
     return Store(url, files, root)
@@ -241,12 +316,7 @@ def pull(run_id: str, store: Store, workspace: Workspace, say: Callable[[str], N
         _pull_annotation(run_dir, store, say)
         return False
     present = {PurePosixPath(path).name for path in store.ask(lambda: store.files.ls(store.path(run_id), False))}
-
-    def read(name: str) -> bytes:
-        content: bytes = store.ask(partial(store.files.cat_file, store.path(run_id, name)))
-        return content
-
-    return take_in(manifest, present, read, workspace, store.url)
+    return take_in(manifest, present, partial(store.chunks, run_id), workspace, store.url)
 
 
 def _push_annotation(run_dir: Path, store: Store) -> None:
@@ -273,15 +343,20 @@ def _stored_annotation(run_id: str, store: Store) -> Annotation | None:
     path = store.path(run_id, ANNOTATION)
     if not store.ask(partial(store.files.exists, path)):
         return None
-    return parse_annotation(run_id, store.ask(partial(store.files.cat_file, path)))
+    return parse_annotation(run_id, store.read(run_id, ANNOTATION, MOST_BYTES_OF_NOTES))
 
 
 def take_in(
-    manifest: Manifest, present: Collection[str], read: Callable[[str], bytes], workspace: Workspace, where: str
+    manifest: Manifest,
+    present: Collection[str],
+    read: Callable[[str], Iterable[bytes]],
+    workspace: Workspace,
+    where: str,
 ) -> bool:
     """Put a run that comes from `where` into the lake: all of it, each file as its manifest vouches for, or nothing.
 
-    `present` are the names of its files, `read` gives the content of one. False when the run is here already.
+    `present` are the names of its files, `read` gives the content of one in pieces, so
+    that a store never decides how much memory it takes. False when the run is here already.
 
     Raises
     ------
@@ -298,15 +373,21 @@ def take_in(
         for name in (*dict.fromkeys([*manifest.files, *(name for name in _BESIDE if name in present)]), FILE_NAME):
             if PurePosixPath(name).name != name:
                 raise LakeError(f"run {run_id} in {where}: {name!r:.80} is not a file name")
-            content = read(name)
-            if name == ANNOTATION:
-                parse_annotation(run_id, content)
             record = manifest.files.get(name)
-            if record is not None and hashlib.sha256(content).hexdigest() != record.sha256:
-                raise LakeError(f"run {run_id} in {where}: {name} is not what its manifest vouches for")
+            most = _MOST_BYTES[name] if record is None else record.bytes
+            digest, size = hashlib.sha256(), 0
             with open(arriving / name, "wb") as file:
-                file.write(content)
+                for piece in read(name):
+                    size += len(piece)
+                    if size > most:
+                        why = "that its manifest says" if record is not None else "that it may have"
+                        raise LakeError(f"run {run_id} in {where}: {name} has more than the {most:,} bytes {why}")
+                    digest.update(piece)
+                    file.write(piece)
+                file.flush()
                 os.fsync(file.fileno())
+            if record is not None and (size, digest.hexdigest()) != (record.bytes, record.sha256):
+                raise LakeError(f"run {run_id} in {where}: {name} is not what its manifest vouches for")
         problems = verify(arriving)
         if problems:
             raise LakeError(f"run {run_id} in {where} is not good: {problems[0]}")
@@ -323,13 +404,17 @@ def find_stored_runs(store: Store, index: Index | None = None, *, at_once: bool 
     """
     if store.is_local:
         return find_runs([Path(store.root)], None, index)
-    there, packed = _listing(store)
+    there, packed, odd = _listing(store)
+    if not there:
+        store.check_reachable()
     found = Found(index=index, folders={_FOLDER: store.files.unstrip_protocol(store.root)})
     unknown = dict(there)
     if index is not None:
         unknown = _unknown(there, index)
         if packed and is_worth_writing(len(unknown), len(there)):
-            content: bytes = store.ask(partial(store.files.cat_file, store.path(packed[0])))
+            content: bytes = store.ask(
+                partial(store.files.cat_file, store.path(packed[0]), start=0, end=_LARGEST_INDEX)
+            )
             if hashlib.sha256(content).hexdigest() in packed[0] and index.unpack(content):
                 unknown = _unknown(there, index)
         gone = len(index.stamps) - (len(there) - len(unknown))
@@ -341,6 +426,8 @@ def find_stored_runs(store: Store, index: Index | None = None, *, at_once: bool 
             if index.update(there.keys() - unknown.keys(), batches(entries)):
                 unknown = _unknown(there, index)
         found.not_indexed = sorted({name for _, name in index.stamps} - (there.keys() - unknown.keys()))
+    for path in odd:
+        found.problem(path, None, "its name does not begin as that of its store: it is left out")
     for run_id, files in unknown.items():
         found.take(_read_stored(store, run_id, files))
     return found
@@ -366,18 +453,22 @@ def push_index(store: Store, index: Index) -> None:
             store.ask(partial(store.files.rm_file, store.path(other)))
 
 
-def _listing(store: Store) -> tuple[dict[str, dict[str, dict[str, Any]]], list[str]]:
-    """(what is known of each file of each run that has a manifest, names of packed indexes)."""
+def _listing(store: Store) -> tuple[dict[str, dict[str, dict[str, Any]]], list[str], list[str]]:
+    """(what is known of each file of each run that has a manifest, names of packed indexes, paths from elsewhere)."""
     everything: dict[str, dict[str, Any]] = store.ask(lambda: store.files.find(store.root, detail=True))
     runs: dict[str, dict[str, dict[str, Any]]] = {}
-    packed = []
+    packed, odd = [], []
     for path, known in everything.items():
-        parts = PurePosixPath(str(path)).relative_to(store.root).parts
+        try:
+            parts = PurePosixPath(str(path)).relative_to(store.root).parts
+        except ValueError:  # in an archive
+            odd.append(str(path))
+            continue
         if len(parts) == 2:
             runs.setdefault(parts[0], {})[parts[1]] = known
         elif len(parts) == 1 and _PACKED.fullmatch(parts[0]):
             packed.append(parts[0])
-    return {run_id: runs[run_id] for run_id in sorted(runs) if FILE_NAME in runs[run_id]}, sorted(packed)
+    return {run_id: runs[run_id] for run_id in sorted(runs) if FILE_NAME in runs[run_id]}, sorted(packed), odd
 
 
 def _unknown(there: dict[str, dict[str, dict[str, Any]]], index: Index) -> dict[str, dict[str, dict[str, Any]]]:
@@ -398,6 +489,8 @@ def _read_stored(store: Store, run_id: str, files: dict[str, dict[str, Any]]) ->
     found = Found()
     try:
         manifest = store.manifest(check_run_id(run_id))
+        if manifest.status == "running":
+            raise LakeError(f"run {run_id}: {FILE_NAME} says that it is running, but what a store has is sealed")
         has_annotation = ANNOTATION in files
         found.describe(manifest, lambda: _stored_annotation(run_id, store) if has_annotation else None)
         _add_files(found, store, manifest, {name: known.get("size") for name, known in files.items()})
@@ -413,6 +506,23 @@ def _read_stored(store: Store, run_id: str, files: dict[str, dict[str, Any]]) ->
     return found
 
 
+def _check_copy(pieces: Iterable[bytes], record: FileRecord, run_id: str, name: str) -> pa.Schema:
+    """The schema of a file that is copied to look at all of it. Raises any error if it is not good."""
+    with tempfile.TemporaryDirectory(prefix="ibench-") as folder:
+        path = Path(folder) / run_id / name
+        path.parent.mkdir()
+        with open(path, "wb") as copy:
+            for piece in pieces:
+                copy.write(piece)
+                if copy.tell() > record.bytes:
+                    break  # which is then said of its size
+        new: list[NewFile] = []
+        schema = check_file(path, record, run_id, Verified(None), new)
+        for _, why in refused_by_duckdb(new):
+            raise ValueError(why)
+        return schema
+
+
 def _add_files(found: Found, store: Store, manifest: Manifest, sizes: dict[str, Any]) -> None:
     for name, record in manifest.files.items():
         table = TABLES.get(table_of(name))
@@ -422,7 +532,11 @@ def _add_files(found: Found, store: Store, manifest: Manifest, sizes: dict[str, 
         try:
             if sizes.get(name) != record.bytes:
                 raise ValueError(f"{sizes.get(name, 'no')} bytes, but the manifest says {record.bytes}")
-            with store.files.open(path, "rb") as file:
-                found.add(table, store.files.unstrip_protocol(path), pq.read_schema(file))
-        except (OSError, ValueError, pa.ArrowException) as error:
+            if store.is_archive or table.name in INDEXED:
+                schema = _check_copy(store.chunks(manifest.run_id, name), record, manifest.run_id, name)
+            else:
+                with store.files.open(path, "rb") as file:
+                    schema = contents.check(file, table, record)
+            found.add(table, store.files.unstrip_protocol(path), schema)
+        except Exception as error:  # a file that is no table of ours can raise any error
             found.problem(manifest.run_id, name, (str(error).splitlines() or ["unreadable"])[0])

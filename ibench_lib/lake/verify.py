@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ibench_lib.base.text_file import NotReadable, open_regular
 from ibench_lib.errors import LakeError
 from ibench_lib.lake import lock
 from ibench_lib.lake.annotations import FILE as ANNOTATION
 from ibench_lib.lake.annotations import read_annotation
 from ibench_lib.lake.checksums import Verified
 from ibench_lib.lake.derive import response_times
-from ibench_lib.lake.discovery import check_columns, check_content, check_file, checked_manifest
+from ibench_lib.lake.discovery import NewFile, check_content, check_file, checked_manifest, refused_by_duckdb
 from ibench_lib.lake.manifest import FILE_NAME, TEXTS, FileRecord, Manifest, has_checksum, read_manifest, read_text
 from ibench_lib.lake.sealing import table_of
 from ibench_lib.schema import TABLES, Table
 
 
-def verify(run_dir: Path, run_id: str | None = None) -> list[str]:
+def verify(run_dir: Path) -> list[str]:
     """Read all of a run. Returns a sentence for each thing that is wrong; none for a run that is whole.
-
-    `run_id` is which run it is where its directory has another name, as one that is on its way in has.
 
     Raises
     ------
     LakeError : its manifest cannot be read, or the run is not sealed.
     """
-    manifest = checked_manifest(run_dir, run_id)
+    manifest = checked_manifest(run_dir)
     if lock.is_open(run_dir):
         hint = "`ibench runs recover` seals a run whose runner died"
         raise LakeError(f"run {run_dir.name} is not sealed", hint=hint)
@@ -39,18 +39,25 @@ def verify(run_dir: Path, run_id: str | None = None) -> list[str]:
     for file_name, record in manifest.files.items():
         if table_of(file_name) in TABLES:
             try:
-                tables[table_of(file_name)] = _read(run_dir / file_name, record, manifest.run_id, problems)
+                tables[table_of(file_name)] = _read(run_dir / file_name, record, problems)
             except Exception as error:  # a file that is no table of ours can raise any error
                 problems.append(f"{file_name}: {(str(error).splitlines() or ['unreadable'])[0]}")
         elif file_name in TEXTS:
             try:
-                check_content(run_dir / file_name, record, Verified(None))
+                check_content(run_dir / file_name, record)
             except (OSError, ValueError) as error:
                 problems.append(f"{file_name}: {(str(error).splitlines() or ['unreadable'])[0]}")
     try:
         read_annotation(run_dir)
     except LakeError as error:
         problems.append(error.what.removeprefix(f"run {run_dir.name}: "))
+    for name in _unlisted_texts(run_dir, manifest):
+        try:
+            open_regular(run_dir / name, follow=False).close()
+        except FileNotFoundError:
+            continue
+        except NotReadable as error:
+            problems.append(f"{name}: {error}")
     listed = {FILE_NAME, ANNOTATION, *manifest.files, *_unlisted_texts(run_dir, manifest)}
     extra = sorted(path.name for path in run_dir.iterdir() if path.name not in listed)
     problems += [f"{name}: not listed in the manifest" for name in extra]
@@ -71,11 +78,13 @@ def _unlisted_texts(run_dir: Path, manifest: Manifest) -> list[str]:
     """The texts of a run of a version that listed none."""
     if any(name in manifest.files for name in TEXTS):
         return []
-    return [name for name in TEXTS if (run_dir / name).exists()]
+    return [name for name in TEXTS if os.path.lexists(run_dir / name)]
 
 
-def _read(path: Path, record: FileRecord, run_id: str, problems: list[str]) -> pa.Table:
-    check_columns(check_file(path, record, Verified(None)), TABLES[table_of(path.name)])
+def _read(path: Path, record: FileRecord, problems: list[str]) -> pa.Table:
+    new: list[NewFile] = []
+    check_file(path, record, path.parent.name, Verified(None), new)
+    problems += [f"{path.name}: {why}" for _, why in refused_by_duckdb(new)]
     data = pq.read_table(path, page_checksum_verification=True)
     if data.num_rows != record.rows:
         problems.append(f"{path.name}: {data.num_rows} rows, but the manifest says {record.rows}")
@@ -83,7 +92,7 @@ def _read(path: Path, record: FileRecord, run_id: str, problems: list[str]) -> p
     for name in table.required:
         if name in data.column_names and data.column(name).null_count:
             problems.append(f"{path.name}: {name} has NULLs and may not")
-    if set(data.column("run_id").unique().to_pylist()) - {run_id}:
+    if set(data.column("run_id").unique().to_pylist()) - {path.parent.name}:
         problems.append(f"{path.name}: it has rows of another run")
     twice = _keys_twice(table, data)
     if twice:

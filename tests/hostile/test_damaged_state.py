@@ -182,7 +182,7 @@ def test_intervals_and_long_answers(
 
 def test_only_directories_of_dead_processes_are_swept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(scratch, "_YOUNG_S", 0.0)
+    monkeypatch.setattr(scratch, "YOUNG_S", 0.0)
     prefix = "ibench-capture-"
     dead, foreign = tmp_path / f"{prefix}dead", tmp_path / f"{prefix}foreign"
     for folder in (dead, foreign):
@@ -202,7 +202,7 @@ def test_what_a_killed_pull_cell_or_option_check_left_is_swept(
 ) -> None:
     """Whatever the prefix, and next to the runs; a directory that is in use stays, and no run is touched."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    monkeypatch.setattr(scratch, "_YOUNG_S", 0.0)
+    monkeypatch.setattr(scratch, "YOUNG_S", 0.0)
     write_runs(workspace, Run())
     left = [tmp_path / "tmp" / f"ibench-{what}-x" for what in ("cell", "options")] + [workspace.runs / f"{ARRIVING}x"]
     for folder in left:
@@ -220,7 +220,7 @@ def test_what_a_killed_pull_cell_or_option_check_left_is_swept(
 def test_a_pull_that_is_killed_leaves_what_the_next_one_sweeps(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scratch, "_YOUNG_S", 0.0)
+    monkeypatch.setattr(scratch, "YOUNG_S", 0.0)
     write_runs(workspace, Run())
     push(workspace.run_dir(Run().run_id), open_store(str(tmp_path / "there")))
     here = Workspace(tmp_path / "here")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +15,7 @@ import pytest
 
 from ibench_lib.paths import Workspace
 from tests.command import ibench
+from tests.hostile.damage import MANIFEST, Damage, damage
 from tests.lake.lakes import vouch
 from tests.synthetic import Run, write_runs
 
@@ -81,3 +86,92 @@ def test_what_verify_calls_bad_is_not_pulled(workspace: Workspace, tmp_path: Pat
         pulled = ibench(workspace, "runs", "pull", str(there.runs), run_id)
         assert pulled.returncode == 1 and "is not good: steps.parquet" in pulled.stderr and said in pulled.stderr
     assert list(workspace.runs.iterdir()) == []
+
+
+IN_A_LAKE = 20
+BAD = [Run(f"bad{number}", minute=10 + number) for number in range(IN_A_LAKE)]
+GOOD = [Run(), Run("cy10ap1", minute=1, l_i1_s=20)]
+
+
+@pytest.fixture(scope="module")
+def undamaged(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """Good runs, and as many that copies of it have damaged."""
+    workspace = Workspace(tmp_path_factory.mktemp("undamaged"))
+    write_runs(workspace, *GOOD, *BAD)
+    return workspace
+
+
+def figures(workspace: Workspace, **environment: str) -> list[str]:
+    """What a summary says of the good runs."""
+    result = ibench(workspace, "summary", "demo", "--tails", "--format", "csv", **environment)
+    assert result.returncode == 0, result.stderr
+    rows = [line.split(",") for line in result.stdout.splitlines()]
+    return [",".join(row[:8]) for row in rows if row[2] in {run.name for run in GOOD}]
+
+
+def check_damaged_lakes(undamaged: Workspace, folder: Path, seed: int, lakes: int, damaged: int) -> Counter[str]:
+    """Damage some runs in each of some lakes, and ask all commands. Returns how often there was what damage."""
+    dice, seen = random.Random(seed), Counter[str]()
+    alone = Workspace(folder / "alone")
+    for run in GOOD:
+        shutil.copytree(undamaged.run_dir(run.run_id), alone.run_dir(run.run_id))
+    expected = figures(alone)
+    assert len(expected) > 8
+    for number in range(lakes):
+        here = Workspace(folder / f"lake{number}")
+        for run in (*GOOD, *BAD[:damaged]):
+            shutil.copytree(undamaged.run_dir(run.run_id), here.run_dir(run.run_id))
+        damages = {run.run_id: damage(dice, here.run_dir(run.run_id)) for run in BAD[:damaged]}
+        for run_id, done in damages.items():
+            done.make(here.run_dir(run_id))
+            seen[done.what.rpartition(": ")[2]] += 1
+        check_damaged_lake(here, damages, expected)
+        shutil.rmtree(here.root)
+    return seen
+
+
+def check_damaged_lake(here: Workspace, damages: dict[str, Damage], expected: list[str]) -> None:
+    def are_named(run_ids: Iterable[str], said: str) -> None:
+        for run_id in run_ids:
+            assert re.search(rf"{run_id}\b.*: \S", said), (run_id, damages[run_id].what, said)
+
+    named = [run_id for run_id, done in damages.items() if done.named]
+    good = {run.run_id for run in GOOD}
+    for place in ({}, {"IBENCH_LAKE": str(here.runs)}):
+        for words in (["runs"], ["sql", "FROM steps JOIN ops USING (run_id, step_id)"]):
+            result = ibench(here, *words, **place)
+            assert result.returncode == 0, result.stderr
+            are_named(named, result.stderr)
+            assert not any(run_id in result.stderr for run_id in good)
+        assert figures(here, **place) == expected
+    compared = ibench(here, "compare", GOOD[0].name, GOOD[1].name, "--experiment", "demo")
+    assert compared.returncode == 0 and "l.i1" in compared.stdout, compared.stderr
+    verified = ibench(here, "runs", "verify")
+    assert verified.returncode == 1
+    assert all(f"{run_id}: good" in verified.stdout for run_id in good)
+    bad = re.findall(r"(?m)^(\S+): bad\n    \S", verified.stdout)
+    assert {run_id for run_id in damages if damages[run_id].what.find("flipped") < 0} <= set(bad), verified.stdout
+    there = Workspace(here.root / "pulled")
+    there.root.mkdir()
+    pulled = ibench(there, "runs", "pull", str(here.runs))
+    taken = {path.name for path in there.runs.iterdir()}
+    assert good <= taken and taken.isdisjoint(bad), pulled.stderr
+    for run_id in set(bad) - {run_id for run_id in damages if not (here.run_dir(run_id) / MANIFEST).is_file()}:
+        assert run_id in pulled.stderr
+    assert figures(there) == expected or len(taken) > len(good)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damaged", [5, IN_A_LAKE])  # read one by one, and by the index
+def test_damaged_runs_are_named_and_the_figures_of_others_stay(
+    undamaged: Workspace, tmp_path: Path, damaged: int
+) -> None:
+    check_damaged_lakes(undamaged, tmp_path, seed=damaged, lakes=1, damaged=damaged)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_1000_damaged_runs_are_named_and_the_figures_of_others_stay(undamaged: Workspace, tmp_path: Path) -> None:
+    seen = check_damaged_lakes(undamaged, tmp_path, seed=1, lakes=40, damaged=IN_A_LAKE)
+    seen += check_damaged_lakes(undamaged, tmp_path / "few", seed=2, lakes=40, damaged=5)
+    assert seen.total() == 1000 and len(seen) > 60

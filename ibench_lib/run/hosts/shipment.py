@@ -90,10 +90,9 @@ def receive(
     if store is not None:
         return manifest
 
-    def read(name: str) -> bytes:
+    def read(name: str) -> list[bytes]:
         try:
-            content: bytes = files[name]
-            return content
+            return [files[name]]
         except KeyError:
             raise LakeError(f"{worker}: run {run_id} came without {name}") from None
 
