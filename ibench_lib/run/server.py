@@ -103,6 +103,12 @@ def mask_for(
 def ask(server: Server, address: dict[str, Any]) -> ServerRecord:
     """What a server reports after its start. Raises RunFailed if it does not."""
     variables = flavour_of(server.build).variables(address)
+    for name in ("version", "version_comment"):
+        if name not in variables:
+            raise RunFailed(
+                f"{server.build.label} does not report its variable {name}",
+                hint="check what the connection leads to: `ibench servers check` shows what answers",
+            )
     return ServerRecord(
         flavour=server.build.flavour,
         version=variables["version"],

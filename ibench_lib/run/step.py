@@ -19,6 +19,7 @@ from ibench_lib.client.process import WorkerProcess
 from ibench_lib.client.shared import make_shared
 from ibench_lib.client.spec import Spec
 from ibench_lib.errors import RunFailed, ServerLost, WorkerFailed
+from ibench_lib.run.messages import problem_of
 from ibench_lib.workloads.workload import Operation, Worker
 
 START_DELAY_NS = 50_000_000
@@ -243,6 +244,8 @@ class _Control:
         raise WorkerFailed(f"{state.name}: {error}")
 
     def _take_in(self, state: WorkerState, message: dict[str, Any]) -> None:
+        if problem := problem_of(message, state.operations):
+            message = {"kind": "failed", "error": problem}
         kind = message["kind"]
         if kind == "second":
             row = message["row"]
@@ -252,6 +255,8 @@ class _Control:
                 counted[name] += row[name]
             self._on_second(state, row)
             return
+        if state.stage == "failed":
+            return  # what it says later does not undo that
         state.stage = kind
         if kind == "probed":
             state.probes += message["probes"]

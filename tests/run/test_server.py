@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from ibench_lib.configs.resolve import ServerConfig
-from ibench_lib.errors import BuildNotFound, ExperimentError
+from ibench_lib.errors import BuildNotFound, ExperimentError, RunFailed
 from ibench_lib.paths import Workspace
-from ibench_lib.run.server import fit, mask_for, open_server
+from ibench_lib.run.server import ask, fit, mask_for, open_server
 from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.servers.remote import Access, Remote
 from ibench_lib.servers.server import AnyBuild, Server
 
@@ -53,3 +54,12 @@ def test_files_of_a_run_name_neither_a_basedir_nor_a_remote_host(workspace: Work
     assert elsewhere.text(said) == "<redo>/x and <datadir>/y"
     far = mask_for(CLEAR, workspace, run_id, workspace.root, {})
     assert "<basedir>" not in far.places.values() and {"db.lab", "bench"} <= far.names.keys()
+
+
+@pytest.mark.parametrize("variables", [{}, {"version": "8.0.36"}, {"version_comment": "x"}])
+def test_a_server_that_does_not_report_its_version_is_one_line(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
+) -> None:
+    monkeypatch.setattr(type(flavour_of(CLEAR)), "variables", lambda *_: variables)
+    with pytest.raises(RunFailed, match=r"far does not report its variable version"):
+        ask(opened(CLEAR, workspace), {})
