@@ -151,6 +151,8 @@ def ibench(
 
 def main() -> None:
     """Entry point of the console script."""
+    # Arrow's own pool reserves a gigabyte of addresses, a third of what `ulimit -v` may leave a command.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         application(*sys.argv[1:2])()
     except IbenchError as error:

@@ -42,6 +42,9 @@ class EventLog(Observer):
         self._mask = mask_of_machine(workspace)
         self._told_s = 0.0
 
+    def cell_checked(self, number: int, of: int) -> None:
+        """Not written: the log begins with the experiment, when all cells have been checked."""
+
     def experiment_begins(self, name: str, planned: list[Planned]) -> None:
         counts = {what: sum(entry.what == what for entry in planned) for what in ("done", "new", "changed", "again")}
         known = self._forecast_s

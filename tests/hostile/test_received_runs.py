@@ -174,4 +174,4 @@ def test_damaged_runs_are_named_and_the_figures_of_others_stay(
 def test_1000_damaged_runs_are_named_and_the_figures_of_others_stay(undamaged: Workspace, tmp_path: Path) -> None:
     seen = check_damaged_lakes(undamaged, tmp_path, seed=1, lakes=40, damaged=IN_A_LAKE)
     seen += check_damaged_lakes(undamaged, tmp_path / "few", seed=2, lakes=40, damaged=5)
-    assert seen.total() == 1000 and len(seen) > 60
+    assert seen.total() == 1000 and len(seen) > 40
