@@ -161,8 +161,8 @@ def test_f34_a_post_built_while_a_run_is_live_shows_one_moment_of_it_and_says_ru
             if stop.wait(0.005):
                 return
             writer.append("server_samples", t_s=100.0 + second, history_list_length=second)
-            # One more response: questions that count them agree when they are of one moment.
-            writer.append("ops", **response)
+            # One more second with a response: questions that count them agree when they are of one moment.
+            writer.append("ops", **response | {"second": 2 + second})
             if second % 50 == 49:
                 writer.seal_step(manifest_of(live))
 
@@ -183,11 +183,15 @@ def test_f34_a_post_built_while_a_run_is_live_shows_one_moment_of_it_and_says_ru
     def of_l_i1(question: str) -> pl.DataFrame:
         return saved_answer(page, question).filter(run_id=live.run_id, step="l.i1")
 
-    # Of two clients 500 statements each, 25,000 rows each in two seconds, and what had come in by then.
+    # Of two clients 500 statements each, 25,000 rows each in two seconds, and then one row a second.
     (throughput,) = of_l_i1("step_throughput")["throughput"]
     (responses,) = of_l_i1("response_time_histogram").filter(operation="insert", timing="service")["responses"]
-    (rate, *_) = of_l_i1("one_second").filter(pl.col("client").is_null(), operation="insert", t_s=0)["rate_max"]
-    came_in = {"step_throughput": 2 * throughput - 50_000, "histogram": responses - 1000, "one_second": rate - 25_000}
+    seconds = of_l_i1("one_second").filter(pl.col("client").is_null(), operation="insert")
+    came_in = {
+        "step_throughput": round((50_000 - 2 * throughput) / (throughput - 1)),  # rows by the seconds of the step
+        "histogram": responses - 1000,
+        "one_second": round((seconds["rate_mean"] * seconds["bucket_s"]).sum()) - 50_000,
+    }
     assert len(set(came_in.values())) == 1 and responses > 1000, came_in
     later = choose(reader.lake(place), VALUES["parameters"]["experiment"]).ask("response_time_histogram")
     (at_the_end,) = later.filter(run_id=live.run_id, operation="insert", step="l.i1", timing="service")["responses"]
