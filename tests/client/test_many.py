@@ -229,10 +229,13 @@ def test_paced_operations_are_waited_for_by_microseconds(monkeypatch: pytest.Mon
         return wait(*given)
 
     monkeypatch.setattr(many.select, "select", noted)
-    start_ns, rows = time.monotonic_ns(), list[dict[str, Any]]()
-    recorder = SecondRecorder(start_ns, paced=True, emit=rows.append, operations=("query",))
-    load = ManyLoad([Terminal(Pausing(None), Echo())], recorder, start_ns, 50, None, 400_000, 60.0)  # type: ignore[arg-type]
-    totals = load.run()
-    assert (totals["status"], totals["ops"]) == ("complete", 50)
+    for _ in range(20):
+        if waits:
+            break  # else it had no CPU for these 20 ms, and was late for all of them
+        start_ns, rows = time.monotonic_ns(), list[dict[str, Any]]()
+        recorder = SecondRecorder(start_ns, paced=True, emit=rows.append, operations=("query",))
+        load = ManyLoad([Terminal(Pausing(None), Echo())], recorder, start_ns, 50, None, 400_000, 60.0)  # type: ignore[arg-type]
+        totals = load.run()
+        assert (totals["status"], totals["ops"]) == ("complete", 50)
     assert waits and max(waits) <= 0.0004
     assert totals["end_ns"] >= start_ns + 49 * 400_000
