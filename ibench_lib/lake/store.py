@@ -288,8 +288,8 @@ def push(run_dir: Path, store: Store) -> bool:
         raise LakeError(f"{store.url} has another run {manifest.run_id} already", hint="a run is never overwritten")
     if store.is_local:  # an object store has no folders
         store.files.makedirs(store.path(run_dir.name), exist_ok=True)
-    beside = [name for name in _BESIDE if name not in manifest.files and (run_dir / name).is_file()]
-    for name in (*manifest.files, *beside, FILE_NAME):
+    unlisted = [name for name in _BESIDE if name not in manifest.files and (run_dir / name).is_file()]
+    for name in (*manifest.files, *unlisted, FILE_NAME):
         content = (run_dir / name).read_bytes()
         store.ask(partial(store.files.pipe_file, store.path(run_dir.name, name), content))
     return True
