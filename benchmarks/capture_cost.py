@@ -35,14 +35,14 @@ from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.capture.session import Capture, collectors
 from ibench_lib.capture.waits import PATTERNS
 from ibench_lib.client.mysql.connection import Connection
-from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import workspace
-from ibench_lib.run.step import WorkerState, run_step
-from ibench_lib.run.step_rows import StepRecorder
+from ibench_lib.runner.step import WorkerState, run_step
+from ibench_lib.runner.step_rows import StepRecorder
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.flavours.innodb_places import PLACES
 from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.store.writer import RunWriter
 from ibench_lib.workloads.insert_benchmark import steps as steps_of
 from ibench_lib.workloads.insert_benchmark.options import Options, Setup
 from ibench_lib.workloads.insert_benchmark.steps import Step

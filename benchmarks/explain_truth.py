@@ -29,11 +29,11 @@ from ibench_lib.ask.explain import explain
 from ibench_lib.ask.explanation import Explanation
 from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import choose
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace, workspace
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.remote import Remote
 from ibench_lib.stats.noise import LEVEL
+from ibench_lib.store import reader
 
 _SCALE = 0.002
 _EVERY_S = 3.0

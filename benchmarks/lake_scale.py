@@ -37,13 +37,13 @@ import pyarrow.parquet as pq
 from benchmarks.performance_page import write_section
 from benchmarks.scale_lake import EXPERIMENT, Numbers, Size, make_lake, plan, shares, step_ops
 from ibench_lib import paths
-from ibench_lib.lake import parquet, reader
-from ibench_lib.lake.checksums import YOUNG_NS
-from ibench_lib.lake.derive import response_times
-from ibench_lib.lake.manifest import FILE_NAME, read_manifest, write_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
 from ibench_lib.show.tables.throughput import throughput_table
+from ibench_lib.store import parquet, reader
+from ibench_lib.store.checksums import YOUNG_NS
+from ibench_lib.store.derive import response_times
+from ibench_lib.store.manifest import FILE_NAME, read_manifest, write_manifest
 
 ROUNDS = 5
 BASE = "my8033.cy10a"
@@ -154,7 +154,7 @@ def many_runs(folder: Path, count: int) -> Workspace:
 
 
 LISTING = "from ibench_lib.cli.main import main; main()"
-OPENING = "import ibench_lib; assert ibench_lib.lake()"
+OPENING = "import ibench_lib; assert ibench_lib.store()"
 COUNTING = "s = 0\nfor i in range(10_000_000): s += i"
 
 
@@ -501,7 +501,7 @@ def report(
 
 
 FILES = """
-`WHERE run_id = ...` opens only the files of that run, 1 of 200; `tests/lake/test_scale.py` tests this. A join with
+`WHERE run_id = ...` opens only the files of that run, 1 of 200; `tests/store/test_scale.py` tests this. A join with
 `run_steps` opens all files, but reads only the row groups of its runs and steps; only short steps share a row group.
 Histograms and worst responses come from `response_times`, and from `ops` only for steps without such rows.
 """

@@ -34,7 +34,7 @@ from benchmarks.peers import Watch, bare_round_trip_us, create, duration_s, host
 from benchmarks.performance_page import write_section
 from ibench_lib.base.wording import count
 from ibench_lib.paths import workspace
-from ibench_lib.run.step import StepResult
+from ibench_lib.runner.step import StepResult
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.find import find_build, find_system
 from ibench_lib.servers.sandbox import Sandbox

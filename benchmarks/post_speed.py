@@ -31,10 +31,10 @@ from ruamel.yaml import YAML
 from benchmarks.lake_scale import lake_of
 from benchmarks.performance_page import write_section
 from benchmarks.scale_lake import EXPERIMENT, Size
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace, workspace
 from ibench_lib.publish.post_file import CheckedPost, check_posts
 from ibench_lib.publish.skipped import without_run
+from ibench_lib.store import reader
 
 ROUNDS = 3
 TARGET_ONE_S, TARGET_ALL_S, TARGET_SCALE_S = 5, 60, 20

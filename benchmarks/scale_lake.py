@@ -1,7 +1,7 @@
 """A synthetic lake of the size of the first published comparison that ibench is modelled on.
 
 15 dbms, 8 clients and as many seconds as make 40,000 x 3 operations: l.i0, l.x and l.i1, then the six query steps in
-which each client inserts, deletes and queries. Every file is written by `ibench_lib.lake.parquet.write_table`, so that
+which each client inserts, deletes and queries. Every file is written by `ibench_lib.store.parquet.write_table`, so that
 it is what a run seals.
 
 Response times are drawn: the body of a step's distribution is log-normal, with a shoulder, a tail and stalls that hit
@@ -24,8 +24,10 @@ import numpy as np
 import pyarrow as pa
 
 from ibench_lib.base.histogram_bins import HISTOGRAM_BINS_PER_OCTAVE
-from ibench_lib.lake.derive import response_times
-from ibench_lib.lake.manifest import (
+from ibench_lib.paths import Workspace
+from ibench_lib.schema import TABLES
+from ibench_lib.store.derive import response_times
+from ibench_lib.store.manifest import (
     FILE_NAME,
     Cell,
     ConfigRecord,
@@ -35,9 +37,7 @@ from ibench_lib.lake.manifest import (
     ServerRecord,
     write_manifest,
 )
-from ibench_lib.lake.parquet import write_table
-from ibench_lib.paths import Workspace
-from ibench_lib.schema import TABLES
+from ibench_lib.store.parquet import write_table
 
 EXPERIMENT = "scale"
 SECONDS = 40_000

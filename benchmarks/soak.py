@@ -40,13 +40,13 @@ from benchmarks.performance_page import write_section
 from ibench_lib.base.wording import count
 from ibench_lib.cli.main import main as ibench
 from ibench_lib.errors import IbenchError
-from ibench_lib.lake import lock
-from ibench_lib.lake.journal import FOLDER as JOURNAL
-from ibench_lib.lake.journal import read_journal
-from ibench_lib.lake.manifest import Manifest, read_manifest
-from ibench_lib.lake.sealing import table_of
-from ibench_lib.lake.verify import verify
 from ibench_lib.paths import SOURCE_ROOT, Workspace
+from ibench_lib.store import lock
+from ibench_lib.store.journal import FOLDER as JOURNAL
+from ibench_lib.store.journal import read_journal
+from ibench_lib.store.manifest import Manifest, read_manifest
+from ibench_lib.store.sealing import table_of
+from ibench_lib.store.verify import verify
 
 PAGE = SOURCE_ROOT / "docs" / "trust.md"
 SEED = 20_261_124

@@ -38,14 +38,14 @@ from ibench_lib.base.wording import count
 from ibench_lib.capture import session
 from ibench_lib.capture.collector import Collector
 from ibench_lib.experiment.cells import load_experiment
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace, workspace
-from ibench_lib.run.cell import run_cell
-from ibench_lib.run.observer import Observer
-from ibench_lib.run.plan import plan_cell
-from ibench_lib.run.step import WorkerState
+from ibench_lib.runner.cell import run_cell
+from ibench_lib.runner.observer import Observer
+from ibench_lib.runner.plan import plan_cell
+from ibench_lib.runner.step import WorkerState
 from ibench_lib.servers.build import Build, release_of
 from ibench_lib.servers.find import find_build
+from ibench_lib.store import reader
 from ibench_lib.workloads.workload import Step
 
 NAME = "stall_causes"

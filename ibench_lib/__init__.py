@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import importlib
 import re
-import sys
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 _FOLDER = Path(__file__).resolve().parent
@@ -32,9 +30,9 @@ _OTHERS = {
     "ask.pair": ("pair",),
     "ask.provenance": ("derived",),
     "ask.selection": ("choose", "experiments", "newest"),
-    "lake.reader": ("columns", "documentation", "lake", "question", "questions", "sql"),
+    "store.reader": ("columns", "documentation", "lake", "question", "questions", "sql"),
     "publish.evidence": ("evidence",),
-    "run.interactive": ("plan", "run"),
+    "runner.interactive": ("plan", "run"),
     "show.by_build": ("by_build",),
     "show.contents": ("contents",),
     "show.differences": ("differences", "left_out"),
@@ -51,10 +49,6 @@ _OTHERS = {
     "show.step_detail": ("not_captured", "step_detail"),
     "show.waits_strips": ("waits_strips",),
 }
-
-
-_FOLDERS = ("lake", "run")
-"""Public functions that have the name of a folder."""
 
 
 def homes() -> list[tuple[str, str]]:
@@ -77,8 +71,6 @@ def _home_of() -> dict[str, str]:
 def __getattr__(name: str) -> Any:
     if name == "__all__":
         return sorted(_home_of())
-    if name in _FOLDERS:
-        return _of_folder(name)
     if not name.startswith("_") and name in _home_of():
         try:
             return getattr(importlib.import_module(f"ibench_lib.{_home_of()[name]}"), name)
@@ -93,22 +85,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return list(__getattr__("__all__"))
-
-
-class _Library(ModuleType):
-    """Importing a folder puts it into the library under its own name, where a function of that name belongs."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name not in _FOLDERS or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-
-@cache
-def _of_folder(name: str) -> Any:
-    function = getattr(importlib.import_module(f"ibench_lib.{_home_of()[name]}"), name)
-    # `import ibench_lib.lake.reader as reader` looks for the folder's modules here.
-    function.__dict__ = vars(sys.modules[f"ibench_lib.{name}"])
-    return function
-
-
-sys.modules[__name__].__class__ = _Library

@@ -1,7 +1,7 @@
 """Every metric that all workloads have, declared once: label, unit, direction, format, definition, and its SQL.
 
 A table or a chart asks here whether higher is better; it never decides that itself. `METRICS` also has those of each
-workload's `results/metrics.py`. `ibench_lib.lake.reader` makes the answer of `metric_values` from these declarations.
+workload's `results/metrics.py`. `ibench_lib.store.reader` makes the answer of `metric_values` from these declarations.
 T is the wall time of a step from the common start of all clients to the last client's end.
 """
 

@@ -12,13 +12,13 @@ from playwright.sync_api import Browser, sync_playwright
 from ibench_lib import paths
 from ibench_lib.base import debian
 from ibench_lib.base.chromium import find_chromium
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.lean_imports import lean_imports
 from ibench_lib.servers import on_this_machine
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sources import apt
+from ibench_lib.store import reader
 from tests import shared
 
 with lean_imports():  # every pytest process imports it, and `import nbformat` would take five seconds of CPU
@@ -57,7 +57,7 @@ NEEDS = {
 
 # A test in a module that takes something from one of these asks questions of a lake.
 LAKE = {
-    "ibench_lib.lake.reader",
+    "ibench_lib.store.reader",
     "tests.synthetic",
     "tests.ask.pairs",
     "tests.shared",

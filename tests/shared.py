@@ -16,8 +16,8 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
+from ibench_lib.store import reader
 from tests.synthetic import Run, answer, write_runs
 
 folder = Path()

@@ -12,7 +12,9 @@ import polars as pl
 
 from ibench_lib.ask.selection import choose
 from ibench_lib.base.collector_report import CollectorReport
-from ibench_lib.lake.manifest import (
+from ibench_lib.paths import Workspace
+from ibench_lib.show.html_ids import html_id
+from ibench_lib.store.manifest import (
     Cell,
     ConfigRecord,
     ExperimentRecord,
@@ -24,9 +26,7 @@ from ibench_lib.lake.manifest import (
     SnapshotRecord,
     Status,
 )
-from ibench_lib.lake.writer import RunWriter
-from ibench_lib.paths import Workspace
-from ibench_lib.show.html_ids import html_id
+from ibench_lib.store.writer import RunWriter
 from tests.waiting import until
 
 CLIENTS = 2

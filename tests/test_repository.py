@@ -19,11 +19,11 @@ from ibench_lib.ask.explain import explain
 from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.cli import main as cli
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post_file import check_post
 from ibench_lib.show.headline import headline_statements
 from ibench_lib.show.verdicts import ratio
+from ibench_lib.store import reader
 from tests.places import ROOT
 from tools import conda, notebooks, run_tests, write_docs
 
@@ -95,9 +95,9 @@ def test_an_output_in_a_notebook_is_seen_and_stripped(tmp_path: Path) -> None:
     assert (kept["source"], kept["metadata"]) == (["print('x')"], {"tags": ["hide-input"]})
 
 
-def test_no_public_name_is_that_of_a_module() -> None:
-    """Once such a module is imported, `ib.<name>` would be the module."""
-    modules = {path.stem for path in (ROOT / LIBRARY).glob("*.py")}
+def test_no_public_name_is_that_of_a_module_or_a_folder() -> None:
+    """Once that is imported, `ib.<name>` would be the module."""
+    modules = {path.stem for path in (ROOT / LIBRARY).iterdir()}
     assert not modules & set(ibench_lib.__all__)
 
 
@@ -320,18 +320,18 @@ TESTED_ELSEWHERE = {
         "cli/config.py cli/experiment.py cli/output.py cli/posts.py cli/run.py cli/servers.py"
     ),
     "tests/cli/test_doctor.py and tools/provide.py: what a machine has and lacks": "base/chromium.py base/debian.py",
-    "tests/measurement and tests/run/test_cell.py run whole steps with real client processes": (
-        "client/spec.py client/worker.py run/capturing.py"
-        " run/description.py"
-        " run/one_run.py run/planned.py"
-        " run/step.py run/step_rows.py"
+    "tests/measurement and tests/runner/test_cell.py run whole steps with real client processes": (
+        "client/spec.py client/worker.py runner/capturing.py"
+        " runner/description.py"
+        " runner/one_run.py runner/planned.py"
+        " runner/step.py runner/step_rows.py"
     ),
-    "tests/run/hosts/test_sweep.py runs them on workers": "run/hosts/cell_process.py",
+    "tests/runner/hosts/test_sweep.py runs them on workers": "runner/hosts/cell_process.py",
     "tests/capture/test_session.py and each collector's test use them": "capture/collector.py capture/options.py",
     "tests/capture/test_server_counters.py and tests/builds/test_figures.py hold every figure": (
         "capture/places.py server_figures.py"
     ),
-    "tests/lake/test_recover.py and test_reader.py read what they leave": "lake/lock.py lake/sealing.py",
+    "tests/store/test_recover.py and test_reader.py read what they leave": "store/lock.py store/sealing.py",
     "tests/publish/test_kernel.py runs notebooks in it": (
         "publish/expected.py publish/kernel_manager.py publish/kernel_process.py"
     ),
@@ -372,7 +372,7 @@ TESTED_ELSEWHERE = {
         " workloads/linkbench/results/tables.py"
     ),
     "tests/workloads/test_workload.py runs transactions, one connection or many": "client/role.py",
-    "tests/cli/test_main.py and tests/run/test_cell.py leave directories and find them gone": "base/scratch.py",
+    "tests/cli/test_main.py and tests/runner/test_cell.py leave directories and find them gone": "base/scratch.py",
 }
 
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from ibench_lib.base.wording import count
-from ibench_lib.lake.manifest import FILE_NAME, read_manifest, with_checksum
-from ibench_lib.lake.parquet import write_table
 from ibench_lib.schema import TABLES, Table
+from ibench_lib.store.manifest import FILE_NAME, read_manifest, with_checksum
+from ibench_lib.store.parquet import write_table
 
 ROOT = Path(__file__).resolve().parent.parent
 LEVEL = 19

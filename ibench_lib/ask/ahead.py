@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from ibench_lib.lake import reader
-from ibench_lib.lake.narrow import files_of, reading
+from ibench_lib.store import reader
+from ibench_lib.store.narrow import files_of, reading
 
 if TYPE_CHECKING:
     import polars as pl

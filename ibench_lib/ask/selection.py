@@ -19,9 +19,9 @@ from ibench_lib.ask.provenance import remember
 from ibench_lib.base import interactive, strict_yaml
 from ibench_lib.base.wording import count
 from ibench_lib.errors import ParameterError
-from ibench_lib.lake import reader
-from ibench_lib.lake.narrow import narrowed
 from ibench_lib.paths import workspace
+from ibench_lib.store import reader
+from ibench_lib.store.narrow import narrowed
 
 
 @dataclass(frozen=True)

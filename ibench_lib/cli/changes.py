@@ -14,9 +14,9 @@ from ibench_lib.base import strict_yaml
 from ibench_lib.base.wording import count
 from ibench_lib.cli.output import FORMAT, TextOrJson, err, out, print_problems, safe
 from ibench_lib.errors import IbenchError, ParameterError, UsageError
-from ibench_lib.lake import reader
-from ibench_lib.lake.narrow import narrowed
 from ibench_lib.metrics import METRICS, rates
+from ibench_lib.store import reader
+from ibench_lib.store.narrow import narrowed
 
 if TYPE_CHECKING:
     from ibench_lib.ask.changes import Change

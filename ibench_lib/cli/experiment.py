@@ -14,12 +14,12 @@ from ibench_lib.cli.output import done_elsewhere, err, out, safe
 from ibench_lib.cli.progress import ExperimentProgress, duration_text
 from ibench_lib.experiment.cells import Cell, LoadedExperiment, load_experiment
 from ibench_lib.paths import Workspace, workspace
-from ibench_lib.run.advice import profile_advice, redo_advice
-from ibench_lib.run.forecast import Forecast, Forecaster, most_disk_bytes, total_s
-from ibench_lib.run.plan import plan_experiment
-from ibench_lib.run.planned import Planned
-from ibench_lib.run.preflight import examine
-from ibench_lib.run.space import require_space
+from ibench_lib.runner.advice import profile_advice, redo_advice
+from ibench_lib.runner.forecast import Forecast, Forecaster, most_disk_bytes, total_s
+from ibench_lib.runner.plan import plan_experiment
+from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.preflight import examine
+from ibench_lib.runner.space import require_space
 
 app = typer.Typer(
     help="""Check an experiment before it runs.

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from ibench_lib.base.wording import count
 from ibench_lib.cli.output import FORMAT, TextOrJson, out, print_problems, safe
-from ibench_lib.lake import reader
+from ibench_lib.store import reader
 
 if TYPE_CHECKING:
     from ibench_lib.ask.explanation import Explanation

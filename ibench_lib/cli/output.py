@@ -103,7 +103,7 @@ def check_line(text: str, what: str, most: int = 1000) -> None:
 
 def print_problems(lake: duckdb.DuckDBPyConnection) -> None:
     """List the runs and files that a lake had to leave out."""
-    from ibench_lib.lake import reader  # only what opens a lake waits for what that imports
+    from ibench_lib.store import reader  # only what opens a lake waits for what that imports
 
     with reader.rows(lake, "SELECT run_id, file, problem FROM problems") as (_, rows):
         problems = list(rows)
@@ -127,7 +127,7 @@ def working(what: str) -> Iterator[None]:
 
 def done_elsewhere(run_ids: Iterable[str], experiment: str, place: Workspace) -> str | None:
     """A word on cells that count as done by runs of another experiment; None where there are none."""
-    from ibench_lib.lake.manifest import read_manifest
+    from ibench_lib.store.manifest import read_manifest
 
     names: list[str] = []
     for run_id in run_ids:

@@ -14,8 +14,8 @@ from ibench_lib.base.wording import count
 from ibench_lib.cli.output import out, safe
 from ibench_lib.cli.run_names import of_lake
 from ibench_lib.errors import ParameterError, UsageError
-from ibench_lib.lake import reader
-from ibench_lib.lake.narrow import narrowed
+from ibench_lib.store import reader
+from ibench_lib.store.narrow import narrowed
 
 app = typer.Typer(
     help="""Write profiles of the server for other tools.

@@ -14,11 +14,11 @@ from ibench_lib.base.wording import count
 from ibench_lib.cli.output import safe
 from ibench_lib.errors import IbenchError
 from ibench_lib.experiment.cells import Cell
-from ibench_lib.lake.manifest import Manifest
-from ibench_lib.run.events import StepProgress, step_progress
-from ibench_lib.run.observer import Observer
-from ibench_lib.run.planned import Planned
-from ibench_lib.run.step import WorkerState
+from ibench_lib.runner.events import StepProgress, step_progress
+from ibench_lib.runner.observer import Observer
+from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.step import WorkerState
+from ibench_lib.store.manifest import Manifest
 from ibench_lib.workloads.workload import Step
 
 PLAIN_EVERY_S = 10.0

@@ -16,13 +16,13 @@ from ibench_lib.cli.progress import ExperimentProgress
 from ibench_lib.errors import UsageError
 from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.paths import Workspace, workspace
-from ibench_lib.run.events import EventLog
-from ibench_lib.run.forecast import Forecaster
-from ibench_lib.run.hosts import worker
-from ibench_lib.run.hosts.sweep import run_on_workers
-from ibench_lib.run.observer import Both
-from ibench_lib.run.planned import Planned
-from ibench_lib.run.sweep import run_experiment
+from ibench_lib.runner.events import EventLog
+from ibench_lib.runner.forecast import Forecaster
+from ibench_lib.runner.hosts import worker
+from ibench_lib.runner.hosts.sweep import run_on_workers
+from ibench_lib.runner.observer import Both
+from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.sweep import run_experiment
 
 
 def run(

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 
 from ibench_lib.errors import LakeError, UsageError
-from ibench_lib.lake.manifest import read_manifest
+from ibench_lib.store.manifest import read_manifest
 
 
 def fitting(

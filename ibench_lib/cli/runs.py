@@ -29,15 +29,15 @@ from ibench_lib.cli.output import (
 from ibench_lib.cli.run_names import experiment_in, fitting
 from ibench_lib.errors import IbenchError, LakeError, UsageError
 from ibench_lib.importers.intake import import_file
-from ibench_lib.lake import reader
-from ibench_lib.lake.annotations import Annotation, annotate, read_annotation
-from ibench_lib.lake.discovery import Found, run_dirs
-from ibench_lib.lake.recover import recover, recover_all
-from ibench_lib.lake.remove import finish_removals, remove_run
-from ibench_lib.lake.store import ARRIVING, is_archive, new_archive, open_store, pull, push, push_index
-from ibench_lib.lake.verify import verify, without_checksum
 from ibench_lib.paths import check_name, workspace
 from ibench_lib.servers import sandbox_directory
+from ibench_lib.store import reader
+from ibench_lib.store.annotations import Annotation, annotate, read_annotation
+from ibench_lib.store.discovery import Found, run_dirs
+from ibench_lib.store.recover import recover, recover_all
+from ibench_lib.store.remove import finish_removals, remove_run
+from ibench_lib.store.transfer import ARRIVING, is_archive, new_archive, open_store, pull, push, push_index
+from ibench_lib.store.verify import verify, without_checksum
 from ibench_lib.workloads.workload import kind_of
 
 app = typer.Typer(

@@ -26,7 +26,7 @@ from ibench_lib.cli.output import (
     write_tsv,
 )
 from ibench_lib.errors import UsageError
-from ibench_lib.lake import reader
+from ibench_lib.store import reader
 
 _ROWS_IN_A_TABLE = 1000
 _WIDEST = 100

@@ -18,10 +18,10 @@ from ibench_lib.cli import stalls
 from ibench_lib.cli.output import err, out, safe
 from ibench_lib.cli.progress import duration_text
 from ibench_lib.errors import LakeError, UsageError
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace, workspace
-from ibench_lib.run.events import event_log, read_events
-from ibench_lib.run.ledger import is_running
+from ibench_lib.runner.events import event_log, read_events
+from ibench_lib.runner.ledger import is_running
+from ibench_lib.store import reader
 
 _ENDS = ("cell_ends", "cell_skipped", "cell_failed", "cell_not_tried")
 _MEASURED = ("cell_ends", "cell_failed")

@@ -16,8 +16,8 @@ from rich.table import Table
 from ibench_lib.base.wording import count
 from ibench_lib.cli.output import err, one_line, out, print_problems, safe, write_csv
 from ibench_lib.errors import UsageError
-from ibench_lib.lake import reader, shown
 from ibench_lib.paths import Workspace
+from ibench_lib.store import reader, shown
 
 if TYPE_CHECKING:
     from ibench_lib.ask.selection import Selection

@@ -22,12 +22,12 @@ from ibench_lib.base import strict_yaml
 from ibench_lib.base.text_file import NotReadable, read_text
 from ibench_lib.errors import LakeError, NameRefused, UsageError
 from ibench_lib.importers.importer import ImportedRun, Importer, Lines, Row, Told
-from ibench_lib.lake import reader
-from ibench_lib.lake.manifest import Cell, ConfigRecord, ExperimentRecord, Manifest
-from ibench_lib.lake.remove import remove_run
-from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace, check_name, make_run_id
 from ibench_lib.schema import TABLES
+from ibench_lib.store import reader
+from ibench_lib.store.manifest import Cell, ConfigRecord, ExperimentRecord, Manifest
+from ibench_lib.store.remove import remove_run
+from ibench_lib.store.writer import RunWriter
 from ibench_lib.workloads.workload import known_steps
 
 KindOf = Callable[[str], str | None]

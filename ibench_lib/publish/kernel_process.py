@@ -21,7 +21,7 @@ def main() -> None:
         with contextlib.suppress(ImportError):  # the notebook says what is missing
             importlib.import_module(f"ibench_lib.{name}")
     with contextlib.suppress(ImportError):
-        importlib.import_module("ibench_lib.lake.reader").open_ahead()
+        importlib.import_module("ibench_lib.store.reader").open_ahead()
     dir(sys.modules["ibench_lib"])  # finds what is public
     app.start()  # type: ignore[no-untyped-call]
 

@@ -11,8 +11,8 @@ from ibench_lib.ask.selection import choose, measured_experiment
 from ibench_lib.base import strict_yaml
 from ibench_lib.base.durable import write_atomically
 from ibench_lib.errors import ParameterError
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace, check_name
+from ibench_lib.store import reader
 
 AUTHOR_VARIABLE = "IBENCH_AUTHOR"
 

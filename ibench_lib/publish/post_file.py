@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from ibench_lib.base import strict_yaml
 from ibench_lib.base.wording import count
 from ibench_lib.errors import ParameterError, UsageError
-from ibench_lib.lake.manifest import FILE_NAME, read_manifest
 from ibench_lib.paths import NAME_RULE, Workspace, check_slug
 from ibench_lib.publish import notebook as notebooks
+from ibench_lib.store.manifest import FILE_NAME, read_manifest
 
 Name = Annotated[str, Field(pattern=f"^{NAME_RULE}$")]
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import duckdb
 
 from ibench_lib.ask.selection import experiments, has_run
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post_file import CheckedPost
+from ibench_lib.store import reader
 
 
 def without_run(posts: Sequence[CheckedPost], workspace: Workspace) -> dict[str, str]:

@@ -6,9 +6,9 @@ import inspect
 import re
 
 import ibench_lib
-from ibench_lib.lake import reader
 from ibench_lib.show.display import Shown
 from ibench_lib.show.grid import Cell, Grid
+from ibench_lib.store import reader
 
 
 def contents(palette: str = "default") -> Shown:

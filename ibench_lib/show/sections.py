@@ -11,7 +11,6 @@ import polars as pl
 import ibench_lib
 from ibench_lib.ask.provenance import derived
 from ibench_lib.ask.selection import Selection
-from ibench_lib.lake import reader
 from ibench_lib.paths import found_workloads
 from ibench_lib.show.charts.sweep import sweep_chart
 from ibench_lib.show.display import Html, Section, each, say, warnings
@@ -20,6 +19,7 @@ from ibench_lib.show.statements.sweep import sweep_statements
 from ibench_lib.show.sweep import swept_steps
 from ibench_lib.show.tables.made_from import gaps_table, runs_table, skipped_table
 from ibench_lib.show.wording import count
+from ibench_lib.store import reader
 
 _COMPLETE = "Complete: no failed step, no missing second."
 

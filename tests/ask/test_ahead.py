@@ -12,7 +12,7 @@ import pytest
 from ibench_lib.ask.ahead import _KEPT, VARIABLE, Ahead, begun_ahead
 from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import choose
-from ibench_lib.lake import reader
+from ibench_lib.store import reader
 from tests.shared import lake_of
 from tests.synthetic import Run
 from tests.waiting import until

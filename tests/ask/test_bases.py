@@ -7,8 +7,8 @@ import pytest
 from ibench_lib.ask.bases import Bases, bases, chosen_bases
 from ibench_lib.ask.selection import choose
 from ibench_lib.errors import ParameterError
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
+from ibench_lib.store import reader
 from tests.synthetic import Run, write_runs
 
 TWO_BUILDS = [

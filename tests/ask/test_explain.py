@@ -14,9 +14,9 @@ import ibench_lib as ib
 from ibench_lib.ask.explain import _response, _terms, explain, explained_steps
 from ibench_lib.ask.explanation import Explanation, Function, as_json
 from ibench_lib.errors import ParameterError
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.show.explain import around_text, us
+from ibench_lib.store import reader
 from tests.ask.explaining import ENGINE, MAIN, pair_runs, profile, slowed
 from tests.ask.pairs import pair_of
 from tests.places import ROOT

@@ -14,19 +14,19 @@ from playwright.sync_api import Browser, Page
 import ibench_lib as ib
 from ibench_lib.ask.pair import Pair
 from ibench_lib.errors import ParameterError, PostFailed
-from ibench_lib.lake import reader
-from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
 from ibench_lib.show.comparison import Compared, compared
 from ibench_lib.show.verdicts import ratio
+from ibench_lib.store import reader
+from ibench_lib.store.manifest import with_checksum
 from tests.ask.pairs import pair_of, repeated
-from tests.lake.test_compare_questions import change_manifest
 from tests.publish.browsing import open_post, table_rows
 from tests.publish.posting import HOSTILE, params_file, with_notebook
 from tests.shared import lake_of
 from tests.show.statements.saying import made_of
 from tests.show.tables.parsed import Parsed
+from tests.store.test_compare_questions import change_manifest
 from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
 
 PARAMETERS: dict[str, Any] = {

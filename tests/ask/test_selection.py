@@ -10,8 +10,8 @@ import pytest
 
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.errors import ParameterError, QueryError
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
+from ibench_lib.store import reader
 from tests.interactive_shell import completions, make_shell
 from tests.shared import lake_of
 from tests.synthetic import Run, three_configurations, write_runs

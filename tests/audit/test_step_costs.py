@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from ibench_lib.capture.block_device import device_below
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
-from ibench_lib.run.step import WorkerState
+from ibench_lib.runner.step import WorkerState
 from ibench_lib.servers.build import Build
+from ibench_lib.store import reader
 from ibench_lib.workloads.workload import Step
 from tests.audit import proc_sampler
 from tests.measurement.real import HandOn, run, table

@@ -10,7 +10,7 @@ import pytest
 
 from ibench_lib.base.collector_report import CollectorReport
 from ibench_lib.errors import LakeError
-from ibench_lib.lake.manifest import Manifest, parse_manifest, read_manifest, write_manifest
+from ibench_lib.store.manifest import Manifest, parse_manifest, read_manifest, write_manifest
 
 MANIFEST = {
     "schema_version": 1,

@@ -17,10 +17,10 @@ from ruamel.yaml import YAML
 
 from ibench_lib.base import mask as privacy
 from ibench_lib.base.mask import Mask, mask_of_machine, mask_of_run
-from ibench_lib.lake.manifest import read_manifest
-from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
+from ibench_lib.store.manifest import read_manifest
+from ibench_lib.store.verify import verify
 from tests.places import ROOT
 from tests.publish.posting import VALUES
 

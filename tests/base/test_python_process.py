@@ -18,7 +18,7 @@ from ibench_lib.client.process import WorkerProcess
 from ibench_lib.client.spec import Spec
 from ibench_lib.paths import SOURCE_ROOT, Workspace
 from ibench_lib.publish.posts import PostToBuild, build_posts
-from ibench_lib.run.hosts import worker as remote_worker
+from ibench_lib.runner.hosts import worker as remote_worker
 from tests.places import ROOT
 from tests.publish.posting import tiny_post
 from tests.publish.test_posts import Seen
@@ -119,7 +119,7 @@ def test_a_cell_of_another_host_runs_no_file_of_the_current_folder(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("distributed.get_worker", lambda: SimpleNamespace(id="here"))
-    answer = remote_worker.ask("ibench_lib.run.hosts.cell_process", json.dumps({"code": "other"}), None)
+    answer = remote_worker.ask("ibench_lib.runner.hosts.cell_process", json.dumps({"code": "other"}), None)
     assert "error" not in answer and answer["code"] != "other", answer
 
 

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks import soak
-from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
+from ibench_lib.store.manifest import read_manifest
 from tests.places import ROOT
 from tests.synthetic import Run, write_runs
 

@@ -16,8 +16,8 @@ from ibench_lib.errors import BuildNotFound, ConfigError
 from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.paths import Workspace
 from ibench_lib.paths import workspace as project
-from ibench_lib.run.observer import Observer
-from ibench_lib.run.sweep import run_experiment
+from ibench_lib.runner.observer import Observer
+from ibench_lib.runner.sweep import run_experiment
 from ibench_lib.servers import catalogue
 from ibench_lib.servers.accepts import check
 from ibench_lib.servers.build import Build
@@ -26,7 +26,7 @@ from ibench_lib.servers.flavours.flavour import rules_of
 from ibench_lib.servers.inspection import inspect
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.servers.variables import known_options
-from tests.run.test_cell import rows
+from tests.runner.test_cell import rows
 from tests.workloads.insert_benchmark.test_run import add_up
 
 pytestmark = pytest.mark.registries

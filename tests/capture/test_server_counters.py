@@ -65,7 +65,7 @@ def test_a_server_that_is_gone_gives_rows_of_nulls_with_a_reason(tmp_path: Path)
     sink = Sink()
     with Capture(scene(tmp_path), sink, [ServerCounters]) as capture:
         until(lambda: sink["server_samples"], "a sample")
-    (row,) = sink["server_samples"]
+    row = sink["server_samples"][0]  # on a busy core a second one may have come
     assert (row["tick"], row["t_s"]) == (1, 1.0)
     assert all(row[figure.column] is None for figure in FIGURES)
     reasons = capture.null_reasons()

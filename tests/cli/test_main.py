@@ -13,11 +13,11 @@ from typer.main import get_command
 from ibench_lib.cli.main import app
 from ibench_lib.cli.output import done_elsewhere
 from ibench_lib.configs.resolve import resolve
-from ibench_lib.lake import reader
-from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import find
+from ibench_lib.store import reader
+from ibench_lib.store.manifest import read_manifest
 from tests.command import PROGRAM, ibench, refused
 from tests.faults import Victim, survivors
 from tests.places import ROOT

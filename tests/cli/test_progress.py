@@ -11,8 +11,8 @@ from ibench_lib.cli.progress import ExperimentProgress, duration_text
 from ibench_lib.errors import RunFailed
 from ibench_lib.experiment.cells import Cell
 from ibench_lib.experiment.file import Config
-from ibench_lib.run.events import step_progress
-from ibench_lib.run.planned import Planned
+from ibench_lib.runner.events import step_progress
+from ibench_lib.runner.planned import Planned
 from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS
 from ibench_lib.workloads.insert_benchmark.steps import Step
 from ibench_lib.workloads.insert_benchmark.workers import OPERATIONS

@@ -9,10 +9,10 @@ import pytest
 
 from ibench_lib.cli.run_names import fitting, of_lake
 from ibench_lib.errors import UsageError
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
+from ibench_lib.store import reader
 from tests.command import ibench, refused
-from tests.lake.test_dips import CASES
+from tests.store.test_dips import CASES
 from tests.synthetic import Run, write_runs
 
 OLD, NEW, OTHER = Run(), Run(minute=1), Run("z", minute=2, experiment="other")

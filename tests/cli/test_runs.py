@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ibench_lib.cli import output, runs
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
+from ibench_lib.store import reader
 from tests.command import ibench, refused
 from tests.synthetic import Run, write_runs
 

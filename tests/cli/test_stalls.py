@@ -9,10 +9,10 @@ import pytest
 
 from ibench_lib.cli import stalls
 from ibench_lib.cli.output import out
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
+from ibench_lib.store import reader
 from tests.command import ibench, refused
-from tests.lake.test_dips import CASES
+from tests.store.test_dips import CASES
 from tests.synthetic import Run, begin_run, die, write_runs
 
 SLOW = CASES["free_pages"][0]

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from ibench_lib.paths import Workspace
-from ibench_lib.run.ledger import running_alone
+from ibench_lib.runner.ledger import running_alone
 from tests.command import ibench
 
 status = importlib.import_module("ibench_lib.cli.status")

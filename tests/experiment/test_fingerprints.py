@@ -16,7 +16,7 @@ from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.configs.resolve import Option, ServerConfig
 from ibench_lib.errors import ConfigError
 from ibench_lib.experiment.cells import load_experiment
-from ibench_lib.run.snapshot.key import load_settings
+from ibench_lib.runner.snapshot.key import load_settings
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import find
 from ibench_lib.workloads.insert_benchmark.options import Options, Setup
@@ -86,7 +86,7 @@ def identities() -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_cells_and_snapshots_keep_their_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ibench_lib.run.snapshot.key.known_options", lambda _build: KNOWN)
+    monkeypatch.setattr("ibench_lib.runner.snapshot.key.known_options", lambda _build: KNOWN)
     golden = json.loads(IDENTITIES.read_text(encoding="utf-8"))
     found = identities()
     assert found["snapshots"] == golden["snapshots"]
@@ -117,7 +117,7 @@ def test_a_finished_cell_stays_done_unless_the_second_edition_has_other_figures(
 
 
 def test_a_snapshot_of_another_edition_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ibench_lib.run.snapshot.key.known_options", lambda _build: KNOWN)
+    monkeypatch.setattr("ibench_lib.runner.snapshot.key.known_options", lambda _build: KNOWN)
     before = snapshot_digests()
     monkeypatch.setattr("ibench_lib.workloads.insert_benchmark.workload.EDITION", 3)
     assert {*snapshot_digests().values()}.isdisjoint(before.values())

@@ -13,11 +13,11 @@ from ibench_lib.base.signals import signals_as_interrupts
 from ibench_lib.capture import host_facts
 from ibench_lib.errors import Interrupted
 from ibench_lib.experiment.cells import LoadedExperiment
-from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace
-from ibench_lib.run.hosts import cell_process
-from ibench_lib.run.planned import Planned
+from ibench_lib.runner.hosts import cell_process
+from ibench_lib.runner.planned import Planned
 from ibench_lib.servers.build import Build
+from ibench_lib.store.manifest import Manifest
 from tests.fakes.sweep import fake_build, fake_run
 
 CPU = os.environ.get("FAKE_CPU")

@@ -19,14 +19,14 @@ from typing import Any
 
 from ibench_lib.errors import IbenchError, ServerStartDisturbed, ServerStartError, WorkerFailed
 from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
-from ibench_lib.lake.manifest import Manifest
-from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
-from ibench_lib.run import plan, sweep
-from ibench_lib.run.description import describe_run
-from ibench_lib.run.observer import Observer
-from ibench_lib.run.planned import Planned
+from ibench_lib.runner import plan, sweep
+from ibench_lib.runner.description import describe_run
+from ibench_lib.runner.observer import Observer
+from ibench_lib.runner.planned import Planned
 from ibench_lib.servers.build import Build
+from ibench_lib.store.manifest import Manifest
+from ibench_lib.store.writer import RunWriter
 
 KILLS = 20
 FAILURES: dict[str, type[IbenchError]] = {"refused": ServerStartError, "disturbed": ServerStartDisturbed}

@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.schema import TABLES, Column, Table
+from ibench_lib.store.manifest import with_checksum
 
 MANIFEST = "manifest.json"
 _RETYPED = (pa.string(), pa.int64(), pa.float64(), pa.binary(), pa.timestamp("us"), pa.list_(pa.string()), pa.bool_())

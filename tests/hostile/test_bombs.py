@@ -17,9 +17,9 @@ import pytest
 
 from ibench_lib.paths import Workspace
 from tests.command import PROGRAM, ibench
-from tests.lake.lakes import vouch
 from tests.places import ROOT
 from tests.shared import give_views
+from tests.store.lakes import vouch
 from tests.synthetic import Run, write_runs
 
 GOOD, BAD = Run(), Run("bad", minute=1)

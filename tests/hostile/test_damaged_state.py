@@ -16,10 +16,10 @@ from ibench_lib.base import scratch
 from ibench_lib.base.scratch import MARKER, scratch_directory, sweep_scratch
 from ibench_lib.cli.main import main
 from ibench_lib.errors import UsageError
-from ibench_lib.lake.store import ARRIVING, open_store, push
 from ibench_lib.paths import Workspace
-from ibench_lib.run.events import EventLog, read_events
-from ibench_lib.run.ledger import running_alone
+from ibench_lib.runner.events import EventLog, read_events
+from ibench_lib.runner.ledger import running_alone
+from ibench_lib.store.transfer import ARRIVING, open_store, push
 from tests.command import ibench as command
 from tests.places import ROOT
 from tests.synthetic import Run, write_runs
@@ -122,7 +122,7 @@ def test_a_damaged_ledger(
 
 def _damage(workspace: Workspace) -> Exception:
     """What opening the ledger raises."""
-    from ibench_lib.run.ledger import Ledger
+    from ibench_lib.runner.ledger import Ledger
 
     with pytest.raises(Exception) as caught:
         Ledger(workspace)
@@ -137,7 +137,7 @@ def test_a_disk_that_cannot_be_written(
     def refused(*_: object, **__: object) -> None:
         raise OSError(30, "Read-only file system", str(workspace.runs))
 
-    monkeypatch.setattr("ibench_lib.lake.remove.os.rename", refused)
+    monkeypatch.setattr("ibench_lib.store.remove.os.rename", refused)
     code, said = ibench(monkeypatch, capfd, workspace.root, "runs", "remove", "--yes", Run().run_id)
     assert code == 1 and f"{workspace.runs}: Read-only file system" in said.replace("\n", "")
 
@@ -225,7 +225,7 @@ def test_a_pull_that_is_killed_leaves_what_the_next_one_sweeps(
     push(workspace.run_dir(Run().run_id), open_store(str(tmp_path / "there")))
     here = Workspace(tmp_path / "here")
     program = (
-        "import os, signal, sys\nfrom pathlib import Path\nfrom ibench_lib.lake import store\n"
+        "import os, signal, sys\nfrom pathlib import Path\nfrom ibench_lib.store import store\n"
         "from ibench_lib.paths import Workspace\n"
         "store.verify = lambda run_dir: os.kill(os.getpid(), signal.SIGKILL)\n"
         "store.pull(sys.argv[1], store.open_store(sys.argv[2]), Workspace(Path(sys.argv[3])))\n"

@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ibench_lib.errors import LakeError
-from ibench_lib.lake import reader
-from ibench_lib.lake.discovery import find_runs
-from ibench_lib.lake.manifest import TEXTS, parse_manifest, with_checksum
-from ibench_lib.lake.store import open_store, pull, push
-from ibench_lib.lake.verify import verify, without_checksum
 from ibench_lib.paths import Workspace
+from ibench_lib.store import reader
+from ibench_lib.store.discovery import find_runs
+from ibench_lib.store.manifest import TEXTS, parse_manifest, with_checksum
+from ibench_lib.store.transfer import open_store, pull, push
+from ibench_lib.store.verify import verify, without_checksum
 from tests.places import ROOT
 from tests.synthetic import Run, write_runs
 

@@ -16,7 +16,7 @@ import pytest
 from ibench_lib.paths import Workspace
 from tests.command import ibench
 from tests.hostile.damage import MANIFEST, Damage, damage
-from tests.lake.lakes import vouch
+from tests.store.lakes import vouch
 from tests.synthetic import Run, write_runs
 
 

@@ -17,11 +17,11 @@ from ibench_lib.errors import LakeError, NameRefused, UsageError
 from ibench_lib.importers import intake
 from ibench_lib.importers.importer import ImportedRun, ImportedStep, Told
 from ibench_lib.importers.intake import MOST_STEPS, MOST_TEXT, Taken, find_importer, import_file, importers
-from ibench_lib.lake import reader
-from ibench_lib.lake.manifest import read_manifest
-from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
+from ibench_lib.store import reader
+from ibench_lib.store.manifest import read_manifest
+from ibench_lib.store.verify import verify
 from ibench_lib.workloads import workload
 from ibench_lib.workloads.workload import kind_of
 from tests.cli.test_main import ibench, refused

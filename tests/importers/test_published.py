@@ -14,11 +14,11 @@ import ibench_lib as ib
 from ibench_lib.ask.selection import choose
 from ibench_lib.errors import LakeError, UsageError
 from ibench_lib.importers.intake import import_file
-from ibench_lib.lake import reader, sealing
-from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
 from ibench_lib.show.display import say
+from ibench_lib.store import reader, sealing
+from ibench_lib.store.verify import verify
 from ibench_lib.workloads.workload import kind_of
 from tests.command import ibench, refused
 from tests.places import GOLDEN

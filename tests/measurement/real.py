@@ -13,15 +13,15 @@ import pymysql
 import pytest
 
 from ibench_lib.experiment.cells import load_experiment
-from ibench_lib.lake.manifest import Manifest, read_manifest
 from ibench_lib.paths import Workspace
-from ibench_lib.run.cell import run_cell
-from ibench_lib.run.observer import Observer
-from ibench_lib.run.plan import plan_cell
-from ibench_lib.run.step import WorkerState
+from ibench_lib.runner.cell import run_cell
+from ibench_lib.runner.observer import Observer
+from ibench_lib.runner.plan import plan_cell
+from ibench_lib.runner.step import WorkerState
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.store.manifest import Manifest, read_manifest
 from ibench_lib.workloads.workload import Step
 from tests.faults import Victim
 
@@ -119,9 +119,9 @@ def run(
     configs.mkdir()
     (configs / "cy10a.cnf").write_text(f"[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\n{cnf}")
     monkeypatch.setattr("ibench_lib.configs.resolve.FRAGMENTS", configs)
-    monkeypatch.setattr("ibench_lib.run.server.Sandbox", Seen)
+    monkeypatch.setattr("ibench_lib.runner.server.Sandbox", Seen)
     # Steps that something else ends are given more rows than any disk has room for.
-    monkeypatch.setattr("ibench_lib.run.space.require_space", lambda *_, **__: [])
+    monkeypatch.setattr("ibench_lib.runner.space.require_space", lambda *_, **__: [])
     path = workspace.root / "hand.yaml"
     path.write_text(EXPERIMENT % {"steps": steps, "rows": rows, "seconds": seconds, "timeout_s": timeout_s})
     experiment = load_experiment(path)

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib.lake import reader
-from ibench_lib.lake.manifest import read_manifest
-from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
+from ibench_lib.store import reader
+from ibench_lib.store.manifest import read_manifest
+from ibench_lib.store.verify import verify
 from tests.faults import Victim, survivors
-from tests.run.test_cell import tells_nothing
+from tests.runner.test_cell import tells_nothing
 from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.timing

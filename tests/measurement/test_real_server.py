@@ -14,7 +14,7 @@ import pytest
 import ibench_lib
 from ibench_lib.errors import ServerLost, WorkerFailed
 from ibench_lib.paths import Workspace
-from ibench_lib.run.step import WorkerState
+from ibench_lib.runner.step import WorkerState
 from ibench_lib.servers.build import Build
 from ibench_lib.workloads.insert_benchmark import workers as workers_of_steps
 from tests.measurement.real import HandOn, Revived, ask, assert_server_gone, connect, run, sealed, table
@@ -98,7 +98,7 @@ def test_m9_a_wall_clock_that_jumps_changes_no_figure_and_is_noted(
     seconds, rate = 3, 100
     real_time = time.time
     monkeypatch.setattr(JumpingWall, "ahead", timedelta(0))
-    monkeypatch.setattr("ibench_lib.run.cell.datetime", JumpingWall)
+    monkeypatch.setattr("ibench_lib.runner.cell.datetime", JumpingWall)
     monkeypatch.setattr(workers_of_steps, "CLIENT_MODULE", "tests.measurement.jumping_client")
 
     def jump(_hand: HandOn, _workers: list[WorkerState]) -> None:
@@ -133,7 +133,7 @@ def test_m9_the_wall_clock_is_read_for_dates_only() -> None:
         f"{prefix}{name}" for prefix in ("", "datetime.") for name in of_dates
     }
     package = Path(ibench_lib.__file__).parent
-    folders = ("servers", "client", "workloads", "capture", "run", "lake")
+    folders = ("servers", "client", "workloads", "capture", "runner", "store")
     files = [path for folder in folders for path in sorted((package / folder).rglob("*.py"))]
     assert len(files) > 60
     found = Counter(
@@ -146,14 +146,14 @@ def test_m9_the_wall_clock_is_read_for_dates_only() -> None:
     # A certificate is valid from a date; a run has the dates of its two ends; the others say when something happened.
     assert found == {
         "capture/perf_counters.py: time.time": 1,  # to compare with the time of a file
-        "lake/annotations.py: datetime.now": 2,
-        "lake/checksums.py: time.time_ns": 1,  # to compare with the times of files
-        "lake/discovery.py: time.time_ns": 1,  # likewise
-        "lake/index.py: time.time": 1,  # likewise
-        "run/cell.py: datetime.now": 2,
-        "run/events.py: datetime.now": 1,
-        "run/ledger.py: datetime.now": 1,
-        "run/snapshot/use.py: datetime.now": 1,
+        "store/annotations.py: datetime.now": 2,
+        "store/checksums.py: time.time_ns": 1,  # to compare with the times of files
+        "store/discovery.py: time.time_ns": 1,  # likewise
+        "store/index.py: time.time": 1,  # likewise
+        "runner/cell.py: datetime.now": 2,
+        "runner/events.py: datetime.now": 1,
+        "runner/ledger.py: datetime.now": 1,
+        "runner/snapshot/use.py: datetime.now": 1,
         "servers/certificate.py: datetime.now": 1,
         "servers/sandbox_directory.py: time.time": 1,  # to compare with the time of a folder
     }

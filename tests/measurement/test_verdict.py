@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ibench_lib.run.step_rows import client_bound
+from ibench_lib.runner.step_rows import client_bound
 from tests.fakes.server import FakeServer, Script
 from tests.measurement.harness import Measured, measure, plain, step, zero_cost
 

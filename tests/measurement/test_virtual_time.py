@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import pytest
 
-from ibench_lib.lake import reader
-from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
-from ibench_lib.run.step_rows import StepRecorder
+from ibench_lib.runner.step_rows import StepRecorder
+from ibench_lib.store import reader
+from ibench_lib.store.writer import RunWriter
 from tests.fakes.server import FakeServer, Script
 from tests.measurement.harness import Measured, measure, step, virtual
 from tests.synthetic import Run, answer, manifest_of

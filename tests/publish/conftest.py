@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
+from ibench_lib.store.manifest import with_checksum
 from tests.publish.browsing import Opened, open_post
 from tests.publish.posting import HOSTILE, SharedKernel, params_file, with_notebook
 from tests.shared import made_once

@@ -7,9 +7,9 @@ import nbformat
 from playwright.sync_api import Page
 
 from ibench_lib.ask.selection import Selection, choose
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.page import PageText, render
+from ibench_lib.store import reader
 from tests.synthetic import Run, write_runs
 
 

@@ -12,7 +12,6 @@ from nbformat import NotebookNode
 from playwright.sync_api import Browser
 
 from ibench_lib.errors import ParameterError
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.blocks import Blocks, evidence_in
 from ibench_lib.publish.notebook import parameters, read_notebook, sections, tags
@@ -20,6 +19,7 @@ from ibench_lib.publish.page import PageText, render
 from ibench_lib.publish.post_file import check_posts
 from ibench_lib.publish.record import RUNS_MIME
 from ibench_lib.show.chart_text import PLOTLY_MIME
+from ibench_lib.store import reader
 from tests.publish.browsing import open_post, serious_violations
 from tests.publish.posting import ROOT, VALUES, SharedKernel
 from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs

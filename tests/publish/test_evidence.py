@@ -10,11 +10,11 @@ import pytest
 from playwright.sync_api import Browser
 
 from ibench_lib.ask.selection import choose
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.downloads import csv_text
 from ibench_lib.publish.evidence import evidence
 from ibench_lib.publish.record import RUNS_MIME
+from ibench_lib.store import reader
 from tests.publish.browsing import open_page
 from tests.publish.posting import HOSTILE
 from tests.publish.saving import page_with, saved, selection_of

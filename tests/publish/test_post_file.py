@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from ibench_lib.errors import NameRefused, ParameterError
-from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
 from ibench_lib.publish.post_file import check_post, check_posts
+from ibench_lib.store.writer import RunWriter
 from tests.places import ROOT
 from tests.publish.posting import VALUES, params_file, tiny_post
 from tests.synthetic import Run, manifest_of

@@ -9,11 +9,10 @@ import pytest
 
 from ibench_lib.errors import BuildNotFound, ExperimentError, RunFailed, ServerStartError, UsageError
 from ibench_lib.experiment.cells import load_experiment
-from ibench_lib.lake.manifest import read_manifest
 from ibench_lib.paths import Workspace
-from ibench_lib.run.observer import Observer
-from ibench_lib.run.one_run import DATABASE
-from ibench_lib.run.sweep import run_experiment
+from ibench_lib.runner.observer import Observer
+from ibench_lib.runner.one_run import DATABASE
+from ibench_lib.runner.sweep import run_experiment
 from ibench_lib.servers import registry, remote
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
@@ -21,6 +20,7 @@ from ibench_lib.servers.find import find_build
 from ibench_lib.servers.inspection import inspect
 from ibench_lib.servers.remote import Access
 from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.store.manifest import read_manifest
 
 EXPERIMENT = """
 title: Remote

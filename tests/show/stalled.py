@@ -9,10 +9,10 @@ import polars as pl
 import pyarrow as pa
 
 from ibench_lib.ask.selection import Selection, choose
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
 from ibench_lib.server_figures import FIGURES
+from ibench_lib.store import reader
 from tests.shared import lake_of
 from tests.synthetic import Run
 

@@ -12,10 +12,10 @@ from ruamel.yaml import YAML
 
 import ibench_lib as ib
 from ibench_lib.ask.selection import Selection, choose
-from ibench_lib.lake import reader
-from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.paths import Workspace
 from ibench_lib.show.step_detail import StepDetail
+from ibench_lib.store import reader
+from ibench_lib.store.manifest import with_checksum
 from tests.places import ROOT
 from tests.shared import asked
 from tests.show.stalled import STALLED, WRITTEN, l_i1, l_i1_of, one, unlinked

@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from ibench_lib.lake import reader
-from ibench_lib.lake.manifest import read_manifest
+from ibench_lib.store import reader
+from ibench_lib.store.manifest import read_manifest
 from tools.ship_runs import ROOT, main, ship
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.injections import FORCED
 from benchmarks.stall_causes import LOADS, Load, matrix, report, rows_per_s
-from ibench_lib.lake import reader
+from ibench_lib.store import reader
 from tests.shared import lake_of
 from tests.synthetic import Run
 

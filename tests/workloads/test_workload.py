@@ -10,13 +10,13 @@ import pytest
 from ibench_lib import workloads
 from ibench_lib.errors import ExperimentError
 from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
-from ibench_lib.lake import reader
-from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace
-from ibench_lib.run.cell import run_cell
-from ibench_lib.run.observer import Observer
-from ibench_lib.run.plan import plan_cell
+from ibench_lib.runner.cell import run_cell
+from ibench_lib.runner.observer import Observer
+from ibench_lib.runner.plan import plan_cell
 from ibench_lib.servers.build import Build
+from ibench_lib.store import reader
+from ibench_lib.store.manifest import Manifest
 from ibench_lib.workloads.workload import find, known
 from tests.places import ROOT
 from tests.publish.posting import SharedKernel, page_of, unpacked

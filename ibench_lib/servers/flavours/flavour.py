@@ -185,7 +185,7 @@ class OptionFile(Protocol):
 
 
 class Disk(Protocol):
-    """What is in its data directory: who may share a loaded one (`run/snapshot/key.py`)."""
+    """What is in its data directory: who may share a loaded one (`runner/snapshot/key.py`)."""
 
     def reads_files_of(self, build: Build) -> str:
         """Builds with the same answer can read each other's files."""

@@ -14,10 +14,10 @@ from ibench_lib.configs.resolve import Option, ServerConfig, resolve
 from ibench_lib.errors import BuildNotFound, ConfigError, ExperimentError
 from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.paths import Workspace
-from ibench_lib.run.observer import Observer
-from ibench_lib.run.plan import plan_experiment
-from ibench_lib.run.snapshot.key import load_settings
-from ibench_lib.run.sweep import run_experiment
+from ibench_lib.runner.observer import Observer
+from ibench_lib.runner.plan import plan_experiment
+from ibench_lib.runner.snapshot.key import load_settings
+from ibench_lib.runner.sweep import run_experiment
 from ibench_lib.servers import flavours, on_this_machine
 from ibench_lib.servers.accepts import check
 from ibench_lib.servers.build import Build

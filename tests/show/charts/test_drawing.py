@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 
 import ibench_lib as ib
-from ibench_lib.lake.manifest import Status
 from ibench_lib.show.charts.drawing import dip_bands, dip_labels, drawing_of, finish, look, plotted
 from ibench_lib.show.theme import series
-from tests.lake.test_dips import CASES
+from ibench_lib.store.manifest import Status
 from tests.shared import asked
 from tests.show.charts.traces import one, traces
+from tests.store.test_dips import CASES
 from tests.synthetic import Run, three_configurations
 
 DIPS = pl.DataFrame(

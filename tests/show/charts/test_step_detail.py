@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 
 import ibench_lib as ib
-from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.paths import Workspace
 from ibench_lib.show import step_panels
 from ibench_lib.show.step_detail import StepDetail
+from ibench_lib.store.manifest import with_checksum
 from tests.show.stalled import WRITTEN, captured, l_i1, l_i1_of, one, unlinked
 from tests.synthetic import Run, write_runs
 

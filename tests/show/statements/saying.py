@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 
 from ibench_lib.ask.selection import choose
-from ibench_lib.lake import reader
-from ibench_lib.lake.manifest import with_checksum
 from ibench_lib.paths import Workspace
 from ibench_lib.show.display import say
+from ibench_lib.store import reader
+from ibench_lib.store.manifest import with_checksum
 from tests.synthetic import Run, write_runs
 
 STEPS = ("l.i0", "l.x", "l.i1", "qr")

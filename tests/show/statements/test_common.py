@@ -13,7 +13,6 @@ import pytest
 
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
-from ibench_lib.lake import reader
 from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
 from ibench_lib.show import theme
@@ -23,6 +22,7 @@ from ibench_lib.show.statements.common import verdict, without_short
 from ibench_lib.show.table_cells import factor_text
 from ibench_lib.show.verdicts import ratio
 from ibench_lib.show.wording import change_text
+from ibench_lib.store import reader
 from tests.shared import lake_of
 from tests.show.statements.saying import COSTS, KINDS, STEPS, Statements
 from tests.synthetic import Run, three_configurations, write_runs

@@ -6,8 +6,8 @@ import polars as pl
 
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
+from ibench_lib.store import reader
 from tests.places import ROOT
 from tests.show.statements.saying import made_of, spoken
 from tests.synthetic import Run

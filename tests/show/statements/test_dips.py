@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import ibench_lib as ib
-from tests.lake.test_dips import CASES
 from tests.shared import asked
+from tests.store.test_dips import CASES
 from tests.synthetic import Run
 
 

@@ -8,9 +8,9 @@ import pytest
 
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.show.display import say
+from ibench_lib.store import reader
 from tests.shared import asked
 from tests.show.statements.saying import made_of, spoken
 from tests.synthetic import Run, write_runs

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ibench_lib as ib
-from ibench_lib.lake import reader
-from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
+from ibench_lib.store import reader
+from ibench_lib.store.writer import RunWriter
 from tests.show.tables.parsed import Parsed
 from tests.synthetic import Run, answer, manifest_of, write_checks
 

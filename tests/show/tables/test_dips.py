@@ -6,9 +6,9 @@ import pytest
 
 import ibench_lib as ib
 from ibench_lib.show.step_detail import StepDetail
-from tests.lake.test_dips import CASES, grown, sampled
 from tests.shared import asked
 from tests.show.tables.test_stalls import text_rows
+from tests.store.test_dips import CASES, grown, sampled
 from tests.synthetic import Run
 
 NAME = "system.slow"

@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 
 import ibench_lib as ib
-from ibench_lib.lake import reader
-from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
+from ibench_lib.store import reader
+from ibench_lib.store.writer import RunWriter
 from tests.shared import asked
 from tests.show.tables.parsed import Parsed, golden
 from tests.synthetic import Run, answer, manifest_of

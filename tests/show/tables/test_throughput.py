@@ -8,10 +8,10 @@ import pytest
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
 from ibench_lib.errors import ParameterError
-from ibench_lib.lake.manifest import Status
 from ibench_lib.show import theme
 from ibench_lib.show.table_cells import factor_text
 from ibench_lib.show.verdicts import ratio
+from ibench_lib.store.manifest import Status
 from tests.shared import asked, lake_of
 from tests.show.tables.parsed import Parsed, golden
 from tests.synthetic import Run, answer, three_configurations

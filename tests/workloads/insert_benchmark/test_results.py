@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 import ibench_lib as ib
-from ibench_lib.lake import reader
-from ibench_lib.lake.manifest import KindRecord, OperationRecord
 from ibench_lib.paths import WORKLOADS, Workspace
+from ibench_lib.store import reader
+from ibench_lib.store.manifest import KindRecord, OperationRecord
 from ibench_lib.workloads.insert_benchmark.workload import EDITION, WORKLOAD
 from tests.places import ROOT
 from tests.show.statements.saying import made_of

@@ -12,17 +12,17 @@ from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import ConnectionLost
 from ibench_lib.client.shared import SharedNumber
 from ibench_lib.experiment.cells import load_experiment
-from ibench_lib.lake.manifest import Manifest
 from ibench_lib.paths import Workspace
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.store.manifest import Manifest
 from ibench_lib.workloads.insert_benchmark.client import make_role
 from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS, Options
 from ibench_lib.workloads.insert_benchmark.steps import Step, plan
 from ibench_lib.workloads.insert_benchmark.workers import create_table, workers
 from ibench_lib.workloads.insert_benchmark.workers import spec as spec_of
 from tests.measurement import real
-from tests.run.test_cell import Watcher, rows, run
+from tests.runner.test_cell import Watcher, rows, run
 
 TEN = "l.i0, l.x, l.i1, l.i2, qr100, qp100, qr500, qp500, qr1000, qp1000"
 TEXT = """
@@ -190,7 +190,7 @@ def test_what_was_asked_and_what_is_in_force_are_in_the_manifest(
     )
     path.write_text(text % {"steps": "[l.i0, l.x, qr100]", "more": ", settle: flush", "seconds": 10})
     # What other processes here are at work at is no matter of this test, that it is told in the warnings is.
-    monkeypatch.setattr("ibench_lib.run.cell.examine", lambda *_: ["somebody else is at work here"])
+    monkeypatch.setattr("ibench_lib.runner.cell.examine", lambda *_: ["somebody else is at work here"])
     manifest = run(load_experiment(path), build, workspace, Watcher())
     assert manifest.status == "complete"
     recorded = {option.key: option for option in manifest.config.options}

@@ -10,7 +10,7 @@ import pytest
 
 from ibench_lib.errors import ExperimentError
 from ibench_lib.experiment.cells import load_experiment
-from ibench_lib.run.hosts.shipment import pack, unpack
+from ibench_lib.runner.hosts.shipment import pack, unpack
 from ibench_lib.servers.flavours.flavour import find
 from ibench_lib.workloads.linkbench.degrees import degrees
 from ibench_lib.workloads.linkbench.distribution import distribution_of, read_points

@@ -9,11 +9,11 @@ import pytest
 
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
-from ibench_lib.lake import reader
-from ibench_lib.lake.manifest import KindRecord, OperationRecord
-from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
 from ibench_lib.show.against import against_base
+from ibench_lib.store import reader
+from ibench_lib.store.manifest import KindRecord, OperationRecord
+from ibench_lib.store.writer import RunWriter
 from ibench_lib.workloads.linkbench.inputs import MIX, OPERATIONS
 from ibench_lib.workloads.linkbench.steps import kind_of
 from tests.show.tables.parsed import Parsed

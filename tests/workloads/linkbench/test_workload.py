@@ -19,19 +19,19 @@ import pytest
 
 from ibench_lib.errors import BuildNotFound, ExperimentError, HostUnfit, RunFailed
 from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
-from ibench_lib.lake import reader
-from ibench_lib.lake.manifest import read_manifest
-from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.paths import workspace as project
-from ibench_lib.run.cell import run_cell
-from ibench_lib.run.observer import Observer
-from ibench_lib.run.plan import fit_cell, plan_cell
-from ibench_lib.run.step import WorkerState
+from ibench_lib.runner.cell import run_cell
+from ibench_lib.runner.observer import Observer
+from ibench_lib.runner.plan import fit_cell, plan_cell
+from ibench_lib.runner.step import WorkerState
 from ibench_lib.servers import catalogue
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.store import reader
+from ibench_lib.store.manifest import read_manifest
+from ibench_lib.store.verify import verify
 from ibench_lib.workloads.linkbench.inputs import OPERATIONS
 from ibench_lib.workloads.linkbench.population import Graph, rows_by_table
 from ibench_lib.workloads.linkbench.workload import WORKLOAD
@@ -210,7 +210,7 @@ def where(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[WithServer], No
                 observer.pid = self.pid()
                 return observer.address
 
-        monkeypatch.setattr("ibench_lib.run.server.Sandbox", Seen)
+        monkeypatch.setattr("ibench_lib.runner.server.Sandbox", Seen)
 
     yield tell
 
@@ -325,7 +325,7 @@ def test_a_wrong_count_fails_the_run_and_is_named(
             meddler.address = super().__enter__()
             return meddler.address
 
-    monkeypatch.setattr("ibench_lib.run.server.Sandbox", Seen)
+    monkeypatch.setattr("ibench_lib.runner.server.Sandbox", Seen)
     experiment = loaded(tmp_path, ", requesters: [2], control: false, count_rows: false", nodes=500)
     with pytest.raises(RunFailed) as caught:
         run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, meddler)
@@ -346,7 +346,7 @@ def test_a_graph_that_does_not_fit_on_the_disk_is_refused_before_anything_runs(
     tmp_path: Path, build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment = loaded(tmp_path, nodes=1_000_000)
-    monkeypatch.setattr("ibench_lib.run.space.shutil.disk_usage", lambda _: SimpleNamespace(free=1_200_000_000))
+    monkeypatch.setattr("ibench_lib.runner.space.shutil.disk_usage", lambda _: SimpleNamespace(free=1_200_000_000))
     with pytest.raises(HostUnfit, match=r"not enough space in .* bytes needed") as caught:
         run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Observer())
     assert "\n" not in caught.value.what and not list(workspace.runs.glob("*/*.parquet"))

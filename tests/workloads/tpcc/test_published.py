@@ -9,9 +9,9 @@ import pytest
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
 from ibench_lib.importers.intake import import_file
-from ibench_lib.lake import reader
 from ibench_lib.paths import Workspace
 from ibench_lib.show.display import say
+from ibench_lib.store import reader
 from ibench_lib.workloads.workload import kind_of
 from tests.places import ROOT
 from tests.show.tables.parsed import Parsed

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import ibench_lib as ib
-from ibench_lib.lake import reader
-from ibench_lib.lake.manifest import KindRecord, OperationRecord
-from ibench_lib.lake.writer import RunWriter
 from ibench_lib.paths import Workspace
+from ibench_lib.store import reader
+from ibench_lib.store.manifest import KindRecord, OperationRecord
+from ibench_lib.store.writer import RunWriter
 from ibench_lib.workloads.tpcc import profiles
 from ibench_lib.workloads.tpcc.checks import CONDITIONS
 from ibench_lib.workloads.tpcc.inputs import TYPES

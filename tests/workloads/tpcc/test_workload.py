@@ -26,19 +26,19 @@ from ibench_lib.errors import (
     ServerLost,
 )
 from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
-from ibench_lib.lake import reader
-from ibench_lib.lake.manifest import read_manifest
-from ibench_lib.lake.verify import verify
 from ibench_lib.paths import Workspace
 from ibench_lib.paths import workspace as project
-from ibench_lib.run.cell import run_cell
-from ibench_lib.run.observer import Observer
-from ibench_lib.run.plan import fit_cell, plan_cell
-from ibench_lib.run.step import WorkerState
+from ibench_lib.runner.cell import run_cell
+from ibench_lib.runner.observer import Observer
+from ibench_lib.runner.plan import fit_cell, plan_cell
+from ibench_lib.runner.step import WorkerState
 from ibench_lib.servers import catalogue
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.store import reader
+from ibench_lib.store.manifest import read_manifest
+from ibench_lib.store.verify import verify
 from ibench_lib.workloads.tpcc.checks import CONDITIONS
 from ibench_lib.workloads.tpcc.tables import names
 from ibench_lib.workloads.workload import Step
@@ -121,7 +121,7 @@ def test_a_violated_condition_fails_the_run_and_is_named(
             meddler.address = super().__enter__()
             return meddler.address
 
-    monkeypatch.setattr("ibench_lib.run.server.Sandbox", Seen)
+    monkeypatch.setattr("ibench_lib.runner.server.Sandbox", Seen)
     experiment = loaded(tmp_path, 1, 1, ", foreign_keys: checked")
     with pytest.raises(RunFailed) as caught:
         run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, meddler)

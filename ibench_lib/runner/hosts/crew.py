@@ -1,0 +1,250 @@
+"""The Dask workers of a scheduler: who is there, which of them can run an experiment's cells, and why others may not.
+
+Workers that fit are like their leader: the same builds, and a host of the same class.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ibench_lib.errors import IbenchError, UsageError
+from ibench_lib.runner.hosts.worker import RESOURCE, first_line, require_distributed, stop
+
+ANSWER_S = 600.0
+
+_CONNECT_S = 30.0
+_LOOK_EVERY_S = 2.0
+_OTHERS_S = 15.0
+
+
+@dataclass(eq=False)
+class Worker:
+    """A worker that answered. `id` is its process's own; `builds` is flavour, version and basedir by label."""
+
+    address: str
+    name: str
+    id: str
+    host_class: str
+    builds: dict[str, dict[str, str]]
+
+    @property
+    def versions(self) -> dict[str, tuple[str, str]]:
+        """Flavour and version of each build."""
+        return {label: (build["flavour"], build["version"]) for label, build in self.builds.items()}
+
+
+@contextmanager
+def connected(scheduler: str) -> Iterator[Any]:
+    """A Dask client of the scheduler at an address.
+
+    Raises
+    ------
+    UsageError : nobody answers there, or Dask is not installed.
+    """
+    try:
+        client = require_distributed().Client(scheduler, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise UsageError(
+            f"no Dask scheduler answers at {scheduler}: {first_line(error)}",
+            hint="start one with `dask scheduler --no-dashboard`, and `ibench worker ADDRESS` on each machine",
+        ) from error
+    try:
+        yield client
+    finally:
+        client.close(timeout=10)
+
+
+class Crew:
+    """Those who run the cells. `refused` is called with each worker that may not, and why.
+
+    `request` is what every question to a worker holds, `positions` are the cells in question, `module` answers there.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        request: Mapping[str, Any],
+        positions: list[int],
+        module: str,
+        refused: Callable[[str, str], None],
+    ) -> None:
+        self.fit: dict[str, Worker] = {}
+        self._client, self._request, self._positions = client, request, positions
+        self._module, self._tell_refused = module, refused
+        self._where = client.scheduler.address
+        self._names: dict[str, str] = {}
+        self._asked: dict[str, Any] = {}
+        self._answered: dict[str, Worker] = {}
+        self._refusals: dict[str, str] = {}
+        self._leader: Worker | None = None
+        self._any_host = False
+        self._looked_s = -_LOOK_EVERY_S
+
+    def candidates(self, wait_s: float) -> list[Worker]:
+        """Those that can run the cells, of the commonest kind first, once all that are there have answered or been
+        given time to. `wait_s` is how long to wait for the first one.
+
+        Raises
+        ------
+        UsageError : there is none.
+        """
+        until = time.monotonic() + wait_s
+        while time.monotonic() < until:
+            self.look()
+            if not self._asked and (self._answered or self._refusals):
+                break
+            if self._answered:  # others may be at somebody else's cells for hours
+                until = min(until, time.monotonic() + _OTHERS_S)
+            time.sleep(0.1)
+        found = list(self._answered.values())
+        if not found:
+            known = [f"{name}: {reason}" for name, reason in self._refusals.items()]
+            known += [
+                f"{self._names[address]}: no answer; it may be running a cell of another experiment"
+                for address in self._asked
+            ]
+            raise UsageError(
+                f"no worker of {self._where} can run these cells" + (f": {known[0]}" if known else ""),
+                hint="start one with `ibench worker ADDRESS` on a machine",
+                detail="\n".join(known[1:]) or None,
+            )
+        kinds = Counter((worker.host_class, str(worker.versions)) for worker in found)
+        return sorted(found, key=lambda one: (-kinds[one.host_class, str(one.versions)], one.name))
+
+    def lead(self, leader: Worker, *, any_host: bool) -> None:
+        """From now on others fit that are like this one; with `any_host` whatever their hosts."""
+        self._leader, self._any_host = leader, any_host
+        for worker in self._answered.values():
+            self._judge(worker)
+
+    def submit(self, worker: Worker, position: int, fingerprint: str) -> Any:
+        """Hand a cell to a worker: to this process of it, and to no other. Returns the future of its answer."""
+        request = {**self._request, "do": "run", "position": position, "fingerprint": fingerprint}
+        return self._submit(worker.address, request, worker.id)
+
+    def stop(self, workers: Sequence[Worker]) -> None:
+        """End the cells under way there."""
+        there = [worker.address for worker in workers if worker.address in self.fit]
+        if there:
+            self._client.run(stop, workers=there, on_error="ignore")
+
+    def look(self, *, now: bool = False) -> None:
+        """See who is there, every two seconds or `now`, and ask those who are new what they are.
+
+        Raises
+        ------
+        IbenchError : the scheduler is gone.
+        """
+        if now or time.monotonic() - self._looked_s >= _LOOK_EVERY_S:
+            self._looked_s = time.monotonic()
+            there = self._there()
+            for address in [*self._names]:
+                if self._names[address] != there.get(address):
+                    self.forget(address)
+            for address, name in there.items():
+                if address not in self._names:
+                    self._names[address] = name
+                    request = {**self._request, "do": "describe", "positions": self._positions}
+                    self._asked[address] = self._submit(address, request, None)
+        for address, future in [*self._asked.items()]:
+            if future.done():
+                del self._asked[address]
+                self._heard(address, future)
+
+    def forget(self, address: str) -> None:
+        """A worker is gone, or another process by now: the next process at its address is asked again."""
+        asked = self._asked.pop(address, None)
+        if asked is not None:
+            asked.cancel()
+        self.fit.pop(address, None)
+        self._answered.pop(address, None)
+        self._names.pop(address, None)
+
+    def _there(self) -> dict[str, str]:
+        """Names of the workers that take cells, by address.
+
+        Asked of the scheduler itself: what the client keeps is at times without workers, and outlives the scheduler.
+        """
+        try:
+            scheduler = self._client.scheduler
+            if scheduler is None:
+                raise OSError("the connection was closed")
+            known = self._client.sync(scheduler.identity, n_workers=-1, callback_timeout=_CONNECT_S)["workers"]
+        except (OSError, TimeoutError) as error:
+            raise IbenchError(
+                f"the scheduler at {self._where} has disappeared: {first_line(error)}",
+                hint="its workers have stopped too; restart them, then run the experiment again; finished cells "
+                "do not run again",
+            ) from error
+        return {
+            address: str(found["name"])
+            for address, found in known.items()
+            if found["resources"].get(RESOURCE, 0) >= 1 and found["status"] in ("running", "paused")
+        }
+
+    def _submit(self, address: str, request: Mapping[str, Any], worker_id: str | None) -> Any:
+        return self._client.submit(
+            _ask_there(),
+            self._module,
+            json.dumps(request),
+            worker_id,
+            workers=[address],
+            allow_other_workers=False,
+            resources={RESOURCE: 1},
+            pure=False,
+        )
+
+    def _heard(self, address: str, future: Any) -> None:
+        name = self._names[address]
+        try:
+            answer = future.result(timeout=ANSWER_S)
+            mine, theirs = self._request["code"], answer.get("code")
+            if theirs is not None and theirs != mine:
+                self._refuse(name, f"it runs a different version of ibench, {theirs}; this is {mine}")
+            elif "error" in answer:
+                self._refuse(name, str(answer["error"]["what"]))
+            else:
+                worker = Worker(address, name, answer["worker"], answer["host_class"], answer["builds"])
+                self._answered[address] = worker
+                if self._leader is not None:
+                    self._judge(worker)
+        except Exception as error:  # whatever a foreign installation raises
+            self._refuse(name, f"{type(error).__name__}: {first_line(error)}")
+
+    def _judge(self, worker: Worker) -> None:
+        leader = self._leader
+        assert leader is not None
+        for label, (flavour, version) in worker.versions.items():
+            if (flavour, version) != (expected := leader.versions[label]):
+                self._refuse(worker.name, f"build {label} is {version} there, and {expected[1]} on {leader.name}")
+                return
+        if worker.host_class != leader.host_class and not self._any_host:
+            others = f"this experiment's runs are made on {leader.host_class}"
+            self._refuse(worker.name, f"its host is {worker.host_class}; {others}")
+        else:
+            self.fit[worker.address] = worker
+
+    def _refuse(self, name: str, reason: str) -> None:
+        if self._refusals.get(name) != reason:
+            self._refusals[name] = reason
+            self._tell_refused(name, reason)
+
+
+def _ask_there() -> Callable[[str, str, str | None], dict[str, Any]]:
+    """`remote_worker.ask`, as the worker has it.
+
+    A function made here travels as code: the scheduler, which unpacks tasks as well, need not have this library.
+    """
+
+    def ask(module: str, request: str, worker_id: str | None) -> dict[str, Any]:
+        from ibench_lib.runner.hosts import worker as remote_worker
+
+        return remote_worker.ask(module, request, worker_id)
+
+    return ask

@@ -1,0 +1,316 @@
+"""The steps of one run on its server: send the load, capture, check and store, step by step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
+from typing import Any
+
+from ibench_lib.base.signals import signals_held_back
+from ibench_lib.capture.server_counters import history_list_length
+from ibench_lib.capture.session import Capture
+from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
+from ibench_lib.errors import CaptureFailed, RunFailed, ServerLost
+from ibench_lib.experiment.cells import LoadedExperiment
+from ibench_lib.runner import server as run_server
+from ibench_lib.runner.capturing import capturing
+from ibench_lib.runner.connections import demand, require_accepted
+from ibench_lib.runner.observer import Observer
+from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.settle import settle
+from ibench_lib.runner.snapshot.use import RunSnapshot
+from ibench_lib.runner.step import WorkerState, run_step
+from ibench_lib.runner.step_rows import StepRecorder, rows_added
+from ibench_lib.servers.address import Address
+from ibench_lib.servers.flavours.flavour import flavour_of
+from ibench_lib.servers.server import Server
+from ibench_lib.store import manifest as records
+from ibench_lib.store.writer import RunWriter
+from ibench_lib.workloads.workload import Step
+
+DATABASE = "ibench"
+
+
+class OneRun:
+    """The state of one run in progress. `current_step` is the name of the step that it has reached."""
+
+    def __init__(
+        self,
+        experiment: LoadedExperiment,
+        planned: Planned,
+        manifest: records.Manifest,
+        writer: RunWriter,
+        server: Server,
+        snapshot: RunSnapshot | None,
+        origin_ns: int,
+        observer: Observer,
+    ) -> None:
+        self.workload = experiment.workload
+        self.options = experiment.options(planned.cell)
+        self.capture_options = experiment.spec.capture
+        self.time_limits = experiment.spec.time_limits
+        self.planned = planned
+        self.manifest = manifest
+        self.writer = writer
+        self.server = server
+        self.snapshot = snapshot
+        self.origin_ns = origin_ns
+        self.observer = observer
+        self.current_step: str | None = None
+        self.incarnation = 0  # starts of the server before the present one
+        self._tables = self.workload.tables(self.options, planned.cell.setup)
+        self._rows_by_table: dict[str, int] = {}
+
+    def execute(self) -> None:
+        """Start the server and run all steps. Raises the error that ends the run early; its message names the step."""
+        numbered = list(enumerate(self.planned.steps))
+        with self.server as where:
+            self._ask(where)
+            self._require_connections()
+            if self.snapshot is None:
+                self._create_tables(where.arguments())
+                self._steps(numbered, where)
+                return
+            local = self.server.local
+            assert local is not None
+            loaded = len(self.snapshot.loaded)
+            if self.snapshot.found:
+                self._rows_by_table = self.snapshot.begin(local, self.manifest)
+                self.writer.write_manifest(self.manifest)
+            else:
+                self._create_tables(where.arguments())
+                self._steps(numbered[:loaded], where)
+                where = self.snapshot.make(local, where.arguments(), self.manifest, self._rows_by_table)
+                self.incarnation += 1
+                self._ask(where)
+            self._steps(numbered[loaded:], where)
+
+    def _ask(self, where: Address) -> None:
+        """Record what the server reports about itself after a start."""
+        before = self.manifest.server
+        self.manifest.server = run_server.ask(self.server, where.arguments())
+        if before is not None:
+            self.manifest.server.variables_changed = before.variables_changed
+        said = run_server.not_as_asked(self.server, self.planned.config, self.manifest.server.variables)
+        self.manifest.warnings += [sentence for sentence in said if sentence not in self.manifest.warnings]
+        self.writer.write_manifest(self.manifest)
+
+    def _require_connections(self) -> None:
+        """End the run before it loads if the server accepts fewer connections than its steps need."""
+        assert self.manifest.server is not None
+        needed = demand(self.workload, self.options, self.planned.steps)
+        require_accepted(self.server.build, self.manifest.server.variables, needed)
+
+    def _steps(self, steps: list[tuple[int, Step]], where: Address) -> None:
+        """Run some of the steps, each with its position among all steps, on one start of the server."""
+        assert self.manifest.server is not None
+        server, address = self.manifest.server, where.arguments()
+        with capturing(
+            self.manifest,
+            self.writer,
+            self.server,
+            origin_ns=self.origin_ns,
+            address=address,
+            database=DATABASE,
+            tables=self._tables,
+            options=self.capture_options,
+            incarnation=self.incarnation,
+        ) as capture:
+            for step_id, step in steps:
+                self.current_step = step.name
+                self._step(step_id, step, address, capture)
+        server.variables_changed |= run_server.changed_variables(self.server, server.variables, address)
+
+    def _create_tables(self, address: dict[str, Any]) -> None:
+        with self._connected(address, "creating the tables", database=None) as connection:
+            try:
+                run_server.create_database(self.server, connection, DATABASE)
+            except RunFailed as error:
+                raise RunFailed(f"run {self.manifest.run_id}: {error.what}", hint=error.hint) from error
+            connection.query(f"USE {DATABASE}")
+            for statement in self.workload.prepare(self.options, self.planned.cell.setup):
+                connection.query(statement)
+            self._rows_by_table = dict.fromkeys(self._tables, 0)
+
+    @contextmanager
+    def _connected(self, address: dict[str, Any], what: str, database: str | None = DATABASE) -> Iterator[Connection]:
+        """A connection for `what`, which is named where the server refuses a statement, or is gone.
+
+        Raises
+        ------
+        RunFailed : that; `ServerLost` with the end of its log if the server has died.
+        """
+        try:
+            connection = Connection(address, database, self.options.statement_timeout_s if database else 60)
+            try:
+                yield connection
+            finally:
+                connection.close()
+        except (ConnectionLost, StatementError) as error:
+            what = f"run {self.manifest.run_id}, {what}: {error}"
+            if self.server.alive():
+                raise RunFailed(what) from error
+            raise ServerLost(f"{what}; the server has died", detail=self.server.log_tail()) from error
+
+    def _step(self, step_id: int, step: Step, address: dict[str, Any], capture: Capture) -> None:
+        options = self.options
+        existing = sum(self._rows_by_table[table] for table in self._tables)
+        if step.settle_before:
+            self._settle(step, address)
+        self.observer.step_begins(step)
+        recorder = StepRecorder(self.writer, self.origin_ns, step_id, step, options.clients, existing)
+
+        def starts(states: list[WorkerState], start_ns: int) -> None:
+            capture.step_starts(start_ns)
+            recorder.started(states, start_ns)
+
+        def progress(states: list[WorkerState], start_ns: int | None) -> None:
+            self.writer.check()
+            if start_ns is not None:
+                elapsed_s = (time.monotonic_ns() - start_ns) / 1e9
+                self._check_time(elapsed_s)
+                self.observer.step_progress(step, states, elapsed_s)
+
+        workers = self.workload.workers(options, step)
+        with self._open_transaction(step, address) if step.background else nullcontext():
+            result = run_step(
+                workers=[(worker, self.workload.spec(options, step, worker, step_id)) for worker in workers],
+                operations={operation.name: operation for operation in self.workload.operations},
+                address=address,
+                database=DATABASE,
+                server_alive=self.server.alive,
+                on_start=starts,
+                on_second=recorder.second,
+                on_progress=progress,
+                on_ready=capture.step_ready,
+                on_end=capture.step_stops,
+            )
+            with signals_held_back():  # a step that was measured is always stored
+                length = self._history_list_length(address) if result.failure is None else None
+                duration_s = recorder.ended(result, length)
+                capture.step_counted(step_id, step.name)
+                for table, rows in rows_added(result).items():
+                    self._rows_by_table[table] = self._rows_by_table.get(table, 0) + rows
+                if result.failure is None:
+                    self._seal_step(step)
+        if result.failure is not None:
+            raise self._named(result.failure, step)
+        capture.step_ended(step_id, step.name)
+        self._check(step_id, step, address)
+        self.observer.step_ends(step, duration_s)
+
+    def _check_time(self, step_s: float) -> None:
+        """End a step or cell that takes longer than the experiment allows."""
+        limits, cell_s = self.time_limits, (time.monotonic_ns() - self.origin_ns) / 1e9
+        if limits.step_s is not None and step_s > limits.step_s:
+            raise RunFailed(f"it exceeded the time limit of a step, {limits.step_s:g} s")
+        if limits.cell_s is not None and cell_s > limits.cell_s:
+            raise RunFailed(f"it exceeded the time limit of a cell, {limits.cell_s:g} s")
+
+    def _seal_step(self, step: Step) -> None:
+        try:
+            self.writer.seal_step(self.manifest)
+        except CaptureFailed as error:
+            raise self._named(error, step) from error
+
+    def _settle(self, step: Step, address: dict[str, Any]) -> None:
+        timeout_s = self.options.statement_timeout_s
+        with self._connected(address, f"settling before step {step.name}") as connection:
+            settling = flavour_of(self.server.build).settling
+            actions = settle(connection, settling, self._tables, timeout_s, self._reset_binary_log(), step.settle_s)
+        self.manifest.settle += [records.SettleAction(before_step=step.name, **asdict(action)) for action in actions]
+
+    def _reset_binary_log(self) -> str | None:
+        assert self.manifest.server is not None
+        return run_server.reset_binary_log(self.server, self.manifest.server.variables)
+
+    def _named(self, failure: BaseException, step: Step) -> BaseException:
+        """The same failure with run and step in its message, and the error log's tail when the server is gone."""
+        if not isinstance(failure, RunFailed):
+            return failure
+        where = f"run {self.manifest.run_id}, step {step.name}"
+        if isinstance(failure, CaptureFailed):
+            return CaptureFailed(f"{where}: {failure.what}", hint=failure.hint)
+        if self.server.disk_is_full():
+            return ServerLost(
+                f"{where}: disk full: the server cannot write its data; {failure.what}",
+                hint="free space on the disks of the server's files; captured data is kept",
+                detail=self.server.log_tail(),
+            )
+        return type(failure)(
+            f"{where}: {failure.what}",
+            hint=f"captured data is kept in {self.writer.run_dir.name}; its server.log may say more",
+            detail=self.server.log_tail() if isinstance(failure, ServerLost) else None,
+        )
+
+    def _check(self, step_id: int, step: Step, address: dict[str, Any]) -> None:
+        """Make the checks of the workload, and fail the run if the server's figures do not match."""
+        checks = self.workload.checks(self.options, step, self._rows_by_table)
+        if not checks:
+            return
+        failed: list[str] = []
+        verdict = records.VerdictRecord(step=step.name, made=0, held=0)
+        self.manifest.verdicts.append(verdict)
+        try:
+            with self._connected(address, f"step {step.name}: check failed") as connection:
+                for number, check in enumerate(checks, 1):
+                    sent = time.monotonic()
+                    found = connection.scalar(check.statement)
+                    seconds = time.monotonic() - sent
+                    if check.table is not None:
+                        self.writer.append(
+                            "table_counts",
+                            step_id=step_id,
+                            step=step.name,
+                            table_name=check.table,
+                            row_count=found,
+                            seconds=seconds,
+                        )
+                    self.writer.append(
+                        "checks",
+                        step_id=step_id,
+                        step=step.name,
+                        check_number=number,
+                        rule=check.rule,
+                        subject=check.subject,
+                        found=found,
+                        expected=check.expected,
+                        broken_by=check.broken_by,
+                        seconds=seconds,
+                    )
+                    verdict.made, verdict.held = number, verdict.held + (found == check.expected)
+                    if found == check.expected:
+                        continue
+                    if check.broken_by is not None:
+                        verdict.broken[check.subject] = check.broken_by
+                        continue
+                    seen = f"{check.table} has {found} rows" if check.table else f"{check.subject} is {found}"
+                    failed.append(f"{seen}, but {check.proves} {check.expected}")
+        finally:
+            verdict.failed = failed
+        if failed:
+            more = f" ({len(failed) - 1} more of {len(checks)} checks failed)" if len(failed) > 1 else ""
+            raise RunFailed(
+                f"run {self.manifest.run_id}, step {step.name}: {failed[0]}{more}",
+                hint="the figures of this run cannot be trusted; please report this",
+                detail="\n".join(failed) if len(failed) > 1 else None,
+            )
+
+    def _history_list_length(self, address: dict[str, Any]) -> int | None:
+        length, reason = history_list_length(address, flavour_of(self.server.build).places)
+        if reason is not None:
+            self.manifest.null_reasons["steps.history_list_length"] = reason
+        return length
+
+    @contextmanager
+    def _open_transaction(self, step: Step, address: dict[str, Any]) -> Iterator[None]:
+        """A transaction with a read view, held open during the load: purge must keep what it could still see."""
+        with self._connected(address, f"step {step.name}: opening the long transaction") as connection:
+            connection.query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            connection.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+            for statement in self.workload.background(self.options, step):
+                connection.query(statement)
+            yield

@@ -1,0 +1,172 @@
+"""The server of one run, sandboxed or remote: whether it fits the workload, what it was asked to be, what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ibench_lib.base.mask import Mask, mask_of_run
+from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.mysql.wire import StatementError
+from ibench_lib.configs.meaning import not_in_force
+from ibench_lib.configs.resolve import ServerConfig
+from ibench_lib.errors import ExperimentError, RunFailed
+from ibench_lib.paths import Workspace
+from ibench_lib.runner.connections import Demand, require_configured
+from ibench_lib.servers.accepts import check, require_plugins
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.flavours.flavour import flavour_of
+from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.servers.sandbox_directory import private_folder
+from ibench_lib.servers.server import AnyBuild, Server
+from ibench_lib.store.manifest import ServerRecord
+
+# A server writes its whole redo log before it answers for the first time: 128 GiB at 200 MiB/s take eleven minutes.
+_START_S, _REDO_S_PER_GIB = 120.0, 6.0
+
+
+def fit(
+    build: AnyBuild, config: ServerConfig, *, transport: str, engine: str, needed: Demand | None = None
+) -> list[str]:
+    """Refuse what cannot run on a build, before any data is touched. Returns the `loose_` lines that it skips.
+
+    `transport` and `engine` are the workload's; `needed` are the connections of the cell.
+
+    Raises
+    ------
+    ConfigError : the server does not know an option or refuses a value.
+    BuildNotFound : it lacks a plugin that the engine needs.
+    ExperimentError : a remote server is not reached in the way that the workload says, or the server accepts too few
+        connections.
+    """
+    if build.transport is not None and transport != build.transport:
+        raise ExperimentError(
+            f"build {build.label} is remote and uses transport {build.transport}, not the workload's {transport}",
+            hint=f"write `transport: {build.transport}` into the workload",
+        )
+    if build.local is None:
+        return []  # it has the plugins and the configuration that it has
+    skipped = check(build.local, config, require_plugins(build.local, engine))
+    if needed is not None:
+        require_configured(build, config, needed)
+    return skipped
+
+
+def open_server(
+    build: AnyBuild,
+    config: ServerConfig,
+    workspace: Workspace,
+    run_dir: Path,
+    *,
+    transport: str,
+    engine: str,
+    origin: Path | None = None,
+    storage: Mapping[str, Path] | None = None,
+) -> Server:
+    """The context manager that a run's server lives in. A sandbox begins with a copy of the data directory `origin`.
+
+    `storage` has folders on other disks, see `Sandbox`.
+    """
+
+    def sandbox(here: Build) -> Sandbox:
+        flavour = flavour_of(here)
+        return Sandbox(
+            here,
+            workspace.sandbox_dir(run_dir.name),
+            run_dir / "my.cnf",
+            run_dir / "server.log",
+            tcp=transport == "tcp",
+            tls=transport == "tls",
+            plugins=flavour.plugins(engine),
+            templates=workspace.datadirs,
+            origin=origin,
+            storage=storage,
+            start_timeout_s=_START_S + _REDO_S_PER_GIB * flavour.log_bytes(config) / (1 << 30),
+        )
+
+    return build.server(sandbox)
+
+
+def mask_for(
+    build: AnyBuild, workspace: Workspace, run_id: str, experiment_folder: Path, storage: Mapping[str, Path]
+) -> Mask:
+    """What the files of a run must not say of this machine, nor of a remote server."""
+    basedir = None if build.local is None else build.local.basedir
+    places = dict[Path, str]()
+    for what, disk in storage.items():
+        folder = private_folder(disk, workspace.sandbox_dir(run_id))
+        places |= {folder / "data" / "datadir": "<datadir>", folder / what: f"<{what}>", folder: "<sandbox>"}
+    return mask_of_run(workspace, run_id, basedir, experiment_folder, build.names_to_hide, places)
+
+
+def ask(server: Server, address: dict[str, Any]) -> ServerRecord:
+    """What a server reports after its start. Raises RunFailed if it does not."""
+    variables = flavour_of(server.build).variables(address)
+    for name in ("version", "version_comment"):
+        if name not in variables:
+            raise RunFailed(
+                f"{server.build.label} does not report its variable {name}",
+                hint="check what the connection leads to: `ibench servers check` shows what answers",
+            )
+    return ServerRecord(
+        flavour=server.build.flavour,
+        version=variables["version"],
+        version_comment=variables["version_comment"],
+        variables=variables,
+    )
+
+
+def not_as_asked(server: Server, config: ServerConfig, variables: dict[str, str]) -> list[str]:
+    """Sentences on options whose value in force is not the one that was asked for."""
+    return not_in_force(config, server.known_options(), variables)
+
+
+def changed_variables(
+    server: Server, before: dict[str, str], address: dict[str, Any]
+) -> dict[str, tuple[str | None, str | None]]:
+    """Variables whose value is another one by now: (before, now). Raises RunFailed where the server does not say."""
+    after = flavour_of(server.build).variables(address)
+    return {
+        name: (before.get(name), after.get(name))
+        for name in sorted(before.keys() | after.keys())
+        if before.get(name) != after.get(name)
+    }
+
+
+def create_database(server: Server, connection: Connection, name: str) -> None:
+    """Create the database of a run. It is gone again when the server closes.
+
+    Raises
+    ------
+    RunFailed : it is there already, and may be somebody's.
+    StatementError, ConnectionLost : the server refuses or is gone.
+    """
+    try:
+        connection.query(f"CREATE DATABASE {name}")
+    except StatementError as error:
+        if error.code != flavour_of(server.build).database_exists:
+            raise
+        raise RunFailed(
+            f"{server.build.label} already has a database {name}",
+            hint="another run may be using it; ibench does not touch it, so drop it yourself if nobody needs it",
+        ) from error
+    server.owned.append(name)
+
+
+def left_there(server: Server) -> list[str]:
+    """A sentence for each database that a closed server of somebody else still has because it could not be dropped."""
+    if server.local is not None:
+        return []
+    label = server.build.label
+    return [
+        f"database {name} is still on {label}: it could not be dropped; drop it before the next run"
+        for name in server.owned
+    ]
+
+
+def reset_binary_log(server: Server, variables: dict[str, str]) -> str | None:
+    """The statement that deletes the binary logs, where there are any and they are ours."""
+    if server.local is None:
+        return None
+    return flavour_of(server.build).reset_binary_log(server.local.build, variables)

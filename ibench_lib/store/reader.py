@@ -1,0 +1,862 @@
+"""The lake: an in-memory DuckDB over the files of all runs, and the questions asked of it.
+
+A run or a file that cannot be read is left out and named in the table `problems`; the others load. A run that is being
+written, or whose writer died, is read as it was at one moment: its sealed steps and its journal.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import difflib
+import gc
+import hashlib
+import json
+import os
+import re
+import secrets
+import tempfile
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import duckdb
+import pyarrow as pa
+
+from ibench_lib.errors import LakeError, QueryError
+from ibench_lib.metrics import METRICS, SLA_SHARE, Metric, rates
+from ibench_lib.paths import PACKAGE, SQL, WORKLOADS, Workspace, found_workloads, workspace
+from ibench_lib.schema import TABLES, Table
+from ibench_lib.store.contents import literal_path
+from ibench_lib.store.discovery import Found, find_runs
+from ibench_lib.store.index import INDEXED, Index, quoted
+from ibench_lib.store.manifest_tables import MANIFEST_TABLES
+from ibench_lib.store.narrow import Narrowable, narrowed
+from ibench_lib.store.sample_views import sample_views
+from ibench_lib.store.shown import remember_where
+from ibench_lib.store.transfer import Store, find_stored_runs, open_store
+
+if TYPE_CHECKING:
+    import polars as pl
+
+RATE_METRICS = "rate_metrics"
+"""Table: which metric is the rate of which families of operations."""
+
+ADDRESS_VARIABLE = "IBENCH_LAKE"
+
+# So many paths stand in the text of a view; a longer list is parsed too often, and a variable of the connection has it.
+_PATHS_IN_A_VIEW = 300
+_FETCHED = 1000
+_TRIES = 10
+MEMORY = "2GB"
+"""What `rows` may use. What does not fit goes to disk where DuckDB can do without it for a while."""
+
+# Small views that almost every question uses several times: as tables they are not planned and computed each time.
+_COMPUTED_ONCE = ("families", "run_steps")
+
+_CALLED = ("functions", "macros")
+"""What has no columns of its own."""
+
+_DECLARED = re.compile(r"\$([a-z_]+): \S")
+_USED = re.compile(r"\$([a-z_]+)")
+
+_GIVEN = {"runs": "runs_of('<experiment>')", "steps": "[]", "ids": "runs_of('<experiment>')", "names": "[]"}
+"""What to give a question for its parameters; an empty list means all steps."""
+
+
+_LONGEST_OPENING_S = 10.0
+
+_AHEAD: dict[str, Future[duckdb.DuckDBPyConnection]] = {}
+"""The lake that is being opened, by its place."""
+
+
+def open_ahead() -> None:
+    """Begin to open the lake that the next call of `lake` without a place is going to ask for, if it is this one."""
+    place, opening = _default(), Future[duckdb.DuckDBPyConnection]()
+
+    def work() -> None:
+        try:
+            opening.set_result(_opened(place))
+        except BaseException as error:
+            opening.set_exception(error)
+
+    _AHEAD[str(place)] = opening
+    thread = threading.Thread(target=work, name="open a lake ahead", daemon=True)
+    # Python ends such a thread inside of DuckDB, which aborts the process. A slow store is not waited for.
+    atexit.register(thread.join, _LONGEST_OPENING_S)
+    thread.start()
+
+
+def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
+    """Open a lake: a workspace's, or the runs at an address that fsspec knows, such as s3://bucket/lake.
+
+    A workspace's lake has its own runs and those that came with it as a sample. Without `place` it is the address in
+    the environment variable IBENCH_LAKE, else the workspace in use.
+
+    Returns
+    -------
+    An in-memory DuckDB connection with one view per table of `ibench_lib.schema`, the tables `runs`,
+    `planned_steps`, `operations`, `kinds`, `config_options`, `server_variables`, `binaries` and `collectors` from the
+    manifests, `problems`, the views of `ibench_lib/sql/views/`, and every question as a table macro in the schema
+    `questions`, so that one can build on another: `FROM questions.step_throughput($runs, $steps)`. Without any run
+    every table is there and empty.
+    """
+    ahead = _AHEAD.pop(str(_default()), None) if place is None else None
+    return ahead.result() if ahead is not None else _opened(place or _default())
+
+
+def _default() -> Workspace | str:
+    return os.environ.get(ADDRESS_VARIABLE) or workspace()
+
+
+def _opened(place: Workspace | str) -> duckdb.DuckDBPyConnection:
+    here = place if isinstance(place, Workspace) else workspace()
+    connection = _filled(lambda: _with_every_name(here.data), place, {*TABLES, *MANIFEST_TABLES})
+    _insert(connection, RATE_METRICS, _rate_metrics())
+    for name in _COMPUTED_ONCE:
+        connection.execute(f'CREATE TABLE "computed_{name}" AS FROM "{name}"')
+        connection.execute(f'DROP VIEW "{name}"')
+        connection.execute(f'ALTER TABLE "computed_{name}" RENAME TO "{name}"')
+    _blame_the_host(connection)
+    remember_where(connection, str(place.data) if isinstance(place, Workspace) else place)
+    return connection
+
+
+def _blame_the_host(connection: duckdb.DuckDBPyConnection) -> None:
+    """Take the mark of steps that their clients limited from those whose host had much other work (`host_taken_of`).
+
+    Clients are late where they get no CPU. Few steps are marked, so few files are opened.
+    """
+    marked = connection.execute("SELECT DISTINCT run_id FROM run_steps WHERE client_bound IS NOT NULL").fetchall()
+    runs = [run_id for (run_id,) in marked]
+    if runs:
+        narrowed(connection, runs).execute(
+            f"UPDATE run_steps SET client_bound = NULL FROM (FROM host_taken_of([{', '.join(map(quoted, runs))}], []) "
+            "WHERE much) t WHERE run_steps.run_id = t.run_id AND run_steps.step_id = t.step_id"
+        )
+
+
+def tables_alone(names: Collection[str], place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
+    """A lake with some of its tables only, and no views or questions: for what must be quick."""
+
+    def empty() -> duckdb.DuckDBPyConnection:
+        connection = duckdb.connect(":memory:")
+        for name in names:
+            _create_empty(connection, name, _tables()[name])
+        return connection
+
+    return _filled(empty, place or _default(), names)
+
+
+def _filled(
+    empty: Callable[[], duckdb.DuckDBPyConnection], place: Workspace | str, names: Collection[str]
+) -> duckdb.DuckDBPyConnection:
+    """Let tables of a new connection be what a place has.
+
+    A run that is removed between the moment when it is found and that when its files are opened ends in an error of
+    DuckDB's, although all others are there: the runs are then looked for again.
+
+    Raises
+    ------
+    LakeError : a file cannot be opened, again and again.
+    """
+    for left in reversed(range(_TRIES)):
+        connection = empty()
+        # Reading a lake must not depend on a network, nor reach for one.
+        connection.execute("SET autoinstall_known_extensions = false")
+        try:
+            with _without_collecting():
+                _fill(connection, find(place, connection), names)
+            return connection
+        except duckdb.IOException as error:
+            connection.close()
+            if not left:
+                raise LakeError(f"a file of the lake cannot be opened: {_one_line(error)}") from error
+    raise AssertionError("unreachable")
+
+
+@contextlib.contextmanager
+def _without_collecting() -> Iterator[None]:
+    """What is found is kept: to search hundreds of thousands of new objects for cycles takes a tenth of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _fill(connection: duckdb.DuckDBPyConnection, found: Found, names: Collection[str]) -> None:
+    """Let each of these tables, empty so far, be what was found."""
+    connection.execute("BEGIN")  # one transaction: each of its own would be written out
+    connection.execute("CREATE TABLE not_indexed (run_id VARCHAR)")
+    _insert(connection, "not_indexed", [(run_id,) for run_id in found.not_indexed])
+    if found.index is not None and found.index.is_attached:
+        found.indexed_files = found.index.kinds_of_files(found.not_indexed)
+    narrowable = Narrowable()
+    for name, table in TABLES.items():
+        if name in names:
+            _create_view(connection, table, found, narrowable)
+    narrowable.create(connection, _files_of_index(found))
+    for name in MANIFEST_TABLES:
+        if name in names:
+            _create_manifest_table(connection, name, found)
+    connection.execute("COMMIT")
+
+
+def find(place: Workspace | str, connection: duckdb.DuckDBPyConnection) -> Found:
+    """What a place has. Its index is attached to the connection, and brought up to date."""
+    if isinstance(place, Workspace):
+        return find_runs([place.runs, place.sample], place.data, Index(place.data / ".index", connection))
+    store = open_store(place)
+    if store.is_local and not Path(store.root).exists():
+        raise LakeError(f"{place}: there is no such folder", hint="a lake is a folder with one folder for each run")
+    if not store.is_local:
+        connection.register_filesystem(store.files)
+    return find_stored_runs(store, index_of(store, workspace(), connection))
+
+
+def index_of(store: Store, here: Workspace, connection: duckdb.DuckDBPyConnection) -> Index:
+    """What a workspace remembers of a store."""
+    return Index(here.data / f".index-of-{hashlib.sha256(store.url.encode()).hexdigest()[:16]}", connection)
+
+
+def question(connection: duckdb.DuckDBPyConnection, name: str, **parameters: Any) -> pl.DataFrame:
+    """Ask the question in `<name>.sql`, below `ibench_lib/sql/` or a workload's `results/sql/`.
+
+    Values are bound, never formatted into the text.
+
+    Raises
+    ------
+    QueryError : no such question; a parameter it does not declare or that is missing; SQL that DuckDB refuses.
+    """
+    text, declared = _load_question(name)
+    unknown, missing = sorted(parameters.keys() - declared), sorted(declared - parameters.keys())
+    if unknown or missing:
+        wrong = [f"unknown parameter {n!r}" for n in unknown] + [f"missing parameter {n!r}" for n in missing]
+        raise QueryError(f"question {name}: {', '.join(wrong)}", hint=f"it takes: {', '.join(sorted(declared))}")
+    return _run(connection, text, parameters, f"question {name}")
+
+
+def parameters_of(name: str) -> frozenset[str]:
+    """The parameters that a question declares."""
+    return _load_question(name)[1]
+
+
+def question_text(name: str) -> str:
+    """The SQL of a question."""
+    return _load_question(name)[0]
+
+
+def building_blocks(text: str) -> dict[str, str]:
+    """SQL of the project's views, macros and other questions that a text is made from, directly or not, by name."""
+    known = {piece.called: piece.text for piece in _pieces()}
+    found: dict[str, str] = {}
+    texts = [text]
+    while texts:
+        words = set(re.findall(r"(?:questions\.)?[a-z_][a-z_0-9]*", re.sub(r"--.*", "", texts.pop())))
+        for name in sorted(words & known.keys() - found.keys()):
+            found[name] = known[name]
+            texts.append(found[name])
+    return found
+
+
+def questions() -> dict[str, str]:
+    """All questions: name -> documentation (the leading comment of its file). `documentation` adds the columns."""
+    return {name: _comment(text) for name, text in sorted(_question_texts().items())}
+
+
+def columns(name: str) -> pl.DataFrame:
+    """The columns of a question, table or view: name, type, unit, and what docs/schema.md says of it.
+
+    The last two are empty for a column that is in no table of the schema, or not with one meaning.
+
+    Raises
+    ------
+    QueryError : no question, table or view has that name.
+    """
+    import polars as pl
+
+    return pl.DataFrame(_columns(name), schema=["column", "type", "unit", "meaning"], orient="row")
+
+
+def documentation(name: str) -> str:
+    """The documentation of a question with its columns, for people. Raises QueryError where there is no such one."""
+    text = _comment(question_text(name))
+    found = _columns(name)
+    widths = [max(len(row[place]) for row in found) for place in (0, 1)]
+    lines = []
+    for column, kind, unit, meaning in found:
+        said = f"{meaning} ({unit})" if unit else meaning
+        lines.append(f"    {column.ljust(widths[0])}  {kind.ljust(widths[1])}  {said}".rstrip())
+    return f"{text}\n\nColumns\n" + "\n".join(lines)
+
+
+def _kind(of_type: str) -> str:
+    """The type without how many bits a whole number has: SQL widens them."""
+    return re.sub(r"\bU?(TINY|SMALL|BIG|HUGE)INT\b", "INTEGER", of_type)
+
+
+def _columns(name: str) -> tuple[tuple[str, str, str, str], ...]:
+    """Column, type, unit, meaning of a question, table or view."""
+    try:
+        return described(f"questions.{name}" if name in _question_texts() else name)
+    except duckdb.Error:
+        known = [name.removeprefix("questions.") for kind, name, _ in documented() if kind not in _CALLED]
+        near = difflib.get_close_matches(name, known, n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        hint = "`ib.contents()` lists questions, docs/schema.md and docs/lake.md tables and views"
+        raise QueryError(f"no question, table or view {name!r:.80}{meant}", hint=hint) from None
+
+
+@cache
+def described(name: str) -> tuple[tuple[str, str, str, str], ...]:
+    """Column, type, unit and meaning of what `documented` names; nothing for a function of one value.
+
+    Nothing is asked of any run: every name is in a lake without any.
+    """
+    if any(name == called and kind == "functions" for kind, called, _ in documented()):
+        return ()
+    # NULL fits parameters of every type. Parentheses stay where there are no parameters: a question is a macro.
+    is_called = any(piece.called == name and piece.kind != "views" for piece in _pieces())
+    given = f"({', '.join('NULL' for _ in parameters_in_order(name))})" if is_called else ""
+    nothing = _with_every_name(workspace().data)
+    try:
+        meanings = _meanings(nothing)
+        found = nothing.execute(f"DESCRIBE FROM {'.'.join(map(_name, name.split('.')))}{given}").fetchall()
+    finally:
+        nothing.close()
+    own = columns_documented(name)
+    return tuple(
+        (column, kind, *(own.get(column) or meanings.get((column, _kind(kind))) or ("", "")))
+        for column, kind, *_ in found
+    )
+
+
+def _meanings(nothing: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], tuple[str, str]]:
+    """(column, kind of type) -> (unit, meaning), of columns that mean the same in every table that has them."""
+    found: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    kinds = nothing.execute("SELECT table_name, column_name, data_type FROM duckdb_columns()").fetchall()
+    for table, column, kind in kinds:
+        if table in TABLES:
+            found.setdefault((column, _kind(kind)), set()).add(columns_documented(table)[column])
+    return {of: next(iter(meanings)) for of, meanings in found.items() if len(meanings) == 1}
+
+
+def sql(connection: duckdb.DuckDBPyConnection, text: str) -> pl.DataFrame:
+    """Ask anything in DuckDB's SQL; a statement without a result gives an empty frame.
+
+    Raises
+    ------
+    QueryError : one line of what DuckDB says.
+    """
+    return _run(connection, text, {}, "SQL")
+
+
+@contextlib.contextmanager
+def rows(connection: duckdb.DuckDBPyConnection, text: str) -> Iterator[tuple[list[str], Iterator[tuple[Any, ...]]]]:
+    """Names and rows of an answer, which is fetched while it is read: it need not fit into memory.
+
+    Raises
+    ------
+    QueryError : one line of what DuckDB says, also while rows are read.
+    """
+
+    def fetched() -> Iterator[tuple[Any, ...]]:
+        while part := connection.fetchmany(_FETCHED):
+            yield from part
+
+    with _bounded(connection):
+        relation = connection.execute(text)
+        yield [column[0] for column in relation.description or []], fetched()
+
+
+def statements(text: str) -> list[str]:
+    """The statements of a text; all of it where DuckDB cannot read it, which it will say when it is asked."""
+    try:
+        return [statement.query for statement in duckdb.extract_statements(text)]
+    except duckdb.Error:
+        return [text]
+
+
+def write_parquet(connection: duckdb.DuckDBPyConnection, text: str, path: Path) -> None:
+    """Write the answer of a query to a Parquet file. Raises QueryError: one line of what DuckDB says."""
+    with _bounded(connection):
+        connection.execute(f"COPY (\n{text.strip().rstrip(';')}\n) TO {quoted(str(path))} (FORMAT parquet)")
+
+
+@contextlib.contextmanager
+def _bounded(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Little memory for what somebody asks in SQL, and one line for what goes wrong."""
+    try:
+        connection.execute(f"SET memory_limit = '{MEMORY}'")
+        (spills_to,) = connection.execute("SELECT current_setting('temp_directory')").fetchone() or ("",)
+        own = f"{tempfile.gettempdir()}/ibench-sql-"
+        if not spills_to.startswith(own):  # once used it cannot be changed
+            # What does not fit is sorted and joined on disk. The folder goes with the connection, which must have made
+            # it; nobody else can make one of that name first.
+            connection.execute(f"SET temp_directory = {quoted(own + secrets.token_hex(8))}")
+        connection.execute("SET streaming_buffer_size = '16MB'")
+        yield
+    except duckdb.OutOfMemoryException as error:
+        hint = "select or aggregate less at once, or ask in Python: ib.sql() may use as much as DuckDB itself allows"
+        raise QueryError(f"SQL: this query needs more than {MEMORY} of memory", hint=hint) from error
+    except (duckdb.Error, OverflowError) as error:
+        raise QueryError(f"SQL: {_one_line(error)}", hint=_hint(error)) from error
+
+
+def documented() -> Iterator[tuple[str, str, str]]:
+    """(kind, name, documentation) of everything that SQL can name: tables, views, functions, macros and questions."""
+    for table in TABLES.values():
+        yield "tables", table.name, table.doc
+    for name in MANIFEST_TABLES:
+        yield "tables", name, "From the manifests of the runs."
+    for piece in _pieces():
+        yield piece.kind, piece.called, _comment(piece.text)
+
+
+def columns_documented(table: str) -> dict[str, tuple[str, str]]:
+    """Column -> (unit, meaning) of a table of docs/schema.md; empty for anything else."""
+    return {column.name: (column.unit, column.doc) for column in TABLES[table].columns} if table in TABLES else {}
+
+
+def parameters_in_order(name: str) -> list[str]:
+    """What a question, macro or function takes, by its name in `documented`; nothing for a table or view."""
+    texts = [piece.text for piece in _pieces() if piece.called == name]
+    return _DECLARED.findall(_comment(texts[0])) if texts else []
+
+
+def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Found, narrowable: Narrowable) -> None:
+    """A view with exactly the declared columns and types, whatever the files have.
+
+    Files with the same columns are read together: to unite columns by name DuckDB would open every file whenever the
+    view is bound. That a row's run is the one whose directory holds it is true of every row; said in the view, it lets
+    DuckDB leave out the files of other runs under `WHERE run_id = ...`, and a join skip their row groups.
+    """
+    base, source = f"live_{table.name}", found.sources[table.name]
+    parts: list[str] = []
+    alike = []
+    for columns, files in source.alike():
+        paths = {file: literal_path(file) for file in files}
+        text = f"[{', '.join(map(quoted, paths.values()))}]"
+        alike.append((columns, narrowable.of_listed(table.name, paths, text)))
+    if found.index is not None and found.index.is_attached:
+        if table.name in INDEXED:
+            parts.append(found.index.table(table.name, found.not_indexed))
+        alike += _indexed_files(connection, table.name, found, narrowable)
+    missing = set() if parts else {column.name for column in table.columns}
+    for columns, listed in alike:
+        names = {name for name, _ in json.loads(columns)}
+        missing -= names
+        known = ", ".join(f'"{column.name}"' for column in table.columns if column.name in names)
+        parts.append(
+            f"SELECT {known} FROM read_parquet({listed}, filename = true, hive_partitioning = false)"
+            " WHERE run_id = split_part(filename, '/', -2)"
+        )
+    has_live = any(live.num_rows for live in source.live)
+    if not (parts or has_live):
+        return  # the table stays as it is, empty
+    # An empty part costs as much as a full one whenever a question is planned. It still gives columns that no file has.
+    if has_live or missing:
+        # Nullable throughout: a file of an older schema lacks columns.
+        schema = pa.schema([pa.field(column.name, column.type) for column in table.columns])
+        live = pa.concat_tables([empty(schema), *source.live], promote_options="permissive")
+        _create_table(connection, base, live.select(schema.names).cast(schema))
+        parts.insert(0, f"SELECT * FROM {base}")
+    under = _files_of(table.name)
+    types = connection.sql(f'SELECT column_name, column_type FROM (DESCRIBE "{under}")').fetchall()
+    casts = ", ".join(f'"{name}"::{kind} AS "{name}"' for name, kind in types)
+    text = " UNION ALL BY NAME ".join(parts)
+    connection.execute(f'DROP TABLE "{under}"')
+    connection.execute(f'CREATE VIEW "{under}" AS SELECT {casts} FROM ({text})')
+
+
+def _indexed_files(
+    connection: duckdb.DuckDBPyConnection, table: str, found: Found, narrowable: Narrowable
+) -> list[tuple[str, str]]:
+    """(columns, SQL of the list of their paths) of the files of a table that the index knows."""
+    assert found.index is not None
+    folders = _literal_folders(found)
+    listed = []
+    for number, (of, columns, count) in enumerate(found.indexed_files):
+        if of != table:
+            continue
+        paths = found.index.addresses(table, columns, folders, found.not_indexed)
+        if count > _PATHS_IN_A_VIEW:
+            connection.execute(f"SET VARIABLE {table}_files_{number} = {paths}")
+            text = f"getvariable('{table}_files_{number}')"
+        else:
+            ((names,),) = connection.execute(f"SELECT {paths}").fetchall()
+            text = f"[{', '.join(map(quoted, names))}]"
+        listed.append((columns, narrowable.of_indexed(table, columns, text)))
+    return listed
+
+
+def _files_of_index(found: Found) -> str | None:
+    """SQL of the files that the index knows, by the addresses that views read them from; None without an index."""
+    if found.index is None or not found.index.is_attached:
+        return None
+    return found.index.files(_literal_folders(found), found.not_indexed)
+
+
+def _literal_folders(found: Found) -> dict[str, str]:
+    # Names of runs and files have no character that a pattern could be made of.
+    return {name: literal_path(address) for name, address in found.folders.items()}
+
+
+def _create_manifest_table(connection: duckdb.DuckDBPyConnection, name: str, found: Found) -> None:
+    """The rows of manifests that were read, and those of the index."""
+    schema = MANIFEST_TABLES[name]
+    read = (
+        pa.Table.from_pylist(found.problems, schema=schema)
+        if name == "problems" and found.problems
+        else pa.concat_tables([empty(schema), *found.rows.get(name, [])])
+    )
+    is_indexed = found.index is not None and found.index.is_attached
+    if not is_indexed and not read.num_rows:
+        return  # the table stays as it is, empty
+    connection.execute(f'DROP TABLE "{name}"')
+    if found.index is None or not is_indexed:
+        _create_table(connection, name, read)
+        return
+    text = found.index.table(name, found.not_indexed)
+    if read.num_rows:
+        _create_table(connection, f"read_{name}", read)
+        text = f'SELECT * FROM "read_{name}" UNION ALL {text}'
+    connection.execute(f'CREATE VIEW "{name}" AS {text}')
+
+
+def _create_empty(connection: duckdb.DuckDBPyConnection, name: str, schema: pa.Schema) -> None:
+    """A table without rows. One of the schema is a view with comments on what is in its files, as yet an empty table.
+
+    To comment on a view takes longer the longer its text is, and the text with the paths of all files may be long.
+    """
+    if name not in TABLES:
+        _create_table(connection, name, empty(schema))
+        return
+    _create_table(connection, _files_of(name), empty(schema))
+    columns = ", ".join(_name(column) for column in schema.names)
+    connection.execute(f"CREATE VIEW {_name(name)} AS SELECT {columns} FROM {_name(_files_of(name))}")
+    connection.execute(f"COMMENT ON VIEW {_name(name)} IS {quoted(TABLES[name].doc)}")
+    for column in TABLES[name].columns:
+        unit = f" ({column.unit})" if column.unit else ""
+        comment = quoted(column.doc + unit)
+        connection.execute(f"COMMENT ON COLUMN {_name(name)}.{_name(column.name)} IS {comment}")
+
+
+def _files_of(table: str) -> str:
+    """The name of what a table of the schema shows."""
+    return f"files_of_{table}"
+
+
+def _create_table(connection: duckdb.DuckDBPyConnection, name: str, content: pa.Table) -> None:
+    connection.register("incoming", content)
+    connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM incoming')
+    connection.unregister("incoming")
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Add a few rows to a table. Arrow would import pandas, a quarter of a second, to see whether they are a frame."""
+    if rows:
+        marks = ", ".join([f"({', '.join('?' * len(rows[0]))})"] * len(rows))
+        connection.execute(f'INSERT INTO "{name}" VALUES {marks}', [value for row in rows for value in row])
+
+
+def empty(schema: pa.Schema) -> pa.Table:
+    """A table without rows; `empty_table` of the schema would import pandas."""
+    return pa.Table.from_batches([], schema=schema)
+
+
+def _with_every_name(cache: Path) -> duckdb.DuckDBPyConnection:
+    """A connection with every table, empty, and all views, macros and questions on them.
+
+    DuckDB binds each question when it is made, which takes longer than reading a lake. What came of it is kept in
+    `cache`, and copied as long as the SQL is the same.
+    """
+    tables, statements = _tables(), _statements()
+    made_of = f"{duckdb.__version__} {[str(schema) for schema in tables.values()]} {list(TABLES.values())} {statements}"
+    kept = cache / f".views-{hashlib.sha256(made_of.encode()).hexdigest()}.duckdb"
+    for _ in range(2):
+        connection = duckdb.connect(":memory:")
+        with contextlib.suppress(duckdb.Error):
+            if not kept.is_file():
+                _keep_every_name(kept, tables, statements)
+            connection.execute(f"ATTACH {quoted(str(kept))} AS kept (READ_ONLY)")
+            connection.execute("COPY FROM DATABASE kept TO memory (SCHEMA)")
+            connection.execute("DETACH kept")
+            return connection
+        connection.close()
+        with contextlib.suppress(OSError):
+            kept.unlink(missing_ok=True)  # damaged
+    connection = duckdb.connect(":memory:")
+    _create_every_name(connection, tables, statements)
+    return connection
+
+
+def _keep_every_name(path: Path, tables: dict[str, pa.Schema], statements: dict[str, str]) -> None:
+    """Make the database file that others copy. Raises duckdb.Error where it cannot be written."""
+    try:
+        with tempfile.TemporaryDirectory(prefix=".views-", dir=path.parent) as folder:
+            temporary = Path(folder) / path.name
+            with duckdb.connect(str(temporary)) as connection:
+                _create_every_name(connection, tables, statements)
+            for other in path.parent.glob(".views-*.duckdb"):
+                other.unlink(missing_ok=True)
+            os.replace(temporary, path)
+    except OSError as error:
+        raise duckdb.IOException(str(error)) from error
+
+
+def _create_every_name(
+    connection: duckdb.DuckDBPyConnection, tables: dict[str, pa.Schema], statements: dict[str, str]
+) -> None:
+    for name, schema in tables.items():
+        _create_empty(connection, name, schema)
+    _create_sql_views(connection, statements)
+
+
+def _tables() -> dict[str, pa.Schema]:
+    """Columns of every table, all nullable."""
+    of_runs = {n: pa.schema([pa.field(c.name, c.type) for c in table.columns]) for n, table in TABLES.items()}
+    rates = pa.schema([("metric", pa.string()), ("family", pa.string()), ("position", pa.int64())])
+    return of_runs | MANIFEST_TABLES | {RATE_METRICS: rates}
+
+
+_PieceKind = Literal["functions", "views", "macros", "questions"]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """One SQL text and what it becomes: a view, a macro or a question. `place` is for messages."""
+
+    kind: _PieceKind
+    name: str
+    place: str
+    text: str
+
+    @property
+    def called(self) -> str:
+        """What another SQL text calls it."""
+        return f"questions.{self.name}" if self.kind == "questions" else self.name
+
+    @property
+    def statement(self) -> str:
+        if self.kind == "views":
+            return f'CREATE VIEW "{self.name}" AS {self.text}'
+        return _macro(f'{"questions" if self.kind == "questions" else "main"}."{self.name}"', self.text, self.kind)
+
+
+@cache
+def _pieces() -> tuple[_Piece, ...]:
+    """All SQL: the files of ibench_lib/sql/ and of each workload's results/sql/, and what is made of declarations."""
+    folders = [SQL, *(WORKLOADS / name / "results" / "sql" for name in found_workloads("results/sql"))]
+    found = [_read_piece(path, folder) for folder in folders for path in sorted(folder.rglob("*.sql"))]
+    found += _made_pieces({piece.name for piece in found})
+    names = [piece.called for piece in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        places = ", ".join(piece.place for piece in found if piece.called == twice[0])
+        raise QueryError(f"{twice[0]} is there twice: {places}", hint="rename one of the files")
+    order = get_args(_PieceKind)
+    return tuple(sorted(found, key=lambda piece: order.index(piece.kind)))
+
+
+def _read_piece(path: Path, folder: Path) -> _Piece:
+    """A file below views/, macros/ or functions/ is that; any other one is a question, in whatever folder it lies."""
+    kinds: dict[str, _PieceKind] = {"views": "views", "macros": "macros", "functions": "functions"}
+    kind = kinds.get(path.relative_to(folder).parts[0], "questions")
+    return _Piece(kind, path.stem, path.relative_to(PACKAGE).as_posix(), path.read_text(encoding="utf-8"))
+
+
+def _made_pieces(there: set[str]) -> list[_Piece]:
+    """The SQL that is made of what metrics.py and schema.py declare, and of which workloads there are."""
+    own = [f"{workload}_metrics" for workload in found_workloads("results")]
+    metrics = [f"FROM {name}($ids, $names)" for name in own if name in there]
+    parameters = "--\n-- $ids: ids of runs\n-- $names: names of the steps; an empty list means all\n"
+    # Typed and empty, so that there is something to unite with when no workload has its own.
+    none = "SELECT NULL::VARCHAR AS run_id, NULL::BIGINT AS step_id, NULL::VARCHAR AS metric, NULL::DOUBLE AS value"
+    nothing = "WHERE len($ids::VARCHAR[]) + len($names::VARCHAR[]) < 0"
+    texts: list[tuple[_PieceKind, str, str]] = [
+        (
+            "macros",
+            "workload_metrics",
+            "-- The values of metrics that only one workload has: those of the macros <workload>_metrics.\n"
+            + parameters
+            + "\nUNION ALL BY NAME\n".join([f"{none} {nothing}", *metrics]),
+        ),
+        (
+            "functions",
+            "workload_rates",
+            "-- The rates that workloads have names for, by their metrics.py: NULL in runs of another workload.\n--\n"
+            "-- $benchmark: the workload of a run\n-- $rates: map of the rates of a step\n" + _rates_by_name(),
+        ),
+        (
+            "functions",
+            "has_rates",
+            "-- Whether a workload has names of its own for its rates.\n--\n-- $benchmark: the workload\n"
+            f"$benchmark IN ({', '.join(quoted(name) for name in rates())})\n",
+        ),
+        (
+            "functions",
+            "metrics_of_step",
+            "-- The metrics of a step that every workload has, by ibench_lib/metrics.py.\n--\n-- $w: a row of a step\n"
+            + _structs([metric for metric in METRICS.values() if metric.of == "step"]),
+        ),
+        (
+            "functions",
+            "metrics_of_operation",
+            "-- The metrics of an operation's response times, by ibench_lib/metrics.py.\n--\n"
+            "-- $w: a row of response times; `fewest` is how many responses the complete run with the fewest has\n"
+            + _structs([metric for metric in METRICS.values() if metric.of == "operation"]),
+        ),
+        (
+            "functions",
+            "sla_share",
+            f"-- The share of a target rate below which it is missed, by ibench_lib/metrics.py.\n{SLA_SHARE}\n",
+        ),
+    ]
+    texts += [("views", name, text) for name, text in sample_views().items()]
+    return [_Piece(kind, name, f"{name}, which is made of declarations", text) for kind, name, text in texts]
+
+
+def _structs(metrics: list[Metric]) -> str:
+    """A list of structs in SQL, one for each metric that has a value."""
+    lines = []
+    for metric in metrics:
+        if metric.value is None:
+            continue
+        applies = metric.applies if metric.least_responses == 1 else f"w.fewest >= {metric.least_responses}"
+        value = re.sub(r"\bw\.", "$w.", metric.value or f"w.{metric.name}")
+        applies = re.sub(r"\bw\.", "$w.", applies)
+        lines.append(f"    {{name: '{metric.name}', value: ({value})::DOUBLE, applies: {applies}}}")
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def _rates_by_name() -> str:
+    """A struct in SQL: the rate of the first of a metric's families that a step has, by the metric's name."""
+    fields = []
+    for benchmark, metrics in rates().items():
+        for metric in metrics:
+            values = ", ".join(f"$rates[{quoted(family)}]" for family in metric.families)
+            of_mine = f"CASE WHEN $benchmark = {quoted(benchmark)} THEN coalesce({values}) END"
+            fields.append(f"    {metric.name}: ({of_mine})::DOUBLE")
+    return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
+def _rate_metrics() -> list[tuple[str, str, int]]:
+    """Which metric is the rate of which families of operations, the first one foremost."""
+    return [
+        (metric.name, family, position)
+        for metric in METRICS.values()
+        for position, family in enumerate(metric.families)
+    ]
+
+
+def _question_texts() -> dict[str, str]:
+    return {piece.name: piece.text for piece in _pieces() if piece.kind == "questions"}
+
+
+def _statements() -> dict[str, str]:
+    """The statement of each view, macro and question, by where it comes from."""
+    return {piece.place: piece.statement for piece in _pieces()}
+
+
+def _create_sql_views(connection: duckdb.DuckDBPyConnection, statements: dict[str, str]) -> None:
+    """Create all views, macros and questions; they may build on each other, so go round until all stand."""
+    connection.execute("CREATE SCHEMA questions")
+    waiting = dict(statements)
+    while waiting:
+        refused: dict[str, duckdb.Error] = {}
+        for place, text in waiting.items():
+            try:
+                connection.execute(text)
+            except duckdb.Error as error:
+                refused[place] = error
+        if len(refused) == len(waiting):
+            # Not the one that lacks another one, if there is any: the other one's error is the cause.
+            place, first = min(refused.items(), key=lambda item: "does not exist" in str(item[1]))
+            raise QueryError(f"{place}: {_one_line(first)}") from first
+        waiting = {place: waiting[place] for place in refused}
+
+
+def _macro(name: str, text: str, kind: _PieceKind) -> str:
+    """A macro that takes what its comment declares, in that order: a table, or of kind `functions` one value."""
+    # Not by their own names: `runs` is a table as well.
+    parameters = ", ".join(f"asked_{parameter}" for parameter in _DECLARED.findall(_comment(text)))
+    body = _USED.sub(lambda used: f"asked_{used[1]}", text)
+    return f"CREATE MACRO {name}({parameters}) AS " + (f"(\n{body})" if kind == "functions" else f"TABLE {body}")
+
+
+@cache
+def _load_question(name: str) -> tuple[str, frozenset[str]]:
+    """Text and declared parameters of a question; what is declared must be what is used."""
+    known = _question_texts()
+    if name not in known:
+        near = difflib.get_close_matches(str(name), known, n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        raise QueryError(f"no question {name!r:.80}{meant}", hint=f"there are: {', '.join(sorted(known))}")
+    text = known[name]
+    declared = frozenset(_DECLARED.findall(_comment(text)))
+    used = frozenset(_USED.findall(re.sub(r"--.*", "", text)))
+    if declared != used:
+        raise QueryError(
+            f"question {name}: declares {sorted(declared)} but uses {sorted(used)}",
+            hint="its leading comment must have one line `$name: what it is` for each parameter",
+        )
+    return text, declared
+
+
+def _comment(text: str) -> str:
+    """The leading comment without its dashes."""
+    match = re.match(r"(?:--.*\n)+", text)
+    return re.sub(r"(?m)^-- ?", "", match[0]).strip() if match else ""
+
+
+def _run(connection: duckdb.DuckDBPyConnection, text: str, values: dict[str, Any], what: str) -> pl.DataFrame:
+    import polars as pl  # takes as long to import as a large lake to open, and `ibench runs` needs none of it
+
+    try:
+        relation = connection.sql(text, params=values) if values else connection.sql(text)
+        if relation is None:
+            return pl.DataFrame()
+        # polars has no intervals of months, days and microseconds: as text they can be read, if not added up.
+        spans = [name for name, kind in zip(relation.columns, relation.types, strict=True) if _has_interval(kind)]
+        if spans:
+            casts = {name: f" REPLACE ({_name(name)}::VARCHAR AS {_name(name)})" for name in spans}
+            for cast in casts.values():
+                relation = relation.project(f"*{cast}")
+        frame: pl.DataFrame = relation.pl()
+        return frame
+    except (duckdb.Error, pl.exceptions.PolarsError) as error:
+        raise QueryError(f"{what}: {_one_line(error)}", hint=_hint(error)) from error
+
+
+def _hint(error: Exception) -> str | None:
+    """What DuckDB suggests, or how a question is asked whose name stands there alone."""
+    text = str(error)
+    missing = re.search(r"with name (\w+) does not exist", text)
+    if missing and missing[1] in _question_texts() and f"questions.{missing[1]}" not in text.split("LINE ")[-1]:
+        given = [_GIVEN.get(name, f"${name}") for name in parameters_in_order(f"questions.{missing[1]}")]
+        return f"{missing[1]} is a question: FROM questions.{missing[1]}({', '.join(given)})"
+    said = re.search(r"(?m)^(?:Did you mean|Candidate).*(?:\n\t.*)*", text)
+    return re.sub(r"\s+", " ", said[0]) if said else None
+
+
+def _has_interval(kind: Any) -> bool:
+    return "INTERVAL" in str(kind)
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _one_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    first = next((line for line in lines if not line.startswith("LINE ")), "refused")
+    where = next((line for line in lines if line.startswith("LINE ")), "")
+    return f"{first} ({where})" if where else first
