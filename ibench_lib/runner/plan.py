@@ -157,7 +157,7 @@ def complete_runs(workspace: Workspace) -> dict[str, str]:
 
 
 def manifests(workspace: Workspace) -> list[Manifest]:
-    """Manifests of all readable runs, oldest first. Unreadable runs are skipped here; `lake.reader` reports them."""
+    """Manifests of all readable runs, oldest first. Unreadable runs are skipped here; `store.reader` reports them."""
     found = []
     for run_dir in run_dirs(workspace.runs, Found()):
         try:

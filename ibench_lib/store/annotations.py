@@ -99,7 +99,7 @@ def excluded_runs(runs: Path) -> dict[str, str]:
         try:
             annotation = read_annotation(path.parent)
         except LakeError:
-            continue  # `lake.reader` reports it
+            continue  # `store.reader` reports it
         if annotation is not None and annotation.excluded is not None:
             found[path.parent.name] = annotation.excluded
     return found

@@ -15,7 +15,7 @@ from io import BufferedReader
 from pathlib import Path
 
 _FILE_NAME = ".verified.json"
-_RULES = 1  # of `lake.contents`: what fewer rules have found good is looked at again
+_RULES = 1  # of `store.contents`: what fewer rules have found good is looked at again
 YOUNG_NS = 2_000_000_000
 """A file that changes again within the clock's resolution keeps its times, so younger files are not remembered."""
 

@@ -51,7 +51,7 @@ _TABLES: dict[str, pa.Schema] = {
 # Everything that decides what is read out of a run directory.
 _CODE = (
     "schema.py",
-    *(f"lake/{name}.py" for name in ("annotations", "contents", "discovery", "index", "manifest", "manifest_tables")),
+    *(f"store/{name}.py" for name in ("annotations", "contents", "discovery", "index", "manifest", "manifest_tables")),
 )
 
 
