@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import resource
 import secrets
 import shutil
 import signal
@@ -29,6 +30,9 @@ from ibench_lib.servers.sandbox_directory import Claim, private_folder, write_pr
 _FULL = re.compile(
     r"no space left|disk (?:is )?full|quota exceeded|err(?:no|code|or)?:? \"?(?:28|122)\b", re.IGNORECASE
 )
+_FEW_FILES = re.compile(r"too many open files|err(?:no|code|or)?(?: number)?:? \"?24\b", re.IGNORECASE)
+_FEW = 256
+"""Open files that are fewer than a server needs, which does not always say so."""
 _PORT_TAKEN = re.compile(r"address already in use", re.IGNORECASE)
 _LOG_TAIL_LINES = 15
 _FULL_BYTES = 1 << 20
@@ -245,7 +249,9 @@ class Sandbox:
             said = "\n".join(output[-_LOG_TAIL_LINES:])
             raise _not_up(result.returncode, said)(
                 f"{what} (exit {result.returncode})",
-                hint="the end of its output is above; check the configuration's variables against this version",
+                hint=_hint(
+                    said, "the end of its output is above; check the configuration's variables against this version"
+                ),
                 detail=said or None,
             )
 
@@ -299,7 +305,7 @@ class Sandbox:
                 said = self.log_tail()
                 raise _not_up(status, said)(
                     f"build {self.build.label} ({self.build.version}) does not start (exit {status})",
-                    hint="the end of its error log is above",
+                    hint=_hint(said, "the end of its error log is above"),
                     detail=said,
                 )
             if self._flavour.answers(address):
@@ -327,6 +333,14 @@ def _not_up(status: int, said: str) -> type[ServerStartError]:
     """The kind of error of a server that has ended with `status` (negative: by a signal) and these last words."""
     disturbed = status < 0 or _FULL.search(said) or _PORT_TAKEN.search(said)
     return ServerStartDisturbed if disturbed else ServerStartError
+
+
+def _hint(said: str, otherwise: str) -> str:
+    """What to do about a server that does not come up and has these last words."""
+    (most, _) = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if _FEW_FILES.search(said) or 0 <= most < _FEW:
+        return f"it may open too few files: `ulimit -n` says {most} here; `ulimit -n 4096` allows more"
+    return otherwise
 
 
 def _free_port() -> int:

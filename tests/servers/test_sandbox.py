@@ -1,4 +1,5 @@
 import os
+import resource
 import signal
 import socket
 import stat
@@ -6,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -92,6 +94,33 @@ def test_a_server_that_ended_is_disturbed_where_another_time_may_be_better(
     status: int, said: str, kind: type[ServerStartError]
 ) -> None:
     assert sandboxes._not_up(status, said) is kind
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["initialising its data directory", "does not start"])
+def test_a_server_that_may_open_too_few_files_is_said_to_be_one(
+    build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    real, calls = sandboxes.tethered, []
+
+    def with_few_files(command: Sequence[str]) -> list[str]:
+        calls.append(command)
+        if len(calls) < 2 and when == "does not start":
+            return real(command)
+        return real(["sh", "-c", 'ulimit -n 12; exec "$@"', "sh", *command])
+
+    monkeypatch.setattr(sandboxes, "tethered", with_few_files)
+    with pytest.raises(ServerStartError, match=when) as caught, sandbox(build, tmp_path):
+        pass
+    assert "it may open too few files" in (caught.value.hint or "")
+
+
+def test_few_files_are_named_where_the_server_does_not_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "[ERROR] Fatal error: Can't open and lock privilege tables: Table 'mysql.proxies_priv' doesn't exist"
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (4096, 4096))
+    assert sandboxes._hint(said, "look above") == "look above"
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (24, 4096))
+    assert "`ulimit -n` says 24 here" in sandboxes._hint(said, "look above")
 
 
 @pytest.mark.fault("F18")
