@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import duckdb
 import pyarrow as pa
 
+from ibench_lib.base.scratch import PREFIX, scratch_directory
 from ibench_lib.errors import LakeError, QueryError
 from ibench_lib.metrics import METRICS, SLA_SHARE, Metric, rates
 from ibench_lib.paths import PACKAGE, SQL, WORKLOADS, Workspace, found_workloads, workspace
@@ -396,11 +397,10 @@ def _bounded(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     try:
         connection.execute(f"SET memory_limit = '{MEMORY}'")
         (spills_to,) = connection.execute("SELECT current_setting('temp_directory')").fetchone() or ("",)
-        own = f"{tempfile.gettempdir()}/ibench-sql-"
-        if not spills_to.startswith(own):  # once used it cannot be changed
-            # What does not fit is sorted and joined on disk. The folder goes with the connection, which must have made
-            # it; nobody else can make one of that name first.
-            connection.execute(f"SET temp_directory = {quoted(own + secrets.token_hex(8))}")
+        own = _spill_folder()
+        if not spills_to.startswith(str(own)):  # once used it cannot be changed
+            # What does not fit is sorted and joined on disk. This folder goes with the connection, which must make it.
+            connection.execute(f"SET temp_directory = {quoted(str(own / secrets.token_hex(8)))}")
         connection.execute("SET streaming_buffer_size = '16MB'")
         yield
     except duckdb.OutOfMemoryException as error:
@@ -408,6 +408,14 @@ def _bounded(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
         raise QueryError(f"SQL: this query needs more than {MEMORY} of memory", hint=hint) from error
     except (duckdb.Error, OverflowError) as error:
         raise QueryError(f"SQL: {_one_line(error)}", hint=_hint(error)) from error
+
+
+@cache
+def _spill_folder() -> Path:
+    """A folder of this process. Who is killed leaves gigabytes; the next run, pull or recovery finds and removes it."""
+    stack = contextlib.ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(scratch_directory(f"{PREFIX}sql-"))
 
 
 def documented() -> Iterator[tuple[str, str, str]]:

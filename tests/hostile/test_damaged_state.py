@@ -237,6 +237,40 @@ def test_a_pull_that_is_killed_leaves_what_the_next_one_sweeps(
     assert [path.name for path in here.runs.iterdir()] == [Run().run_id]
 
 
+@pytest.mark.slow
+def test_a_query_that_is_killed_while_it_spills_leaves_what_is_swept(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A query that goes on keeps its folder, and one that ends leaves none."""
+    monkeypatch.setattr(scratch, "YOUNG_S", 0.0)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    Path(tempfile.gettempdir()).mkdir()
+    program = (
+        "import os, sys\nfrom pathlib import Path\nfrom ibench_lib.lake import reader\n"
+        "reader.MEMORY = '40MB'\nlake = reader.lake()\nlake.execute('SET threads = 1')\n"
+        'text = "SELECT count(DISTINCT a) FROM "\\\n'
+        "\"(SELECT random()::VARCHAR || repeat('x', 300) AS a FROM range(300000))\"\n"
+        "with reader.rows(lake, text) as (_, rows):\n    next(rows)\n    print(flush=True)\n    sys.stdin.read()\n"
+    )
+    environment = {**os.environ, "TMPDIR": tempfile.gettempdir(), "IBENCH_HOME": str(workspace.root)}
+    queries, folders = [], []
+    for _ in range(2):
+        query = subprocess.Popen(
+            [sys.executable, "-c", program], cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        queries.append(query)
+        assert query.stdout and query.stdout.readline()
+        (folder,) = {*(tmp_path / "tmp").iterdir()} - {*folders}
+        folders.append(folder)
+        assert [*folder.iterdir()], "it has spilled"
+    queries[0].kill()
+    queries[0].wait()
+    assert f"removed {folders[0]}, left behind" in command(workspace, "runs", "recover").stdout
+    assert [folder.exists() for folder in folders] == [False, True]
+    queries[1].communicate()
+    assert queries[1].returncode == 0 and not folders[1].exists()
+
+
 def test_a_young_directory_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     young = tmp_path / "ibench-capture-young"

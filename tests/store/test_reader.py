@@ -2,9 +2,7 @@
 
 import csv
 import math
-import os
 import shutil
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -437,19 +435,19 @@ def test_a_file_that_cannot_be_opened_at_all_is_one_line(workspace: Workspace, m
 
 
 def test_an_answer_that_spills_to_disk_is_no_failure_and_leaves_nothing(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its folder has a name that nobody can have taken, and is made by DuckDB, which then removes it."""
     monkeypatch.setattr(reader, "MEMORY", "40MB")
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    made: set[str] = set()
+    made: set[Path] = set()
     widest = "SELECT count(DISTINCT a) AS n FROM (SELECT random()::VARCHAR || repeat('x', 300) AS a FROM range(300000))"
     lake = reader.lake(workspace)
     lake.execute("SET threads = 1")
     for _ in range(2):
         with reader.rows(lake, widest) as (_, rows):
             assert next(rows)[0] > 290_000
-        made |= {path.name for path in tmp_path.glob("ibench-sql-*")}
-    assert len(made) == 1 and f"ibench-sql-{os.getpid()}" not in made
+            (folder,) = lake.execute("SELECT current_setting('temp_directory')").fetchone() or ("",)
+        made |= {path for path in Path(folder).parent.iterdir() if path.is_dir()}
+    assert made == {Path(folder)}
     lake.close()
-    assert list(tmp_path.glob("ibench-sql-*")) == []
+    assert not Path(folder).exists()
