@@ -8,10 +8,13 @@ for them (for S3: the environment, or the user's AWS configuration), never from 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
+import shutil
 import tempfile
+import time
 import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -25,7 +28,7 @@ import fsspec
 import pyarrow as pa
 from fsspec.implementations.zip import ZipFileSystem
 
-from ibench_lib.base.durable import sync_directory, write_atomically
+from ibench_lib.base.durable import sync_directory, write_atomically, write_inside
 from ibench_lib.base.scratch import scratch_directory
 from ibench_lib.base.text_file import NotReadable, open_regular
 from ibench_lib.errors import IbenchError, LakeError, NameRefused
@@ -68,6 +71,8 @@ _MOST_BYTES = {
 }
 """Of what no manifest tells the size of."""
 _PIECE = 1 << 20
+_PART = 16 << 20
+"""Bytes of a large file that an object store is given at once: S3 takes up to 10,000 parts of at least 5 MB."""
 _LARGEST_INDEX = 500_000_000
 
 
@@ -148,17 +153,52 @@ class Store:
         """A file of a run in a folder that somebody else may write: no link is followed, and no pipe is waited for."""
         where = f"run {run_id} in {self.url}"
         try:
-            folder = os.open(self.path(run_id), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
+            with self._local_folder(run_id) as folder:
                 return open_regular(Path(name), follow=False, inside=folder)
-            finally:
-                os.close(folder)
         except NotReadable as error:
             raise LakeError(f"{where}: {name} is unreadable: {error}") from error
         except FileNotFoundError as error:
             raise LakeError(f"{where}: {name} is missing") from error
-        except OSError as error:  # of the folder
-            raise LakeError(f"{where} is not a folder, but a link or a file") from error
+
+    @contextlib.contextmanager
+    def _local_folder(self, run_id: str) -> Iterator[int]:
+        """The descriptor of a run's folder. Raises LakeError where a link or a file is in its place."""
+        try:
+            folder = os.open(self.path(run_id), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise LakeError(f"run {run_id} in {self.url} is not a folder, but a link or a file") from error
+        try:
+            yield folder
+        finally:
+            os.close(folder)
+
+    def write(self, run_id: str, source: Path) -> None:
+        """Copy a file of a run here to the store, piece by piece. A link of that name there is replaced, not followed.
+
+        Raises
+        ------
+        LakeError : the run's folder there is a link or a file, or the store cannot be written.
+        """
+        path = self.path(run_id, source.name)
+        with open_regular(source, follow=False) as file:
+            if self.is_local:
+                self.ask(lambda: os.makedirs(self.path(run_id), exist_ok=True))
+                with self._local_folder(run_id) as folder:
+                    self.ask(partial(write_inside, folder, source.name, file))
+                return
+
+            def copy() -> None:
+                with self._opened_to_write(path) as there:
+                    shutil.copyfileobj(file, there, _PIECE)
+
+            self.ask(copy)
+
+    def _opened_to_write(self, path: str) -> Any:
+        if self.is_archive:  # whose library would date each file 1980
+            return self.files.zip.open(zipfile.ZipInfo(path, time.localtime()[:6]), "w", force_zip64=True)
+        return self.files.open(path, "wb", block_size=_PART)
 
     def holds(self, run_id: str) -> bool:
         return bool(self.ask(lambda: self.files.exists(self.path(run_id, FILE_NAME))))
@@ -286,12 +326,9 @@ def push(run_dir: Path, store: Store) -> bool:
             _push_annotation(run_dir, store)
             return False
         raise LakeError(f"{store.url} has another run {manifest.run_id} already", hint="a run is never overwritten")
-    if store.is_local:  # an object store has no folders
-        store.files.makedirs(store.path(run_dir.name), exist_ok=True)
     unlisted = [name for name in _BESIDE if name not in manifest.files and (run_dir / name).is_file()]
     for name in (*manifest.files, *unlisted, FILE_NAME):
-        content = (run_dir / name).read_bytes()
-        store.ask(partial(store.files.pipe_file, store.path(run_dir.name, name), content))
+        store.write(run_dir.name, run_dir / name)
     return True
 
 
@@ -307,24 +344,24 @@ def pull(run_id: str, store: Store, workspace: Workspace, say: Callable[[str], N
     """
     run_dir = workspace.run_dir(run_id)
     manifest = store.manifest(run_id)
-    if run_dir.exists():
-        if manifest != checked_manifest(run_dir):
-            raise LakeError(
-                f"{store.url} has another run {run_id} than this lake",
-                hint="a run is never overwritten, and nothing was taken from the other one, not its notes either",
-            )
-        _pull_annotation(run_dir, store, say)
-        return False
-    present = {PurePosixPath(path).name for path in store.ask(lambda: store.files.ls(store.path(run_id), False))}
-    return take_in(manifest, present, partial(store.chunks, run_id), workspace, store.url)
+    if not run_dir.exists():
+        present = {PurePosixPath(path).name for path in store.ask(lambda: store.files.ls(store.path(run_id), False))}
+        if take_in(manifest, present, partial(store.chunks, run_id), workspace, store.url):
+            return True
+    if manifest != checked_manifest(run_dir):
+        raise LakeError(
+            f"{store.url} has another run {run_id} than this lake",
+            hint="a run is never overwritten, and nothing was taken from the other one, not its notes either",
+        )
+    _pull_annotation(run_dir, store, say)
+    return False
 
 
 def _push_annotation(run_dir: Path, store: Store) -> None:
     """Replace what the store says of a run by what was said here later."""
     mine, theirs = read_annotation(run_dir), _stored_annotation(run_dir.name, store)
     if mine is not None and (theirs is None or mine.moment > theirs.moment):
-        content = (run_dir / ANNOTATION).read_bytes()
-        store.ask(partial(store.files.pipe_file, store.path(run_dir.name, ANNOTATION), content))
+        store.write(run_dir.name, run_dir / ANNOTATION)
 
 
 def _pull_annotation(run_dir: Path, store: Store, say: Callable[[str], None]) -> None:
@@ -391,7 +428,12 @@ def take_in(
         problems = verify(arriving)
         if problems:
             raise LakeError(f"run {run_id} in {where} is not good: {problems[0]}")
-        os.rename(arriving, run_dir)
+        try:
+            os.rename(arriving, run_dir)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            return False  # another process has taken it in meanwhile
         sync_directory(workspace.runs)
     return True
 

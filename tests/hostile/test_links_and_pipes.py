@@ -84,3 +84,44 @@ def test_a_lake_may_be_a_link_but_no_run_of_it(workspace: Workspace, there: Work
     pulled = ibench(workspace, "runs", "pull", lake)
     assert pulled.returncode == 1 and f"not pulled: run {BAD.run_id}" in pulled.stderr
     assert [path.name for path in workspace.runs.iterdir()] == [GOOD.run_id]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["there", "absent"])
+def test_push_writes_through_no_link(workspace: Workspace, tmp_path: Path, target: str) -> None:
+    """Who may write the shared folder plants links to files of who pushes to it."""
+    write_runs(workspace, GOOD, BAD)
+    ibench(workspace, "runs", "exclude", GOOD.run_id, "--why", "odd")
+    outside, shared = tmp_path / "outside", tmp_path / "shared"
+    names = [path.name for path in workspace.run_dir(GOOD.run_id).iterdir()]
+    assert "notes.json" in names
+    (shared / GOOD.run_id).mkdir(parents=True)
+    outside.mkdir()
+    for name in [name for name in names if target == "absent" or name != "manifest.json"]:
+        if target == "there":
+            (outside / name).write_text(SECRET)
+        for link_to in (name, f".{name}.tmp"):
+            (shared / GOOD.run_id / link_to).symlink_to(outside / name)
+    (shared / BAD.run_id).symlink_to(outside)
+    before = {path.name: path.read_bytes() for path in outside.iterdir()}
+    pushed = ibench(workspace, "runs", "push", str(shared), GOOD.run_id)
+    assert pushed.returncode == 0, pushed.stderr
+    assert sorted(path.name for path in (shared / GOOD.run_id).iterdir()) == sorted(names)
+    assert not [path for path in (shared / GOOD.run_id).iterdir() if path.is_symlink()]
+    refused = ibench(workspace, "runs", "push", str(shared), BAD.run_id)
+    assert refused.returncode != 0 and f"run {BAD.run_id} in {shared} is not a folder, but a link" in refused.stderr
+    # Later notes replace those that are there.
+    (shared / GOOD.run_id / "notes.json").unlink()
+    (shared / GOOD.run_id / "notes.json").symlink_to(outside / "later")
+    assert "0 of 1 run pushed" in ibench(workspace, "runs", "push", str(shared), GOOD.run_id).stdout
+    assert "odd" in (shared / GOOD.run_id / "notes.json").read_text()
+    assert {path.name: path.read_bytes() for path in outside.iterdir()} == before
+
+
+@pytest.mark.slow
+def test_push_reads_no_link(workspace: Workspace, tmp_path: Path) -> None:
+    write_runs(workspace, GOOD)
+    link(workspace.run_dir(GOOD.run_id) / "notes.json")
+    pushed = ibench(workspace, "runs", "push", str(tmp_path / "shared"))
+    assert pushed.returncode != 0 and "notes.json" in pushed.stderr and "Traceback" not in pushed.stderr
+    assert not list((tmp_path / "shared").rglob("manifest.json"))

@@ -44,12 +44,17 @@ def vouch(directory: Path, table: str) -> None:
     (directory / "manifest.json").write_bytes(with_checksum(manifest))
 
 
+def unlist(directory: Path, name: str) -> None:
+    """Let the manifest say nothing of a file."""
+    manifest = json.loads((directory / "manifest.json").read_text())
+    manifest["files"].pop(name, None)
+    (directory / "manifest.json").write_bytes(with_checksum(manifest))
+
+
 def forget(directory: Path, table: str) -> None:
     """Remove a table's file, and what the manifest says of it."""
-    manifest = json.loads((directory / "manifest.json").read_text())
     (directory / f"{table}.parquet").unlink()
-    del manifest["files"][f"{table}.parquet"]
-    (directory / "manifest.json").write_bytes(with_checksum(manifest))
+    unlist(directory, f"{table}.parquet")
 
 
 def flip_bytes(path: Path) -> None:

@@ -1,10 +1,12 @@
 """Runs in a folder and in an S3 server on loopback: pushed, read, pulled, and refused where something is wrong."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,12 +20,13 @@ from moto.server import ThreadedMotoServer
 import ibench_lib
 from ibench_lib.errors import LakeError
 from ibench_lib.paths import Workspace
-from ibench_lib.store import reader
+from ibench_lib.store import reader, transfer
 from ibench_lib.store.manifest import with_checksum
-from ibench_lib.store.transfer import open_store, pull, push
+from ibench_lib.store.transfer import new_archive, open_store, pull, push
 from ibench_lib.store.verify import verify
 from tests.command import ibench
 from tests.places import ROOT
+from tests.store.lakes import unlist
 from tests.synthetic import Run, answer, three_configurations, write_runs
 
 pytestmark = pytest.mark.slow
@@ -124,6 +127,54 @@ def test_what_is_missing_or_of_another_size_there_is_named_and_the_rest_loads(
         (bad.run_id, "probes.parquet"),
     ]
     assert reader.sql(lake, "SELECT DISTINCT run_id FROM ops").rows() == [(good.run_id,)]
+
+
+@pytest.mark.parametrize("kind", ["folder", "archive"])
+def test_a_large_file_is_pushed_in_pieces(workspace: Workspace, kind: str, tmp_path: Path) -> None:
+    """What it takes of memory is counted as Python allocates it: the same on any machine."""
+    size = 60_000_000
+    write_runs(workspace, Run())
+    run_dir = workspace.run_dir(Run().run_id)
+    with open(run_dir / "server.log", "wb") as log:
+        log.truncate(size)
+    unlist(run_dir, "server.log")
+    with contextlib.ExitStack() as stack:
+        if kind == "archive":
+            store = stack.enter_context(new_archive(tmp_path / "runs.zip"))
+        else:
+            store = open_store(str(tmp_path / "shared"))
+        tracemalloc.start()
+        try:
+            assert push(run_dir, store)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak < size / 3
+    store = open_store(store.url)
+    assert store.files.size(store.path(run_dir.name, "server.log")) == size
+    if kind == "archive":
+        assert all(member.date_time[0] > 1980 for member in store.files.zip.infolist())
+
+
+def test_two_pulls_at_once_take_a_run_in_once(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_runs(workspace, Run())
+    store, elsewhere = open_store(str(workspace.runs)), Workspace(tmp_path / "elsewhere")
+    real = transfer.verify
+    taken: list[bool] = []
+
+    def then_another_comes(run_dir: Path) -> list[str]:
+        problems = real(run_dir)
+        if not taken:
+            taken.append(False)
+            taken[0] = pull(Run().run_id, store, elsewhere)
+        return problems
+
+    monkeypatch.setattr(transfer, "verify", then_another_comes)
+    assert pull(Run().run_id, store, elsewhere) is False and taken == [True]
+    assert verify(elsewhere.run_dir(Run().run_id)) == []
+    assert [path.name for path in elsewhere.runs.iterdir()] == [Run().run_id]
 
 
 def test_another_run_of_the_same_name_is_never_overwritten(workspace: Workspace, address: str) -> None:
@@ -236,16 +287,17 @@ def test_a_store_that_is_lost_in_the_middle_is_one_line_and_the_next_call_comple
     other.root.mkdir()
     place = workspace if direction == "push" else other
     what = "put_object" if direction == "push" else "get_object"
-    real, calls = s3fs.S3FileSystem._call_s3, []
+    request = "call_s3" if direction == "push" else "_call_s3"  # of files that are open, and others
+    real, calls = getattr(s3fs.S3FileSystem, request), []
 
-    async def then_lost(files: Any, method: str, *arguments: Any, **options: Any) -> Any:
+    def then_lost(files: Any, method: str, *arguments: Any, **options: Any) -> Any:
         calls.extend([method] * (method == what))
         if len(calls) == 5:
             server.stop()
-        return await real(files, method, *arguments, **options)
+        return real(files, method, *arguments, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(s3fs.S3FileSystem, "_call_s3", then_lost)
+        patch.setattr(s3fs.S3FileSystem, request, then_lost)
         lost = ibench(place, "runs", direction, address)
     assert lost.returncode != 0 and len(calls) >= 5
     assert "Traceback" not in lost.stderr and address in lost.stderr
