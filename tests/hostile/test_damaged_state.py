@@ -225,10 +225,10 @@ def test_a_pull_that_is_killed_leaves_what_the_next_one_sweeps(
     push(workspace.run_dir(Run().run_id), open_store(str(tmp_path / "there")))
     here = Workspace(tmp_path / "here")
     program = (
-        "import os, signal, sys\nfrom pathlib import Path\nfrom ibench_lib.store import store\n"
+        "import os, signal, sys\nfrom pathlib import Path\nfrom ibench_lib.store import transfer\n"
         "from ibench_lib.paths import Workspace\n"
-        "store.verify = lambda run_dir: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "store.pull(sys.argv[1], store.open_store(sys.argv[2]), Workspace(Path(sys.argv[3])))\n"
+        "transfer.verify = lambda run_dir: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "transfer.pull(sys.argv[1], transfer.open_store(sys.argv[2]), Workspace(Path(sys.argv[3])))\n"
     )
     words = [sys.executable, "-c", program, Run().run_id, str(tmp_path / "there"), str(here.root)]
     assert subprocess.run(words, cwd=ROOT, check=False).returncode == -signal.SIGKILL
@@ -246,7 +246,7 @@ def test_a_query_that_is_killed_while_it_spills_leaves_what_is_swept(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     Path(tempfile.gettempdir()).mkdir()
     program = (
-        "import os, sys\nfrom pathlib import Path\nfrom ibench_lib.lake import reader\n"
+        "import os, sys\nfrom pathlib import Path\nfrom ibench_lib.store import reader\n"
         "reader.MEMORY = '40MB'\nlake = reader.lake()\nlake.execute('SET threads = 1')\n"
         'text = "SELECT count(DISTINCT a) FROM "\\\n'
         "\"(SELECT random()::VARCHAR || repeat('x', 300) AS a FROM range(300000))\"\n"
