@@ -3,8 +3,10 @@
 import itertools
 import json
 import re
+import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from ibench_lib.show.headline import headline_statements
 from ibench_lib.show.verdicts import ratio
 from ibench_lib.store import reader
 from tests.places import ROOT
-from tools import conda, notebooks, run_tests, write_docs
+from tools import conda, notebooks, public_api, run_tests, write_docs
 
 LIBRARY = "ibench_lib"
 
@@ -102,17 +104,36 @@ def test_no_public_name_is_that_of_a_module_or_a_folder() -> None:
 
 
 def test_no_two_modules_have_one_public_name() -> None:
-    homes: dict[str, list[str]] = {}
-    for name, home in ibench_lib.homes():
-        homes.setdefault(name, []).append(home)
-    assert {name: of_name for name, of_name in homes.items() if len(of_name) > 1} == {}
-    assert {"throughput_statements", "get_min_table", "made_from"} <= homes.keys()
+    names = Counter(name for of_home in public_api.homes().values() for name in of_home)
+    assert [name for name, homes in names.items() if homes > 1] == []
+    assert {"throughput_statements", "get_min_table", "made_from"} <= names.keys()
 
 
 def test_every_public_name_is_a_function_with_a_sentence_about_it() -> None:
-    for name, home in ibench_lib.homes():
-        function = getattr(ibench_lib, name)
-        assert function.__module__ == f"{LIBRARY}.{home}" and function.__doc__, name
+    for home, names in public_api.homes().items():
+        for name in names:
+            function = getattr(ibench_lib, name)
+            assert function.__module__ == f"{LIBRARY}.{home}" and function.__doc__, name
+
+
+def test_a_type_checker_sees_the_public_names(tmp_path: Path) -> None:
+    calls = tmp_path / "calls.py"
+    calls.write_text("import ibench_lib as ib\nreveal_type(ib.lake())\nib.no_such_table(1)\nib.lake(no_such=1)\n")
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(ROOT / ".mypy_cache"), str(calls)]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    assert "DuckDBPyConnection" in said, said
+    assert 'no attribute "no_such_table"' in said and '"no_such"' in said, said
+
+
+def test_a_new_table_becomes_public_by_its_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / LIBRARY, tmp_path / LIBRARY, ignore=shutil.ignore_patterns("__pycache__"))
+    new = tmp_path / LIBRARY / "show" / "tables" / "brand_new.py"
+    new.write_text('def brand_new_table(frame):\n    """What is new."""\n\n\ndef helper():\n    """Helps."""\n')
+    monkeypatch.setattr(public_api, "PACKAGE", tmp_path / LIBRARY)
+    assert public_api.homes()["show.tables.brand_new"] == ("brand_new_table",)
+    assert "import brand_new_table as brand_new_table" in public_api.stub()
+    assert '"show.tables.brand_new": ("brand_new_table",),' in public_api.init_module()
+    assert "### brand_new_table" in public_api.document() and "What is new." in public_api.document()
 
 
 def test_notebooks_import_the_library_at_its_top_level_only() -> None:

@@ -16,6 +16,7 @@ from ibench_lib import errors, schema
 from ibench_lib.cli import changes
 from ibench_lib.cli import main as cli
 from ibench_lib.paths import SQL
+from tools import public_api
 
 ROOT = Path(__file__).resolve().parent.parent
 EXPECTATIONS = Path("tests/faults.yaml")
@@ -214,6 +215,9 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "docs/faults.md": faults_document,
     "docs/stall-rules.md": rules_document,
     "docs/commands.md": commands_document,
+    "docs/api.md": public_api.document,
+    "ibench_lib/__init__.py": public_api.init_module,
+    "ibench_lib/__init__.pyi": public_api.stub,
 }
 
 
