@@ -85,14 +85,24 @@ def explain(chosen: Pair, step: str, setup: str = "") -> Explanation:
         cannot.append(mixed)
     usable = min(map(len, sides)) >= LEAST_RUNS and not mixed
     ids = [[row["run_id"] for row in rows] for rows in sides]
-    rate = _terms(_RATE, sides, usable)
+    every = chosen.with_neighbours("explain_steps")
+    every = every.filter((pl.col("setup") == setup) & (pl.col("step_status") == "complete"))
+
+    def difference(name: str) -> Difference | None:
+        """The logarithm of B / A, with the noise of all dbms in all steps, as in the tables of posts."""
+        return chosen.differences(every.filter(pl.col(name) > 0), name).get(step) if usable else None
+
+    rate = _terms(_RATE, sides, difference)
+    if rate and rate[0].difference is None and usable:
+        few = _counted(sides, (chosen.base, chosen.other))
+        cannot.append(f"whether rate and CPU differ by more than noise: {few} are too few; 3 of each are needed")
     if not rate:
         cannot.append(
             "whether CPU in use or CPU per operation changed the rate: the host's CPU was not captured over the step"
         )
     response, why = _response(sides, usable)
     cannot += [why] if why else []
-    processor = _terms(_PROCESSOR, sides, usable)
+    processor = _terms(_PROCESSOR, sides, difference)
     if not processor:
         cannot.append(_no_counters(chosen, sides))
     profile = _profile(chosen, step, ids, usable, cannot, notes)
@@ -129,17 +139,18 @@ def _common_setup(chosen: Pair, step: str) -> str:
     return setups[0]
 
 
+def _counted(sides: Sequence[Sequence[Mapping[str, Any]]], names: Sequence[str]) -> str:
+    return " and ".join(f"{count(len(rows), 'run')} of {name}" for name, rows in zip(names, sides, strict=True))
+
+
 def _cautions(
     figures: pl.DataFrame, sides: Sequence[Sequence[Mapping[str, Any]]], names: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """What cannot be said for want of runs, and what to know of those that there are."""
     cannot, notes = [], []
-    least = min(map(len, sides))
-    few = " and ".join(f"{count(len(rows), 'run')} of {name}" for name, rows in zip(names, sides, strict=True))
-    if least < LEAST_RUNS:
+    if min(map(len, sides)) < LEAST_RUNS:
+        few = _counted(sides, names)
         cannot.append(f"whether anything here is more than noise: there are only {few}; intervals need 3 runs of each")
-    elif sum(map(len, sides)) < 6:
-        cannot.append(f"whether rate and CPU differ by more than noise: {few} are too few; 3 of each are needed")
     for name in names:
         broken = figures.filter((pl.col("dbms") == name) & (pl.col("step_status") != "complete"))
         if len(broken):
@@ -183,7 +194,9 @@ def _no_counters(chosen: Pair, sides: Sequence[Sequence[Mapping[str, Any]]]) -> 
 
 
 def _terms(
-    wanted: Sequence[tuple[str, str, str]], sides: Sequence[Sequence[Mapping[str, Any]]], usable: bool
+    wanted: Sequence[tuple[str, str, str]],
+    sides: Sequence[Sequence[Mapping[str, Any]]],
+    difference: Callable[[str], Difference | None],
 ) -> tuple[Term, ...]:
     """The terms, of the runs that have all of them; none unless both sides have such a run."""
     whole = [[row for row in rows if all(row[name] for name, *_ in wanted)] for rows in sides]
@@ -193,10 +206,9 @@ def _terms(
     for name, label, unit in wanted:
         values = [tuple(float(row[name]) for row in rows) for rows in whole]
         means = [fmean(map(math.log, side)) for side in values]
-        difference = _difference([[(row["repeat"], math.log(row[name])) for row in rows] for rows in whole], usable)
         a, b = (math.exp(mean) for mean in means)
         by_run = (values[0], values[1])
-        found.append(Term(name, label, unit, a, b, means[1] - means[0], by_run, difference=difference))
+        found.append(Term(name, label, unit, a, b, means[1] - means[0], by_run, difference=difference(name)))
     return judged_together(found)
 
 

@@ -30,9 +30,11 @@ class Term(Judged):
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The interval of the ratio B / A."""
-        of_log = super().interval
-        return None if of_log is None else (math.exp(of_log[0]), math.exp(of_log[1]))
+        """The 95 % interval of the ratio B / A, whatever is judged together with it."""
+        if self.difference is None:
+            return None
+        low, high = self.difference.interval()
+        return math.exp(low), math.exp(high)
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,15 @@ from ibench_lib.ask.provenance import derived
 from ibench_lib.ask.selection import Selection
 from ibench_lib.base import strict_yaml
 from ibench_lib.errors import ParameterError
+from ibench_lib.stats.noise import Difference
+from ibench_lib.stats.ratios import differences_of
 
 # Of `fact_diff`: no run of the other side has it.
 ONLY_A = pl.col("dbms_values").list.drop_nulls().list.len() == 0
 ONLY_B = pl.col("base_values").list.drop_nulls().list.len() == 0
+
+_FIGURE = ["operation", "timing", "metric"]
+"""What tells a figure of `metric_values` from the others of a step."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,16 +54,44 @@ class Pair(Selection):
         return self._values(pl.col("operation").is_not_null())
 
     def values(self) -> pl.DataFrame:
-        """The answer of `metric_values`, each metric with the noise of the neighbours (`metric_noise`) if there are."""
-        values = self.ask("metric_values")
+        """The answer of `metric_values`, and of each metric the difference of the logarithms of B and A in the step:
+        `log_ratio`, `log_se` and `log_df`, NULL where the noise is not known. The noise is that of all dbms that were
+        chosen, in the number of steps that `noise_steps` says.
+        """
+        values, every = self.ask("metric_values"), self.with_neighbours("metric_values")
         if self.other and self.runs["flavour"].drop_nulls().n_unique() > 1:
             # Flavours of servers count the history differently.
             values = derived(values.filter(pl.col("metric") != "hll"), values)
+        done = every.filter((pl.col("step_status") == "complete") & pl.col("value").is_not_null())
+        found = []
+        for place, rows in done.group_by("setup", *_FIGURE, maintain_order=True):
+            differences = self.differences(rows, "value")
+            for step, one in differences.items():
+                of = (one.value, one.se, one.df) if one else (None, None, None)
+                found.append((step, *place, *of, len(differences)))
+        names = {name: pl.String() for name in ("step", "setup", *_FIGURE)}
+        figures = {name: pl.Float64() for name in ("log_ratio", "log_se", "log_df")}
+        known = pl.DataFrame(found, schema={**names, **figures, "noise_steps": pl.Int64()}, orient="row")
+        joined = values.join(known, on=list(names), how="left", nulls_equal=True, maintain_order="left")
+        return derived(joined, values, every)
+
+    def with_neighbours(self, question: str) -> pl.DataFrame:
+        """The answer for all steps, whichever were chosen, and also for the runs of the dbms that are not compared."""
+        mine = self.ask(question, steps=[])
         if not self.neighbours:
-            return values
-        noise = self.ask("metric_noise", runs=list(self.neighbours))
-        keys = ["setup", "step", "operation", "timing", "metric"]
-        return derived(values.join(noise, on=keys, how="left", nulls_equal=True, maintain_order="left"), values)
+            return mine
+        others = self.ask(question, runs=list(self.neighbours), steps=[])
+        # Each selection names its dbms by itself, so one of the others may be called as one of these.
+        named = others.with_columns(dbms=pl.concat_str(pl.lit("not compared: "), "dbms"))
+        return derived(pl.concat([mine, named]), mine, others)
+
+    def differences(self, rows: pl.DataFrame, column: str) -> dict[str, Difference | None]:
+        """By step, how the logarithm of a figure of a setup differs between B and A, with the noise of all rows."""
+        tables: dict[str, dict[str, dict[int, float]]] = {}
+        for step, name, repeat, value in rows.select("step", "dbms", "repeat", column).iter_rows():
+            tables.setdefault(step, {}).setdefault(name, {})[repeat] = value
+        found = differences_of(tables, lambda name: self.base if name == self.other else name)
+        return {step: one for (step, _), one in found.items()}
 
     def _values(self, which: pl.Expr) -> pl.DataFrame:
         values = self.values()

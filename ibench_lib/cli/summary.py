@@ -28,8 +28,8 @@ _WIDEST_NAME = 24
 """Characters of a name that no terminal has to break."""
 
 _KEY = (
-    "ratio: of geometric means, which may differ from that of the medians, with an interval that allows for all "
-    "comparisons of a setup"
+    "ratio: of geometric means, which may differ from that of the medians, with its 95 % interval; verdicts allow for "
+    "all comparisons of a setup"
 )
 
 
@@ -87,15 +87,15 @@ def compare_command(
 ) -> None:
     """Compare the throughput and the tail latency of two results of an experiment.
 
-    The noise is estimated from these two results only; `ibench summary` uses all results of the experiment.
+    The noise is that of all results of the experiment, as in `ibench summary`.
 
     [bold]Example:[/] ibench compare system.base system.durable
     """
     if a == b:
         raise UsageError(f"{a} cannot be compared with itself", hint="name two results; `ibench summary` lists them")
     lake = reader.lake()
-    chosen = {"dbms": [a, b], "setups": setup or (), "base": a}
-    _print(lake, experiment, chosen, step, Form.json if as_json else form, with_tails=True)
+    chosen = {"setups": setup or (), "base": a}
+    _print(lake, experiment, chosen, step, Form.json if as_json else form, with_tails=True, only=[a, b])
     print_problems(lake)
 
 
@@ -121,12 +121,16 @@ def _print(
     form: Form,
     *,
     with_tails: bool,
+    only: Sequence[str] = (),
 ) -> None:
+    """`only`: the results to show; the noise is that of all that are chosen."""
     from ibench_lib.ask.selection import choose, measured_experiment
     from ibench_lib.show.run_warnings import kinds_of_warnings
     from ibench_lib.show.summary import SummaryRow, main_first, summary, tails
 
     experiment = measured_experiment(lake, of)
+    if only:
+        choose(lake, experiment, **chosen, dbms=list(only))  # it names a result that is not there
     post = choose(lake, experiment, **chosen)
     if steps:
         choose(lake, experiment, **chosen, steps=steps)  # it names a step that is not there
@@ -135,7 +139,11 @@ def _print(
     every = summary(rates, post.bases)
     if with_tails:
         every += tails(post.ask("response_time_histogram"), rates, post.bases)
-    rows = [row for row in main_first(every, rates) if not steps or row.step in steps]
+    rows = [
+        row
+        for row in main_first(every, rates)
+        if (not steps or row.step in steps) and (not only or row.dbms in only)
+    ]
     if form in (Form.csv, Form.json):
         of_other_programs = [_with_its_runs(row, post, shown.where(lake)) for row in rows]
     if form is Form.csv:

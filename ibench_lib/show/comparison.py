@@ -28,8 +28,8 @@ DIFFERENT: tuple[Verdict, ...] = ("better", "worse", "more", "less")
 class Compared:
     """One metric of a step; of one operation, with its place, and timing if it is of responses.
 
-    A run is a row of `metric_values`. `neighbours` is what the other dbms of the experiment say of the noise, see
-    `stats.noise.noise_of`. It was judged at `level`, together with others.
+    A run is a row of `Pair.values`, which has the noise of the ratio. It was judged at `level`, together with others
+    of as many `steps`.
     """
 
     metric: Metric
@@ -38,9 +38,9 @@ class Compared:
     timing: str | None
     a_rows: list[dict[str, Any]]
     b_rows: list[dict[str, Any]]
-    neighbours: tuple[float, int] = (0.0, 0)
     level: float = LEVEL
     comparisons: int = 1
+    steps: int = 1
 
     @property
     def label(self) -> str:
@@ -73,12 +73,16 @@ class Compared:
     @cached_property
     def ratio(self) -> Ratio | None:
         """B / A; None without a value on either side, and for A of zero."""
-        return ratio_of(self.b, self.a, self.difference, self.level, self.comparisons)
+        return ratio_of(self.b, self.a, self.difference, self.level, self.comparisons, self.steps)
 
     @cached_property
     def difference(self) -> Difference | None:
-        """The logarithm of B / A; None where the noise is not known."""
-        return difference_of(self.b, self.a, self.neighbours)
+        """The logarithm of B / A; None where the noise is not known. Rows of `metric_values` have only their own."""
+        if not self.b_rows or "log_se" not in self.b_rows[0]:
+            return difference_of(self.b, self.a)
+        if self.b_rows[0]["log_se"] is None:
+            return None
+        return Difference(*(self.b_rows[0][name] for name in ("log_ratio", "log_se", "log_df")))
 
     @property
     def detectable(self) -> float | None:
@@ -89,9 +93,9 @@ class Compared:
     def verdict(self) -> Verdict | None:
         """What may be said of B, None when a side has no value.
 
-        better, worse (by the metric's direction), more, less (it has none): the interval of the ratio excludes 1, and
-        the ratio is beyond a threshold; same: the whole interval lies between the thresholds; unclear: neither; too few
-        runs: a side has two, and their noise is not known; noise unknown: it has one.
+        better, worse (by the metric's direction), more, less (it has none): the ratio is beyond a threshold, and chance
+        does not explain it, with all that are judged together; same: the whole interval lies between the thresholds;
+        unclear: neither; too few runs: a side has two, and their noise is not known; noise unknown: it has one.
         """
         if not self.a or not self.b:
             return None
@@ -126,19 +130,19 @@ class Compared:
 
 
 def compared(frame: pl.DataFrame, a: str, b: str) -> list[Compared]:
-    """The metrics of one setup and step (`metric_values`), as declared in `metrics.py`, responses by operation.
+    """The metrics of one setup and step (`Pair.values`), as declared in `metrics.py`, responses by operation.
 
     They are judged together.
     """
-    found = []
+    found: list[Compared] = []
     groups = frame.group_by("operation", "operation_position", "timing", "metric", maintain_order=True)
     for (operation, position, timing, metric), rows in groups:
         of_a, of_b = (rows.filter(pl.col("dbms") == name).to_dicts() for name in (a, b))
-        of = Compared(METRICS[str(metric)], _text(operation), _number(position), _text(timing), of_a, of_b)
-        found.append(replace(of, neighbours=_neighbours(rows)))
+        found.append(Compared(METRICS[str(metric)], _text(operation), _number(position), _text(timing), of_a, of_b))
     judged = [one.difference.p for one in found if one.difference]
     level = level_of_all(judged)
-    found = [replace(one, level=level, comparisons=max(len(judged), 1)) for one in found]
+    steps = max((int(row.get("noise_steps") or 1) for one in found for row in one.b_rows), default=1)
+    found = [replace(one, level=level, comparisons=max(len(judged), 1), steps=steps) for one in found]
     order = list(METRICS)
 
     def place(one: Compared) -> tuple[int, str, bool, int]:
@@ -166,13 +170,6 @@ def reservations(frame: pl.DataFrame, a: str, b: str) -> list[str]:
                 f"{side}, {step}: {missed} of {len(found)} {'run' if len(found) == 1 else 'runs'} missed a target rate."
             )
     return [*sorted(notes), *mark_notes(frame)]
-
-
-def _neighbours(rows: pl.DataFrame) -> tuple[float, int]:
-    """What other dbms say of the noise of a metric, where the frame has it."""
-    if "noise_df" not in rows.columns or rows["noise_df"][0] is None:
-        return 0.0, 0
-    return float(rows["noise_squares"][0]), int(rows["noise_df"][0])
 
 
 def _measured(rows: list[dict[str, Any]]) -> list[float]:

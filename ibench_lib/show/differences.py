@@ -11,7 +11,7 @@ import polars as pl
 from ibench_lib.ask.pair import ONLY_A, ONLY_B, Pair
 from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, compared, long_values, reservations
 from ibench_lib.show.display import Html, sentence, sources
-from ibench_lib.show.table_cells import factor_text
+from ibench_lib.show.table_cells import bounds_text, factor_text
 from ibench_lib.show.verdicts import BETTER, WORSE
 from ibench_lib.show.wording import MOSTLY, RANGE, chance_said, change_text, count
 
@@ -37,8 +37,8 @@ def differences(chosen: Pair) -> Html:
         beyond = [(place, one) for place, one in judged if one.verdict in DIFFERENT]
         said.append(
             _paragraph(
-                f"{len(beyond)} of {len(judged)} comparisons differ beyond noise: the interval of B / A excludes 1, "
-                f"and B / A is below {WORSE} or above {BETTER}. {_by_chance(judged)}",
+                f"{len(beyond)} of {len(judged)} comparisons differ beyond noise: B / A is below {WORSE} or above "
+                f"{BETTER}, and chance does not explain it. {_by_chance(judged)}",
                 "metric_values",
             )
         )
@@ -144,8 +144,7 @@ def _line(one: Compared) -> str:
     text = f"{one.head}: A {one.text(one.a_rows)}, B {one.text(one.b_rows)}"
     if one.ratio is not None:
         text += f"; B / A {factor_text(one.ratio.value)}"
-        if one.ratio.low is not None and one.ratio.high is not None:
-            text += f" [{factor_text(one.ratio.low)}, {factor_text(one.ratio.high)}]"
+        text += bounds_text(one.ratio)
     return text + (f", {one.verdict}." if one.verdict in DIFFERENT else ".")
 
 
@@ -160,7 +159,8 @@ def _by_chance(judged: list[Place]) -> str:
         f" Half of the comparisons would find a change of {change_text(median(known))} in {MOSTLY}." if known else ""
     )
     most = max(one.comparisons for _, one in judged)
-    return f"The metrics of a table are judged together. {chance_said(most)}{middle}"
+    steps = max(one.steps for _, one in judged)
+    return f"The metrics of a table are judged together. {chance_said(most, steps)}{middle}"
 
 
 def _not_compared(chosen: Pair) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import geometric_mean, median
 
 import polars as pl
 
@@ -23,7 +23,9 @@ class SummaryRow:
     ----------
     rate : what is counted, such as inserts/s, or the percentile, such as p99 of insert (ms).
     runs : complete repeats; `value`, `lowest` and `highest` are their median and range, None without any.
+    mean : the geometric mean of the repeats, of which `ratio` is one; None if they have none.
     base : what `ratio` is relative to; empty for the first base. `low` and `high` bound the ratio.
+    bounds : interval (of 95 %), or range (of the ratio); empty without any.
     p : of the ratio; None where the noise is not known.
     verdict : base, faster, slower, same (no difference of 5 % or more), unclear, one run, two runs (too few to know the
         noise), under 1 s (nobody took a second for the step, so there is no ratio), no base, or the step's status.
@@ -38,10 +40,12 @@ class SummaryRow:
     value: float | None
     lowest: float | None
     highest: float | None
+    mean: float | None
     base: str
     ratio: float | None
     low: float | None
     high: float | None
+    bounds: str
     p: float | None
     verdict: str
     is_base: bool
@@ -85,18 +89,34 @@ def tails(responses: pl.DataFrame, rates: pl.DataFrame, bases: Bases) -> list[Su
     )
     # By name, intended comes before service.
     first = main.filter(pl.col("timing") == pl.col("timing").min().over("setup", "step"))
-    frame = first.with_columns(p99_ms=1e3 * pl.col("p99_s")).join(lengths, on=["run_id", "step_id"], how="left")
+    frame = _tail(first, lengths)
+    # The noise of a percentile is that of all steps which have it.
+    is_first = first.select("setup", "step", "operation", "timing").unique().with_columns(shown=pl.lit(True))
+    every = _tail(responses, lengths).join(is_first, on=["setup", "step", "operation", "timing"], how="left")
+    every = every.with_columns(
+        figure=pl.concat_str("operation", "timing", separator=", "), shown=pl.col("shown").fill_null(False)
+    )
     labels = {
         step: f"p99 of {operation.replace('_', ' ')}{', intended' if timing == 'intended' else ''} (ms)"
         for step, operation, timing in frame.select("step", "operation", "timing").unique().sort("timing").iter_rows()
     }
-    return _rows(frame, bases, "p99_ms", labels, less_is_better=True)
+    return _rows(frame, bases, "p99_ms", labels, every, less_is_better=True)
+
+
+def _tail(responses: pl.DataFrame, lengths: pl.DataFrame) -> pl.DataFrame:
+    return responses.with_columns(p99_ms=1e3 * pl.col("p99_s")).join(lengths, on=["run_id", "step_id"], how="left")
 
 
 def _rows(
-    frame: pl.DataFrame, bases: Bases, column: str, labels: Mapping[str, str], *, less_is_better: bool = False
+    frame: pl.DataFrame,
+    bases: Bases,
+    column: str,
+    labels: Mapping[str, str],
+    every: pl.DataFrame | None = None,
+    *,
+    less_is_better: bool = False,
 ) -> list[SummaryRow]:
-    ratios = against_base(frame, bases, [column])
+    ratios = against_base(frame if every is None else every, bases, [column])
     found = []
     for setup in frame["setup"].unique().sort():
         of_setup = frame.filter(pl.col("setup") == setup)
@@ -129,10 +149,12 @@ def _row(
         value=median(values) if values else None,
         lowest=min(values, default=None),
         highest=max(values, default=None),
+        mean=geometric_mean(values) if values and min(values) > 0 else None,
         base="" if name == bases.of(name) else bases.of(name),
         ratio=one.value if one else None,
         low=one.low if one else None,
         high=one.high if one else None,
+        bounds=one.bounds if one else "",
         p=one.p if one else None,
         verdict=verdict,
         is_base=name in bases.names,

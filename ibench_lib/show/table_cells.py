@@ -145,10 +145,13 @@ def relative_text(found: Ratio | None) -> str:
     """1.54x [1.43, 1.56]; with a range 1.54x (1.43 to 1.56); without either 1.54x."""
     if found is None:
         return "no base"
-    if found.low is None or found.high is None:
-        return f"{factor_text(found.value)}x"
-    low, high = factor_text(found.low), factor_text(found.high)
-    return f"{factor_text(found.value)}x{f' ({low} to {high})' if found.is_range else f' [{low}, {high}]'}"
+    return f"{factor_text(found.value)}x{bounds_text(found)}"
+
+
+def bounds_text(found: Ratio) -> str:
+    """Behind a ratio: an interval as [1.43, 1.56], a range as (1.43 to 1.56)."""
+    ends = f"{factor_text(found.low or 0)}, {factor_text(found.high or 0)}"
+    return {"interval": f" [{ends}]", "range": f" ({ends.replace(', ', ' to ')})", "": ""}[found.bounds]
 
 
 def two_lines(found: Ratio) -> str:

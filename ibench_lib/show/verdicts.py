@@ -9,7 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from ibench_lib.stats.noise import LEVEL, Difference, noise_of
+from ibench_lib.stats.noise import LEVEL, Difference
+from ibench_lib.stats.ratios import difference_of as difference_of
 
 WORSE, BETTER = 0.95, 1.05
 """Thresholds of a value relative to the base's."""
@@ -22,9 +23,10 @@ FAR = 10.0
 class Ratio:
     """A value relative to the base. `runs` are those of the side that has fewer.
 
-    `low` and `high` are None with one run on a side. Where the noise is known they are the interval of the ratio of
-    geometric means, which leaves out 1 if `p` is at most `level`; else the range of the ratio, and `p` is None.
-    `comparisons` were judged together. `detectable` is the logarithm of a ratio that would be marked with a chance of
+    `low` and `high` are None with one run on a side. They are the 95 % interval of the ratio of geometric means, which
+    does not depend on what stands next to it, or the range of the ratio: where the noise is not known (`p` is None),
+    and where values are 0 (`of_zeros`). `comparisons` in `steps` steps were judged together, at `level`, which is
+    stricter than the interval. `detectable` is the logarithm of a ratio that would be marked with a chance of
     `stats.noise.POWER`.
     """
 
@@ -35,12 +37,21 @@ class Ratio:
     p: float | None = None
     level: float = LEVEL
     comparisons: int = 1
+    steps: int = 1
     detectable: float | None = None
+    of_zeros: bool = False
 
     @property
     def is_range(self) -> bool:
         """Whether there are repeats, but too few to know their noise."""
         return self.low is not None and self.p is None
+
+    @property
+    def bounds(self) -> Literal["interval", "range", ""]:
+        """What `low` and `high` are; empty without them."""
+        if self.low is None or self.high is None:
+            return ""
+        return "range" if self.p is None or self.of_zeros else "interval"
 
     @property
     def is_clear(self) -> bool:
@@ -72,26 +83,13 @@ def ratio(values: Sequence[float], base: Sequence[float]) -> Ratio | None:
     return ratio_of(values, base, difference)
 
 
-def difference_of(
-    values: Sequence[float], base: Sequence[float], neighbours: tuple[float, int] = (0.0, 0)
-) -> Difference | None:
-    """The difference of the logarithms of two sides with repeats; None where their noise is not known.
-
-    A value of 0 counts as half the smallest one that is not.
-    """
-    if min(len(values), len(base)) < 2:
-        return None
-    least = min((value for value in (*values, *base) if value > 0), default=1.0) / 2
-    sides = {name: dict(enumerate(_logs(side, least))) for name, side in (("base", base), ("values", values))}
-    return noise_of(sides, neighbours).difference("values", "base")
-
-
 def ratio_of(
     values: Sequence[float],
     base: Sequence[float],
     difference: Difference | None,
     level: float = LEVEL,
     comparisons: int = 1,
+    steps: int = 1,
 ) -> Ratio | None:
     """Two sides whose difference was judged at a level, together with others; None for a base of zero."""
     if not values or not base or np.median(base) == 0:
@@ -106,10 +104,11 @@ def ratio_of(
     low, high = _quotient(min(values), max(base)), _quotient(max(values), min(base))
     if difference is None:
         return Ratio(point, low, high, runs)
-    if min(*values, *base) > 0:
-        low, high = (math.exp(end) for end in difference.interval(level))
+    of_zeros = min(*values, *base) <= 0
+    if not of_zeros:
+        low, high = (math.exp(end) for end in difference.interval())
     detectable = difference.detectable(level, math.log(BETTER))
-    return Ratio(point, low, high, runs, difference.p, level, comparisons, detectable)
+    return Ratio(point, low, high, runs, difference.p, level, comparisons, steps, detectable, of_zeros)
 
 
 def _logs(values: Sequence[float], least: float) -> list[float]:

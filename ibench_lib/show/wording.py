@@ -68,45 +68,48 @@ RANGE = (
 )
 """What two runs on a side can tell, unless others of the experiment tell their noise. It goes on after a colon."""
 
-POOLED = "the noise of all configurations of a step"
-OF_TWO = "the noise of the two configurations"
 
-
-def method_said(ratios: Collection[Ratio], noise: str = POOLED) -> str:
-    """What the intervals of these ratios are, and what chance does; empty without intervals. `noise`: whose it is."""
+def method_said(ratios: Collection[Ratio]) -> str:
+    """What the intervals of these ratios are, and what chance does; empty without intervals."""
     judged = [found for found in ratios if found.p is not None]
     if not judged:
         return ""
     return (
-        f"[low, high] is the interval of the ratio of geometric means, from a t test with {noise}. A ratio counts as a "
-        f"difference if its interval excludes 1 and it is below {WORSE} or above {BETTER}. "
-        f"{chance_said(max(found.comparisons for found in judged))}"
+        f"[low, high] is the 95 % interval of the ratio of geometric means, from a t test with the "
+        f"noise of all selected configurations and steps of a setup. A ratio counts as "
+        f"a difference if it is below {WORSE} or above {BETTER} and chance does not explain it. "
+        f"{chance_said(max(found.comparisons for found in judged), max(found.steps for found in judged))}"
     )
 
 
 OF_TWO_SAID = (
-    "[low, high] is the interval of the ratio of geometric means, from a t test with the noise of these two "
-    "configurations; it contains the true ratio in 95 % of cases."
+    "[low, high] is the 95 % interval of the ratio of geometric means, from a t test with the noise of these two "
+    "configurations only."
 )
 """What an interval is that was not judged together with others."""
 
 
-def chance_said(comparisons: int) -> str:
-    """What chance does to so many comparisons that were judged together, and on what condition."""
-    share = f"at most {100 * LEVEL:.0f} % of cases"
-    if comparisons == 1:
-        return f"If the configurations are equal, chance produces such a difference in {share}. {CONDITION}"
+def chance_said(comparisons: int, steps: int) -> str:
+    """What chance does to so many comparisons in so many steps that were judged together, and on what condition."""
+    many = (
+        f"The verdicts, not the intervals, allow for up to {comparisons:,} comparisons (Benjamini and Hochberg). "
+        if comparisons > 1
+        else ""
+    )
+    share = f"at most about {100 * LEVEL:.0f} % of cases"
+    if steps == 1:
+        share += f", or {100 * ALONE:.0f} % if one is noisier than the others, which a single step hardly shows"
     return (
-        f"The intervals allow for up to {comparisons:,} comparisons (Benjamini and Hochberg): if all configurations "
-        f"are equal, chance produces a difference anywhere among them in {share}. {CONDITION}"
+        f"{many}If all configurations are equal, chance produces {'a' if comparisons > 1 else 'such a'} difference "
+        f"in {share}. This holds for repeats in shuffled rounds, not for {UNPROMISED}."
     )
 
 
-CONDITION = (
-    "This holds for configurations that are about equally noisy, have one speed, and were repeated in shuffled rounds; "
-    "otherwise it is more often."
-)
-"""For which repeats the share of false marks is known; docs/measurement.md says what it is for others."""
+ALONE = 0.10
+"""How often chance marks a table of one step in which dbms are not equally noisy: `benchmarks/false_marks.py`."""
+
+UNPROMISED = "repeats made one after the other on a host that drifts, or a configuration with two speeds"
+"""Where no number of repeats keeps chance to a share."""
 
 
 def detectable_said(ratios: Collection[Ratio]) -> str:

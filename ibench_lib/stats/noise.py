@@ -9,9 +9,10 @@ that of the others has its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from statistics import NormalDist, median
 from typing import TypeVar
 
 import numpy as np
@@ -36,9 +37,17 @@ FLOOR = 0.001
 PRIOR_DF = 4
 """So many degrees of freedom weigh what rows have in common against a row's own noise, and tables against one table."""
 
-_NOISIER = 0.01
-_LEAST_OF_A_ROW = 3
-"""Repeats of a row from which its own noise can set it apart: two that are far apart may just be unlucky."""
+_NOISIER_OVER_ALL, _NOISIER_ALONE, _NOISIER_HERE = 0.05, 0.08, 0.01
+"""Levels of the tests that set a row apart: over several tables, in the only table, and in one of several."""
+
+_MOST_TIMES = 3.0
+"""In an only table a row that is set apart counts among the others with at most so many times their variance."""
+
+_FEW_DF = 7.0
+"""Degrees of freedom of the others below which a row's variance is put relative to that of all rows, itself too."""
+
+_LEAST_OF_A_ROW = 1.2
+"""Degrees of freedom from which a row's own noise can set it apart in one table: two runs may just be unlucky."""
 
 Table = Mapping[str, Mapping[int, float]]
 
@@ -62,8 +71,19 @@ class Difference:
         return self.value - half, self.value + half
 
     def detectable(self, level: float = LEVEL, least: float = 0.0) -> float:
-        """The true difference that is found with a chance of POWER; `least`: smaller estimates do not count."""
-        return max(t_quantile(level / 2, self.df) * self.se, least) + t_quantile(1 - POWER, self.df) * self.se
+        """The true difference that repeats like these find with a chance of POWER; `least`: smaller estimates do not
+        count.
+
+        The noise is known with `df` degrees of freedom only, here and in those repeats: with few, a difference of some
+        standard errors may have been said to be enough by a noise that is too low, and be judged by one that is too
+        high. With z and t of the normal and the t distribution, k standard errors are enough where
+        (k - t) E(s) = z sqrt(1 + (k^2 + t^2) Var(s)), of an estimate s of the noise 1.
+        """
+        z, t = NormalDist().inv_cdf(POWER), t_quantile(level / 2, self.df)
+        mean, variance = 1 - 1 / (4 * self.df), 1 / (2 * self.df)
+        a, b, c = mean**2 - z**2 * variance, t * mean**2, t**2 * mean**2 - z**2 * (1 + t**2 * variance)
+        times = (b + math.sqrt(max(b**2 - a * c, 0.0))) / a
+        return max(times, least / self.se + t_quantile(1 - POWER, self.df)) * self.se
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +112,8 @@ class Noise:
     """The noise of a table. `sd` is that of one run, of `df` degrees of freedom; `by_round` if rounds were removed.
 
     `known`: whether the rows together have enough degrees of freedom for an interval. `own` has the variance and the
-    degrees of freedom of each row; `apart` are rows that are clearly noisier than the others: `sd` leaves them out.
+    degrees of freedom of each row here; `apart` has those that count for rows that are clearly noisier than the others,
+    which `sd` leaves out.
     """
 
     means: Mapping[str, float]
@@ -102,7 +123,7 @@ class Noise:
     known: bool
     by_round: bool
     own: Mapping[str, tuple[float, float]]
-    apart: frozenset[str] = frozenset()
+    apart: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def difference(self, name: str, base: str) -> Difference | None:
         """`name` less `base`; None where the noise is not known."""
@@ -131,56 +152,160 @@ class Noise:
 
     def _variance(self, name: str) -> tuple[float, float]:
         """The variance of a run of the row, never below that of all, and its degrees of freedom."""
-        own, df = self.own[name]
         if name in self.apart:
-            return max(own, self.sd**2), df
+            return max(self.apart[name][0], self.sd**2), self.apart[name][1]
+        own, df = self.own[name]
         together = (df * own + PRIOR_DF * self.sd**2) / (df + PRIOR_DF)
         return max(together, self.sd**2), self.df
 
 
-def noise_of(table: Table, neighbours: tuple[float, int] = (0.0, 0)) -> Noise:
-    """The noise of a table: row -> round -> logarithm. Rows may lack rounds; rows without any are left out.
+def noise_of(table: Table) -> Noise:
+    """The noise of a table: row -> round -> logarithm. Rows may lack rounds; rows without any are left out."""
+    return noises_of({"": table})[""]
 
-    `neighbours` are rows that are not in the table: the sum of the squares of what their runs are away from the means
-    of their rows, and its degrees of freedom.
+
+def noises_of(tables: Mapping[str, Table]) -> dict[str, Noise]:
+    """The noise of several tables of the same rows, such as the steps that the same dbms ran.
+
+    How noisy a row is, is a property of the row, so all tables together tell it. A row that is noisier than the others
+    over all tables has in each the variance of the others, times how much noisier it is; a row that is so in one table
+    only has its own variance there. The others have one variance in each table, which is not less than all tables
+    together make likely.
     """
-    rows = {name: values for name, values in sorted(table.items()) if values}
-    means = {name: math.fsum(values.values()) / len(values) for name, values in rows.items()}
-    runs = {name: len(values) for name, values in rows.items()}
-    by_round = not neighbours[1] and _in_rounds(rows)
-    residuals = {name: np.array([values[n] for n in sorted(values)]) - means[name] for name, values in rows.items()}
-    dfs = {name: float(runs[name] - 1) for name in rows}
-    if by_round:
-        common = np.mean(list(residuals.values()), axis=0)
-        residuals = {name: found - common for name, found in residuals.items()}
-        dfs = {name: df * (1 - 1 / len(rows)) for name, df in dfs.items()}
-    squares = {name: float(found @ found) for name, found in residuals.items()}
-    total_df = round(sum(dfs.values())) + neighbours[1]
-    apart = frozenset(name for name in _noisier(squares, dfs, neighbours) if runs[name] >= _LEAST_OF_A_ROW)
-    kept = [name for name in rows if name not in apart]
-    df = round(sum(dfs[name] for name in kept)) + neighbours[1]
-    variance = max((sum(squares[name] for name in kept) + neighbours[0]) / df if df else 0.0, FLOOR**2)
-    own = {name: (squares[name] / dfs[name] if dfs[name] else 0.0, dfs[name]) for name in rows}
-    known = total_df >= LEAST_DF and df > 0
-    return Noise(means, runs, math.sqrt(variance), df, known, by_round, own, apart)
+    filled = {key: {name: values for name, values in sorted(rows.items()) if values} for key, rows in tables.items()}
+    kept = _alike(filled)
+    found = {key: _noise(rows, kept, alone=len(filled) == 1) for key, rows in filled.items()}
+    known = [noise.sd**2 for noise in found.values() if noise.df]
+    if len(known) < 2:
+        return found
+    found = {key: noise.steadied(median(known)) for key, noise in found.items()}
+    return _with_times(found, kept)
 
 
-def _in_rounds(rows: Table) -> bool:
-    """Whether all rows have the same rounds, and enough of them to remove what a round has in common."""
-    rounds = {frozenset(values) for values in rows.values()}
-    return len(rounds) == 1 and (len(rows) - 1) * (len(next(iter(rounds))) - 1) >= ROUNDS_DF
+def _noise(rows: Table, alike: Collection[str], *, alone: bool) -> Noise:
+    """The noise of one table: rows that are not alike, and those that are noisier than these here, have their own."""
+    kept = [name for name in rows if name in alike]
+    spread, by_round = _spread(rows, kept)
+    if not alone:
+        lone = _noisier(spread, kept)
+        kept = [name for name in kept if name not in lone]
+        spread, by_round = _spread(rows, kept)
+    df = sum(spread[name][1] for name in kept)
+    variance = max(sum(spread[name][0] for name in kept) / df if df > 0 else 0.0, FLOOR**2)
+    if alone and df > 0:
+        # One table hardly tells a noisy row from an unlucky one, without which the others would look too quiet.
+        others = [found for name, found in spread.items() if name not in kept]
+        squares = df * variance + sum(min(mine, _MOST_TIMES * of * variance) for mine, of in others)
+        variance = squares / (df + sum(of for _, of in others))
+    own = {name: (squares / of if of else 0.0, of) for name, (squares, of) in spread.items()}
+    return Noise(
+        means={name: math.fsum(values.values()) / len(values) for name, values in rows.items()},
+        runs={name: len(values) for name, values in rows.items()},
+        sd=math.sqrt(variance),
+        df=round(df),
+        known=df > 0 and round(sum(of for _, of in spread.values())) >= LEAST_DF,
+        by_round=by_round,
+        own=own,
+        apart={name: own[name] for name in rows if name not in kept},
+    )
 
 
-def _noisier(squares: Mapping[str, float], dfs: Mapping[str, float], neighbours: tuple[float, int]) -> list[str]:
-    """The rows with a variance above that of all others together, by an F test at 1 %."""
+def _with_times(noises: Mapping[str, Noise], alike: Collection[str]) -> dict[str, Noise]:
+    """The noises, with what all tables tell of the rows that are not alike."""
+    times: dict[str, float] = {}
+    dfs: dict[str, float] = {}
+    for name in {name for noise in noises.values() for name in noise.means if name not in alike}:
+        known = [(noise.own[name], noise.sd**2) for noise in noises.values() if name in noise.own and noise.df]
+        dfs[name] = sum(df for (_, df), _ in known)
+        times[name] = sum(df * own / of_others for (own, df), of_others in known) / dfs[name] if dfs[name] else 1.0
+    found = {}
+    for key, noise in noises.items():
+        apart = dict(noise.apart)
+        for name in apart:
+            if dfs.get(name) and noise.df:
+                variance, df = max(times[name], 1.0) * noise.sd**2, 1 / (1 / dfs[name] + 1 / noise.df)
+                own, of_own = noise.own[name]
+                # Here it may be noisier still.
+                together = (of_own * own + PRIOR_DF * variance) / (of_own + PRIOR_DF)
+                apart[name] = max(variance, together), df
+        found[key] = replace(noise, apart=apart)
+    return found
+
+
+_Spread = dict[str, tuple[float, float]]
+"""Of each row the sum of the squares of what its runs are away from its mean, and its degrees of freedom."""
+
+
+def _spread(rows: Table, kept: Sequence[str]) -> tuple[_Spread, bool]:
+    """How far runs are from the means of their rows, without what rounds have in common in the rows that are `kept`."""
+    rounds = [sorted(values) for values in rows.values()]
+    if rounds and all(one == rounds[0] for one in rounds):
+        values = np.array([[row[number] for number in rounds[0]] for row in rows.values()])
+        values -= values.mean(axis=1, keepdims=True)
+        places = [place for place, name in enumerate(rows) if name in kept]
+        df = np.full(len(rows), float(len(rounds[0]) - 1))
+        by_round = (len(places) - 1) * (len(rounds[0]) - 1) >= ROUNDS_DF
+        if by_round:
+            values -= values[places].mean(axis=0)
+            df[places] *= 1 - 1 / len(places)
+        squares = (values**2).sum(axis=1)
+        return dict(zip(rows, zip(squares.tolist(), df.tolist(), strict=True), strict=True)), by_round
+    found = {}
+    for name, row in rows.items():
+        of_row = np.array([row[number] for number in sorted(row)])
+        found[name] = (float(((of_row - of_row.mean()) ** 2).sum()), float(len(row) - 1))
+    return found, False
+
+
+def _alike(tables: Mapping[str, Table]) -> list[str]:
+    """The rows that are about as noisy as each other over all tables, by an F test of each against the others.
+
+    In each table a row's variance is put relative to that of the others. The row that is furthest above them is taken
+    out, and the rest is tested again; of more than three rows three at least stay.
+    """
+    kept = sorted({name for rows in tables.values() for name in rows})
+    level, least = (_NOISIER_ALONE if len(tables) == 1 else _NOISIER_OVER_ALL), min(3, max(1, len(kept) - 1))
+    while len(kept) > least:
+        chances = _chances([_spread(rows, kept)[0] for rows in tables.values()], kept)
+        worst = min(chances, key=lambda name: (chances[name], name), default="")
+        if not worst or chances[worst] >= level:
+            break
+        kept.remove(worst)
+    return kept
+
+
+def _chances(spreads: Sequence[_Spread], kept: Sequence[str]) -> dict[str, float]:
+    """The chance that a row is so much noisier than the other ones, of those that are noisier."""
+    squares = np.array([[spread.get(name, (0.0, 0.0))[0] for name in kept] for spread in spreads])
+    df = np.array([[spread.get(name, (0.0, 0.0))[1] for name in kept] for spread in spreads])
+    squares = np.maximum(squares, df * FLOOR**2)
+    rest, rest_df = squares.sum(axis=1, keepdims=True) - squares, df.sum(axis=1, keepdims=True) - df
+    usable = (df > 0) & (rest_df > 0)
+    # The mean of 1 / variance is df / (df - 2) times too high, and endless with few others: then the row counts too.
+    many = rest_df > _FEW_DF
+    others = np.where(many, rest / np.maximum(rest_df - 2, 1), (rest + squares) / np.maximum(rest_df + df, 1))
+    relative = np.where(usable, squares / np.maximum(others, FLOOR**2), 0.0).sum(axis=0)
+    of_rest = np.where(usable, np.where(many, rest_df, rest / np.maximum(others, FLOOR**2)), 0.0).sum(axis=0)
+    mine, theirs = np.where(usable, df, 0.0).sum(axis=0), np.where(usable, rest_df, 0.0).sum(axis=0)
+    found = {}
+    for place, name in enumerate(kept):
+        if mine[place] > 0 and of_rest[place] > 0:
+            ratio = float(relative[place] / mine[place] * theirs[place] / of_rest[place])
+            if ratio > 1:
+                found[name] = f_tail(ratio, float(mine[place]), float(theirs[place]))
+    return found
+
+
+def _noisier(spread: _Spread, kept: Sequence[str]) -> list[str]:
+    """The rows with a variance above that of all others that are kept, by an F test at 1 %."""
+    squares, df = (sum(spread[name][part] for name in kept) for part in (0, 1))
     found = []
-    for name in squares:
-        rest = neighbours[0] + sum(of for other, of in squares.items() if other != name)
-        rest_df = neighbours[1] + sum(df for other, df in dfs.items() if other != name)
-        if dfs[name] <= 0 or rest_df <= 0:
+    for name in kept:
+        mine, of_mine = spread[name]
+        if of_mine < _LEAST_OF_A_ROW or df - of_mine <= 0:
             continue
-        above, below = squares[name] / dfs[name], max(rest / rest_df, FLOOR**2)
-        if f_tail(above / below, dfs[name], rest_df) < _NOISIER:
+        ratio = mine / of_mine / max((squares - mine) / (df - of_mine), FLOOR**2)
+        if ratio > 1 and f_tail(ratio, of_mine, df - of_mine) < _NOISIER_HERE:
             found.append(name)
     return found
 

@@ -48,19 +48,19 @@ def beta_share(x: float, a: float, b: float) -> float:
 def _fraction(x: float, a: float, b: float) -> float:
     """The continued fraction of the incomplete beta function, by Lentz's method."""
     tiny = 1e-300
-    c, d = 1.0, 1 / _not_zero(1 - (a + b) * x / (a + 1), tiny)
+    both, above, below = a + b, a + 1, a - 1
+    c, d = 1.0, 1 / ((1 - both * x / above) or tiny)
     found = d
     for m in range(1, 500):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        for term in (even, odd):
-            d = 1 / _not_zero(1 + term * d, tiny)
-            c = _not_zero(1 + term / c, tiny)
-            found *= d * c
+        twice = a + 2 * m
+        even = m * (b - m) * x / ((below + 2 * m) * twice)
+        d = 1 / ((1 + even * d) or tiny)
+        c = (1 + even / c) or tiny
+        found *= d * c
+        odd = -(a + m) * (both + m) * x / (twice * (twice + 1))
+        d = 1 / ((1 + odd * d) or tiny)
+        c = (1 + odd / c) or tiny
+        found *= d * c
         if abs(d * c - 1) < 1e-14:
             break
     return found
-
-
-def _not_zero(value: float, tiny: float) -> float:
-    return value if abs(value) > tiny else tiny

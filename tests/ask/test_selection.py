@@ -159,7 +159,7 @@ def test_questions_are_methods_with_help(tmp_path: Path, monkeypatch: pytest.Mon
     assert set(dir(chosen.q)) == set(reader.questions())
     text = chosen.q.sla.__doc__ or ""
     assert text.startswith("Achieved rates") and "    step_id        BIGINT     position of the step in the run" in text
-    assert list(inspect.signature(chosen.q.metric_noise).parameters) == []
+    assert list(inspect.signature(chosen.q.metric_values).parameters) == []
     with pytest.raises(AttributeError, match=r"no question 'slaa'; did you mean 'sla'\?"):
         _ = chosen.q.slaa
     with pytest.raises(QueryError, match=r"no question 'slaa'; did you mean 'sla'\?") as error:

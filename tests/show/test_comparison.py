@@ -21,7 +21,7 @@ from tests.ask.pairs import metric
         ("ips", [100, 100, 100], [103, 103, 103], "same"),
         # Clear of 1, and above 1.05; then clear of 1, but between the thresholds; then not all of it between them.
         ("ips", [100, 100, 100], [105, 107, 109], "better"),
-        ("ips", [100, 100, 100], [102, 103, 104], "same"),
+        ("ips", [100, 101, 100], [102, 103, 102], "same"),
         ("ips", [100, 102, 104], [103, 106, 110], "unclear"),
         ("ips", [100, 101, 102], [60, 120, 200], "unclear"),
         ("ips", [100], [200, 201], "noise unknown"),

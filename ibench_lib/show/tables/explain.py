@@ -164,5 +164,7 @@ def _samples(found: Explanation) -> str:
 
 def _interval_note(known: bool) -> str:
     if known:
-        return "[low, high]: a t test of the logarithms; the rows are judged together (Benjamini and Hochberg, 5 %)."
+        return (
+            "[low, high]: 95 % interval, a t test of the logarithms with the noise of all selected results and steps."
+        )
     return "Too few runs for an interval."

@@ -103,7 +103,7 @@ def release_rates_to_before(frame: pl.DataFrame, history: History, palette: str 
     grid.notes = [
         "▲ ▼: the history of the step has a change at this release (see the sentences above). The mark belongs to that "
         "change, not to this ratio alone.",
-        *(["[low, high] allows for comparisons with all releases of the step."] if any(one.p for one in shown) else []),
+        *(["[low, high] is the 95 % interval of a ratio of geometric means."] if any(one.p for one in shown) else []),
         *([f"Where there are two runs, {RANGE}"] if any(one.is_range for one in shown) else []),
     ]
     return grid.draw(palette)
@@ -255,8 +255,9 @@ def _ratio_cell(rows: pl.DataFrame, found: Ratio | None, mark: Mark | None) -> C
         return _none(rows)
     if found is None:
         return Cell("-", "status")
-    interval = "" if found.low is None or found.high is None else f" [{found.low:.2f}, {found.high:.2f}]"
-    return Cell(f"{found.value:.2f}{interval}", mark)
+    ends = f"{found.low or 0:.2f}, {found.high or 0:.2f}"
+    bounds = {"interval": f" [{ends}]", "range": f" ({ends.replace(', ', ' to ')})", "": ""}[found.bounds]
+    return Cell(f"{found.value:.2f}{bounds}", mark)
 
 
 def _runs_note(frame: pl.DataFrame) -> str:
@@ -278,7 +279,7 @@ def _base_notes(frame: pl.DataFrame, history: History, line: Line, shown: Mappin
         marks = f"No ▲ or ▼ in this history: {line.unfit}."
     return [
         _runs_note(frame),
-        *filter(None, [method_said(found.values(), "the noise of all releases of a step")]),
+        *filter(None, [method_said(found.values())]),
         *([f"{DETECTABLE} {', '.join(known)}."] if known and not line.unfit else []),
         *([f"Where there are two runs, {RANGE}"] if any(one.is_range for one in found.values()) else []),
         *(["A ratio without an interval comes from one run; its noise is unknown."] if _single(found.values()) else []),

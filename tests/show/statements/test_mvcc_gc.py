@@ -23,7 +23,7 @@ def test_get_min_far_from_the_base_is_told_with_what_purge_had_left() -> None:
     assert ib.mvcc_gc_statements(seconds, before.with_columns(step_id=pl.lit(2)), "base")[:1] == [told_of_it]
     assert "history" not in ib.mvcc_gc_statements(seconds, after, "base")[0]
     other, chance = ib.mvcc_gc_statements(seconds, before.with_columns(step_id=pl.lit(2)), "quick")
-    assert chance.startswith("[low, high] is the interval of the ratio of geometric means, from a t test")
+    assert chance.startswith("[low, high] is the 95 % interval of the ratio of geometric means, from a t test")
     assert other.startswith("cached, qr: get_min took 3.0 ms with quick (median of 3 runs, history list 6")
     assert " It was 119x [" in other and "slower with base (400.0 ms, history list 10,000" in other
     assert "alike" not in told_of_it

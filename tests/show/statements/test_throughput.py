@@ -18,12 +18,13 @@ def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
     )
     chance, said = ib.throughput_statements(frame, "base")
     assert chance == (
-        "[low, high] is the interval of the ratio of geometric means, from a t test with the noise of all "
-        "configurations of a step. A ratio counts as a difference if its interval excludes 1 and it is below 0.95 or "
-        "above 1.05. The intervals allow for up to 3 comparisons (Benjamini and Hochberg): if all configurations are "
-        "equal, chance produces a difference anywhere among them in at most 5 % of cases. This holds for "
-        "configurations that are about equally noisy, have one speed, and were repeated in shuffled rounds; otherwise "
-        "it is more often."
+        "[low, high] is the 95 % interval of the ratio of geometric means, from a t test with the noise of all "
+        "selected configurations and steps of a setup. A ratio counts as a difference if it is below 0.95 or above "
+        "1.05 and chance does not explain it. The verdicts, not the intervals, allow for up to 3 comparisons "
+        "(Benjamini and Hochberg). If all configurations are equal, chance produces a difference in at most about 5 % "
+        "of cases, or 10 % if one is noisier than the others, which a single step hardly shows. This holds for repeats "
+        "in shuffled rounds, not for repeats made one after the other on a host that drifts, or a configuration with "
+        "two speeds."
     )
     found = against_base(frame, "base", ["throughput"])
     low, noisy, high = (found["cached", "l.i1", "throughput", name] for name in ("fast", "noisy", "slow"))

@@ -1,0 +1,59 @@
+"""Ratios of what repeats measured: every dbms to its base in every step, with the noise of all dbms in all steps.
+
+There is one rule for the noise of a ratio, whichever page or command shows it. Numbers in, numbers out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from ibench_lib.stats.noise import Difference, noise_of, noises_of
+
+Tables = Mapping[str, Mapping[str, Mapping[int, float]]]
+"""One figure of a setup: step, dbms, repeat, value."""
+
+
+def differences_of(tables: Tables, base_of: Callable[[str], str]) -> dict[tuple[str, str], Difference | None]:
+    """The logarithm of the ratio of each dbms to its base in each step, by (step, dbms), where both have a value.
+
+    None: with one run on a side, or with too few to know the noise.
+    """
+    logs = {
+        step: {
+            name: {number: math.log(value) for number, value in values.items()}
+            for name, values in rows.items()
+            if values and min(values.values()) > 0
+        }
+        for step, rows in tables.items()
+    }
+    noises = noises_of({step: rows for step, rows in logs.items() if rows})
+    found: dict[tuple[str, str], Difference | None] = {}
+    for step, rows in tables.items():
+        for name, values in rows.items():
+            other = base_of(name)
+            if name == other or not values or not rows.get(other):
+                continue
+            sides = [list(values.values()), list(rows[other].values())]
+            if min(map(len, sides)) < 2:
+                found[step, name] = None
+            elif min(*sides[0], *sides[1]) <= 0:
+                found[step, name] = difference_of(sides[0], sides[1])
+            else:
+                found[step, name] = noises[step].difference(name, other)
+    return found
+
+
+def difference_of(values: Sequence[float], base: Sequence[float]) -> Difference | None:
+    """The difference of the logarithms of two sides with repeats, with their own noise; None where it is not known.
+
+    A value of 0 counts as half the smallest one that is not.
+    """
+    if min(len(values), len(base)) < 2:
+        return None
+    least = min((value for value in (*values, *base) if value > 0), default=1.0) / 2
+    sides = {
+        name: {number: math.log(max(value, least)) for number, value in enumerate(side)}
+        for name, side in (("base", base), ("values", values))
+    }
+    return noise_of(sides).difference("values", "base")
