@@ -129,9 +129,9 @@ def _print(
     from ibench_lib.show.summary import SummaryRow, main_first, summary, tails
 
     experiment = measured_experiment(lake, of)
-    if only:
-        choose(lake, experiment, **chosen, dbms=list(only))  # it names a result that is not there
     post = choose(lake, experiment, **chosen)
+    # It names a result that is not there.
+    told = choose(lake, experiment, **chosen, dbms=list(only)) if only else post
     if steps:
         choose(lake, experiment, **chosen, steps=steps)  # it names a step that is not there
     # The noise is that of all steps, whichever are shown, so that a figure does not depend on what is next to it.
@@ -140,9 +140,7 @@ def _print(
     if with_tails:
         every += tails(post.ask("response_time_histogram"), rates, post.bases)
     rows = [
-        row
-        for row in main_first(every, rates)
-        if (not steps or row.step in steps) and (not only or row.dbms in only)
+        row for row in main_first(every, rates) if (not steps or row.step in steps) and (not only or row.dbms in only)
     ]
     if form in (Form.csv, Form.json):
         of_other_programs = [_with_its_runs(row, post, shown.where(lake)) for row in rows]
@@ -154,7 +152,7 @@ def _print(
         sys.stdout.write(json.dumps(of_other_programs, indent=1) + "\n")
     else:
         heads, cells = _cells(rows, post)
-        of_what, warned = _heading(post, shown.where(lake)), [str(kind) for kind in kinds_of_warnings(post.runs)]
+        of_what, warned = _heading(told, shown.where(lake)), [str(kind) for kind in kinds_of_warnings(told.runs)]
         if form is Form.md:
             lines = [heads, ["---"] * len(heads), *cells]
             table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
@@ -167,7 +165,7 @@ def _print(
             _print_tables(heads, cells)
             if any(row.low is not None for row in rows):
                 out.print(f"[dim]{_KEY}[/]")
-    for run_id, why in post.excluded.items():
+    for run_id, why in told.excluded.items():
         err.print(f"[yellow]left out[/] {safe(f'{run_id}: excluded: {why}')}", soft_wrap=True)
 
 
@@ -234,7 +232,7 @@ def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list
         spread = f"{row.lowest:{spec}} to {row.highest:{spec}}" if repeated else count(row.runs, "run")
         relative = ""
         if row.ratio is not None:
-            relative = relative_text(Ratio(row.ratio, row.low, row.high, p=row.p))
+            relative = relative_text(Ratio(row.ratio, row.low, row.high, p=row.p, of_zeros=row.bounds == "range"))
         lines.append(
             [
                 *([row.setup] if several else []), row.step,

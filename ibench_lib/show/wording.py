@@ -75,9 +75,9 @@ def method_said(ratios: Collection[Ratio]) -> str:
     if not judged:
         return ""
     return (
-        f"[low, high] is the 95 % interval of the ratio of geometric means, from a t test with the "
-        f"noise of all selected configurations and steps of a setup. A ratio counts as "
-        f"a difference if it is below {WORSE} or above {BETTER} and chance does not explain it. "
+        "Figures are medians, ratios are of geometric means. [low, high] is the 95 % interval of a ratio, from a t "
+        "test with the noise of all selected configurations and steps of a setup. A ratio counts as a difference if it "
+        f"is below {WORSE} or above {BETTER} and chance does not explain it. "
         f"{chance_said(max(found.comparisons for found in judged), max(found.steps for found in judged))}"
     )
 
@@ -97,16 +97,16 @@ def chance_said(comparisons: int, steps: int) -> str:
         else ""
     )
     share = f"at most about {100 * LEVEL:.0f} % of cases"
-    if steps == 1:
-        share += f", or {100 * ALONE:.0f} % if one is noisier than the others, which a single step hardly shows"
+    only = "" if steps == 1 else "there are only two and "
+    share += f", or {100 * UNEQUAL:.0f} % if {only}they are not equally noisy"
     return (
         f"{many}If all configurations are equal, chance produces {'a' if comparisons > 1 else 'such a'} difference "
         f"in {share}. This holds for repeats in shuffled rounds, not for {UNPROMISED}."
     )
 
 
-ALONE = 0.10
-"""How often chance marks a table of one step in which dbms are not equally noisy: `benchmarks/false_marks.py`."""
+UNEQUAL = 0.10
+"""How often chance marks tables of one step, or of two dbms, that are not equally noisy (docs/performance.md)."""
 
 UNPROMISED = "repeats made one after the other on a host that drifts, or a configuration with two speeds"
 """Where no number of repeats keeps chance to a share."""

@@ -49,6 +49,9 @@ _FEW_DF = 7.0
 _LEAST_OF_A_ROW = 1.2
 """Degrees of freedom from which a row's own noise can set it apart in one table: two runs may just be unlucky."""
 
+_ENOUGH_ROWS = 3
+"""Rows with repeats from which all tables together tell which of them is noisier."""
+
 Table = Mapping[str, Mapping[int, float]]
 
 
@@ -170,11 +173,14 @@ def noises_of(tables: Mapping[str, Table]) -> dict[str, Noise]:
     How noisy a row is, is a property of the row, so all tables together tell it. A row that is noisier than the others
     over all tables has in each the variance of the others, times how much noisier it is; a row that is so in one table
     only has its own variance there. The others have one variance in each table, which is not less than all tables
-    together make likely.
+    together make likely. Of two rows, only what one table says counts.
     """
     filled = {key: {name: values for name, values in sorted(rows.items()) if values} for key, rows in tables.items()}
-    kept = _alike(filled)
-    found = {key: _noise(rows, kept, alone=len(filled) == 1) for key, rows in filled.items()}
+    repeated = {name for rows in filled.values() for name, values in rows.items() if len(values) > 1}
+    # The one other of two rows does not tell how noisy a row is.
+    few = len(repeated) < _ENOUGH_ROWS
+    kept = sorted({name for rows in filled.values() for name in rows}) if few else _alike(filled)
+    found = {key: _noise(rows, kept, alone=len(filled) == 1 and not few) for key, rows in filled.items()}
     known = [noise.sd**2 for noise in found.values() if noise.df]
     if len(known) < 2:
         return found

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 from ibench_lib.stats.noise import Difference, noise_of, noises_of
 
@@ -47,13 +49,22 @@ def differences_of(tables: Tables, base_of: Callable[[str], str]) -> dict[tuple[
 def difference_of(values: Sequence[float], base: Sequence[float]) -> Difference | None:
     """The difference of the logarithms of two sides with repeats, with their own noise; None where it is not known.
 
-    A value of 0 counts as half the smallest one that is not.
+    A value of 0 counts as half the smallest one that is not. Values with a 0 are taken for counts, of 1 if they are
+    whole and else of the smallest step from one value to another: a number of events varies by its root at least.
     """
     if min(len(values), len(base)) < 2:
         return None
-    least = min((value for value in (*values, *base) if value > 0), default=1.0) / 2
+    every = sorted({*values, *base})
+    least = next((value for value in every if value > 0), 1.0) / 2
     sides = {
         name: {number: math.log(max(value, least)) for number, value in enumerate(side)}
         for name, side in (("base", base), ("values", values))
     }
-    return noise_of(sides).difference("values", "base")
+    found = noise_of(sides).difference("values", "base")
+    if found is None or every[0] > 0 or len(every) == 1:
+        return found
+    steps = [after - before for before, after in pairwise(every)]
+    event = 1.0 if all(float(value).is_integer() for value in every) else min(steps)
+    positive = [value for value in (*values, *base) if value > 0]
+    of_events = event / (sum(positive) / len(positive)) * (1 / len(values) + 1 / len(base))
+    return replace(found, se=max(found.se, math.sqrt(of_events)))

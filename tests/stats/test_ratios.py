@@ -48,6 +48,33 @@ def test_a_single_run_or_a_missing_base_has_no_difference() -> None:
     assert differences_of(tables, lambda _: "a") == {("l.i1", "b"): None}
 
 
+def test_counts_that_happen_to_agree_are_not_without_noise_next_to_zeros() -> None:
+    few, many = (difference_of([0.0, 0.0, 0.0], [of, of, of]) for of in (1.0, 1000.0))
+    assert few is not None and few.p > 0.1, "three events and none"
+    assert many is not None and many.p < 0.001
+    random, marked = np.random.default_rng(3), 0
+    for _ in range(TABLES):
+        counts = random.poisson(1.2, (6, 7, 3)).astype(float)
+        tables = {
+            str(step): {str(row): dict(enumerate(counts[step, row].tolist())) for row in range(7)} for step in range(6)
+        }
+        found = [one for one in differences_of(tables, lambda _: "0").values() if one]
+        marked += any(one.p <= level_of_all([of.p for of in found]) for one in found)
+    assert marked <= 2
+
+
+def test_one_other_configuration_does_not_tell_how_noisy_one_is() -> None:
+    # In each step the two share one noise, whichever is noisier in the other steps.
+    random = np.random.default_rng(5)
+    noise = {"a": 0.02, "b": 0.04}
+    tables = {
+        str(step): {name: dict(enumerate(np.exp(random.normal(0, sd, 3)).tolist())) for name, sd in noise.items()}
+        for step in range(6)
+    }
+    found = [one.df for one in differences_of(tables, lambda _: "a").values() if one]
+    assert len(found) == 6 and found.count(4) >= 5, "one step may tell by itself"
+
+
 def test_zero_counts_as_half_the_smallest_value() -> None:
     found = difference_of([0.0, 0.0, 0.0], [2.0, 2.0, 2.0])
     assert found is not None and found.value == pytest.approx(math.log(0.5))

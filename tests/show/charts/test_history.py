@@ -18,7 +18,7 @@ def test_each_step_is_a_line_with_intervals_and_marked_changes() -> None:
     (load,) = traces(figure, "l.i0")
     assert list(load.x) == ["b5.7.44", "b8.0.28", "b8.0.29", "b8.0.30", "b8.0.31", "b9.1.0"]
     assert list(load.y) == pytest.approx([1, 0.996, 0.996, 0.796, 0.799, 0.798], abs=0.001)
-    assert load.error_y.array[0] == 0 and load.error_y.array[3] == pytest.approx(0.018, abs=0.002)
+    assert load.error_y.array[0] == 0 and load.error_y.array[3] == pytest.approx(0.0135, abs=0.002)
     assert list(load.marker.symbol) == [*["circle"] * 3, "triangle-down", "circle", "circle"]
     assert load.text[3] == "b8.0.30: 0.80 [0.78, 0.81], a lasting change"
     (queries,) = traces(figure, "qr100")

@@ -18,13 +18,12 @@ def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
     )
     chance, said = ib.throughput_statements(frame, "base")
     assert chance == (
-        "[low, high] is the 95 % interval of the ratio of geometric means, from a t test with the noise of all "
-        "selected configurations and steps of a setup. A ratio counts as a difference if it is below 0.95 or above "
-        "1.05 and chance does not explain it. The verdicts, not the intervals, allow for up to 3 comparisons "
-        "(Benjamini and Hochberg). If all configurations are equal, chance produces a difference in at most about 5 % "
-        "of cases, or 10 % if one is noisier than the others, which a single step hardly shows. This holds for repeats "
-        "in shuffled rounds, not for repeats made one after the other on a host that drifts, or a configuration with "
-        "two speeds."
+        "Figures are medians, ratios are of geometric means. [low, high] is the 95 % interval of a ratio, from a t "
+        "test with the noise of all selected configurations and steps of a setup. A ratio counts as a difference if it "
+        "is below 0.95 or above 1.05 and chance does not explain it. The verdicts, not the intervals, allow for up to "
+        "3 comparisons (Benjamini and Hochberg). If all configurations are equal, chance produces a difference in at "
+        "most about 5 % of cases, or 10 % if they are not equally noisy. This holds for repeats in shuffled rounds, "
+        "not for repeats made one after the other on a host that drifts, or a configuration with two speeds."
     )
     found = against_base(frame, "base", ["throughput"])
     low, noisy, high = (found["cached", "l.i1", "throughput", name] for name in ("fast", "noisy", "slow"))
@@ -82,7 +81,7 @@ def test_what_noise_hides_is_not_called_equal() -> None:
     frame = frame_of("throughput", base=[100, 101, 102], scattering=[60, 141, 220], single=[104])
     assert ib.throughput_statements(frame, "base")[2:] == [
         "cached: in l.i1 no configuration differs clearly from base, and all with one run lie within 0.95x to "
-        "1.05x of base (2 compared; the smallest detectable change is 7.72x (80 % power))."
+        "1.05x of base (2 compared; the smallest detectable change is 35x (80 % power))."
     ]
     assert ib.throughput_statements(frame_of("throughput", base=[100], single=[104]), "base")[1:] == [
         "cached: in l.i1 no configuration lies below 0.95x or above 1.05x of base (1 compared)."
