@@ -14,8 +14,9 @@ from ibench_lib.metrics import METRICS, Metric
 from ibench_lib.show.frames import without_short_steps
 from ibench_lib.show.statements.common import without_short
 from ibench_lib.show.table_cells import about_runs, mark_notes, value_text
-from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, difference_of, ratio_of
+from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, ratio_of
 from ibench_lib.stats.noise import LEVEL, Difference, level_of_all
+from ibench_lib.stats.ratios import difference_of
 
 Verdict = Literal["better", "worse", "more", "less", "same", "unclear", "too few runs", "noise unknown"]
 _UNITS = ("s", "ms", "us", "%", "GiB", "KB")

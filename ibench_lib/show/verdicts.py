@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from ibench_lib.stats.noise import LEVEL, Difference
-from ibench_lib.stats.ratios import difference_of as difference_of
+from ibench_lib.stats.ratios import difference_of
 
 WORSE, BETTER = 0.95, 1.05
 """Thresholds of a value relative to the base's."""
