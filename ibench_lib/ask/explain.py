@@ -270,8 +270,15 @@ def _response(sides: Sequence[Sequence[Mapping[str, Any]]], usable: bool) -> tup
     return _parts((*_RESPONSE[:-1], remaining, last), rest, usable), ""
 
 
-_Profile = tuple[tuple[Function, ...], tuple[Function, ...], tuple[PartCost, ...], tuple[int, int], tuple[float, float]]
-_NOTHING: _Profile = ((), (), (), (0, 0), (0.0, 0.0))
+_Profile = tuple[
+    tuple[Function, ...],
+    tuple[Function, ...],
+    tuple[PartCost, ...],
+    PartCost | None,
+    tuple[int, int],
+    tuple[float, float],
+]
+_NOTHING: _Profile = ((), (), (), None, (0, 0), (0.0, 0.0))
 
 
 def _profile(
@@ -310,7 +317,8 @@ def _profile(
 
     samples = [sum(profiled[run]["samples"] for run in side) for side in used]
     unknown = [_share_unknown(side, by_run) for side in used]
-    about = (samples[0], samples[1]), (unknown[0], unknown[1])
+    (server,) = costs(lambda stack: ("server",))
+    about = server, (samples[0], samples[1]), (unknown[0], unknown[1])
     if max(unknown) > MOST_UNKNOWN:
         place = unknown.index(max(unknown))
         cannot.append(

@@ -108,6 +108,7 @@ class Explanation:
     response : what the response time of a statement is made of, `response` itself first; empty without a valid one.
     self_costs, inclusive_costs : functions, the largest clear change first, moved ones last.
     subsystems : parts of the server; their costs sum to its CPU per operation.
+    server : that sum, None without a profile of both sides.
     samples, unknown : of A and of B: samples of perf, and the share of them without a name.
     cannot : what cannot be said, and why, a line each.
     notes : what to know of what is said.
@@ -126,6 +127,7 @@ class Explanation:
     self_costs: tuple[Function, ...]
     inclusive_costs: tuple[Function, ...]
     subsystems: tuple[PartCost, ...]
+    server: PartCost | None
     samples: tuple[int, int]
     unknown: tuple[float, float]
     cannot: tuple[str, ...]
@@ -145,6 +147,7 @@ def as_json(explanation: Explanation) -> str:
         "self": [_function_json(one) for one in explanation.self_costs],
         "inclusive": [_function_json(one) for one in explanation.inclusive_costs],
         "subsystems": [_json(part) for part in explanation.subsystems],
+        "server": explanation.server and _json(explanation.server),
         "samples": explanation.samples, "unknown_share": explanation.unknown,
         "cannot": explanation.cannot, "notes": explanation.notes,
     }  # fmt: skip

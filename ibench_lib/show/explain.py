@@ -123,11 +123,10 @@ def _cpu(found: Explanation) -> list[str]:
 def profile_statements(found: Explanation) -> list[str]:
     """What may be said by the profiles of the server."""
     said = []
-    whole = sum(part.change for part in found.subsystems)
     functions = [one for one in found.self_costs if one.cost.is_clear and not one.moved]
     if functions:
         said.append(
-            f"Server CPU per operation: {'+' if whole > 0 else ''}{us(whole)} us. By function, without what it calls: "
+            f"{_whole(found.server)}By function, in microseconds and without what it calls: "
             f"{_first([f'{one.cost.name} {change_text(one.cost)}' for one in functions], ', ')}."
         )
     elif any(one.cost.difference for one in found.self_costs):
@@ -144,6 +143,14 @@ def profile_statements(found: Explanation) -> list[str]:
         items = [f"{one.name} {change_text(one)}" for one in parts[:_NAMED]]
         said.append(f"Parts of the server: {', '.join(items)}.")
     return said
+
+
+def _whole(server: PartCost | None) -> str:
+    """What all functions cost together, and that it cannot be told from noise where that is so."""
+    if server is None:
+        return ""
+    open_ = "" if server.is_clear else ", no difference found"
+    return f"Server CPU per operation, in microseconds: {change_text(server)}{open_}. "
 
 
 def around_text(around: Around) -> str:

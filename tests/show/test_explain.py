@@ -22,9 +22,25 @@ def test_more_cpu_and_not_more_waiting_is_told_apart() -> None:
     # 20,000 rows in 10 s on either side: the rate is even, and so CPU in use grew with the cost.
     assert said[0].startswith("inserts/s of B: 1.00x [1.00, 1.00] of A's, no difference found.")
     assert "server, user mode +71.5 [" in said[1]
-    assert said[2].startswith("Server CPU per operation: +71.5 us. By function, without what it calls: ")
-    assert said[2].partition("calls: ")[2].startswith("rec_get_offsets_func +71.5 [")
+    assert said[2].startswith("Server CPU per operation, in microseconds: +71.5 [")
+    assert "no difference found" not in said[2]
+    assert (
+        said[2]
+        .partition("]. By function, in microseconds and without what it calls: ")[2]
+        .startswith("rec_get_offsets_func +71.5 [")
+    )
     assert said[3].startswith("Parts of the server: record layer +71.5 [")
+
+
+def test_a_change_of_all_functions_together_has_its_interval_and_may_not_be_told() -> None:
+    """One function costs more, and the CPU of the runs varies too much to say so of the whole."""
+    found = explained(*pair_runs(ENGINE, SLOWED, user=(8.0, 9.43)))
+    assert found.server is not None and found.server.difference is not None
+    assert found.server.change == pytest.approx(sum(part.change for part in found.subsystems))
+    noisy = replace(found.server, difference=replace(found.server.difference, se=found.server.change))
+    (said,) = [line for line in statements(replace(found, server=noisy)) if line.startswith("Server CPU")]
+    assert f"microseconds: {change_text(noisy)}, no difference found. By function" in said
+    assert noisy.interval is not None and noisy.interval[0] < 0 and f"[{us(noisy.interval[0])}, " in said
 
 
 def rate(*logs: tuple[float, float]) -> tuple[Term, ...]:
@@ -84,7 +100,7 @@ def test_work_that_moved_is_told_apart_from_work_of_which_that_is_not_known() ->
     (untold,) = [line for line in said if line.startswith("It cannot be told whether work was added or only moved: ")]
     outer_cost = change_text(grown.around.cost)
     assert f"rec_get_offsets_func: its caller, btr_cur_optimistic_insert, changed by {outer_cost}" in untold
-    assert any(line.startswith("Server CPU per operation: ") and "rec_get_offsets_func" in line for line in said)
+    assert any(line.startswith("Server CPU per operation, ") and "rec_get_offsets_func" in line for line in said)
 
 
 def test_small_costs_add_up_as_shown() -> None:
