@@ -32,7 +32,7 @@ from ibench_lib.server_figures import FIGURES
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
 
-SCHEMA_MINOR = 11
+SCHEMA_MINOR = 12
 """Minor version: it grows with every new table or nullable column. Older runs load with NULL in their place."""
 
 WHOLE_US = 1.0
@@ -162,6 +162,14 @@ STEPS = Table(
             "",
             "why the clients, not the server, limit the step; NULL if they do not",
             True,
+        ),
+        Column(
+            "client_limit_share",
+            pa.float64(),
+            "",
+            "the largest of the measures of a client-bound step, each over its limit: 1 if a client came to its limit",
+            True,
+            12,
         ),
     ),
     replaces=True,

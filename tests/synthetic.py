@@ -59,6 +59,7 @@ class Run:
     warnings: tuple[str, ...] = ()
     steps: tuple[str, ...] = ("l.i0", "l.x", "l.i1", "qr100")  # done, of the four that are planned
     client_bound: str | None = None
+    client_limit_share: float | None = None  # of qr100
     loaded_from: str | None = None  # the run that did l.i0 and l.x for this one
     rank: int | None = None  # place in the experiment file
     fingerprint: str = "f" * 64
@@ -244,6 +245,7 @@ def _append_step(
         existing_rows=existing, start_s=start, end_s=end, duration_s=end - start,
         history_list_length=None if failed or not ended else run.history_list[step_id],
         client_bound=run.client_bound if step == "qr100" else None,
+        client_limit_share=run.client_limit_share if step == "qr100" else None,
     )  # fmt: skip
     for second in range(seconds):
         sampled = {name: values[second] for name, values in run.sampled} if step == "l.i1" else {}

@@ -15,6 +15,7 @@ UNITS_BY_ROW = {
     ("step_counters", "start_value"),
     ("step_counters", "end_value"),
     ("perf_counters", "running"),
+    ("steps", "client_limit_share"),
 }
 
 tables = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES.keys())

@@ -73,6 +73,7 @@ class StepRecorder:
             end_s,
             history_list_length=history_list_length,
             client_bound=client_bound(result),
+            client_limit_share=max((share for share, _ in client_limits(result)), default=None),
         )
         return end_s - start_s
 
@@ -116,38 +117,43 @@ def rows_added(result: StepResult) -> dict[str, int]:
     return dict(added)
 
 
-def client_bound(result: StepResult) -> str | None:
-    """Why the clients, not the server, limit a step; None when they do not.
+def client_limits(result: StepResult) -> list[tuple[float, str]]:
+    """How near each client came to the limits from which on it, not the server, limits a step: the share, and why.
 
     A client that works 70 % of its time on one core has come to 70 % of what it could do with a server that costs
     nothing. A paced one is late by its own doing when its p99 operation is sent more than 10 % of its interval after it
     could have been; one that serves many connections, when it holds up its p99 operation for more than 10 % of the
     median response of all its operations. Fewer than a hundred operations have no p99, only a worst one.
 
-    Whether the host was to blame instead, the reader says (`host_taken_of`).
+    The verdict on results that come equally near is the reader's (`client_verdicts`), and so is whether the host was to
+    blame instead (`host_taken_of`).
     """
-    reasons = []
+    found = []
     for state in result.workers:
         end_ns = _end_ns(state)
         if state.totals is None or end_ns is None or result.start_ns is None or end_ns <= result.start_ns:
             continue
         busy = (state.totals["cpu_user_s"] + state.totals["cpu_system_s"]) / ((end_ns - result.start_ns) / 1e9)
-        if busy >= CLIENT_BOUND_BUSY:
-            reasons.append(f"{state.name} used {busy:.0%} of a core")
+        found.append((busy / CLIENT_BOUND_BUSY, f"{state.name} used {busy:.0%} of a core"))
         lag_us, tick_ns = state.totals["client_lag_p99_us"], state.spec.tick_ns
         if lag_us is None or state.totals["ops"] < CLIENT_BOUND_LEAST:
             continue
         if tick_ns is not None:
-            interval_us = tick_ns / 1e3 * state.spec.connections
-            if lag_us > CLIENT_BOUND_LAG * interval_us:
-                reasons.append(f"{state.name} sent its p99 statement {lag_us:,.0f} us late; "
-                               f"its statements are {interval_us:,.0f} us apart")  # fmt: skip
-        elif (median_us := state.totals["service_p50_us"]) is not None and lag_us > CLIENT_BOUND_LAG * median_us:
-            reasons.append(
-                f"{state.name} delayed its p99 operation by {lag_us:,.0f} us; "
-                f"the median of all took {median_us:,.0f} us"
+            of_us = tick_ns / 1e3 * state.spec.connections
+            late = (
+                f"{state.name} sent its p99 statement {lag_us:,.0f} us late; its statements are {of_us:,.0f} us apart"
             )
-    return "; ".join(reasons) or None
+        else:
+            of_us = state.totals["service_p50_us"] or 0.0
+            late = f"{state.name} delayed its p99 operation by {lag_us:,.0f} us; the median of all took {of_us:,.0f} us"
+        if of_us:
+            found.append((lag_us / (CLIENT_BOUND_LAG * of_us), late))
+    return found
+
+
+def client_bound(result: StepResult) -> str | None:
+    """Why the clients, not the server, limit a step by its own measures; None when they do not."""
+    return "; ".join(why for share, why in client_limits(result) if share >= 1) or None
 
 
 def _end_ns(state: WorkerState) -> int | None:

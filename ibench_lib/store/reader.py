@@ -59,6 +59,13 @@ MEMORY = "2GB"
 # Small views that almost every question uses several times: as tables they are not planned and computed each time.
 _COMPUTED_ONCE = ("families", "run_steps")
 
+# Runs that have a step which is marked in one of them, in the same experiment and setup.
+_NEXT_TO_A_MARK = """
+    WITH named AS (SELECT * FROM run_steps JOIN (SELECT run_id, experiment, setup FROM runs) USING (run_id))
+    SELECT DISTINCT run_id FROM named
+    SEMI JOIN (FROM named WHERE client_bound IS NOT NULL) marked USING (experiment, setup, step)
+"""
+
 _CALLED = ("functions", "macros")
 """What has no columns of its own."""
 
@@ -122,22 +129,28 @@ def _opened(place: Workspace | str) -> duckdb.DuckDBPyConnection:
         connection.execute(f'CREATE TABLE "computed_{name}" AS FROM "{name}"')
         connection.execute(f'DROP VIEW "{name}"')
         connection.execute(f'ALTER TABLE "computed_{name}" RENAME TO "{name}"')
-    _blame_the_host(connection)
+    _judge_the_clients(connection)
     remember_where(connection, str(place.data) if isinstance(place, Workspace) else place)
     return connection
 
 
-def _blame_the_host(connection: duckdb.DuckDBPyConnection) -> None:
-    """Take the mark of steps that their clients limited from those whose host had much other work (`host_taken_of`).
+def _judge_the_clients(connection: duckdb.DuckDBPyConnection) -> None:
+    """Settle which steps their clients limited, with what no single run knows.
 
-    Clients are late where they get no CPU. Few steps are marked, so few files are opened.
+    Clients are late where they get no CPU, so steps whose host had much other work have no mark (`host_taken_of`). Of
+    those left, results of a step that cannot be told apart have the same verdict (`client_verdicts`). Few steps are
+    marked, so few files are opened.
     """
-    marked = connection.execute("SELECT DISTINCT run_id FROM run_steps WHERE client_bound IS NOT NULL").fetchall()
-    runs = [run_id for (run_id,) in marked]
-    if runs:
-        narrowed(connection, runs).execute(
-            f"UPDATE run_steps SET client_bound = NULL FROM (FROM host_taken_of([{', '.join(map(quoted, runs))}], []) "
+    near = [run_id for (run_id,) in connection.execute(_NEXT_TO_A_MARK).fetchall()]
+    if near:
+        judging, runs = narrowed(connection, near), f"[{', '.join(map(quoted, near))}]"
+        judging.execute(
+            f"UPDATE run_steps SET client_bound = NULL, client_limit_share = NULL FROM (FROM host_taken_of({runs}, []) "
             "WHERE much) t WHERE run_steps.run_id = t.run_id AND run_steps.step_id = t.step_id"
+        )
+        judging.execute(
+            f"UPDATE run_steps SET client_bound = v.client_bound FROM (FROM client_verdicts({runs})) v "
+            "WHERE run_steps.run_id = v.run_id AND run_steps.step_id = v.step_id"
         )
 
 

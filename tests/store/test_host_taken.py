@@ -77,3 +77,38 @@ def test_a_mark_by_the_median_of_one_kind_of_operation_is_none(stored: str, show
     assert mark_of(replace(Run("a"), client_bound=stored)) == shown
     now = "client 1 querier delayed its p99 operation by 153 us; the median of all took 410 us"
     assert mark_of(Run("a", client_bound=now)) == now
+
+
+def marks_of(*shares: tuple[str, list[float | None]]) -> dict[str, list[str | None]]:
+    """The marks of qr100, by configuration and repeat, of clients that came to these shares of a limit."""
+    runs = [
+        Run(name, minute=10 * place + repeat, repeat=repeat, client_limit_share=share,
+            client_bound=LATE if share is not None and share >= 1 else None)
+        for place, (name, of_runs) in enumerate(shares)
+        for repeat, share in enumerate(of_runs, start=1)
+    ]  # fmt: skip
+    found = choose(lake_of(*runs), "demo").ask("step_throughput").filter(step="qr100").sort("repeat")
+    return {f"{name}": found.filter(dbms=f"system.{name}")["client_bound"].to_list() for name, _ in shares}
+
+
+def test_equal_dbms_at_the_limit_have_the_same_mark() -> None:
+    """Two equal dbms on either side of the limit: both are marked, or none, by the median of all their runs."""
+    over = marks_of(("a", [0.98, 1.02, 1.01]), ("b", [0.97, 0.99, 1.03]), ("far", [0.3, 0.35, 0.4]))
+    assert over["a"][1:] == [LATE, LATE] and all(over["a"] + over["b"])
+    assert over["a"][0] == (
+        "its clients came to 98 % of a limit; the median of the results that cannot be told from it is 100 %"
+    )
+    assert over["far"] == [None] * 3
+    under = marks_of(("a", [0.98, 0.9, 1.01]), ("b", [0.97, 0.99, 1.03]), ("far", [1.4, 1.45, 1.5]))
+    assert under == {"a": [None] * 3, "b": [None] * 3, "far": [LATE] * 3}
+
+
+def test_a_run_far_over_the_limit_is_marked_though_its_dbms_is_not() -> None:
+    assert marks_of(("a", [0.5, 0.5, 1.3]), ("b", [0.6, 0.6, 0.6])) == {"a": [None, None, LATE], "b": [None] * 3}
+
+
+def test_runs_without_a_share_keep_their_own_mark() -> None:
+    """Older runs; those with a share are judged without them."""
+    run = Run("old", minute=30, client_bound=LATE)
+    assert mark_of(run) == LATE
+    assert marks_of(("a", [1.01, None]), ("b", [0.99, 0.98]))["a"] == [None, None]

@@ -27,7 +27,7 @@ SELECT
     -- An older ibench held the lag of all operations against the median of the first kind: that is no reason.
     nullif(trim(regexp_replace(
         s.client_bound, 'client [0-9]+ [a-z_]+ (held|delayed) its p99 [^;]*; the median (operation )?took [^;]*', '', 'g'
-    ), '; '), '') AS client_bound,
+    ), '; '), '') AS client_bound, s.client_limit_share,
     r.benchmark, k.main, m.counts, m.label AS rate_label, k.equal_work, k.of_existing_rows, k.compared,
     CASE WHEN len(k.paced) > 0 THEN k.paced ELSE [k.main] END AS paced
 FROM runs r
