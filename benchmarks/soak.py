@@ -156,10 +156,10 @@ class Soak:
         self.folder = folder.resolve()
         self.log = self.folder / "events.jsonl"
         self.home, self.other = self.folder / "home", self.folder / "other"
-        self.store, self.tmp = self.folder / "store", self.folder / "tmp"
+        self.store, self.tmp, self.shared = self.folder / "store", self.folder / "tmp", self.folder / "shared"
         for home in (self.home, self.other):
             (home / "own").mkdir(parents=True, exist_ok=True)
-            (home / "data" / "builds").mkdir(parents=True, exist_ok=True)
+            (home / "data" / "builds" / ".datadirs").mkdir(parents=True, exist_ok=True)
             (home / "own" / "tiny.cnf").write_text(TINY)
             for name, text in EXPERIMENTS.items():
                 (home / f"{name}.yaml").write_text(text)
@@ -215,7 +215,7 @@ class Soak:
         if made > MANY_RUNS:
             return "remove"
         weights = {f"run {name}": 4 for name in EXPERIMENTS} | {"run links": 6, "run tpcc": 5, "run inserts": 6}
-        weights |= {"sql": 4, "summary": 3, "recover": 3, "dask": 6}
+        weights |= {"sql": 4, "summary": 3, "recover": 3, "dask": 12, "dask store": 12}
         if any(run.status == "complete" for run in _runs(self.home).values()):
             weights |= {"post": 4, "posts": 4, "push": 6, "push zip": 5, "pull": 8, "remove": 3, "verify": 4}
         return random.choices(list(weights), list(weights.values()))[0]
@@ -281,7 +281,7 @@ class Soak:
         if not found:
             return
         others = sorted(set(found) - {name})
-        event.victim = name if not others or random.random() < 0.4 else random.choice(others)
+        event.victim = name if not others or random.random() < (0.1 if aside else 0.4) else random.choice(others)
         event.moment = moment(self.folder) if event.what.split()[0] in ("run", "dask", "recover") else ""
         try:
             random.choice(found[event.victim]).kill()
@@ -371,9 +371,23 @@ class Soak:
         again = ["--again"] if every and random.random() < 0.9 else []
         return Command(["run", f"{of}.yaml", *again], self.home)
 
-    def _dask(self, _of: str, random: Random) -> Command:
+    def _dask(self, of: str, random: Random) -> Command:
+        """With `store`, a new one: no cell may be there twice."""
+        if of:
+            _remove(self.shared)
+            self.shared.mkdir()
+            return Command(["run", "inserts.yaml", "--store", str(self.shared)], self.home, check=self._twice)
         again = ["--again"] if random.random() < 0.9 else []
         return Command(["run", "inserts.yaml", *again], self.home)
+
+    def _twice(self) -> list[str]:
+        """Cells that have two complete runs in the store of the workers, and runs there that are not good."""
+        runs = [read_manifest(path.parent) for path in self.shared.glob("*/manifest.json")]
+        made = Counter(run.cell.fingerprint for run in runs if run.status == "complete")
+        wrong = [
+            f"{run.run_id} in the store: {problem}" for run in runs for problem in verify(self.shared / run.run_id)
+        ]
+        return wrong + [f"cell {cell} is in the store {number} times" for cell, number in made.items() if number > 1]
 
     def _lab(self) -> list[int]:
         """The processes of a scheduler and of two workers."""
@@ -587,9 +601,10 @@ def report(events: list[Event]) -> str:
     return "\n".join(lines)
 
 
-_SHOWN = ("the command itself", "server", "client")
+_SHOWN = ("the command itself", "server", "client", "worker", "scheduler")
 _TITLES = {
     "dask": "run on two workers",
+    "dask store": "run on two workers, with --store",
     "run inserts": "run, Insert Benchmark",
     "run links": "run, LinkBench with a snapshot",
     "run mysql56": "run, Insert Benchmark, MySQL 5.6",

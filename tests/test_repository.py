@@ -347,7 +347,6 @@ TESTED_ELSEWHERE = {
         " runner/one_run.py runner/planned.py"
         " runner/step.py runner/step_rows.py"
     ),
-    "tests/runner/hosts/test_sweep.py runs them on workers": "runner/hosts/cell_process.py",
     "tests/capture/test_session.py and each collector's test use them": "capture/collector.py capture/options.py",
     "tests/capture/test_server_counters.py and tests/builds/test_figures.py hold every figure": (
         "capture/places.py server_figures.py"

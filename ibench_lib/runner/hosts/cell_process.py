@@ -11,12 +11,14 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ibench_lib.base.scratch import PREFIX, scratch_directory, sweep_scratch
 from ibench_lib.capture.host_facts import host_class_here
-from ibench_lib.errors import IbenchError, UsageError
+from ibench_lib.errors import IbenchError, LakeError, UsageError
 from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.paths import Workspace, workspace
 from ibench_lib.runner.cell import run_cell
@@ -27,7 +29,7 @@ from ibench_lib.runner.plan import fit_cell, plan_cell
 from ibench_lib.servers.find import find_build
 from ibench_lib.servers.sandbox_directory import sweep
 from ibench_lib.store.recover import recover_all
-from ibench_lib.store.transfer import open_store, push
+from ibench_lib.store.transfer import Store, open_store, push
 
 
 def describe(experiment: LoadedExperiment, positions: list[int], place: Workspace) -> dict[str, Any]:
@@ -50,18 +52,30 @@ def describe(experiment: LoadedExperiment, positions: list[int], place: Workspac
     return {
         "host_class": host_class_here(place.sandboxes),
         "builds": {
-            label: {"flavour": build.flavour, "version": build.version, "basedir": str(build.basedir)}
+            label: {
+                "flavour": build.flavour,
+                "version": build.version,
+                "basedir": str(build.basedir),
+                "source": build.source,
+            }
             for label, build in builds.items()
         },
     }
 
 
 def run(
-    experiment: LoadedExperiment, position: int, fingerprint: str, store: str | None, place: Workspace
+    experiment: LoadedExperiment,
+    position: int,
+    fingerprint: str,
+    store: str | None,
+    place: Workspace,
+    known: Collection[str] = (),
 ) -> dict[str, Any]:
     """Run one cell. `folder` of the answer is where its sealed run is; with `store` it is there as well.
 
-    A cell that failed has an `error`, and a run, too, as far as it came.
+    A cell that failed has an `error`, and a run, too, as far as it came. A complete run of the cell that has come to
+    the store, and is not one of the `known`, stands for it: a worker that was given up, or whose answer was lost, has
+    made it. So a store gets a cell once, whoever runs it twice; only two pushes in the same moment miss each other.
     """
     (cell,) = (cell for cell in experiment.cells() if cell.position == position)
     with running_alone(place):
@@ -72,6 +86,9 @@ def run(
         if planned.fingerprint != fingerprint:
             build = planned.build
             raise UsageError(f"{cell}: build {build.label} has changed; it is now {build.version}")
+        shared = None if store is None else open_store(store)
+        if shared is not None and (made := _made_elsewhere(shared, fingerprint, known)) is not None:
+            return {"run_id": made}
         before = _run_folders(place)
         answer: dict[str, Any] = {}
         try:
@@ -80,9 +97,24 @@ def run(
             answer["error"] = _told(error)
         for folder in _run_folders(place) - before:
             answer |= {"run_id": folder.name, "folder": str(folder)}
-            if store is not None:
-                push(folder, open_store(store))
+            if shared is None:
+                continue
+            made = None if "error" in answer else _made_elsewhere(shared, fingerprint, known)
+            if made is None:
+                push(folder, shared)
+            else:
+                answer["run_id"] = made
     return answer
+
+
+def _made_elsewhere(store: Store, fingerprint: str, known: Collection[str]) -> str | None:
+    """The complete run of a cell that has come to the store since its runs were `known`."""
+    for run_id in sorted({*store.run_ids()} - {*known}):
+        with suppress(LakeError):
+            found = store.manifest(run_id)
+            if found.status == "complete" and found.cell.fingerprint == fingerprint:
+                return run_id
+    return None
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -95,7 +127,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
             experiment = unpack(request["experiment"], folder)
             if request["do"] == "describe":
                 return mine | describe(experiment, request["positions"], workspace())
-            return mine | run(experiment, request["position"], request["fingerprint"], request["store"], workspace())
+            wanted = request["position"], request["fingerprint"]
+            return mine | run(experiment, *wanted, request["store"], workspace(), request["known"])
     except IbenchError as error:
         return mine | {"error": _told(error)}
 

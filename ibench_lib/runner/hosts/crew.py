@@ -25,7 +25,7 @@ _OTHERS_S = 15.0
 
 @dataclass(eq=False)
 class Worker:
-    """A worker that answered. `id` is its process's own; `builds` is flavour, version and basedir by label."""
+    """A worker that answered. `id` is its process's own; `builds` is flavour, version, basedir and source by label."""
 
     address: str
     name: str
@@ -37,6 +37,11 @@ class Worker:
     def versions(self) -> dict[str, tuple[str, str]]:
         """Flavour and version of each build."""
         return {label: (build["flavour"], build["version"]) for label, build in self.builds.items()}
+
+    def remote(self, label: str) -> str | None:
+        """Where the remote server of that label is, host:port; None of a build, which each worker has for itself."""
+        build = self.builds.get(label, {})
+        return build["basedir"] if build.get("source") == "remote" else None
 
 
 @contextmanager

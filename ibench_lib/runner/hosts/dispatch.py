@@ -102,8 +102,8 @@ class Dispatch:
     def _hand_out(self) -> None:
         busy = {task.worker.address for task in self._tasks}
         for worker in sorted(self._crew.fit.values(), key=lambda worker: worker.name):
-            while self._waiting and worker.address not in busy:
-                number, entry = self._waiting.pop(0)
+            while worker.address not in busy and (turn := self._next(worker)) is not None:
+                number, entry = self._waiting.pop(turn)
                 if self._tally.not_tried(number, entry):
                     continue
                 busy.add(worker.address)
@@ -119,6 +119,14 @@ class Dispatch:
                 f"no worker is left, and {count(len(self._waiting), 'cell')} still to run",
                 hint="start one with `ibench worker ADDRESS` on a machine, then run the experiment again",
             )
+
+    def _next(self, worker: Worker) -> int | None:
+        """Index of the first waiting cell whose server is free: two cells on one remote server measure each other."""
+        used = {task.worker.remote(task.entry.cell.build_label) for task in self._tasks} - {None}
+        free = (
+            index for index, (_, entry) in enumerate(self._waiting) if worker.remote(entry.cell.build_label) not in used
+        )
+        return next(free, None)
 
     def _collect(self) -> None:
         """Take in what has ended, and give up what died."""

@@ -58,13 +58,14 @@ def run_on_workers(
             hint="run it without --scheduler, on the host that has the builds, or without snapshot_after",
         )
     shared = None if store is None else open_store(store)
-    request = {"code": code_identity(), "experiment": pack(experiment), "store": store}
+    request: dict[str, Any] = {"code": code_identity(), "experiment": pack(experiment), "store": store, "known": []}
     positions = [cell.position for cell in choose(experiment.cells(), only, without)]
     with connected(scheduler) as client:
         crew = Crew(client, request, positions, cell_process, observer.worker_refused)
 
         def plan() -> list[Planned]:
             elsewhere = [] if shared is None else _stored(shared)
+            request["known"] = [run.run_id for run in elsewhere]
             runs, reasons = [*elsewhere, *manifests(workspace)], []
             for worker in crew.candidates(wait_s):
                 builds = {label: _build(label, found) for label, found in worker.builds.items()}

@@ -154,6 +154,39 @@ def test_a_cell_goes_to_each_free_worker(workspace: Workspace) -> None:
     assert {attempt.state for attempt in attempts} == {"complete"}
 
 
+def test_cells_of_one_remote_server_are_run_one_at_a_time(workspace: Workspace) -> None:
+    """Two at once would measure each other; and the database of the first one is in the way of the second."""
+    crew = Crew(lambda *_: None, "one", "two")
+    under_way: list[int] = []
+
+    class Slow(Future):
+        def done(self) -> bool:
+            ended = self.answer is not None
+            if not ended:
+                under_way.append(sum(future.answer is None for future in crew.futures))
+                self.answer = DONE
+            return ended
+
+    remote = {"flavour": "mariadb", "version": "10.11", "basedir": "lab1:3306", "source": "remote"}
+    for worker in crew.fit.values():
+        worker.builds["a"] = remote
+    submit = crew.submit
+
+    def slowly(*arguments: Any) -> Future:
+        submit(*arguments)
+        crew.futures[-1] = Slow(None)
+        return crew.futures[-1]
+
+    crew.submit = slowly  # type: ignore[method-assign]
+    outcome, _, _ = dispatch(workspace, crew)
+    assert made(outcome) == ["run-1", "run-2", "run-3"] and under_way == [1, 1, 1]
+    for worker in crew.fit.values():
+        worker.builds["a"] = remote | {"source": "path"}
+    under_way.clear()
+    dispatch(workspace, crew)
+    assert max(under_way) == 2, "a build that both hosts have runs on both"
+
+
 @pytest.mark.parametrize("sign", ["absent", "CancelledError", "KilledWorker", "not_me"])
 def test_a_worker_that_is_gone_by_any_sign_loses_its_cell_to_another(workspace: Workspace, sign: str) -> None:
     import distributed
