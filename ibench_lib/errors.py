@@ -8,6 +8,7 @@
     │   ├── NameRefused                a label, run id or slug outside the name rule
     │   ├── ParameterError             a post's YAML names what its notebook does not have
     │   ├── QueryError                 SQL that DuckDB refuses
+    │   ├── PluginRefused              what an installed package adds cannot be used
     │   ├── BuildNotFound              no server build under that label, nor on this machine
     │   └── ServerStartError           a server that does not come up; carries its error log's tail
     │       └── ServerStartDisturbed       one that may come up another time: too slow, killed, disk full
@@ -23,7 +24,7 @@
     ├── PostUnreadable             1   a directory of data/posts that holds no whole post
     └── Interrupted              130   Ctrl-C; what was captured is kept
 
-Library code raises these and nothing else on purpose. Only `cli.py` turns them into one line and an exit code.
+Library code raises these and nothing else on purpose. Only `cli/` turns them into one line and an exit code.
 """
 
 from __future__ import annotations
@@ -83,6 +84,10 @@ class ParameterError(UsageError):
 
 class QueryError(UsageError):
     """SQL that DuckDB refuses."""
+
+
+class PluginRefused(UsageError):
+    """What an installed package adds cannot be used."""
 
 
 class BuildNotFound(UsageError):

@@ -7,13 +7,13 @@ T is the wall time of a step from the common start of all clients to the last cl
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, get_args
 
-from ibench_lib.paths import found_workloads
+from ibench_lib import plugins
+from ibench_lib.paths import workload_folders, workload_modules
 
 Better = Literal["higher", "lower", "neither"]
 Group = Literal["time", "rate", "evenness", "lag", "fairness", "cost", "response", "size", "device"]
@@ -213,8 +213,8 @@ def of_workloads() -> dict[str, tuple[Metric, ...]]:
     this module's `Metric`.
     """
     return {
-        name: importlib.import_module(f"ibench_lib.workloads.{name}.results.metrics").METRICS
-        for name in found_workloads("results/metrics.py")
+        name: plugins.load(f"{workload_modules()[name]}.results.metrics").METRICS
+        for name in workload_folders("results/metrics.py")
     }
 
 

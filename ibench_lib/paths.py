@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
+from ibench_lib import plugins
 from ibench_lib.errors import NameRefused, UsageError
 
 # This is the only module that knows how deep it lies.
@@ -71,9 +72,22 @@ def make_run_id(experiment: str, setup: str, dbms: str, repeat: int, when: datet
     return check_run_id(f"{stamp}-{experiment}-{setup}-{dbms}-r{repeat}")
 
 
-def found_workloads(file: str) -> list[str]:
-    """Names of the workloads whose folder has this file or folder, such as results/metrics.py."""
-    return sorted(path.name for path in WORKLOADS.iterdir() if (path / file).exists())
+@cache
+def workload_modules() -> dict[str, str]:
+    """Name -> package of every workload: ours, and those that installed packages add.
+
+    Raises
+    ------
+    PluginRefused : see `plugins.added`.
+    """
+    ours = {path.parent.name: f"ibench_lib.workloads.{path.parent.name}" for path in WORKLOADS.glob("*/__init__.py")}
+    return dict(sorted({**ours, **plugins.added("workloads", ours)}.items()))
+
+
+def workload_folders(file: str) -> dict[str, Path]:
+    """Name -> folder of the workloads whose folder has this file or folder, such as results/metrics.py."""
+    folders = {name: plugins.folder_of(module) for name, module in workload_modules().items()}
+    return {name: folder for name, folder in folders.items() if (folder / file).exists()}
 
 
 def nearest_existing(path: Path) -> Path:
@@ -81,6 +95,14 @@ def nearest_existing(path: Path) -> Path:
     while not path.exists():
         path = path.parent
     return path
+
+
+@cache
+def installed_notebooks() -> list[Path]:
+    """Notebooks in the folders that installed packages name, but for names of those that came with the library."""
+    ours = {path.stem for path in (SHIPPED / "notebooks").glob("*.ipynb")}
+    folders = [plugins.folder_of(module) for module in plugins.added("notebooks").values()]
+    return [path for folder in folders for path in sorted(folder.glob("*.ipynb")) if path.stem not in ours]
 
 
 @dataclass(frozen=True)
@@ -143,13 +165,15 @@ class Workspace:
         return self.root / "notebooks"
 
     def notebook(self, name: str) -> Path:
-        """The notebook of that name: the workspace's own, else the one that came with the library, if any."""
+        """The notebook of that name: the workspace's own, else that of an installed package or the library, if any."""
         own = self.notebooks / f"{check_name(name, 'notebook')}.ipynb"
-        return own if own.is_file() else SHIPPED / "notebooks" / own.name
+        others = [path for path in installed_notebooks() if path.stem == name]
+        return own if own.is_file() else next(iter(others), SHIPPED / "notebooks" / own.name)
 
     def notebook_names(self) -> list[str]:
         """The names that `notebook` finds."""
-        return sorted({path.stem for folder in (self.root, SHIPPED) for path in (folder / "notebooks").glob("*.ipynb")})
+        ours = {path.stem for folder in (self.root, SHIPPED) for path in (folder / "notebooks").glob("*.ipynb")}
+        return sorted(ours | {path.stem for path in installed_notebooks()})
 
     def experiment_names(self) -> list[str]:
         """The experiments that have a file: those of the workspace and those that came with the library."""

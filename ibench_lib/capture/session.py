@@ -5,15 +5,13 @@ A step's counters are read by the collectors' own threads, at the moments at whi
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import threading
 import time
 from collections import deque
 from collections.abc import Iterable
 from types import TracebackType
 
-from ibench_lib import capture
+from ibench_lib import capture, plugins
 from ibench_lib.base.collector_report import CollectorReport
 from ibench_lib.capture.collector import Collector, Emit, Scene, Unavailable
 from ibench_lib.capture.options import CaptureOptions
@@ -24,13 +22,12 @@ READ_WITHIN_S = 2.0
 
 
 def collectors() -> dict[str, type[Collector]]:
-    """Every collector that a module of this folder defines, by name."""
+    """Every collector that a module of this folder or an installed package defines, by name."""
     found: dict[str, type[Collector]] = {}
-    for module in pkgutil.iter_modules(capture.__path__):
-        content = vars(importlib.import_module(f"{capture.__name__}.{module.name}"))
-        for value in content.values():
+    for module in plugins.modules("collectors", capture):
+        for value in vars(module).values():
             ours = isinstance(value, type) and issubclass(value, Collector) and hasattr(value, "name")
-            if ours and value.__module__ == f"{capture.__name__}.{module.name}":
+            if ours and value.__module__ == module.__name__:
                 found[value.name] = value
     return dict(sorted(found.items()))
 

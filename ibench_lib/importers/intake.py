@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib
-import pkgutil
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from ibench_lib import importers as folder
+from ibench_lib import plugins
 from ibench_lib.base import strict_yaml
 from ibench_lib.base.text_file import NotReadable, read_text
 from ibench_lib.errors import LakeError, NameRefused, UsageError
@@ -56,11 +55,10 @@ class Taken:
 
 
 def importers() -> dict[str, Importer]:
-    """Every importer that a module of this folder defines, by name."""
+    """Every importer that a module of this folder or an installed package defines, by name."""
     found: dict[str, Importer] = {}
-    for module in pkgutil.iter_modules(folder.__path__):
-        content = vars(importlib.import_module(f"{folder.__name__}.{module.name}"))
-        importer: Importer | None = content.get("IMPORTER")
+    for module in plugins.modules("importers", folder):
+        importer: Importer | None = vars(module).get("IMPORTER")
         if importer is not None:
             found[importer.name] = importer
     return dict(sorted(found.items()))

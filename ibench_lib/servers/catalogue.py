@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import importlib
-import pkgutil
 from typing import Protocol, cast
 
+from ibench_lib import plugins
 from ibench_lib.base import debian
 from ibench_lib.errors import BuildNotFound
 from ibench_lib.paths import Workspace, check_name
@@ -28,8 +27,7 @@ class Source(Protocol):
 def offers() -> dict[str, tuple[Offer, Source]]:
     """Every offer of every source, by label."""
     found: dict[str, tuple[Offer, Source]] = {}
-    for module in pkgutil.iter_modules(sources.__path__):
-        source = importlib.import_module(f"{sources.__name__}.{module.name}")
+    for source in plugins.modules("sources", sources):
         if hasattr(source, "offers"):
             found |= {offer.label: (offer, cast(Source, source)) for offer in source.offers()}
     return dict(sorted(found.items()))

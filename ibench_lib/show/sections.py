@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-import ibench_lib
+from ibench_lib import plugins
 from ibench_lib.ask.provenance import derived
 from ibench_lib.ask.selection import Selection
-from ibench_lib.paths import found_workloads
+from ibench_lib.paths import workload_folders, workload_modules
 from ibench_lib.show.charts.sweep import sweep_chart
 from ibench_lib.show.display import Html, Section, each, say, warnings
 from ibench_lib.show.statements.made_from import experiment_statements, host_statements, run_statements
@@ -88,5 +88,8 @@ def sweeps(post: Selection) -> Section:
 
 def _of_workloads() -> list[Any]:
     """The sentences of each workload on its runs, from its function <workload>_statements if it has one."""
-    names = [f"{workload}_statements" for workload in found_workloads("results/statements.py")]
-    return [getattr(ibench_lib, name) for name in names if name in ibench_lib.__all__]
+    found = {
+        f"{name}_statements": plugins.load(f"{workload_modules()[name]}.results.statements")
+        for name in workload_folders("results/statements.py")
+    }
+    return [getattr(module, name) for name, module in found.items() if hasattr(module, name)]

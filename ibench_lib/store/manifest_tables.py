@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ibench_lib.paths import WORKLOADS, found_workloads
+from ibench_lib.paths import workload_folders
 from ibench_lib.store.manifest import KindRecord, Manifest, OperationRecord
 
 _UNDESCRIBED = "results/undescribed_runs.json"
@@ -266,8 +266,8 @@ def _undescribed() -> _Described:
     """Operations and kinds of runs that were made before manifests had them: all are of one workload, whose folder
     holds them as data, so that nothing here knows its words.
     """
-    (benchmark,) = found_workloads(_UNDESCRIBED)
-    known = json.loads((WORKLOADS / benchmark / _UNDESCRIBED).read_text(encoding="utf-8"))
+    ((benchmark, folder),) = workload_folders(_UNDESCRIBED).items()
+    known = json.loads((folder / _UNDESCRIBED).read_text(encoding="utf-8"))
     operations = [
         {**_operation(OperationRecord.model_validate(row)), "role": row["role"]} for row in known["operations"]
     ]

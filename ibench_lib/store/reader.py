@@ -30,7 +30,7 @@ import pyarrow as pa
 from ibench_lib.base.scratch import PREFIX, scratch_directory
 from ibench_lib.errors import LakeError, QueryError
 from ibench_lib.metrics import METRICS, SLA_SHARE, Metric, rates
-from ibench_lib.paths import PACKAGE, SQL, WORKLOADS, Workspace, found_workloads, workspace
+from ibench_lib.paths import PACKAGE, SQL, Workspace, workload_folders, workspace
 from ibench_lib.schema import TABLES, Table
 from ibench_lib.store.contents import literal_path
 from ibench_lib.store.discovery import Found, find_runs
@@ -675,7 +675,7 @@ class _Piece:
 @cache
 def _pieces() -> tuple[_Piece, ...]:
     """All SQL: the files of ibench_lib/sql/ and of each workload's results/sql/, and what is made of declarations."""
-    folders = [SQL, *(WORKLOADS / name / "results" / "sql" for name in found_workloads("results/sql"))]
+    folders = [SQL, *(folder / "results" / "sql" for folder in workload_folders("results/sql").values())]
     found = [_read_piece(path, folder) for folder in folders for path in sorted(folder.rglob("*.sql"))]
     found += _made_pieces({piece.name for piece in found})
     names = [piece.called for piece in found]
@@ -691,12 +691,17 @@ def _read_piece(path: Path, folder: Path) -> _Piece:
     """A file below views/, macros/ or functions/ is that; any other one is a question, in whatever folder it lies."""
     kinds: dict[str, _PieceKind] = {"views": "views", "macros": "macros", "functions": "functions"}
     kind = kinds.get(path.relative_to(folder).parts[0], "questions")
-    return _Piece(kind, path.stem, path.relative_to(PACKAGE).as_posix(), path.read_text(encoding="utf-8"))
+    return _Piece(kind, path.stem, _place(path), path.read_text(encoding="utf-8"))
+
+
+def _place(path: Path) -> str:
+    """A file of SQL for people: of ours the path in the library, of an installed package the whole path."""
+    return path.relative_to(PACKAGE).as_posix() if path.is_relative_to(PACKAGE) else str(path)
 
 
 def _made_pieces(there: set[str]) -> list[_Piece]:
     """The SQL that is made of what metrics.py and schema.py declare, and of which workloads there are."""
-    own = [f"{workload}_metrics" for workload in found_workloads("results")]
+    own = [f"{workload}_metrics" for workload in workload_folders("results")]
     metrics = [f"FROM {name}($ids, $names)" for name in own if name in there]
     parameters = "--\n-- $ids: ids of runs\n-- $names: names of the steps; an empty list means all\n"
     # Typed and empty, so that there is something to unite with when no workload has its own.

@@ -7,8 +7,6 @@ questions, tables, charts and sentences that are only for the workload's runs.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +14,10 @@ from typing import Annotated, Any, Literal, Protocol, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ibench_lib import workloads
+from ibench_lib import plugins
 from ibench_lib.client.spec import Spec
 from ibench_lib.metrics import Better
-from ibench_lib.paths import NAME_RULE
+from ibench_lib.paths import NAME_RULE, workload_modules
 
 Name = Annotated[str, Field(pattern=f"^{NAME_RULE}$")]
 Seconds = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
@@ -296,14 +294,14 @@ class Workload(Protocol):
 
 def known() -> list[str]:
     """Names of all workloads."""
-    return sorted(module.name for module in pkgutil.iter_modules(workloads.__path__) if module.ispkg)
+    return list(workload_modules())
 
 
 def find(name: str) -> Workload:
     """The workload of that name. Raises KeyError if there is none."""
     if name not in known():
         raise KeyError(name)
-    return cast(Workload, importlib.import_module(f"{workloads.__name__}.{name}.workload").WORKLOAD)
+    return cast(Workload, plugins.load(f"{workload_modules()[name]}.workload").WORKLOAD)
 
 
 def known_steps() -> str:

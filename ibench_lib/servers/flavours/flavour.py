@@ -7,13 +7,12 @@ without such an object, for example `mysql_family.py`. Other folders get values 
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from ibench_lib import plugins
 from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.configs.resolve import Option, ServerConfig
 from ibench_lib.configs.rules import Rules
@@ -240,8 +239,8 @@ def names() -> list[str]:
 def every() -> list[Flavour]:
     """All flavours, by name."""
     found = []
-    for module in sorted(pkgutil.iter_modules(flavours.__path__), key=lambda module: module.name):
-        flavour = getattr(importlib.import_module(f"{flavours.__name__}.{module.name}"), "FLAVOUR", None)
+    for module in plugins.modules("flavours", flavours):
+        flavour = getattr(module, "FLAVOUR", None)
         if flavour is not None:
             found.append(cast(Flavour, flavour))
     return found
