@@ -1,13 +1,17 @@
 """The seam of workloads: a workload is one folder that nothing else names."""
 
+import os
 import shutil
+import subprocess
+import sys
+import venv
 from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from ibench_lib import workloads
+from ibench_lib import paths, plugins
 from ibench_lib.errors import ExperimentError
 from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.paths import Workspace
@@ -18,6 +22,7 @@ from ibench_lib.servers.build import Build
 from ibench_lib.store import reader
 from ibench_lib.store.manifest import Manifest
 from ibench_lib.workloads.workload import find, known
+from tests.command import PROGRAM
 from tests.places import ROOT
 from tests.publish.posting import SharedKernel, page_of, unpacked
 
@@ -35,22 +40,54 @@ PACED_OPERATIONS = 2 * 200 * 2
 
 @pytest.fixture
 def counter(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The folder of the counter, among those of the library."""
-    monkeypatch.setattr(workloads, "__path__", [*workloads.__path__, str(ROOT / "tests" / "workloads")])
+    """The counter, as if a package had installed it."""
+    points = {kind: [("counter", "tests.workloads.counter")] if kind == "workloads" else [] for kind in plugins.KINDS}
+    monkeypatch.setattr(plugins, "_points", lambda: points)
+    paths.workload_modules.cache_clear()
     yield
+    paths.workload_modules.cache_clear()
 
 
-def loaded(folder: Path, more: str = "connections: 1") -> LoadedExperiment:
+def written(folder: Path, more: str = "connections: 1") -> Path:
     (folder / "own").mkdir(exist_ok=True)
     (folder / "own" / "tiny.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\n")
     path = folder / "counters.yaml"
     path.write_text(TEXT % more)
-    return load_experiment(path)
+    return path
+
+
+def loaded(folder: Path, more: str = "connections: 1") -> LoadedExperiment:
+    return load_experiment(written(folder, more))
 
 
 def made(folder: Path, build: Build, workspace: Workspace, more: str = "connections: 1") -> Manifest:
     experiment = loaded(folder, more)
     return run_cell(experiment, plan_cell(experiment, experiment.cells()[0], build), workspace, Observer())
+
+
+def environment_with_counter(folder: Path) -> Path:
+    """The Python of an environment that has what this one has, and a wheel with the counter as `acme_bench`."""
+    package = folder / "source" / "acme_bench"
+    shutil.copytree(ROOT / "tests" / "workloads" / "counter", package / "counter")
+    (package / "__init__.py").touch()
+    for path in package.rglob("*.py"):
+        path.write_text(path.read_text().replace("tests.workloads.counter", "acme_bench.counter"))
+    (folder / "source" / "pyproject.toml").write_text(
+        '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
+        '[project]\nname = "acme-bench"\nversion = "1.0"\n'
+        '[project.entry-points."ibench.workloads"]\ncounter = "acme_bench.counter"\n'
+    )
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=folder / "source", check=True, capture_output=True)
+    venv.create(folder / "venv", symlinks=True)
+    python = folder / "venv" / "bin" / "python"
+    (site,) = (folder / "venv").glob("lib/*/site-packages")
+    here = [path for path in sys.path if path.endswith("site-packages")]
+    (site / "here.pth").write_text("".join(f"import site; site.addsitedir({path!r})\n" for path in here))
+    (wheel,) = folder.glob("*.whl")
+    pip = [sys.executable, "-m", "pip", "-q", "--python", str(python), "install", "--no-index", "--no-deps"]
+    subprocess.run([*pip, str(wheel)], check=True)
+    return python
 
 
 def test_every_workload_of_the_library_is_found_and_says_what_it_counts() -> None:
@@ -108,6 +145,28 @@ def test_a_counter_runs_end_to_end(tmp_path: Path, build: Build, workspace: Work
     assert counted["row_count"].to_list() == [100] * 4
     bounds = reader.sql(lake, "SELECT status FROM workers").select(pl.col("status").unique())
     assert bounds["status"].to_list() == ["complete"]
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("build")
+def test_a_workload_of_an_installed_wheel_runs_end_to_end(tmp_path: Path, workspace: Workspace) -> None:
+    """The package is code of somebody else, and nothing of the library or of a project names it."""
+    python = environment_with_counter(tmp_path)
+    written(tmp_path, "connections: 2")
+
+    def ibench(*arguments: str) -> str:
+        environment = {**os.environ, "IBENCH_HOME": str(workspace.root)}
+        command = [str(python), "-P", "-c", PROGRAM, *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    ibench("run", "counters.yaml", "--any-host")
+    assert "complete" in ibench("runs", "--format", "csv")
+    rows = ibench(
+        "sql", "SELECT step, sum(rows)::BIGINT FROM workers WHERE step = 'fill' GROUP BY ALL", "--format", "csv"
+    )
+    assert rows.splitlines()[1:] == ["fill,200"]
 
 
 @pytest.mark.timing
