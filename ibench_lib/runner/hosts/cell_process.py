@@ -18,7 +18,7 @@ from typing import Any
 
 from ibench_lib.base.scratch import PREFIX, scratch_directory, sweep_scratch
 from ibench_lib.capture.host_facts import host_class_here
-from ibench_lib.errors import IbenchError, LakeError, UsageError
+from ibench_lib.errors import IbenchError, LakeError, RunFailed, UsageError
 from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.paths import Workspace, workspace
 from ibench_lib.runner.cell import run_cell
@@ -99,12 +99,24 @@ def run(
             answer |= {"run_id": folder.name, "folder": str(folder)}
             if shared is None:
                 continue
-            made = None if "error" in answer else _made_elsewhere(shared, fingerprint, known)
-            if made is None:
-                push(folder, shared)
-            else:
-                answer["run_id"] = made
+            try:
+                made = None if "error" in answer else _made_elsewhere(shared, fingerprint, known)
+                if made is None:
+                    push(folder, shared)
+                else:
+                    answer["run_id"] = made
+            except LakeError as error:
+                answer = {"error": _told(_not_pushed(folder, shared, error, answer.get("error")))}
     return answer
+
+
+def _not_pushed(folder: Path, store: Store, error: LakeError, failure: dict[str, Any] | None) -> IbenchError:
+    """What is said of a run that the store did not take: where it is. `failure` is that of its cell."""
+    before = "" if failure is None else f"{failure['what']}; "
+    return RunFailed(
+        f"{before}run {folder.name} was not pushed, and stays in {folder.parent} of this worker: {error.what}",
+        hint=f"once the store answers: `ibench runs push {store.url} {folder.name}` on the worker",
+    )
 
 
 def _made_elsewhere(store: Store, fingerprint: str, known: Collection[str]) -> str | None:

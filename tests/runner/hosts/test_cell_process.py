@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ibench_lib.errors import WorkerFailed
+from ibench_lib.errors import LakeError, WorkerFailed
 from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.paths import Workspace
 from ibench_lib.runner.hosts import cell_process
@@ -107,3 +107,23 @@ def test_a_run_of_a_store_that_cannot_be_read_stands_for_nothing(hosts: Hosts) -
     (odd / "manifest.json").write_text("{}")
     made = hosts.cell("one")["run_id"]
     assert hosts.in_store() == sorted(["odd", made])
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_run_that_a_lost_store_did_not_take_is_named_with_where_it_is(hosts: Hosts, fails: bool) -> None:
+    def lose_the_store() -> None:
+        hosts.patch.setattr(cell_process, "push", lost)
+        if fails:
+            raise WorkerFailed("it is broken")
+
+    def lost(*_: Any) -> None:
+        raise LakeError("s3://lab/runs: no answer")
+
+    hosts.meanwhile(lose_the_store)
+    answer = hosts.cell("one")
+    (run_id,) = hosts.made("one")
+    assert answer.keys() == {"error"}, "no run that the store does not have is spoken of as one"
+    told = answer["error"]
+    assert told["what"].startswith("it is broken; " if fails else f"run {run_id} was not pushed")
+    assert str(hosts.places["one"].runs) in told["what"] and "s3://lab/runs: no answer" in told["what"]
+    assert f"`ibench runs push {hosts.store} {run_id}`" in told["hint"]
