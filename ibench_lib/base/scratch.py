@@ -1,13 +1,14 @@
 """Temporary directories that do not outlive their process for long: the next process removes those of dead ones.
 
 Each has a marker file that its maker keeps locked while it lives. Only a directory of ours with such a marker is ever
-removed, and only when nobody holds the lock.
+removed, and only when nobody holds the lock; or an empty one that its maker had no time to mark.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -55,7 +56,11 @@ def sweep_scratch(prefix: str = PREFIX, parent: Path | None = None) -> list[Path
         try:
             if _is_dead(folder):
                 remove_marked(folder)
-                removed.append(folder)
+            elif _was_never_marked(folder, prefix):
+                folder.rmdir()  # of an empty one only
+            else:
+                continue
+            removed.append(folder)
         except OSError:
             continue  # somebody else's, or just gone
     return removed
@@ -65,7 +70,10 @@ def _is_dead(folder: Path) -> bool:
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
         return False
-    descriptor = os.open(folder / MARKER, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        descriptor = os.open(folder / MARKER, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
     try:
         if time.time() - os.fstat(descriptor).st_ctime < YOUNG_S:
             return False
@@ -75,3 +83,16 @@ def _is_dead(folder: Path) -> bool:
     finally:
         os.close(descriptor)
     return True
+
+
+def _was_never_marked(folder: Path, prefix: str) -> bool:
+    """Whether it is as `tempfile` makes one, private and of such a name, and nobody has put a marker into it by now."""
+    found = folder.lstat()
+    return (
+        stat.S_ISDIR(found.st_mode)
+        and found.st_uid == os.geteuid()
+        and stat.S_IMODE(found.st_mode) == 0o700
+        and re.fullmatch("[a-z0-9_]{8}", folder.name.removeprefix(prefix)) is not None
+        and time.time() - found.st_ctime >= YOUNG_S
+        and not (folder / MARKER).exists()
+    )

@@ -237,6 +237,26 @@ def test_a_pull_that_is_killed_leaves_what_the_next_one_sweeps(
     assert [path.name for path in here.runs.iterdir()] == [Run().run_id]
 
 
+def test_an_empty_directory_of_a_process_killed_before_it_marked_it_is_swept_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = (
+        "import os, signal, sys\nfrom pathlib import Path\nfrom ibench_lib.base import scratch\n"
+        "scratch.open = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "with scratch.scratch_directory('ibench-', Path(sys.argv[1])): pass\n"
+    )
+    words = [sys.executable, "-c", program, str(tmp_path)]
+    assert subprocess.run(words, cwd=ROOT, check=False).returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    for name, mode in (("ibench-public_1", 0o755), ("ibench-my-notes", 0o700), ("ibench-full_12x", 0o700)):
+        (tmp_path / name).mkdir(mode)
+    (tmp_path / "ibench-full_12x" / "notes").touch()
+    assert sweep_scratch("ibench-", tmp_path) == [], "it may be about to be marked"
+    monkeypatch.setattr(scratch, "YOUNG_S", 0.0)
+    assert sweep_scratch("ibench-", tmp_path) == [left]
+    assert len(list(tmp_path.iterdir())) == 3
+
+
 @pytest.mark.slow
 def test_a_query_that_is_killed_while_it_spills_leaves_what_is_swept(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
