@@ -22,12 +22,18 @@ second in steps of 2^-14 s. Finer digits are noise that cannot be compressed.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
+from ibench_lib.base.later import later
 from ibench_lib.server_figures import FIGURES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = later("pyarrow")
 
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
@@ -42,9 +48,45 @@ CPU_S = 2.0**-14
 """Resolution of CPU seconds within one second: 61 us, a power of two so that a double holds it in few bits."""
 
 
+_SQL_TYPES = {
+    "string": "VARCHAR",
+    "binary": "BLOB",
+    "bool": "BOOLEAN",
+    "int16": "SMALLINT",
+    "int32": "INTEGER",
+    "int64": "BIGINT",
+    "uint16": "USMALLINT",
+    "uint32": "UINTEGER",
+    "uint64": "UBIGINT",
+    "float64": "DOUBLE",
+    "timestamp[us]": "TIMESTAMP",
+}
+"""What DuckDB calls the types, by Arrow's names of them."""
+
+
+@cache
+def arrow_type(kind: str) -> pa.DataType:
+    """The Arrow type of this name: one of `_SQL_TYPES`, or with [] a list of such values, none of them NULL."""
+    if kind.endswith("[]"):
+        return pa.list_(pa.field("element", arrow_type(kind.removesuffix("[]")), nullable=False))
+    return pa.type_for_alias(kind)
+
+
+def sql_type(kind: str) -> str:
+    """What DuckDB calls the type of this name, as `arrow_type` takes it."""
+    item = kind.removesuffix("[]")
+    return _SQL_TYPES[item] + kind[len(item) :]
+
+
+def nullable_schema(kinds: Mapping[str, str]) -> pa.Schema:
+    """The Arrow schema of columns of these types, all of which may be NULL."""
+    return pa.schema([pa.field(name, arrow_type(kind)) for name, kind in kinds.items()])
+
+
 @dataclass(frozen=True)
 class Column:
-    """One column: Arrow type, unit ('' for counts and names), one sentence, and whether it may be NULL.
+    """One column: type (`kind`, by its name in `arrow_type`), unit ('' for counts and names), one sentence, and whether
+    it may be NULL.
 
     `since` is the minor version that introduced it; it is NULL in older runs. A sealed file keeps multiples of
     `resolution`, if there is one. `free_text` comes from a server or a host as it is, so paths and names of the
@@ -52,7 +94,7 @@ class Column:
     """
 
     name: str
-    type: pa.DataType
+    kind: str
     unit: str
     doc: str
     nullable: bool = False
@@ -60,6 +102,11 @@ class Column:
     resolution: float | None = None
     free_text: bool = False
     counts_up: bool = False
+
+    @property
+    def type(self) -> pa.DataType:
+        """Its Arrow type."""
+        return arrow_type(self.kind)
 
 
 @dataclass(frozen=True)
@@ -81,6 +128,11 @@ class Table:
     collected: bool = False
     since: int = 0
     restarts: str | None = None
+
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        """The type of each column, as `arrow_type` takes it."""
+        return {column.name: column.kind for column in self.columns}
 
     @property
     def file_name(self) -> str:
@@ -115,17 +167,17 @@ class Table:
         return tuple(column.name for column in self.columns if column.free_text)
 
 
-_RUN_ID = Column("run_id", pa.string(), "", "the run this row belongs to")
-_STEP_ID = Column("step_id", pa.int16(), "", "position of the step in the run, from 0")
-_STEP = Column("step", pa.string(), "", "name of the step, such as l.i1 or qr100")
-_CLIENT = Column("client", pa.int16(), "", "client number, from 1")
-_WORKER = Column("worker", pa.int16(), "", "worker process within the step, from 0, over all clients")
-_OPERATION = Column("operation", pa.string(), "", "insert, delete, range_query, point_query or create_index")
-_STATUS = Column("status", pa.string(), "", "complete, failed, interrupted, or running in a run not yet sealed")
-_OPS = Column("ops", pa.int64(), "", "acknowledged operations")
-_ROWS = Column("rows", pa.int64(), "", "rows inserted, deleted or returned by them")
-_ERRORS = Column("errors", pa.int64(), "", "operations that ended in an error")
-_UNKNOWN = Column("unknown", pa.int64(), "", "operations in flight when the connection was lost")
+_RUN_ID = Column("run_id", "string", "", "the run this row belongs to")
+_STEP_ID = Column("step_id", "int16", "", "position of the step in the run, from 0")
+_STEP = Column("step", "string", "", "name of the step, such as l.i1 or qr100")
+_CLIENT = Column("client", "int16", "", "client number, from 1")
+_WORKER = Column("worker", "int16", "", "worker process within the step, from 0, over all clients")
+_OPERATION = Column("operation", "string", "", "insert, delete, range_query, point_query or create_index")
+_STATUS = Column("status", "string", "", "complete, failed, interrupted, or running in a run not yet sealed")
+_OPS = Column("ops", "int64", "", "acknowledged operations")
+_ROWS = Column("rows", "int64", "", "rows inserted, deleted or returned by them")
+_ERRORS = Column("errors", "int64", "", "operations that ended in an error")
+_UNKNOWN = Column("unknown", "int64", "", "operations in flight when the connection was lost")
 
 _OF_STEP = (_RUN_ID, _STEP_ID, _STEP)
 _OF_WORKER = (*_OF_STEP, _CLIENT, _WORKER)
@@ -136,36 +188,36 @@ STEPS = Table(
     ("run_id", "step_id"),
     (
         *_OF_STEP,
-        Column("kind", pa.string(), "", "load, index, write or query"),
+        Column("kind", "string", "", "load, index, write or query"),
         _STATUS,
-        Column("clients", pa.int16(), "", "number of clients"),
-        Column("insert_rows_per_commit", pa.int32(), "", "rows of one insert statement", True),
+        Column("clients", "int16", "", "number of clients"),
+        Column("insert_rows_per_commit", "int32", "", "rows of one insert statement", True),
         Column(
             "target_rows_per_s",
-            pa.float64(),
+            "float64",
             "rows/s",
             "target of inserts, and of deletes, per client; NULL if not paced",
             True,
         ),
-        Column("existing_rows", pa.int64(), "", "rows in all tables when the step began", True),
-        Column("start_s", pa.float64(), "s", "common start of all clients on the run's clock"),
+        Column("existing_rows", "int64", "", "rows in all tables when the step began", True),
+        Column("start_s", "float64", "s", "common start of all clients on the run's clock"),
         Column(
-            "end_s", pa.float64(), "s", "end of the last client on the run's clock; the latest known time while running"
+            "end_s", "float64", "s", "end of the last client on the run's clock; the latest known time while running"
         ),
-        Column("duration_s", pa.float64(), "s", "T, by which every rate is divided: end_s - start_s"),
+        Column("duration_s", "float64", "s", "T, by which every rate is divided: end_s - start_s"),
         Column(
-            "history_list_length", pa.int64(), "", "InnoDB history list length right after the last client's end", True
+            "history_list_length", "int64", "", "InnoDB history list length right after the last client's end", True
         ),
         Column(
             "client_bound",
-            pa.string(),
+            "string",
             "",
             "why the clients, not the server, limit the step; NULL if they do not",
             True,
         ),
         Column(
             "client_limit_share",
-            pa.float64(),
+            "float64",
             "",
             "the largest of the measures of a client-bound step, each over its limit: 1 if a client came to its limit",
             True,
@@ -181,44 +233,42 @@ WORKERS = Table(
     ("run_id", "step_id", "worker"),
     (
         *_OF_WORKER,
-        Column("role", pa.string(), "", "inserter, deleter, querier or indexer"),
+        Column("role", "string", "", "inserter, deleter, querier or indexer"),
         _STATUS,
-        Column("start_s", pa.float64(), "s", "common start of the step on the run's clock"),
-        Column("end_s", pa.float64(), "s", "end of its last operation on the run's clock"),
+        Column("start_s", "float64", "s", "common start of the step on the run's clock"),
+        Column("end_s", "float64", "s", "end of its last operation on the run's clock"),
         _OPS,
         _ROWS,
         _ERRORS,
-        Column("retries", pa.int64(), "", "repeats after a deadlock (1213), a lock wait timeout (1205) or 1020"),
+        Column("retries", "int64", "", "repeats after a deadlock (1213), a lock wait timeout (1205) or 1020"),
         _UNKNOWN,
+        Column("cpu_user_s", "float64", "s", "user CPU of the process during the step's load; NULL if it died", True),
         Column(
-            "cpu_user_s", pa.float64(), "s", "user CPU of the process during the step's load; NULL if it died", True
-        ),
-        Column(
-            "cpu_system_s", pa.float64(), "s", "system CPU of the process during the step's load; NULL if it died", True
+            "cpu_system_s", "float64", "s", "system CPU of the process during the step's load; NULL if it died", True
         ),
         Column(
             "client_lag_p99_us",
-            pa.float64(),
+            "float64",
             "us",
             "p99 of the delay between when a statement could be sent and when it was; NULL if not paced",
             True,
         ),
         Column(
             "unrecorded_s",
-            pa.float64(),
+            "float64",
             "s",
             "time from start_s to end_s in statements that are no operations and in no histogram, such as the re-read "
             "of a table's bounds; NULL if the process died",
             True,
             4,
         ),
-        Column("connections", pa.int32(), "", "connections of the process to the server", True, 11),
+        Column("connections", "int32", "", "connections of the process to the server", True, 11),
     ),
     replaces=True,
 )
 
-_BINS = pa.list_(pa.field("element", pa.uint16(), nullable=False))
-_COUNTS = pa.list_(pa.field("element", pa.uint32(), nullable=False))
+_BINS = "uint16[]"
+_COUNTS = "uint32[]"
 
 OPS = Table(
     "ops",
@@ -227,26 +277,26 @@ OPS = Table(
     (
         *_OF_WORKER,
         _OPERATION,
-        Column("second", pa.int32(), "s", "second of the step in which the operations ended"),
+        Column("second", "int32", "s", "second of the step in which the operations ended"),
         _OPS,
         _ROWS,
         _ERRORS,
-        Column("retries", pa.int64(), "", "repeats after one of the three errors that follow"),
-        Column("deadlocks", pa.int64(), "", "repeats after a deadlock (1213)", True, 5),
-        Column("lock_timeouts", pa.int64(), "", "repeats after a lock wait timeout (1205)", True, 5),
+        Column("retries", "int64", "", "repeats after one of the three errors that follow"),
+        Column("deadlocks", "int64", "", "repeats after a deadlock (1213)", True, 5),
+        Column("lock_timeouts", "int64", "", "repeats after a lock wait timeout (1205)", True, 5),
         Column(
             "changed",
-            pa.int64(),
+            "int64",
             "",
             "repeats after a row had changed since the transaction's read view (1020)",
             True,
             5,
         ),
         _UNKNOWN,
-        Column("service_sum_us", pa.float64(), "us", "sum of service times (sent to answered)", resolution=WHOLE_US),
+        Column("service_sum_us", "float64", "us", "sum of service times (sent to answered)", resolution=WHOLE_US),
         Column(
             "service_max_us",
-            pa.float64(),
+            "float64",
             "us",
             "largest service time; NULL when nothing was answered",
             True,
@@ -256,7 +306,7 @@ OPS = Table(
         Column("service_counts", _COUNTS, "", "answers in each bin"),
         Column(
             "in_flight_us",
-            pa.float64(),
+            "float64",
             "us",
             "time in flight within this second, from sent to answered, summed over operations; what is in flight over"
             " several seconds is in each of them",
@@ -266,7 +316,7 @@ OPS = Table(
         ),
         Column(
             "intended_max_us",
-            pa.float64(),
+            "float64",
             "us",
             "largest intended time (due to answered); NULL if not paced",
             True,
@@ -274,8 +324,8 @@ OPS = Table(
         ),
         Column("intended_bins", _BINS, "", "bins of the intended time histogram; NULL if not paced", True),
         Column("intended_counts", _COUNTS, "", "answers in each bin; NULL if not paced", True),
-        Column("cpu_user_s", pa.float64(), "s", "user CPU of the worker's process in this second", True, 1, CPU_S),
-        Column("cpu_system_s", pa.float64(), "s", "system CPU of the worker's process in this second", True, 1, CPU_S),
+        Column("cpu_user_s", "float64", "s", "user CPU of the worker's process in this second", True, 1, CPU_S),
+        Column("cpu_system_s", "float64", "s", "system CPU of the worker's process in this second", True, 1, CPU_S),
     ),
 )
 
@@ -287,14 +337,12 @@ RESPONSE_TIMES = Table(
         *_OF_WORKER,
         _OPERATION,
         Column(
-            "timing", pa.string(), "", "service (sent to answered) or intended (due to answered; paced operations only)"
+            "timing", "string", "", "service (sent to answered) or intended (due to answered; paced operations only)"
         ),
-        Column("responses", pa.int64(), "", "answers in the histogram"),
-        Column(
-            "max_us", pa.float64(), "us", "largest response time; NULL when nothing was answered", True, 0, WHOLE_US
-        ),
+        Column("responses", "int64", "", "answers in the histogram"),
+        Column("max_us", "float64", "us", "largest response time; NULL when nothing was answered", True, 0, WHOLE_US),
         Column("bins", _BINS, "", "bins of the histogram"),
-        Column("counts", pa.list_(pa.field("element", pa.uint64(), nullable=False)), "", "answers in each bin"),
+        Column("counts", "uint64[]", "", "answers in each bin"),
     ),
     derived=True,
     since=1,
@@ -307,9 +355,9 @@ OUTCOMES = Table(
     ("run_id", "step_id", "worker", "connection", "operation", "outcome"),
     (
         *_OF_WORKER,
-        Column("connection", pa.int16(), "", "connection of the worker, from 0"),
+        Column("connection", "int16", "", "connection of the worker, from 0"),
         _OPERATION,
-        Column("outcome", pa.string(), "", "as the workload names it, such as inserted, updated or missing"),
+        Column("outcome", "string", "", "as the workload names it, such as inserted, updated or missing"),
         _OPS,
     ),
     since=9,
@@ -325,18 +373,18 @@ PROBES = Table(
         _CLIENT,
         Column(
             "probe",
-            pa.string(),
+            "string",
             "",
             "get_min: the first SELECT min(transactionid) of the step; min_reread: the same query during the step",
         ),
-        Column("start_s", pa.float64(), "s", "when it was sent, on the run's clock"),
-        Column("seconds", pa.float64(), "s", "sent to answered"),
-        Column("result", pa.int64(), "", "the value; NULL for an empty table", True),
+        Column("start_s", "float64", "s", "when it was sent, on the run's clock"),
+        Column("seconds", "float64", "s", "sent to answered"),
+        Column("result", "int64", "", "the value; NULL for an empty table", True),
     ),
 )
 
-_TICK = Column("tick", pa.int32(), "s", "second of the run's clock at which the sample was due")
-_T_S = Column("t_s", pa.float64(), "s", "when it was read, on the run's clock")
+_TICK = Column("tick", "int32", "s", "second of the run's clock at which the sample was due")
+_T_S = Column("t_s", "float64", "s", "when it was read, on the run's clock")
 
 SERVER_SAMPLES = Table(
     "server_samples",
@@ -345,18 +393,18 @@ SERVER_SAMPLES = Table(
     ("run_id", "t_s"),
     (
         _RUN_ID,
-        Column("t_s", pa.float64(), "s", "when the answer came, on the run's clock; the tick itself if no answer came"),
+        Column("t_s", "float64", "s", "when the answer came, on the run's clock; the tick itself if no answer came"),
         replace(_TICK, nullable=True, since=1),
         Column(
             "incarnation",
-            pa.int16(),
+            "int16",
             "",
             "0 for the server that the run started, 1 after its first restart, and so on",
             True,
             1,
         ),
         *(
-            Column(figure.column, pa.int64(), figure.unit, figure.doc, True, figure.since, counts_up=figure.counts_up)
+            Column(figure.column, "int64", figure.unit, figure.doc, True, figure.since, counts_up=figure.counts_up)
             for figure in FIGURES
         ),
     ),
@@ -372,13 +420,13 @@ SERVER_COUNTERS = Table(
     ("run_id", "source", "name", "tick"),
     (
         _RUN_ID,
-        Column("source", pa.string(), "", "status or metric"),
-        Column("name", pa.string(), "", "as the server spells it"),
+        Column("source", "string", "", "status or metric"),
+        Column("name", "string", "", "as the server spells it"),
         _TICK,
-        Column("incarnation", pa.int16(), "", "as in server_samples"),
-        Column("value", pa.int64(), "", "the value if it is a whole number; else NULL", True),
+        Column("incarnation", "int16", "", "as in server_samples"),
+        Column("value", "int64", "", "the value if it is a whole number; else NULL", True),
         Column(
-            "real_value", pa.float64(), "", "the value if it is not a whole number, or exceeds 63 bits; else NULL", True
+            "real_value", "float64", "", "the value if it is not a whole number, or exceeds 63 bits; else NULL", True
         ),
     ),
     collected=True,
@@ -388,9 +436,9 @@ SERVER_COUNTERS = Table(
 
 def _cumulative(name: str, doc: str = "", *, nullable: bool = False, since: int = 0) -> Column:
     """A counter as it was read: in seconds or bytes if its name ends so, else a number of something."""
-    kind, unit = pa.int64(), ""
+    kind, unit = "int64", ""
     if name.endswith("_s"):
-        kind, unit = pa.float64(), "s"
+        kind, unit = "float64", "s"
     elif name.endswith("_bytes"):
         unit = "bytes"
     return Column(name, kind, unit, f"{doc}, cumulative" if doc else "cumulative", nullable, since, counts_up=True)
@@ -411,14 +459,14 @@ HOST_SAMPLES = Table(
         _cumulative("cpu_idle_s", "CPU idle without I/O outstanding; all CPUs"),
         _cumulative("context_switches"),
         _cumulative("interrupts"),
-        Column("runnable", pa.int32(), "", "run queue: tasks that are running or ready to run, now"),
-        Column("blocked", pa.int32(), "", "tasks that wait for I/O, now"),
-        Column("memory_available_bytes", pa.int64(), "bytes", "memory available without swapping (MemAvailable)", True),
-        Column("memory_free_bytes", pa.int64(), "bytes", "MemFree"),
-        Column("page_cache_bytes", pa.int64(), "bytes", "Cached and Buffers"),
-        Column("dirty_bytes", pa.int64(), "bytes", "page cache waiting to be written"),
-        Column("writeback_bytes", pa.int64(), "bytes", "page cache being written"),
-        Column("swap_used_bytes", pa.int64(), "bytes", "SwapTotal minus SwapFree"),
+        Column("runnable", "int32", "", "run queue: tasks that are running or ready to run, now"),
+        Column("blocked", "int32", "", "tasks that wait for I/O, now"),
+        Column("memory_available_bytes", "int64", "bytes", "memory available without swapping (MemAvailable)", True),
+        Column("memory_free_bytes", "int64", "bytes", "MemFree"),
+        Column("page_cache_bytes", "int64", "bytes", "Cached and Buffers"),
+        Column("dirty_bytes", "int64", "bytes", "page cache waiting to be written"),
+        Column("writeback_bytes", "int64", "bytes", "page cache being written"),
+        Column("swap_used_bytes", "int64", "bytes", "SwapTotal minus SwapFree"),
         _cumulative("swapped_in_pages"),
         _cumulative("swapped_out_pages"),
         _cumulative("major_faults", "page faults that read from disk"),
@@ -448,17 +496,17 @@ DEVICE_SAMPLES = Table(
     ("run_id", "device", "tick"),
     (
         _RUN_ID,
-        Column("device", pa.string(), "", "kernel name, such as nvme0n1"),
+        Column("device", "string", "", "kernel name, such as nvme0n1"),
         _TICK,
         _T_S,
-        Column("holds_data", pa.bool_(), "", "whether it holds the server's data directory"),
+        Column("holds_data", "bool", "", "whether it holds the server's data directory"),
         _cumulative("reads", "reads completed"),
         _cumulative("read_bytes"),
         _cumulative("read_s", "sum of the reads' times"),
         _cumulative("writes", "writes completed"),
         _cumulative("written_bytes"),
         _cumulative("write_s", "sum of the writes' times"),
-        Column("in_flight", pa.int32(), "", "requests in flight, now"),
+        Column("in_flight", "int32", "", "requests in flight, now"),
         _cumulative("busy_s", "time with a request in flight"),
         _cumulative("queue_s", "time in flight summed over requests"),
         _cumulative("flushes", "flush requests completed", nullable=True),
@@ -474,7 +522,7 @@ NETWORK_SAMPLES = Table(
     ("run_id", "interface", "tick"),
     (
         _RUN_ID,
-        Column("interface", pa.string(), "", "name, such as eth0"),
+        Column("interface", "string", "", "name, such as eth0"),
         _TICK,
         _T_S,
         _cumulative("received_bytes"),
@@ -496,19 +544,19 @@ PROCESS_SAMPLES = Table(
         _RUN_ID,
         _TICK,
         _T_S,
-        Column("pid", pa.int32(), "", "a different pid is a different process: differences are never taken across it"),
+        Column("pid", "int32", "", "a different pid is a different process: differences are never taken across it"),
         _cumulative("cpu_user_s"),
         _cumulative("cpu_system_s"),
-        Column("resident_bytes", pa.int64(), "bytes", "resident size now"),
-        Column("virtual_bytes", pa.int64(), "bytes", "virtual size now"),
-        Column("threads", pa.int32(), "", "now"),
+        Column("resident_bytes", "int64", "bytes", "resident size now"),
+        Column("virtual_bytes", "int64", "bytes", "virtual size now"),
+        Column("threads", "int32", "", "now"),
         _cumulative("read_bytes", "read from storage (NULL where /proc denies it)", nullable=True),
         _cumulative("written_bytes", "sent to storage (NULL where /proc denies it)", nullable=True),
         _cumulative("voluntary_switches", "context switches of all observed threads", nullable=True),
         _cumulative("involuntary_switches", "context switches of all observed threads", nullable=True),
         Column(
             "state",
-            pa.string(),
+            "string",
             "",
             "of its first thread now, as /proc has it: R runs, S sleeps, D waits for I/O, T is stopped",
             True,
@@ -516,7 +564,7 @@ PROCESS_SAMPLES = Table(
         ),
         Column(
             "blocked_threads",
-            pa.int32(),
+            "int32",
             "",
             "threads in state D now: they wait for storage, for a page, or for a file system that is frozen",
             True,
@@ -538,11 +586,11 @@ THREAD_SAMPLES = Table(
         _RUN_ID,
         _TICK,
         _T_S,
-        Column("seconds", pa.float64(), "s", "length of the interval"),
-        Column("name", pa.string(), "", "name of the threads, without a number at its end; empty for all threads"),
-        Column("threads", pa.int32(), "", "threads of this name, now"),
-        Column("cpu_s", pa.float64(), "s", "CPU that they used in the interval"),
-        Column("queued_s", pa.float64(), "s", "time in the interval that they were ready to run and had no CPU"),
+        Column("seconds", "float64", "s", "length of the interval"),
+        Column("name", "string", "", "name of the threads, without a number at its end; empty for all threads"),
+        Column("threads", "int32", "", "threads of this name, now"),
+        Column("cpu_s", "float64", "s", "CPU that they used in the interval"),
+        Column("queued_s", "float64", "s", "time in the interval that they were ready to run and had no CPU"),
     ),
     collected=True,
     since=7,
@@ -557,15 +605,15 @@ PERF_COUNTERS = Table(
         _RUN_ID,
         _TICK,
         _T_S,
-        Column("seconds", pa.float64(), "s", "length of the interval"),
-        Column("instructions", pa.int64(), "", "instructions that the process retired", True),
-        Column("cycles", pa.int64(), "", "cycles that it took", True),
-        Column("cache_misses", pa.int64(), "", "misses of the last level of cache", True),
-        Column("tlb_misses", pa.int64(), "", "loads whose page was not in the data TLB", True),
-        Column("cpu_s", pa.float64(), "s", "CPU that it used (task-clock)", True),
+        Column("seconds", "float64", "s", "length of the interval"),
+        Column("instructions", "int64", "", "instructions that the process retired", True),
+        Column("cycles", "int64", "", "cycles that it took", True),
+        Column("cache_misses", "int64", "", "misses of the last level of cache", True),
+        Column("tlb_misses", "int64", "", "loads whose page was not in the data TLB", True),
+        Column("cpu_s", "float64", "s", "CPU that it used (task-clock)", True),
         Column(
             "running",
-            pa.float64(),
+            "float64",
             "",
             "share of the interval in which each of the processor's counters counted, the smallest; figures are scaled",
             True,
@@ -584,8 +632,8 @@ THREAD_STATES = Table(
         _RUN_ID,
         _TICK,
         _T_S,
-        Column("state", pa.string(), "", "as the server names it; empty where it names none", free_text=True),
-        Column("connections", pa.int32(), "", "connections in this state, now"),
+        Column("state", "string", "", "as the server names it; empty where it names none", free_text=True),
+        Column("connections", "int32", "", "connections in this state, now"),
     ),
     collected=True,
     since=7,
@@ -599,19 +647,19 @@ STEP_COUNTERS = Table(
     ("run_id", "step_id", "source", "name", "counter"),
     (
         *_OF_STEP,
-        Column("source", pa.string(), "", "host, device, network, process or server: the table <source>_samples"),
-        Column("name", pa.string(), "", "the device or interface; empty for other sources"),
+        Column("source", "string", "", "host, device, network, process or server: the table <source>_samples"),
+        Column("name", "string", "", "the device or interface; empty for other sources"),
         Column(
             "counter",
-            pa.string(),
+            "string",
             "",
             "the column of that table; and of process also peak_resident_bytes, the largest resident size since the"
             " step's start (VmHWM), where the kernel lets us reset it",
         ),
-        Column("start_s", pa.float64(), "s", "when it was first read, on the run's clock"),
-        Column("start_value", pa.float64(), "", "its value then, in the unit of the column"),
-        Column("end_s", pa.float64(), "s", "when it was last read, on the run's clock"),
-        Column("end_value", pa.float64(), "", "its value then"),
+        Column("start_s", "float64", "s", "when it was first read, on the run's clock"),
+        Column("start_value", "float64", "", "its value then, in the unit of the column"),
+        Column("end_s", "float64", "s", "when it was last read, on the run's clock"),
+        Column("end_value", "float64", "", "its value then"),
     ),
     collected=True,
     since=4,
@@ -621,7 +669,7 @@ INNODB_STATUS = Table(
     "innodb_status",
     "SHOW ENGINE INNODB STATUS, every 30 seconds.",
     ("run_id", "tick"),
-    (_RUN_ID, _TICK, _T_S, Column("text", pa.string(), "", "the text from the server", free_text=True)),
+    (_RUN_ID, _TICK, _T_S, Column("text", "string", "", "the text from the server", free_text=True)),
     collected=True,
     since=1,
 )
@@ -634,12 +682,12 @@ PROCESSLIST = Table(
         _RUN_ID,
         _TICK,
         _T_S,
-        Column("id", pa.int64(), "", "connection id"),
-        Column("user", pa.string(), "", "user name, or the server's name for its own thread", True, free_text=True),
-        Column("command", pa.string(), "", "Query, Sleep, Execute ...", True),
-        Column("seconds", pa.float64(), "s", "time in its state", True),
-        Column("state", pa.string(), "", "what the thread is doing", True, free_text=True),
-        Column("info", pa.string(), "", "the statement, its first 1000 characters", True, free_text=True),
+        Column("id", "int64", "", "connection id"),
+        Column("user", "string", "", "user name, or the server's name for its own thread", True, free_text=True),
+        Column("command", "string", "", "Query, Sleep, Execute ...", True),
+        Column("seconds", "float64", "s", "time in its state", True),
+        Column("state", "string", "", "what the thread is doing", True, free_text=True),
+        Column("info", "string", "", "the statement, its first 1000 characters", True, free_text=True),
     ),
     collected=True,
     since=1,
@@ -654,13 +702,11 @@ WAITS = Table(
         _RUN_ID,
         _TICK,
         _T_S,
-        Column("seconds", pa.float64(), "s", "length of the interval that ends at t_s"),
-        Column("source", pa.string(), "", "performance_schema or innodb_mutex (SHOW ENGINE INNODB MUTEX)"),
-        Column("event", pa.string(), "", "mutex, rwlock or file, as the server names it"),
-        Column("waits", pa.int64(), "", "waits in the interval"),
-        Column(
-            "wait_s", pa.float64(), "s", "time waited in the interval; NULL if the server only counts the waits", True
-        ),
+        Column("seconds", "float64", "s", "length of the interval that ends at t_s"),
+        Column("source", "string", "", "performance_schema or innodb_mutex (SHOW ENGINE INNODB MUTEX)"),
+        Column("event", "string", "", "mutex, rwlock or file, as the server names it"),
+        Column("waits", "int64", "", "waits in the interval"),
+        Column("wait_s", "float64", "s", "time waited in the interval; NULL if the server only counts the waits", True),
     ),
     collected=True,
     since=1,
@@ -674,14 +720,14 @@ PROFILE_STACKS = Table(
         _RUN_ID,
         _TICK,
         _T_S,
-        Column("seconds", pa.float64(), "s", "how long perf sampled"),
-        Column("event", pa.string(), "", "cycles, or cpu-clock on a machine without a counter for cycles"),
-        Column("frequency", pa.float64(), "Hz", "samples that perf was to take in a second of CPU", True, since=10),
-        Column("lost", pa.int64(), "", "samples of this recording that the kernel could not keep", True, since=10),
-        Column("cpu_s", pa.float64(), "s", "CPU of the server's process while perf sampled it", True, since=10),
+        Column("seconds", "float64", "s", "how long perf sampled"),
+        Column("event", "string", "", "cycles, or cpu-clock on a machine without a counter for cycles"),
+        Column("frequency", "float64", "Hz", "samples that perf was to take in a second of CPU", True, since=10),
+        Column("lost", "int64", "", "samples of this recording that the kernel could not keep", True, since=10),
+        Column("cpu_s", "float64", "s", "CPU of the server's process while perf sampled it", True, since=10),
         Column(
             "thread_group",
-            pa.string(),
+            "string",
             "",
             "name of the thread without a number at its end",
             True,
@@ -690,13 +736,13 @@ PROFILE_STACKS = Table(
         ),
         Column(
             "stack",
-            pa.string(),
+            "string",
             "",
             "thread name and functions, outermost first, joined by ';'; a function without a name is [unknown], with "
             "its library in brackets since minor version 10",
             free_text=True,
         ),
-        Column("samples", pa.int64(), "", "samples with this stack"),
+        Column("samples", "int64", "", "samples with this stack"),
     ),
     collected=True,
     since=1,
@@ -710,15 +756,15 @@ SIZES = Table(
         *_OF_STEP,
         Column(
             "what",
-            pa.string(),
+            "string",
             "",
             "table_data and table_index (from the server's own statistics, which MySQL and MariaDB"
             " update about 10 s after a change), database (files of the benchmark's database),"
             " datadir (all files), system, undo, redo, temporary, binary_log",
         ),
-        Column("name", pa.string(), "", "name of the table; empty for a total"),
+        Column("name", "string", "", "name of the table; empty for a total"),
         Column(
-            "bytes", pa.int64(), "bytes", "blocks allocated on disk, or the server's own figure; NULL if unknown", True
+            "bytes", "int64", "bytes", "blocks allocated on disk, or the server's own figure; NULL if unknown", True
         ),
     ),
     collected=True,
@@ -731,9 +777,9 @@ TABLE_COUNTS = Table(
     ("run_id", "step_id", "table_name"),
     (
         *_OF_STEP,
-        Column("table_name", pa.string(), "", "benchmark table, pi1 ... piN"),
-        Column("row_count", pa.int64(), "", "SELECT COUNT(*) after the step"),
-        Column("seconds", pa.float64(), "s", "how long the count took"),
+        Column("table_name", "string", "", "benchmark table, pi1 ... piN"),
+        Column("row_count", "int64", "", "SELECT COUNT(*) after the step"),
+        Column("seconds", "float64", "s", "how long the count took"),
     ),
 )
 
@@ -744,13 +790,13 @@ CHECKS = Table(
     ("run_id", "step_id", "check_number"),
     (
         *_OF_STEP,
-        Column("check_number", pa.int32(), "", "from 1, within the step"),
-        Column("rule", pa.string(), "", "kind of check: rows, ledger, or the name of a condition such as C1"),
-        Column("subject", pa.string(), "", "what the figure is, such as rows of stock"),
-        Column("found", pa.int64(), "", "what the server answered; NULL if it answered NULL", nullable=True),
-        Column("expected", pa.int64(), "", "what it should have answered"),
-        Column("broken_by", pa.string(), "", "the profile whose own defect may break it, if any", nullable=True),
-        Column("seconds", pa.float64(), "s", "how long the answer took"),
+        Column("check_number", "int32", "", "from 1, within the step"),
+        Column("rule", "string", "", "kind of check: rows, ledger, or the name of a condition such as C1"),
+        Column("subject", "string", "", "what the figure is, such as rows of stock"),
+        Column("found", "int64", "", "what the server answered; NULL if it answered NULL", nullable=True),
+        Column("expected", "int64", "", "what it should have answered"),
+        Column("broken_by", "string", "", "the profile whose own defect may break it, if any", nullable=True),
+        Column("seconds", "float64", "s", "how long the answer took"),
     ),
     since=10,
 )
@@ -761,8 +807,8 @@ PUBLISHED = Table(
     ("run_id", "step_id", "metric"),
     (
         *_OF_STEP,
-        Column("metric", pa.string(), "", "name of the metric, such as get_min_s"),
-        Column("value", pa.float64(), "", "as published, in the metric's unit"),
+        Column("metric", "string", "", "name of the metric, such as get_min_s"),
+        Column("value", "float64", "", "as published, in the metric's unit"),
     ),
     since=2,
 )

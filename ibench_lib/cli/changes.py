@@ -10,13 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from ibench_lib.base import strict_yaml
+from ibench_lib.base.later import later
 from ibench_lib.base.wording import count
 from ibench_lib.cli.output import FORMAT, TextOrJson, err, out, print_problems, safe
 from ibench_lib.errors import IbenchError, ParameterError, UsageError
 from ibench_lib.metrics import METRICS, rates
-from ibench_lib.store import reader
-from ibench_lib.store.narrow import narrowed
+
+if TYPE_CHECKING:
+    from ibench_lib.base import strict_yaml
+    from ibench_lib.store import narrow, reader
+else:
+    strict_yaml, narrow, reader = map(
+        later, ("ibench_lib.base.strict_yaml", "ibench_lib.store.narrow", "ibench_lib.store.reader")
+    )
 
 if TYPE_CHECKING:
     from ibench_lib.ask.changes import Change
@@ -102,7 +108,7 @@ def _answer(
         raise ParameterError(f"experiment {name!r:.80} has no run in the lake{near}")
     excluded = mine.filter(mine["excluded"].is_not_null())
     run_ids = mine.filter(mine["excluded"].is_null())["run_id"].to_list() if stream else choose(lake, name).run_ids
-    points = reader.question(narrowed(lake, run_ids), "series_points", runs=run_ids, steps=[], metrics=metrics)
+    points = reader.question(narrow.narrowed(lake, run_ids), "series_points", runs=run_ids, steps=[], metrics=metrics)
     if not metric:  # a paced rate tells of the clients: it is judged where somebody asks for it
         points = points.filter("is_rate")
     found = nightly_changes(points, reference, least) if stream else release_changes(points, least)

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from ibench_lib.base.later import later
 from ibench_lib.base.wording import count
 from ibench_lib.cli.output import FORMAT, TextOrJson, out, print_problems, safe
-from ibench_lib.store import reader
+
+if TYPE_CHECKING:
+    from ibench_lib.store import reader
+else:
+    reader = later("ibench_lib.store.reader")
 
 if TYPE_CHECKING:
     from ibench_lib.ask.explanation import Explanation

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import errno
 import importlib
 import inspect
 import os
 import platform
+import re
 import sys
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -46,6 +45,9 @@ _GROUPS = ("experiment", "runs", "servers", "config", "profile")
 """The modules of this folder that have commands of their own."""
 
 
+_COMPLETES = "_IBENCH_COMPLETE"
+"""Set by a shell that asks what could be typed next."""
+
 _ABOUT_ALL = ("-h", "--help", "--version")
 """Options of the command itself: no command runs after them."""
 
@@ -80,17 +82,29 @@ def application(name: str = "") -> typer.Typer:
     return made
 
 
+def _first_word() -> str:
+    """The command, or the option of `ibench` itself; a shell that completes what is typed has the words elsewhere."""
+    if _COMPLETES not in os.environ:
+        return (sys.argv[1:2] or _ABOUT_ALL)[0]
+    # The last word may be half typed: run may become runs. With the command alone all of them are listed.
+    if "COMP_WORDS" in os.environ:  # bash
+        typed = os.environ["COMP_WORDS"].split()[: int(os.environ.get("COMP_CWORD", "0"))]
+    else:
+        words = os.environ.get("_TYPER_COMPLETE_ARGS", "")
+        typed = words.split() if words.endswith(" ") else words.split()[:-1]
+    return next((word for word in typed[1:] if word in _COMMANDS or word in _GROUPS), _ABOUT_ALL[0])
+
+
 def _list_commands(made: typer.Typer) -> None:
     """Commands that have nothing but their help, as it stands in their source."""
     for group in _GROUPS:
-        listed = typer.Typer(help=_group_help(_tree(group)))
+        listed = typer.Typer(help=_help_in(group, r"^app = typer\.Typer\(\s*help=|^@app\.callback\(\)\ndef "))
         listed.callback()(_stub())
         made.add_typer(listed, name=group)
     for command, place in _COMMANDS.items():
         module, _, function = place.partition(".")
-        (found,) = (node for node in _tree(module).body if isinstance(node, ast.FunctionDef) and node.name == function)
         stub = _stub()
-        stub.__doc__ = ast.get_docstring(found)
+        stub.__doc__ = _help_in(module, rf"^def {function}\(")
         made.command(command)(stub)
     _reflow(made)
 
@@ -100,22 +114,12 @@ def _stub() -> Callable[[], None]:
     return lambda: None
 
 
-def _tree(module: str) -> ast.Module:
-    return ast.parse((Path(__file__).parent / f"{module}.py").read_text(encoding="utf-8"))
-
-
-def _group_help(tree: ast.Module) -> str | None:
-    """What a module says of its commands: as `help` of its application, or in its one callback."""
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "app" and isinstance(node.value, ast.Call):
-            for word in node.value.keywords:
-                if word.arg == "help":
-                    return str(ast.literal_eval(word.value))
-        if isinstance(node, ast.FunctionDef) and any(
-            ast.unparse(one) == "app.callback()" for one in node.decorator_list
-        ):
-            return ast.get_docstring(node)
-    return None
+def _help_in(module: str, beginning: str) -> str:
+    """The first text in three quotes after what begins so in a module. To parse all modules would take too long."""
+    source = (Path(__file__).parent / f"{module}.py").read_text(encoding="utf-8")
+    found = re.search(f'(?ms)(?:{beginning}).*?"""(.*?)"""', source)
+    assert found, f"{module} has no help"
+    return found[1]
 
 
 def _reflow(app: typer.Typer) -> None:
@@ -137,6 +141,8 @@ def _module(name: str) -> Any:
 
 def _print_version(asked: bool) -> None:
     if asked:
+        from importlib.metadata import version  # as slow to import as half of typer
+
         out.print(f"ibench {version('ibench')}, Python {platform.python_version()}, DuckDB {version('duckdb')}")
         raise typer.Exit
 
@@ -154,7 +160,7 @@ def main() -> None:
     # Arrow's own pool reserves a gigabyte of addresses, a third of what `ulimit -v` may leave a command.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
-        application(*sys.argv[1:2])()
+        application(_first_word())()
     except IbenchError as error:
         # Detail first: the line that says what is wrong and what to do is the last one on the screen.
         if error.detail:

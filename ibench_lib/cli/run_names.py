@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from ibench_lib.errors import LakeError, UsageError
-from ibench_lib.store.manifest import read_manifest
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 def fitting(
@@ -59,6 +60,8 @@ def of_lake(lake: duckdb.DuckDBPyConnection, patterns: Sequence[str]) -> list[st
 
 def experiment_in(run_dirs: Mapping[str, Path]) -> Callable[[str], str | None]:
     """The experiment of a run by its manifest, which is in its folder; None for one that cannot be read."""
+
+    from ibench_lib.store.manifest import read_manifest  # slow to import, and asked of few words
 
     def found(run_id: str) -> str | None:
         try:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import duckdb
 import typer
 
-from ibench_lib.base import strict_yaml
-from ibench_lib.base.scratch import sweep_scratch
 from ibench_lib.base.wording import count
 from ibench_lib.cli.output import (
     check_line,
@@ -28,17 +25,10 @@ from ibench_lib.cli.output import (
 )
 from ibench_lib.cli.run_names import experiment_in, fitting
 from ibench_lib.errors import IbenchError, LakeError, UsageError
-from ibench_lib.importers.intake import import_file
 from ibench_lib.paths import check_name, workspace
-from ibench_lib.servers import sandbox_directory
-from ibench_lib.store import reader
-from ibench_lib.store.annotations import Annotation, annotate, read_annotation
-from ibench_lib.store.discovery import Found, run_dirs
-from ibench_lib.store.recover import recover, recover_all
-from ibench_lib.store.remove import finish_removals, remove_run
-from ibench_lib.store.transfer import ARRIVING, is_archive, new_archive, open_store, pull, push, push_index
-from ibench_lib.store.verify import verify, without_checksum
-from ibench_lib.workloads.workload import kind_of
+
+if TYPE_CHECKING:
+    from ibench_lib.store.annotations import Annotation
 
 app = typer.Typer(
     help="""List the runs of this lake; recover, verify, delete, copy, import and annotate runs.
@@ -142,16 +132,14 @@ def runs_list(
 
 
 def _list(experiment: str | None, status: str | None, tag: str | None, last: int | None, form: Form) -> None:
+    from ibench_lib.store import reader
+
     lake = reader.tables_alone(["runs", "steps", "annotations", "problems"])
     with reader.rows(lake, _LISTED) as (names, rows):
         every = [dict(zip(names, row, strict=True)) for row in rows]
     for what, wanted in (("experiment", experiment), ("status", status)):
-        known = sorted({str(run[what]) for run in every})
-        if wanted is not None and wanted not in known:
-            raise UsageError(f"no run has {what} {wanted!r:.80}{strict_yaml.suggestion(wanted, known)}")
-    tags = sorted({name for run in every for name in run["tags"].split()})
-    if tag is not None and tag not in tags:
-        raise UsageError(f"no run has tag {tag!r:.80}{strict_yaml.suggestion(tag, tags)}")
+        _require(what, wanted, {str(run[what]) for run in every})
+    _require("tag", tag, {name for run in every for name in run["tags"].split()})
     chosen = [
         run
         for run in every
@@ -168,6 +156,14 @@ def _list(experiment: str | None, status: str | None, tag: str | None, last: int
     else:
         out.print("no runs yet; make some with `ibench run experiments/demo.yaml`")
     print_problems(lake)
+
+
+def _require(what: str, wanted: str | None, known: Collection[str]) -> None:
+    """Raises UsageError if no run has what is wanted."""
+    if wanted is not None and wanted not in known:
+        from ibench_lib.base import strict_yaml
+
+        raise UsageError(f"no run has {what} {wanted!r:.80}{strict_yaml.suggestion(wanted, sorted(known))}")
 
 
 def _print_runs(found: list[dict[str, Any]]) -> None:
@@ -187,6 +183,12 @@ def runs_recover(run_ids: SomeRuns = None) -> None:
 
     [bold]Example:[/] ibench runs recover
     """
+    from ibench_lib.base.scratch import sweep_scratch
+    from ibench_lib.servers import sandbox_directory
+    from ibench_lib.store.recover import recover, recover_all
+    from ibench_lib.store.remove import finish_removals
+    from ibench_lib.store.transfer import ARRIVING
+
     place = workspace()
     finish_removals(place.runs)
     scratch = (*sweep_scratch(), *sweep_scratch(ARRIVING, place.runs))
@@ -222,6 +224,9 @@ def runs_verify(run_ids: SomeRuns = None) -> None:
 
     [bold]Example:[/] ibench runs verify
     """
+    from ibench_lib.store.discovery import Found, run_dirs
+    from ibench_lib.store.verify import verify, without_checksum
+
     place = workspace()
     own, shipped = (run_dirs(folder, Found()) for folder in (place.runs, place.sample))
     known = {run_dir.name: run_dir for run_dir in (*shipped, *own)}
@@ -258,6 +263,8 @@ def runs_remove(
 
     [bold]Example:[/] ibench runs remove 20261121T070508Z-demo-small-system.cy10a-r1
     """
+    from ibench_lib.store.remove import remove_run
+
     place = workspace()
     chosen = _matching(run_ids)
     if not yes:
@@ -330,6 +337,8 @@ def runs_include(run_ids: RunIds) -> None:
 
 def _matching(patterns: list[str]) -> list[str]:
     """The ids of this workspace's runs that are meant (`fitting`)."""
+    from ibench_lib.store.discovery import Found, run_dirs
+
     place = workspace()
     known = {run_dir.name: run_dir for run_dir in run_dirs(place.runs, Found())}
     hint = "`ibench runs` lists the runs of this lake; those of the sample cannot be changed"
@@ -337,12 +346,16 @@ def _matching(patterns: list[str]) -> list[str]:
 
 
 def _annotated(patterns: list[str]) -> list[tuple[str, Annotation]]:
+    from ibench_lib.store.annotations import Annotation, read_annotation
+
     place = workspace()
     return [(name, read_annotation(place.run_dir(name)) or Annotation()) for name in _matching(patterns)]
 
 
 def _annotate(patterns: list[str], change: Callable[[Annotation], dict[str, Any]], said: str) -> None:
     """Change what is said of runs, and print what was done."""
+    from ibench_lib.store.annotations import annotate
+
     for name, had in _annotated(patterns):
         annotate(workspace().run_dir(name), **change(had))
         out.print(safe(f"{name}: {one_line(said)}"), soft_wrap=True)
@@ -356,6 +369,12 @@ def runs_push(place: Place, run_ids: SomeRuns = None) -> None:
 
     [bold]Example:[/] ibench runs push s3://bucket/lake
     """
+    import duckdb
+
+    from ibench_lib.store import reader
+    from ibench_lib.store.discovery import Found, run_dirs
+    from ibench_lib.store.transfer import is_archive, new_archive, open_store, push, push_index
+
     here = workspace()
     chosen = [here.run_dir(run_id) for run_id in _matching(run_ids)] if run_ids else run_dirs(here.runs, Found())
     if not chosen:
@@ -376,6 +395,9 @@ def runs_pull(place: Place, run_ids: SomeRuns = None) -> None:
 
     [bold]Example:[/] ibench runs pull s3://bucket/lake
     """
+    from ibench_lib.base.scratch import sweep_scratch
+    from ibench_lib.store.transfer import ARRIVING, open_store, pull
+
     store, here = open_store(place), workspace()
     sweep_scratch(ARRIVING, here.runs)
     known = store.run_ids()
@@ -412,6 +434,9 @@ def runs_import(
 
     [bold]Example:[/] ibench runs import report.csv --experiment report-2023 --source "report of August 2023"
     """
+    from ibench_lib.importers.intake import import_file
+    from ibench_lib.workloads.workload import kind_of
+
     for what, text in (("source", source), ("title", title)):
         check_line(text, what)
     taken = import_file(

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ibench_lib.base import strict_yaml
+from ibench_lib.base.later import later
 from ibench_lib.cli.output import (
     err,
     one_line,
@@ -26,7 +26,12 @@ from ibench_lib.cli.output import (
     write_tsv,
 )
 from ibench_lib.errors import UsageError
-from ibench_lib.store import reader
+
+if TYPE_CHECKING:
+    from ibench_lib.base import strict_yaml
+    from ibench_lib.store import reader
+else:
+    strict_yaml, reader = later("ibench_lib.base.strict_yaml"), later("ibench_lib.store.reader")
 
 _ROWS_IN_A_TABLE = 1000
 _WIDEST = 100

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import duckdb
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from ibench_lib.base.later import later
 from ibench_lib.base.wording import count
 from ibench_lib.cli.output import FORMAT, TextOrJson, out, print_problems, safe
 from ibench_lib.cli.run_names import of_lake
-from ibench_lib.store import reader
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from ibench_lib.store import reader
+else:
+    reader = later("ibench_lib.store.reader")
 
 RunIds = Annotated[
     list[str] | None,

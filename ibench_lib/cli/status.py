@@ -6,13 +6,14 @@ import io
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from ibench_lib.base.later import later
 from ibench_lib.base.wording import count
 from ibench_lib.cli import stalls
 from ibench_lib.cli.output import err, out, safe
@@ -21,7 +22,11 @@ from ibench_lib.errors import LakeError, UsageError
 from ibench_lib.paths import Workspace, workspace
 from ibench_lib.runner.events import event_log, read_events
 from ibench_lib.runner.ledger import is_running
-from ibench_lib.store import reader
+
+if TYPE_CHECKING:
+    from ibench_lib.store import reader
+else:
+    reader = later("ibench_lib.store.reader")
 
 _ENDS = ("cell_ends", "cell_skipped", "cell_failed", "cell_not_tried")
 _MEASURED = ("cell_ends", "cell_failed")

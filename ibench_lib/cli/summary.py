@@ -9,19 +9,23 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
-import duckdb
 import typer
 from rich.table import Table
 
+from ibench_lib.base.later import later
 from ibench_lib.base.wording import count
 from ibench_lib.cli.output import err, one_line, out, print_problems, safe, write_csv
 from ibench_lib.errors import UsageError
 from ibench_lib.paths import Workspace
-from ibench_lib.store import reader, shown
 
 if TYPE_CHECKING:
+    import duckdb
+
     from ibench_lib.ask.selection import Selection
     from ibench_lib.show.summary import SummaryRow
+    from ibench_lib.store import reader, shown
+else:
+    reader, shown = later("ibench_lib.store.reader"), later("ibench_lib.store.shown")
 
 
 _WIDEST_NAME = 24

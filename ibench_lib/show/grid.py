@@ -5,16 +5,20 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from great_tables import GT, loc, style
-from great_tables import html as as_html
-from great_tables._text import Html
 
+from ibench_lib.base.later import later
 from ibench_lib.show import theme
 from ibench_lib.show.html_ids import html_id
 from ibench_lib.show.theme import GLYPHS, MARKS, Mark
+
+if TYPE_CHECKING:
+    import great_tables as gt
+    from great_tables._text import Html
+else:
+    gt = later("great_tables")  # a summary in a terminal has cells, and draws none
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Grid:
     spanners: Sequence[tuple[str, Sequence[int]]] = ()
     left: bool = False
 
-    def draw(self, palette: str) -> GT:
+    def draw(self, palette: str) -> gt.GT:
         """The table as a GT object, in the colours of the named palette."""
         colours = theme.palette(palette)
         ids = [f"c{position}" for position in range(len(self.columns))]
@@ -52,7 +56,7 @@ class Grid:
             data[column] = [cells[position].shown for _, cells in self.rows]
         labels: dict[str, Any] = {name: _text(label) for name, label in zip(ids, self.columns, strict=True)}
         table = (
-            GT(pl.DataFrame(data, schema=dict.fromkeys(data, pl.String)), rowname_col="row", id=_css_id(self.name))
+            gt.GT(pl.DataFrame(data, schema=dict.fromkeys(data, pl.String)), rowname_col="row", id=_css_id(self.name))
             .tab_header(_text(self.title))
             .tab_stubhead(_text(self.row_head))
             .cols_label(**labels)
@@ -68,8 +72,8 @@ class Grid:
                 marked = [row for row, (_, cells) in enumerate(self.rows) if cells[position].mark == mark]
                 if marked:
                     fill, ink = colours.of(mark)
-                    where = loc.body(columns=column, rows=marked)
-                    table = table.tab_style([style.fill(fill), style.text(color=ink)], where)
+                    where = gt.loc.body(columns=column, rows=marked)
+                    table = table.tab_style([gt.style.fill(fill), gt.style.text(color=ink)], where)
         for note in self.notes:
             table = table.tab_source_note(_text(note))
         return _themed(table)
@@ -77,7 +81,7 @@ class Grid:
 
 def _text(text: str) -> Html:
     # Escaped by us: in some places great_tables reads {{...}} as a unit, and what is around it as HTML.
-    return as_html(html.escape(text))
+    return gt.html(html.escape(text))
 
 
 def _css_id(text: str) -> str:
@@ -85,7 +89,7 @@ def _css_id(text: str) -> str:
     return "table-" + html_id(text).replace(".", "-")
 
 
-def _themed(table: GT) -> GT:
+def _themed(table: gt.GT) -> gt.GT:
     return table.tab_options(
         table_font_names=[name.strip(" '") for name in theme.FONT.split(",")],
         table_font_size="14px",

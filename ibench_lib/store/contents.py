@@ -11,15 +11,21 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ibench_lib.base.histogram_bins import HISTOGRAM_BINS_PER_OCTAVE
+from ibench_lib.base.later import later
 from ibench_lib.schema import STEPS, WORKERS, Column, Table
-from ibench_lib.store.manifest import FileRecord
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from ibench_lib.store.manifest import FileRecord
+else:
+    pa, pq = later("pyarrow"), later("pyarrow.parquet")
 
 _ADDED = "filename"  # by the views of the reader
 _BATCH = 16_384

@@ -17,26 +17,35 @@ from io import BufferedReader
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from ibench_lib.base.later import later
 from ibench_lib.base.text_file import NotReadable, open_regular
 from ibench_lib.errors import IbenchError, LakeError
 from ibench_lib.paths import check_run_id
-from ibench_lib.schema import TABLES, Table
-from ibench_lib.store import checksums, contents, lock
-from ibench_lib.store.annotations import FILE as ANNOTATION
-from ibench_lib.store.annotations import Annotation, read_annotation
+from ibench_lib.schema import TABLES, Table, nullable_schema
+from ibench_lib.store import checksums, lock
 from ibench_lib.store.checksums import Verified
 from ibench_lib.store.index import INDEXED, Entry, Index
 from ibench_lib.store.journal import FOLDER, read_journal
-from ibench_lib.store.manifest import FILE_NAME, TEXTS, FileRecord, Manifest, read_manifest
 from ibench_lib.store.manifest_tables import MANIFEST_TABLES, manifest_rows
-from ibench_lib.store.open_steps import close_open_steps
-from ibench_lib.store.recover import DIED
-from ibench_lib.store.sealing import table_of, with_derived
+
+# What reads a run takes longer to import than all runs of a lake take to find in its index.
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from ibench_lib.store import annotations as notes
+    from ibench_lib.store import contents, open_steps, recover, sealing
+    from ibench_lib.store import manifest as manifests
+    from ibench_lib.store.annotations import Annotation
+    from ibench_lib.store.manifest import FileRecord, Manifest
+else:
+    pa, pq = later("pyarrow"), later("pyarrow.parquet")
+    notes, contents, manifests, open_steps, recover, sealing = (
+        later(f"ibench_lib.store.{name}")
+        for name in ("annotations", "contents", "manifest", "open_steps", "recover", "sealing")
+    )
 
 _T = TypeVar("_T")
 
@@ -92,13 +101,16 @@ class Found:
             said = annotation()
         except LakeError as error:
             said = None
-            self.problem(manifest.run_id, ANNOTATION, error.what)
+            self.problem(manifest.run_id, notes.FILE, error.what)
         if said is not None:
             content["annotations"] = [{"run_id": manifest.run_id, **said.model_dump(exclude={"changed"})}]
-        tables = {name: pa.Table.from_pylist(rows, schema=MANIFEST_TABLES[name]) for name, rows in content.items()}
-        for name, content in tables.items():
-            content.validate(full=True)
-            self.rows[name].append(content)
+        tables = {
+            name: pa.Table.from_pylist(rows, schema=nullable_schema(MANIFEST_TABLES[name]))
+            for name, rows in content.items()
+        }
+        for name, table in tables.items():
+            table.validate(full=True)
+            self.rows[name].append(table)
 
     def add(self, table: Table, file: str, schema: pa.Schema) -> None:
         """Add a file of a sealed run, which has been checked."""
@@ -238,7 +250,7 @@ def _rows_of(file: Any, run_id: str, table: Table) -> pa.Table:
     """The rows of a file that are of its run, with all declared columns."""
     import pyarrow.compute as pc  # as slow to import as a lake of a hundred runs is to open
 
-    schema = pa.schema([pa.field(column.name, column.type) for column in table.columns])
+    schema = nullable_schema(table.kinds)
     content = pq.read_table(file)
     content = content.select([name for name in content.schema.names if name in schema.names])
     content = pa.concat_tables([schema.empty_table(), content], promote_options="permissive")
@@ -275,10 +287,11 @@ def _read(place: RunPlace, verified: Verified, new: list[NewFile]) -> Found:
             _add_sealed_run(found, run_dir, _sealed_manifest(run_dir, manifest), verified, new)
     except IbenchError as error:
         found = Found()
-        found.problem(run_dir.name, FILE_NAME, error.what)
+        found.problem(run_dir.name, manifests.FILE_NAME, error.what)
     except Exception as error:  # an error in one run must not affect the others
         found = Found()
-        found.problem(run_dir.name, FILE_NAME, f"it cannot be read: {type(error).__name__}: {_first_line(error)}")
+        why = f"it cannot be read: {type(error).__name__}: {_first_line(error)}"
+        found.problem(run_dir.name, manifests.FILE_NAME, why)
     return found
 
 
@@ -287,7 +300,7 @@ def _sealed_manifest(run_dir: Path, manifest: Manifest) -> Manifest:
     if manifest.status == "running" and not lock.is_open(run_dir):
         manifest = checked_manifest(run_dir)  # it may have been sealed since
         if manifest.status == "running" and not lock.is_open(run_dir):
-            raise LakeError(f"run {run_dir.name}: {FILE_NAME} says that it is running, but it has no journal")
+            raise LakeError(f"run {run_dir.name}: {manifests.FILE_NAME} says that it is running, but it has no journal")
     return manifest
 
 
@@ -298,7 +311,7 @@ def checked_manifest(run_dir: Path) -> Manifest:
     ------
     LakeError : it cannot be read, or is another run's.
     """
-    manifest = read_manifest(run_dir)
+    manifest = manifests.read_manifest(run_dir)
     if manifest.run_id != run_dir.name:
         raise LakeError(f"run {run_dir.name}: its manifest is of run {manifest.run_id!r:.80}")
     return manifest
@@ -324,7 +337,7 @@ def check_file(path: Path, record: FileRecord, run_id: str, verified: Verified, 
     ------
     ValueError, OSError, pa.ArrowException, MemoryError : it is not, and why.
     """
-    table = TABLES[table_of(path.name)]
+    table = TABLES[sealing.table_of(path.name)]
     with _opened(path, record) as file:
         status = os.fstat(file.fileno())
         is_known = verified.knows(path, status, record.sha256)
@@ -428,17 +441,19 @@ def run_dirs(runs: Path, found: Found) -> list[Path]:
 
 
 def _is_whole(manifest: Manifest) -> bool:
-    return bool(manifest.files) and all(name == f"{table_of(name)}.parquet" or name in TEXTS for name in manifest.files)
+    return bool(manifest.files) and all(
+        name == f"{sealing.table_of(name)}.parquet" or name in manifests.TEXTS for name in manifest.files
+    )
 
 
 def _add_sealed_run(found: Found, run_dir: Path, manifest: Manifest, verified: Verified, new: list[NewFile]) -> None:
-    found.describe(manifest, partial(read_annotation, run_dir))
+    found.describe(manifest, partial(notes.read_annotation, run_dir))
     for file_name, record in manifest.files.items():
-        if table_of(file_name) not in TABLES:
+        if sealing.table_of(file_name) not in TABLES:
             continue  # of a later minor version
         try:
             schema = check_file(run_dir / file_name, record, manifest.run_id, verified, new)
-            found.add(TABLES[table_of(file_name)], str(run_dir / file_name), schema)
+            found.add(TABLES[sealing.table_of(file_name)], str(run_dir / file_name), schema)
         except Exception as error:  # a file that is no table of ours can raise any error
             found.problem(run_dir.name, file_name, _first_line(error))
 
@@ -456,11 +471,11 @@ def _add_open_run(found: Found, run_dir: Path, new: list[NewFile]) -> None:
             _add_sealed_run(found, run_dir, checked_manifest(run_dir), Verified(None), new)
             return
     if manifest.status == "running" and not held:
-        manifest.status, manifest.error = "failed", f"{DIED}; `ibench runs recover` seals what it left"
-    found.describe(manifest, partial(read_annotation, run_dir))
+        manifest.status, manifest.error = "failed", f"{recover.DIED}; `ibench runs recover` seals what it left"
+    found.describe(manifest, partial(notes.read_annotation, run_dir))
     for file_name, problem in problems:
         found.problem(run_dir.name, file_name, problem)
-    for name, data in with_derived(close_open_steps(tables, manifest.status)).items():
+    for name, data in sealing.with_derived(open_steps.close_open_steps(tables, manifest.status)).items():
         found.sources[name].live.append(data)
 
 
@@ -469,7 +484,7 @@ def _open_tables(run_dir: Path, manifest: Manifest) -> tuple[dict[str, pa.Table]
     pieces: dict[str, list[pa.Table]] = {}
     problems: list[tuple[str, str]] = []
     for file_name, record in manifest.files.items():
-        table = TABLES.get(table_of(file_name))
+        table = TABLES.get(sealing.table_of(file_name))
         if table is None or table.derived:
             continue
         try:

@@ -23,14 +23,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
-import pyarrow as pa
-import pyarrow.parquet as pq
 
+from ibench_lib.base.later import later
 from ibench_lib.paths import PACKAGE
-from ibench_lib.schema import STEPS, TABLES
+from ibench_lib.schema import STEPS, TABLES, nullable_schema
 from ibench_lib.store.manifest_tables import MANIFEST_TABLES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+else:
+    pa, pq = later("pyarrow"), later("pyarrow.parquet")
 
 CATALOG = "ibench_index"
 
@@ -39,14 +45,11 @@ INDEXED = ("steps",)
 
 _VERSION = 1
 _UNFINISHED_S = 3600.0
-_TEXT = pa.string()
-_ENTRIES = pa.schema([("run_id", _TEXT), ("folder", _TEXT), ("stamp", pa.binary())])
-_FILES = pa.schema([("run_id", _TEXT), ("folder", _TEXT), ("file", _TEXT), ("in_table", _TEXT), ("columns", _TEXT)])
-_TABLES: dict[str, pa.Schema] = {
-    "entries": _ENTRIES,
-    "files": _FILES,
+_TABLES: dict[str, dict[str, str]] = {
+    "entries": {"run_id": "string", "folder": "string", "stamp": "binary"},
+    "files": dict.fromkeys(("run_id", "folder", "file", "in_table", "columns"), "string"),
     **MANIFEST_TABLES,
-    **{name: pa.schema([pa.field(c.name, c.type) for c in TABLES[name].columns]) for name in INDEXED},
+    **{name: TABLES[name].kinds for name in INDEXED},
 }
 # Everything that decides what is read out of a run directory.
 _CODE = (
@@ -140,7 +143,7 @@ class Index:
         content = io.BytesIO()
         with zipfile.ZipFile(content, "w") as archive:
             archive.writestr("made_by", _code())
-            for name, schema in _TABLES.items():
+            for name, schema in _schemas().items():
                 rows: pa.Table = self._connection.sql(f'SELECT * FROM {CATALOG}."{name}"').to_arrow_table()
                 file = io.BytesIO()
                 pq.write_table(rows.cast(schema), file, compression="zstd")
@@ -155,7 +158,7 @@ class Index:
                     return False
                 tables = {
                     name: pq.read_table(io.BytesIO(archive.read(f"{name}.parquet"))).cast(schema)
-                    for name, schema in _TABLES.items()
+                    for name, schema in _schemas().items()
                 }
         except Exception:  # a damaged file can raise any error
             return False
@@ -186,8 +189,8 @@ class Index:
         connection.execute(f"ATTACH {quoted(str(path))} AS new_index")
         try:
             connection.execute("CREATE TABLE new_index.index AS SELECT $1 AS made_by", [_code()])
-            with _registered(connection, "kept", pa.table({"run_id": pa.array(sorted(keep), _TEXT)})):
-                for name, schema in _TABLES.items():
+            with _registered(connection, "kept", pa.table({"run_id": pa.array(sorted(keep), pa.string())})):
+                for name, schema in _schemas().items():
                     with _registered(connection, "incoming", schema.empty_table()):
                         connection.execute(f'CREATE TABLE new_index."{name}" AS SELECT * FROM incoming')
                     if keep:
@@ -199,6 +202,10 @@ class Index:
                         connection.execute(f'INSERT INTO new_index."{name}" BY NAME SELECT * FROM incoming')
         finally:
             connection.execute("DETACH DATABASE IF EXISTS new_index")
+
+
+def _schemas() -> dict[str, pa.Schema]:
+    return {name: nullable_schema(kinds) for name, kinds in _TABLES.items()}
 
 
 def _contents(entries: list[Entry]) -> dict[str, pa.Table]:
@@ -213,8 +220,9 @@ def _contents(entries: list[Entry]) -> dict[str, pa.Table]:
         ],
         "problems": [problem for entry in entries for problem in entry.problems],
     }
-    contents = {name: pa.Table.from_pylist(rows, schema=_TABLES[name]) for name, rows in found.items()}
-    for name, schema in _TABLES.items():
+    schemas = _schemas()
+    contents = {name: pa.Table.from_pylist(rows, schema=schemas[name]) for name, rows in found.items()}
+    for name, schema in schemas.items():
         if name not in contents:
             pieces = [entry.rows[name] for entry in entries if name in entry.rows]
             contents[name] = pa.concat_tables([schema.empty_table(), *pieces])

@@ -15,10 +15,15 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
+from ibench_lib.base.later import later
 from ibench_lib.schema import TABLES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = later("pyarrow")
 
 FOLDER = "journal"
 _STREAM = re.compile(r"([a-z][a-z0-9_]*)\.([0-9]+)\.arrows")

@@ -8,29 +8,28 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from ibench_lib.paths import workload_folders
-from ibench_lib.store.manifest import KindRecord, Manifest, OperationRecord
+
+if TYPE_CHECKING:
+    from ibench_lib.store.manifest import KindRecord, Manifest, OperationRecord
 
 _UNDESCRIBED = "results/undescribed_runs.json"
-_TEXT = pa.string()
-_WALL = pa.timestamp("us")
+_TEXT, _WALL = "string", "timestamp[us]"
 
 
-def _schema(**types: pa.DataType) -> pa.Schema:
-    return pa.schema(list(types.items()))
+def _columns(**kinds: str) -> dict[str, str]:
+    return kinds
 
 
-MANIFEST_TABLES: dict[str, pa.Schema] = {
+MANIFEST_TABLES: dict[str, dict[str, str]] = {
     # One row per readable run. Wall times are UTC. `experiment_sha256` tells experiment files with one name apart;
     # `dbms_rank` is the place of the dbms in that file, NULL where an older ibench did not say. `build_label` is what
     # ran as `build`, `stands_for` what was meant; `cell_order` is the order of the experiment's runs. `source` is not
     # NULL for figures that were published elsewhere, and not measured here.
     # After the step `snapshot_after` a run goes on with a copy of its data directory, or of the run's `loaded_from`.
-    "runs": _schema(
+    "runs": _columns(
         run_id=_TEXT,
         status=_TEXT,
         error=_TEXT,
@@ -41,24 +40,24 @@ MANIFEST_TABLES: dict[str, pa.Schema] = {
         build=_TEXT,
         config=_TEXT,
         dbms=_TEXT,
-        dbms_rank=pa.int64(),
+        dbms_rank="int64",
         setup=_TEXT,
-        repeat=pa.int64(),
+        repeat="int64",
         build_label=_TEXT,
         stands_for=_TEXT,
         cell_order=_TEXT,
         source=_TEXT,
         fingerprint=_TEXT,
-        scale=pa.float64(),
-        clients=pa.int64(),
+        scale="float64",
+        clients="int64",
         flavour=_TEXT,
         server_version=_TEXT,
         version_comment=_TEXT,
         origin_wall=_WALL,
         ended_wall=_WALL,
         tool_version=_TEXT,
-        schema_version=pa.int64(),
-        warnings=pa.list_(_TEXT),
+        schema_version="int64",
+        warnings="string[]",
         null_reasons=_TEXT,
         workload=_TEXT,
         host=_TEXT,
@@ -72,56 +71,57 @@ MANIFEST_TABLES: dict[str, pa.Schema] = {
     # One row per step that a run set out to do, or whose result it has from the run `loaded_from`. `planned_s`: for how
     # many seconds its clients begin operations; NULL for a step that ends with its work. `step`: its name; of one that
     # repeats an earlier step of its run and whose rate is no result, with the name of that step: control.t4.
-    "planned_steps": _schema(
-        run_id=_TEXT, step_id=pa.int64(), step=_TEXT, kind=_TEXT, planned_s=pa.float64(), loaded_from=_TEXT
+    "planned_steps": _columns(
+        run_id=_TEXT, step_id="int64", step=_TEXT, kind=_TEXT, planned_s="float64", loaded_from=_TEXT
     ),
     # One row per operation that the clients of a run count and time, in the workload's order: rates of one `family` are
     # added up, `counts` (rows or ops) says what a rate is of, `label` what it is called. `role`, where it is not NULL,
     # is that of the workers that send nothing but this family.
-    "operations": _schema(
+    "operations": _columns(
         run_id=_TEXT,
         operation=_TEXT,
         family=_TEXT,
         counts=_TEXT,
         label=_TEXT,
         better=_TEXT,
-        position=pa.int64(),
+        position="int64",
         role=_TEXT,
     ),
     # One row per kind of step of a run: throughput is the rate of the family `main`, of rows that are there if
     # `of_existing_rows`; `equal_work`: all clients have the same. A step's target is one of the `paced` families, of
     # `main` where that is empty.
-    "kinds": _schema(
+    "kinds": _columns(
         run_id=_TEXT,
         kind=_TEXT,
         main=_TEXT,
-        equal_work=pa.bool_(),
-        of_existing_rows=pa.bool_(),
-        paced=pa.list_(_TEXT),
-        compared=pa.bool_(),
+        equal_work="bool",
+        of_existing_rows="bool",
+        paced="string[]",
+        compared="bool",
     ),
     # One row per option of a run's my.cnf, in its order; `origin` is the fragment and line.
-    "config_options": _schema(run_id=_TEXT, position=pa.int64(), name=_TEXT, value=_TEXT, origin=_TEXT),
+    "config_options": _columns(run_id=_TEXT, position="int64", name=_TEXT, value=_TEXT, origin=_TEXT),
     # One row per fragment of a run's configuration, base first: the file's name and text.
-    "config_fragments": _schema(run_id=_TEXT, position=pa.int64(), fragment=_TEXT, text=_TEXT),
+    "config_fragments": _columns(run_id=_TEXT, position="int64", fragment=_TEXT, text=_TEXT),
     # One row per SHOW GLOBAL VARIABLES of a run.
-    "server_variables": _schema(run_id=_TEXT, name=_TEXT, value=_TEXT),
+    "server_variables": _columns(run_id=_TEXT, name=_TEXT, value=_TEXT),
     # One row per run whose server's binary was on its host: what its file tells of how it was built, NULL for what it
     # does not tell. `allocator` and `tls_library` are shared libraries that it links; NULL if it links none.
-    "binaries": _schema(
-        run_id=_TEXT, compiler=_TEXT, build_id=_TEXT, stripped=pa.bool_(), allocator=_TEXT, tls_library=_TEXT
+    "binaries": _columns(
+        run_id=_TEXT, compiler=_TEXT, build_id=_TEXT, stripped="bool", allocator=_TEXT, tls_library=_TEXT
     ),
     # One row per collector of a run that reported at its end: the samples made and missed, and why some are missing.
     # What the experiment did not ask for is not there. A run that has not ended, or was killed, has none.
-    "collectors": _schema(
-        run_id=_TEXT, collector=_TEXT, every_s=pa.int64(), samples=pa.int64(), missed=pa.int64(), reason=_TEXT
+    "collectors": _columns(
+        run_id=_TEXT, collector=_TEXT, every_s="int64", samples="int64", missed="int64", reason=_TEXT
     ),
     # One row per run of which somebody says something (`ibench runs note`, `tag`, `exclude`). `excluded` is why nothing
     # is made from the run; NULL if it counts.
-    "annotations": _schema(run_id=_TEXT, note=_TEXT, tags=pa.list_(_TEXT), excluded=_TEXT),
+    "annotations": _columns(run_id=_TEXT, note=_TEXT, tags="string[]", excluded=_TEXT),
     # One row per run or file that was left out, and why. `file` is NULL for a whole directory.
-    "problems": _schema(run_id=_TEXT, file=_TEXT, problem=_TEXT),
+    "problems": _columns(run_id=_TEXT, file=_TEXT, problem=_TEXT),
 }
+"""The columns of each table, and their types as `ibench_lib.schema.arrow_type` takes them. All may be NULL."""
 
 
 def manifest_rows(manifests: Iterable[Manifest]) -> dict[str, list[dict[str, Any]]]:
@@ -266,6 +266,8 @@ def _undescribed() -> _Described:
     """Operations and kinds of runs that were made before manifests had them: all are of one workload, whose folder
     holds them as data, so that nothing here knows its words.
     """
+    from ibench_lib.store.manifest import KindRecord, OperationRecord
+
     ((benchmark, folder),) = workload_folders(_UNDESCRIBED).items()
     known = json.loads((folder / _UNDESCRIBED).read_text(encoding="utf-8"))
     operations = [

@@ -17,7 +17,7 @@ import re
 import secrets
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache
@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import duckdb
-import pyarrow as pa
 
+from ibench_lib.base.later import later
 from ibench_lib.base.scratch import PREFIX, scratch_directory
 from ibench_lib.errors import LakeError, QueryError
 from ibench_lib.metrics import METRICS, SLA_SHARE, Metric, rates
 from ibench_lib.paths import PACKAGE, SQL, Workspace, workload_folders, workspace
-from ibench_lib.schema import TABLES, Table
+from ibench_lib.schema import TABLES, Table, nullable_schema, sql_type
 from ibench_lib.store.contents import literal_path
 from ibench_lib.store.discovery import Found, find_runs
 from ibench_lib.store.index import INDEXED, Index, quoted
@@ -39,10 +39,14 @@ from ibench_lib.store.manifest_tables import MANIFEST_TABLES
 from ibench_lib.store.narrow import Narrowable, narrowed
 from ibench_lib.store.sample_views import sample_views
 from ibench_lib.store.shown import remember_where
-from ibench_lib.store.transfer import Store, find_stored_runs, open_store
 
 if TYPE_CHECKING:
     import polars as pl
+    import pyarrow as pa
+
+    from ibench_lib.store import transfer
+else:
+    pa, transfer = later("pyarrow"), later("ibench_lib.store.transfer")
 
 RATE_METRICS = "rate_metrics"
 """Table: which metric is the rate of which families of operations."""
@@ -227,15 +231,15 @@ def find(place: Workspace | str, connection: duckdb.DuckDBPyConnection) -> Found
     """What a place has. Its index is attached to the connection, and brought up to date."""
     if isinstance(place, Workspace):
         return find_runs([place.runs, place.sample], place.data, Index(place.data / ".index", connection))
-    store = open_store(place)
+    store = transfer.open_store(place)
     if store.is_local and not Path(store.root).exists():
         raise LakeError(f"{place}: there is no such folder", hint="a lake is a folder with one folder for each run")
     if not store.is_local:
         connection.register_filesystem(store.files)
-    return find_stored_runs(store, index_of(store, workspace(), connection))
+    return transfer.find_stored_runs(store, index_of(store, workspace(), connection))
 
 
-def index_of(store: Store, here: Workspace, connection: duckdb.DuckDBPyConnection) -> Index:
+def index_of(store: transfer.Store, here: Workspace, connection: duckdb.DuckDBPyConnection) -> Index:
     """What a workspace remembers of a store."""
     return Index(here.data / f".index-of-{hashlib.sha256(store.url.encode()).hexdigest()[:16]}", connection)
 
@@ -483,11 +487,14 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Fou
     if not (parts or has_live):
         return  # the table stays as it is, empty
     # An empty part costs as much as a full one whenever a question is planned. It still gives columns that no file has.
-    if has_live or missing:
+    if has_live:
         # Nullable throughout: a file of an older schema lacks columns.
-        schema = pa.schema([pa.field(column.name, column.type) for column in table.columns])
+        schema = nullable_schema(table.kinds)
         live = pa.concat_tables([empty(schema), *source.live], promote_options="permissive")
         _create_table(connection, base, live.select(schema.names).cast(schema))
+        parts.insert(0, f"SELECT * FROM {base}")
+    elif missing:
+        _declare_table(connection, base, table.kinds)
         parts.insert(0, f"SELECT * FROM {base}")
     under = _files_of(table.name)
     types = connection.sql(f'SELECT column_name, column_type FROM (DESCRIBE "{under}")').fetchall()
@@ -532,36 +539,33 @@ def _literal_folders(found: Found) -> dict[str, str]:
 
 def _create_manifest_table(connection: duckdb.DuckDBPyConnection, name: str, found: Found) -> None:
     """The rows of manifests that were read, and those of the index."""
-    schema = MANIFEST_TABLES[name]
-    read = (
-        pa.Table.from_pylist(found.problems, schema=schema)
-        if name == "problems" and found.problems
-        else pa.concat_tables([empty(schema), *found.rows.get(name, [])])
-    )
+    read = found.rows.get(name, [])
+    if name == "problems" and found.problems:
+        read = [pa.Table.from_pylist(found.problems, schema=nullable_schema(MANIFEST_TABLES[name]))]
     is_indexed = found.index is not None and found.index.is_attached
-    if not is_indexed and not read.num_rows:
+    if not is_indexed and not read:
         return  # the table stays as it is, empty
     connection.execute(f'DROP TABLE "{name}"')
     if found.index is None or not is_indexed:
-        _create_table(connection, name, read)
+        _create_table(connection, name, pa.concat_tables(read))
         return
     text = found.index.table(name, found.not_indexed)
-    if read.num_rows:
-        _create_table(connection, f"read_{name}", read)
+    if read:
+        _create_table(connection, f"read_{name}", pa.concat_tables(read))
         text = f'SELECT * FROM "read_{name}" UNION ALL {text}'
     connection.execute(f'CREATE VIEW "{name}" AS {text}')
 
 
-def _create_empty(connection: duckdb.DuckDBPyConnection, name: str, schema: pa.Schema) -> None:
+def _create_empty(connection: duckdb.DuckDBPyConnection, name: str, kinds: Mapping[str, str]) -> None:
     """A table without rows. One of the schema is a view with comments on what is in its files, as yet an empty table.
 
     To comment on a view takes longer the longer its text is, and the text with the paths of all files may be long.
     """
     if name not in TABLES:
-        _create_table(connection, name, empty(schema))
+        _declare_table(connection, name, kinds)
         return
-    _create_table(connection, _files_of(name), empty(schema))
-    columns = ", ".join(_name(column) for column in schema.names)
+    _declare_table(connection, _files_of(name), kinds)
+    columns = ", ".join(map(_name, kinds))
     connection.execute(f"CREATE VIEW {_name(name)} AS SELECT {columns} FROM {_name(_files_of(name))}")
     connection.execute(f"COMMENT ON VIEW {_name(name)} IS {quoted(TABLES[name].doc)}")
     for column in TABLES[name].columns:
@@ -573,6 +577,11 @@ def _create_empty(connection: duckdb.DuckDBPyConnection, name: str, schema: pa.S
 def _files_of(table: str) -> str:
     """The name of what a table of the schema shows."""
     return f"files_of_{table}"
+
+
+def _declare_table(connection: duckdb.DuckDBPyConnection, name: str, kinds: Mapping[str, str]) -> None:
+    declared = ", ".join(f"{_name(column)} {sql_type(kind)}" for column, kind in kinds.items())
+    connection.execute(f"CREATE TABLE {_name(name)} ({declared})")
 
 
 def _create_table(connection: duckdb.DuckDBPyConnection, name: str, content: pa.Table) -> None:
@@ -600,7 +609,7 @@ def _with_every_name(cache: Path) -> duckdb.DuckDBPyConnection:
     `cache`, and copied as long as the SQL is the same.
     """
     tables, statements = _tables(), _statements()
-    made_of = f"{duckdb.__version__} {[str(schema) for schema in tables.values()]} {list(TABLES.values())} {statements}"
+    made_of = f"{duckdb.__version__} {tables} {list(TABLES.values())} {statements}"
     kept = cache / f".views-{hashlib.sha256(made_of.encode()).hexdigest()}.duckdb"
     for _ in range(2):
         connection = duckdb.connect(":memory:")
@@ -619,7 +628,7 @@ def _with_every_name(cache: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _keep_every_name(path: Path, tables: dict[str, pa.Schema], statements: dict[str, str]) -> None:
+def _keep_every_name(path: Path, tables: Mapping[str, Mapping[str, str]], statements: dict[str, str]) -> None:
     """Make the database file that others copy. Raises duckdb.Error where it cannot be written."""
     try:
         with tempfile.TemporaryDirectory(prefix=".views-", dir=path.parent) as folder:
@@ -634,18 +643,17 @@ def _keep_every_name(path: Path, tables: dict[str, pa.Schema], statements: dict[
 
 
 def _create_every_name(
-    connection: duckdb.DuckDBPyConnection, tables: dict[str, pa.Schema], statements: dict[str, str]
+    connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Mapping[str, str]], statements: dict[str, str]
 ) -> None:
-    for name, schema in tables.items():
-        _create_empty(connection, name, schema)
+    for name, kinds in tables.items():
+        _create_empty(connection, name, kinds)
     _create_sql_views(connection, statements)
 
 
-def _tables() -> dict[str, pa.Schema]:
-    """Columns of every table, all nullable."""
-    of_runs = {n: pa.schema([pa.field(c.name, c.type) for c in table.columns]) for n, table in TABLES.items()}
-    rates = pa.schema([("metric", pa.string()), ("family", pa.string()), ("position", pa.int64())])
-    return of_runs | MANIFEST_TABLES | {RATE_METRICS: rates}
+def _tables() -> dict[str, dict[str, str]]:
+    """Columns and types of every table."""
+    rates = {"metric": "string", "family": "string", "position": "int64"}
+    return {name: table.kinds for name, table in TABLES.items()} | MANIFEST_TABLES | {RATE_METRICS: rates}
 
 
 _PieceKind = Literal["functions", "views", "macros", "questions"]

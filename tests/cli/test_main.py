@@ -289,14 +289,58 @@ def test_doctor_says_what_is_there(workspace: Workspace) -> None:
         assert word in result.stdout
 
 
-def test_commands_do_not_wait_for_what_only_some_of_them_need() -> None:
-    for made, kept_out in (
-        ("app", "{'polars', 'great_tables', 'plotly'}"),
-        ("application('post')", "{'duckdb', 'pyarrow', 'numpy', 'polars', 'great_tables', 'plotly', 'pydantic'}"),
-    ):
-        found = f"import sys; from ibench_lib.cli import main; main.{made}; print({kept_out} & sys.modules.keys())"
-        done = subprocess.run([sys.executable, "-c", found], cwd=ROOT, capture_output=True, text=True, check=True)
-        assert done.stdout == "set()\n"
+DRAW = {"plotly", "great_tables", "pandas", "IPython"}
+COMPUTE = DRAW | {"pyarrow", "numpy", "polars"}
+CONNECT = COMPUTE | {"duckdb", "fsspec", "ruamel", "psutil", "pymysql"}
+
+LIGHT_FIRST = (
+    *((f"{command} -h", CONNECT) for command in ("runs", "sql", "summary", "compare", "stalls", "explain", "changes")),
+    ("runs", COMPUTE | {"ruamel", "fsspec"}),
+    ("runs --json", COMPUTE | {"ruamel", "fsspec"}),
+    ("sql --describe step_throughput", COMPUTE),
+    ("sql 'SELECT count(*) FROM ops'", COMPUTE),
+    ("stalls", DRAW),
+    ("summary", DRAW),
+    ("compare system.cy10a system.other", DRAW),
+    ("changes", DRAW),
+)
+"""Commands, and the modules that they must do without: once imported, a module stays for those that follow."""
+
+
+@pytest.mark.slow
+def test_commands_that_read_do_not_wait_for_what_they_do_not_need(workspace: Workspace) -> None:
+    """The time of a short command is that of its imports. What is known of runs comes from their index."""
+    write_runs(workspace, Run(), Run("other", minute=5))
+    program = (
+        "import contextlib, io, shlex, sys\n"
+        "from ibench_lib.cli import main\n"
+        "for line in sys.argv[1:]:\n"
+        "    if not line.endswith(' -h'):\n"
+        "        from ibench_lib.store import checksums, discovery\n"
+        "        checksums.YOUNG_NS = discovery._MAY_WAIT = 0\n"
+        "    sys.argv = ['ibench', *shlex.split(line)]\n"
+        "    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        "        main.main()\n"
+        "    print(*sorted({name.partition('.')[0] for name in sys.modules}))\n"
+    )
+    commands = [command for command, _ in LIGHT_FIRST]
+    environment = os.environ | {"IBENCH_HOME": str(workspace.root)}
+    for arguments in (["runs"], commands):  # the first one makes the index
+        done = subprocess.run(
+            [sys.executable, "-c", program, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0 and not done.stderr, done.stderr
+    found = [set(line.split()) for line in done.stdout.splitlines()]
+    assert len(found) == len(LIGHT_FIRST) and "duckdb" in found[-1] and "polars" in found[-1]
+    assert {
+        command: sorted(modules & without) for (command, without), modules in zip(LIGHT_FIRST, found, strict=True)
+    } == {command: [] for command in commands}
+
+
+def test_a_post_does_not_wait_for_what_its_notebook_needs() -> None:
+    look = "import sys; from ibench_lib.cli import main; main.application('post'); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not {"duckdb", "pyarrow", "numpy", "polars", "great_tables", "plotly", "pydantic"} & {*done.stdout.split()}
 
 
 def test_a_fragment_is_listed_with_its_files_if_asked_for(workspace: Workspace) -> None:
@@ -355,4 +399,29 @@ def test_help_and_version_import_no_command(workspace: Workspace) -> None:
         loaded = set(done.stdout.splitlines()[-1].split())
         heavy = {"duckdb", "pyarrow", "polars", "numpy", "pydantic", "psutil", "plotly", "great_tables", "pandas"}
         assert not loaded & heavy and {"ibench_lib.cli.main", "rich"} <= loaded, option
+        assert option == "--version" or "importlib.metadata" not in loaded, "it reads the versions"
     assert ibench(workspace, "-h").stdout.strip() == ibench(workspace).stdout.strip() != ""
+
+
+def completed(line: str, shell: str = "bash") -> list[str]:
+    """What a shell is given for the end of a line."""
+    words = line.split(" ")
+    asked = {
+        "bash": {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)},
+        "fish": {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+        "zsh": {"_TYPER_COMPLETE_ARGS": line},
+    }[shell]
+    environment = {**os.environ, "_IBENCH_COMPLETE": f"complete_{shell}", **asked}
+    program = f"import sys; sys.argv = ['ibench']; {PROGRAM}"
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert not done.stderr, done.stderr
+    return re.findall(r"[a-z-]+", done.stdout) if shell == "bash" else done.stdout.splitlines()
+
+
+def test_a_shell_completes_commands_and_their_options() -> None:
+    assert completed("ibench ru") == completed("ibench run") == ["run", "runs"]
+    assert completed("ibench runs --st") == ["--status"]
+    assert completed("ibench runs re") == ["recover", "remove"]
+    assert completed("ibench nothing --st") == []
+    assert [line.split()[0] for line in completed("ibench summary --ta", "fish")] == ["--tails"]
+    assert "--tails" in completed("ibench summary --ta", "zsh")[0]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from great_tables import GT
 
 from ibench_lib.show.frames import repeats
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.tables.naming import grid_name, grid_title
+
+if TYPE_CHECKING:
+    from great_tables import GT
 
 MOST_DIPS = 30
 
