@@ -28,6 +28,8 @@ from ibench_lib.errors import IbenchError, LakeError, UsageError
 from ibench_lib.paths import check_name, workspace
 
 if TYPE_CHECKING:
+    import duckdb
+
     from ibench_lib.store.annotations import Annotation
 
 app = typer.Typer(
@@ -80,6 +82,8 @@ _LISTED = """
     FROM runs r LEFT JOIN steps s USING (run_id) LEFT JOIN annotations a USING (run_id)
     GROUP BY ALL ORDER BY r.run_id
 """
+_OF_HOST = ["taken_share", "busy_host"]
+"""What programs get of a host that had much other work: the largest share of its CPUs, and a sentence for each step."""
 _SHOWN = {
     "run_id": "run", "status": "status", "dbms": "dbms", "setup": "setup", "server_version": "server",
     "steps_done": "steps done", "note": "note",
@@ -134,7 +138,8 @@ def runs_list(
 def _list(experiment: str | None, status: str | None, tag: str | None, last: int | None, form: Form) -> None:
     from ibench_lib.store import reader
 
-    lake = reader.tables_alone(["runs", "steps", "annotations", "problems"])
+    tables = ["runs", "steps", "annotations", "problems", "workers", "step_counters"]
+    lake = reader.tables_alone(tables, macros=["busy_hosts"])
     with reader.rows(lake, _LISTED) as (names, rows):
         every = [dict(zip(names, row, strict=True)) for row in rows]
     for what, wanted in (("experiment", experiment), ("status", status)):
@@ -147,6 +152,8 @@ def _list(experiment: str | None, status: str | None, tag: str | None, last: int
         and status in (None, run["status"])
         and (tag is None or tag in run["tags"].split())
     ][-(last or len(every)) :]
+    _add_busy_hosts(lake, chosen)
+    names += _OF_HOST
     if form is Form.csv:
         write_csv(out.file, names, (run.values() for run in chosen))
     elif form is Form.json:
@@ -156,6 +163,27 @@ def _list(experiment: str | None, status: str | None, tag: str | None, last: int
     else:
         out.print("no runs yet; make some with `ibench run experiments/demo.yaml`")
     print_problems(lake)
+
+
+def _add_busy_hosts(lake: duckdb.DuckDBPyConnection, runs: list[dict[str, Any]]) -> None:
+    """Add to each run whether its host had much other work, and say in its note where it had most."""
+    import duckdb
+
+    from ibench_lib.store.narrow import narrowed
+
+    ids, asked = [run["run_id"] for run in runs], "SELECT run_id, taken_share, said, worst FROM busy_hosts($1)"
+    try:
+        found = narrowed(lake, ids).execute(asked, [ids]).fetchall() if ids else []
+    except duckdb.Error as error:  # a file that has been damaged since it was checked; the list needs none
+        found = []
+        err.print(f"[yellow]not known:[/] whether hosts were busy: {safe(one_line(str(error)))}", soft_wrap=True)
+    busy = {run_id: (share, said, worst) for run_id, share, said, worst in found}
+    for run in runs:
+        share, said, worst = busy.get(run["run_id"], (None, [], ""))
+        run |= dict(zip(_OF_HOST, (share, "; ".join(said) or None), strict=True))
+        if said:
+            where = f"in {len(said)} steps, most in" if said[1:] else "in"
+            run["note"] = "; ".join(filter(None, (run["note"], f"busy host {where} {worst}")))
 
 
 def _require(what: str, wanted: str | None, known: Collection[str]) -> None:

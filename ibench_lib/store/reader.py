@@ -158,13 +158,22 @@ def _judge_the_clients(connection: duckdb.DuckDBPyConnection) -> None:
         )
 
 
-def tables_alone(names: Collection[str], place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
-    """A lake with some of its tables only, and no views or questions: for what must be quick."""
+def tables_alone(
+    names: Collection[str], place: Workspace | str | None = None, macros: Collection[str] = ()
+) -> duckdb.DuckDBPyConnection:
+    """A lake with some of its tables and macros only, and no questions: for what must be quick.
+
+    The tables that the macros read must be among `names`.
+    """
 
     def empty() -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect(":memory:")
         for name in names:
             _create_empty(connection, name, _tables()[name])
+        if macros:
+            texts = [piece.text for piece in _pieces() if piece.called in macros]
+            needed = {*macros, *(name for text in texts for name in building_blocks(text))}
+            _create_sql_views(connection, {p.place: p.statement for p in _pieces() if p.called in needed})
         return connection
 
     return _filled(empty, place or _default(), names)

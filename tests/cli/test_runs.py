@@ -15,6 +15,7 @@ from ibench_lib.cli import output, runs
 from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
 from tests.command import ibench, refused
+from tests.store.test_host_taken import BUSY, STOLEN, counters
 from tests.synthetic import Run, write_runs
 
 BAD = Run("bad", minute=1, status="failed", failed_step="l.i1", error="lost\nagain", steps=("l.i0", "l.x", "l.i1"))
@@ -37,6 +38,37 @@ def test_runs_are_chosen_by_experiment_status_and_age(workspace: Workspace) -> N
     assert (bad["steps_done"], bad["note"]) == (2, "in l.i1: lost\nagain")
     refused(ibench(workspace, "runs", "-e", "dem"), "no run has experiment 'dem'; did you mean 'demo'?")
     refused(ibench(workspace, "runs", "--status", "good"), "no run has status 'good'; known: complete, failed")
+
+
+def test_a_busy_host_is_listed_with_its_share_in_every_format(workspace: Workspace) -> None:
+    busy, quiet = Run("busy", also=BUSY, warnings=("swap",)), Run("quiet", minute=1, also=counters())
+    write_runs(workspace, busy, quiet, Run("old", minute=2))
+    said = "qr100: other processes used 20 % of the CPUs"
+    lines = ibench(workspace, "runs").stdout.splitlines()
+    assert [f"busy host in {said}" in line for line in lines] == [False, True, False, False]
+    by_format = {form: ibench(workspace, "runs", "-f", form).stdout for form in ("json", "csv")}
+    found = {run["dbms"]: (run["taken_share"], run["busy_host"]) for run in json.loads(by_format["json"])}
+    assert found == {
+        "system.busy": (pytest.approx(0.2), said), "system.quiet": (None, None), "system.old": (None, None)
+    }  # fmt: skip
+    assert [run["busy_host"] for run in csv.DictReader(io.StringIO(by_format["csv"]))] == [said, "", ""]
+    assert listed(workspace, "--last", "1")[0]["taken_share"] == ""
+
+
+def test_the_step_with_most_other_work_is_named_of_several(workspace: Workspace) -> None:
+    earlier = [("step_counters", {**row, "step_id": 2, "step": "l.i1"}) for _, row in STOLEN]
+    write_runs(workspace, Run("busy", also=(*BUSY, *earlier)))
+    (run,) = listed(workspace)
+    most = "l.i1: other processes used 20 % of the CPUs and the hypervisor kept 30 % of the CPUs"
+    assert run["note"] == f"busy host in 2 steps, most in {most}"
+    assert run["busy_host"] == f"{most}; qr100: other processes used 20 % of the CPUs"
+
+
+def test_a_list_needs_no_file_of_a_run(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_runs(workspace, Run("busy", also=BUSY))
+    monkeypatch.setattr("ibench_lib.store.narrow.files_of", lambda *_: [("x y", ["z"])])
+    done = ibench(workspace, "runs")
+    assert Run("busy").run_id in done.stdout and "not known: whether hosts were busy: " in done.stderr
 
 
 def test_a_narrow_terminal_has_whole_run_ids_and_notes_below(
