@@ -50,8 +50,10 @@ def post(
         case [name] if name != "new" and experiment is None and not (Path(name).suffix or Path(name).exists()):
             hint = f"for the post of an experiment: ibench post --experiment {name}"
             raise UsageError(f"{name}: a post is a .yml file", hint=hint)
-        case [file] if file != "new" and experiment is None and notebook is None:
+        case [file] if file != "new" and experiment is None:
             params = Path(file)
+            if notebook is not None:
+                _refuse_notebook(file, notebook)
         case _:
             raise UsageError("give FILE, `new EXPERIMENT` or `--experiment NAME`", hint="ibench post --help")
     for module in EXTRAS["post"] if not only_written else ():
@@ -74,6 +76,17 @@ def post(
     if isinstance(result, IbenchError):
         raise result
     out.print(_line(result), soft_wrap=True)
+
+
+def _refuse_notebook(file: str, notebook: str) -> None:
+    """A post's file names its notebook itself. Raises UsageError, with the notebooks for one that does not exist."""
+    known = workspace().notebook_names()
+    if notebook not in known:
+        raise UsageError(f"notebook {notebook!r:.80} does not exist", hint=f"notebooks: {', '.join(known)}")
+    raise UsageError(
+        f"{file} names its notebook itself; --notebook is for the post of an experiment",
+        hint=f"change `notebook:` in the file, or: ibench post --experiment NAME --notebook {notebook}",
+    )
 
 
 def posts(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 from ibench_lib.ask.selection import choose, measured_experiment
@@ -12,6 +14,7 @@ from ibench_lib.base import strict_yaml
 from ibench_lib.base.durable import write_atomically
 from ibench_lib.errors import ParameterError
 from ibench_lib.paths import Workspace, check_name
+from ibench_lib.publish.post_file import LONGEST_AUTHOR
 from ibench_lib.store import reader
 
 AUTHOR_VARIABLE = "IBENCH_AUTHOR"
@@ -42,15 +45,41 @@ def new_post(experiment: str, workspace: Workspace, notebook: str | None = None)
     title = post.runs["title"][0] or experiment
     if name != default:  # a list of posts tells them apart
         title = f"{title}: {name.replace('_', ' ')}"
+    author = _author(workspace.root)
     values = {
         "notebook": name,
         "slug": experiment if notebook is None else f"{experiment}-{name.replace('_', '-')}",
         "title": title,
-        "author": os.environ.get(AUTHOR_VARIABLE) or getpass.getuser(),
+        "author": author,
     }
-    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
+    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value]
+    lines += ["# author: your name, which the page shows"] if not author else []
     lines.append("# tldr: what a reader should remember; notes: texts for sections. See docs/posts.md.")
     lines.append(f"parameters: {{experiment: {json.dumps(experiment)}}}   # the others are the notebook's")
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, ("\n".join(lines) + "\n").encode())
     return path, True
+
+
+def _author(folder: Path) -> str:
+    """Who writes: as the environment says, as git signs commits in a folder, or the user's name; '' for nobody's."""
+    return os.environ.get(AUTHOR_VARIABLE, "").strip() or _git_user(folder) or _user()
+
+
+def _git_user(folder: Path) -> str:
+    """`user.name` of git; '' where git is not installed, or has none."""
+    if not shutil.which("git"):
+        return ""
+    asked = ["git", "config", "user.name"]
+    done = subprocess.run(asked, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+    name = done.stdout.strip()
+    return name if done.returncode == 0 and name.isprintable() and len(name) <= LONGEST_AUTHOR else ""
+
+
+def _user() -> str:
+    """The name of the user's account; '' for an account that is nobody's, such as root's in a container."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):  # a user without an account
+        return ""
+    return "" if name == "root" else name

@@ -17,19 +17,23 @@ from ibench_lib.paths import NAME_RULE, Workspace, check_slug
 from ibench_lib.publish import notebook as notebooks
 from ibench_lib.store.manifest import FILE_NAME, read_manifest
 
+LONGEST_AUTHOR = 300
+
 Name = Annotated[str, Field(pattern=f"^{NAME_RULE}$")]
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 
 
 class PostFile(BaseModel):
-    """A post's YAML. `notes` are texts by section of the notebook; `parameters` some of those of its first cell."""
+    """A post's YAML. `notes` are texts by section of the notebook; `parameters` some of those of its first cell. A page
+    without `author` names none.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     notebook: Name
     slug: Name
     title: Annotated[str, Field(min_length=1, max_length=300)]
-    author: Annotated[str, Field(min_length=1, max_length=300)]
+    author: Annotated[str, Field(max_length=LONGEST_AUTHOR)] = ""
     date: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")] | None = None
     tldr: Text | list[Text] = Field(default_factory=list)
     notes: dict[str, Text | list[Text]] = Field(default_factory=dict)

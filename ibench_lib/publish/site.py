@@ -152,6 +152,8 @@ def feed(posts: list[PostRecord], base: str | None) -> bytes:
     _element(root, "link", rel="alternate", type="text/html", href=_link(base, SITE_INDEX))
     if base:
         _element(root, "link", rel="self", type="application/atom+xml", href=_link(base, SITE_FEED))
+    if not all(post.author for post in posts):  # an entry without an author has that of the feed, which must then be
+        _element(_element(root, "author"), "name", TITLE)
     _element(root, "generator", "ibench")
     for post in posts:
         entry = _element(root, "entry")
@@ -159,7 +161,8 @@ def feed(posts: list[PostRecord], base: str | None) -> bytes:
         _element(entry, "id", f"tag:{host},{post.date.isoformat()}:{post.slug}")
         _element(entry, "published", f"{post.date.isoformat()}T00:00:00Z")
         _element(entry, "updated", _stamp(post.updated))
-        _element(_element(entry, "author"), "name", post.author)
+        if post.author:
+            _element(_element(entry, "author"), "name", post.author)
         _element(entry, "link", rel="alternate", type="text/html", href=_link(base, f"{quote(post.slug)}/{PAGE_NAME}"))
         _element(entry, "category", term=post.notebook)
         _element(entry, "summary", plain(post.tldr) or post.title)

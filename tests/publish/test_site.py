@@ -167,7 +167,7 @@ def assert_valid_atom(feed: ElementTree.Element) -> None:
         assert re.fullmatch(tag, element.findtext(f"{ATOM}id") or "")
     assert len({entry.findtext(f"{ATOM}id") for entry in entries}) == len(entries)
     for entry in entries:
-        assert entry.findtext(f"{ATOM}author/{ATOM}name")
+        assert entry.findtext(f"{ATOM}author/{ATOM}name") or feed.findtext(f"{ATOM}author/{ATOM}name")
         assert entry.find(f"{ATOM}link[@rel='alternate']") is not None
     assert all(element.tag.startswith(ATOM) for element in feed.iter())
 
@@ -177,6 +177,18 @@ def test_without_an_address_links_are_relative(workspace: Workspace) -> None:
     feed = ElementTree.parse(build_site(workspace).feed).getroot()
     assert_valid_atom(feed)
     assert [link.get("href") for link in feed.iter(f"{ATOM}link")] == ["index.html", "one/index.html"]
+
+
+def test_a_post_without_an_author_names_none(workspace: Workspace) -> None:
+    publish(workspace, "named")
+    publish(workspace, "unnamed", author="")
+    built = build_site(workspace, titles={"insert_benchmark": "Insert Benchmark"})
+    feed = ElementTree.parse(built.feed).getroot()
+    assert_valid_atom(feed)
+    assert [entry.findtext(f"{ATOM}author/{ATOM}name") for entry in feed.iter(f"{ATOM}entry")] == [None, "A. Tester"]
+    page = built.index.read_text()
+    assert page.count("</time> · A. Tester · ") == 1 and page.count("</time> · Insert Benchmark") == 1
+    assert " ·  · " not in page
 
 
 def test_no_post_is_a_site_too(workspace: Workspace) -> None:
