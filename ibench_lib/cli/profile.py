@@ -5,17 +5,23 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ibench_lib.base import strict_yaml
+from ibench_lib.base.later import later
 from ibench_lib.base.wording import count
 from ibench_lib.cli.output import out, safe
 from ibench_lib.cli.run_names import of_lake
 from ibench_lib.errors import ParameterError, UsageError
-from ibench_lib.store import reader
-from ibench_lib.store.narrow import narrowed
+
+if TYPE_CHECKING:
+    from ibench_lib.base import strict_yaml
+    from ibench_lib.store import narrow, reader
+else:
+    strict_yaml, narrow, reader = map(
+        later, ("ibench_lib.base.strict_yaml", "ibench_lib.store.narrow", "ibench_lib.store.reader")
+    )
 
 app = typer.Typer(
     help="""Write profiles of the server for other tools.
@@ -61,7 +67,8 @@ def export(
 ) -> None:
     """Write what perf sampled of the server in one step of a run.
 
-    The experiment must have asked for profiles: `capture: {profile: {}}`.
+    The experiment must have asked for profiles: `capture: {profile: {}}` records once a minute. A step of less than
+    two minutes may have none; a smaller `every_s` records more often.
 
     [bold]Example:[/] ibench profile export 20261122T2329 --step l.i0 --format pprof
     """  # fmt: skip
@@ -75,7 +82,7 @@ def export(
     if len(fits) > 1:
         raise UsageError(f"{len(fits)} runs fit {run!r:.200}", hint="name one of them", detail="\n".join(fits))
     (run_id,) = fits
-    lake = narrowed(lake, [run_id])
+    lake = narrow.narrowed(lake, [run_id])
     asked = {"runs": [run_id], "steps": [step]}
     profiled = reader.question(lake, "profiled", **asked)
     if profiled.is_empty():

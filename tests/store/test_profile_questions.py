@@ -32,7 +32,7 @@ def test_a_step_without_a_profile_has_a_reason() -> None:
     said = {(row["dbms"], row["step"]): row["reason"] for row in asked("profiled", *runs).to_dicts()}
     assert said["system.a", "l.i0"] is None
     assert said["system.a", "l.i1"] == (
-        "no recording lies entirely within the step: use a longer step or smaller `seconds`"
+        "no recording lies entirely within the step: use a longer step, or smaller `every_s` and `seconds`"
     )
     assert said["system.b", "l.i0"] == "the experiment did not ask for it (capture: {profile: {}})"
 
@@ -42,7 +42,9 @@ def of_profile(reason: str | None = None) -> CollectorReport:
 
 
 HOST = CollectorReport("host", 1, samples=30, missed=0, cpu_s=0.1, busy_s=0.1)
-NONE_ENDED = "recordings were requested, but none ended within the step: use a longer step or smaller `seconds`"
+NONE_ENDED = (
+    "recordings were requested, but none ended within the step: use a longer step, or smaller `every_s` and `seconds`"
+)
 CUT_OFF = "the run was cut off before recordings, if it had any, were read"
 NOT_ASKED = "the experiment did not ask for it (capture: {profile: {}})"
 

@@ -32,11 +32,11 @@ SELECT
     s.seconds, s.event, s.frequency, s.lost, s.cpu_s, s.samples / s.frequency / nullif(s.cpu_s, 0) AS sampled, u.scpupq,
     CASE WHEN s.recordings > 0 THEN NULL
          WHEN e.run_id IS NOT NULL
-             THEN 'no recording lies entirely within the step: use a longer step or smaller `seconds`'
+             THEN 'no recording lies entirely within the step: use a longer step, or smaller `every_s` and `seconds`'
                   || coalesce(' (some are missing: ' || missing.said || ')', '')
          WHEN missing.said IS NOT NULL THEN missing.said
          WHEN k.run_id IS NOT NULL
-             THEN 'recordings were requested, but none ended within the step: use a longer step or smaller `seconds`'
+             THEN 'recordings were requested, but none ended within the step: use a longer step, or smaller `every_s` and `seconds`'
          WHEN r.status = 'running' THEN 'the run has not ended, and recordings are read at its end'
          WHEN r.status <> 'complete' AND NOT EXISTS (FROM collectors WHERE collectors.run_id = c.run_id)
              THEN 'the run was cut off before recordings, if it had any, were read'

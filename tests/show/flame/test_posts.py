@@ -63,7 +63,7 @@ def test_two_results_are_compared_where_both_were_profiled() -> None:
     assert texts(shown)[-1] == (
         "The server was not profiled in any step of system.b: the experiment did not ask for it "
         "(capture: {profile: {}}). The server was not profiled in l.x, l.i1 and qr100 of system.a: no recording lies "
-        "entirely within the step: use a longer step or smaller `seconds`."
+        "entirely within the step: use a longer step, or smaller `every_s` and `seconds`."
     )
 
 
