@@ -68,6 +68,7 @@ class Run:
     sampled: tuple[tuple[str, tuple[int | None, ...]], ...] = ()  # columns of server_samples in l.i1, second by second
     also: tuple[tuple[str, dict[str, Any]], ...] = ()  # further rows by table
     clients: int = CLIENTS  # as its manifest has it; its rows are always of two
+    late: bool = False  # each insert and delete of qr100 is answered 2 s after it was due
     worker_cpu_s: float | None = None  # of each process in each second; None: not recorded, as in older runs
     connections: int | None = None  # of each process; None: not recorded, as in older runs
     fragments: tuple[tuple[str, str], ...] = ()  # name and text
@@ -236,7 +237,10 @@ def _append_step(
         _append_worker(writer, where, number, client, role, start, took, rows, ops, ended=ended)
         stall = run.stall if step == "l.i1" else ()
         weak = run.weak if step == "l.i1" else ()
-        _append_seconds(writer, key, number, client, operation, took, rows, ops, role, stall, weak, run.worker_cpu_s)
+        _append_seconds(
+            writer, key, number, client, operation, took, rows, ops, role, stall, weak, run.worker_cpu_s,
+            late=run.late and step == "qr100" and operation != "range_query",
+        )  # fmt: skip
     failed = run.status not in ("complete", "running") and step == run.failed_step
     end = start + seconds if ended else start
     writer.append(
@@ -286,20 +290,22 @@ def _append_worker(
 
 def _append_seconds(
     writer: RunWriter, key: dict[str, Any], number: int, client: int, operation: str, took: int, rows: int, ops: int,
-    role: str, stall: tuple[int, ...] = (), weak: tuple[int, ...] = (), cpu_s: float | None = None,
+    role: str, stall: tuple[int, ...] = (), weak: tuple[int, ...] = (), cpu_s: float | None = None, *,
+    late: bool = False,
 ) -> None:  # fmt: skip
     quarters = [0 if second in stall else 1 if second in weak else 4 for second in range(took)]
     shares, shares_rows = (_shared(total, quarters) for total in (ops, rows))
     for second, (share, share_rows) in enumerate(zip(shares, shares_rows, strict=True)):
         # What waited in a stall is answered in the second after it.
-        late = 1 if second and second - 1 in stall and share else 0
-        responses = {bin_: n for bin_, n in ((BIN_500_US, share - late), (BIN_2_S, late)) if n}
+        held = 1 if second and second - 1 in stall and share else 0
+        responses = {bin_: n for bin_, n in ((BIN_500_US, share - held), (BIN_2_S, held)) if n}
         writer.append(
             "ops", **key, client=client, worker=number, operation=operation, second=second, ops=share, rows=share_rows,
             errors=0, retries=0, unknown=0, service_sum_us=500.0 * share,
-            service_max_us=2.1e6 if late else 2_000.0 if share else None,
+            service_max_us=2.1e6 if held else 2_000.0 if share else None,
             service_bins=list(responses), service_counts=list(responses.values()),
-            intended_max_us=None, intended_bins=None, intended_counts=None,
+            intended_max_us=2.1e6 if late else None, intended_bins=[BIN_2_S] if late else None,
+            intended_counts=[share] if late else None,
             cpu_user_s=cpu_s, cpu_system_s=cpu_s,
         )  # fmt: skip
 

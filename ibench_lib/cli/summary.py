@@ -218,7 +218,7 @@ def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list
     With a base for each build the bases are marked, and each row says what its ratio is relative to.
     """
     from ibench_lib.show.frames import short_names
-    from ibench_lib.show.table_cells import relative_text
+    from ibench_lib.show.table_cells import LEAST, relative_text
     from ibench_lib.show.verdicts import Ratio
 
     named = short_names(list(dict.fromkeys(row.dbms for row in rows)), post.bases.builds)
@@ -241,7 +241,7 @@ def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list
             [
                 *([row.setup] if several else []), row.step,
                 named[row.dbms] + " (base)" * (by_build and row.is_base), row.rate,
-                f"{row.value:{spec}}" if known else "-", spread if known else "-", relative,
+                f"{LEAST * row.at_least}{row.value:{spec}}" if known else "-", spread if known else "-", relative,
                 *([named.get(row.base, row.base) if relative else ""] if by_build else []), row.verdict,
             ]
         )  # fmt: skip

@@ -13,7 +13,7 @@ import polars as pl
 from ibench_lib.metrics import METRICS, Metric
 from ibench_lib.show.frames import without_short_steps
 from ibench_lib.show.statements.common import without_short
-from ibench_lib.show.table_cells import about_runs, mark_notes, value_text
+from ibench_lib.show.table_cells import LEAST, about_runs, is_least, least_notes, mark_notes, value_text
 from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, ratio_of
 from ibench_lib.stats.noise import LEVEL, Difference, level_of_all
 from ibench_lib.stats.ratios import difference_of
@@ -45,9 +45,10 @@ class Compared:
 
     @property
     def label(self) -> str:
-        """Such as `inserts/s`, `p99 of insert` or `p99 of insert, intended`."""
+        """Such as `inserts/s`, `p99 of insert` or `p99 of insert, intended`; `at least` if a side is a lower bound."""
         of = f" of {self.operation}" if self.operation else ""
-        return f"{self.metric.label}{of}{', intended' if self.timing == 'intended' else ''}"
+        least = ", at least" if is_least(self.a_rows, "value") or is_least(self.b_rows, "value") else ""
+        return f"{self.metric.label}{of}{', intended' if self.timing == 'intended' else ''}{least}"
 
     @property
     def head(self) -> str:
@@ -64,6 +65,9 @@ class Compared:
 
     def text(self, rows: list[dict[str, Any]]) -> str:
         """The median of a side as the metric prints it, with three digits at least: a ratio stands next to it."""
+        return f"{LEAST if is_least(rows, 'value') else ''}{self._median_text(rows)}"
+
+    def _median_text(self, rows: list[dict[str, Any]]) -> str:
         values, step = _measured(rows), self.metric.resolution
         if values and self.metric.unit == "GiB" and 0 < median(values) < _LITTLE_GIB:
             return f"{_small_size(median(values))}{about_runs(rows, 'value')}"
@@ -170,7 +174,7 @@ def reservations(frame: pl.DataFrame, a: str, b: str) -> list[str]:
             notes.append(
                 f"{side}, {step}: {missed} of {len(found)} {'run' if len(found) == 1 else 'runs'} missed a target rate."
             )
-    return [*sorted(notes), *mark_notes(frame)]
+    return [*sorted(notes), *least_notes(frame), *mark_notes(frame)]
 
 
 def _measured(rows: list[dict[str, Any]]) -> list[float]:

@@ -11,6 +11,7 @@ import polars as pl
 from ibench_lib.ask.bases import Bases
 from ibench_lib.show.against import against_base
 from ibench_lib.show.frames import SHORT_S, by_position, measured, rate_label, rows_of, short_steps, steps_of
+from ibench_lib.show.table_cells import is_least
 from ibench_lib.show.verdicts import Ratio
 from ibench_lib.show.wording import joined
 
@@ -29,6 +30,7 @@ class SummaryRow:
     p : of the ratio; None where the noise is not known.
     verdict : base, faster, slower, same (no difference of 5 % or more), unclear, one run, two runs (too few to know the
         noise), under 1 s (nobody took a second for the step, so there is no ratio), no base, or the step's status.
+    at_least : the value is a percentile that leaves out operations which were due and never sent.
     is_base : whether others may be compared with it; the base of a build has itself a ratio, to the first base.
     """
 
@@ -49,6 +51,7 @@ class SummaryRow:
     p: float | None
     verdict: str
     is_base: bool
+    at_least: bool
 
 
 _PREPARING = ("load", "index", "warm_up", "ramp_up")
@@ -133,12 +136,21 @@ def _rows(
                 judged = _verdict(one, step in short, less_is_better=less_is_better)
                 verdict = statuses if not values else "base" if name == other else judged
                 shown = None if step in short else one
-                found.append(_row(setup, step, name, labels[step], values, bases, shown, verdict))
+                least = is_least(rows, column)
+                found.append(_row(setup, step, name, labels[step], values, bases, shown, verdict, least))
     return found
 
 
 def _row(
-    setup: str, step: str, name: str, rate: str, values: list[float], bases: Bases, one: Ratio | None, verdict: str
+    setup: str,
+    step: str,
+    name: str,
+    rate: str,
+    values: list[float],
+    bases: Bases,
+    one: Ratio | None,
+    verdict: str,
+    at_least: bool,
 ) -> SummaryRow:
     return SummaryRow(
         setup=setup,
@@ -158,6 +170,7 @@ def _row(
         p=one.p if one else None,
         verdict=verdict,
         is_base=name in bases.names,
+        at_least=at_least,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -27,9 +27,12 @@ from ibench_lib.show.wording import POWERED, RANGE, count, detectable_said, join
 
 RUN_FAILED = "†"
 CLIENT_BOUND = "‡"
+LEAST = "≥"
 DETECTABLE = f"The smallest detectable changes ({POWERED}):"
 NOT_YET_KNOWN = "not yet known"
 _RELATIVE = "its ratio to the base."
+_UNSENT = 0.001
+"""From this share of unsent operations on, percentiles of the intended time are lower bounds."""
 LOADED = "loaded from a snapshot"  # the step_status of a step that another run did for this one
 
 
@@ -73,6 +76,32 @@ def about_runs(rows: list[dict[str, Any]], column: str, shown: dict[str, Any] | 
     if any(row.get("client_bound") for row in told):
         text += f" {CLIENT_BOUND}"
     return text
+
+
+def is_least(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
+    """Whether the median of an intended time is a lower bound: that of a run no longer than it is.
+
+    What was due and never sent (`unsent_share`) has waited longer than most, and is in no percentile.
+    """
+    done = [row for row in rows if row["step_status"] == "complete" and row[column] is not None]
+    middle = median(row[column] for row in done) if done else 0.0
+    return any((row.get("unsent_share") or 0.0) >= _UNSENT and row[column] <= middle for row in done)
+
+
+def least_notes(frame: pl.DataFrame) -> list[str]:
+    """What the mark of a lower bound says, with the unsent part of each run that has one."""
+    if "unsent_share" not in frame.columns:
+        return []
+    late = frame.filter((pl.col("step_status") == "complete") & (pl.col("unsent_share") >= _UNSENT))
+    several = frame["dbms"].n_unique() > 1
+    by_run = late.group_by("dbms", "repeat", maintain_order=True).agg(pl.col("unsent_share").max()).sort("repeat")
+    shares = [
+        f"{f'{dbms} ' if several else ''}r{repeat} {100 * share:.1f} %" for dbms, repeat, share in by_run.iter_rows()
+    ]
+    if not shares:
+        return []
+    never = "operations that were due and never sent are in no percentile"
+    return [f"{LEAST} at least: {never} ({joined(shares)} of those due)."]
 
 
 def spread_text(rows: list[dict[str, Any]], column: str, spec: str, *, any_status: bool = False) -> str:

@@ -9,7 +9,7 @@ from great_tables import GT
 
 from ibench_lib.metrics import METRICS
 from ibench_lib.show.grid import Cell, Grid
-from ibench_lib.show.table_cells import about_runs, mark_notes
+from ibench_lib.show.table_cells import LEAST, about_runs, is_least, least_notes, mark_notes
 from ibench_lib.show.tables.naming import grid_name, grid_title
 
 _BUCKETS = {
@@ -53,8 +53,9 @@ def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         label = str(dbms) if alone is None else f"{dbms} r{alone} ({runs['step_status'][0]})"
         percentiles = [_percentile(runs, name) for name in _PERCENTILES]
         cells = [Cell(_share(_pooled(runs, name))) for name in used]
-        cells += [Cell("-" if value is None else _milliseconds(value)) for value in percentiles]
-        cells.append(Cell(_milliseconds(runs["max_s"].max())))
+        for name, value in (*zip(_PERCENTILES, percentiles, strict=True), ("max", cast(float, runs["max_s"].max()))):
+            least = LEAST if value is not None and is_least(runs.to_dicts(), f"{name}_s") else ""
+            cells.append(Cell("-" if value is None else f"{least}{_milliseconds(value)}"))
         head = f"{label}, {timing}" if timings > 1 else label
         grid.rows.append((head if alone is not None else head + about_runs(runs.to_dicts(), "max_s"), cells))
         most_runs, too_few = max(most_runs, len(runs)), too_few or None in percentiles
@@ -73,7 +74,7 @@ def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
             "service: sent to answered. intended: due to answered, so a stall counts for every statement "
             "that it delayed."
         ]
-    grid.notes += mark_notes(frame)
+    grid.notes += [*least_notes(frame), *mark_notes(frame)]
     return grid.draw(palette)
 
 

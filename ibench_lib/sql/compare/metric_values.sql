@@ -5,6 +5,7 @@
 -- (p99 needs 100): it would only repeat the maximum. `value` NULL: not captured, or the step did not get there; figures
 -- of a step whose status is not complete cover what was done. `covered`: the part of the step that the readings of the
 -- host, its devices and the server's process cover; under 0.95, means and costs are NULL.
+-- `unsent_share`: of responses with the timing intended, as in `response_time_histogram`.
 -- `statistics_lag`: the server's statistics of its tables were not up to date, so table_data and table_index are NULL.
 --
 -- $runs: ids of the runs
@@ -37,18 +38,18 @@ WITH sized AS (
                   OVER (PARTITION BY setup, step_id, operation, timing) AS fewest
     FROM questions.response_time_histogram($runs, $steps)
 ), of_responses AS (
-    SELECT run_id, step_id, operation, timing, operation_position, unnest(metrics_of_operation(operation_row)) AS metric
+    SELECT run_id, step_id, operation, timing, operation_position, unsent_share, unnest(metrics_of_operation(operation_row)) AS metric
     FROM operation_row
 ), known AS (
     SELECT run_id, step_id, metric.name AS metric, metric.value AS value FROM of_steps WHERE metric.applies
     UNION ALL BY NAME
-    SELECT run_id, step_id, operation, timing, operation_position, metric.name AS metric, metric.value AS value
+    SELECT run_id, step_id, operation, timing, operation_position, unsent_share, metric.name AS metric, metric.value AS value
     FROM of_responses WHERE metric.applies
     UNION ALL BY NAME
     FROM workload_metrics($runs, $steps)
 )
 SELECT
     s.setup, s.dbms, s.dbms_position, s.repeat, s.run_id, s.run_status, s.step_id, s.step, s.kind, s.step_status,
-    s.client_bound, s.sla_failed, s.covered, s.statistics_lag, k.operation, k.timing, k.metric, k.value, k.operation_position
+    s.client_bound, s.sla_failed, s.covered, s.statistics_lag, k.operation, k.timing, k.metric, k.value, k.operation_position, k.unsent_share
 FROM known k JOIN step_row s USING (run_id, step_id)
 ORDER BY s.step_id, s.setup, k.operation NULLS FIRST, k.timing DESC, k.metric, s.dbms_position, s.repeat

@@ -6,6 +6,9 @@ import polars as pl
 import pytest
 
 import ibench_lib as ib
+from ibench_lib.ask.bases import bases
+from ibench_lib.show.comparison import compared, reservations
+from ibench_lib.show.summary import tails
 from ibench_lib.show.tables.responses import _BUCKETS, _share
 from tests.shared import asked
 from tests.show.tables.parsed import Parsed
@@ -53,3 +56,40 @@ def test_response_times_of_a_run_that_did_not_complete_are_marked() -> None:
         table = Parsed(ib.response_time_table(frame.filter(pl.col("step") == step, pl.col("operation") == "insert")))
         assert [row[0] for row in table.rows if row[0].startswith("system")] == heads
         assert (["† of a run that did not complete."] in table.rows) == (step == "l.i1")
+
+
+LATE = (
+    Run("a", late=True),
+    Run("b", minute=1, late=True, background_rows=600),
+    Run("c", minute=2, late=True, background_rows=900),
+)
+"""Of 1,000 rows that are due; each client may have one statement, of 50 rows, left at the end."""
+
+
+def test_percentiles_of_a_queue_that_was_not_worked_off_are_lower_bounds() -> None:
+    frame = asked("response_time_histogram", *LATE, steps=["qr100"]).filter(operation="insert")
+    intended = frame.filter(timing="intended")
+    shares = dict(intended.select("dbms", "unsent_share").iter_rows())
+    assert shares == {"system.a": 0.0, "system.b": pytest.approx(0.4), "system.c": 0.0}
+    assert frame.filter(timing="service")["unsent_share"].is_null().all()
+    table = Parsed(ib.response_time_table(intended))
+    # 20, 12 and 18 statements: enough for p50 and p90, not for p99 and p99.9.
+    assert table.of("system.a")[-5:] == table.of("system.c")[-5:] == ["2,056.192", "2,056.192", "-", "-", "2,100.000"]
+    assert table.of("system.b")[-5:] == ["≥2,056.192", "≥2,056.192", "-", "-", "≥2,100.000"]
+    notes = " ".join(cell for row in table.rows for cell in row)
+    assert "≥ at least: operations that were due and never sent are in no percentile (system.b r1 40.0 % of" in notes
+    worked_off = Parsed(ib.response_time_table(intended.filter(pl.col("dbms") != "system.b")))
+    assert "≥" not in " ".join(cell for row in worked_off.rows for cell in row)
+
+
+def test_a_comparison_and_a_summary_call_such_a_percentile_a_lower_bound() -> None:
+    values = asked("metric_values", *LATE, steps=["qr100"]).filter(operation="insert", timing="intended")
+    found = {name: compared(values, "system.a", f"system.{name}") for name in "bc"}
+    (least,), (known,) = ([one for one in of if one.metric.name == "response_p90_ms"] for of in found.values())
+    assert least.label == "p90 of insert, intended, at least" and known.label == "p90 of insert, intended"
+    assert (least.text(least.a_rows)[0], least.text(least.b_rows)[0]) == ("2", "≥")
+    assert any(note.startswith("≥ at least: ") for note in reservations(values, "system.a", "system.b"))
+    frame = asked("response_time_histogram", *LATE, steps=["qr100"])
+    paced = frame.with_columns(of_main=pl.col("operation") == "insert")
+    rows = tails(paced, asked("step_throughput", *LATE, steps=["qr100"]), bases("system.a"))
+    assert {row.dbms: row.at_least for row in rows} == {"system.a": False, "system.b": True, "system.c": False}

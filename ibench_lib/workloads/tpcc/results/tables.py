@@ -13,8 +13,11 @@ from ibench_lib.ask.bases import Bases
 from ibench_lib.show.frames import by_position, measured, rows_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import (
+    LEAST,
     base_head,
     interval_notes,
+    is_least,
+    least_notes,
     mark_notes,
     rate_cells,
     repeat_notes,
@@ -22,7 +25,6 @@ from ibench_lib.show.table_cells import (
     value_cells,
 )
 from ibench_lib.show.tables.naming import grid_name, grid_title
-from ibench_lib.show.wording import joined
 
 _LAST_BUCKET = 10
 
@@ -92,43 +94,21 @@ def transaction_types_table(frame: pl.DataFrame, palette: str = "default") -> GT
         if paced:
             for column in ("intended_p90", "intended_p99"):
                 place = 2 + times.index(column)
-                if _is_least(rows, f"{column}_s"):
-                    cells[place] = Cell(f"≥{cells[place].text}", cells[place].mark)
+                if is_least(rows, f"{column}_s"):
+                    cells[place] = Cell(f"{LEAST}{cells[place].text}", cells[place].mark)
         grid.rows.append((operation.replace("_", " "), cells))
     grid.notes = [
         "Repeats have the same input: after a deadlock (1213), a lock wait timeout (1205), or a row that has changed "
         "since the transaction's read view (1020).",
         "Response times include all repeats of a transaction. A percentile needs enough responses: p99 needs 100.",
         *(["intended: from when a transaction of the paced terminals was due."] if paced else []),
-        *_unsent_notes(frame),
+        *least_notes(frame),
         "▼ a share below what the specification demands (payment 43 %, others 4 %), or a p90 above its limit (5 s, "
         "stock level 20 s), in the median run.",
         *repeat_notes(frame),
         *mark_notes(frame),
     ]
     return grid.draw(palette)
-
-
-_UNSENT = 0.001
-"""From this share of unsent transactions on, percentiles of the intended time are lower bounds."""
-
-
-def _is_least(rows: list[dict[str, Any]], column: str) -> bool:
-    """Whether the median of an intended time is a lower bound: that of a run no longer than it is."""
-    done = [row for row in rows if row["step_status"] == "complete" and row[column] is not None]
-    middle = median(row[column] for row in done) if done else 0.0
-    return any((row["unsent_share"] or 0.0) >= _UNSENT and row[column] <= middle for row in done)
-
-
-def _unsent_notes(frame: pl.DataFrame) -> list[str]:
-    unsent = frame.filter(pl.col("step_status") == "complete").unique("run_id").sort("repeat")
-    shares = [f"r{row['repeat']} {100 * row['unsent_share']:.1f} %" for row in unsent.to_dicts()
-              if (row["unsent_share"] or 0.0) >= _UNSENT]  # fmt: skip
-    if not shares:
-        return []
-    return [
-        f"≥ at least: transactions that were due and never sent are in no percentile ({joined(shares)} of those due)."
-    ]
 
 
 def waves_table(frame: pl.DataFrame, palette: str = "default") -> GT:

@@ -29,8 +29,7 @@ SELECT
     h.p50_s, CASE WHEN n.done >= 10 THEN h.p90_s END AS p90_s, CASE WHEN n.done >= 100 THEN h.p99_s END AS p99_s,
     CASE WHEN n.done >= 1000 THEN h.p999_s END AS p999_s, h.max_s, CASE WHEN n.done >= 10 THEN i.p90_s END AS intended_p90_s,
     CASE WHEN n.done >= 100 THEN i.p99_s END AS intended_p99_s, r.least_share, r.limit_s,
-    CASE WHEN c.target_rows_per_s IS NOT NULL THEN greatest(0, 1 - sum(n.done) OVER (PARTITION BY n.run_id, n.step_id)
-        / nullif(c.clients * c.target_rows_per_s * coalesce(c.planned_s, c.duration_s), 0)) END AS unsent_share
+    max(i.unsent_share) OVER (PARTITION BY n.run_id, n.step_id) AS unsent_share
 FROM counted n
 JOIN selected_steps($runs, $steps) c USING (run_id, step_id)
 LEFT JOIN rules r USING (operation)
