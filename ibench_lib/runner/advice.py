@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from ibench_lib.capture.options import CaptureOptions
 from ibench_lib.paths import Workspace, nearest_existing
 from ibench_lib.runner.planned import Planned
-from ibench_lib.runner.space import redo_said
+from ibench_lib.runner.space import redo_bytes, redo_said
 from ibench_lib.servers.flavours.flavour import flavour_of
 
 
@@ -42,6 +42,6 @@ def redo_advice(planned: Sequence[Planned], workspace: Workspace) -> list[str]:
             found[f"{entry.cell.dbms}: the size of a redo log file is multiplied by the number of files: {size}"] = None
         folders = entry.cell.config.folders
         place = nearest_existing(folders.get("redo", folders.get("data", workspace.sandboxes)))
-        if flavour_of(entry.build).log_bytes(entry.config) > shutil.disk_usage(place).free / 2:
+        if redo_bytes(entry.build, entry.config) > shutil.disk_usage(place).free / 2:
             found[f"{entry.cell.dbms}: much of the free disk space will be {size}"] = None
     return list(found)

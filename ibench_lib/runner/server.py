@@ -82,7 +82,7 @@ def open_server(
             templates=workspace.datadirs,
             origin=origin,
             storage=storage,
-            start_timeout_s=_START_S + _REDO_S_PER_GIB * flavour.log_bytes(config) / (1 << 30),
+            start_timeout_s=_START_S + _REDO_S_PER_GIB * flavour.log_bytes(config, here.release) / (1 << 30),
         )
 
     return build.server(sandbox)

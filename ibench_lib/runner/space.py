@@ -66,27 +66,32 @@ def _of_server(
     copied: bool,
 ) -> list[tuple[Path, int, str]]:
     """What the files of a server on this host need, disk by disk."""
-    redo_bytes, system_bytes = flavour_of(build).log_bytes(config), _EMPTY_SERVER_BYTES
+    log_bytes, system_bytes = redo_bytes(build, config), _EMPTY_SERVER_BYTES
     data_bytes = needed_bytes(build, config, tables_bytes)
     if "redo" in folders and not copied:  # a copy of a snapshot has the redo log until it is moved
-        data_bytes -= redo_bytes
+        data_bytes -= log_bytes
     if "system" in folders and (config.value("innodb_file_per_table") or "").upper() in ("0", "OFF", "FALSE"):
         data_bytes, system_bytes = data_bytes - tables_bytes, system_bytes + tables_bytes
     found = [(folders.get("data", workspace.sandboxes), data_bytes, "the server's data")]
     if "redo" in folders:
-        found.append((folders["redo"], redo_bytes, "the redo log"))
+        found.append((folders["redo"], log_bytes, "the redo log"))
     if "system" in folders:
         found.append((folders["system"], system_bytes, "the system tablespace"))
     return found
+
+
+def redo_bytes(build: AnyBuild, config: ServerConfig) -> int:
+    """The size of the redo log that a configuration asks a sandbox's server for; 0 if it leaves that to the server."""
+    return 0 if build.local is None else flavour_of(build).log_bytes(config, build.local.release)
 
 
 def redo_said(build: AnyBuild, config: ServerConfig) -> str:
     """Such as `137.4 GB of redo log (innodb_log_file_size=128G, cy10a.mariadb.cnf:17)`; empty if the server decides."""
     flavour = flavour_of(build)
     made_by = " x ".join(f"{option.key}={option.value}, {option.origin}" for option in flavour.log_options(config))
-    return f"{flavour.log_bytes(config) / 1e9:.1f} GB of redo log ({made_by})" if made_by else ""
+    return f"{redo_bytes(build, config) / 1e9:.1f} GB of redo log ({made_by})" if made_by else ""
 
 
 def needed_bytes(build: AnyBuild, config: ServerConfig, tables_bytes: int) -> int:
     """About how much disk space a sandbox needs, given the size of its tables."""
-    return tables_bytes + flavour_of(build).log_bytes(config) + _EMPTY_SERVER_BYTES
+    return tables_bytes + redo_bytes(build, config) + _EMPTY_SERVER_BYTES

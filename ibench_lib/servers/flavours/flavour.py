@@ -176,8 +176,8 @@ class OptionFile(Protocol):
     def memory_bytes(self, config: ServerConfig) -> int:
         """Size of the page cache that a configuration asks for; 0 if it leaves that to the server."""
 
-    def log_bytes(self, config: ServerConfig) -> int:
-        """Size of the redo log that a configuration asks for; 0 if it leaves that to the server."""
+    def log_bytes(self, config: ServerConfig, release: Release) -> int:
+        """Size of the redo log that a configuration asks a release for; 0 if it leaves that to the server."""
 
     def log_options(self, config: ServerConfig) -> tuple[Option, ...]:
         """The options that make this size: they are multiplied if there are several."""

@@ -27,6 +27,7 @@ class MariaDB(MySQLFamily):
     mark: str | None = "mariadb"
     binaries: tuple[str, ...] = ("mariadbd", "mysqld")
     remakes_redo = (10, 0, 0)
+    one_redo_file_since: Release | None = (10, 5, 0)
 
     def rules(self, release: Release) -> Rules:
         rules = super().rules(release)

@@ -134,6 +134,9 @@ SETTLING = Settling(
 )
 
 # Leave nothing behind: memory, threads, pace of I/O, waits, limits of sessions, and what is only looked at.
+_DEFAULT_REDO_FILES = 2
+"""Of a server with innodb_log_file_size alone: innodb_log_files_in_group."""
+
 _RUNTIME = re.compile(
     r"""
     back_log|connect_timeout|eq_range_index_dive_limit|flush_time|general_log|host_cache_size
@@ -210,6 +213,8 @@ class MySQLFamily:
     connection_limit = "max_connections"
     remakes_redo: Release
     """The first release that recreates its redo log when the size changes."""
+    one_redo_file_since: Release | None = None
+    """The first release whose redo log is one file, whatever innodb_log_files_in_group says; None: there is none."""
 
     def version_in(self, words: str) -> str | None:
         match = _VERSION.search(words)
@@ -284,17 +289,20 @@ class MySQLFamily:
     def memory_bytes(self, config: ServerConfig) -> int:
         return size(config.value("innodb_buffer_pool_size") or "") or 0
 
-    def log_bytes(self, config: ServerConfig) -> int:
+    def log_bytes(self, config: ServerConfig, release: Release) -> int:
         capacity = size(config.value("innodb_redo_log_capacity") or "")
         if capacity is not None:
             return capacity
-        files = size(config.value("innodb_log_files_in_group") or "1") or 1
-        return (size(config.value("innodb_log_file_size") or "") or 0) * files
+        one_file = size(config.value("innodb_log_file_size") or "") or 0
+        if self.one_redo_file_since is not None and release >= self.one_redo_file_since:
+            return one_file
+        return one_file * (size(config.value("innodb_log_files_in_group") or "") or _DEFAULT_REDO_FILES)
 
     def log_options(self, config: ServerConfig) -> tuple[Option, ...]:
         is_one = size(config.value("innodb_redo_log_capacity") or "") is not None
         names = {"innodb_redo_log_capacity"} if is_one else {"innodb_log_file_size", "innodb_log_files_in_group"}
-        return tuple(option for option in config.options if option.key in names) if self.log_bytes(config) else ()
+        makes_one = is_one or size(config.value("innodb_log_file_size") or "")
+        return tuple(option for option in config.options if option.key in names) if makes_one else ()
 
     def reads_files_of(self, build: Build) -> str:
         """Builds of one series."""

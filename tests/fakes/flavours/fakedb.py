@@ -130,7 +130,7 @@ class FakeDB:
     def memory_bytes(self, config: ServerConfig) -> int:
         return size(config.value("page_cache") or "") or 0
 
-    def log_bytes(self, config: ServerConfig) -> int:
+    def log_bytes(self, config: ServerConfig, release: Release) -> int:
         return 0
 
     def log_options(self, config: ServerConfig) -> tuple[Option, ...]:

@@ -98,4 +98,4 @@ def test_experiments_of_the_repository(name: str) -> None:
         config = experiment.server_config(cell, find(flavour).rules(release))
         assert config.options
         if name.endswith("_small"):
-            assert find(flavour).log_bytes(config) < 2 << 30, "a small machine has the room"
+            assert find(flavour).log_bytes(config, release) < 2 << 30, "a small machine has the room"
