@@ -34,7 +34,9 @@ VIEWS = {
 }
 
 
-def lake_with(workspace: Workspace, **tables: Iterable[dict[str, Any]]) -> duckdb.DuckDBPyConnection:
+def lake_with(
+    workspace: Workspace, logical_cpus: int | None = None, **tables: Iterable[dict[str, Any]]
+) -> duckdb.DuckDBPyConnection:
     """A lake of one sealed run with these rows; columns not given are NULL, or 0 where they may not be."""
     run = Run()
     writer = RunWriter(workspace.run_dir(run.run_id))
@@ -43,7 +45,9 @@ def lake_with(workspace: Workspace, **tables: Iterable[dict[str, Any]]) -> duckd
         nothing.pop("run_id")
         for row in rows:
             writer.append(name, **{**nothing, **row})
-    writer.seal(manifest_of(run))
+    manifest = manifest_of(run)
+    manifest.host["logical_cpus"] = logical_cpus
+    writer.seal(manifest)
     lake = reader.lake(workspace)
     assert reader.sql(lake, "FROM problems").is_empty()
     return lake
@@ -290,6 +294,24 @@ def test_the_counters_at_the_ends_of_a_step_are_its_costs_however_short_it_is(wo
     assert averages.keys() == {"sda1"}
     assert averages["sda1"]["read_wait_ms"] == pytest.approx(5) and averages["sda1"]["flushes_per_s"] is None
     assert averages["sda1"]["busy_pct"] == pytest.approx(25)
+
+
+@pytest.mark.parametrize(("logical_cpus", "share"), [(2, 50.0), (4, 25.0), (None, 100 * 4 / 7.7)])
+def test_the_use_of_the_cpus_is_their_work_over_exact_time(
+    workspace: Workspace, logical_cpus: int | None, share: float
+) -> None:
+    """The kernel accounts for 7.7 of the 8 s of two CPUs."""
+    lake = lake_with(
+        workspace,
+        logical_cpus,
+        **FOUR_SECONDS,
+        step_counters=counters(21.0, 25.0, "host", cpu_user_s=3, cpu_system_s=1, cpu_iowait_s=0, cpu_steal_s=0,
+                               cpu_idle_s=3.7),
+    )  # fmt: skip
+    row = answer(lake, "step_metrics", steps=["qr100"]).row(0, named=True)
+    assert row["cpups"] == pytest.approx(share)
+    if logical_cpus:
+        assert row["cpups"] == pytest.approx(100 * row["cpupq"] * row["throughput"] / 1e6 / logical_cpus)
 
 
 @pytest.mark.long

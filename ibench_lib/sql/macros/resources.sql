@@ -1,8 +1,8 @@
 -- The resources that each selected step used: means over the step (`step_use`), per operation where the name says so.
 -- `covered`: the part of the step that the readings cover; under 0.95, means and costs are NULL. Operations are those of the step's throughput (`step_rates`). rps, wps, rmbps, wmbps: reads,
 -- writes and MB (of 1024 KB) a second of the device that holds the data; if several do, the one with the longest name (a
--- partition, not its disk). csps: context switches a second; cpups: user and system CPU of the host in %, 100 is all of
--- it. rpq, rkbpq, cspq: reads, KB read and context switches per operation; cpupq, scpupq: CPU microseconds of the host
+-- partition, not its disk). csps: context switches a second; cpups: user and system CPU of the host in %, 100 is all its
+-- CPUs for all of the time, as cpupq times the rate says it too. rpq, rkbpq, cspq: reads, KB read and context switches per operation; cpupq, scpupq: CPU microseconds of the host
 -- and of the server's process per operation. wpi, wkbpi: writes and KB written per row of `row_rate`. other_cpu: the
 -- share in % of the host's CPU time in user mode and in the kernel that neither the server nor the clients used; it is
 -- in cpupq and cpups, and cspq and csps have its switches. rss: GiB, the server's peak resident size: the kernel's mark,
@@ -21,6 +21,7 @@ WITH chosen AS (
         run_id, step_id,
         any_value(grown / seconds) FILTER (counter = 'context_switches' AND known) AS csps,
         sum(grown) FILTER (counter IN ('cpu_user_s', 'cpu_system_s') AND known) AS busy_s,
+        -- The kernel may account for less than all of the time: that is for hosts whose CPUs nobody counted.
         sum(grown) FILTER (
             counter IN ('cpu_user_s', 'cpu_system_s', 'cpu_iowait_s', 'cpu_steal_s', 'cpu_idle_s') AND known
         ) AS all_s,
@@ -60,7 +61,8 @@ WITH chosen AS (
 )
 SELECT
     s.run_id, s.step_id,
-    d.rps, d.wps, d.rkbps / 1024 AS rmbps, d.wkbps / 1024 AS wmbps, h.csps, 100 * h.busy_s / nullif(h.all_s, 0) AS cpups,
+    d.rps, d.wps, d.rkbps / 1024 AS rmbps, d.wkbps / 1024 AS wmbps, h.csps,
+    100 * h.busy_s / nullif(coalesce(h.seconds * try_cast(n.host::JSON->>'$.logical_cpus' AS DOUBLE), h.all_s), 0) AS cpups,
     d.rps / nullif(r.throughput, 0) AS rpq, d.rkbps / nullif(r.throughput, 0) AS rkbpq,
     d.wps / nullif(r.row_rate, 0) AS wpi, d.wkbps / nullif(r.row_rate, 0) AS wkbpi,
     h.csps / nullif(r.throughput, 0) AS cspq,
@@ -70,6 +72,7 @@ SELECT
     CASE WHEN a.own > 1 THEN 0 ELSE 100 * (1 - a.own) END AS other_cpu,
     p.ipq, p.cpi, m.rss, z.dbgb1, z.dbgb2, o.covered
 FROM chosen s
+JOIN runs n USING (run_id)
 LEFT JOIN rates_of_steps($ids, $names) r USING (run_id, step_id)
 LEFT JOIN host h USING (run_id, step_id)
 LEFT JOIN devices d USING (run_id, step_id)
