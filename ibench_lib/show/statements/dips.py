@@ -11,6 +11,7 @@ from ibench_lib.show.statements.common import asks, caveats, complete, unfinishe
 from ibench_lib.show.wording import count, joined
 
 _MOST = 3
+"""Causes that a sentence names though each has one dip only; it names every cause of several."""
 _MOST_RUNS = 4
 
 
@@ -84,14 +85,15 @@ def _waves(dips: pl.DataFrame) -> list[str]:
 
 
 def _why(dips: pl.DataFrame) -> str:
-    """The causes of dips, the most frequent first, each with how sure it is."""
+    """The causes of dips, those of the most seconds first, each with how sure it is."""
     counted = (
         dips.group_by("label", "words", "confidence", "via", maintain_order=True)
         .agg(dips=pl.len(), seconds=pl.col("seconds").sum())
         .sort("seconds", descending=True, maintain_order=True)
     )
     parts = []
-    for row in counted.head(_MOST).to_dicts():
+    named = (pl.int_range(pl.len()) < _MOST) | (pl.col("dips") > 1)
+    for row in counted.filter(named).to_dicts():
         number = "all" if row["dips"] == len(dips) and len(dips) > 1 else f"{row['dips']}"
         prefix = "" if len(dips) == 1 else f"{number} "
         if row["words"] is None:
@@ -99,5 +101,5 @@ def _why(dips: pl.DataFrame) -> str:
         else:
             via = f", by way of {row['via']}" if row["via"] else ""
             parts.append(f"{prefix}because {row['words']}{via} ({row['confidence']} confidence)")
-    more = sum(counted[_MOST:]["dips"].to_list())
+    more = int(counted.filter(~named)["dips"].sum())
     return "; ".join(parts) + (f"; {more} with other causes or another confidence" if more else "")

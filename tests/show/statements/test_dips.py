@@ -52,6 +52,10 @@ def test_dips_that_are_not_named_are_counted_once() -> None:
     (said,) = ib.dip_statements(steps, dips)
     assert "1 because threads waited for free pages, by way of redo (high confidence); " in said
     assert said.endswith("; 2 with other causes or another confidence.")
+    short = dips[-1:].with_columns(seconds=pl.lit(1, dips.schema["seconds"]))
+    (said,) = ib.dip_statements(steps, pl.concat([dips[:-1], short, short]))
+    assert "; 2 because threads waited for free pages (low confidence); " in said, "a cause of several is named"
+    assert said.endswith("; 1 with other causes or another confidence.")
 
 
 @pytest.mark.long
