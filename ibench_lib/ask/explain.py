@@ -35,6 +35,9 @@ RECORDED_TOLERANCE = 0.10
 MOST_UNKNOWN = 0.20
 """Above this share of samples without a name functions say little: only subsystems are shown."""
 
+_SETTINGS = 8
+"""Variables that a note names."""
+
 OTHERS = 0.10
 """From this share of the host's CPU on, what neither the server nor the clients used is mentioned."""
 
@@ -105,6 +108,7 @@ def explain(chosen: Pair, step: str, setup: str = "") -> Explanation:
     processor = _terms(_PROCESSOR, sides, difference)
     if not processor:
         cannot.append(_no_counters(chosen, sides))
+    notes += _settings(chosen, setup)
     profile = _profile(chosen, step, ids, usable, cannot, notes)
     return Explanation(
         chosen.base, chosen.other, setup, step, (tuple(ids[0]), tuple(ids[1])), sides[0][0]["rate_label"] or "ops/s",
@@ -175,6 +179,31 @@ def _cautions(
                 "lower the rate; it affects the server's own CPU per operation less"
             )
     return cannot, notes
+
+
+def _settings(chosen: Pair, setup: str) -> list[str]:
+    """Which of InnoDB's variables differ that both servers have: more than what the names of the two say may differ."""
+    mine = (pl.col("setup") == setup) & pl.col("fact").str.starts_with("innodb_") & (pl.col("fact") != "innodb_version")
+    found = []
+    for row in chosen.facts("variable").filter(mine).sort("fact").to_dicts():
+        sides = [row["base_values"], row["dbms_values"]]
+        if any(None in side for side in sides):
+            continue
+        if {*map(_plain, sides[0])} != {*map(_plain, sides[1])}:
+            a, b = (" or ".join(side) or "(empty)" for side in sides)
+            found.append(f"{row['fact'].removeprefix('innodb_')} ({a}; {b})")
+    if not found:
+        return []
+    more = f" and {len(found) - _SETTINGS} more, which `ibench compare` lists" if len(found) > _SETTINGS else ""
+    return [f"variables of InnoDB that both have and that differ (A; B): {', '.join(found[:_SETTINGS])}{more}"]
+
+
+def _plain(value: str) -> str | float:
+    """A value as the server means it: 80 is 80.000000, and innodb is INNODB."""
+    try:
+        return float(value)
+    except ValueError:
+        return value.casefold()
 
 
 def _mixed_hosts(sides: Sequence[Sequence[Mapping[str, Any]]]) -> str:

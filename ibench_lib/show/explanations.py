@@ -37,8 +37,9 @@ class Explanations:
 
 
 _STEPS, _PROFILES, _CHECKS = ("explain_steps",), ("profiled", "stacks"), "profile_checks"
+_SETTINGS = "fact_diff"
 _BETTER: Mapping[str, Better] = {"throughput": "higher", "cpus_used": "neither", "cpu_us": "lower"}
-_QUESTIONS = (*_STEPS, *_PROFILES, _CHECKS)
+_QUESTIONS = (*_STEPS, *_PROFILES, _CHECKS, _SETTINGS)
 
 
 def explanations(chosen: Pair) -> Explanations:
@@ -58,7 +59,7 @@ def explained(found: Explanations, palette: str = "default") -> Html:
             *((text, "", _STEPS) for text in step_statements(one)),
             *((text, "", _PROFILES) for text in profile_statements(one)),
             *((text, ' class="loud"', (*_STEPS, _PROFILES[0])) for text in cannot_say(one)),
-            *((text, "", (*_STEPS, _CHECKS)) for text in notes(one)),
+            *((text, "", (*_STEPS, _CHECKS, _SETTINGS)) for text in notes(one)),
         ]
         items = "".join(
             f"<li{kind}>{html.escape(text)}{sources(*(name for name in asked if name in found.answers))}</li>"

@@ -257,3 +257,28 @@ def test_what_cannot_be_explained_is_refused() -> None:
         explain(pair_of(runs[0]), "l.i0")
     assert explained_steps(pair_of(runs[0])) == []
     assert ("cached", "l.i0") in explained_steps(pair_of(*runs))
+
+
+def test_what_the_names_of_the_two_do_not_say_is_noted() -> None:
+    """A variable that is written differently, that is noise, or that one server does not have is left out."""
+    same = {"innodb_io_capacity": "200", "innodb_checksum_algorithm": "innodb", "innodb_only_here": "1"}
+    of_a = (*same.items(), ("innodb_buffer_pool_instances", "16"), ("sort_buffer_size", "1"), ("innodb_version", "5.6"))
+    of_b = (
+        ("innodb_io_capacity", "200.000"),
+        ("innodb_checksum_algorithm", "INNODB"),
+        ("innodb_buffer_pool_instances", "1"),
+        ("sort_buffer_size", "2"),
+        ("innodb_version", "10.1"),
+    )
+
+    def said(*variables: tuple[tuple[str, str], ...]) -> list[str]:
+        runs = [replace(run, variables=variables[run.config == "b"]) for run in pair_runs(None, None)]
+        return [note for note in explained(*runs).notes if "variables of InnoDB" in note]
+
+    assert said(of_a, of_b) == [
+        "variables of InnoDB that both have and that differ (A; B): buffer_pool_instances (16; 1)"
+    ]
+    assert said(of_a, of_a) == []
+    many = [tuple((f"innodb_{letter}", value) for letter in "abcdefghij") for value in "12"]
+    (note,) = said(*many)
+    assert note.endswith("h (1; 2) and 2 more, which `ibench compare` lists")
