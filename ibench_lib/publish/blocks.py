@@ -34,6 +34,11 @@ _NUMBER_CELL = re.compile(r'(<td[^>]*?) class="gt_row gt_right"')
 _OF_NUMBERS = re.compile(r"\.(gt_row|gt_right)(?= \{)")
 _CELL_ID = re.compile(r'(<t[hd]\b[^>]*?) id="[^"]*"')
 _INDENT = re.compile(r">\s+<(/?(?:t[hdr]|tbody|thead)\b)")
+_SAID = re.compile(r'(<li(?: class="[^"]*")?|<td class="gt_sourcenote"[^>]*><span class="gt_from_md")>([^<]+)')
+_SENTENCE = re.compile(r"(?<=[.]) (?=[A-Z\[†‡≥▲▼])")
+_LONG = 60
+"""A sentence of so many characters stands once in a page; further ones link to it."""
+_LABEL = 40
 _EVEN = 1e-6
 _COMPACT: dict[str, Any] = {"separators": (",", ":"), "allow_nan": False}
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
@@ -44,7 +49,7 @@ _TITLE = re.compile(
 
 @dataclass
 class Blocks:
-    """Makes blocks, and remembers what a page has once: number and ids of charts, and the style of tables.
+    """Makes blocks, and remembers what a page has once: number and ids of charts, style of tables, long sentences.
 
     `evidence` are the names of the answers whose SQL and data the page has.
     """
@@ -53,6 +58,7 @@ class Blocks:
     styles: dict[str, None] = field(default_factory=dict)
     charts: int = 0
     _ids: dict[str, int] = field(default_factory=dict)
+    _said: dict[str, str] = field(default_factory=dict)
 
     def cell(self, cell: NotebookNode) -> Iterator[str]:
         """The blocks of one cell, in order."""
@@ -82,7 +88,7 @@ class Blocks:
         if PLOTLY_MIME in data:
             return self._chart(data[PLOTLY_MIME])
         if "text/html" in data:
-            return self._table(data["text/html"])
+            return _SAID.sub(self._once, self._table(data["text/html"]))
         return f"<pre>{html.escape(data['text/plain'])}</pre>" if "text/plain" in data else ""
 
     def _table(self, markup: str) -> str:
@@ -99,6 +105,22 @@ class Blocks:
         caption = f'<caption id="{title[1]}">{title[2]}</caption>'
         labelled = re.sub(r"(<table [^>]*>)", lambda table: table[1] + caption, without, count=1)
         return f'<div class="table" role="region" aria-labelledby="{title[1]}" tabindex="0">{labelled}</div>'
+
+    def _once(self, found: re.Match[str]) -> str:
+        """A generated sentence or the note of a table: what the page has said before is a link to it."""
+        place, parts, linked = self._unique("said"), list[str](), False
+        for sentence in _SENTENCE.split(found[2]):
+            before = self._said.get(sentence)
+            if before is None:
+                parts.append(sentence)
+            elif not linked:
+                cut = sentence[: sentence.rfind(" ", 0, _LABEL)]
+                parts.append(f'<a href="#{before}">{cut} …</a>')
+                linked = True
+        new = [sentence for sentence in parts if len(sentence) >= _LONG and not sentence.startswith("<a ")]
+        self._said.update(dict.fromkeys(new, place))
+        anchor = f' id="{place}"' if new else ""
+        return f"{found[1]}{anchor}>{' '.join(parts)}"
 
     def _chart(self, figure: dict[str, Any]) -> str:
         """A chart as data for the page's own script: inert until that draws it."""

@@ -85,3 +85,33 @@ def test_a_cell_without_a_class_looks_as_a_number_did() -> None:
     for kind in ("gt_row", "gt_right"):
         assert f"#content .table :is(.{kind}, .gt_table td:not([class])) {{" in style
         assert f" .{kind} {{" not in style
+
+
+CHANCE = "If all configurations are equal, chance produces a difference in at most about 5 % of cases."
+BOUND = "‡ a, run: limited by the clients: client 1 terminal used 97 % of a core."
+
+
+def noted(*notes: str) -> str:
+    grid = Grid("t", "Rates", "dbms", ["median"])
+    grid.rows, grid.notes = [("a", [Cell("1")])], list(notes)
+    return str(grid.draw("default").as_raw_html())
+
+
+def test_a_long_sentence_stands_once_in_a_page_and_is_linked_to_from_then_on() -> None:
+    outputs = [
+        f'<ul class="statements"><li>a is faster. {CHANCE}<a href="#evidence.x">x</a></li></ul>',
+        noted(f"Up to 12 comparisons. {CHANCE}", BOUND, "Median of 3 runs."),
+        noted(f"Up to 14 comparisons. {CHANCE}", BOUND, BOUND.replace("97", "98"), "Median of 3 runs."),
+    ]
+    made = [new_output("display_data", data={"text/html": one}) for one in outputs]  # type: ignore[no-untyped-call]
+    page = "".join(Blocks().cell(new_code_cell("x", outputs=made)))  # type: ignore[no-untyped-call]
+    assert page.count(CHANCE) == page.count(BOUND) == page.count(BOUND.replace("97", "98")) == 1
+    links = re.findall(r'<a href="#(said[^"]*)">([^<]*) …</a>', page)
+    assert [text for _, text in links] == [
+        CHANCE[: len(text)] if text[0] == "I" else BOUND[: len(text)] for _, text in links
+    ]
+    assert len(links) == 3
+    for place, text in links:
+        (said,) = re.findall(rf'<(?:li|span)[^>]* id="{place}">([^<]*)', page)
+        assert text in said
+    assert "Up to 12 comparisons" in page and "Up to 14 comparisons" in page and page.count("Median of 3 runs.") == 2
