@@ -382,7 +382,7 @@ def report(
     swapped = sum(cause != label and cause in sides and label in sides for cause, label in judged)
     are = "is" if len(judged) == 1 else "are"
     lines = [
-        f"# Causes of dips, {where}",
+        f"# Causes of dips{f', only {next(iter(found))}' if len(found) == 1 else ''}, {where}",
         "",
         f"Measured with `python -m benchmarks.{NAME}`: each cause was forced up to {each} times for {LASTS_S:g} s",
         f"(a busy neighbour for {NEIGHBOUR_S:g} s) in a step that goes as fast as it can. A row of the table is what",
