@@ -1,4 +1,4 @@
-"""Sentences on two dbms side by side: what differs beyond noise, what cannot be compared, what was left out."""
+"""Sentences on two dbms side by side: what clearly differs, what cannot be compared, what was left out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, compared, 
 from ibench_lib.show.display import Html, sentence, sources
 from ibench_lib.show.table_cells import bounds_text, factor_text
 from ibench_lib.show.verdicts import BETTER, WORSE
-from ibench_lib.show.wording import MOSTLY, RANGE, chance_said, change_text, count
+from ibench_lib.show.wording import POWERED, RANGE, chance_said, change_text, count
 
 _ORDER = {"rate": 0, "response": 1}
 """What comes first in the list: what users notice, before what explains it."""
@@ -24,7 +24,7 @@ Place = tuple[str, Compared]
 
 
 def differences(chosen: Pair) -> Html:
-    """What differs beyond noise in any step, and what is not compared (`metric_values`)."""
+    """What clearly differs in any step, and what is not compared (`metric_values`)."""
     if not chosen.base or not chosen.other:
         return sentence(chosen.nothing(""), "selected_runs")
     found = list(_everywhere(chosen))
@@ -37,7 +37,7 @@ def differences(chosen: Pair) -> Html:
         beyond = [(place, one) for place, one in judged if one.verdict in DIFFERENT]
         said.append(
             _paragraph(
-                f"{len(beyond)} of {len(judged)} comparisons differ beyond noise: B / A is below {WORSE} or above "
+                f"{len(beyond)} of {len(judged)} comparisons differ clearly: B / A is below {WORSE} or above "
                 f"{BETTER}, and chance does not explain it. {_by_chance(judged)}",
                 "metric_values",
             )
@@ -156,7 +156,7 @@ def _by_chance(judged: list[Place]) -> str:
     """What chance does in a table, and what the comparisons could find."""
     known = sorted(one.detectable for _, one in judged if one.detectable is not None)
     middle = (
-        f" Half of the comparisons would find a change of {change_text(median(known))} in {MOSTLY}." if known else ""
+        f" Half of the comparisons would find a change of {change_text(median(known))} ({POWERED})." if known else ""
     )
     most = max(one.comparisons for _, one in judged)
     steps = max(one.steps for _, one in judged)

@@ -25,7 +25,7 @@ _NOTHING = 1e-9
 
 
 def statements(found: Explanation) -> list[str]:
-    """What may be said of the difference, a sentence each: only what is beyond noise, and that nothing is if so."""
+    """What may be said of the difference, a sentence each: only what is clear, and that nothing is if so."""
     return [*step_statements(found), *profile_statements(found)]
 
 

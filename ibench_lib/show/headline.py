@@ -116,7 +116,7 @@ def _screen(post: Selection, rates: pl.DataFrame, strips: str, sentences: str, a
 
 
 def headline_statements(frame: pl.DataFrame, bases: Bases, metrics: pl.DataFrame | None = None) -> list[str]:
-    """For each step what is faster and slower than its base beyond noise; then the steps in which nothing is.
+    """For each step what is faster and clearly slower than its base; then the steps in which nothing is.
 
     With a single dbms its rates are said. Steps that nobody took a second for are only named.
 

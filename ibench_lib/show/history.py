@@ -144,7 +144,7 @@ class History:
 
     @property
     def differing(self) -> pl.DataFrame:
-        """The points of lines in which the rate of a step differs from that of the oldest release beyond noise."""
+        """The points of lines in which the rate of a step differs from that of the oldest release clearly."""
         lines = [place[0] for place, found in self.to_base.items() if place[2] == RATE and found.is_clear]
         return derived(self.points.filter(pl.col("line").is_in(lines)), self.points)
 

@@ -77,7 +77,7 @@ def _main(of_step: list[Compared], of_responses: list[Compared]) -> list[Compare
 
 
 def _reasons(of_step: list[Compared]) -> list[Compared]:
-    """The costs and lags that differ most, beyond noise."""
+    """The costs and lags that clearly differ most."""
     differing = [
         one for one in of_step
         if one.metric.group in _WHY and one.metric.better != "neither" and one.verdict in DIFFERENT and one.ratio

@@ -81,7 +81,7 @@ def reasons_said(
 ) -> str:
     """Such as: CPU/op 0.62x to 0.71x and reads/op 0.10x in 2 of 3; empty where no cost fits the rates.
 
-    Only costs that differ beyond noise, and the other way round than the rate: that they are higher where it is lower.
+    Only costs that clearly differ, and the other way round than the rate: that they are higher where it is lower.
     And only if the resource is then used as much in a second as before, to a tenth (rate times cost): a server that is
     held up by something else uses less of it, and costs more per operation because of that, not the other way round.
 
@@ -122,7 +122,7 @@ def crowded(frame: pl.DataFrame, step: str) -> list[str]:
 
 
 def reasons(post: Asker, palette: str = "default", *, steps: Sequence[str] = ()) -> Shown:
-    """For each setup a table of the throughputs that differ beyond noise, and next to each what its costs are.
+    """For each setup a table of the throughputs that clearly differ, and next to each what its costs are.
 
     All are ratios to the base (`step_metrics`). Nothing is shown where no throughput differs. `steps`: those to show;
     empty: all.
@@ -175,9 +175,9 @@ def _grid(frame: pl.DataFrame, base: Bases, rates: Mapping[Place, Ratio], costs:
     missing = any(cell.text == "-" for _, cells in grid.rows for cell in cells)
     meanings = "; ".join(f"{metric_of(column).label}: {metric_of(column).doc}" for column in columns)
     grid.notes = [
-        f"Relative to {base}: throughput where it differs beyond noise, and costs (lower is better). Intervals, ▲ and "
+        f"Relative to {base}: throughput where it clearly differs, and costs (lower is better). Intervals, ▲ and "
         "▼ are as in the table of throughput.",
-        *([f"{meanings}."] if meanings else ["No cost differs beyond noise in these steps."]),
+        *([f"{meanings}."] if meanings else ["No difference found in any cost of these steps."]),
         *(["-: not captured, or too small to compare."] if missing else []),
         *(["Not marked where other processes used much of the CPU, which these figures include."] if doubtful else []),
     ]
@@ -185,7 +185,7 @@ def _grid(frame: pl.DataFrame, base: Bases, rates: Mapping[Place, Ratio], costs:
 
 
 def _telling(setup: str, places: Sequence[tuple[str, str]], costs: Mapping[Place, Ratio]) -> list[str]:
-    """The columns that differ beyond noise anywhere; of counts and bytes of the same requests the larger difference."""
+    """The columns that clearly differ anywhere; of counts and bytes of the same requests the larger difference."""
     clear: dict[str, list[Ratio]] = {}
     for step, name in places:
         for column in (*COSTS, LAG):
@@ -204,7 +204,7 @@ def _drop_the_same(clear: dict[str, list[Ratio]]) -> None:
 
 
 def cost_mark(found: Ratio | None) -> Mark | None:
-    """Good or bad beyond noise, of a figure of which less is better."""
+    """Clearly good or bad, of a figure of which less is better."""
     if found is None or not found.is_clear:
         return None
     return "good" if found.value < 1 else "bad"

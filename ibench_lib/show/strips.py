@@ -47,7 +47,7 @@ class StripRow:
 
     @property
     def clear(self) -> bool:
-        """Whether the difference is beyond noise."""
+        """Whether the difference is clear."""
         return self.found is not None and self.found.is_clear
 
     @property

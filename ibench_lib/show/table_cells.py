@@ -251,7 +251,7 @@ def interval_notes(frame: pl.DataFrame, ratios: Mapping[tuple[str, str], Ratio])
         return [*repeat_notes(frame), f"Below each figure: {_RELATIVE} With one run nothing is marked."]
     return [
         *repeat_notes(frame),
-        f"Below each figure: {_RELATIVE} ▲ above {BETTER}, ▼ below {WORSE} of the base, beyond noise.",
+        f"Below each figure: {_RELATIVE} ▲ above {BETTER}, ▼ below {WORSE} of the base, and not by chance.",
         *filter(None, [method_said(found)]),
         *_detectable_notes(ratios),
         *([f"Where a side has only two runs left, {RANGE}"] if any(one.is_range for one in found) else []),

@@ -59,9 +59,6 @@ def comment(text: str) -> str:
     return " ".join(filter(None, words))
 
 
-MOSTLY = "four out of five cases"
-"""How often a change of the detectable size is found: `stats.noise.POWER`."""
-
 RANGE = (
     "there are too few repeats to estimate the noise. The brackets hold the range of the ratio (low to high), and "
     "nothing counts as a difference."

@@ -1,4 +1,4 @@
-"""An explanation in words: only what is beyond noise is said, and what cannot be said."""
+"""An explanation in words: only what is clear is said, and what cannot be said."""
 
 from __future__ import annotations
 

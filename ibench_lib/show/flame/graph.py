@@ -147,7 +147,7 @@ def content(graph: Graph) -> str:
 
     `names`; by node its name `n` and how far before it its caller is `p`; by side own samples `s` and own microseconds
     `u` in units of `scale`; `kernel` are the names at which stacks enter the kernel, `unnamed` those that name nothing.
-    `tested` by node, and `functions` by name: the interval of a change, and 1 if it is beyond noise.
+    `tested` by node, and `functions` by name: the interval of a change, and 1 if it is clear.
     """
     trie = graph.trie
     names = list(dict.fromkeys(trie.names))

@@ -29,7 +29,7 @@ _OTHERS = (
 
 @asks("step_metrics", base=True)
 def cost_statements(step_metrics: pl.DataFrame, base: str | Bases) -> list[str]:
-    """For each step, the costs of an operation that differ most from the base's beyond noise."""
+    """For each step, the costs of an operation that differ most, and clearly, from the base's."""
     base, said = bases(base), list[str]()
     compared = 0
     shared: list[str] = []

@@ -1,4 +1,4 @@
-"""Throughput against the base: what is better and worse beyond noise."""
+"""Throughput against the base: what is clearly better and worse."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNRECORDED = 0.02
 
 @asks("step_throughput", base=True)
 def throughput_statements(step_throughput: pl.DataFrame, base: str | Bases) -> list[str]:
-    """For each step, what has more and what has less throughput than the base beyond noise; then where nothing does."""
+    """For each step, what has more and what has clearly less throughput than the base; then where nothing does."""
     base, said = bases(base), list[str]()
     even: dict[tuple[str, str], dict[str, dict[str, Ratio]]] = {}
     without_base: dict[str, list[str]] = {}

@@ -13,7 +13,7 @@ from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import NOT_YET_KNOWN, coverage_notes, factor_text, setting_text, size_text
 from ibench_lib.show.tables.naming import grid_name, grid_title
 from ibench_lib.show.theme import Mark
-from ibench_lib.show.wording import MOSTLY, RANGE, change_text, method_said
+from ibench_lib.show.wording import POWERED, RANGE, change_text, method_said
 
 _MARKS: dict[str | None, Mark] = {"better": "good", "worse": "bad", "more": "status", "less": "status"}
 _SOURCES = {
@@ -130,8 +130,8 @@ def _notes(shown: list[Compared]) -> list[str]:
         ratios = [one.ratio for one in shown if one.ratio]
         of_a, of_b = (_up_to({len(side) for side in sides}) for sides in ([o.a for o in shown], [o.b for o in shown]))
         notes.append(
-            f"A, B: medians of {of_a} and {of_b} runs. {method_said(ratios)} Would be found: a true "
-            f"change of this size counts as a difference in {MOSTLY}."
+            f"A, B: medians of {of_a} and {of_b} runs. {method_said(ratios)} Would be found: the "
+            f"smallest change that repeats like these detect ({POWERED})."
         )
     if "too few runs" in verdicts:
         notes.append(f"A side has only two runs, and {RANGE}")

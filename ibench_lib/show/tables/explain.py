@@ -21,7 +21,7 @@ from ibench_lib.show.explain import (
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.theme import Mark
 
-_JUDGED = "▲ costs more, ▼ costs less, beyond noise: the interval allows for all rows of the table, and excludes 0."
+_JUDGED = "▲ costs more, ▼ costs less: the interval allows for all rows of the table, and excludes 0."
 
 
 def rate_terms(found: Explanation, palette: str = "default") -> GT | None:
@@ -102,7 +102,7 @@ def _functions(found: Explanation, name: str, title: str, functions: Sequence[Fu
     more = len(functions) - MOST_FUNCTIONS
     grid.notes = [
         _samples(found),
-        f"The largest change beyond noise first{f'; {more:,} more functions are not shown' if more > 0 else ''}. "
+        f"Clear changes first, the largest on top{f'; {more:,} more functions are not shown' if more > 0 else ''}. "
         "Functions with fewer than 20 samples on both sides together are not judged.",
         _JUDGED,
         "A share alone misleads: on a slower server, a function that costs the same has a smaller share.",

@@ -131,7 +131,7 @@ def release_reasons(frame: pl.DataFrame, history: History, palette: str = "defau
         ]
         grid.rows.append((f"{step}: {build.text}", cells))
     grid.notes = [
-        _meanings(clear) if clear else "No cost differs beyond noise together with a rate.",
+        _meanings(clear) if clear else "No difference found in any cost of a rate that differs.",
         *(
             ["-: not captured, or no larger than its rounding."]
             if any(c.text == "-" for _, row in grid.rows for c in row)
@@ -230,7 +230,7 @@ def _none(rows: pl.DataFrame) -> Cell:
 
 
 def _to_base(rows: pl.DataFrame, history: History, place: tuple[str, str, str, str]) -> Cell:
-    """A ratio to the base, marked where it is beyond noise and cannot be one of hosts or of time."""
+    """A ratio to the base, marked where it is clear and cannot be one of hosts or of time."""
     label, _, column, name = place
     line, found = history.line(label), history.to_base.get(place)
     if name == line.base.name:
@@ -241,7 +241,7 @@ def _to_base(rows: pl.DataFrame, history: History, place: tuple[str, str, str, s
 
 
 def _mark(found: Ratio | None, column: str) -> Mark | None:
-    """Beyond noise only: the ratio of single runs has no mark."""
+    """Clear ones only: the ratio of single runs has no mark."""
     if found is None or not found.is_clear:
         return None
     better = "higher" if column == RATE else METRICS[column.partition(" ")[0]].better
@@ -274,7 +274,7 @@ def _base_notes(frame: pl.DataFrame, history: History, line: Line, shown: Mappin
         head: detectable_said([one for place, one in found.items() if place[1:3] == of]) for of, head in shown.items()
     }
     known = [f"{head} {limit}" for head, limit in limits.items() if limit]
-    marks = f"▲ ▼ better or worse: above {BETTER} or below {WORSE} of the oldest release, and beyond noise."
+    marks = f"▲ ▼ better or worse: above {BETTER} or below {WORSE} of the oldest release, and not by chance."
     if line.unfit:
         marks = f"No ▲ or ▼ in this history: {line.unfit}."
     return [

@@ -161,7 +161,7 @@ def get_min_statements(get_min: pl.DataFrame) -> list[str]:
 
 @asks("get_min", "purge_lag_at_step_end", base=True)
 def mvcc_gc_statements(get_min: pl.DataFrame, purge_lag_at_step_end: pl.DataFrame, base: str | Bases) -> list[str]:
-    """For each step, whose get_min is over ten times faster or slower than the base's, beyond noise, and over 0.1 s.
+    """For each step, whose get_min is over ten times faster or slower than the base's, clearly, and over 0.1 s.
 
     The sentence also gives the history list at the end of the previous step, which the query had to step over.
     """
