@@ -180,6 +180,7 @@ class Bench:
                 for worker in WORKLOAD.workers(self.options, step)
             ],
             operations={operation.name: operation for operation in WORKLOAD.operations},
+            driver="ibench_lib.client.mysql.connection",
             address=self.address,
             database=DATABASE,
             server_alive=self.box.alive,

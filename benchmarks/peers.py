@@ -86,6 +86,7 @@ def our_step(
         result = run_step(
             workers=workers,
             operations={operation.name: operation for operation in workload.operations},
+            driver="ibench_lib.client.mysql.connection",
             address=address,
             database=database,
             server_alive=lambda: True,

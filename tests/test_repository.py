@@ -36,6 +36,8 @@ def test_processes_that_send_load_import_nothing_heavy() -> None:
     """What a client process imports, it starts with, hundreds of times: numpy it needs, the lake's libraries not."""
     program = (
         "import sys, ibench_lib.client.worker, ibench_lib.workloads.insert_benchmark.client\n"
+        "assert 'pymysql' not in sys.modules\n"
+        "import ibench_lib.client.mysql.connection\n"
         "print(*sorted({name.split('.')[0] for name in sys.modules}))"
     )
     told = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True).stdout

@@ -16,14 +16,12 @@ from itertools import chain
 from typing import Any, cast
 
 from ibench_lib.client.coupling import Coupling
+from ibench_lib.client.driver import Connection, ConnectionLost, StatementError
 from ibench_lib.client.histogram import quantile_us
-from ibench_lib.client.mysql.connection import Connection
-from ibench_lib.client.mysql.wire import COM_QUERY, ConnectionLost, StatementError
 from ibench_lib.client.recorder import OperationRecorder, SecondRecorder
 from ibench_lib.client.role import Answer, Query, Role, Transaction, TransactionRole
 
 _NEVER = 1 << 63
-ROLLBACK = COM_QUERY + b"ROLLBACK"
 
 
 class Stopped(Exception):
@@ -157,12 +155,12 @@ class Load:
     def _again(self, run: Callable[[Any], int], operation: bytes | Transaction, error: StatementError) -> int:
         """Repeat an operation after an error that allows it, up to a limit. Returns its rows."""
         for _ in range(self.role.max_retries):
-            if not error.retryable:
+            if error.retry_reason is None:
                 break
-            self._under_way.record_retry(time.monotonic_ns(), error.code)
+            self._under_way.record_retry(time.monotonic_ns(), error.retry_reason)
             try:
                 if self.role.transactional:  # a lock wait timeout rolls back a statement, and leaves its transaction
-                    self.connection.execute(ROLLBACK)
+                    self.connection.execute(self.connection.rollback)
                 return run(operation)
             except StatementError as again:
                 error = again

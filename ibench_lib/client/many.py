@@ -17,9 +17,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, cast
 
-from ibench_lib.client.load import ROLLBACK, Stopped, totals
-from ibench_lib.client.mysql.connection import Connection
-from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
+from ibench_lib.client.driver import Connection, ConnectionLost, StatementError
+from ibench_lib.client.load import Stopped, totals
 from ibench_lib.client.recorder import OperationRecorder, SecondRecorder
 from ibench_lib.client.role import Query, Role, Several, Steps, Transaction, next_operation
 
@@ -253,12 +252,12 @@ class ManyLoad:
         """Repeat an operation after an error that allows it, up to a limit."""
         now_ns = time.monotonic_ns()
         terminal.retries += 1
-        if not error.retryable or terminal.retries > terminal.role.max_retries:
+        if error.retry_reason is None or terminal.retries > terminal.role.max_retries:
             terminal.recorder.record_error(now_ns)
             del self._in_flight[terminal.connection.fileno()]
             raise error
-        terminal.recorder.record_retry(now_ns, error.code)
-        self._start(terminal, _steps_again(terminal.operation))
+        terminal.recorder.record_retry(now_ns, error.retry_reason)
+        self._start(terminal, _steps_again(terminal.operation, terminal.connection.rollback))
 
     def _look_for_silence(self) -> None:
         now_ns = time.monotonic_ns()
@@ -280,9 +279,9 @@ def _steps_of(operation: bytes | Transaction) -> Steps:
     return _statement(operation) if isinstance(operation, bytes) else operation.steps()
 
 
-def _steps_again(operation: bytes | Transaction) -> Steps:
+def _steps_again(operation: bytes | Transaction, rollback: bytes) -> Steps:
     if not isinstance(operation, bytes):  # a lock wait timeout rolls back a statement, and leaves its transaction open
-        yield ROLLBACK
+        yield rollback
     return (yield from _steps_of(operation))
 
 

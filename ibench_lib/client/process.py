@@ -18,7 +18,7 @@ from ibench_lib.paths import SOURCE_ROOT
 
 
 class WorkerProcess:
-    """One worker. `name` is its name in messages, such as `client 2 querier`.
+    """One worker. `name` is its name in messages, such as `client 2 querier`; `driver` the module of its driver.
 
     `coupling` and `shared` are descriptors that it inherits: of its coupling (`coupling.py`), of its shared number.
     """
@@ -27,6 +27,7 @@ class WorkerProcess:
         self,
         name: str,
         spec: Spec,
+        driver: str,
         address: dict[str, Any],
         database: str,
         coupling: tuple[int, int] | None = None,
@@ -46,7 +47,7 @@ class WorkerProcess:
         assert self._process.stdout is not None
         os.set_blocking(self._process.stdout.fileno(), False)
         self._buffer = b""
-        told = {"spec": asdict(spec), "address": address, "database": database}
+        told = {"spec": asdict(spec), "driver": driver, "address": address, "database": database}
         self.send({**told, "coupling": coupling, "shared": shared})
 
     @property

@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from ibench_lib.client.driver import RETRY_REASONS
 from ibench_lib.client.histogram import bin_latencies
 
 SECOND_NS = 1_000_000_000
-
-RETRIES = {1213: "deadlocks", 1205: "lock_timeouts", 1020: "changed"}
-"""The errors after which an operation is repeated, with the column of `ops` that counts these repeats."""
 
 
 class OperationRecorder:
@@ -35,7 +33,7 @@ class OperationRecorder:
         self._lag = array("q")
         self._rows = self._errors = self._unknown = 0
         self._flown_ns = 0
-        self._retries = dict.fromkeys(RETRIES.values(), 0)
+        self._retries = dict.fromkeys(RETRY_REASONS, 0)
         self.total_ops = self.total_rows = self.total_errors = self.total_retries = self.total_unknown = 0
 
     def record(self, due_ns: int, ready_ns: int, sent_ns: int, answered_ns: int, rows: int) -> None:
@@ -52,11 +50,11 @@ class OperationRecorder:
         """How long the client kept an operation that is not paced from going on: it shares its process with others."""
         self._lag.append(lag_ns)
 
-    def record_retry(self, now_ns: int, code: int) -> None:
-        """One repeat of an operation that the server has refused with this error, one of `RETRIES`."""
+    def record_retry(self, now_ns: int, reason: str) -> None:
+        """One repeat of an operation, for one of `RETRY_REASONS`."""
         if now_ns >= self.second_end_ns:
             self._roll(now_ns)
-        self._retries[RETRIES[code]] += 1
+        self._retries[reason] += 1
 
     def record_error(self, now_ns: int) -> None:
         """One operation that the server answered with an error."""
@@ -125,7 +123,7 @@ class OperationRecorder:
         del service  # an array that numpy still looks at cannot be emptied
         del self._service[:], self._intended[:], self._lag[:]
         self._rows = self._errors = self._unknown = 0
-        self._retries = dict.fromkeys(RETRIES.values(), 0)
+        self._retries = dict.fromkeys(RETRY_REASONS, 0)
         return row
 
 

@@ -8,10 +8,8 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
-from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.client.driver import Connection, Row
 from ibench_lib.client.shared import SharedNumber
-
-Row: TypeAlias = tuple[bytes | None, ...]
 
 
 class Query(NamedTuple):
@@ -114,24 +112,25 @@ class Role:
 
 @dataclass(frozen=True)
 class Insert:
-    """One INSERT: a command for `Connection.execute`, its table and the number of its rows."""
+    """One INSERT: its SQL text, its table and the number of its rows."""
 
     table: str
     rows: int
-    command: bytes
+    text: bytes
 
 
 class Loader(Role):
     """INSERTs into several tables, in the order in which `inserts` makes them, as the operation `insert`."""
 
-    def __init__(self, inserts: Iterator[Insert]) -> None:
+    def __init__(self, connection: Connection, inserts: Iterator[Insert]) -> None:
+        self._command = connection.command
         self._inserts = inserts
         self._sent: list[tuple[str, int]] = []
 
     def next_statement(self) -> bytes:
         made = next(self._inserts)
         self._sent.append((made.table, made.rows))
-        return made.command
+        return self._command(made.text)
 
     def rows_by_table(self, rows: Mapping[str, int]) -> dict[str, int]:
         """Statements are acknowledged in the order in which they were made."""

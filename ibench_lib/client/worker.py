@@ -23,10 +23,9 @@ from types import FrameType
 from typing import Any
 
 from ibench_lib.client.coupling import Coupling
+from ibench_lib.client.driver import Connection, ConnectionLost, StatementError, connect
 from ibench_lib.client.load import Load, Stopped
 from ibench_lib.client.many import ManyLoad, Terminal
-from ibench_lib.client.mysql.connection import Connection
-from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
 from ibench_lib.client.recorder import SecondRecorder
 from ibench_lib.client.role import Role, Transaction, next_operation
 from ibench_lib.client.shared import SharedNumber
@@ -97,7 +96,7 @@ def main() -> None:
         connections: list[Connection] = []
         for _ in range(spec.connections):
             like = connections[0] if connections else None
-            connections.append(Connection(told["address"], told["database"], spec.timeout_s, like))
+            connections.append(connect(told["driver"], told["address"], told["database"], spec.timeout_s, like))
         roles: list[Role] = [
             make_role(replace(spec, terminal=terminal), connection) for terminal, connection in enumerate(connections)
         ]

@@ -11,8 +11,7 @@ from typing import Any
 from ibench_lib.base.signals import signals_held_back
 from ibench_lib.capture.server_counters import history_list_length
 from ibench_lib.capture.session import Capture
-from ibench_lib.client.mysql.connection import Connection
-from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
+from ibench_lib.client.driver import Connection, ConnectionLost, StatementError, connect
 from ibench_lib.errors import CaptureFailed, RunFailed, ServerLost
 from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.runner import server as run_server
@@ -144,7 +143,8 @@ class OneRun:
         RunFailed : that; `ServerLost` with the end of its log if the server has died.
         """
         try:
-            connection = Connection(address, database, self.options.statement_timeout_s if database else 60)
+            timeout_s = self.options.statement_timeout_s if database else 60
+            connection = connect(flavour_of(self.server.build).driver, address, database, timeout_s)
             try:
                 yield connection
             finally:
@@ -179,6 +179,7 @@ class OneRun:
             result = run_step(
                 workers=[(worker, self.workload.spec(options, step, worker, step_id)) for worker in workers],
                 operations={operation.name: operation for operation in self.workload.operations},
+                driver=flavour_of(self.server.build).driver,
                 address=address,
                 database=DATABASE,
                 server_alive=self.server.alive,

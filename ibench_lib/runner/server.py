@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ibench_lib.base.mask import Mask, mask_of_run
-from ibench_lib.client.mysql.connection import Connection
-from ibench_lib.client.mysql.wire import StatementError
+from ibench_lib.client.driver import Connection, StatementError
 from ibench_lib.configs.meaning import not_in_force
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import ExperimentError, RunFailed

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from ibench_lib.client.mysql.connection import Connection
-from ibench_lib.client.mysql.wire import StatementError
+from ibench_lib.client.driver import Connection, StatementError
 from ibench_lib.servers.flavours.flavour import Settling
 
 _POLL_S = 0.5

@@ -77,6 +77,7 @@ def run_step(
     *,
     workers: Sequence[tuple[Worker, Spec]],
     operations: Mapping[str, Operation],
+    driver: str,
     address: dict[str, Any],
     database: str,
     server_alive: Callable[[], bool],
@@ -88,14 +89,14 @@ def run_step(
 ) -> StepResult:
     """Run one step to its end, also to a bad one: the sums are in the result, the reason in `failure`.
 
-    `operations` are those of the workload, by name.
+    `operations` are those of the workload, by name. `driver` is the module of the server's driver (`Voice.driver`).
 
     `on_ready` is called when all workers only wait for their start, and may delay it. `on_start` gets the common start
     (CLOCK_MONOTONIC) of the load, just before it; `on_second` gets each second of each worker, a row of `ops`;
     `on_progress` is called about four times a second with the workers and the start (None before); `on_end` is called
     as soon as the last worker has ended. What these raise as a RunFailed ends the step.
     """
-    states = _start(workers, operations, address, database)
+    states = _start(workers, operations, driver, address, database)
     control = _Control(states, server_alive, on_second, on_progress)
     failure: BaseException | None = None
     try:
@@ -125,6 +126,7 @@ def run_step(
 def _start(
     workers: Sequence[tuple[Worker, Spec]],
     operations: Mapping[str, Operation],
+    driver: str,
     address: dict[str, Any],
     database: str,
 ) -> list[WorkerState]:
@@ -136,7 +138,7 @@ def _start(
             end = ends.get((worker.client, worker.role))
             descriptors = (end.take_fd, end.give_fd) if end else None
             number_of = shared[worker.client] if worker.shares else None
-            process = WorkerProcess(worker.name, spec, address, database, descriptors, number_of)
+            process = WorkerProcess(worker.name, spec, driver, address, database, descriptors, number_of)
             states.append(WorkerState(number, worker, spec, process, operations))
     except BaseException:
         for state in states:

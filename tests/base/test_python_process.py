@@ -107,7 +107,7 @@ def test_a_client_runs_no_file_of_the_current_folder(folder: Path) -> None:
         statements=1, seconds=None, tick_ns=None, timeout_s=1.0, seed=1,
     )  # fmt: skip
     nowhere = {"unix_socket": str(folder / "none.sock"), "user": "u", "password": ""}
-    client = WorkerProcess("client 1 querier", spec, nowhere, "ib")
+    client = WorkerProcess("client 1 querier", spec, "ibench_lib.client.mysql.connection", nowhere, "ib")
     try:
         (said,) = until(lambda: client.receive()[0], "the client has said that there is no server")
         assert said["kind"] == "failed" and "No such file" in said["error"]

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
+from ibench_lib.client.driver import DEADLOCK, LOCK_TIMEOUT, ConnectionLost, StatementError
 from ibench_lib.client.load import Load
-from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
 from ibench_lib.client.recorder import SecondRecorder
 from ibench_lib.client.role import Role
 from tests.fakes.virtual import VirtualTime
@@ -29,6 +29,10 @@ class ScriptedConnection:
         """A statement of the role's own, as `Connection.scalar` counts it."""
         self.clock.sleep(seconds)
         self.asked_ns += round(seconds * 1e9)
+
+
+def deadlock() -> StatementError:
+    return StatementError(1213, "deadlock", DEADLOCK)
 
 
 class Statement(Role):
@@ -120,7 +124,7 @@ def test_a_stalled_paced_load_catches_up_and_shows_the_stall_in_intended_time() 
 
 @pytest.mark.fault("F12")
 def test_deadlocks_are_repeated_and_counted() -> None:
-    connection = ScriptedConnection(StatementError(1213, "deadlock"), StatementError(1205, "lock wait"))
+    connection = ScriptedConnection(deadlock(), StatementError(1205, "lock wait", LOCK_TIMEOUT))
     totals, rows = run(connection, statements=3)
     assert (totals["ops"], totals["retries"], totals["errors"]) == (3, 2, 0)
     for column, count in {"retries": 2, "deadlocks": 1, "lock_timeouts": 1, "changed": 0}.items():
@@ -130,7 +134,7 @@ def test_deadlocks_are_repeated_and_counted() -> None:
 
 @pytest.mark.fault("F12")
 def test_repeats_are_bounded() -> None:
-    connection = ScriptedConnection(*[StatementError(1213, "deadlock")] * (Role.max_retries + 1))
+    connection = ScriptedConnection(*[deadlock()] * (Role.max_retries + 1))
     totals, _ = run(connection, statements=3)
     assert totals["status"] == "failed" and "1213" in totals["error"]
     assert (totals["ops"], totals["errors"], totals["retries"]) == (0, 1, Role.max_retries)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ibench_lib.client import many
+from ibench_lib.client.driver import CHANGED, StatementError
 from ibench_lib.client.many import ManyLoad, Terminal
-from ibench_lib.client.mysql.wire import CHANGED, StatementError
 from ibench_lib.client.recorder import OperationRecorder, SecondRecorder
 from ibench_lib.client.role import Role, Steps, Transaction, TransactionRole
 
@@ -23,6 +23,7 @@ class Echo:
     """Stands for a connection: the answer to a command is there when the command is sent."""
 
     asked_ns = 0
+    rollback = b"ROLLBACK"
 
     def __init__(self) -> None:
         self.near, self.far = socket.socketpair()
@@ -206,7 +207,7 @@ class Surprised:
         yield b"SELECT 1"
         if not self.surprised:
             self.surprised = True
-            raise StatementError(CHANGED, "the row is not there")
+            raise StatementError(CHANGED, "the row is not there", CHANGED)
         return 1
 
 

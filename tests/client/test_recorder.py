@@ -3,9 +3,10 @@ from typing import Any
 
 import pytest
 
+from ibench_lib.client.driver import CHANGED, DEADLOCK, LOCK_TIMEOUT, RETRY_REASONS
 from ibench_lib.client.load import totals
-from ibench_lib.client.mysql.wire import StatementError
-from ibench_lib.client.recorder import RETRIES, SECOND_NS, SecondRecorder
+from ibench_lib.client.mysql.wire import refused
+from ibench_lib.client.recorder import SECOND_NS, SecondRecorder
 from ibench_lib.schema import OPS
 
 
@@ -64,19 +65,22 @@ def test_paced_operations_have_service_and_intended_latency() -> None:
     assert sum(rows[0]["intended_counts"]) == 1
 
 
-def test_repeats_are_counted_by_the_error_before_them() -> None:
+def test_repeats_are_counted_by_their_reason() -> None:
     recording, rows = recorder(start_ns=0)
-    for number, code in enumerate((1213, 1213, 1205, 1020, 1213, 1020)):
-        recording.first.record_retry(number * SECOND_NS // 2, code)
+    for number, reason in enumerate((DEADLOCK, DEADLOCK, LOCK_TIMEOUT, CHANGED, DEADLOCK, CHANGED)):
+        recording.first.record_retry(number * SECOND_NS // 2, reason)
     recording.finish(3 * SECOND_NS)
     names = ("retries", "deadlocks", "lock_timeouts", "changed")
     assert [tuple(row[name] for name in names) for row in rows] == [(2, 2, 0, 0), (2, 0, 1, 1), (2, 1, 0, 1)]
     assert recording.totals()["retries"] == 6
 
 
-def test_all_errors_after_which_an_operation_is_repeated_have_a_column() -> None:
-    assert {code for code in range(10_000) if StatementError(code, "").retryable} == set(RETRIES)
-    assert set(RETRIES.values()) <= {column.name for column in OPS.columns}
+def test_all_reasons_to_repeat_an_operation_have_a_column_and_an_error_of_mysql() -> None:
+    reasons = {code: refused(code, "").retry_reason for code in range(10_000)}
+    assert {code: reason for code, reason in reasons.items() if reason} == {
+        1020: CHANGED, 1205: LOCK_TIMEOUT, 1213: DEADLOCK,
+    }  # fmt: skip
+    assert set(RETRY_REASONS) == {CHANGED, LOCK_TIMEOUT, DEADLOCK} <= {column.name for column in OPS.columns}
 
 
 def test_totals_are_the_sums_of_the_seconds() -> None:
@@ -84,7 +88,7 @@ def test_totals_are_the_sums_of_the_seconds() -> None:
     for number in range(2_500):
         recording.first.record(0, 0, number * 1_000_000, number * 1_000_000 + 500_000, rows=50)
         if number % 2:
-            recording.first.record_retry(number * 1_000_000 + 500_000, 1213)
+            recording.first.record_retry(number * 1_000_000 + 500_000, DEADLOCK)
     recording.first.record_error(2_600_000_000)
     recording.first.record_unknown(3_100_000_000)
     recording.finish(3_200_000_000)

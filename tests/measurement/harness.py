@@ -84,6 +84,7 @@ def run(
     result = run_step(
         workers=[(worker, replace(spec(options, what, worker, 0), module=module)) for worker in clients],
         operations={operation.name: operation for operation in OPERATIONS},
+        driver="ibench_lib.client.mysql.connection",
         address=address,
         database="t",
         server_alive=lambda: True,

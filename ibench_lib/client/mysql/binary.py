@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from datetime import datetime
+from functools import cached_property, lru_cache
 from typing import Any, Final
+
+import numpy as np
 
 _TINY, _SHORT, _LONG, _FLOAT, _DOUBLE, _NULL, _TIMESTAMP, _LONGLONG, _INT24 = 1, 2, 3, 4, 5, 6, 7, 8, 9
 _DATE, _TIME, _DATETIME, _YEAR, _NEWDECIMAL, _VAR_STRING = 10, 11, 12, 13, 246, 253
@@ -22,12 +25,18 @@ _DEFINITION = struct.Struct("<IBHB").unpack_from  # length, type, flags, decimal
 Reader = Callable[[bytes, int], tuple[bytes, int]]
 """Reads the value at a position of a row. Returns it as text, and the position after it."""
 
-_PARAMETER = re.compile(r"%d|'%b'|%b")
-_TYPES: Final = {"%d": bytes([_LONGLONG, 0]), "'%b'": bytes([_VAR_STRING, 0]), "%b": bytes([_NEWDECIMAL, 0])}
+_PARAMETER = re.compile(r"%d|%i|'%b'|%b")
+_TYPES: Final = {
+    "%d": bytes([_LONGLONG, 0]),
+    "%i": bytes([_LONG, 0]),
+    "'%b'": bytes([_VAR_STRING, 0]),
+    "%b": bytes([_NEWDECIMAL, 0]),
+}
+_CODES: Final = {"%d": "q", "%i": "i"}
 
 
 def with_markers(text: str) -> str:
-    """A text to be completed with `%`, as a text to be prepared: %d is an integer, '%b' a string, %b a decimal."""
+    """A text to be completed with `%`, as a text to be prepared (`driver.Statement` says what stands for what)."""
     return _PARAMETER.sub("?", text)
 
 
@@ -45,8 +54,9 @@ class Prepared:
         # No parameter is NULL, and types are sent each time: the command does not depend on those before it.
         bound = bytes((len(kinds) + 7) // 8) + b"\x01" + b"".join(_TYPES[kind] for kind in kinds) if kinds else b""
         self._head = execute + bound
-        self._integers = struct.Struct(f"<{len(kinds)}q").pack if set(kinds) <= {"%d"} else None
-        self._is_integer = [kind == "%d" for kind in kinds]
+        self._codes = codes = [_CODES.get(kind) for kind in kinds]
+        self._integers = None if None in codes else struct.Struct("<" + "".join(map(str, codes))).pack
+        self._packs = [length_encoded if code is None else struct.Struct(f"<{code}").pack for code in codes]
 
     def __mod__(self, values: Any) -> bytes:
         """The command with these values: integers, and bytes for strings and decimals. A single one needs no tuple."""
@@ -54,12 +64,74 @@ class Prepared:
         if self._integers is not None:
             return self._head + self._integers(*given)
         parts = [self._head]
-        for value, is_integer in zip(given, self._is_integer, strict=True):
-            parts.append(_integer(value) if is_integer else length_encoded(value))
+        for value, pack in zip(given, self._packs, strict=True):
+            parts.append(pack(value))
         return b"".join(parts)
 
+    def each(self, values: np.ndarray[Any, Any]) -> list[bytes]:
+        """The commands with each of these values (`driver.PreparedStatement`)."""
+        commands, columns = np.empty(len(values), dtype=self._command), values.reshape(len(values), -1)
+        commands["head"] = np.void(self._head)
+        for number, column in enumerate(columns.T):
+            commands[str(number)] = column
+        width, block = self._command.itemsize, commands.tobytes()
+        return [block[start : start + width] for start in range(0, len(block), width)]
 
-_integer = struct.Struct("<q").pack
+    @cached_property
+    def _command(self) -> np.dtype[Any]:
+        """A command whose values are all integers."""
+        values = [(str(number), f"<{code}") for number, code in enumerate(self._codes)]
+        return np.dtype([("head", f"V{len(self._head)}"), *values])
+
+
+class PreparedRows:
+    """An INSERT of several rows, prepared on one connection: see `driver.PreparedRows`.
+
+    A row is a DATETIME, LONGs and a string. Only the string's length varies, so a block of rows is one matrix with the
+    unused bytes, those before the string's length, masked out.
+
+    Parameters
+    ----------
+    execute : as that of `Prepared`.
+    rows : rows of one command.
+    integers, strings : see `driver.Connection.prepared_rows`. A string has at most 250 bytes.
+    """
+
+    def __init__(self, execute: bytes, rows: int, integers: int, strings: Sequence[bytes]) -> None:
+        lengths = np.array([len(string) for string in strings])
+        longest = int(lengths.max())
+        assert longest < _LONG_TEXT, "its length has one byte"
+        head = execute + bytes((rows * (integers + 2) + 7) // 8)
+        types = bytes([_DATETIME, 0] + [_LONG, 0] * integers + [_VAR_STRING, 0])
+        self._first_head: bytes | None = head + b"\x01" + types * rows
+        self._head = head + b"\x00"  # the server remembers the types
+        self._rows = rows
+        padded = [(bytes([len(string)]) + string).rjust(longest + 1, b"\0") for string in strings]
+        self._strings = np.array([list(string) for string in padded], dtype=np.uint8)
+        self._fields = [f"integer_{number}" for number in range(integers)]
+        fixed = [("moment", "V8"), *((name, "<i4") for name in self._fields)]
+        self._row = np.dtype([*fixed, ("string", f"V{longest + 1}")])
+        position, before = np.arange(self._row.itemsize)[None, :], self._row.itemsize - longest - 1
+        self._is_used = (position < before) | (position >= before + (longest - lengths)[:, None])
+        self._widths = before + 1 + lengths
+
+    def commands(
+        self, moment: datetime, integers: Sequence[np.ndarray[Any, Any]], sizes: Any, letters: Any
+    ) -> list[bytes]:
+        """The commands of a block of rows, one after another."""
+        rows = np.empty(len(sizes), dtype=self._row)
+        packed = struct.pack("<BHBBBBB", 7, *moment.timetuple()[:6])
+        rows["moment"] = np.void(packed)
+        for name, values in zip(self._fields, integers, strict=True):
+            rows[name] = values
+        strings = letters | self._strings.take(sizes, axis=0)
+        rows["string"] = strings.view(rows["string"].dtype)[:, 0]
+        matrix = rows.view(np.uint8).reshape(len(rows), -1)
+        block = matrix[self._is_used.take(sizes, axis=0)].tobytes()
+        ends = np.cumsum(self._widths.take(sizes))[self._rows - 1 :: self._rows].tolist()
+        head, made = self._head, [block[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+        first, self._first_head = self._first_head or head, None
+        return [first + made[0], *(head + values for values in made[1:])]
 
 
 def length_encoded(value: bytes) -> bytes:

@@ -6,43 +6,40 @@ import contextlib
 import socket
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import pymysql
 from pymysql.constants import CLIENT, CR
 
 from ibench_lib.base import mysql
-from ibench_lib.client.mysql.binary import Prepared, with_markers
-from ibench_lib.client.mysql.wire import (
-    COM_QUERY,
-    COM_STMT_EXECUTE,
-    COM_STMT_PREPARE,
-    ConnectionLost,
-    StatementError,
-    Wire,
-)
+from ibench_lib.client import driver
+from ibench_lib.client.driver import ConnectionLost, StatementError
+from ibench_lib.client.mysql.binary import Prepared, PreparedRows, with_markers
+from ibench_lib.client.mysql.wire import COM_QUERY, COM_STMT_EXECUTE, COM_STMT_PREPARE, Wire, refused
 
 # Codes that the client library itself makes up; every other code is an answer of the server.
 _LOST = frozenset({CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST, CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, 2055})
 
 
 class Connection:
-    """A connection with autocommit and bounded waits: a server that stops answering is an error, not a hang.
+    """A connection, as `driver.Connection` describes it.
 
     Parameters
     ----------
     address : keyword arguments of where and who: `unix_socket` or `host` and `port`, `user`, `password`.
-    database : default schema, or None.
-    timeout_s : how long the server may be silent before the connection counts as lost.
-    like : a connection whose knowledge of answers this one shares: less memory, and it stays in the CPU's cache.
-
-    `asked_ns` is the time spent in `query`, `scalar`, `text` and `prepare`. A load's operations use the other methods,
-    and are timed by the load itself.
+    database, timeout_s, like : see `driver.connect`.
     """
 
+    family = "mysql"
+    rollback = COM_QUERY + b"ROLLBACK"
+
     def __init__(
-        self, address: dict[str, Any], database: str | None, timeout_s: float, like: Connection | None = None
+        self,
+        address: Mapping[str, Any],
+        database: str | None,
+        timeout_s: float,
+        like: driver.Connection | None = None,
     ) -> None:
         try:
             connection = mysql.connect(
@@ -61,7 +58,8 @@ class Connection:
         self._connection = connection
         self._deprecate_eof = bool(connection.client_flag & CLIENT.DEPRECATE_EOF)
         connected: socket.socket = cast(Any, connection)._sock  # it has no public name
-        heads = like._wire.heads if like is not None and like._deprecate_eof == self._deprecate_eof else None
+        shares = isinstance(like, Connection) and like._deprecate_eof == self._deprecate_eof
+        heads = cast(Connection, like)._wire.heads if shares else None
         self._wire: Wire = Wire(connected, deprecate_eof=self._deprecate_eof, timeout_s=timeout_s, heads=heads)
         self.execute = self._wire.execute
         self.execute_several = self._wire.execute_several
@@ -70,25 +68,24 @@ class Connection:
         self.arrived = self._wire.arrived
         self.fileno = self._wire.fileno
 
-    def query(self, statement: str) -> int:
-        """Run one SQL text. Returns the rows it changed or returned.
+    @staticmethod
+    def command(text: bytes) -> bytes:
+        """The command that sends an SQL text."""
+        return COM_QUERY + text
 
-        Raises
-        ------
-        StatementError : the server answered with an error.
-        ConnectionLost : the connection broke or timed out; the outcome is unknown.
-        """
+    def query(self, text: str) -> int:
+        """Run one SQL text. Returns the rows that it changed or returned. Raises as `driver.Connection.query`."""
         with self._asking():
-            return self._wire.execute(COM_QUERY + statement.encode())
+            return self._wire.execute(COM_QUERY + text.encode())
 
-    def scalar(self, query: str) -> int | None:
+    def scalar(self, text: str) -> int | None:
         """First column of the first row as an integer, or None for NULL. Raises as `query` does."""
-        value = self._first_row(query)[0]
+        value = self._first_row(text)[0]
         return None if value is None else int(value)
 
-    def text(self, query: str, column: int = 0) -> str:
+    def text(self, text: str, column: int = 0) -> str:
         """One column of the first row as text. Raises as `query` does."""
-        return str(self._first_row(query)[column])
+        return str(self._first_row(text)[column])
 
     def _first_row(self, query: str) -> tuple[Any, ...]:
         try:
@@ -120,8 +117,17 @@ class Connection:
         return bytes(first[1:5])
 
     def prepared(self, text: str) -> Prepared:
-        """Prepare a text that `%` would complete: %d is an integer, '%b' a string, %b a decimal. Raises as `query`."""
-        return Prepared(COM_STMT_EXECUTE + self.prepare(with_markers(text)) + b"\x00\x01\x00\x00\x00", text)
+        """Prepare a text that `%` would complete (`driver.Statement`). Raises as `query`."""
+        return Prepared(self._execution_of(with_markers(text)), text)
+
+    def prepared_rows(self, insert: str, rows: int, integers: int, strings: Sequence[bytes]) -> PreparedRows:
+        """Prepare an INSERT of so many rows (`driver.Connection.prepared_rows`). Raises as `query`."""
+        row = f"({','.join('?' * (integers + 2))})"
+        return PreparedRows(self._execution_of(insert + ",".join([row] * rows)), rows, integers, strings)
+
+    def _execution_of(self, statement: str) -> bytes:
+        """Prepare a text. Returns the start of the command that executes it: no cursor, one iteration."""
+        return COM_STMT_EXECUTE + self.prepare(statement) + b"\x00\x01\x00\x00\x00"
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[None]:
@@ -152,5 +158,12 @@ def _translate(error: Exception) -> Exception:
     if isinstance(error, pymysql.err.MySQLError) and error.args and isinstance(error.args[0], int) and error.args[0]:
         code = error.args[0]
         message = str(error.args[1]) if len(error.args) > 1 else ""
-        return ConnectionLost(f"({code}) {message}") if code in _LOST else StatementError(code, message)
+        return ConnectionLost(f"({code}) {message}") if code in _LOST else refused(code, message)
     return ConnectionLost(str(error) or type(error).__name__)
+
+
+def connect(
+    address: Mapping[str, Any], database: str | None, timeout_s: float, like: driver.Connection | None = None
+) -> driver.Connection:
+    """A connection of this driver (`driver.connect`)."""
+    return Connection(address, database, timeout_s, like)

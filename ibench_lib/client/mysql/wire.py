@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar, overload
 
+from ibench_lib.client.driver import CHANGED, DEADLOCK, LOCK_TIMEOUT, ConnectionLost, StatementError
 from ibench_lib.client.mysql.binary import Reader, reader_of, row_of
 from ibench_lib.client.mysql.heads import GOES_ON, KEY, Heads, Row, rows_changed, text_row
 
@@ -38,28 +39,17 @@ _SHORT_EOF = 9
 _MORE_RESULTS = 0x0008
 
 
-class ConnectionLost(Exception):
-    """Broken, or silent for too long, with a statement in flight: its outcome is unknown."""
-
-
 class ProtocolError(ConnectionLost):
     """The server sent what this protocol does not allow here. The connection cannot be used any further."""
 
 
-CHANGED = 1020
-"""The error of a row that has changed since the transaction's read view: MariaDB with innodb_snapshot_isolation."""
+# 1020 is MariaDB's with innodb_snapshot_isolation.
+_RETRY_REASONS: Final = {1213: DEADLOCK, 1205: LOCK_TIMEOUT, 1020: CHANGED}
 
 
-class StatementError(Exception):
-    """The server answered with an error, or with rows that a transaction takes for one.
-
-    `retryable` for a deadlock (1213), a lock wait timeout (1205), and `CHANGED`.
-    """
-
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(f"({code}) {message}")
-        self.code = code
-        self.retryable = code in (CHANGED, 1205, 1213)
+def refused(code: int, message: str) -> StatementError:
+    """The error of an answer of the server."""
+    return StatementError(code, message, _RETRY_REASONS.get(code))
 
 
 def packets(payload: bytes) -> bytes:
@@ -511,7 +501,7 @@ class Wire:
 def _statement_error(body: bytes) -> StatementError:
     code = int.from_bytes(body[1:3], "little")
     text = body[9:] if body[3:4] == b"#" else body[3:]
-    return StatementError(code, text.decode(errors="replace"))
+    return refused(code, text.decode(errors="replace"))
 
 
 def _length_encoded(body: memoryview, position: int) -> tuple[int, int]:

@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ibench_lib.client.mysql.connection import Connection
-from ibench_lib.client.mysql.wire import ConnectionLost, StatementError
+from ibench_lib.client.driver import ConnectionLost, StatementError, connect
 from ibench_lib.errors import RunFailed
 from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.paths import Workspace
@@ -123,7 +122,7 @@ def snapshot_bytes(experiment: LoadedExperiment, planned: Planned, loaded: Seque
 def _ask_for_full_shutdown(flavour: Flavour, address: dict[str, Any], where: str) -> None:
     """No purge debt, no buffered changes, no redo to apply: a server with other settings can take the files up."""
     try:
-        connection = Connection(address, None, timeout_s=60)
+        connection = connect(flavour.driver, address, None, timeout_s=60)
         try:
             for statement in flavour.clean_stop:
                 connection.query(statement)

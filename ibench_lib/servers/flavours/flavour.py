@@ -216,6 +216,8 @@ class Voice(Protocol):
     """Its error code for a database that is there already."""
     connection_limit: str
     """The variable, and option, that limits its connections."""
+    driver: str
+    """The module by which clients reach it (`client/driver.py`)."""
 
     def variables(self, address: Mapping[str, Any]) -> dict[str, str]:
         """Its settings in force. Raises RunFailed if it does not report them."""

@@ -211,6 +211,7 @@ class MySQLFamily:
     places = PLACES
     database_exists = 1007
     connection_limit = "max_connections"
+    driver = "ibench_lib.client.mysql.connection"
     remakes_redo: Release
     """The first release that recreates its redo log when the size changes."""
     one_redo_file_since: Release | None = None

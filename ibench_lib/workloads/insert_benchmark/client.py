@@ -1,30 +1,26 @@
 """What the Insert Benchmark's client processes send: inserts, deletes, queries, index DDL.
 
-A statement is a whole command of the protocol, its first byte included (`client/wire.py`). The same seed gives each
-client the same rows and the same queries. A role is a source of statements for the load loop (`client/load.py`), made
-outside of the timed part.
+The same seed gives each client the same rows and the same queries. A role is a source of commands for the load loop
+(`client/load.py`), made outside of the timed part. The SQL that families of servers have in different forms is in
+`statements/`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
-from ibench_lib.client.mysql.connection import Connection
-from ibench_lib.client.mysql.wire import COM_QUERY
+from ibench_lib.client.driver import Connection, PreparedStatement, each, statements_of
 from ibench_lib.client.role import Probe, Role
 from ibench_lib.client.spec import Spec
+from ibench_lib.workloads.insert_benchmark import statements
 from ibench_lib.workloads.insert_benchmark.rows import (
     CASH_REGISTERS,
-    CLOCK_START,
     PRICES,
     PRODUCTS,
     PreparedInserts,
-    Statements,
     TextInserts,
-    execute_head,
 )
 
 POINT_IDS = 10
@@ -40,7 +36,6 @@ INDEXES = (
 
 _ROLES = ("inserter", "deleter", "querier", "indexer")
 _PENDING = 512
-_LONG, _LONGLONG = b"\x03\x00", b"\x08\x00"
 
 
 class _TableRole(Role):
@@ -48,9 +43,16 @@ class _TableRole(Role):
 
     def __init__(self, spec: Spec, connection: Connection) -> None:
         self._connection = connection
+        self._sql = statements_of(statements, connection.family)
         self._table: str = spec.details["table"]
+        self._prepares = spec.details["protocol"] == "prepared"
         if spec.details["engine"] == "rocksdb" and spec.role in ("inserter", "deleter"):
-            connection.query("SET SESSION unique_checks = 0")
+            connection.query(self._sql.NO_UNIQUE_CHECKS)
+
+    def _statement(self, text: str) -> bytes | PreparedStatement:
+        """A statement as text or prepared, as the workload has it."""
+        connection = self._connection
+        return connection.prepared(text) if self._prepares else connection.command(text.encode())
 
     def probe(self) -> list[Probe]:
         return [Probe.of(self._connection, "get_min", f"SELECT min(transactionid) FROM {self._table}")]
@@ -63,28 +65,23 @@ class Inserter(_TableRole):
         super().__init__(spec, connection)
         rows, length = spec.details["rows_per_commit"], (spec.details["data_length"][0], spec.details["data_length"][1])
         clock_s = max(spec.details["clock_s"], self._clock_of_table())
-        self._inserts: Statements
-        if spec.details["protocol"] == "prepared":
-            statement_id = connection.prepare(PreparedInserts.sql(self._table, rows))
-            self._inserts = PreparedInserts(statement_id, rows, length, _seed(spec), clock_s)
-        else:
-            self._inserts = TextInserts(self._table, rows, length, _seed(spec), clock_s)
+        inserts = PreparedInserts if self._prepares else TextInserts
+        self._inserts = inserts(connection, self._table, rows, length, _seed(spec), clock_s)
         self._bulk_load = spec.details["bulk_load"]
         if self._bulk_load:
-            connection.query("SET SESSION rocksdb_bulk_load = 1")
+            connection.query(self._sql.BULK_LOAD_ON)
 
     def next_statement(self) -> bytes:
         return self._inserts.next_statement()
 
     def _clock_of_table(self) -> int:
         """The second after that of the table's last row: it is later than planned where a step is done again."""
-        last = f"SELECT dateandtime FROM {self._table} ORDER BY transactionid DESC LIMIT 1"
-        seconds = self._connection.scalar(f"SELECT TIMESTAMPDIFF(SECOND, '{CLOCK_START}', ({last}))")
+        seconds = self._connection.scalar(self._sql.clock_of(self._table))
         return 0 if seconds is None else seconds + 1
 
     def finish(self) -> None:
         if self._bulk_load:  # what has been collected becomes visible here, which is part of the load
-            self._connection.query("SET SESSION rocksdb_bulk_load = 0")
+            self._connection.query(self._sql.BULK_LOAD_OFF)
 
     def rows_by_table(self, rows: Mapping[str, int]) -> dict[str, int]:
         return {self._table: rows["insert"]}
@@ -101,9 +98,8 @@ class Deleter(_TableRole):
         self._rows_per_commit = spec.details["rows_per_commit"]
         self._low = 0
         self._statements = 0
-        self._head: bytes | None = None
-        if spec.details["protocol"] == "prepared":
-            self._head = execute_head(connection.prepare(self._sql("?"))) + b"\x00\x01" + _LONGLONG
+        self._delete = self._statement(self._sql.delete_from(self._table, self._rows_per_commit))
+        self._pending: list[bytes] = []
 
     def probe(self) -> list[Probe]:
         return [self._read_min("get_min")]
@@ -115,15 +111,10 @@ class Deleter(_TableRole):
             self._low += self._rows_per_commit
             self.shared.value = self._low
         self._statements += 1
-        if self._head is not None:
-            return self._head + self._low.to_bytes(8, "little")
-        return COM_QUERY + self._sql(self._low).encode()
-
-    def _sql(self, low: int | str) -> str:
-        return (
-            f"DELETE FROM {self._table} WHERE transactionid >= {low} "
-            f"ORDER BY transactionid ASC LIMIT {self._rows_per_commit}"
-        )
+        if not self._pending:
+            lows = self._low + self._rows_per_commit * np.arange(MIN_REREAD_STATEMENTS)
+            self._pending = each(self._delete, lows)[::-1]
+        return self._pending.pop()
 
     def rows_by_table(self, rows: Mapping[str, int]) -> dict[str, int]:
         return {self._table: -rows["delete"]}
@@ -131,6 +122,7 @@ class Deleter(_TableRole):
     def _read_min(self, name: str) -> Probe:
         probe = Probe.of(self._connection, name, f"SELECT min(transactionid) FROM {self._table}")
         self._low = self.shared.value = probe.result or 0
+        self._pending = []
         return probe
 
 
@@ -151,33 +143,24 @@ class RangeQuerier(_TableRole):
             ),
             ("price,dateandtime,customerid", "price >=", "price,dateandtime,customerid", PRICES),
         )
-        self._parts = []
-        self._prepared = spec.details["protocol"] == "prepared"
-        for (columns, condition, order, _), (index, _) in zip(shapes, INDEXES, strict=True):
-            start = f"SELECT {columns} FROM {table} FORCE INDEX ({table}_{index}) WHERE {condition} "
-            end = f" ORDER BY {order} LIMIT {limit}"
-            if self._prepared:
-                head = execute_head(connection.prepare(start + "?" + end)) + b"\x00\x01" + _LONG
-                self._parts.append((head, b""))
-            else:
-                self._parts.append((COM_QUERY + start.encode(), end.encode()))
+        self._queries = [
+            self._statement(self._sql.query_by(table, f"{table}_{index}", columns, condition, order, limit))
+            for (columns, condition, order, _), (index, _) in zip(shapes, INDEXES, strict=True)
+        ]
         self._limits = np.array([values for *_, values in shapes])
         self._random = np.random.Generator(np.random.PCG64(_seed(spec)))
-        self._pending: list[bytes] = []
+        self._pending: list[int] = []
 
     def next_statement(self) -> bytes:
         if not self._pending:
             self._make_block()
-        return self._pending.pop()
+        return self._commands[self._pending.pop()].pop()
 
     def _make_block(self) -> None:
-        shapes = self._random.integers(0, len(self._parts), _PENDING)
-        values = self._random.integers(0, self._limits[shapes]).tolist()
-        chosen = [self._parts[shape] for shape in shapes.tolist()]
-        if self._prepared:
-            self._pending = [start + low.to_bytes(4, "little") for (start, _), low in zip(chosen, values, strict=True)]
-        else:
-            self._pending = [start + b"%d" % low + end for (start, end), low in zip(chosen, values, strict=True)]
+        shapes = self._random.integers(0, len(self._queries), _PENDING)
+        values = self._random.integers(0, self._limits[shapes])
+        self._commands = [each(query, values[shapes == shape]) for shape, query in enumerate(self._queries)]
+        self._pending = shapes.tolist()
 
 
 class PointQuerier(_TableRole):
@@ -190,11 +173,11 @@ class PointQuerier(_TableRole):
     def __init__(self, spec: Spec, connection: Connection) -> None:
         super().__init__(spec, connection)
         self._random = np.random.Generator(np.random.PCG64(_seed(spec)))
-        self._head: bytes | None = None
-        if spec.details["protocol"] == "prepared":
-            statement_id = connection.prepare(self._sql(",".join("?" * POINT_IDS)))
-            self._head = execute_head(statement_id) + bytes((POINT_IDS + 7) // 8) + b"\x01" + _LONGLONG * POINT_IDS
-        self._pending: list[Any] = []
+        ids = ",".join(["%d"] * POINT_IDS)
+        self._query = self._statement(
+            f"SELECT transactionid,productid,data FROM {self._table} WHERE transactionid IN ({ids})"
+        )
+        self._pending: list[bytes] = []
 
     def probe(self) -> list[Probe]:
         return []
@@ -204,14 +187,8 @@ class PointQuerier(_TableRole):
             low = self.shared.value
             high = self._connection.scalar(f"SELECT max(transactionid) FROM {self._table}") or 0
             ids = self._random.integers(low, max(low + 1, high), (MAX_REREAD_QUERIES, POINT_IDS))
-            self._pending = ids.tolist() if self._head is None else [row.tobytes() for row in ids.astype("<i8")]
-        ids_of_query = self._pending.pop()
-        if self._head is not None:
-            return self._head + bytes(ids_of_query)
-        return COM_QUERY + self._sql(",".join(map(str, ids_of_query))).encode()
-
-    def _sql(self, ids: str) -> str:
-        return f"SELECT transactionid,productid,data FROM {self._table} WHERE transactionid IN ({ids})"
+            self._pending = each(self._query, ids)
+        return self._pending.pop()
 
 
 class Indexer(_TableRole):
@@ -219,15 +196,11 @@ class Indexer(_TableRole):
 
     def __init__(self, spec: Spec, connection: Connection) -> None:
         super().__init__(spec, connection)
-        wanted = [
-            f"ADD INDEX {self._table}_{name} ({columns})"
-            for name, columns in INDEXES[: spec.details["secondary_indexes"]]
-        ]
-        groups = [[clause] for clause in wanted] if spec.details["engine"] == "rocksdb" else [wanted]
-        self._pending = [f"ALTER TABLE {self._table} {', '.join(group)}" for group in groups]
+        wanted = [(f"{self._table}_{name}", columns) for name, columns in INDEXES[: spec.details["secondary_indexes"]]]
+        self._pending = self._sql.add_indexes(self._table, wanted, spec.details["engine"])
 
     def next_statement(self) -> bytes:
-        return COM_QUERY + self._pending.pop(0).encode()
+        return self._connection.command(self._pending.pop(0).encode())
 
 
 def make_role(spec: Spec, connection: Connection) -> Role:

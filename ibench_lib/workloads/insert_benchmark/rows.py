@@ -7,15 +7,14 @@ time never goes back within a run, as in a real load. It does not depend on when
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from ibench_lib.client.mysql.wire import COM_QUERY, COM_STMT_EXECUTE
+from ibench_lib.client.driver import Connection
 
 CASH_REGISTERS = 1_000
 CUSTOMERS = 100_000
@@ -23,15 +22,13 @@ PRODUCTS = 10_000
 PRICES = 500
 
 PREPARED_DATA_LIMIT = 250
-"""Longest `data` of a prepared insert: the length of a longer one does not fit the one byte it is given."""
+"""Longest `data` of a prepared insert: a driver may have one byte for the length of a string."""
 
 COLUMNS = "dateandtime,cashregisterid,customerid,productid,price,data"
 
 _BLOCK_ROWS = 2_000
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 CLOCK_START = datetime(2023, 1, 1)
-
-_TYPE_LONG, _TYPE_DATETIME, _TYPE_VAR_STRING = 0x03, 0x0C, 0xFD
 
 Array = np.ndarray[Any, Any]
 
@@ -112,13 +109,6 @@ def fields(matrix: Array, **wanted: tuple[int, str]) -> Array:
     return np.ndarray((len(matrix),), dtype=np.dtype(layout), buffer=matrix)  # type: ignore[call-overload]
 
 
-class Statements(Protocol):
-    """A source of INSERT commands."""
-
-    def next_statement(self) -> bytes:
-        """One INSERT, ready for `Connection.execute`."""
-
-
 class TextInserts:
     """INSERTs as SQL text.
 
@@ -128,13 +118,14 @@ class TextInserts:
 
     def __init__(
         self,
+        connection: Connection,
         table: str,
         rows_per_commit: int,
         data_length: tuple[int, int],
         seed: np.random.SeedSequence,
         clock_s: int = 0,
     ) -> None:
-        self._prefix = COM_QUERY + f"INSERT INTO {table} ({COLUMNS}) VALUES ".encode()
+        self._prefix = connection.command(_insert(table).encode())
         self._per_block = _per_block(rows_per_commit)
         rows = self._per_block * rows_per_commit
         self._source = RowSource(rows, data_length, seed, clock_s)
@@ -182,97 +173,41 @@ class TextInserts:
 
 
 class PreparedInserts:
-    """INSERTs as parameters of a prepared statement of `rows_per_commit` rows.
-
-    A row is a DATETIME, four LONGs and a string; only the string's length varies, so a block is one matrix with the
-    unused bytes, those before the string's length, masked out.
-    """
-
-    _TYPES = bytes([_TYPE_DATETIME, 0] + [_TYPE_LONG, 0] * 4 + [_TYPE_VAR_STRING, 0])
-    _FIXED = 24
+    """INSERTs as parameters of a prepared statement of `rows_per_commit` rows."""
 
     def __init__(
         self,
-        statement_id: bytes,
+        connection: Connection,
+        table: str,
         rows_per_commit: int,
         data_length: tuple[int, int],
         seed: np.random.SeedSequence,
         clock_s: int = 0,
     ) -> None:
-        assert data_length[1] <= PREPARED_DATA_LIMIT, "the experiment file is refused"
-        parameters = rows_per_commit * 6
-        nulls = bytes((parameters + 7) // 8)
-        head = execute_head(statement_id) + nulls
-        self._first_head: bytes | None = head + b"\x01" + self._TYPES * rows_per_commit
-        self._head = head + b"\x00"  # the server remembers the types
-        self._rows_per_commit = rows_per_commit
-        self._per_block = _per_block(rows_per_commit)
-        rows = self._per_block * rows_per_commit
-        self._source = RowSource(rows, data_length, seed, clock_s)
         low, high = data_length
-        lengths = range(low, high + 1)
-        heads = [
-            (bytes([length]) + _fixed_letters(length) + bytes(random_letters(length))).rjust(high + 1, b"\0")
-            for length in lengths
-        ]
-        self._heads = np.array([list(head) for head in heads], dtype=np.uint8)
-        self._matrix = np.empty((rows, self._FIXED + high + 1), dtype=np.uint8)
-        self._fields = fields(
-            self._matrix,
-            moment=(0, "V8"),
-            register=(8, "<i4"),
-            customer=(12, "<i4"),
-            product=(16, "<i4"),
-            price=(20, "<i4"),
-            data=(self._FIXED, f"V{high + 1}"),
-        )
-        self._widths = self._FIXED + 1 + np.array(lengths)
-        unused = (self._matrix.shape[1] - self._widths)[:, None]
-        position = np.arange(self._matrix.shape[1])[None, :]
-        self._is_used = (position < self._FIXED) | (position >= self._FIXED + unused)
-        self._block = b""
-        self._ends: list[int] = []
-        self._next = self._per_block
-
-    @staticmethod
-    def sql(table: str, rows_per_commit: int) -> str:
-        """The statement to prepare."""
-        return f"INSERT INTO {table} ({COLUMNS}) VALUES " + ",".join(["(?,?,?,?,?,?)"] * rows_per_commit)
+        assert high <= PREPARED_DATA_LIMIT, "the experiment file is refused"
+        strings = [_fixed_letters(length) + bytes(random_letters(length)) for length in range(low, high + 1)]
+        self._rows = connection.prepared_rows(_insert(table), rows_per_commit, 4, strings)
+        self._source = RowSource(_per_block(rows_per_commit) * rows_per_commit, data_length, seed, clock_s)
+        self._pending: list[bytes] = []
 
     def next_statement(self) -> bytes:
         """One execution with `rows_per_commit` rows."""
-        if self._next == self._per_block:
-            self._make_block()
-        values = self._block[self._ends[self._next] : self._ends[self._next + 1]]
-        self._next += 1
-        if self._first_head is not None:
-            head, self._first_head = self._first_head, None
-            return head + values
-        return self._head + values
+        if not self._pending:
+            block = self._source.next_block()
+            integers = (block.register, block.customer, block.product, block.price)
+            self._pending = self._rows.commands(block.moment, integers, block.size, block.letters)[::-1]
+        return self._pending.pop()
 
-    def _make_block(self) -> None:
-        block, row = self._source.next_block(), self._fields
-        day, time = block.moment.date(), block.moment.time()
-        packed = struct.pack("<BHBBBBB", 7, day.year, day.month, day.day, time.hour, time.minute, time.second)
-        row["moment"] = np.void(packed)
-        row["register"], row["customer"] = block.register, block.customer
-        row["product"], row["price"] = block.product, block.price
-        widths = self._widths.take(block.size)
-        data = block.letters | self._heads.take(block.size, axis=0)
-        row["data"] = data.view(row["data"].dtype)[:, 0]
-        self._block = self._matrix[self._is_used.take(block.size, axis=0)].tobytes()
-        self._ends = [0, *np.cumsum(widths)[self._rows_per_commit - 1 :: self._rows_per_commit].tolist()]
-        self._next = 0
+
+def _insert(table: str) -> str:
+    """The text of an INSERT up to its rows."""
+    return f"INSERT INTO {table} ({COLUMNS}) VALUES "
 
 
 def _fixed_letters(length: int) -> bytes:
     """The letters of a `data` of this length before its random ones."""
     return b"a" * (length - random_letters(length))
-
-
-def execute_head(statement_id: bytes) -> bytes:
-    """The fixed start of COM_STMT_EXECUTE: no cursor, one iteration."""
-    return COM_STMT_EXECUTE + statement_id + b"\x00\x01\x00\x00\x00"
 
 
 @cache

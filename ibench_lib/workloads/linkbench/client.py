@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ibench_lib.client.mysql.connection import Connection
-from ibench_lib.client.mysql.wire import COM_QUERY
+from ibench_lib.client.driver import Connection
 from ibench_lib.client.role import Insert, Loader, Role
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.linkbench.population import graph_of, inserts, parts_of
@@ -24,11 +23,12 @@ class GraphLoader(Loader):
 class Indexer(Role):
     """The secondary index of linktable."""
 
-    def __init__(self, spec: Spec, _connection: Connection) -> None:
-        self._statement = add_secondary(spec.details["tables"], spec.details["engine"])
+    def __init__(self, spec: Spec, connection: Connection) -> None:
+        statement = add_secondary(spec.details["tables"], spec.details["engine"])
+        self._command = connection.command(statement.encode())
 
     def next_statement(self) -> bytes:
-        return COM_QUERY + self._statement.encode()
+        return self._command
 
 
 def _graph(spec: Spec) -> Iterator[Insert]:
@@ -41,5 +41,5 @@ def _graph(spec: Spec) -> Iterator[Insert]:
 def make_role(spec: Spec, connection: Connection) -> Role:
     """The role that `spec` (see `steps.spec`) asks for."""
     if spec.role == "loader":
-        return GraphLoader(_graph(spec))
+        return GraphLoader(connection, _graph(spec))
     return {"indexer": Indexer, "requester": Requester}[spec.role](spec, connection)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from ibench_lib.client.mysql.wire import COM_QUERY
 from ibench_lib.client.role import Insert
 from ibench_lib.workloads.linkbench.degrees import Tail, degrees, of_type
 from ibench_lib.workloads.linkbench.distribution import Distribution, distribution_of
@@ -168,4 +167,4 @@ def _counts(ids: Array, typed: Array) -> Iterator[Insert]:
 
 
 def _insert(table: str, columns: str, rows: list[str]) -> Insert:
-    return Insert(table, len(rows), COM_QUERY + f"INSERT INTO {table} ({columns}) VALUES {','.join(rows)}".encode())
+    return Insert(table, len(rows), f"INSERT INTO {table} ({columns}) VALUES {','.join(rows)}".encode())

@@ -1,7 +1,7 @@
 """The ten operations of LinkBench, in as few round trips as the original takes.
 
-START TRANSACTION goes in one packet with the first statement of an operation that writes links, and COMMIT with the
-last one, except where the original sends it alone.
+The statement that begins a transaction goes in one round trip with the first one of an operation that writes links, and
+COMMIT with the last one, except where the original sends it alone. `statements/` has their texts.
 
 What COMMIT has acknowledged goes to the ledger (`changed`): rows by table, and as `linktable.shown` the links that are
 shown. A repeat after a deadlock has the same input, which was drawn before.
@@ -22,21 +22,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from random import Random
-from typing import cast
+from typing import Any, cast
 
-from ibench_lib.client.mysql.connection import Connection
-from ibench_lib.client.mysql.wire import COM_QUERY
-from ibench_lib.client.role import Query, Row, Several, Steps, Transaction, TransactionRole
+from ibench_lib.client.driver import Connection, Row, statements_of
+from ibench_lib.client.role import Query, Several, Steps, Transaction, TransactionRole
 from ibench_lib.client.spec import Spec
+from ibench_lib.workloads.linkbench import statements
 from ibench_lib.workloads.linkbench.inputs import Request, requests
 from ibench_lib.workloads.linkbench.population import graph_of
-from ibench_lib.workloads.linkbench.tables import COUNT, HIDDEN, LINK, NODE, NODE_TYPE, SHOWN
+from ibench_lib.workloads.linkbench.tables import COLUMNS_OF_LINK, COUNT, LINK, LIST_LIMIT, NODE, SHOWN
 
 LEDGER_SHOWN = f"{LINK}.shown"
-
-LIST_LIMIT = 10_000
-"""Links that get_links_list returns, at most."""
 
 _REMEMBERED = 2048
 _GO_ON = 0.003
@@ -53,40 +51,41 @@ _OF_ONE_ROW = {  # without a row, and with it
 }
 
 
-def _text(statement: str) -> bytes:
-    return COM_QUERY + statement.encode()
+_AND_COMMIT = b";COMMIT"
+_TIME_COLUMN = COLUMNS_OF_LINK.split(",").index("time")
 
 
-COMMIT = _text("COMMIT")
-_BEGIN_AND, _AND_COMMIT = _text("START TRANSACTION;"), b";COMMIT"
+class Sql:
+    """The statements of an operation as commands of a driver, to be completed with `%`."""
 
-_THE_LINK = "WHERE id1=%d AND id2=%d AND link_type=%d"
-_COLUMNS = "id1,id2,link_type,visibility,data,time,version"
-_UPSERT = _text(
-    f"INSERT INTO {LINK} ({_COLUMNS}) VALUES (%d,%d,%d,{SHOWN},x'%b',%d,0) ON DUPLICATE KEY UPDATE visibility={SHOWN}"
-)
-_UPDATE = _text(f"UPDATE {LINK} SET visibility={SHOWN},data=x'%b',time=%d,version=0 {_THE_LINK}")
-_COUNT_UP = _text(
-    f"INSERT INTO {COUNT} (id,link_type,count,time,version) VALUES (%d,%d,1,%d,0) "
-    "ON DUPLICATE KEY UPDATE count=count+1,version=version+1,time=%d"
-)
-_COUNT_DOWN = _text(
-    f"INSERT INTO {COUNT} (id,link_type,count,time,version) VALUES (%d,%d,0,%d,0) "
-    "ON DUPLICATE KEY UPDATE count=IF(count=0,0,count-1),version=version+1,time=%d"
-)
-_VISIBILITY = _text(f"SELECT visibility FROM {LINK} {_THE_LINK} FOR UPDATE")
-_HIDE = _text(f"UPDATE {LINK} SET visibility={HIDDEN} {_THE_LINK}")
-_COUNT = _text(f"SELECT count FROM {COUNT} WHERE id=%d AND link_type=%d")
-_MULTIGET = _text(f"SELECT {_COLUMNS} FROM {LINK} WHERE id1=%d AND link_type=%d AND id2 IN (%b)")
-_LIST = _text(
-    f"SELECT {_COLUMNS} FROM {LINK} FORCE INDEX(id1_type) WHERE id1=%d AND link_type=%d AND time>=0 AND time<=%d "
-    f"AND visibility={SHOWN} ORDER BY time DESC LIMIT %d,{LIST_LIMIT}"
-)
-_TIME_COLUMN = _COLUMNS.split(",").index("time")
-_ADD_NODE = _text(f"INSERT INTO {NODE} (type,version,time,data) VALUES ({NODE_TYPE},1,%d,x'%b')")
-_UPDATE_NODE = _text(f"UPDATE {NODE} SET version=2,time=%d,data=x'%b' WHERE id=%d AND type={NODE_TYPE}")
-_DELETE_NODE = _text(f"DELETE FROM {NODE} WHERE id=%d AND type={NODE_TYPE}")
-_GET_NODE = _text(f"SELECT id,type,version,time,data FROM {NODE} WHERE id=%d")
+    def __init__(self, texts: Any, command: Callable[[bytes], bytes]) -> None:
+        """`texts` is a module of `statements/`; `command` makes a command of a text (`Connection.command`)."""
+
+        def made(text: str) -> bytes:
+            return command(text.encode())
+
+        self.commit = made("COMMIT")
+        self.upsert = made(texts.UPSERT)
+        self.begin_and_upsert = made(f"{texts.BEGIN};{texts.UPSERT}")
+        self.update = made(texts.UPDATE)
+        self.count_up = made(texts.COUNT_UP)
+        self.count_down = made(texts.COUNT_DOWN)
+        self.visibility = made(texts.VISIBILITY)
+        self.begin_and_visibility = made(f"{texts.BEGIN};{texts.VISIBILITY}")
+        self.hide = made(texts.HIDE)
+        self.count = made(texts.COUNT)
+        self.multiget = made(texts.MULTIGET)
+        self.list = made(texts.LIST)
+        self.add_node = made(texts.ADD_NODE)
+        self.update_node = made(texts.UPDATE_NODE)
+        self.delete_node = made(texts.DELETE_NODE)
+        self.get_node = made(texts.GET_NODE)
+
+
+@cache
+def sql_of(family: str, command: Callable[[bytes], bytes]) -> Sql:
+    """The statements for a family of servers, shared by the requesters of a process."""
+    return Sql(statements_of(statements, family), command)
 
 
 @dataclass(slots=True)
@@ -120,10 +119,12 @@ class Requester(TransactionRole):
     def __init__(self, spec: Spec, connection: Connection) -> None:
         details = spec.details
         self.commits_all = details["statements"] == "2013"
+        texts = statements_of(statements, connection.family)
         if self.commits_all:
-            connection.query("SET SESSION autocommit=0")
+            connection.query(texts.NO_AUTOCOMMIT)
         if details["engine"] == "rocksdb":  # whose snapshots would otherwise conflict, which is reported as a deadlock
-            connection.query("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+            connection.query(texts.READ_COMMITTED)
+        self.sql = sql_of(connection.family, connection.command)
         graph = graph_of(details)
         seed = [spec.seed, 3, details["step_id"], spec.client, spec.terminal]
         self.lists: list[tuple[int, int, int]] = []
@@ -145,19 +146,18 @@ class Requester(TransactionRole):
 
 def _upsert_link(operation: Operation) -> Steps:
     """1: it is new. 2: it was hidden. 0: it was shown."""
-    request, changed = operation.request, operation.requester.changed
+    request, sql, changed = operation.request, operation.requester.sql, operation.requester.changed
     key = (request.id1, request.id2, request.link_type)
     now_ms, counted = request.now_ms, 0
-    upsert = _UPSERT % (*key, request.data, now_ms)
     if operation.requester.commits_all:
-        found = _number((yield upsert))
+        found = _number((yield sql.upsert % (*key, request.data, now_ms)))
     else:
-        found = _number((yield Several(_BEGIN_AND + upsert[1:])))
+        found = _number((yield Several(sql.begin_and_upsert % (*key, request.data, now_ms))))
     if found != 0:
-        count_up = _COUNT_UP % (request.id1, request.link_type, now_ms, now_ms)
+        count_up = sql.count_up % (request.id1, request.link_type, now_ms, now_ms)
         counted = _number((yield Several(count_up + _AND_COMMIT) if found == 1 else count_up))
     if found != 1:
-        yield Several(_UPDATE % (request.data, now_ms, *key) + _AND_COMMIT)
+        yield Several(sql.update % (request.data, now_ms, *key) + _AND_COMMIT)
     changed[LINK] += found == 1
     changed[COUNT] += counted == 1
     changed[LEDGER_SHOWN] += found != 0
@@ -166,20 +166,19 @@ def _upsert_link(operation: Operation) -> Steps:
 
 
 def _delete_link(operation: Operation) -> Steps:
-    request, changed = operation.request, operation.requester.changed
+    request, sql, changed = operation.request, operation.requester.sql, operation.requester.changed
     key = (request.id1, request.id2, request.link_type)
-    select = _VISIBILITY % key
     if operation.requester.commits_all:
-        rows = _rows((yield Query(select)))
+        rows = _rows((yield Query(sql.visibility % key)))
     else:
-        rows = _rows((yield Query(_BEGIN_AND + select[1:], several=True)))
+        rows = _rows((yield Query(sql.begin_and_visibility % key, several=True)))
     shown = bool(rows) and rows[0][0] == str(SHOWN).encode()
     counted = 0
     if shown:
-        yield _HIDE % key
+        yield sql.hide % key
         now_ms = request.now_ms
-        counted = _number((yield _COUNT_DOWN % (request.id1, request.link_type, now_ms, now_ms)))
-    yield COMMIT
+        counted = _number((yield sql.count_down % (request.id1, request.link_type, now_ms, now_ms)))
+    yield sql.commit
     changed[COUNT] += counted == 1
     changed[LEDGER_SHOWN] -= shown
     operation.ended("hidden" if shown else "hidden before" if rows else "missing")
@@ -188,13 +187,14 @@ def _delete_link(operation: Operation) -> Steps:
 
 def _count_link(operation: Operation) -> Steps:
     request = operation.request
-    return (yield from _single(operation, _COUNT % (request.id1, request.link_type)))
+    return (yield from _single(operation, operation.requester.sql.count % (request.id1, request.link_type)))
 
 
 def _multiget_link(operation: Operation) -> Steps:
     request = operation.request
     others = ",".join(map(str, request.others)).encode()
-    return (yield from _single(operation, _MULTIGET % (request.id1, request.link_type, others)))
+    multiget = operation.requester.sql.multiget % (request.id1, request.link_type, others)
+    return (yield from _single(operation, multiget))
 
 
 def _get_links_list(operation: Operation) -> Steps:
@@ -203,7 +203,7 @@ def _get_links_list(operation: Operation) -> Steps:
     if operation.place is not None:
         id1, link_type, latest = requester.lists[operation.place]
         skipped = 1
-    command = _LIST % (id1, link_type, latest, skipped)
+    command = requester.sql.list % (id1, link_type, latest, skipped)
     if operation.place is None and request.loaded < _READ_FROM:
         return (yield from _single(operation, command))
     if requester.commits_all:
@@ -223,25 +223,27 @@ def _get_links_list(operation: Operation) -> Steps:
 
 
 def _add_node(operation: Operation) -> Steps:
-    request = operation.request
-    added = yield from _single(operation, _ADD_NODE % (request.now_ms // 1000, request.data))
-    operation.requester.changed[NODE] += added
+    request, requester = operation.request, operation.requester
+    added = yield from _single(operation, requester.sql.add_node % (request.now_ms // 1000, request.data))
+    requester.changed[NODE] += added
     return added
 
 
 def _update_node(operation: Operation) -> Steps:
     request = operation.request
-    return (yield from _single(operation, _UPDATE_NODE % (request.now_ms // 1000, request.data, request.id1)))
+    update = operation.requester.sql.update_node % (request.now_ms // 1000, request.data, request.id1)
+    return (yield from _single(operation, update))
 
 
 def _delete_node(operation: Operation) -> Steps:
-    deleted = yield from _single(operation, _DELETE_NODE % operation.request.id1)
-    operation.requester.changed[NODE] -= deleted
+    requester = operation.requester
+    deleted = yield from _single(operation, requester.sql.delete_node % operation.request.id1)
+    requester.changed[NODE] -= deleted
     return deleted
 
 
 def _get_node(operation: Operation) -> Steps:
-    return (yield from _single(operation, _GET_NODE % operation.request.id1))
+    return (yield from _single(operation, operation.requester.sql.get_node % operation.request.id1))
 
 
 _STEPS: dict[str, Callable[[Operation], Steps]] = {

@@ -9,6 +9,11 @@ NODE_TYPE = 2048
 LINK_TYPES = (123456789, 123456790)
 HIDDEN, SHOWN = 0, 1
 
+COLUMNS_OF_LINK = "id1,id2,link_type,visibility,data,time,version"
+
+LIST_LIMIT = 10_000
+"""Links that get_links_list returns, at most."""
+
 BYTES_OF_LINK, BYTES_OF_NODE, BYTES_OF_COUNT = 185, 325, 73
 """About what a row takes on disk, with its entries in secondary indexes, as observed with MariaDB 10.11."""
 

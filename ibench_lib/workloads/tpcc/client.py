@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from ibench_lib.client.mysql.connection import Connection
-from ibench_lib.client.mysql.wire import COM_QUERY
+from ibench_lib.client.driver import Connection, statements_of
 from ibench_lib.client.role import Insert, Loader, Role, Transaction, TransactionRole
 from ibench_lib.client.spec import Spec
-from ibench_lib.workloads.tpcc import tables
+from ibench_lib.workloads.tpcc import statements, tables
 from ibench_lib.workloads.tpcc.inputs import TYPES, Inputs, Size
 from ibench_lib.workloads.tpcc.nurand import Constants
 from ibench_lib.workloads.tpcc.population import inserts, parts_of
@@ -24,10 +23,11 @@ class Indexer(Role):
 
     def __init__(self, spec: Spec, connection: Connection) -> None:
         _set_checks(spec, connection)
+        self._command = connection.command
         self._statements = iter(index_statements(spec.details, spec.client))
 
     def next_statement(self) -> bytes:
-        return COM_QUERY + next(self._statements).encode()
+        return self._command(next(self._statements).encode())
 
 
 class Terminal(TransactionRole):
@@ -38,18 +38,20 @@ class Terminal(TransactionRole):
     def __init__(self, spec: Spec, connection: Connection) -> None:
         details = spec.details
         _set_checks(spec, connection)
-        level = details["isolation"].replace("_", " ").upper()
-        connection.query(f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
+        texts = statements_of(statements, connection.family)
+        connection.query(texts.isolation(details["isolation"]))
         seed = np.random.SeedSequence([spec.seed, 2, details["step_id"], spec.client, spec.terminal])
         size, profile = Size(details["sets"], details["warehouses"], _home(spec)), PROFILES[details["profile"]]
         self._inputs = Inputs(size, Constants.of(spec.seed), seed, details["weights"], profile)
         prepared = details["protocol"] == "prepared"
         self._sql = [
-            Sql(end, profile, connection.prepared) if prepared else sql_of(end, profile)
+            Sql(end, profile, connection.command, connection.prepared)
+            if prepared
+            else sql_of(end, profile, connection.command)
             for end in tables.suffixes(size.sets)
         ]
         if profile.begin is None:
-            connection.query("SET SESSION autocommit=0")
+            connection.query(texts.NO_AUTOCOMMIT)
         self._waits: Waits | None = None
         if details["think_time"] is not None:
             of_waits = np.random.SeedSequence([spec.seed, 3, details["step_id"], spec.client, spec.terminal])
@@ -94,7 +96,7 @@ def index_statements(details: Mapping[str, object], client: int) -> list[str]:
 def _set_checks(spec: Spec, connection: Connection) -> None:
     """Foreign keys that are only declared are checked neither by the transactions nor where they are made."""
     if spec.details["foreign_keys"] != "checked":
-        connection.query("SET SESSION foreign_key_checks=0")
+        connection.query(statements_of(statements, connection.family).NO_FOREIGN_KEY_CHECKS)
 
 
 def _home(spec: Spec) -> int | None:
@@ -116,5 +118,5 @@ def _population(spec: Spec) -> Iterator[Insert]:
 def make_role(spec: Spec, connection: Connection) -> Role:
     """The role that `spec` (see `steps.spec`) asks for."""
     if spec.role == "loader":
-        return Loader(_population(spec))
+        return Loader(connection, _population(spec))
     return {"indexer": Indexer, "terminal": Terminal}[spec.role](spec, connection)

@@ -17,7 +17,6 @@ from itertools import accumulate
 
 import numpy as np
 
-from ibench_lib.client.mysql.wire import COM_QUERY
 from ibench_lib.client.role import Insert
 from ibench_lib.workloads.tpcc.nurand import A_NAME, LAST_NAMES, Array, Constants, nurand
 from ibench_lib.workloads.tpcc.tables import (
@@ -111,7 +110,7 @@ class _Rows:
     def insert(self) -> Insert:
         """The statement with what the fields have now."""
         table, columns = self._insert
-        head = COM_QUERY + f"INSERT INTO {table} ({columns}) VALUES ".encode()
+        head = f"INSERT INTO {table} ({columns}) VALUES ".encode()
         return Insert(table, self.rows, head + self._matrix.tobytes()[:-1])
 
     def number(self, field: str, values: Array) -> None:

@@ -15,20 +15,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
-from ibench_lib.client.mysql.binary import Prepared
-from ibench_lib.client.mysql.wire import CHANGED, COM_QUERY, StatementError
-from ibench_lib.client.role import Query, Row, Steps
+from ibench_lib.client.driver import CHANGED, Row, Statement, StatementError
+from ibench_lib.client.role import Query, Steps
 from ibench_lib.workloads.tpcc import inputs
 from ibench_lib.workloads.tpcc.inputs import UNUSED_ITEM
-from ibench_lib.workloads.tpcc.profiles import STANDARD, Profile
+from ibench_lib.workloads.tpcc.profiles import Profile
 from ibench_lib.workloads.tpcc.tables import DISTRICTS
-
-COMMIT, ROLLBACK = (COM_QUERY + text for text in (b"COMMIT", b"ROLLBACK"))
-
-Statement: TypeAlias = "bytes | Prepared"
-"""A statement to be completed with `%`, as text or prepared."""
 
 _LONGEST_DATA = 500
 _CREDIT, _BALANCE, _YTD_PAYMENT = 9, 12, 13
@@ -36,11 +30,25 @@ _CREDIT, _BALANCE, _YTD_PAYMENT = 9, 12, 13
 
 
 class Sql:
-    """The statements of a profile on the tables of one set."""
+    """The statements of a profile on the tables of one set, as commands of a driver or prepared."""
 
-    def __init__(self, end: str, profile: Profile, made: Callable[[str], Statement]) -> None:
-        """`end` is what the tables' names end with; `made` makes a statement of its text."""
+    def __init__(
+        self,
+        end: str,
+        profile: Profile,
+        command: Callable[[bytes], bytes],
+        prepared: Callable[[str], Statement] | None = None,
+    ) -> None:
+        """`end` is what the tables' names end with; `command` and `prepared` are those of a connection.
+
+        Without `prepared`, statements are sent as text.
+        """
+
+        def made(text: str) -> Statement:
+            return command(text.encode()) if prepared is None else prepared(text)
+
         self.profile = profile
+        self.commit, self.rollback = command(b"COMMIT"), command(b"ROLLBACK")
         self.tables = {name: f"{name}{end}" for name in ("orders", "order_line", "new_orders", "history")}
         self.next_order, self.w_ytd, self.s_order_cnt = (
             f"{table}{end}.{column}"
@@ -54,7 +62,7 @@ class Sql:
             self.stock = [made(stock)] * DISTRICTS
         else:
             self.stock = [made(stock.format(f"s_dist_{number:02}")) for number in range(1, DISTRICTS + 1)]
-        self.begin = None if profile.begin is None else COM_QUERY + profile.begin.encode()
+        self.begin = None if profile.begin is None else command(profile.begin.encode())
 
     discount: Statement
     take_number: Statement
@@ -92,9 +100,9 @@ class Sql:
 
 
 @cache
-def sql_of(end: str, profile: Profile = STANDARD) -> Sql:
-    """The statements of a set as text, by what its tables' names end with."""
-    return Sql(end, profile, lambda text: COM_QUERY + text.encode())
+def sql_of(end: str, profile: Profile, command: Callable[[bytes], bytes]) -> Sql:
+    """The statements of a set as text, shared by the terminals of a process (`Sql`)."""
+    return Sql(end, profile, command)
 
 
 @dataclass(slots=True)
@@ -131,7 +139,7 @@ class NewOrder:
         for at, (supply, item, quantity) in enumerate(lines, start=1):
             found = _rows((yield Query(sql.item % item)))
             if not found and item == UNUSED_ITEM:
-                yield ROLLBACK
+                yield sql.rollback
                 return 0
             price = int(_text(found[0][0]).replace(b".", b""))
             row = _row((yield Query(stock % (item, supply))))
@@ -146,7 +154,7 @@ class NewOrder:
             cents = quantity * price if factor == 1.0 else int(quantity * price * factor)
             amount = b"%d" % (cents // 100) if profile.whole_lines else money(cents)
             yield sql.add_line % (number, district, warehouse, at, item, supply, quantity, amount, row[dist_at])
-        yield COMMIT
+        yield sql.commit
         changed, tables = self.changed, sql.tables
         changed[tables["orders"]] += 1
         changed[tables["new_orders"]] += 1
@@ -192,7 +200,7 @@ class Payment:
             yield sql.pay % (*paid, *home, number)
         names = w_name + b"    " + d_name
         yield sql.add_history % (number, *reversed(home), district, warehouse, amount, names)
-        yield COMMIT
+        yield sql.commit
         self.changed[sql.tables["history"]] += 1
         self.changed[sql.w_ytd] += cents
         return 1
@@ -234,7 +242,7 @@ class OrderStatus:
         last = Query(sql.last_order % (of_customer * 2 if profile.own_customer else of_customer))
         order = int(_text(_rows((yield last))[0][0]))
         yield sql.lines % (*home, customer.district if profile.lines_of_district else order)
-        yield COMMIT
+        yield sql.commit
         return 1
 
 
@@ -262,7 +270,7 @@ class Delivery:
             ordered = _rows((yield Query(sql.customer_of % order)))
             if not ordered:
                 # `oldest` locks, so it sees an order that is newer than the read view of a profile's plain SELECT.
-                raise StatementError(CHANGED, "the oldest order is newer than the transaction's read view")
+                raise StatementError(CHANGED, "the oldest order is newer than the transaction's read view", CHANGED)
             customer = int(_text(ordered[0][0]))
             yield sql.set_carrier % (carrier, *order)
             yield sql.deliver_lines % order
@@ -270,11 +278,11 @@ class Delivery:
             yield sql.delivered_to % (amount, warehouse, district, customer)
             delivered += 1
             if sql.profile.commit_districts:
-                yield COMMIT
+                yield sql.commit
                 self.changed[sql.tables["new_orders"]] -= removed
                 removed = 0
         if not sql.profile.commit_districts:
-            yield COMMIT
+            yield sql.commit
             self.changed[sql.tables["new_orders"]] -= removed
         return delivered
 
@@ -297,7 +305,7 @@ class StockLevel:
                 yield sql.low_stock % (warehouse, int(_text(row[0])), threshold)
         else:
             yield sql.low_stock % (warehouse, district, number, number - 20, warehouse, threshold)
-        yield COMMIT
+        yield sql.commit
         return 1
 
 

@@ -9,13 +9,12 @@ from contextlib import contextmanager
 
 import pytest
 
+from ibench_lib.client.driver import CHANGED, DEADLOCK, LOCK_TIMEOUT, ConnectionLost, StatementError
 from ibench_lib.client.mysql.wire import (
     LARGEST_PACKET,
     Answer,
-    ConnectionLost,
     ProtocolError,
     Rows,
-    StatementError,
     Wire,
     packets,
 )
@@ -139,15 +138,15 @@ def test_error_packets_first_and_in_mid_result_cut_at_every_byte(data: bytes) ->
             answer.feed(data[cut:])
         assert caught.value.code in (1054, 1242)
     assert "Subquery returns more than 1 row" in str(caught.value) or "Unknown column 'nope'" in str(caught.value)
-    assert not caught.value.retryable
+    assert caught.value.retry_reason is None
 
 
-@pytest.mark.parametrize("code", [1020, 1205, 1213])
+@pytest.mark.parametrize(("code", "reason"), [(1020, CHANGED), (1205, LOCK_TIMEOUT), (1213, DEADLOCK)])
 @pytest.mark.fault("F12")
-def test_deadlock_lock_wait_and_changed_row_are_retryable(code: int) -> None:
+def test_deadlock_lock_wait_and_changed_row_are_retryable(code: int, reason: str) -> None:
     with pytest.raises(StatementError) as caught:
         Answer(deprecate_eof=False).feed(packet(1, b"\xff" + code.to_bytes(2, "little") + b"#40001try again"))
-    assert caught.value.retryable
+    assert caught.value.retry_reason == reason
     assert str(caught.value) == f"({code}) try again"
 
 

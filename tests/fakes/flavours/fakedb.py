@@ -76,6 +76,7 @@ class FakeDB:
     places = FigurePlaces({"questions": (("status", "Questions"),)})
     database_exists = 1007
     connection_limit = "seats"
+    driver = "ibench_lib.client.mysql.connection"
 
     def version_in(self, words: str) -> str | None:
         match = re.search(r"FakeDB (\S+)", words)

@@ -1,11 +1,11 @@
 """What the counter's clients send."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from ibench_lib.client.mysql.connection import Connection
-from ibench_lib.client.mysql.wire import COM_QUERY
+from ibench_lib.client.driver import Connection
 from ibench_lib.client.role import Query, Role, Steps, Transaction, TransactionRole
 from ibench_lib.client.spec import Spec
 
@@ -13,7 +13,8 @@ from ibench_lib.client.spec import Spec
 class Filler(TransactionRole):
     """Adds rows one by one, each a transaction of its own."""
 
-    def __init__(self, spec: Spec, _connection: Connection) -> None:
+    def __init__(self, spec: Spec, connection: Connection) -> None:
+        self.command = connection.command
         self.table, self._next = spec.details["table"], 0
 
     def next_transaction(self) -> Transaction:
@@ -28,7 +29,7 @@ class Add:
     operation = "add"
 
     def steps(self) -> Steps:
-        rows = yield COM_QUERY + f"INSERT INTO {self.role.table} VALUES ({self.number}, 0)".encode()
+        rows = yield self.role.command(f"INSERT INTO {self.role.table} VALUES ({self.number}, 0)".encode())
         self.role.changed[self.role.table] += 1
         assert isinstance(rows, int)
         return rows
@@ -40,7 +41,7 @@ class Player(TransactionRole):
     max_retries = 100
 
     def __init__(self, spec: Spec, connection: Connection) -> None:
-        self.table = spec.details["table"]
+        self.command, self.table = connection.command, spec.details["table"]
         self._random = np.random.default_rng([spec.seed, spec.client, spec.terminal])
         self._rows = connection.scalar(f"SELECT COUNT(*) FROM {self.table}") or 1
         self._made = 0
@@ -48,7 +49,7 @@ class Player(TransactionRole):
     def next_transaction(self) -> Transaction:
         self._made += 1
         first, second = (int(number) for number in self._random.integers(1, self._rows + 1, 2))
-        return Bump(self, self.table, first) if self._made % 2 else Move(self.table, first, second)
+        return Bump(self, self.table, first) if self._made % 2 else Move(self.command, self.table, first, second)
 
 
 @dataclass
@@ -59,7 +60,7 @@ class Bump:
     operation = "bump"
 
     def steps(self) -> Steps:
-        rows = yield COM_QUERY + f"UPDATE {self.table} SET n = n + 10 WHERE id = {self.row}".encode()
+        rows = yield self.role.command(f"UPDATE {self.table} SET n = n + 10 WHERE id = {self.row}".encode())
         self.role.changed[f"{self.table}.n"] += 1
         assert isinstance(rows, int)
         return rows
@@ -67,20 +68,22 @@ class Bump:
 
 @dataclass
 class Move:
+    command: Callable[[bytes], bytes]
     table: str
     source: int
     target: int
     operation = "move"
 
     def steps(self) -> Steps:
-        yield COM_QUERY + b"START TRANSACTION"
-        found = yield Query(COM_QUERY + f"SELECT n FROM {self.table} WHERE id = {self.source} FOR UPDATE".encode())
+        command = self.command
+        yield command(b"START TRANSACTION")
+        found = yield Query(command(f"SELECT n FROM {self.table} WHERE id = {self.source} FOR UPDATE".encode()))
         assert not isinstance(found, int)
         ((amount,),) = found
         assert amount is not None
-        yield COM_QUERY + f"UPDATE {self.table} SET n = n - {int(amount)} WHERE id = {self.source}".encode()
-        yield COM_QUERY + f"UPDATE {self.table} SET n = n + {int(amount)} WHERE id = {self.target}".encode()
-        yield COM_QUERY + b"COMMIT"
+        yield command(f"UPDATE {self.table} SET n = n - {int(amount)} WHERE id = {self.source}".encode())
+        yield command(f"UPDATE {self.table} SET n = n + {int(amount)} WHERE id = {self.target}".encode())
+        yield command(b"COMMIT")
         return 2
 
 

@@ -6,10 +6,11 @@ import pytest
 
 from ibench_lib.client.shared import SharedNumber
 from ibench_lib.workloads.insert_benchmark.client import make_role
+from tests.fakes.offline import Offline
 from tests.workloads.insert_benchmark.test_rows import rows_of, spec
 
 
-class Table:
+class Table(Offline):
     """Stands for a connection: answers queries for a table's smallest and largest key and its last time."""
 
     def __init__(self, low: int | None = None, high: int | None = None, last_s: int | None = None) -> None:

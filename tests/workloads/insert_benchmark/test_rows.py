@@ -10,8 +10,10 @@ import pytest
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.insert_benchmark.client import RangeQuerier, _seed, make_role
 from ibench_lib.workloads.insert_benchmark.rows import PreparedInserts, TextInserts, clock_seconds
+from tests.fakes.offline import Offline
 from tests.workloads.insert_benchmark.options import options
 
+OFFLINE: Any = Offline()
 ROW = re.compile(r"\('([0-9: -]{19})',(\d{3}),(\d{5}),(\d{4}),(\d{3}), *'([A-Za-z0-9+/]*)'\)")
 
 
@@ -58,7 +60,7 @@ def rows_of(statement: bytes) -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("rows_per_commit", [5, 50, 100, 3_000])
 def test_statements_have_the_asked_for_rows_with_values_in_range(rows_per_commit: int) -> None:
-    rows = TextInserts("pi1", rows_per_commit, (10, 20), _seed(spec()))
+    rows = TextInserts(OFFLINE, "pi1", rows_per_commit, (10, 20), _seed(spec()))
     statements = [rows_of(rows.next_statement()) for _ in range(max(2, 2_500 // rows_per_commit))]
     assert {len(found) for found in statements} == {rows_per_commit}
     everything = [row for found in statements for row in found]
@@ -73,7 +75,7 @@ def test_statements_have_the_asked_for_rows_with_values_in_range(rows_per_commit
 
 def test_a_clock_that_goes_on_begins_where_it_ended() -> None:
     def seconds(statements: int, clock_s: int) -> list[str]:
-        rows = TextInserts("pi1", 50, (10, 20), _seed(spec()), clock_s)
+        rows = TextInserts(OFFLINE, "pi1", 50, (10, 20), _seed(spec()), clock_s)
         return [rows_of(rows.next_statement())[0][0] for _ in range(statements)]
 
     first = seconds(45, 0)
@@ -85,7 +87,7 @@ def test_a_clock_that_goes_on_begins_where_it_ended() -> None:
 
 @pytest.mark.parametrize("lengths", [(10, 20), (1, 3), (1, 1), (250, 250), (3_990, 4_000)])
 def test_data_ends_with_random_letters_and_is_as_compressible_as_the_originals(lengths: tuple[int, int]) -> None:
-    rows = TextInserts("pi1", 1_000, lengths, _seed(spec()))
+    rows = TextInserts(OFFLINE, "pi1", 1_000, lengths, _seed(spec()))
     found = [row[5] for row in rows_of(rows.next_statement())]
     assert {len(data) for data in found} == {*range(lengths[0], lengths[1] + 1)}
     for data in found:
@@ -101,8 +103,8 @@ def test_data_ends_with_random_letters_and_is_as_compressible_as_the_originals(l
 
 def test_prepared_statements_carry_the_same_rows_as_text() -> None:
     for lengths in ((10, 20), (1, 2), (1, 250)):
-        text = rows_of(TextInserts("pi1", 50, lengths, _seed(spec())).next_statement())
-        binary = PreparedInserts(b"\0\0\0\0", 50, lengths, _seed(spec())).next_statement()
+        text = rows_of(TextInserts(OFFLINE, "pi1", 50, lengths, _seed(spec())).next_statement())
+        binary = PreparedInserts(OFFLINE, "pi1", 50, lengths, _seed(spec())).next_statement()
         for row in reversed(text):
             length, data = len(row[5]), row[5].encode()
             assert binary[-length - 1 :] == bytes([length]) + data
@@ -114,7 +116,7 @@ def test_prepared_statements_carry_the_same_rows_as_text() -> None:
 
 def test_same_seed_same_rows_and_other_clients_get_others() -> None:
     def first_statement(**changes: Any) -> bytes:
-        return TextInserts("pi1", 50, (10, 20), _seed(spec(**changes))).next_statement()
+        return TextInserts(OFFLINE, "pi1", 50, (10, 20), _seed(spec(**changes))).next_statement()
 
     assert first_statement() == first_statement()
     others = [first_statement(client=2), first_statement(step_id=1), first_statement(seed=2)]
@@ -122,7 +124,7 @@ def test_same_seed_same_rows_and_other_clients_get_others() -> None:
 
 
 def test_range_queries_are_the_three_forms_with_their_indexes() -> None:
-    querier = make_role(spec(role="querier", query="range"), connection=None)  # type: ignore[arg-type]
+    querier = make_role(spec(role="querier", query="range"), Offline())  # type: ignore[arg-type]
     assert isinstance(querier, RangeQuerier)
     texts = [querier.next_statement()[1:].decode() for _ in range(3_000)]
     forms = {re.sub(r"\d+ ORDER", "X ORDER", text) for text in texts}

@@ -8,8 +8,8 @@ from typing import Any
 import pymysql
 import pytest
 
+from ibench_lib.client.driver import ConnectionLost
 from ibench_lib.client.mysql.connection import Connection
-from ibench_lib.client.mysql.wire import ConnectionLost
 from ibench_lib.client.shared import SharedNumber
 from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.paths import Workspace
@@ -21,6 +21,7 @@ from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS, Options
 from ibench_lib.workloads.insert_benchmark.steps import Step, plan
 from ibench_lib.workloads.insert_benchmark.workers import create_table, workers
 from ibench_lib.workloads.insert_benchmark.workers import spec as spec_of
+from tests.fakes.offline import Offline
 from tests.measurement import real
 from tests.runner.test_cell import Watcher, rows, run
 
@@ -249,7 +250,7 @@ def test_both_protocols_make_the_same_rows_and_queries_use_their_forced_indexes(
 def explained(cursor: Any, chosen: Options, step: Step) -> None:
     """EXPLAIN of each range query names its forced index, and covers the query with it."""
     querier = workers(chosen, step)[2]
-    role = make_role(spec_of(chosen, step, querier, 3), None)  # type: ignore[arg-type]
+    role = make_role(spec_of(chosen, step, querier, 3), Offline())  # type: ignore[arg-type]
     seen = set()
     for _ in range(60):
         query = role.next_statement()[1:].decode()

@@ -10,6 +10,7 @@ from ibench_lib.workloads.insert_benchmark.options import PRESET_SETUPS, Setup, 
 from ibench_lib.workloads.insert_benchmark.steps import described, plan
 from ibench_lib.workloads.insert_benchmark.workers import create_table, tables, workers
 from ibench_lib.workloads.insert_benchmark.workers import spec as spec_of
+from tests.fakes.offline import Offline
 from tests.workloads.insert_benchmark.options import options
 
 
@@ -144,11 +145,11 @@ def test_rocksdb_has_its_own_engine_and_one_alter_per_index() -> None:
     loading = spec_of(chosen, load, workers(chosen, load)[0], 0)
     indexing = spec_of(chosen, index, workers(chosen, index)[0], 1)
     assert (loading.details["bulk_load"], indexing.details["bulk_load"], indexing.statements) == (True, False, 3)
-    role = make_role(indexing, connection=None)  # type: ignore[arg-type]
+    role = make_role(indexing, Offline())  # type: ignore[arg-type]
     statements = [role.next_statement()[1:].decode() for _ in range(3)]
     assert [statement.count("ADD INDEX") for statement in statements] == [1, 1, 1]
     on_innodb = replace(indexing, details={**indexing.details, "engine": "innodb"})
-    assert make_role(on_innodb, connection=None).next_statement().count(b"ADD INDEX") == 3  # type: ignore[arg-type]
+    assert make_role(on_innodb, Offline()).next_statement().count(b"ADD INDEX") == 3  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ GRAPH = Graph(3000, "scaled")
 
 def statements(processes: int) -> list[bytes]:
     return [
-        made.command
+        made.text
         for loader in range(processes)
         for part in parts_of(GRAPH, loader, processes)
         for made in inserts(7, GRAPH, part)
@@ -68,7 +68,7 @@ def test_links_are_unique_and_begin_at_their_node() -> None:
         tuple(map(int, row.split(",")[:3]))
         for insert in inserts(1, Graph(500, "scaled"), part)
         if insert.table == LINK
-        for row in insert.command.decode().partition("VALUES (")[2].split("),(")
+        for row in insert.text.decode().partition("VALUES (")[2].split("),(")
     ]
     assert len(set(links)) == len(links) == part.last
     first = Counter((id1, kind) for id1, _, kind in links)

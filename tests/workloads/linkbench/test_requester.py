@@ -18,8 +18,9 @@ from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.workloads.linkbench.inputs import OPERATIONS, Request
 from ibench_lib.workloads.linkbench.population import Graph, inserts, parts_of
-from ibench_lib.workloads.linkbench.requester import LIST_LIMIT, Operation, Requester
-from ibench_lib.workloads.linkbench.tables import NAMES, create
+from ibench_lib.workloads.linkbench.requester import Operation, Requester, sql_of
+from ibench_lib.workloads.linkbench.tables import LIST_LIMIT, NAMES, create
+from tests.fakes.offline import Offline
 
 ROW = (b"7", b"9", b"123456789", b"1", b"x", b"500", b"0")
 
@@ -27,6 +28,7 @@ ROW = (b"7", b"9", b"123456789", b"1", b"x", b"500", b"0")
 def requester(*, commits_all: bool = False) -> Requester:
     made = cast(Requester, Requester.__new__(Requester))
     made.commits_all, made.lists, made.random = commits_all, [], Random(1)
+    made.sql = sql_of(Offline.family, Offline.command)
     return made
 
 
@@ -171,7 +173,7 @@ def graph_on_server(build: Build, tmp_path: Path) -> Iterator[Callable[[int], Co
             for loader in range(loaders):
                 for part in parts_of(graph, loader, loaders):
                     for insert in inserts(3, graph, part):
-                        connection.execute(insert.command)
+                        connection.execute(connection.command(insert.text))
             return connection
 
         yield loaded

@@ -245,7 +245,10 @@ def test_the_checks_fail_when_a_client_forgets_to_roll_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The server keeps what came before a lock wait timeout, and the next START TRANSACTION commits it."""
-    forgets = "import ibench_lib.client.many as many\nmany.ROLLBACK = many.ROLLBACK.replace(b'ROLLBACK', b'DO 0')\n"
+    forgets = (
+        "from ibench_lib.client.mysql.connection import Connection\n"
+        "Connection.rollback = Connection.rollback.replace(b'ROLLBACK', b'DO 0')\n"
+    )
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(forgets)  # which each client process begins with
     monkeypatch.setattr("ibench_lib.client.process.SOURCE_ROOT", os.pathsep.join([str(tmp_path / "site"), str(ROOT)]))

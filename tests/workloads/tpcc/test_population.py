@@ -23,8 +23,8 @@ def test_a_part_is_always_the_same(part: Part) -> None:
     made = list(inserts(1, 2, part))
     assert made == list(inserts(1, 2, part)) != list(inserts(2, 2, part))
     for insert in made:
-        assert insert.command.count(b"),(") == insert.rows - 1
-        assert re.match(rb"\x03INSERT INTO [a-z_]+%d \(" % part.number, insert.command)
+        assert insert.text.count(b"),(") == insert.rows - 1
+        assert re.match(rb"INSERT INTO [a-z_]+%d \(" % part.number, insert.text)
 
 
 def test_the_statements_of_a_loader_are_those_of_its_parts() -> None:

@@ -13,15 +13,16 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from ibench_lib.client.mysql.wire import COM_QUERY, StatementError
+from ibench_lib.client.driver import CHANGED, StatementError
 from ibench_lib.client.role import Query
 from ibench_lib.workloads.tpcc import inputs, profiles
 from ibench_lib.workloads.tpcc.client import Terminal
 from ibench_lib.workloads.tpcc.inputs import TYPES, UNUSED_ITEM, Inputs, Size
 from ibench_lib.workloads.tpcc.nurand import Constants
 from ibench_lib.workloads.tpcc.profiles import PROFILES, Profile
-from ibench_lib.workloads.tpcc.transactions import COMMIT, ROLLBACK, Delivery, _middle, money, sql_of
+from ibench_lib.workloads.tpcc.transactions import Delivery, _middle, money, sql_of
 from ibench_lib.workloads.tpcc.workload import WORKLOAD
+from tests.fakes.offline import Offline
 from tests.workloads.tpcc.warehouse import Warehouse, options, setup, step_of
 
 # The statements of the clients that two profiles are named after, as their public sources have them.
@@ -55,7 +56,7 @@ def terminal(warehouse: Warehouse, **more: Any) -> Iterator[tuple[Terminal, Any]
 
 def played(terminal: Terminal, connection: Any, count: int) -> list[tuple[str, Any, list[Any]]]:
     """The input of some transactions and the answers that each gets. All are rolled back: others see the same rows."""
-    found = []
+    found, commit = [], connection.command(b"COMMIT")
     for _ in range(count):
         transaction = cast(Any, terminal.next_transaction())
         steps, answers, answer = transaction.steps(), list[Any](), None
@@ -65,7 +66,7 @@ def played(terminal: Terminal, connection: Any, count: int) -> list[tuple[str, A
                 if isinstance(command, Query):
                     answer = connection.fetch(command.command)
                 else:
-                    answer = connection.execute(ROLLBACK if command == COMMIT else command)
+                    answer = connection.execute(connection.rollback if command == commit else command)
                 answers.append(answer)
         except StopIteration:
             found.append((transaction.operation, transaction.given, answers))
@@ -109,7 +110,7 @@ def verbs(profile: Profile, operation: str, given: Any, answers: list[Any], item
 
 def commands(connection: Any) -> Counter[str]:
     """The session's counters Com_*, without that prefix."""
-    rows = connection.fetch(COM_QUERY + b"SHOW SESSION STATUS LIKE 'Com\\_%'")
+    rows = connection.fetch(connection.command(b"SHOW SESSION STATUS LIKE 'Com\\_%'"))
     return Counter({name.decode().removeprefix("Com_").lower(): int(value) for name, value in rows})
 
 
@@ -324,7 +325,7 @@ def test_every_profile_but_the_standard_lists_its_deviations() -> None:
 def test_an_order_that_is_newer_than_the_read_view_has_its_delivery_repeated() -> None:
     """sysbench-tpcc locks the oldest order, which shows it as it is now, and reads its customer as of the begin."""
     profile = PROFILES["sysbench_tpcc"]
-    steps = Delivery(sql_of("", profile), inputs.Delivery(1, 1, 5), Counter()).steps()
+    steps = Delivery(sql_of("", profile, Offline.command), inputs.Delivery(1, 1, 5), Counter()).steps()
     command = next(steps)
     if profile.begin:
         command = steps.send(0)
@@ -333,4 +334,4 @@ def test_an_order_that_is_newer_than_the_read_view_has_its_delivery_repeated() -
     assert isinstance(steps.send(1), Query)
     with pytest.raises(StatementError, match="newer than the transaction's read view") as caught:
         steps.send([])
-    assert caught.value.retryable
+    assert caught.value.retry_reason == CHANGED

@@ -14,11 +14,13 @@ import pytest
 
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.role import Query, Role, Steps, Transaction, TransactionRole
-from ibench_lib.workloads.tpcc import inputs, transactions
+from ibench_lib.workloads.tpcc import inputs
 from ibench_lib.workloads.tpcc.client import Terminal
 from ibench_lib.workloads.tpcc.inputs import TYPES
+from ibench_lib.workloads.tpcc.profiles import STANDARD
 from ibench_lib.workloads.tpcc.transactions import NewOrder, Payment, money, sql_of
 from ibench_lib.workloads.tpcc.workload import WORKLOAD
+from tests.fakes.offline import Offline
 from tests.workloads.tpcc.warehouse import Warehouse, load_with, options, setup, step_of
 
 FULL = options(checks="full")
@@ -129,12 +131,12 @@ def new_order(role: TransactionRole, *, unused: bool = False) -> NewOrder:
     lines = [inputs.Line(1, 100 + number, number) for number in range(1, 6)]
     if unused:
         lines.append(inputs.Line(1, inputs.UNUSED_ITEM, 1))
-    return NewOrder(sql_of(""), inputs.NewOrder(1, 1, 5, 77, lines), role.changed)
+    return NewOrder(sql_of("", STANDARD, Offline.command), inputs.NewOrder(1, 1, 5, 77, lines), role.changed)
 
 
 def payment(role: TransactionRole, last: str | None = None, cents: int = 12_345) -> Payment:
     customer = inputs.Customer(1, 4, 99, last)
-    return Payment(sql_of(""), inputs.Payment(1, 1, 3, customer, cents), role.changed)
+    return Payment(sql_of("", STANDARD, Offline.command), inputs.Payment(1, 1, 3, customer, cents), role.changed)
 
 
 def played(warehouse: Warehouse, role: Scripted, *prepared: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -182,7 +184,7 @@ def test_bad_credit_puts_a_payment_before_the_old_data_and_cuts_it(warehouse: Wa
     ((old,),) = warehouse.ask(of_customer)
     role = Scripted()
     customer = inputs.Customer(1, 4, bad, None)
-    role.left = [Payment(sql_of(""), inputs.Payment(1, 1, 3, customer, 5_000), role.changed)]
+    role.left = [Payment(sql_of("", STANDARD, Offline.command), inputs.Payment(1, 1, 3, customer, 5_000), role.changed)]
     played(warehouse, role)
     assert warehouse.ask(of_customer) == [((f"{bad} 4 1 3 1 50.00 | " + old)[:500],)]
 
@@ -271,4 +273,3 @@ def test_a_transaction_that_never_succeeds_ends_the_load(warehouse: Warehouse) -
 
 def test_amounts_are_literals() -> None:
     assert [money(cents) for cents in (0, 5, 100, 500_000)] == [b"0.00", b"0.05", b"1.00", b"5000.00"]
-    assert transactions.COMMIT[1:] == b"COMMIT"

@@ -134,6 +134,7 @@ class Warehouse:
         result = run_step(
             workers=[(worker, WORKLOAD.spec(options, step, worker, 3)) for worker in WORKLOAD.workers(options, step)],
             operations={operation.name: operation for operation in WORKLOAD.operations},
+            driver="ibench_lib.client.mysql.connection",
             address=self.address.arguments(),
             database=DATABASE,
             server_alive=self.box.alive,

@@ -1,0 +1,180 @@
+"""What a client needs of a server: a connection that sends commands and says what came back. No family of servers.
+
+A driver is a module with a function `connect`, as below; a server's flavour names the module (`Voice.driver`).
+Workloads and the runner know this protocol only. How a command becomes bytes on a wire is the driver's matter.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Row: TypeAlias = tuple[bytes | None, ...]
+
+DEADLOCK: Final = "deadlocks"
+LOCK_TIMEOUT: Final = "lock_timeouts"
+CHANGED: Final = "changed"
+"""A row has changed since the transaction's read view, or what a transaction read does not fit together."""
+
+RETRY_REASONS: Final = (DEADLOCK, LOCK_TIMEOUT, CHANGED)
+"""Why an operation may be repeated: the columns of `ops` that count the repeats."""
+
+
+class ConnectionLost(Exception):
+    """Broken, or silent for too long, with a statement in flight: its outcome is unknown."""
+
+
+class StatementError(Exception):
+    """The server answered with an error, or with rows that a transaction takes for one.
+
+    `code` is the server's own. `retry_reason` is one of `RETRY_REASONS`; None if the operation must not be repeated.
+    """
+
+    def __init__(self, code: int | str, message: str, retry_reason: str | None = None) -> None:
+        super().__init__(f"({code}) {message}")
+        self.code = code
+        self.retry_reason = retry_reason
+
+
+class Statement(Protocol):
+    """A statement to be completed with `%`: a command of a text, or a prepared one.
+
+    %d is an integer, %i one of 32 bits, '%b' a string, %b a decimal or, in a text, any SQL.
+    """
+
+    def __mod__(self, values: Any, /) -> bytes:
+        """The command with these values: integers, and bytes. A single one needs no tuple."""
+
+
+def each(statement: bytes | PreparedStatement, values: np.ndarray[Any, Any]) -> list[bytes]:
+    """The commands of a statement with each of these integers, or rows of them."""
+    if not isinstance(statement, bytes):
+        return statement.each(values)
+    return [statement % (value if values.ndim == 1 else tuple(value)) for value in values.tolist()]
+
+
+class PreparedStatement(Statement, Protocol):
+    """A statement that the server has prepared, on one connection."""
+
+    def each(self, values: np.ndarray[Any, Any], /) -> list[bytes]:
+        """The commands with each of these integers, or rows of them. Cheaper than one at a time."""
+
+
+class PreparedRows(Protocol):
+    """An INSERT of several rows that the server has prepared, on one connection (`Connection.prepared_rows`)."""
+
+    def commands(
+        self, moment: datetime, integers: Sequence[np.ndarray[Any, Any]], sizes: Any, letters: Any
+    ) -> list[bytes]:
+        """The commands of a block of rows, one after another.
+
+        `moment` is that of all rows; `integers` has an array for each of the columns. The string of a row is that of
+        `strings` at its number in `sizes`, with the bytes of its row of `letters`, which is right-aligned, put in where
+        it has zeros. Commands are executed in their order.
+        """
+
+
+class Connection(Protocol):
+    """A connection with autocommit and bounded waits: a server that stops answering is an error, not a hang.
+
+    A command is bytes that `command` or a prepared statement has made. It is the text after a mark of the driver's, if
+    any: `command(a) + b` is `command(a + b)`, and `command(a) % b` is `command(a % b)`. So the text can be put together
+    at the least cost.
+
+    `family` names the SQL that the server understands. `rollback` is the command that ends a transaction. `asked_ns` is
+    the time spent in `query`, `scalar`, `text` and `prepared`. A load's operations use the other methods, and are timed
+    by the load itself.
+    """
+
+    family: str
+    rollback: bytes
+    asked_ns: int
+
+    def query(self, text: str, /) -> int:
+        """Run one SQL text. Returns the rows that it changed or returned.
+
+        Raises
+        ------
+        StatementError : the server answered with an error; the connection stays usable.
+        ConnectionLost : broken, timed out or out of step; the outcome is unknown.
+        """
+
+    def scalar(self, text: str, /) -> int | None:
+        """First column of the first row as an integer, or None for NULL. Raises as `query` does."""
+
+    def text(self, text: str, /, column: int = 0) -> str:
+        """One column of the first row as text. Raises as `query` does."""
+
+    def command(self, text: bytes, /) -> bytes:
+        """The command that sends an SQL text."""
+
+    def prepared(self, text: str, /) -> PreparedStatement:
+        """Prepare a text that `%` would complete (`Statement`). Raises as `query` does."""
+
+    def prepared_rows(self, insert: str, /, rows: int, integers: int, strings: Sequence[bytes]) -> PreparedRows:
+        """Prepare an INSERT of so many rows: a date with time, so many integers of 32 bits, and a string each.
+
+        `insert` is the text up to the rows. `strings` are all that a string can be, with zeros where letters come.
+        Raises as `query` does.
+        """
+
+    def execute(self, command: bytes, /) -> int:
+        """Send one command and return the rows that it changed or returned. Raises as `query` does."""
+
+    def execute_several(self, command: bytes, /) -> int:
+        """Send one command of several statements, separated by semicolons, and return the sum of their rows.
+
+        The first error ends it: later statements are not done. Raises as `query` does.
+        """
+
+    def fetch(self, command: bytes, /, *, several: bool = False) -> Sequence[Row]:
+        """Send one query, and return its rows: values as text, and None for NULL.
+
+        With `several` the command has several statements, and the rows are those of all of them. Raises as `query`.
+        """
+
+    def begin(self, command: bytes, /, *, fetch: bool, several: bool = False) -> None:
+        """Send one command and do not wait; `arrived` gives its answer. With `fetch` that is the rows (`fetch`).
+
+        With `several` the command has several statements (`execute_several`). Raises ConnectionLost.
+        """
+
+    def arrived(self) -> int | Sequence[Row] | None:
+        """Take in what has arrived of the answer. None if it is not whole yet. Raises as `query` does."""
+
+    def fileno(self) -> int:
+        """The descriptor to wait on for `arrived`."""
+
+    def close(self) -> None:
+        """Close, also where the connection is broken already."""
+
+
+def statements_of(room: ModuleType, family: str) -> Any:
+    """The module of a workload's folder `statements` that has the SQL of a family of servers."""
+    return importlib.import_module(f"{room.__name__}.{family}")
+
+
+def connect(
+    driver: str, address: Mapping[str, Any], database: str | None, timeout_s: float, like: Connection | None = None
+) -> Connection:
+    """A connection of a driver, which is named by its module.
+
+    Parameters
+    ----------
+    address : where and who, as the server's flavour has it (`Address.arguments`).
+    database : default schema, or None.
+    timeout_s : how long the server may be silent before the connection counts as lost.
+    like : a connection whose knowledge of answers this one may share: less memory, and it stays in the CPU's cache.
+
+    Raises
+    ------
+    StatementError, ConnectionLost : the server refuses, or is not there.
+    """
+    connection: Connection = importlib.import_module(driver).connect(address, database, timeout_s, like)
+    return connection

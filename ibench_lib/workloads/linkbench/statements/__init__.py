@@ -1,0 +1,1 @@
+"""The SQL of the operations: a module for each family of servers, with what `mysql.py` has."""
