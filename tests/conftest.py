@@ -20,6 +20,7 @@ from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sources import apt
 from ibench_lib.store import reader
 from tests import shared
+from tools import run_tests
 
 with lean_imports():  # every pytest process imports it, and `import nbformat` would take five seconds of CPU
     import nbformat  # noqa: F401
@@ -45,6 +46,12 @@ BROWSER_ARGUMENTS = [
     "--disable-component-update",
     "--no-first-run",
 ]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Without -m, pytest runs what `make test` does, of a named file the long tests too, and a named test always."""
+    if not config.option.markexpr:
+        config.option.markexpr = run_tests.marks_of(config.args)
 
 
 # A test that uses one of these fixtures, directly or not, has the mark.

@@ -118,6 +118,13 @@ def test_every_public_name_is_a_function_with_a_sentence_about_it() -> None:
             assert function.__module__ == f"{LIBRARY}.{home}" and function.__doc__, name
 
 
+def test_pytest_alone_runs_what_make_test_does() -> None:
+    alone = run_tests.marks_of(["tests"])
+    assert [part.marks for part in run_tests.PARTS["test"]] == [f"not timing and {alone}", f"timing and {alone}"]
+    assert run_tests.marks_of(["tests/test_paths.py"]) == "not registries"
+    assert run_tests.marks_of(["tests/servers/test_binary.py::test_one"]) == ""
+
+
 def test_a_type_checker_sees_the_public_names(tmp_path: Path) -> None:
     calls = tmp_path / "calls.py"
     calls.write_text("import ibench_lib as ib\nreveal_type(ib.lake())\nib.no_such_table(1)\nib.lake(no_such=1)\n")

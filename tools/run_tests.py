@@ -68,6 +68,14 @@ PARTS: dict[str, list[Part]] = {
 }
 
 
+def marks_of(arguments: list[str]) -> str:
+    """The marks of what pytest runs for these arguments if nobody says -m."""
+    if any("::" in argument for argument in arguments):
+        return ""
+    named = any(argument.endswith(".py") for argument in arguments)
+    return "not registries" if named else "not registries and not long"
+
+
 def main(arguments: list[str]) -> int:
     which = arguments.pop(0) if arguments and arguments[0] in PARTS else "test"
     said, first_failure = [], 0
