@@ -12,7 +12,7 @@ from tests.places import ROOT
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["lake_scale", "noise", "change_points"])
+@pytest.mark.parametrize("name", ["lake_scale", "false_marks", "change_points"])
 def test_a_quick_round_prints_its_section(name: str, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "performance.md").read_bytes()
     lakes = ["--lakes", str(tmp_path)] if name == "lake_scale" else []
