@@ -73,9 +73,18 @@ def server_here(others: Collection[int] = ()) -> Victim:
 
 def is_server(process: psutil.Process) -> bool:
     """Whether a process is the server of a sandbox."""
+    return _was_told("--skip-networking", process)
+
+
+def is_client(process: psutil.Process) -> bool:
+    """Whether a process sends load."""
+    return _was_told("ibench_lib.client.worker", process)
+
+
+def _was_told(word: str, process: psutil.Process) -> bool:
     try:
-        return "--skip-networking" in process.cmdline()
-    except psutil.Error:
+        return word in process.cmdline()
+    except psutil.Error:  # it ends
         return False
 
 
