@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
+import struct
 import subprocess
 import tempfile
+import termios
 from dataclasses import asdict
 from typing import Any
 
@@ -15,6 +18,9 @@ from ibench_lib.base.python_process import python_module
 from ibench_lib.base.tether import tethered
 from ibench_lib.client.spec import Spec
 from ibench_lib.paths import SOURCE_ROOT
+
+PIPE_BYTES = 1 << 20
+"""What a worker can say before the runner must read it, or the worker waits: minutes of seconds, not half a one."""
 
 
 class WorkerProcess:
@@ -46,6 +52,8 @@ class WorkerProcess:
         )
         assert self._process.stdout is not None
         os.set_blocking(self._process.stdout.fileno(), False)
+        with contextlib.suppress(OSError, AttributeError):  # a user may have few large pipes, macOS has none
+            fcntl.fcntl(self._process.stdout, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         self._buffer = b""
         told = {"spec": asdict(spec), "driver": driver, "address": address, "database": database}
         self.send({**told, "coupling": coupling, "shared": shared})
@@ -78,6 +86,12 @@ class WorkerProcess:
                 self._buffer += chunk
         *lines, self._buffer = self._buffer.split(b"\n")
         return [_message(line) for line in lines], closed
+
+    def may_wait(self) -> bool:
+        """Whether so much of what it said has not been read that it may wait for that, and do nothing else."""
+        unread = struct.unpack("i", fcntl.ioctl(self.fileno(), termios.FIONREAD, bytes(4)))[0]
+        holds = fcntl.fcntl(self.fileno(), fcntl.F_GETPIPE_SZ) if hasattr(fcntl, "F_GETPIPE_SZ") else 1 << 16
+        return bool(unread >= holds // 2)  # a page takes one message of a bit more than half of it
 
     def stop(self) -> None:
         """Ask it to end after the operation in flight."""

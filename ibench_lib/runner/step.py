@@ -25,6 +25,8 @@ from ibench_lib.workloads.workload import Operation, Worker
 START_DELAY_NS = 50_000_000
 CONNECT_TIMEOUT_S = 60.0
 STOP_GRACE_S = 3.0
+PAUSE_S = 2.0
+"""A runner that reads nothing for longer may have been stopped; so long it may take to store what it has read."""
 COUNTS = ("ops", "rows", "errors", "retries", "unknown")
 
 
@@ -177,6 +179,8 @@ class _Control:
         self._on_progress = on_progress
         self._selector = selectors.DefaultSelector()
         self._open: set[int] = set()
+        self._read_s: dict[int, float] = {}
+        self._waited: str | None = None
         for state in states:
             self._selector.register(state.process, selectors.EVENT_READ, state)
             self._open.add(state.number)
@@ -202,6 +206,8 @@ class _Control:
                 return
             for state, ended in self._receive(0.25):
                 self._check(state, ended)
+            if self._waited:
+                raise WorkerFailed(self._waited)
             if self.start_ns is None or time.monotonic_ns() >= self.start_ns:
                 self._on_progress(self.states, self.start_ns)
             if deadline is not None and time.monotonic() > deadline:
@@ -220,6 +226,7 @@ class _Control:
         """Take in messages; yields each worker that said something, and whether it has ended."""
         for key, _ in self._selector.select(timeout_s):
             state: WorkerState = key.data
+            self._look_whether_it_waits(state)
             messages, ended = state.process.receive()
             for message in messages:
                 self._take_in(state, message)
@@ -227,6 +234,16 @@ class _Control:
                 self._selector.unregister(state.process)
                 self._open.discard(state.number)
             yield state, ended
+
+    def _look_whether_it_waits(self, state: WorkerState) -> None:
+        """A worker that waits until this process reads what it says sends nothing meanwhile: that is no result."""
+        now_s = time.monotonic()
+        pause_s, self._read_s[state.number] = now_s - self._read_s.get(state.number, now_s), now_s
+        if pause_s > PAUSE_S and state.process.may_wait():
+            self._waited = (
+                f"{state.name} may have waited for the runner, which read nothing for {pause_s:.0f} s:"
+                " it was stopped, or the machine was too busy"
+            )
 
     def _check(self, state: WorkerState, ended: bool) -> None:
         error = None

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ibench_lib.client import process
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import ConnectionLost
 from ibench_lib.client.role import Role
@@ -171,3 +172,20 @@ def test_f12_repeats_are_bounded_and_then_the_step_fails() -> None:
         assert server.report()["statements"] == 31 + Role.max_retries
     assert counts(result) == {"ops": 30, "rows": 30, "errors": 1, "retries": Role.max_retries, "unknown": 0}
     assert "client 1 inserter: server answered (1213)" in str(result.failure)
+
+
+@pytest.mark.parametrize("pipe_bytes", [4096, process.PIPE_BYTES])
+@pytest.mark.fault("F4")
+def test_f4_a_runner_that_is_stopped_loses_no_second_or_says_that_clients_waited(
+    pipe_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that cannot say what it has measured sends nothing; such a step is no result."""
+    monkeypatch.setattr(process, "PIPE_BYTES", pipe_bytes)
+    what = step("l.i0", seconds=12.0, rate=50.0)
+    with FakeServer(Script()) as server:
+        result = measure(server.address, what, plain(), on_start=lambda _: time.sleep(10))
+    if pipe_bytes == 4096:
+        assert "client 1 inserter may have waited for the runner, which read nothing for 1" in str(result.failure)
+    else:
+        assert result.failure is None
+        assert counts(result)["ops"] == 600
