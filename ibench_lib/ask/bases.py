@@ -1,9 +1,11 @@
-"""What each dbms is compared with: one base for all, or one for each build."""
+"""What each dbms is compared with, one base for all or one for each build, and in which steps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import polars as pl
 
 
 @dataclass(frozen=True)
@@ -106,3 +108,10 @@ def chosen_bases(cells: Sequence[tuple[str, str, str]], base: str = "") -> Bases
 
 def _has(cells: Sequence[tuple[str, str, str]], dbms: str, config: str) -> bool:
     return any(name == dbms and of_cell == config for name, _, of_cell in cells)
+
+
+def no_results(frame: pl.DataFrame) -> set[str]:
+    """The steps of one setup whose throughput is no result, such as a warm-up; none where the frame does not tell."""
+    if "compared" not in frame.columns:
+        return set()
+    return set(frame.filter(~pl.col("compared").fill_null(True))["step"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from ibench_lib.ask.ahead import begun_ahead
-from ibench_lib.ask.bases import Bases, bases
+from ibench_lib.ask.bases import Bases, bases, no_results
 from ibench_lib.ask.provenance import derived
 from ibench_lib.ask.selection import Selection
 from ibench_lib.base import strict_yaml
@@ -65,10 +65,10 @@ class Pair(Selection):
         done = every.filter((pl.col("step_status") == "complete") & pl.col("value").is_not_null())
         found = []
         for place, rows in done.group_by("setup", *_FIGURE, maintain_order=True):
-            differences = self.differences(rows, "value")
+            differences, aside = self.differences(rows, "value"), no_results(rows)
             for step, one in differences.items():
                 of = (one.value, one.se, one.df) if one else (None, None, None)
-                found.append((step, *place, *of, len(differences)))
+                found.append((step, *place, *of, 1 if step in aside else len(differences.keys() - aside)))
         names = {name: pl.String() for name in ("step", "setup", *_FIGURE)}
         figures = {name: pl.Float64() for name in ("log_ratio", "log_se", "log_df")}
         known = pl.DataFrame(found, schema={**names, **figures, "noise_steps": pl.Int64()}, orient="row")
@@ -90,7 +90,7 @@ class Pair(Selection):
         tables: dict[str, dict[str, dict[int, float]]] = {}
         for step, name, repeat, value in rows.select("step", "dbms", "repeat", column).iter_rows():
             tables.setdefault(step, {}).setdefault(name, {})[repeat] = value
-        found = differences_of(tables, lambda name: self.base if name == self.other else name)
+        found = differences_of(tables, lambda name: self.base if name == self.other else name, no_results(rows))
         return {step: one for (step, _), one in found.items()}
 
     def _values(self, which: pl.Expr) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from ibench_lib.ask.bases import Bases, bases
+from ibench_lib.ask.bases import Bases, bases, no_results
 from ibench_lib.show.frames import by_position, short_steps
 from ibench_lib.show.verdicts import Ratio, ratio_of
 from ibench_lib.stats.noise import level_of_all
@@ -24,7 +24,8 @@ def against_base(frame: pl.DataFrame, base: str | Bases, columns: Sequence[str])
 
     The noise is that of all dbms in all steps of a setup (`stats.noise.noises_of`), and so are the intervals, whatever
     is shown of them. All comparisons of a setup are judged together, but those of steps that nobody took a second for,
-    which are not marked.
+    which are not marked. Steps whose throughput is no result, such as a warm-up, have noise and judgements of their
+    own.
 
     A frame may have several rows of a run and step, told apart by a column `figure`, such as the operation of a
     percentile: what is the same figure in several steps has the noise of all of these. Only rows with `shown` are
@@ -48,8 +49,8 @@ def _of_setup(frame: pl.DataFrame, setup: str, base: Bases, columns: Sequence[st
             rows = tables[column, row["figure"]].setdefault(row["step"], {name: {} for name in names})
             if row[column] is not None:
                 rows[row["dbms"]][row["repeat"]] = row[column]
-    short = set(short_steps(frame)["step"])
-    every = {place: differences_of(of_figure, base.of) for place, of_figure in tables.items()}
+    short, aside = set(short_steps(frame)["step"]), no_results(frame)
+    every = {place: differences_of(of_figure, base.of, aside) for place, of_figure in tables.items()}
     differences = {
         (step, column, name): found
         for step, figure in figures.items()
@@ -57,13 +58,19 @@ def _of_setup(frame: pl.DataFrame, setup: str, base: Bases, columns: Sequence[st
         for (of_step, name), found in every[column, figure].items()
         if of_step == step
     }
-    judged = [found.p for (step, _, _), found in differences.items() if found and step not in short]
-    level, steps = level_of_all(judged), len({step for step, *_ in differences} - short) or 1
+    family = {step: step in aside for step in figures}
+    judged: dict[bool, list[float]] = {False: [], True: []}
+    for (step, _, _), of_step in differences.items():
+        if of_step and step not in short:
+            judged[family[step]].append(of_step.p)
+    levels = {which: level_of_all(of_family) for which, of_family in judged.items()}
+    steps = {False: len({step for step, *_ in differences} - short - aside) or 1, True: 1}
     ratios = {}
     for (step, column, name), difference in differences.items():
         rows = tables[column, figures[step]][step]
         sides = [list(rows[side].values()) for side in (name, base.of(name))]
-        found = ratio_of(sides[0], sides[1], difference, level, max(len(judged), 1), steps)
+        which = family[step]
+        found = ratio_of(sides[0], sides[1], difference, levels[which], max(len(judged[which]), 1), steps[which])
         if found:
             ratios[setup, step, column, name] = found
     return ratios

@@ -46,14 +46,13 @@ def headline(post: Selection, palette: str = "default", *, steps: Sequence[str] 
     metrics = post.ask("step_metrics")
     answers = (*names_of(frame), *names_of(metrics))
     rate, both = sources(*names_of(frame)), sources(*answers)
-    if steps:
-        frame, metrics = (asked.filter(pl.col("step").is_in(list(steps))) for asked in (frame, metrics))
     said = [
         f"<li>{html.escape(text)}{both if _WITH in text else rate}</li>"
-        for text in headline_statements(frame, post.bases, metrics)
+        for text in headline_statements(frame, post.bases, metrics, steps)
     ]
     sentences = f'<ul class="statements">{"".join(said)}</ul>'
-    return _screen(post, frame, strips_of(frame, post.bases, palette), sentences, answers)
+    strips = strips_of(frame, post.bases, palette, steps=steps)
+    return _screen(post, _of_steps(frame, steps), strips, sentences, answers)
 
 
 def opening(
@@ -87,7 +86,6 @@ def opening(
         return _nothing(post)
     rates = post.ask("step_throughput")
     strips, answers = pictures.markup if pictures else "", names_of(rates)
-    wanted = pl.col("step").is_in(list(steps)) if steps else pl.lit(True)
     if question:
         frame = post.ask(question)
         answers = (*answers, *names_of(frame))
@@ -95,12 +93,12 @@ def opening(
             frame = without_short_steps(frame, rates)
         if "duration_s" not in frame.columns:  # of no row is then known that its step was short
             frame = frame.with_columns(duration_s=pl.lit(None, pl.Float64))
-        strips += strips_of(frame.filter(wanted), post.bases, palette, Figure(column, label, better))
+        strips += strips_of(frame, post.bases, palette, Figure(column, label, better), steps)
     if over_time:
         seconds, steady, dips = post.ask("one_second"), post.ask("steadiness"), post.ask("dips")
         answers = (*answers, *names_of(seconds), *names_of(steady), *names_of(dips))
-        strips += sparklines(seconds.filter(wanted), steady.filter(wanted), dips.filter(wanted), palette)
-    return _screen(post, rates.filter(wanted), strips, say(post, *subjects, **options).markup, answers)
+        strips += sparklines(_of_steps(seconds, steps), _of_steps(steady, steps), _of_steps(dips, steps), palette)
+    return _screen(post, _of_steps(rates, steps), strips, say(post, *subjects, **options).markup, answers)
 
 
 def _nothing(post: Selection) -> Shown:
@@ -115,7 +113,13 @@ def _screen(post: Selection, rates: pl.DataFrame, strips: str, sentences: str, a
     return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), (*names_of(post.runs), *answers))
 
 
-def headline_statements(frame: pl.DataFrame, bases: Bases, metrics: pl.DataFrame | None = None) -> list[str]:
+def _of_steps(frame: pl.DataFrame, steps: Sequence[str]) -> pl.DataFrame:
+    return frame.filter(pl.col("step").is_in(list(steps))) if steps else frame
+
+
+def headline_statements(
+    frame: pl.DataFrame, bases: Bases, metrics: pl.DataFrame | None = None, steps: Sequence[str] = ()
+) -> list[str]:
     """For each step what is faster and clearly slower than its base; then the steps in which nothing is.
 
     With a single dbms its rates are said. Steps that nobody took a second for are only named.
@@ -124,6 +128,7 @@ def headline_statements(frame: pl.DataFrame, bases: Bases, metrics: pl.DataFrame
     ----------
     frame : `step_throughput`.
     metrics : `step_metrics`; with them sentences name the costs that differ as well.
+    steps : those to tell of; empty: all. The noise is that of all.
     """
     costs = {} if metrics is None else cost_ratios(without_short(metrics)[0], bases)
     said: list[str] = []
@@ -131,7 +136,7 @@ def headline_statements(frame: pl.DataFrame, bases: Bases, metrics: pl.DataFrame
     named = short_names(by_position(frame), bases.builds)
     found = against_base(frame, bases, ["throughput"])
     several = frame["setup"].n_unique() > 1
-    long, short = without_short(frame)
+    long, short = without_short(_of_steps(frame, steps))
     for setup, step, rows in columns_of(results(long)):
         ratios = {
             name: found[place] for name in by_position(rows) if (place := (setup, step, "throughput", name)) in found
@@ -295,8 +300,10 @@ class Figure:
     better: Better = "higher"
 
 
-def strips_of(frame: pl.DataFrame, bases: Bases, palette: str, figure: Figure = Figure()) -> str:
-    """The strips of all steps in which something is compared, on one axis: HTML, empty if there are none."""
+def strips_of(
+    frame: pl.DataFrame, bases: Bases, palette: str, figure: Figure = Figure(), steps: Sequence[str] = ()
+) -> str:
+    """The strips of all steps in which something is compared, or of `steps`, on one axis: HTML, empty if none is."""
     ratios = against_base(frame, bases, [figure.column])
     named = short_names(by_position(frame), bases.builds)
     labels = {name: _label(name, label, bases) for name, label in named.items()}
@@ -305,7 +312,7 @@ def strips_of(frame: pl.DataFrame, bases: Bases, palette: str, figure: Figure = 
     shown: list[StripRow] = []
     of_bases = False
     # The noise is that of all steps, as in the tables.
-    for setup, step, rows in columns_of(results(without_short(frame)[0])):
+    for setup, step, rows in columns_of(results(without_short(_of_steps(frame, steps))[0])):
         names = by_position(rows)
         if any((setup, step, figure.column, name) in ratios for name in names):
             of_step = [

@@ -128,19 +128,17 @@ def reasons(post: Asker, palette: str = "default", *, steps: Sequence[str] = ())
     empty: all.
     """
     frame = post.ask("step_metrics")
-    if steps:
-        frame = frame.filter(pl.col("step").is_in(list(steps)))
-    if frame.is_empty():
-        return Shown(())
     rates = against_base(frame, post.bases, ["throughput"])
     frame = without_short_steps(frame, frame)
     costs = cost_ratios(frame, post.bases)
+    if steps:
+        frame = frame.filter(pl.col("step").is_in(list(steps)))
     names = names_of(post.ask("step_metrics"))
     items: list[Item] = []
     for setup in frame["setup"].unique().sort():
         clear = {place: one for place, one in rates.items() if place[0] == setup and one.is_clear}
         clear = {place: one for place, one in clear.items() if place[1] in steps_of(frame)}
-        of_setup = {place: one for place, one in costs.items() if place[0] == setup}
+        of_setup = {place: one for place, one in costs.items() if place[0] == setup and place[1] in steps_of(frame)}
         if clear and not of_setup:
             items.append(sentence(f"{setup}: no costs were captured that could explain the differences.", *names))
         elif clear:

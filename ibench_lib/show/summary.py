@@ -54,8 +54,8 @@ class SummaryRow:
     at_least: bool
 
 
-_PREPARING = ("load", "index", "warm_up", "ramp_up")
-"""Kinds of steps that prepare what others measure. Older runs have the throughput of a ramp-up as a result."""
+_PREPARING = ("load", "index")
+"""Kinds of steps that prepare what others measure, with a throughput that is a result."""
 
 _LOADED = "loaded from a snapshot"
 
@@ -86,7 +86,7 @@ def tails(responses: pl.DataFrame, rates: pl.DataFrame, bases: Bases) -> list[Su
 
     Those of a paced operation count from when it was due. `rates`: `step_throughput`, which knows how long steps took.
     """
-    lengths = rates.select("run_id", "step_id", "duration_s").unique()
+    lengths = rates.select("run_id", "step_id", "duration_s", "compared").unique()
     main = responses.filter(pl.col("rated") & pl.col("of_main")).filter(
         pl.col("operation_position") == pl.col("operation_position").min().over("setup", "step")
     )

@@ -6,7 +6,7 @@ There is one rule for the noise of a ratio, whichever page or command shows it. 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -16,10 +16,14 @@ Tables = Mapping[str, Mapping[str, Mapping[int, float]]]
 """One figure of a setup: step, dbms, repeat, value."""
 
 
-def differences_of(tables: Tables, base_of: Callable[[str], str]) -> dict[tuple[str, str], Difference | None]:
+def differences_of(
+    tables: Tables, base_of: Callable[[str], str], aside: Collection[str] = ()
+) -> dict[tuple[str, str], Difference | None]:
     """The logarithm of the ratio of each dbms to its base in each step, by (step, dbms), where both have a value.
 
-    None: with one run on a side, or with too few to know the noise.
+    None: with one run on a side, or with too few to know the noise. `aside`: steps whose runs are not repeats of each
+    other as those of the other steps are, such as a warm-up after a load or after a snapshot: each has only its own
+    noise, and tells nothing of the others'.
     """
     logs = {
         step: {
@@ -29,7 +33,9 @@ def differences_of(tables: Tables, base_of: Callable[[str], str]) -> dict[tuple[
         }
         for step, rows in tables.items()
     }
-    noises = noises_of({step: rows for step, rows in logs.items() if rows})
+    filled = {step: rows for step, rows in logs.items() if rows}
+    noises = noises_of({step: rows for step, rows in filled.items() if step not in aside})
+    noises |= {step: noise_of(rows) for step, rows in filled.items() if step in aside}
     found: dict[tuple[str, str], Difference | None] = {}
     for step, rows in tables.items():
         for name, values in rows.items():

@@ -38,3 +38,20 @@ def test_a_zero_among_the_values_leaves_the_range() -> None:
     found = against_base(frame_of("rpq", base=[2, 2, 2], other=[0, 0, 0]), "base", ["rpq"])
     ratio = found["cached", "l.i1", "rpq", "other"]
     assert (ratio.value, ratio.low, ratio.high) == (0, 0, 0) and ratio.p is not None
+
+
+def test_steps_whose_throughput_is_no_result_are_no_repeats() -> None:
+    """They tell nothing of the noise of the others, are not judged with them, and have their own noise."""
+    measured = [
+        frame_of("throughput", step, base=[100, 101, 102], slow=[80, 81, 82], even=[100, 102, 103])
+        for step in ("l.i0", "l.i1")
+    ]
+    before = frame_of("throughput", "l.x", base=[100, 160, 220], slow=[90, 190, 95], even=[200, 90, 100])
+    measured = [frame.with_columns(compared=pl.lit(True)) for frame in measured]
+    warm_up = before.with_columns(compared=pl.lit(False))
+    without = against_base(pl.concat(measured), "base", ["throughput"])
+    with_it = against_base(pl.concat([*measured, warm_up]), "base", ["throughput"])
+    assert without and {place: of for place, of in with_it.items() if place in without} == without
+    alone = against_base(warm_up, "base", ["throughput"])
+    assert {place: of for place, of in with_it.items() if place not in without} == alone
+    assert {of.comparisons for of in alone.values()} == {2} and not any(of.is_clear for of in alone.values())

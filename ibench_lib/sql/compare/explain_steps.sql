@@ -14,6 +14,7 @@
 -- readings cover less than 95 % of the step. `paced`: the main operations had a target rate, so the rate says more about
 -- the clients than about the server; `others_paced`: only others had, such as the inserts next to queries.
 -- The server's CPU per operation is ipq * cpi / clock_ghz (`processor_work`); counters_reason: why these are NULL.
+-- `compared`: whether the throughput is a result (a warm-up's is none).
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -78,7 +79,8 @@ SELECT
     CASE WHEN p.ipq IS NULL THEN coalesce(
         json_extract_string(r.null_reasons, '$."perf_counters"'),
         json_extract_string(r.null_reasons, '$."perf_counters.instructions"'),
-        'the processor did not count over the step') END AS counters_reason
+        'the processor did not count over the step') END AS counters_reason,
+    c.compared
 FROM chosen c
 JOIN runs r USING (run_id)
 LEFT JOIN rates_of_steps($runs, $steps) x USING (run_id, step_id)

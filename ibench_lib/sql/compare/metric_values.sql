@@ -7,6 +7,7 @@
 -- host, its devices and the server's process cover; under 0.95, means and costs are NULL.
 -- `unsent_share`: of responses with the timing intended, as in `response_time_histogram`.
 -- `statistics_lag`: the server's statistics of its tables were not up to date, so table_data and table_index are NULL.
+-- `compared`: whether the step's throughput is a result (a warm-up's is none).
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -50,6 +51,7 @@ WITH sized AS (
 )
 SELECT
     s.setup, s.dbms, s.dbms_position, s.repeat, s.run_id, s.run_status, s.step_id, s.step, s.kind, s.step_status,
-    s.client_bound, s.sla_failed, s.covered, s.statistics_lag, k.operation, k.timing, k.metric, k.value, k.operation_position, k.unsent_share
+    s.client_bound, s.sla_failed, s.covered, s.statistics_lag, k.operation, k.timing, k.metric, k.value, k.operation_position,
+    k.unsent_share, s.compared
 FROM known k JOIN step_row s USING (run_id, step_id)
 ORDER BY s.step_id, s.setup, k.operation NULLS FIRST, k.timing DESC, k.metric, s.dbms_position, s.repeat

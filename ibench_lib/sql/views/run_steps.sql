@@ -28,7 +28,9 @@ SELECT
     nullif(trim(regexp_replace(
         s.client_bound, 'client [0-9]+ [a-z_]+ (held|delayed) its p99 [^;]*; the median (operation )?took [^;]*', '', 'g'
     ), '; '), '') AS client_bound, s.client_limit_share,
-    r.benchmark, k.main, m.counts, m.label AS rate_label, k.equal_work, k.of_existing_rows, k.compared,
+    r.benchmark, k.main, m.counts, m.label AS rate_label, k.equal_work, k.of_existing_rows,
+    -- An older ibench had the throughput of TPC-C's ramp-up as a result.
+    k.compared AND (r.benchmark <> 'tpcc' OR l.kind <> 'ramp_up') AS compared,
     CASE WHEN len(k.paced) > 0 THEN k.paced ELSE [k.main] END AS paced
 FROM runs r
 JOIN listed l USING (run_id)

@@ -1,0 +1,119 @@
+"""One ratio has one interval: pages, commands and JSON show the same digits for the same runs of the sample."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from ibench_lib.ask.pair import pair
+from ibench_lib.ask.selection import Selection, choose
+from ibench_lib.paths import Workspace
+from ibench_lib.show.against import against_base
+from ibench_lib.show.comparison import compared
+from ibench_lib.show.display import Html, Shown
+from ibench_lib.show.frames import without_short_steps
+from ibench_lib.show.headline import headline
+from ibench_lib.show.reasons import cost_ratios
+from ibench_lib.show.table_cells import rate_cells, relative_text
+from ibench_lib.show.verdicts import Ratio
+from ibench_lib.store import reader
+from tests.command import ibench
+from tests.places import ROOT
+
+SAMPLE = str(ROOT / "data" / "sample")
+Figures = tuple[float | None, float | None, float | None]
+Place = tuple[str, str, str, str]
+"""Setup, step, dbms and what is counted."""
+
+
+def answered(tmp_path: Path, *arguments: str) -> Any:
+    ended = ibench(Workspace(tmp_path), *arguments, "--json", IBENCH_LAKE=SAMPLE)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout)
+
+
+def digits(*figures: float | None) -> Figures:
+    ratio, low, high = (None if figure is None else float(f"{figure:.9g}") for figure in figures)
+    return ratio, low, high
+
+
+def of_rows(rows: list[dict[str, Any]]) -> dict[Place, Figures]:
+    return {
+        (row["setup"], row["step"], row["dbms"], row["rate"]): digits(row["ratio"], row["low"], row["high"])
+        for row in rows
+        if row["bounds"]
+    }
+
+
+def of_ratio(found: Ratio) -> Figures:
+    return digits(found.value, found.low, found.high)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("experiment", "step"),
+    [("innodb_purge_lag_sample", "l.i1"), ("regression", "l.i0"), ("linkbench_small", "t16"), ("tpcc_waves", "run")],
+)
+def test_post_and_commands_show_the_same_digits(experiment: str, step: str, tmp_path: Path) -> None:
+    post = choose(reader.lake(SAMPLE), experiment)
+    base, ask = post.bases.first, partial(answered, tmp_path)
+    summed = of_rows(ask("summary", experiment))
+    assert summed and {place for place in summed if place[1] == step}
+
+    rates = post.ask("step_throughput")
+    for setup in rates["setup"].unique():
+        of_setup = rates.filter(pl.col("setup") == setup)
+        _, in_table = rate_cells(of_setup, "throughput", ",.0f", post.bases)
+        rate_of = dict(of_setup.select("step", "rate_label").drop_nulls().iter_rows())
+        in_table = {(setup, of, name, rate_of[of]): found for (of, name), found in in_table.items()}
+        assert {place: of_ratio(in_table[place]) for place in summed if place[0] == setup} == {
+            place: of for place, of in summed.items() if place[0] == setup
+        }
+
+    # Which steps a screen shows changes nothing.
+    screens = [_markup(headline(post)), _markup(headline(post, steps=[step]))]
+    for place, found in against_base(rates, post.bases, ["throughput"]).items():
+        if place[1] == step:
+            assert all(relative_text(found) in screen for screen in screens), place
+
+    other = next(place[2] for place in sorted(summed) if place[1] == step and place[2] != base)
+    of_two = of_rows(ask("compare", base, other, "--experiment", experiment))
+    assert {place: of for place, of in of_two.items() if "p99" not in place[3]} == {
+        place: of for place, of in summed.items() if place[2] == other
+    }
+    setup = next(place[0] for place in sorted(summed) if place[1] == step and place[2] == other)
+    _in_the_metrics_of_a_pair(post, base, other, setup, step, of_two)
+    rate = ask("explain", base, other, "--experiment", experiment, "--step", step, "--setup", setup)["rate"][0]
+    (of_step,) = {of for place, of in of_two.items() if place[:2] == (setup, step) and "p99" not in place[3]}
+    assert digits(rate["b"] / rate["a"], *rate["interval"]) == of_step
+
+
+def _markup(shown: Shown) -> str:
+    return "".join(item.markup for item in shown.items if isinstance(item, Html))
+
+
+def _in_the_metrics_of_a_pair(
+    post: Selection, base: str, other: str, setup: str, step: str, of_two: dict[Place, Figures]
+) -> None:
+    """Tails as in `compare`, costs as next to the throughput of a post."""
+    values = pair(post, base, other).values()
+    found = {
+        one.label: one.ratio
+        for one in compared(values.filter((pl.col("setup") == setup) & (pl.col("step") == step)), base, other)
+        if one.ratio
+    }
+    tails = {place[3]: of for place, of in of_two.items() if place[:2] == (setup, step) and "p99" in place[3]}
+    assert tails
+    for label, figures in tails.items():
+        name = label.removesuffix(" (ms)")
+        (same,) = (ratio for told, ratio in found.items() if told.replace("_", " ") == name)
+        assert of_ratio(same) == figures
+    metrics = post.ask("step_metrics")
+    costs = cost_ratios(without_short_steps(metrics, metrics), post.bases)
+    cost = costs[setup, step, "cpupq", other]
+    assert of_ratio(found["CPU/op"]) == of_ratio(cost)
