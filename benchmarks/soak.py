@@ -26,7 +26,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -215,7 +215,7 @@ class Soak:
         if made > MANY_RUNS:
             return "remove"
         weights = {f"run {name}": 4 for name in EXPERIMENTS} | {"run links": 6, "run tpcc": 5, "run inserts": 6}
-        weights |= {"sql": 4, "summary": 3, "recover": 3, "dask": 12, "dask store": 12}
+        weights |= {"sql": 4, "summary": 3, "recover": 3, "dask": 24, "dask store": 12}
         if any(run.status == "complete" for run in _runs(self.home).values()):
             weights |= {"post": 4, "posts": 4, "push": 6, "push zip": 5, "pull": 8, "remove": 3, "verify": 4}
         return random.choices(list(weights), list(weights.values()))[0]
@@ -728,6 +728,13 @@ def _below(path: Path) -> list[str]:
     return sorted(str(each.relative_to(path)) for each in path.rglob("*"))[:5] if path.is_dir() else []
 
 
+def _next(time_of_day: str) -> datetime:
+    """When it is so late the next time, such as 06:30, UTC. An event may take longer than that minute."""
+    now, at = datetime.now(UTC), datetime.strptime(time_of_day, "%H:%M")
+    moment = now.replace(hour=at.hour, minute=at.minute, second=0, microsecond=0)
+    return moment if moment > now else moment + timedelta(days=1)
+
+
 def _code() -> str:
     command = ["git", "-C", str(SOURCE_ROOT), "rev-parse", "--short", "HEAD"]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
@@ -756,9 +763,10 @@ def main() -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
+    until = _next(arguments.until) if arguments.until else None
     broken = 0  # events in a row that this program could not play
     while soak.kills < arguments.kills and not soak.stopped and broken < 3:
-        if arguments.until and f"{datetime.now(UTC):%H:%M}" == arguments.until:
+        if until is not None and datetime.now(UTC) >= until:
             break
         event = soak.next()
         more = [each for each in soak.events[-KILLS:] if each.number == event.number and each is not event]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -71,3 +72,11 @@ def test_the_report_counts_kills_by_command_and_process(tmp_path: Path) -> None:
     assert lines[0] == "3 kills in 3 commands; 1 command was followed by a finding."
     assert "| run, TPC-C | 2 | 1 | 1 | 0 | 0 | 0 | 0 |" in lines and "| pull | 1 | 1 | 0 | 0 | 0 | 0 | 0 |" in lines
     assert "| all | 3 | 2 | 1 | 0 | 0 | 0 | 0 |" in lines and "| sealing | 1 |" in lines
+
+
+def test_it_ends_at_a_time_of_the_day_even_if_an_event_outlasts_that_minute() -> None:
+    now = datetime.now(UTC)
+    for minutes in (-5, 5):
+        at = now + timedelta(minutes=minutes)
+        found = soak._next(f"{at:%H:%M}")
+        assert found > now and found - now <= timedelta(days=1) and f"{found:%H:%M}" == f"{at:%H:%M}"
