@@ -93,9 +93,10 @@ def tails(responses: pl.DataFrame, rates: pl.DataFrame, bases: Bases) -> list[Su
     # By name, intended comes before service.
     first = main.filter(pl.col("timing") == pl.col("timing").min().over("setup", "step"))
     frame = _tail(first, lengths)
-    # The noise of a percentile is that of all steps which have it.
+    # The noise of a percentile is that of all steps which have it; of a paced operation only the intended times count.
+    counted = responses.filter(pl.col("timing") == pl.col("timing").min().over("setup", "step", "operation"))
     is_first = first.select("setup", "step", "operation", "timing").unique().with_columns(shown=pl.lit(True))
-    every = _tail(responses, lengths).join(is_first, on=["setup", "step", "operation", "timing"], how="left")
+    every = _tail(counted, lengths).join(is_first, on=["setup", "step", "operation", "timing"], how="left")
     every = every.with_columns(
         figure=pl.concat_str("operation", "timing", separator=", "), shown=pl.col("shown").fill_null(False)
     )

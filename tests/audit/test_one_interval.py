@@ -111,7 +111,7 @@ def _in_the_metrics_of_a_pair(
     assert tails
     for label, figures in tails.items():
         name = label.removesuffix(" (ms)")
-        (same,) = (ratio for told, ratio in found.items() if told.replace("_", " ") == name)
+        (same,) = (ratio for told, ratio in found.items() if told.removesuffix(", at least").replace("_", " ") == name)
         assert of_ratio(same) == figures
     metrics = post.ask("step_metrics")
     costs = cost_ratios(without_short_steps(metrics, metrics), post.bases)
