@@ -102,8 +102,8 @@ def chance_said(comparisons: int, steps: int) -> str:
     )
 
 
-UNEQUAL = 0.10
-"""How often chance marks tables of one step, or of two dbms, that are not equally noisy (docs/performance.md)."""
+UNEQUAL = 0.13
+"""How often, at most, chance marked simulated tables of one step, or of two dbms, that are not equally noisy."""
 
 UNPROMISED = "repeats made one after the other on a host that drifts, or a configuration with two speeds"
 """Where no number of repeats keeps chance to a share."""
