@@ -154,7 +154,7 @@ def many_runs(folder: Path, count: int) -> Workspace:
 
 
 LISTING = "from ibench_lib.cli.main import main; main()"
-OPENING = "import ibench_lib; assert ibench_lib.store()"
+OPENING = "import ibench_lib; assert ibench_lib.lake()"
 COUNTING = "s = 0\nfor i in range(10_000_000): s += i"
 
 

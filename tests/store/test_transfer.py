@@ -80,7 +80,7 @@ def test_pushed_runs_are_read_from_there_as_they_are_here(workspace: Workspace, 
     store = open_store(address)
     assert [push(workspace.run_dir(run.run_id), store) for run in runs] == [True] * 2
     assert store.run_ids() == [run.run_id for run in runs]
-    here, there = answers(reader.lake(workspace)), answers(ibench_lib.store(address))
+    here, there = answers(reader.lake(workspace)), answers(ibench_lib.lake(address))
     assert all(here[name].equals(there[name]) for name in here)
     assert len(there["step_throughput"]) == 8
     local = workspace.run_dir(runs[0].run_id)
