@@ -25,8 +25,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.performance_page import write_section
-from ibench_lib.ask.explain import explain
-from ibench_lib.ask.explanation import Explanation
+from ibench_lib.analysis.explain import explain
+from ibench_lib.analysis.explanation import Explanation
 from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import choose
 from ibench_lib.paths import Workspace, workspace

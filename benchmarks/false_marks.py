@@ -4,7 +4,7 @@
     python -m benchmarks.false_marks --tables 20    with fewer tables for each figure
 
 A simulated table has a base and other dbms in several steps, with repeats in shuffled rounds. The code of the posts'
-tables (`ibench_lib.show.against`) judges it. The seeds are fixed, so the figures are the same everywhere.
+tables (`ibench_lib.analysis.against`) judges it. The seeds are fixed, so the figures are the same everywhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.performance_page import write_section
-from ibench_lib.show.verdicts import BETTER
+from ibench_lib.analysis.verdicts import BETTER
 from ibench_lib.stats.noise import LEVEL, Difference, level_of_all
 from ibench_lib.stats.ratios import differences_of
 

@@ -16,6 +16,7 @@ from typing import Any
 
 # Module -> its public names. `make fix` adds those of new tables, charts and statements, and writes the stub.
 _HOMES = {
+    "analysis.history": ("version_history",),
     "ask.pair": ("pair",),
     "ask.provenance": ("derived",),
     "ask.selection": ("choose", "experiments", "newest"),
@@ -36,7 +37,6 @@ _HOMES = {
     "show.explanations": ("explained", "explained_by", "explanations"),
     "show.flame.posts": ("dip_flames", "flame_differences", "flame_graphs", "release_flames"),
     "show.headline": ("headline", "headline_statements", "opening"),
-    "show.history": ("version_history",),
     "show.history_strips": ("release_strips",),
     "show.live": ("live",),
     "show.pair_headline": ("pair_headline",),

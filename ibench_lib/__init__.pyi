@@ -1,4 +1,5 @@
 # Written by tools/write_docs.py from __init__.py: change that, then `make fix`.
+from ibench_lib.analysis.history import version_history as version_history
 from ibench_lib.ask.pair import pair as pair
 from ibench_lib.ask.provenance import derived as derived
 from ibench_lib.ask.selection import choose as choose
@@ -35,7 +36,6 @@ from ibench_lib.show.flame.posts import release_flames as release_flames
 from ibench_lib.show.headline import headline as headline
 from ibench_lib.show.headline import headline_statements as headline_statements
 from ibench_lib.show.headline import opening as opening
-from ibench_lib.show.history import version_history as version_history
 from ibench_lib.show.history_strips import release_strips as release_strips
 from ibench_lib.show.live import live as live
 from ibench_lib.show.pair_headline import pair_headline as pair_headline

@@ -17,14 +17,14 @@ from packaging.requirements import Requirement
 from ruamel.yaml import YAML
 
 import ibench_lib
-from ibench_lib.ask.explain import explain
+from ibench_lib.analysis.explain import explain
+from ibench_lib.analysis.verdicts import ratio
 from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.cli import main as cli
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post_file import check_post
 from ibench_lib.show.headline import headline_statements
-from ibench_lib.show.verdicts import ratio
 from ibench_lib.store import reader
 from tests.places import ROOT
 from tools import conda, notebooks, public_api, run_tests, write_docs
@@ -383,7 +383,8 @@ TESTED_ELSEWHERE = {
         "metrics.py show/charts/response_heat.py show/grid.py show/series_names.py show/table_cells.py"
         " show/tables/naming.py show/theme.py"
     ),
-    "tests/ask/test_pair.py": "show/differences.py",
+    "tests/ask/test_pair.py and tests/analysis/test_comparison.py": "show/comparison.py show/differences.py",
+    "tests/analysis/test_costs.py says what fits, and how": "show/reasons.py",
     "tests/publish/test_every_notebook.py runs every notebook": "show/sections.py",
     "tests/workloads/insert_benchmark/test_workload.py and test_results.py": (
         "workloads/insert_benchmark/options.py workloads/insert_benchmark/results/charts.py"

@@ -21,7 +21,7 @@ _ENDINGS = ("_table", "_chart", "_statements")
 
 _SECTIONS = (
     ("Run", ("runner.",)),
-    ("Open a lake and choose runs", ("store.", "ask.")),
+    ("Open a lake and choose runs", ("store.", "ask.", "analysis.")),
     ("Publish", ("publish.",)),
     ("Tables", ("show.tables.",)),
     ("Charts", ("show.charts.",)),

@@ -1,8 +1,24 @@
-"""Counts in words, for every message."""
+"""Counts and lists in words, for every message and sentence."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+
+MOST_NAMED = 3
+"""The most results that a sentence names; the table below it has all of them."""
 
 
 def count(number: int, what: str, several: str | None = None) -> str:
     """1 step, 3 steps; 1 index, 3 indexes."""
     return f"{number:,} {what if number == 1 else several or what + 's'}"
+
+
+def shortened(items: Sequence[str], separator: str = "; ") -> str:
+    """The first few items, and how many more there are."""
+    more = len(items) - MOST_NAMED
+    return separator.join(items[:MOST_NAMED]) + (f"{separator}and {more} more" if more > 0 else "")
+
+
+def joined(items: Sequence[str]) -> str:
+    """a; a and b; a, b and c."""
+    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))

@@ -25,7 +25,7 @@ else:
     )
 
 if TYPE_CHECKING:
-    from ibench_lib.ask.changes import Change
+    from ibench_lib.analysis.changes import Change
 
 REGRESSION, ABSTAINS = 3, 4
 """Exit codes of the gate."""
@@ -88,7 +88,7 @@ def _answer(
     as_document: bool,
 ) -> int:
     # Imported here, so that other commands do not wait for polars and all that draws.
-    from ibench_lib.ask.changes import as_json, left_out, nightly_changes, regressions, release_changes
+    from ibench_lib.analysis.changes import as_json, left_out, nightly_changes, regressions, release_changes
     from ibench_lib.ask.selection import choose, newest
 
     if experiment is not None and stream is not None:

@@ -18,7 +18,7 @@ else:
     reader = later("ibench_lib.store.reader")
 
 if TYPE_CHECKING:
-    from ibench_lib.ask.explanation import Explanation
+    from ibench_lib.analysis.explanation import Explanation
 
 
 def explain(
@@ -41,8 +41,8 @@ def explain(
     [bold]Example:[/] ibench explain mariadb-10.11.base mariadb-11.4.base --step l.i0
     """
     # Imported here, so that other commands do not wait for polars and all that draws.
-    from ibench_lib.ask.explain import explain as explained
-    from ibench_lib.ask.explanation import as_json
+    from ibench_lib.analysis.explain import explain as explained
+    from ibench_lib.analysis.explanation import as_json
     from ibench_lib.ask.pair import pair
     from ibench_lib.ask.selection import choose, measured_experiment
 

@@ -73,8 +73,8 @@ def export(
     [bold]Example:[/] ibench profile export 20261122T2329 --step l.i0 --format pprof
     """  # fmt: skip
     # Imported here, so that other commands do not wait for polars.
+    from ibench_lib.analysis.flame.sides import side_of
     from ibench_lib.show.flame.exports import folded, pprof, speedscope
-    from ibench_lib.show.flame.sides import side_of
     from ibench_lib.show.html_ids import html_id
 
     lake = reader.lake()

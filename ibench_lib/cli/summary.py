@@ -21,8 +21,8 @@ from ibench_lib.paths import Workspace
 if TYPE_CHECKING:
     import duckdb
 
+    from ibench_lib.analysis.summary import SummaryRow
     from ibench_lib.ask.selection import Selection
-    from ibench_lib.show.summary import SummaryRow
     from ibench_lib.store import reader, shown
 else:
     reader, shown = later("ibench_lib.store.reader"), later("ibench_lib.store.shown")
@@ -128,9 +128,9 @@ def _print(
     only: Sequence[str] = (),
 ) -> None:
     """`only`: the results to show; the noise is that of all that are chosen."""
+    from ibench_lib.analysis.run_warnings import kinds_of_warnings
+    from ibench_lib.analysis.summary import SummaryRow, main_first, summary, tails
     from ibench_lib.ask.selection import choose, measured_experiment
-    from ibench_lib.show.run_warnings import kinds_of_warnings
-    from ibench_lib.show.summary import SummaryRow, main_first, summary, tails
 
     experiment = measured_experiment(lake, of)
     post = choose(lake, experiment, **chosen)
@@ -217,9 +217,9 @@ def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list
 
     With a base for each build the bases are marked, and each row says what its ratio is relative to.
     """
-    from ibench_lib.show.frames import short_names
+    from ibench_lib.analysis.frames import short_names
+    from ibench_lib.analysis.verdicts import Ratio
     from ibench_lib.show.table_cells import LEAST, relative_text
-    from ibench_lib.show.verdicts import Ratio
 
     named = short_names(list(dict.fromkeys(row.dbms for row in rows)), post.bases.builds)
     several = len({row.setup for row in rows}) > 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from ibench_lib.base.mask import NOTHING, Mask
-from ibench_lib.show.wording import count
+from ibench_lib.base.wording import count
 
 PLAIN_BYTES = 50_000
 """A longer CSV is packed with gzip."""

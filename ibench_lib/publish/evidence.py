@@ -18,10 +18,10 @@ from typing import Any
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.selection import Asked, Selection
 from ibench_lib.base.mask import mask_of_machine
+from ibench_lib.base.wording import count
 from ibench_lib.paths import workspace
 from ibench_lib.publish.downloads import Download, downloads
 from ibench_lib.publish.record import RUNS_MIME
-from ibench_lib.show.wording import count
 from ibench_lib.store import reader
 
 _LIBRARIES = ("ibench", "duckdb", "polars", "pyarrow", "numpy", "plotly", "great-tables", "papermill", "nbconvert")

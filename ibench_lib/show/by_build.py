@@ -6,20 +6,22 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from ibench_lib.analysis.against import Place, against_base
+from ibench_lib.analysis.costs import cost_ratios, metric_of
+from ibench_lib.analysis.frames import by_position, listed, measured, rate_label, rows_of, steps_of, without_short_steps
+from ibench_lib.analysis.verdicts import BETTER, WORSE, Ratio
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import names_of
 from ibench_lib.ask.selection import Selection
+from ibench_lib.base.wording import joined
 from ibench_lib.metrics import METRICS, Metric
-from ibench_lib.show.against import Place, against_base
 from ibench_lib.show.display import Item, Shown
-from ibench_lib.show.frames import by_position, measured, rate_label, rows_of, steps_of, without_short_steps
 from ibench_lib.show.grid import Cell, Grid
-from ibench_lib.show.reasons import cost_mark, cost_ratios, metric_of
+from ibench_lib.show.reasons import cost_mark
 from ibench_lib.show.table_cells import CLIENT_BOUND, about_runs, relative_text, repeat_notes, status_cell, value_text
 from ibench_lib.show.tables.naming import grid_name, grid_title
 from ibench_lib.show.theme import Mark
-from ibench_lib.show.verdicts import BETTER, WORSE, Ratio
-from ibench_lib.show.wording import RANGE, joined, listed
+from ibench_lib.show.wording import RANGE
 
 _RATE = "throughput"
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-from ibench_lib.show.wording import count
+from ibench_lib.base.wording import count
 
 _KINDS = {"scatter": "line", "bar": "bar", "heatmap": "heat map", "histogram": "bar", "box": "box"}
 _TYPES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "f4": "f", "f8": "d"}

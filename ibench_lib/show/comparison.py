@@ -1,160 +1,33 @@
-"""Every metric of a step for two dbms, A and B: values over repeats, the ratio B / A, and the verdict."""
+"""What tables and sentences say of a comparison of A and B: its values, and what stands in the way of reading them."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
-from functools import cached_property
 from statistics import median
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
-from ibench_lib.metrics import METRICS, Metric
-from ibench_lib.show.frames import without_short_steps
+from ibench_lib.analysis.comparison import Compared, measured_of
+from ibench_lib.analysis.frames import is_least, without_short_steps
+from ibench_lib.metrics import Metric
 from ibench_lib.show.statements.common import without_short
-from ibench_lib.show.table_cells import LEAST, about_runs, is_least, least_notes, mark_notes, value_text
-from ibench_lib.show.verdicts import BETTER, WORSE, Ratio, ratio_of
-from ibench_lib.stats.noise import LEVEL, Difference, level_of_all
-from ibench_lib.stats.ratios import difference_of
+from ibench_lib.show.table_cells import LEAST, about_runs, least_notes, mark_notes, value_text
 
-Verdict = Literal["better", "worse", "more", "less", "same", "unclear", "too few runs", "noise unknown"]
-_UNITS = ("s", "ms", "us", "%", "GiB", "KB")
-UNJUDGED: tuple[Verdict | None, ...] = ("noise unknown", "too few runs", None)
 _LITTLE_GIB = 0.1
-DIFFERENT: tuple[Verdict, ...] = ("better", "worse", "more", "less")
 
 
-@dataclass(frozen=True)
-class Compared:
-    """One metric of a step; of one operation, with its place, and timing if it is of responses.
-
-    A run is a row of `Pair.values`, which has the noise of the ratio. It was judged at `level`, together with others
-    of as many `steps`.
-    """
-
-    metric: Metric
-    operation: str | None
-    position: int | None
-    timing: str | None
-    a_rows: list[dict[str, Any]]
-    b_rows: list[dict[str, Any]]
-    level: float = LEVEL
-    comparisons: int = 1
-    steps: int = 1
-
-    @property
-    def label(self) -> str:
-        """Such as `inserts/s`, `p99 of insert` or `p99 of insert, intended`; `at least` if a side is a lower bound."""
-        of = f" of {self.operation}" if self.operation else ""
-        least = ", at least" if is_least(self.a_rows, "value") or is_least(self.b_rows, "value") else ""
-        return f"{self.metric.label}{of}{', intended' if self.timing == 'intended' else ''}{least}"
-
-    @property
-    def head(self) -> str:
-        """The label with its unit, where it does not say it."""
-        return f"{self.label} ({self.metric.unit})" if self.metric.unit in _UNITS else self.label
-
-    @cached_property
-    def a(self) -> list[float]:
-        return _measured(self.a_rows)
-
-    @cached_property
-    def b(self) -> list[float]:
-        return _measured(self.b_rows)
-
-    def text(self, rows: list[dict[str, Any]]) -> str:
-        """The median of a side as the metric prints it, with three digits at least: a ratio stands next to it."""
-        return f"{LEAST if is_least(rows, 'value') else ''}{self._median_text(rows)}"
-
-    def _median_text(self, rows: list[dict[str, Any]]) -> str:
-        values, step = _measured(rows), self.metric.resolution
-        if values and self.metric.unit == "GiB" and 0 < median(values) < _LITTLE_GIB:
-            return f"{_small_size(median(values))}{about_runs(rows, 'value')}"
-        if values and 0 < median(values) < 100 * step:
-            return value_text(rows, "value", "#.3g" if step < 1 else ".3g")
-        return value_text(rows, "value", self.metric.format)
-
-    @cached_property
-    def ratio(self) -> Ratio | None:
-        """B / A; None without a value on either side, and for A of zero."""
-        return ratio_of(self.b, self.a, self.difference, self.level, self.comparisons, self.steps)
-
-    @cached_property
-    def difference(self) -> Difference | None:
-        """The logarithm of B / A; None where the noise is not known. Rows of `metric_values` have only their own."""
-        if not self.b_rows or "log_se" not in self.b_rows[0]:
-            return difference_of(self.b, self.a)
-        if self.b_rows[0]["log_se"] is None:
-            return None
-        return Difference(*(self.b_rows[0][name] for name in ("log_ratio", "log_se", "log_df")))
-
-    @property
-    def detectable(self) -> float | None:
-        """The logarithm of a ratio that would be called a difference; None where the noise is not known."""
-        return None if self.difference is None else self.difference.detectable(self.level, math.log(BETTER))
-
-    @cached_property
-    def verdict(self) -> Verdict | None:
-        """What may be said of B, None when a side has no value.
-
-        better, worse (by the metric's direction), more, less (it has none): the ratio is beyond a threshold, and chance
-        does not explain it, with all that are judged together; same: the whole interval lies between the thresholds;
-        unclear: neither; too few runs: a side has two, and their noise is not known; noise unknown: it has one.
-        """
-        if not self.a or not self.b:
-            return None
-        if len(self.a) < 2 or len(self.b) < 2:
-            return "noise unknown"
-        if self.difference is None:
-            return "too few runs"
-        found = self.difference.p <= self.level
-        if self.ratio is None:
-            if max(self.b) == 0 == max(self.a):
-                return "same"
-            return self._said(True) if found and max(self.a) == 0 < min(self.b) else "unclear"
-        low, value, high = self.ratio.low, self.ratio.value, self.ratio.high
-        assert low is not None and high is not None
-        if found and not WORSE <= value <= BETTER:
-            return self._said(value > BETTER)
-        return "same" if low >= WORSE and high <= BETTER else "unclear"
-
-    def _said(self, above: bool) -> Verdict:
-        if self.metric.better == "neither":
-            return "more" if above else "less"
-        return "better" if above == (self.metric.better == "higher") else "worse"
-
-    @property
-    def size(self) -> float:
-        """How far apart A and B are: |log ratio|, endless where one is zero; 0 where both are next to nothing."""
-        if not self.a or not self.b or max(median(self.a), median(self.b)) < 20 * self.metric.resolution:
-            return 0.0
-        if self.ratio is None or self.ratio.value == 0:
-            return math.inf
-        return abs(math.log(self.ratio.value))
+def side_text(one: Compared, rows: list[dict[str, Any]]) -> str:
+    """The median of a side as the metric prints it, with three digits at least: a ratio stands next to it."""
+    return f"{LEAST if is_least(rows, 'value') else ''}{_median_text(one.metric, rows)}"
 
 
-def compared(frame: pl.DataFrame, a: str, b: str) -> list[Compared]:
-    """The metrics of one setup and step (`Pair.values`), as declared in `metrics.py`, responses by operation.
-
-    They are judged together.
-    """
-    found: list[Compared] = []
-    groups = frame.group_by("operation", "operation_position", "timing", "metric", maintain_order=True)
-    for (operation, position, timing, metric), rows in groups:
-        of_a, of_b = (rows.filter(pl.col("dbms") == name).to_dicts() for name in (a, b))
-        found.append(Compared(METRICS[str(metric)], _text(operation), _number(position), _text(timing), of_a, of_b))
-    judged = [one.difference.p for one in found if one.difference]
-    level = level_of_all(judged)
-    steps = max((int(row.get("noise_steps") or 1) for one in found for row in one.b_rows), default=1)
-    found = [replace(one, level=level, comparisons=max(len(judged), 1), steps=steps) for one in found]
-    order = list(METRICS)
-
-    def place(one: Compared) -> tuple[int, str, bool, int]:
-        first = -1 if one.position is None else one.position
-        return first, one.operation or "", one.timing == "intended", order.index(one.metric.name)
-
-    return sorted(found, key=place)
+def _median_text(metric: Metric, rows: list[dict[str, Any]]) -> str:
+    values, step = measured_of(rows), metric.resolution
+    if values and metric.unit == "GiB" and 0 < median(values) < _LITTLE_GIB:
+        return f"{_small_size(median(values))}{about_runs(rows, 'value')}"
+    if values and 0 < median(values) < 100 * step:
+        return value_text(rows, "value", "#.3g" if step < 1 else ".3g")
+    return value_text(rows, "value", metric.format)
 
 
 def long_values(values: pl.DataFrame, rates: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
@@ -177,19 +50,7 @@ def reservations(frame: pl.DataFrame, a: str, b: str) -> list[str]:
     return [*sorted(notes), *least_notes(frame), *mark_notes(frame)]
 
 
-def _measured(rows: list[dict[str, Any]]) -> list[float]:
-    return [row["value"] for row in rows if row["value"] is not None and row["step_status"] == "complete"]
-
-
 def _small_size(gib: float) -> str:
     """A size that is little in GiB: 32 KiB, 5.2 MiB."""
     size, unit = (gib * 2**10, "MiB") if gib >= 2**-10 else (gib * 2**20, "KiB")
     return f"{size:,.0f} {unit}" if size >= 100 else f"{size:.3g} {unit}"
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) else None
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)

@@ -8,12 +8,14 @@ from statistics import median
 
 import polars as pl
 
+from ibench_lib.analysis.comparison import DIFFERENT, UNJUDGED, Compared, compared
+from ibench_lib.analysis.verdicts import BETTER, WORSE
 from ibench_lib.ask.pair import ONLY_A, ONLY_B, Pair
-from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, compared, long_values, reservations
+from ibench_lib.base.wording import count
+from ibench_lib.show.comparison import long_values, reservations, side_text
 from ibench_lib.show.display import Html, sentence, sources
 from ibench_lib.show.table_cells import bounds_text, factor_text
-from ibench_lib.show.verdicts import BETTER, WORSE
-from ibench_lib.show.wording import POWERED, RANGE, chance_said, change_text, count
+from ibench_lib.show.wording import POWERED, RANGE, chance_said, change_text
 
 _ORDER = {"rate": 0, "response": 1}
 """What comes first in the list: what users notice, before what explains it."""
@@ -141,7 +143,7 @@ def _list(found: list[Place], head: str) -> str:
 
 def _line(one: Compared) -> str:
     """Such as: inserts/s: A 5,000, B 2,500; B / A 0.50 [0.48, 0.53], worse."""
-    text = f"{one.head}: A {one.text(one.a_rows)}, B {one.text(one.b_rows)}"
+    text = f"{one.head}: A {side_text(one, one.a_rows)}, B {side_text(one, one.b_rows)}"
     if one.ratio is not None:
         text += f"; B / A {factor_text(one.ratio.value)}"
         text += bounds_text(one.ratio)

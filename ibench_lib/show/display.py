@@ -16,15 +16,15 @@ import polars as pl
 from great_tables import GT
 from IPython.display import display
 
+from ibench_lib.analysis import frames
+from ibench_lib.analysis.run_warnings import KindOfWarning, kinds_of_warnings, runs_warned
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import ANSWER, derived, names_of
-from ibench_lib.show import frames
+from ibench_lib.base.wording import count, joined
 from ibench_lib.show.chart_text import PLOTLY_MIME
 from ibench_lib.show.charts.drawing import Drawing, drawing_of
 from ibench_lib.show.html_ids import html_id
-from ibench_lib.show.run_warnings import KindOfWarning, kinds_of_warnings, runs_warned
 from ibench_lib.show.statements.common import Statement
-from ibench_lib.show.wording import count, joined
 
 MOST_OPEN = 8
 MOST_OF_SETUPS = 4

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from ibench_lib.ask.explanation import Around
-from ibench_lib.ask.explanation import Explanation as Explanation
-from ibench_lib.ask.explanation import Function as Function
-from ibench_lib.ask.explanation import Part as Part
-from ibench_lib.ask.explanation import Term as Term
+from ibench_lib.analysis.explanation import Around
+from ibench_lib.analysis.explanation import Explanation as Explanation
+from ibench_lib.analysis.explanation import Function as Function
+from ibench_lib.analysis.explanation import Part as Part
+from ibench_lib.analysis.explanation import Term as Term
+from ibench_lib.base.wording import count
 from ibench_lib.show.table_cells import factor_text
-from ibench_lib.show.wording import count
 from ibench_lib.stats.profile_costs import PartCost
 
 Cost: TypeAlias = PartCost | Part

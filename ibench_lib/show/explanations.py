@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from great_tables import GT
 
-from ibench_lib.ask.explain import explain, explained_steps
-from ibench_lib.ask.explanation import Explanation, Term
+from ibench_lib.analysis.explain import explain, explained_steps
+from ibench_lib.analysis.explanation import Explanation, Term
+from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.pair import Pair
 from ibench_lib.metrics import Better
 from ibench_lib.show.display import Html, Shown, sentence, sources
@@ -19,7 +20,6 @@ from ibench_lib.show.headline import badges
 from ibench_lib.show.html_ids import html_id
 from ibench_lib.show.pair_headline import tested
 from ibench_lib.show.strips import FILLED, StripRow, span_of, strip
-from ibench_lib.show.verdicts import Ratio
 
 
 @dataclass(frozen=True)

@@ -10,22 +10,33 @@ from typing import Any
 
 import polars as pl
 
+from ibench_lib.analysis.against import Place, against_base
+from ibench_lib.analysis.costs import cost_ratios, crowded
+from ibench_lib.analysis.frames import (
+    by_position,
+    listed,
+    measured,
+    rate_label,
+    repeats,
+    rows_of,
+    steps_of,
+    without_short_steps,
+)
+from ibench_lib.analysis.frames import short_names as short_names
+from ibench_lib.analysis.run_warnings import runs_warned
+from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import names_of
 from ibench_lib.ask.selection import Selection
+from ibench_lib.base.wording import count, joined
 from ibench_lib.metrics import Better
-from ibench_lib.show.against import Place, against_base
 from ibench_lib.show.display import Html, Shown, say, sources
-from ibench_lib.show.frames import by_position, measured, rate_label, repeats, rows_of, steps_of, without_short_steps
-from ibench_lib.show.frames import short_names as short_names
-from ibench_lib.show.reasons import cost_ratios, crowded, reasons_said
-from ibench_lib.show.run_warnings import runs_warned
+from ibench_lib.show.reasons import reasons_said
 from ibench_lib.show.sparklines import sparklines
 from ibench_lib.show.statements.common import columns_of, results, without_short
 from ibench_lib.show.strips import FILLED, StripRow, span_of, strip
 from ibench_lib.show.table_cells import relative_text
-from ibench_lib.show.verdicts import Ratio
-from ibench_lib.show.wording import count, detectable_said, joined, listed, scale_text, smallest_said
+from ibench_lib.show.wording import detectable_said, scale_text, smallest_said
 
 _MOST_CHANGES = 4
 _MOST_BUILDS = 3

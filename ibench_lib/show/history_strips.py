@@ -6,10 +6,10 @@ import html
 
 import polars as pl
 
+from ibench_lib.analysis.history import RATE, History, steps_in
+from ibench_lib.base.wording import joined
 from ibench_lib.show.display import Html
-from ibench_lib.show.history import RATE, History, steps_in
 from ibench_lib.show.strips import FILLED, StripRow, span_of, strip
-from ibench_lib.show.wording import joined
 
 
 def release_strips(history: History, palette: str = "default") -> Html:

@@ -7,14 +7,16 @@ from dataclasses import replace
 
 import polars as pl
 
+from ibench_lib.analysis.comparison import DIFFERENT, UNJUDGED, Compared, compared
+from ibench_lib.analysis.frames import listed, rate_label
 from ibench_lib.ask.pair import Pair
-from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, compared, long_values
+from ibench_lib.base.wording import count, joined
+from ibench_lib.show.comparison import long_values
 from ibench_lib.show.display import Html, sentence, sources
-from ibench_lib.show.frames import rate_label
 from ibench_lib.show.headline import badges, clients_said
 from ibench_lib.show.strips import FILLED, StripRow, span_of, strip
 from ibench_lib.show.table_cells import relative_text
-from ibench_lib.show.wording import change_text, count, joined, listed, smallest_said
+from ibench_lib.show.wording import change_text, smallest_said
 
 _MOST_REASONS = 3
 _WHY = ("cost", "lag")

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from ibench_lib.analysis.frames import middle_runs, repeats
+from ibench_lib.base.wording import count
 from ibench_lib.show import theme
-from ibench_lib.show.frames import middle_runs, repeats
 from ibench_lib.show.strips import picture
-from ibench_lib.show.wording import count
 
 ALONE_PX, WIDTH_PX = 420, 320
 MOST = 6

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from ibench_lib.analysis.frames import repeats
 from ibench_lib.ask.provenance import derived, names_of
 from ibench_lib.show.display import Html, sentence, sources
-from ibench_lib.show.frames import repeats
 from ibench_lib.show.step_panels import panels_of
 
 

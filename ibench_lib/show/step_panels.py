@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import polars as pl
 
+from ibench_lib.base.wording import joined
 from ibench_lib.show.series_names import shown
-from ibench_lib.show.wording import joined
 
 Dash = Literal["solid", "dash", "dot"]
 

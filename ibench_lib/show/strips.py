@@ -10,11 +10,11 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.metrics import Better
 from ibench_lib.show import theme
 from ibench_lib.show.table_cells import factor_text, relative_text
 from ibench_lib.show.theme import Mark
-from ibench_lib.show.verdicts import Ratio
 
 WIDTH_PX = 320
 _ROW_PX = 20

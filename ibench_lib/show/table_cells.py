@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from statistics import median
 from typing import Any
 
 import polars as pl
 
-from ibench_lib.ask.bases import Bases, bases
-from ibench_lib.show.against import against_base
-from ibench_lib.show.frames import (
+from ibench_lib.analysis.against import against_base
+from ibench_lib.analysis.frames import (
     COVERED,
+    UNSENT,
     by_position,
     little_covered,
     repeats,
@@ -20,10 +20,12 @@ from ibench_lib.show.frames import (
     short_steps,
     steps_of,
 )
+from ibench_lib.analysis.verdicts import BETTER, WORSE, Ratio
+from ibench_lib.ask.bases import Bases, bases
+from ibench_lib.base.wording import count, joined
 from ibench_lib.show.grid import Cell
 from ibench_lib.show.theme import Mark
-from ibench_lib.show.verdicts import BETTER, WORSE, Ratio
-from ibench_lib.show.wording import POWERED, RANGE, count, detectable_said, joined, method_said
+from ibench_lib.show.wording import POWERED, RANGE, detectable_said, method_said
 
 RUN_FAILED = "†"
 CLIENT_BOUND = "‡"
@@ -31,8 +33,6 @@ LEAST = "≥"
 DETECTABLE = f"The smallest detectable changes ({POWERED}):"
 NOT_YET_KNOWN = "not yet known"
 _RELATIVE = "its ratio to the base."
-_UNSENT = 0.001
-"""From this share of unsent operations on, percentiles of the intended time are lower bounds."""
 LOADED = "loaded from a snapshot"  # the step_status of a step that another run did for this one
 
 
@@ -78,21 +78,11 @@ def about_runs(rows: list[dict[str, Any]], column: str, shown: dict[str, Any] | 
     return text
 
 
-def is_least(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
-    """Whether the median of an intended time is a lower bound: that of a run no longer than it is.
-
-    What was due and never sent (`unsent_share`) has waited longer than most, and is in no percentile.
-    """
-    done = [row for row in rows if row["step_status"] == "complete" and row[column] is not None]
-    middle = median(row[column] for row in done) if done else 0.0
-    return any((row.get("unsent_share") or 0.0) >= _UNSENT and row[column] <= middle for row in done)
-
-
 def least_notes(frame: pl.DataFrame) -> list[str]:
     """What the mark of a lower bound says, with the unsent part of each run that has one."""
     if "unsent_share" not in frame.columns:
         return []
-    late = frame.filter((pl.col("step_status") == "complete") & (pl.col("unsent_share") >= _UNSENT))
+    late = frame.filter((pl.col("step_status") == "complete") & (pl.col("unsent_share") >= UNSENT))
     several = frame["dbms"].n_unique() > 1
     by_run = late.group_by("dbms", "repeat", maintain_order=True).agg(pl.col("unsent_share").max()).sort("repeat")
     shares = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from ibench_lib.analysis.frames import by_position
 from ibench_lib.ask.bases import Bases
 from ibench_lib.show.display import Html
-from ibench_lib.show.frames import by_position
 from ibench_lib.show.headline import Figure, strips_of
 from ibench_lib.show.statements.common import complete
 

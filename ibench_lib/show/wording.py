@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from itertools import accumulate
-from typing import Any
 
-import polars as pl
-
-from ibench_lib.base.wording import count as count
-from ibench_lib.show.verdicts import BETTER, WORSE, Ratio
+from ibench_lib.analysis.verdicts import BETTER, WORSE, Ratio
+from ibench_lib.base.wording import joined
 from ibench_lib.stats.noise import LEVEL, POWER
-
-MOST_NAMED = 3
-"""The most results that a sentence names; the table below it has all of them."""
 
 
 def scale_text(scale: float) -> str:
     """An experiment's scale as a fraction: 1/500."""
     return f"1/{1 / scale:,.4g}" if scale < 1 else f"{scale:g}"
-
-
-def shortened(items: Sequence[str], separator: str = "; ") -> str:
-    """The first few items, and how many more there are."""
-    more = len(items) - MOST_NAMED
-    return separator.join(items[:MOST_NAMED]) + (f"{separator}and {more} more" if more > 0 else "")
-
-
-def joined(items: Sequence[str]) -> str:
-    """a; a and b; a, b and c."""
-    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
-
-
-def listed(values: pl.Series) -> list[Any]:
-    """The distinct values in the order of their first rows, without NULLs."""
-    return values.drop_nulls().unique(maintain_order=True).to_list()
 
 
 def without_brackets(text: str) -> str:

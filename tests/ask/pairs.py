@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import ibench_lib as ib
+from ibench_lib.analysis.comparison import Compared
 from ibench_lib.ask.pair import Pair
 from ibench_lib.metrics import METRICS
-from ibench_lib.show.comparison import Compared
 from tests.shared import lake_of
 from tests.synthetic import Run
 

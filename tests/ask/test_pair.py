@@ -12,12 +12,12 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import ibench_lib as ib
+from ibench_lib.analysis.comparison import Compared, compared
+from ibench_lib.analysis.verdicts import ratio
 from ibench_lib.ask.pair import Pair
 from ibench_lib.errors import ParameterError, PostFailed
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
-from ibench_lib.show.comparison import Compared, compared
-from ibench_lib.show.verdicts import ratio
 from ibench_lib.store import reader
 from ibench_lib.store.manifest import with_checksum
 from tests.ask.pairs import pair_of, repeated

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.false_marks import NOISES, Noise, Shape, kept_word, marked
-from ibench_lib.show.verdicts import ratio
+from ibench_lib.analysis.verdicts import ratio
 from ibench_lib.show.wording import UNEQUAL
 from tests.show.statements.saying import frame_of
 
@@ -49,7 +49,7 @@ def test_two_runs_of_two_configurations_have_a_range_and_no_mark() -> None:
 
 
 def test_two_runs_have_an_interval_where_others_of_the_experiment_tell_the_noise() -> None:
-    from ibench_lib.show.against import against_base
+    from ibench_lib.analysis.against import against_base
 
     others = {f"other{number}": [100.0 + number, 101.0 - number] for number in range(3)}
     frame = frame_of("throughput", base=[100.0, 101.0], slow=[80.0, 81.0], **others)

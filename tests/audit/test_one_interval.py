@@ -10,17 +10,17 @@ from typing import Any
 import polars as pl
 import pytest
 
+from ibench_lib.analysis.against import against_base
+from ibench_lib.analysis.comparison import compared
+from ibench_lib.analysis.costs import cost_ratios
+from ibench_lib.analysis.frames import without_short_steps
+from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.paths import Workspace
-from ibench_lib.show.against import against_base
-from ibench_lib.show.comparison import compared
 from ibench_lib.show.display import Html, Shown
-from ibench_lib.show.frames import without_short_steps
 from ibench_lib.show.headline import headline
-from ibench_lib.show.reasons import cost_ratios
 from ibench_lib.show.table_cells import rate_cells, relative_text
-from ibench_lib.show.verdicts import Ratio
 from ibench_lib.store import reader
 from tests.command import ibench
 from tests.places import ROOT

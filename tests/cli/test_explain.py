@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ibench_lib.paths import Workspace
-from tests.ask.explaining import ENGINE, pair_runs, slowed
+from tests.analysis.explaining import ENGINE, pair_runs, slowed
 from tests.command import ibench, refused
 from tests.synthetic import write_runs
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
+from ibench_lib.analysis.flame.sides import Recording, Side
+from ibench_lib.analysis.flame.trie import MOST_NODES
 from ibench_lib.show.flame.graph import Graph, files, functions_table, graph_of, links, markup
-from ibench_lib.show.flame.sides import Recording, Side
-from ibench_lib.show.flame.trie import MOST_NODES
 from tests.publish.browsing import Opened, new_context, open_page, serious_violations
 from tests.publish.saving import page_with
 from tests.show.profiled import COPY, INSERT, PARSE, PURGE, SEND, STACKS

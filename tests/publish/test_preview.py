@@ -10,6 +10,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from PIL import Image
 
+from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.selection import choose
 from ibench_lib.errors import UsageError
 from ibench_lib.paths import Workspace
@@ -17,7 +18,6 @@ from ibench_lib.publish.post import build_post
 from ibench_lib.publish.preview import HEIGHT, MOST_PICTURES, PREVIEW_NAME, WIDTH, description, preview
 from ibench_lib.show.sparklines import sparklines
 from ibench_lib.show.strips import StripRow, strip
-from ibench_lib.show.verdicts import Ratio
 from tests.publish.posting import tiny_post
 from tests.shared import lake_of
 from tests.synthetic import Run

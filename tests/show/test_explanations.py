@@ -8,7 +8,7 @@ import pytest
 
 import ibench_lib as ib
 from ibench_lib.show.explanations import Explanations
-from tests.ask.explaining import ENGINE, pair_runs, slowed
+from tests.analysis.explaining import ENGINE, pair_runs, slowed
 from tests.ask.pairs import pair_of
 from tests.synthetic import Run
 

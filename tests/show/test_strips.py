@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.show.strips import LEAST_SPAN, MOST_SPAN, WIDTH_PX, StripRow, span_of, strip
-from ibench_lib.show.verdicts import Ratio
 
 CLEAR = Ratio(1.5, 1.25, 1.8, runs=3, p=0.001)
 NOISY = Ratio(0.9, 0.7, 1.2, runs=3, p=0.4)

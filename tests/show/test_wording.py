@@ -1,6 +1,7 @@
 """Words that sentences share."""
 
-from ibench_lib.show.wording import comment, joined, shortened
+from ibench_lib.base.wording import joined, shortened
+from ibench_lib.show.wording import comment
 
 
 def test_wording() -> None:

@@ -7,12 +7,13 @@ import math
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
+from ibench_lib.analysis.comparison import DIFFERENT, Compared, Verdict, compared
+from ibench_lib.analysis.verdicts import BETTER, WORSE
 from ibench_lib.show import theme
 from ibench_lib.show.charts.drawing import finish
-from ibench_lib.show.comparison import DIFFERENT, Compared, Verdict, compared
+from ibench_lib.show.comparison import side_text
 from ibench_lib.show.table_cells import CLIENT_BOUND, RUN_FAILED, factor_text
 from ibench_lib.show.theme import inert
-from ibench_lib.show.verdicts import BETTER, WORSE
 
 _SYMBOLS = {
     "better": "triangle-up", "worse": "triangle-down", "more": "diamond", "less": "diamond",
@@ -66,7 +67,7 @@ def _value(one: Compared) -> float:
 
 def _label(one: Compared) -> str:
     """With the marks that its values have in the table."""
-    texts = one.text(one.a_rows) + one.text(one.b_rows)
+    texts = side_text(one, one.a_rows) + side_text(one, one.b_rows)
     return inert(" ".join([one.label, *(mark for mark in (RUN_FAILED, CLIENT_BOUND) if mark in texts)]))
 
 
@@ -78,7 +79,9 @@ def _points(some: list[Compared], name: str, colour: str) -> go.Scatter:
         text = factor_text(value)
         if low is not None and high is not None:
             text += f" [{factor_text(low)}, {factor_text(high)}]"
-        said.append(inert(f"A {one.text(one.a_rows)}, B {one.text(one.b_rows)}; B / A {text}, {one.verdict}"))
+        said.append(
+            inert(f"A {side_text(one, one.a_rows)}, B {side_text(one, one.b_rows)}; B / A {text}, {one.verdict}")
+        )
         # A log axis has neither zero nor an end: there the bar goes on for a factor of ten.
         up.append(0 if high is None else 9 * value if math.isinf(high) else high - value)
         down.append(0 if low is None else 0.9 * value if low == 0 else value - low)

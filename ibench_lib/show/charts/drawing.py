@@ -11,9 +11,9 @@ import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
+from ibench_lib.analysis.frames import by_position, repeats
 from ibench_lib.show import theme
 from ibench_lib.show.chart_text import ASIDE
-from ibench_lib.show.frames import by_position, repeats
 from ibench_lib.show.theme import inert
 
 MOST_POINTS = 2000

@@ -5,9 +5,9 @@ from __future__ import annotations
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
+from ibench_lib.analysis.history import RATE, Build, Chart, History, Line, steps_in
 from ibench_lib.show import theme
 from ibench_lib.show.charts.drawing import finish
-from ibench_lib.show.history import RATE, Build, Chart, History, Line, steps_in
 from ibench_lib.show.theme import inert
 
 _SYMBOLS = {

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from ibench_lib.analysis.frames import by_position, middle_runs
 from ibench_lib.show import theme
 from ibench_lib.show.chart_text import ASIDE
 from ibench_lib.show.charts.drawing import (
@@ -20,7 +21,6 @@ from ibench_lib.show.charts.drawing import (
     plotted,
     runs_of,
 )
-from ibench_lib.show.frames import by_position, middle_runs
 from ibench_lib.show.theme import inert
 
 _CLIENT_INK = "rgba(91, 104, 117, 0.45)"

@@ -7,6 +7,7 @@ from typing import Any
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
+from ibench_lib.analysis.frames import repeats, steps_of
 from ibench_lib.show import theme
 from ibench_lib.show.charts.drawing import (
     Drawing,
@@ -20,7 +21,6 @@ from ibench_lib.show.charts.drawing import (
     plotted,
     runs_of,
 )
-from ibench_lib.show.frames import repeats, steps_of
 from ibench_lib.show.theme import inert
 
 

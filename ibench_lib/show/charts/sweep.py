@@ -5,9 +5,9 @@ from __future__ import annotations
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
+from ibench_lib.analysis.sweep import sweep_of
 from ibench_lib.show import theme
 from ibench_lib.show.charts.drawing import finish
-from ibench_lib.show.sweep import sweep_of
 from ibench_lib.show.theme import inert
 
 _WIDE = 4.0

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ibench_lib.show.flame.sides import Side
+from ibench_lib.analysis.flame.sides import Side
 
 NS_PER_S = 1_000_000_000
 

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 
 from great_tables import GT
 
-from ibench_lib.ask.explain import MOST_UNKNOWN
-from ibench_lib.ask.symbols import KERNEL, is_unknown
-from ibench_lib.ask.symbols import Stack as Named
+from ibench_lib.analysis.explain import MOST_UNKNOWN
+from ibench_lib.analysis.flame.changes import Change, changes_of_functions, changes_of_nodes, why_untested
+from ibench_lib.analysis.flame.sides import CUT_OFF, MOST_CUT, NOT_TOLD_APART, Side, Stack, alike
+from ibench_lib.analysis.flame.trie import MOST_NODES, SMALL, Trie, trie_of
+from ibench_lib.analysis.symbols import KERNEL, is_unknown
+from ibench_lib.analysis.symbols import Stack as Named
+from ibench_lib.base.wording import count, joined
 from ibench_lib.show import theme
 from ibench_lib.show.flame import exports
-from ibench_lib.show.flame.changes import Change, changes_of_functions, changes_of_nodes, why_untested
-from ibench_lib.show.flame.sides import CUT_OFF, MOST_CUT, NOT_TOLD_APART, Side, Stack, alike
-from ibench_lib.show.flame.trie import MOST_NODES, SMALL, Trie, trie_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.html_ids import html_id
 from ibench_lib.show.theme import Mark
-from ibench_lib.show.wording import count, joined
 from ibench_lib.stats.profile_costs import LEAST_SAMPLES
 
 MOST_BYTES = 900_000

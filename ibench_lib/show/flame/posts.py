@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
 
+from ibench_lib.analysis.flame.sides import Side, dip_sides, side_of
+from ibench_lib.analysis.frames import by_position, steps_of
+from ibench_lib.analysis.history import History
 from ibench_lib.ask.pair import Pair
 from ibench_lib.ask.provenance import names_of
 from ibench_lib.ask.selection import Selection
+from ibench_lib.base.wording import joined, shortened
 from ibench_lib.show.display import Html, Item, Shown, sentence
 from ibench_lib.show.flame.graph import MOST_BYTES, Graph, files, functions_table, graph_of, links, markup
-from ibench_lib.show.flame.sides import Side, dip_sides, side_of
-from ibench_lib.show.frames import by_position, steps_of
-from ibench_lib.show.history import History
-from ibench_lib.show.wording import joined, shortened
 from ibench_lib.stats.profile_costs import LEAST_SAMPLES
 
 LEAST_OF_DIPS = 10 * LEAST_SAMPLES

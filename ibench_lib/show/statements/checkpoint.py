@@ -6,9 +6,9 @@ from statistics import median
 
 import polars as pl
 
-from ibench_lib.show.frames import by_position, rate_label, rows_of
+from ibench_lib.analysis.frames import by_position, rate_label, rows_of
+from ibench_lib.base.wording import shortened
 from ibench_lib.show.statements.common import asks, caveats, columns_of, complete, results
-from ibench_lib.show.wording import shortened
 
 
 @asks("checkpoint_limit")

@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from ibench_lib.show.frames import SHORT_S, by_position, measured, rows_of, short_steps, steps_of
+from ibench_lib.analysis.frames import SHORT_S, by_position, measured, rows_of, short_steps, steps_of
+from ibench_lib.analysis.verdicts import BETTER, FAR, WORSE, Ratio, ratio
+from ibench_lib.base.wording import count, joined, shortened
 from ibench_lib.show.table_cells import relative_text
-from ibench_lib.show.verdicts import BETTER, FAR, WORSE, Ratio, ratio
-from ibench_lib.show.wording import RANGE, count, joined, method_said, shortened
+from ibench_lib.show.wording import RANGE, method_said
 
 NOISE_UNKNOWN = "One run of each: the noise is unknown."
 ONE_RUN = (

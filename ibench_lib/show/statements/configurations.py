@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from ibench_lib.base.wording import shortened
 from ibench_lib.show.statements.common import asks, attention
-from ibench_lib.show.wording import comment, shortened
+from ibench_lib.show.wording import comment
 
 _CAUTION = "# Caution:"
 

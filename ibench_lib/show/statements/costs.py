@@ -6,10 +6,12 @@ from math import log
 
 import polars as pl
 
+from ibench_lib.analysis.costs import COSTS, cost_ratios, metric_of
+from ibench_lib.analysis.frames import COVERED, OTHERS_PCT, by_position, little_covered, others_used_much, rows_of
+from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.bases import Bases, bases
+from ibench_lib.base.wording import count, shortened
 from ibench_lib.metrics import Metric
-from ibench_lib.show.frames import COVERED, OTHERS_PCT, by_position, little_covered, others_used_much, rows_of
-from ibench_lib.show.reasons import COSTS, cost_ratios, metric_of
 from ibench_lib.show.statements.common import (
     asks,
     caveated,
@@ -19,8 +21,7 @@ from ibench_lib.show.statements.common import (
     unfinished,
     without_short,
 )
-from ibench_lib.show.verdicts import Ratio
-from ibench_lib.show.wording import count, shortened, smallest_within
+from ibench_lib.show.wording import smallest_within
 
 _OTHERS = (
     f"Other processes used over {OTHERS_PCT:.0f} % of the CPU in at least one run of {{}}: cpupq and cspq include that."

@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.show.frames import rows_of
+from ibench_lib.analysis.frames import rows_of
+from ibench_lib.base.wording import count, joined
 from ibench_lib.show.statements.common import asks, caveats, complete, unfinished
-from ibench_lib.show.wording import count, joined
 
 _MOST = 3
 """Causes that a sentence names though each has one dip only; it names every cause of several."""

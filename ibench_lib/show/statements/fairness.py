@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from ibench_lib.analysis.frames import SHORT_S, by_position, median_run, rows_of
+from ibench_lib.base.wording import shortened
 from ibench_lib.metrics import METRICS
-from ibench_lib.show.frames import SHORT_S, by_position, median_run, rows_of
 from ibench_lib.show.statements.common import asks, caveated, columns_of, complete, extent, unfinished
-from ibench_lib.show.wording import shortened
 
 _PCT, _SECONDS = 5.0, 1.0
 """Clients that finish further apart than this, in per cent of the fastest and in seconds, stand out."""

@@ -8,8 +8,7 @@ from itertools import chain, groupby, pairwise
 
 import polars as pl
 
-from ibench_lib.metrics import METRICS
-from ibench_lib.show.history import (
+from ibench_lib.analysis.history import (
     FOUND,
     RATE,
     Build,
@@ -26,9 +25,11 @@ from ibench_lib.show.history import (
     series_of,
     steps_in,
 )
+from ibench_lib.base.wording import count, joined, shortened
+from ibench_lib.metrics import METRICS
 from ibench_lib.show.statements.common import asks
 from ibench_lib.show.table_cells import factor_text
-from ibench_lib.show.wording import POWERED, change_text, count, joined, shortened, smallest_said, smallest_within
+from ibench_lib.show.wording import POWERED, change_text, smallest_said, smallest_within
 
 _TWICE = 2.0
 _MOST_COSTS = 2

@@ -7,9 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from ibench_lib.show.frames import repeats
+from ibench_lib.analysis.frames import listed, repeats
+from ibench_lib.base.wording import count, joined, shortened
 from ibench_lib.show.statements.common import NOISE_UNKNOWN, asks, attention
-from ibench_lib.show.wording import comment, count, joined, listed, scale_text, shortened
+from ibench_lib.show.wording import comment, scale_text
 
 _FILES = {"data": "the data directory", "redo": "the redo log", "system": "the system tablespace"}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from ibench_lib.analysis.frames import by_position, rows_of
+from ibench_lib.base.wording import count, shortened
 from ibench_lib.show import theme
-from ibench_lib.show.frames import by_position, rows_of
 from ibench_lib.show.statements.common import asks, caveated, caveats, columns_of, complete, unfinished
-from ibench_lib.show.wording import count, shortened
 
 _TIMES, _SECONDS = 10.0, 0.1
 """A worst response stands out above this many times the best configuration's, and above this many seconds."""

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
+from ibench_lib.analysis.frames import by_position, rows_of
+from ibench_lib.base.wording import shortened
 from ibench_lib.metrics import METRICS, SLA_SHARE
-from ibench_lib.show.frames import by_position, rows_of
 from ibench_lib.show.statements.common import asks, caveats, columns_of, complete, extent, unfinished
-from ibench_lib.show.wording import shortened
 
 
 @asks("sla")

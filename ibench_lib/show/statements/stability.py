@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from ibench_lib.show.frames import by_position, rows_of
+from ibench_lib.analysis.frames import by_position, rows_of
+from ibench_lib.base.wording import shortened
 from ibench_lib.show.statements.common import asks, caveats, columns_of, complete, extent, unfinished
-from ibench_lib.show.wording import shortened
 
 _SHARE = 0.01
 _ENOUGH_SECONDS = 10

@@ -6,11 +6,11 @@ from typing import Any
 
 import polars as pl
 
+from ibench_lib.analysis.frames import repeats
+from ibench_lib.base.wording import count
 from ibench_lib.show import theme
-from ibench_lib.show.frames import repeats
 from ibench_lib.show.statements.common import asks
 from ibench_lib.show.statements.dips import dips_said
-from ibench_lib.show.wording import count
 
 _FEWEST = 5
 """Full seconds that a step needs for dips to be looked for, as in `dip_seconds`."""

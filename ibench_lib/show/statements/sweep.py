@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from ibench_lib.analysis.sweep import Line, sweep_of, swept_steps
+from ibench_lib.base.wording import count, joined, shortened
 from ibench_lib.show.statements.common import asks, unfinished
-from ibench_lib.show.sweep import Line, sweep_of, swept_steps
-from ibench_lib.show.wording import count, joined, shortened
 
 
 @asks("sweep")

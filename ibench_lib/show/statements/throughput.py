@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from ibench_lib.analysis.against import against_base
+from ibench_lib.analysis.frames import by_position, measured, rate_label, rows_of
+from ibench_lib.analysis.verdicts import BETTER, WORSE, Ratio
 from ibench_lib.ask.bases import Bases, bases
-from ibench_lib.show.against import against_base
-from ibench_lib.show.frames import by_position, measured, rate_label, rows_of
+from ibench_lib.base.wording import count, joined, shortened
 from ibench_lib.show.statements.common import (
     asks,
     caveated,
@@ -18,8 +20,7 @@ from ibench_lib.show.statements.common import (
     unfinished,
     without_short,
 )
-from ibench_lib.show.verdicts import BETTER, WORSE, Ratio
-from ibench_lib.show.wording import count, detectable_said, joined, shortened, smallest_said
+from ibench_lib.show.wording import detectable_said, smallest_said
 
 UNRECORDED = 0.02
 """The share of a step from which on a post says that a client spent it in statements which are no operations."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from ibench_lib.show.frames import by_position
+from ibench_lib.analysis.frames import by_position
+from ibench_lib.base.wording import joined, shortened
 from ibench_lib.show.statements.common import asks, attention, columns_of, complete, results
-from ibench_lib.show.wording import joined, shortened
 
 
 @asks("waits", "waits_captured")

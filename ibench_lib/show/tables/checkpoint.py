@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.show.frames import by_position, rate_label, rows_of
+from ibench_lib.analysis.frames import by_position, rate_label, rows_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import mark_notes, repeat_notes, status_cell, value_cells
 from ibench_lib.show.tables.naming import grid_name, grid_title

@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.show.comparison import DIFFERENT, UNJUDGED, Compared, compared, reservations
+from ibench_lib.analysis.comparison import DIFFERENT, UNJUDGED, Compared, compared
+from ibench_lib.show.comparison import reservations, side_text
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import NOT_YET_KNOWN, coverage_notes, factor_text, setting_text, size_text
 from ibench_lib.show.tables.naming import grid_name, grid_title
@@ -86,7 +87,7 @@ def _value(one: Compared, rows: list[dict[str, Any]], frame: pl.DataFrame, name:
         return Cell(status, "status")
     if not rows:
         return Cell("none", "status")
-    text = one.text(rows)
+    text = side_text(one, rows)
     if one.metric.name in ("table_data", "table_index"):
         text = size_text(text, rows)
     return Cell({"-": "not captured"}.get(text, text), "status" if text in ("-", NOT_YET_KNOWN) else None)

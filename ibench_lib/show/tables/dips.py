@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from ibench_lib.show.frames import repeats
+from ibench_lib.analysis.frames import repeats
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.tables.naming import grid_name, grid_title
 

@@ -9,9 +9,7 @@ from statistics import median
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.metrics import METRICS
-from ibench_lib.show.grid import Cell, Grid
-from ibench_lib.show.history import (
+from ibench_lib.analysis.history import (
     NONE_LINKED,
     RATE,
     TOLD_NOTHING,
@@ -26,9 +24,11 @@ from ibench_lib.show.history import (
     steps_in,
     tls_of,
 )
+from ibench_lib.analysis.verdicts import BETTER, WORSE, Ratio
+from ibench_lib.metrics import METRICS
+from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import DETECTABLE
 from ibench_lib.show.theme import Mark
-from ibench_lib.show.verdicts import BETTER, WORSE, Ratio
 from ibench_lib.show.wording import RANGE, detectable_said, method_said, without_brackets
 
 _MARKS: dict[str | None, Mark] = {"better": "good", "worse": "bad"}

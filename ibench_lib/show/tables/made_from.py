@@ -7,11 +7,12 @@ from typing import Any
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.show.frames import by_position
+from ibench_lib.analysis.frames import by_position
+from ibench_lib.base.wording import shortened
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import run_status_cell, setting_text
 from ibench_lib.show.tables.naming import grid_name
-from ibench_lib.show.wording import comment, shortened, without_brackets
+from ibench_lib.show.wording import comment, without_brackets
 
 MOST_COLUMNS = 4
 

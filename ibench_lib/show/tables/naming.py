@@ -6,7 +6,7 @@ from itertools import groupby
 
 import polars as pl
 
-from ibench_lib.show.frames import rate_label, steps_of
+from ibench_lib.analysis.frames import rate_label, steps_of
 from ibench_lib.show.grid import Grid
 
 

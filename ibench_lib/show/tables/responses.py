@@ -7,9 +7,10 @@ from typing import Any, cast
 import polars as pl
 from great_tables import GT
 
+from ibench_lib.analysis.frames import is_least
 from ibench_lib.metrics import METRICS
 from ibench_lib.show.grid import Cell, Grid
-from ibench_lib.show.table_cells import LEAST, about_runs, is_least, least_notes, mark_notes
+from ibench_lib.show.table_cells import LEAST, about_runs, least_notes, mark_notes
 from ibench_lib.show.tables.naming import grid_name, grid_title
 
 _BUCKETS = {

@@ -7,12 +7,12 @@ from typing import Any
 import polars as pl
 from great_tables import GT
 
+from ibench_lib.analysis.frames import by_position, rows_of, steps_of
+from ibench_lib.base.wording import joined
 from ibench_lib.metrics import METRICS, SLA_SHARE
-from ibench_lib.show.frames import by_position, rows_of, steps_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import mark_notes, status_cell, value_text
 from ibench_lib.show.tables.naming import grid_name, grid_title
-from ibench_lib.show.wording import joined
 
 
 def sla_table(frame: pl.DataFrame, palette: str = "default") -> GT:

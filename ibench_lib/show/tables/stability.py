@@ -7,8 +7,8 @@ from statistics import median
 import polars as pl
 from great_tables import GT
 
+from ibench_lib.analysis.frames import by_position, rate_label, rows_of
 from ibench_lib.metrics import METRICS
-from ibench_lib.show.frames import by_position, rate_label, rows_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import about_runs, mark_notes, repeat_notes, status_cell
 from ibench_lib.show.tables.naming import grid_name, grid_title

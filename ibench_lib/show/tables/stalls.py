@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.show.frames import repeats
+from ibench_lib.analysis.frames import repeats
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.series_names import shown
 from ibench_lib.show.step_detail import StepDetail

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 from great_tables import GT
 
+from ibench_lib.analysis.frames import OTHERS_PCT, by_position, others_used_much, rows_of
 from ibench_lib.metrics import METRICS, rates
-from ibench_lib.show.frames import OTHERS_PCT, by_position, others_used_much, rows_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import (
     NOT_YET_KNOWN,

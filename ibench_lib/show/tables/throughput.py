@@ -5,12 +5,12 @@ from __future__ import annotations
 import polars as pl
 from great_tables import GT
 
+from ibench_lib.analysis.frames import SHORT_S, by_position, short_steps, steps_of
 from ibench_lib.ask.bases import Bases
+from ibench_lib.base.wording import joined
 from ibench_lib.metrics import METRICS
-from ibench_lib.show.frames import SHORT_S, by_position, short_steps, steps_of
 from ibench_lib.show.table_cells import base_head, interval_notes, mark_notes, rate_cells
 from ibench_lib.show.tables.naming import step_grid
-from ibench_lib.show.wording import joined
 
 
 def throughput_table(frame: pl.DataFrame, base: str | Bases = "", palette: str = "default") -> GT:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.show.frames import by_position, rows_of
+from ibench_lib.analysis.frames import by_position, rows_of
+from ibench_lib.base.wording import count
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import mark_notes, repeat_notes, value_text
 from ibench_lib.show.tables.naming import grid_name, grid_title
-from ibench_lib.show.wording import count
 
 MOST_EVENTS = 15
 

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import ibench_lib as ib
+from ibench_lib.analysis.history import history_of
 from ibench_lib.show.chart_text import describe
-from ibench_lib.show.history import history_of
 from tests.show.charts.traces import traces
 from tests.show.released import builds_of, noisy, points_of, six
 

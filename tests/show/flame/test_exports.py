@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from ibench_lib.analysis.flame.sides import Recording, Side
 from ibench_lib.show.flame.exports import folded, folded_both, pprof, speedscope
-from ibench_lib.show.flame.sides import Recording, Side
 
 
 def some_side(seed: int, frequency: float | None = 199.0) -> Side:

@@ -12,15 +12,15 @@ import polars as pl
 import pytest
 
 import ibench_lib as ib
+from ibench_lib.analysis.against import against_base
+from ibench_lib.analysis.verdicts import ratio
 from ibench_lib.ask.selection import choose
 from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
 from ibench_lib.show import theme
-from ibench_lib.show.against import against_base
 from ibench_lib.show.display import say
 from ibench_lib.show.statements.common import verdict, without_short
 from ibench_lib.show.table_cells import factor_text
-from ibench_lib.show.verdicts import ratio
 from ibench_lib.show.wording import change_text
 from ibench_lib.store import reader
 from tests.shared import lake_of

@@ -3,8 +3,8 @@
 import polars as pl
 
 import ibench_lib as ib
+from ibench_lib.analysis.verdicts import ratio
 from ibench_lib.show.table_cells import factor_text
-from ibench_lib.show.verdicts import ratio
 from tests.show.statements.saying import frame_of
 
 

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 import ibench_lib as ib
+from ibench_lib.analysis.against import against_base
 from ibench_lib.paths import Workspace
-from ibench_lib.show.against import against_base
 from ibench_lib.show.wording import change_text
 from tests.show.statements.saying import COSTS, frame_of, made_of, spoken
 from tests.show.tables.parsed import Parsed

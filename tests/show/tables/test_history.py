@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 import ibench_lib as ib
-from ibench_lib.show.history import history_of
+from ibench_lib.analysis.history import history_of
 from tests.show.released import builds_of, noisy, points_of, six
 from tests.show.tables.parsed import Parsed
 

@@ -6,9 +6,10 @@ import polars as pl
 import pytest
 
 import ibench_lib as ib
+from ibench_lib.analysis.comparison import compared
+from ibench_lib.analysis.summary import tails
 from ibench_lib.ask.bases import bases
-from ibench_lib.show.comparison import compared, reservations
-from ibench_lib.show.summary import tails
+from ibench_lib.show.comparison import reservations, side_text
 from ibench_lib.show.tables.responses import _BUCKETS, _share
 from tests.shared import asked
 from tests.show.tables.parsed import Parsed
@@ -87,7 +88,7 @@ def test_a_comparison_and_a_summary_call_such_a_percentile_a_lower_bound() -> No
     found = {name: compared(values, "system.a", f"system.{name}") for name in "bc"}
     (least,), (known,) = ([one for one in of if one.metric.name == "response_p90_ms"] for of in found.values())
     assert least.label == "p90 of insert, intended, at least" and known.label == "p90 of insert, intended"
-    assert (least.text(least.a_rows)[0], least.text(least.b_rows)[0]) == ("2", "≥")
+    assert (side_text(least, least.a_rows)[0], side_text(least, least.b_rows)[0]) == ("2", "≥")
     assert any(note.startswith("≥ at least: ") for note in reservations(values, "system.a", "system.b"))
     frame = asked("response_time_histogram", *LATE, steps=["qr100"])
     paced = frame.with_columns(of_main=pl.col("operation") == "insert")

@@ -6,11 +6,11 @@ import polars as pl
 import pytest
 
 import ibench_lib as ib
+from ibench_lib.analysis.verdicts import ratio
 from ibench_lib.ask.selection import choose
 from ibench_lib.errors import ParameterError
 from ibench_lib.show import theme
 from ibench_lib.show.table_cells import factor_text
-from ibench_lib.show.verdicts import ratio
 from ibench_lib.store.manifest import Status
 from tests.shared import asked, lake_of
 from tests.show.tables.parsed import Parsed, golden

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 import ibench_lib as ib
+from ibench_lib.analysis.against import against_base
 from ibench_lib.ask.selection import choose
 from ibench_lib.paths import Workspace
-from ibench_lib.show.against import against_base
 from ibench_lib.store import reader
 from ibench_lib.store.manifest import KindRecord, OperationRecord
 from ibench_lib.store.writer import RunWriter

@@ -5,9 +5,9 @@ from __future__ import annotations
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
+from ibench_lib.analysis.frames import repeats, steps_of
 from ibench_lib.show import theme
 from ibench_lib.show.charts.drawing import dbms_of, finish, numbers, runs_of
-from ibench_lib.show.frames import repeats, steps_of
 from ibench_lib.show.theme import inert
 
 _TICKS = {

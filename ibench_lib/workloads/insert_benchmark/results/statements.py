@@ -11,14 +11,15 @@ from typing import Any
 
 import polars as pl
 
+from ibench_lib.analysis.frames import by_position, measured, rows_of
+from ibench_lib.analysis.verdicts import FAR, Ratio, ratio
 from ibench_lib.ask.bases import Bases, bases
+from ibench_lib.base.wording import count, joined, shortened
 from ibench_lib.metrics import METRICS
 from ibench_lib.show import theme
-from ibench_lib.show.frames import by_position, measured, rows_of
 from ibench_lib.show.statements.common import asks, attention, caveats, columns_of, complete, over_ten_times
 from ibench_lib.show.table_cells import relative_text
-from ibench_lib.show.verdicts import FAR, Ratio, ratio
-from ibench_lib.show.wording import OF_TWO_SAID, count, joined, shortened
+from ibench_lib.show.wording import OF_TWO_SAID
 
 SLOW_S = 0.1
 """A get_min of at most so many seconds is never called slow."""

@@ -11,11 +11,11 @@ from typing import Any
 import polars as pl
 from great_tables import GT
 
-from ibench_lib.show.frames import by_position, measured, rows_of, steps_of
+from ibench_lib.analysis.frames import by_position, measured, rows_of, steps_of
+from ibench_lib.analysis.verdicts import FAR
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import spread_notes, spread_text, status_cell
 from ibench_lib.show.tables.naming import grid_name, grid_title
-from ibench_lib.show.verdicts import FAR
 
 
 def deviations_table(frame: pl.DataFrame, palette: str = "default") -> GT:

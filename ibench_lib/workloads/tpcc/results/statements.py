@@ -7,9 +7,11 @@ from typing import Any
 
 import polars as pl
 
+from ibench_lib.analysis.against import against_base
+from ibench_lib.analysis.frames import by_position, measured, rows_of
+from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.bases import Bases, bases
-from ibench_lib.show.against import against_base
-from ibench_lib.show.frames import by_position, measured, rows_of
+from ibench_lib.base.wording import count, joined, shortened
 from ibench_lib.show.statements.common import (
     NOT_RECORDED,
     asks,
@@ -23,8 +25,6 @@ from ibench_lib.show.statements.common import (
     unfinished,
     verdict,
 )
-from ibench_lib.show.verdicts import Ratio
-from ibench_lib.show.wording import count, joined, shortened
 
 _CONDITIONS = [f"C{number}" for number in range(1, 13)]
 """The consistency conditions of the specification, as the checks of a run name them."""

@@ -9,14 +9,13 @@ from typing import Any
 import polars as pl
 from great_tables import GT
 
+from ibench_lib.analysis.frames import by_position, is_least, measured, rows_of
 from ibench_lib.ask.bases import Bases
-from ibench_lib.show.frames import by_position, measured, rows_of
 from ibench_lib.show.grid import Cell, Grid
 from ibench_lib.show.table_cells import (
     LEAST,
     base_head,
     interval_notes,
-    is_least,
     least_notes,
     mark_notes,
     rate_cells,

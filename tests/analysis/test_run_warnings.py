@@ -1,0 +1,27 @@
+"""Kinds of warnings."""
+
+import polars as pl
+
+from ibench_lib.analysis.run_warnings import kinds_of_warnings, runs_warned
+
+
+def runs_of(*warnings: tuple[str, list[str] | None]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [{"run_id": f"r{n}", "dbms": dbms, "warnings": texts} for n, (dbms, texts) in enumerate(warnings)],
+        schema={"run_id": pl.String, "dbms": pl.String, "warnings": pl.List(pl.String)},
+    )
+
+
+def test_warnings_that_differ_in_their_numbers_are_one_kind() -> None:
+    runs = runs_of(("a", ["python (7) takes 93 % of a core"]), ("a", ["python (9) takes 1.5 % of a core", "no perf"]),
+                   ("b", None), ("b", []))  # fmt: skip
+    cpu, perf = kinds_of_warnings(runs)
+    assert str(cpu) == "python (7) takes 93 % of a core, and 1 more of this kind (a; 2 of 4 runs)"
+    assert cpu.found == [("python (7) takes 93 % of a core", "a"), ("python (9) takes 1.5 % of a core", "a")]
+    assert str(perf) == "no perf (a; 1 of 4 runs)"
+    assert runs_warned(runs) == 2
+
+
+def test_a_warning_of_the_only_run_counts_no_runs() -> None:
+    assert [str(kind) for kind in kinds_of_warnings(runs_of(("a", ["no perf"])))] == ["no perf (a)"]
+    assert kinds_of_warnings(runs_of(("a", []))) == []
