@@ -18,7 +18,7 @@ from typing import Any
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.selection import Asked, Selection
 from ibench_lib.base.mask import mask_of_machine
-from ibench_lib.base.wording import count
+from ibench_lib.base.wording import count, joined
 from ibench_lib.paths import workspace
 from ibench_lib.publish.downloads import Download, downloads
 from ibench_lib.publish.record import RUNS_MIME
@@ -85,7 +85,46 @@ def _runs(runs: list[Row]) -> str:
         hosts.setdefault(_host(run), []).append(run)
     measured = "".join(f"<li>{_text(host)} ({_text(_whose(those, runs))})</li>" for host, those in hosts.items())
     table = _table("Runs in this post", columns, rows)
-    return _folded("evidence-runs", f"Runs ({len(runs)})", f"{table}<p>Measured on:</p><ul>{measured}</ul>")
+    content = f"{table}<p>Measured on:</p><ul>{measured}</ul>"
+    return _unvouched(runs) + _folded("evidence-runs", f"Runs ({len(runs)})", content)
+
+
+_UNVOUCHED = {
+    "manifest": (
+        "No checksum vouches for {files} of {runs}, because an older ibench wrote it: nobody would notice a change of "
+        "the status, the options, the versions or the warnings there."
+    ),
+    "text": (
+        "No checksum vouches for {files} of {runs}, because an older ibench made the run: nobody would notice a "
+        "change of what these files say."
+    ),
+    "unlisted": (
+        "The manifest does not list {files} in the folder of {runs}: no checksum vouches for this, and nothing on "
+        "this page is made from it."
+    ),
+}
+_FILES_NAMED = 5
+
+
+def _unvouched(runs: list[Row]) -> str:
+    """A sentence for each kind of file that no checksum vouches for, with the runs that have such files."""
+    found: dict[str, tuple[dict[str, None], list[Row]]] = {}
+    for run in runs:
+        for one in run["unvouched"] or []:
+            files, those = found.setdefault(one["kind"], ({}, []))
+            files[one["file"]] = None
+            if run not in those[-1:]:
+                those.append(run)
+    said = []
+    for kind, sentence in _UNVOUCHED.items():
+        if kind in found:
+            names, those = list(found[kind][0]), found[kind][1]
+            named = [
+                *names[:_FILES_NAMED],
+                *([f"{len(names) - _FILES_NAMED} more"] if len(names) > _FILES_NAMED else []),
+            ]
+            said.append(sentence.format(files=joined(named), runs=_whose(those, runs)))
+    return "".join(f'<p class="said unvouched">{_text(sentence)}</p>' for sentence in said)
 
 
 def _status(run: Row) -> str:

@@ -10,13 +10,14 @@ import json
 import os
 import time
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from io import BufferedReader
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ibench_lib.base.later import later
@@ -91,8 +92,13 @@ class Found:
     folders: dict[str, str] = field(default_factory=dict)
     indexed_files: list[tuple[str, str, int]] = field(default_factory=list)
 
-    def describe(self, manifest: Manifest, annotation: Callable[[], Annotation | None] = lambda: None) -> None:
-        """Add the content of a run's manifest, and what people say of the run.
+    def describe(
+        self,
+        manifest: Manifest,
+        annotation: Callable[[], Annotation | None] = lambda: None,
+        unvouched: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Add the content of a run's manifest, what people say of the run, and its files without a checksum.
 
         Raises any error for a manifest that the tables cannot hold. An annotation that cannot be read is a problem.
         """
@@ -104,6 +110,9 @@ class Found:
             self.problem(manifest.run_id, notes.FILE, error.what)
         if said is not None:
             content["annotations"] = [{"run_id": manifest.run_id, **said.model_dump(exclude={"changed"})}]
+        content["unvouched"] = [
+            {"run_id": manifest.run_id, "file": _readable(name), "kind": kind} for name, kind in unvouched.items()
+        ]
         tables = {
             name: pa.Table.from_pylist(rows, schema=nullable_schema(MANIFEST_TABLES[name]))
             for name, rows in content.items()
@@ -447,7 +456,9 @@ def _is_whole(manifest: Manifest) -> bool:
 
 
 def _add_sealed_run(found: Found, run_dir: Path, manifest: Manifest, verified: Verified, new: list[NewFile]) -> None:
-    found.describe(manifest, partial(notes.read_annotation, run_dir))
+    present = set(os.listdir(run_dir)) - {notes.FILE, FOLDER}
+    unvouched = manifests.unvouched(manifest, manifests.read_text(run_dir), present)
+    found.describe(manifest, partial(notes.read_annotation, run_dir), unvouched)
     for file_name, record in manifest.files.items():
         if sealing.table_of(file_name) not in TABLES:
             continue  # of a later minor version

@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -264,6 +265,19 @@ def with_checksum(text_or_content: str | dict[str, Any]) -> bytes:
 def has_checksum(text: bytes) -> bool:
     """Whether the text of a manifest ends with a checksum, right or wrong."""
     return _CHECKSUM.search(text) is not None
+
+
+def unvouched(manifest: Manifest, text: bytes, present: Iterable[str]) -> dict[str, str]:
+    """The files in the folder of a sealed run that no checksum vouches for: name -> kind, as the table has it.
+
+    `text` is the manifest as it lies there, `present` are names of the files next to it.
+    """
+    found = {} if has_checksum(text) else {FILE_NAME: "manifest"}
+    is_older = not any(name in manifest.files for name in TEXTS)
+    for name in sorted(present):
+        if name not in manifest.files and name != FILE_NAME:
+            found[name] = "text" if is_older and name in TEXTS else "unlisted"
+    return found
 
 
 def read_manifest(run_dir: Path) -> Manifest:

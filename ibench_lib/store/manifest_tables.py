@@ -118,6 +118,10 @@ MANIFEST_TABLES: dict[str, dict[str, str]] = {
     # One row per run of which somebody says something (`ibench runs note`, `tag`, `exclude`). `excluded` is why nothing
     # is made from the run; NULL if it counts.
     "annotations": _columns(run_id=_TEXT, note=_TEXT, tags="string[]", excluded=_TEXT),
+    # One row per file in the folder of a sealed run that no checksum vouches for, so that nobody would notice a change.
+    # `kind`: `manifest` and `text` (my.cnf, server.log) of a run of an older version, `unlisted` for a file that is not
+    # of the run. What people say of a run (`annotations`) is not meant to be vouched for.
+    "unvouched": _columns(run_id=_TEXT, file=_TEXT, kind=_TEXT),
     # One row per run or file that was left out, and why. `file` is NULL for a whole directory.
     "problems": _columns(run_id=_TEXT, file=_TEXT, problem=_TEXT),
 }

@@ -113,9 +113,9 @@ def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
     -------
     An in-memory DuckDB connection with one view per table of `ibench_lib.schema`, the tables `runs`,
     `planned_steps`, `operations`, `kinds`, `config_options`, `server_variables`, `binaries` and `collectors` from the
-    manifests, `problems`, the views of `ibench_lib/sql/views/`, and every question as a table macro in the schema
-    `questions`, so that one can build on another: `FROM questions.step_throughput($runs, $steps)`. Without any run
-    every table is there and empty.
+    manifests, `annotations`, `unvouched` (files without a checksum), `problems`, the views of
+    `ibench_lib/sql/views/`, and every question as a table macro in the schema `questions`, so that one can build on
+    another: `FROM questions.step_throughput($runs, $steps)`. Without any run every table is there and empty.
     """
     ahead = _AHEAD.pop(str(_default()), None) if place is None else None
     return ahead.result() if ahead is not None else _opened(place or _default())

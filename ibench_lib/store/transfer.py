@@ -51,7 +51,7 @@ from ibench_lib.store.discovery import (
     refused_by_duckdb,
 )
 from ibench_lib.store.index import INDEXED, Index
-from ibench_lib.store.manifest import FILE_NAME, MOST_BYTES, TEXTS, FileRecord, Manifest, parse_manifest
+from ibench_lib.store.manifest import FILE_NAME, MOST_BYTES, TEXTS, FileRecord, Manifest, parse_manifest, unvouched
 from ibench_lib.store.sealing import table_of
 from ibench_lib.store.verify import verify
 
@@ -534,7 +534,8 @@ def _read_stored(store: Store, run_id: str, files: dict[str, dict[str, Any]]) ->
         if manifest.status == "running":
             raise LakeError(f"run {run_id}: {FILE_NAME} says that it is running, but what a store has is sealed")
         has_annotation = ANNOTATION in files
-        found.describe(manifest, lambda: _stored_annotation(run_id, store) if has_annotation else None)
+        unlisted = unvouched(manifest, store.read(run_id, FILE_NAME, MOST_BYTES), files.keys() - {ANNOTATION})
+        found.describe(manifest, lambda: _stored_annotation(run_id, store) if has_annotation else None, unlisted)
         _add_files(found, store, manifest, {name: known.get("size") for name, known in files.items()})
     except NameRefused as error:
         found = Found()

@@ -17,7 +17,7 @@ from ibench_lib.store.annotations import read_annotation
 from ibench_lib.store.checksums import Verified
 from ibench_lib.store.derive import response_times
 from ibench_lib.store.discovery import NewFile, check_content, check_file, checked_manifest, refused_by_duckdb
-from ibench_lib.store.manifest import FILE_NAME, TEXTS, FileRecord, Manifest, has_checksum, read_manifest, read_text
+from ibench_lib.store.manifest import FILE_NAME, TEXTS, FileRecord, Manifest, read_manifest, read_text, unvouched
 from ibench_lib.store.sealing import table_of
 
 
@@ -70,14 +70,18 @@ def verify(run_dir: Path) -> list[str]:
 
 def without_checksum(run_dir: Path) -> list[str]:
     """Names of the files that nothing vouches for, because an older version made the run. Raises LakeError."""
-    manifest = [] if has_checksum(read_text(run_dir)) else [FILE_NAME]
-    return manifest + _unlisted_texts(run_dir, read_manifest(run_dir))
+    found = unvouched(read_manifest(run_dir), read_text(run_dir), _texts(run_dir))
+    return [name for name, kind in found.items() if kind in ("manifest", "text")]
 
 
 def _unlisted_texts(run_dir: Path, manifest: Manifest) -> list[str]:
     """The texts of a run of a version that listed none."""
     if any(name in manifest.files for name in TEXTS):
         return []
+    return _texts(run_dir)
+
+
+def _texts(run_dir: Path) -> list[str]:
     return [name for name in TEXTS if os.path.lexists(run_dir / name)]
 
 

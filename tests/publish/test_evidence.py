@@ -1,8 +1,10 @@
 """What a post rests on: every question with its SQL and its data, saved by a real browser, and all of it inert."""
 
+import html
 import io
 import json
 import re
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -18,7 +20,7 @@ from ibench_lib.store import reader
 from tests.publish.browsing import open_page
 from tests.publish.posting import HOSTILE
 from tests.publish.saving import page_with, saved, selection_of
-from tests.synthetic import Run, three_configurations
+from tests.synthetic import Run, three_configurations, write_runs
 from tests.waiting import until
 
 
@@ -95,6 +97,45 @@ def test_runs_configurations_versions_and_warnings_are_named(demo: Path, browser
     assert page.locator("#evidence-warnings li").all_inner_texts() == [
         "innodb_io_capacity: asked <1> (p1.cnf:6), the server uses 100 (system.cy10ap1, cached, repeat 1)"
     ]
+
+
+def said_of_files(workspace: Workspace) -> list[str]:
+    """The sentences of the section on files that no checksum vouches for."""
+    markup = evidence(choose(reader.lake(workspace), "demo")).markup
+    return [html.unescape(said) for said in re.findall(r'<p class="said unvouched">(.*?)</p>', markup)]
+
+
+def test_files_that_no_checksum_vouches_for_are_named_by_kind(workspace: Workspace) -> None:
+    runs = three_configurations()
+    write_runs(workspace, *runs)
+    assert said_of_files(workspace) == []
+    first, second, third = (workspace.run_dir(run.run_id) for run in runs)
+    for folder in (first, second, third):
+        (folder / "my.cnf").write_text("[mysqld]\n")
+    (second / "server.log").write_text("ready\n")
+    assert said_of_files(workspace) == [
+        "No checksum vouches for my.cnf and server.log of all runs, because an older ibench made the run: nobody would "
+        "notice a change of what these files say."
+    ]
+    content = json.loads((first / "manifest.json").read_text())
+    del content["manifest_sha256"]
+    (first / "manifest.json").write_text(json.dumps(content | {"schema_minor": 2}))
+    assert said_of_files(workspace)[0] == (
+        "No checksum vouches for manifest.json of system.cy10a, cached, repeat 1, because an older ibench wrote it: "
+        "nobody would notice a change of the status, the options, the versions or the warnings there."
+    )
+    (third / "<b>.txt").write_text("")
+    for number in range(6):
+        (third / f"more{number}").write_text("")
+    assert said_of_files(workspace)[2] == (
+        "The manifest does not list <b>.txt, more0, more1, more2, more3 and 2 more in the folder of system.cy10ap1lag, "
+        "cached, repeat 1: no checksum vouches for this, and nothing on this page is made from it."
+    )
+    assert len(said_of_files(workspace)) == 3
+    for folder in (second, third):
+        shutil.rmtree(folder)
+    (first / "my.cnf").unlink()
+    assert len(said_of_files(workspace)) == 1
 
 
 def test_what_did_not_complete_is_told(workspace: Workspace) -> None:

@@ -8,9 +8,10 @@ import pytest
 from ibench_lib.errors import LakeError
 from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
+from ibench_lib.store.annotations import annotate
 from ibench_lib.store.manifest import TEXTS, read_manifest
 from ibench_lib.store.recover import recover
-from ibench_lib.store.transfer import open_store, pull, push
+from ibench_lib.store.transfer import new_archive, open_store, pull, push
 from ibench_lib.store.verify import verify, without_checksum
 from tests.command import ibench
 from tests.synthetic import Run, begin_run, die, end_run, write_runs
@@ -85,6 +86,30 @@ def test_a_run_of_an_older_version_is_good_and_says_what_nothing_vouches_for(wor
     end_run(writer, newer)
     (writer.run_dir / "server.log").write_text("not of this run")
     assert verify(writer.run_dir) == ["server.log: not listed in the manifest"]
+
+
+def test_the_table_unvouched_has_the_files_wherever_the_lake_lies(workspace: Workspace, tmp_path: Path) -> None:
+    older, newer = Run(), Run("other", minute=9)
+    write_runs(workspace, older)
+    (workspace.run_dir(older.run_id) / "server.log").write_text("ready\n")
+    assert push(workspace.run_dir(older.run_id), open_store(str(tmp_path / "there")))
+    run_dir = with_texts(workspace, newer)
+    annotate(run_dir, note="mine")
+    (run_dir / "odd \udcff").write_text("")
+    with new_archive(tmp_path / "runs.zip") as archive:
+        assert push(workspace.run_dir(older.run_id), archive)
+    wanted = [(older.run_id, "server.log", "text")]
+    asked = "FROM unvouched ORDER BY ALL"
+    assert reader.lake(workspace).execute(asked).fetchall() == [*wanted, (newer.run_id, r"odd \udcff", "unlisted")]
+    for place in ("there", "runs.zip"):
+        assert reader.lake(str(tmp_path / place)).execute(asked).fetchall() == wanted
+    for number in range(10):  # so many that the index is written
+        write_runs(workspace, Run("more", minute=20 + number, repeat=number + 1))
+    for _ in range(2):
+        assert reader.lake(workspace).execute(asked).fetchall() == [*wanted, (newer.run_id, r"odd \udcff", "unlisted")]
+    (workspace.run_dir(older.run_id) / "server.log").unlink()
+    (run_dir / "odd \udcff").unlink()
+    assert reader.lake(workspace).execute(asked).fetchall() == []
 
 
 def test_verify_sees_totals_that_the_seconds_do_not_make(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
