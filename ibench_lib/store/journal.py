@@ -11,6 +11,7 @@ Rows survive the death of the runner, not that of the machine: nothing is forced
 from __future__ import annotations
 
 import re
+import zlib
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -49,7 +50,7 @@ class JournalWriter:
             if name not in self._streams:
                 file = pa.OSFile(str(self._directory / f"{name}.{self.generation}.arrows"), "wb")
                 self._streams[name] = (file, pa.ipc.new_stream(file, TABLES[name].arrow_schema))
-            numbers = {"flush": str(flush), "batch": str(number), "of": str(of)}
+            numbers = {"flush": str(flush), "batch": str(number), "of": str(of), "crc32": _crc(batches[name])}
             self._streams[name][1].write_batch(batches[name], custom_metadata=numbers)
             del batches[name]
 
@@ -137,15 +138,33 @@ def _streams(directory: Path) -> list[tuple[int, str, Path]]:
 
 def _read_stream(path: Path, problems: list[str]) -> list[tuple[pa.RecordBatch, Mapping[str, str]]]:
     found: list[tuple[pa.RecordBatch, Mapping[str, str]]] = []
+    schema = TABLES[path.name.partition(".")[0]].arrow_schema
+    read = 0
     try:
         with pa.ipc.open_stream(path.read_bytes()) as stream:
+            if stream.schema != schema:
+                raise ValueError("its columns are not those of its table")
             while True:
                 both = stream.read_next_batch_with_custom_metadata()
+                read += 1
+                numbers = {k.decode(): v.decode() for k, v in (both.custom_metadata or {}).items()}
+                if not all(numbers.get(name, "").isdecimal() for name in ("flush", "batch", "of")):
+                    raise ValueError("a batch has no numbers")
                 both.batch.validate(full=True)
-                found.append((both.batch, {k.decode(): v.decode() for k, v in both.custom_metadata.items()}))
+                if numbers.get("crc32", _crc(both.batch)) != _crc(both.batch):
+                    problems.append(
+                        f"journal: batch {read} of {path.name} is damaged: its {both.batch.num_rows} rows are left out"
+                    )
+                    continue
+                found.append((both.batch, numbers))
     except StopIteration:
         pass
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except Exception as error:  # damaged bytes can raise any error
         reason = (str(error).splitlines() or ["unreadable"])[0]
-        problems.append(f"journal: {path.name} is cut after {len(found)} batches: {reason}")
+        problems.append(f"journal: {path.name} is cut after {read} batches: {reason}")
     return found
+
+
+def _crc(batch: pa.RecordBatch) -> str:
+    """A checksum of the content of a batch. Streams of versions before it have none."""
+    return str(zlib.crc32(batch.serialize()))

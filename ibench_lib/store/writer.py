@@ -132,10 +132,13 @@ class RunWriter:
         self._stop.set()
         self._flusher.join()
         generation = self._next_generation()
+        rest, was_complete = self._unsealed(), manifest.status == "complete"
+        if self._failure is not None and was_complete:
+            manifest.status, manifest.error = "failed", f"sealing the run: {_reason(self._failure)}"
         manifest.warnings += self.problems
         try:
             mask_texts(self.run_dir, self._mask)
-            tables = sealing.write_whole(self.run_dir, self._files, self._unsealed())
+            tables = sealing.write_whole(self.run_dir, self._files, rest)
             manifest.files = tables | sealing.text_records(self.run_dir)
             manifest.sealed_generation = generation
             write_masked(self.run_dir, manifest, self._mask)
@@ -157,6 +160,8 @@ class RunWriter:
         remove_superseded(self.run_dir)
         if self._lock is not None:
             self._lock.close()
+        if self._failure is not None and was_complete:
+            raise LakeError(f"run {self.run_dir.name}: rows were lost before it was sealed: {_reason(self._failure)}")
 
     def _flush_now_and_then(self, every_s: float) -> None:
         while not self._stop.wait(every_s):
@@ -211,8 +216,15 @@ class RunWriter:
             return self._generation - 1
 
     def _unsealed(self) -> dict[str, pa.Table]:
-        """Rows of ended generations that no sealed file has, and those that could not be written to the journal."""
-        rows = read_journal(self._journal_dir, after=self._sealed, up_to=self._generation - 1).tables()
+        """Rows of ended generations that no sealed file has, and those that could not be written to the journal.
+
+        What the journal has lost is a failure: a figure that lacks rows would be wrong.
+        """
+        journal = read_journal(self._journal_dir, after=self._sealed, up_to=self._generation - 1)
+        rows = journal.tables()
+        if journal.problems and self._failure is None:
+            self.problems += journal.problems
+            self._failure = LakeError(journal.problems[0])
         if self._failure is not None:
             with self._pending_lock:
                 unwritten = {name: self._batch(name, pending) for name, pending in self._pending.items()}

@@ -1,5 +1,6 @@
 """What is in a journal survives any cut, and what is not is flagged."""
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -123,3 +124,51 @@ def test_what_could_not_be_written_is_told_from_what_was(tmp_path: Path, monkeyp
     assert left.keys() == {"server_samples"}
     stream.close()
     assert read_journal(tmp_path).tables()["probes"].num_rows == 2
+
+
+def flipped(path: Path, old: bytes, new: bytes) -> None:
+    content = path.read_bytes()
+    assert content.count(old) == 1
+    path.write_bytes(content.replace(old, new))
+
+
+def test_a_batch_whose_content_has_changed_is_left_out_and_named(tmp_path: Path) -> None:
+    """Its frame is whole, and any number is a number: only a checksum tells."""
+    write(tmp_path, *({"server_samples": samples(number)} for number in (1.5, 1.2345678, 3.5))).close()
+    flipped(tmp_path / "server_samples.1.arrows", struct.pack("<d", 1.2345678), struct.pack("<d", 1.2345679))
+    journal = read_journal(tmp_path)
+    assert moments(tmp_path) == [1.5, 3.5]
+    assert journal.problems == [
+        "journal: batch 2 of server_samples.1.arrows is damaged: its 1 rows are left out",
+        "journal: flush 2 is missing",
+    ]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_no_batch_is_called_damaged_that_is_not(tmp_path: Path, table: str) -> None:
+    """With NULLs in every column that may have them, without any, and as a slice of a larger batch."""
+    names = TABLES[table].arrow_schema.names
+    kinds: dict[str, Any] = {"double": 1.5, "string": "text", "bool": True}
+    whole = {
+        name: kinds.get(str(kind), [1, 2] if "list" in str(kind) else b"b" if str(kind) == "binary" else 3)
+        for name, kind in zip(names, TABLES[table].arrow_schema.types, strict=True)
+    }
+    rows = [whole, {name: whole[name] if name in TABLES[table].required else None for name in names}] * 9
+    batches = [pa.RecordBatch.from_pylist(some, schema=TABLES[table].arrow_schema) for some in ([whole] * 9, rows)]
+    write(tmp_path, *({table: each} for each in (*batches, batches[1].slice(3, 7))))
+    journal = read_journal(tmp_path)
+    assert journal.problems == [] and journal.tables()[table].num_rows == 9 + 18 + 7
+
+
+@pytest.mark.parametrize("damage", ["columns", "numbers", "noise"])
+def test_a_stream_that_is_none_of_ours_is_a_problem_and_no_error(tmp_path: Path, damage: str) -> None:
+    write(tmp_path, {"probes": probes(1.0)}).close()
+    path = tmp_path / "server_samples.1.arrows"
+    other = pa.RecordBatch.from_pylist([{"a": 1}]) if damage == "columns" else samples(1.0)
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, other.schema) as stream:
+        stream.write_batch(other, custom_metadata={"flush": "x"} if damage == "numbers" else None)
+    if damage == "noise":
+        path.write_bytes(bytes(range(256)) * 20)
+    journal = read_journal(tmp_path)
+    assert list(journal.tables()) == ["probes"]
+    assert len(journal.problems) == 1 and "server_samples.1.arrows" in journal.problems[0]

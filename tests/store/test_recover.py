@@ -4,18 +4,20 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ibench_lib.errors import LakeError
+from ibench_lib.errors import CaptureFailed, LakeError
 from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
+from ibench_lib.store import recover as recovery
 from ibench_lib.store.manifest import read_manifest
 from ibench_lib.store.recover import left_behind, recover, recover_all
 from ibench_lib.store.remove import remove_run
 from ibench_lib.store.verify import verify
 from tests.places import ROOT
-from tests.synthetic import Run, begin_run, die, end_run
+from tests.synthetic import Run, begin_run, die, end_run, manifest_of
 
 DEAD = Run(status="running", steps=("l.i0", "l.x", "l.i1"), l_i1_s=2)
 
@@ -59,6 +61,89 @@ def test_a_cut_journal_is_recovered_and_the_loss_is_named(workspace: Workspace) 
     assert any("ops.3.arrows is cut" in warning for warning in manifest.warnings)
     assert any("lacks 1 of" in warning for warning in manifest.warnings)
     assert verify(run_dir) == []
+
+
+def altered(path: Path) -> None:
+    """One bit in the middle of a file is another one."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def rows_of(workspace: Workspace, table: str, step: str) -> list[tuple[Any, ...]]:
+    return reader.lake(workspace).execute(f"SELECT * FROM {table} WHERE step = '{step}' ORDER BY ALL").fetchall()
+
+
+def test_damaged_seconds_are_left_out_and_named_and_their_step_has_failed(workspace: Workspace) -> None:
+    run_dir = dead_run(workspace)
+    seconds = rows_of(workspace, "ops", "l.i0"), rows_of(workspace, "ops", "l.i1")
+    altered(run_dir / "ops.2.parquet")
+    manifest = recover(run_dir)
+    said = "ops.2.parquet: 4 rows left out of the recovered run: its content does not match the SHA-256 in the manifest"
+    assert said in manifest.warnings
+    for table in ("response_times", "workers"):
+        left_out = f"{table}.2.parquet: left out as well: its rows are about ops.2.parquet"
+        assert left_out in manifest.warnings
+    assert verify(run_dir) == []
+    assert (rows_of(workspace, "ops", "l.i0"), rows_of(workspace, "ops", "l.i1")) == seconds
+    assert rows_of(workspace, "ops", "l.x") == rows_of(workspace, "workers", "l.x") == []
+    steps = "SELECT step, status FROM steps ORDER BY step_id"
+    assert reader.lake(workspace).execute(steps).fetchall() == [
+        ("l.i0", "complete"), ("l.x", "failed"), ("l.i1", "failed"),
+    ]  # fmt: skip
+    assert manifest.failed_step == "l.x"
+
+
+@pytest.mark.parametrize("damage", ["altered", "cut", "removed"])
+@pytest.mark.parametrize("table", ["workers", "steps", "probes", "response_times"])
+def test_whatever_part_is_damaged_the_rest_is_recovered(workspace: Workspace, table: str, damage: str) -> None:
+    run_dir = dead_run(workspace)
+    seconds = reader.sql(reader.lake(workspace), "SELECT * FROM ops ORDER BY ALL")
+    times = rows_of(workspace, "response_times", "l.i0")
+    part = run_dir / f"{table}.1.parquet"
+    if damage == "altered":
+        altered(part)
+    elif damage == "cut":
+        part.write_bytes(part.read_bytes()[:-9])
+    else:
+        part.unlink()
+    manifest = recover(run_dir)
+    assert any(warning.startswith(f"{part.name}: ") and "left out" in warning for warning in manifest.warnings)
+    assert verify(run_dir) == []
+    assert reader.sql(reader.lake(workspace), "SELECT * FROM ops ORDER BY ALL").equals(seconds)
+    assert rows_of(workspace, "response_times", "l.i0") == times, "made again from the seconds"
+    assert bool(rows_of(workspace, table, "l.i0")) == (table == "response_times")
+    if table == "workers":
+        lake = reader.lake(workspace)
+        assert lake.execute("SELECT status FROM steps WHERE step = 'l.i0'").fetchall() == [("failed",)]
+    assert manifest.failed_step == ("l.i0" if table in ("workers", "steps") else "l.i1")
+
+
+def test_a_journal_that_loses_rows_while_its_run_goes_on_fails_the_step(workspace: Workspace) -> None:
+    writer = begin_run(workspace, DEAD, sealed=("l.i0",))
+    (stream,) = (workspace.run_dir(DEAD.run_id) / "journal").glob("ops.2.arrows")
+    altered(stream)
+    with pytest.raises(CaptureFailed, match=r"journal: .*ops\.2\.arrows is"):
+        writer.seal_step(manifest_of(DEAD))
+    with pytest.raises(LakeError, match=r"rows were lost .*ops\.2\.arrows is"):
+        end_run(writer, DEAD)
+    manifest = read_manifest(workspace.run_dir(DEAD.run_id))
+    assert manifest.status == "failed" and any("ops.2.arrows is" in warning for warning in manifest.warnings)
+
+
+def test_an_error_that_nobody_thought_of_does_not_keep_others_from_being_recovered(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = dead_run(workspace)
+    other = begin_run(workspace, Run("other", minute=1, status="running"), sealed=())
+    die(other)
+    known = recovery.kept_mask
+    monkeypatch.setattr(recovery, "kept_mask", lambda folder: known(folder) if folder != odd else 1 / 0)
+    sealed, errors = recover_all(workspace.runs)
+    assert [manifest.run_id for manifest in sealed] == [other.run_dir.name]
+    assert [error.what for error in errors] == [
+        f"run {odd.name}: it cannot be recovered: ZeroDivisionError: division by zero"
+    ]
 
 
 def test_a_run_that_cannot_be_recovered_does_not_keep_others_from_it(workspace: Workspace) -> None:
