@@ -26,6 +26,10 @@ RETRY_REASONS: Final = (DEADLOCK, LOCK_TIMEOUT, CHANGED)
 """Why an operation may be repeated: the columns of `ops` that count the repeats."""
 
 
+class DriverMissing(Exception):
+    """There is no driver of that name, or a workload has no SQL for the family of servers that a driver speaks to."""
+
+
 class ConnectionLost(Exception):
     """Broken, or silent for too long, with a statement in flight: its outcome is unknown."""
 
@@ -156,8 +160,20 @@ class Connection(Protocol):
 
 
 def statements_of(room: ModuleType, family: str) -> Any:
-    """The module of a workload's folder `statements` that has the SQL of a family of servers."""
-    return importlib.import_module(f"{room.__name__}.{family}")
+    """The module of a workload's folder `statements` that has the SQL of a family of servers.
+
+    Raises
+    ------
+    DriverMissing : there is none.
+    """
+    name = f"{room.__name__}.{family}"
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:  # a module that it imports
+            raise
+        where = "/".join(room.__name__.split(".")[1:])
+        raise DriverMissing(f"no SQL for servers of the family {family}: {where}/{family}.py is missing") from None
 
 
 def connect(
@@ -175,6 +191,13 @@ def connect(
     Raises
     ------
     StatementError, ConnectionLost : the server refuses, or is not there.
+    DriverMissing : there is no such module.
     """
-    connection: Connection = importlib.import_module(driver).connect(address, database, timeout_s, like)
+    try:
+        module = importlib.import_module(driver)
+    except ModuleNotFoundError as error:
+        if not driver.startswith(str(error.name)):  # a module that it imports
+            raise
+        raise DriverMissing(f"no driver {driver}: the module is missing") from None
+    connection: Connection = module.connect(address, database, timeout_s, like)
     return connection

@@ -23,7 +23,7 @@ from types import FrameType
 from typing import Any
 
 from ibench_lib.client.coupling import Coupling
-from ibench_lib.client.driver import Connection, ConnectionLost, StatementError, connect
+from ibench_lib.client.driver import Connection, ConnectionLost, DriverMissing, StatementError, connect
 from ibench_lib.client.load import Load, Stopped
 from ibench_lib.client.many import ManyLoad, Terminal
 from ibench_lib.client.recorder import SecondRecorder
@@ -119,7 +119,7 @@ def main() -> None:
             connection.close()
     except Stopped:
         _send("failed", error="stopped before its load began")
-    except (ConnectionLost, StatementError) as error:
+    except (ConnectionLost, DriverMissing, StatementError) as error:
         _send("failed", error=str(error))
 
 

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ibench_lib.client.driver import StatementError, connect, each
+from ibench_lib.client.driver import DriverMissing, StatementError, connect, each, statements_of
 from ibench_lib.client.mysql.binary import Prepared
+from ibench_lib.errors import WorkerFailed
 from ibench_lib.runner.step import StepResult, run_step
 from ibench_lib.workloads.insert_benchmark.steps import Step, plan
 from ibench_lib.workloads.insert_benchmark.workers import OPERATIONS, spec, workers
+from ibench_lib.workloads.tpcc import statements as tpcc_statements
 from tests.fakes.linedb.server import LineServer
 from tests.waiting import PATIENCE_S
 from tests.workloads.insert_benchmark.options import Options, options
@@ -36,11 +38,20 @@ def test_commands_made_together_are_those_made_one_by_one(text: str) -> None:
 
 
 def test_a_driver_is_the_module_that_a_flavour_names() -> None:
-    with pytest.raises(ModuleNotFoundError, match="no_such_driver"):
+    with pytest.raises(DriverMissing, match=r"no driver tests\.no_such_driver: the module is missing"):
         connect("tests.no_such_driver", {}, None, 1.0)
 
 
-def carried_out(server: LineServer, chosen: Options, step: Step, connections: int) -> tuple[StepResult, Counter[str]]:
+def test_a_driver_that_lacks_a_module_is_not_called_missing() -> None:
+    with pytest.raises(ModuleNotFoundError, match="no_such_module_at_all"):
+        connect("tests.fakes.linedb.incomplete", {}, None, 1.0)
+    with pytest.raises(DriverMissing, match=r"family linedb9: workloads/tpcc/statements/linedb9\.py is missing"):
+        statements_of(tpcc_statements, "linedb9")
+
+
+def carried_out(
+    server: LineServer, chosen: Options, step: Step, connections: int, driver: str = LINEDB
+) -> tuple[StepResult, Counter[str]]:
     """A step of the Insert Benchmark by its own client processes, and the sums of the rows of their seconds."""
     sums, first = Counter[str](), workers(chosen, step)
 
@@ -55,7 +66,7 @@ def carried_out(server: LineServer, chosen: Options, step: Step, connections: in
             for worker, each in zip(first, specs, strict=True)
         ],
         operations={operation.name: operation for operation in OPERATIONS},
-        driver=LINEDB,
+        driver=driver,
         address=server.address,
         database="rows",
         server_alive=lambda: True,
@@ -66,6 +77,17 @@ def carried_out(server: LineServer, chosen: Options, step: Step, connections: in
     if result.failure is not None:
         raise result.failure
     return result, sums
+
+
+@pytest.mark.slow
+def test_a_family_without_sql_for_a_workload_fails_its_step_in_one_line(tmp_path: Path) -> None:
+    chosen = options(clients=1, engine="rocksdb", steps=["l.i0"])
+    (load,) = plan(chosen, SETUP, 1.0)
+    with LineServer(tmp_path, busy_every=7) as server, pytest.raises(WorkerFailed) as caught:
+        carried_out(server, chosen, load, 1, "tests.fakes.linedb.unheard")
+    where = "workloads/insert_benchmark/statements/unheard.py"
+    assert caught.value.what.endswith(f": no SQL for servers of the family unheard: {where} is missing")
+    assert "\n" not in caught.value.what and "died" not in caught.value.what
 
 
 @pytest.mark.slow
