@@ -17,6 +17,7 @@ from ibench_lib.experiment.cells import Cell
 from ibench_lib.runner.events import StepProgress, step_progress
 from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.planned import Planned
+from ibench_lib.runner.server import left_by
 from ibench_lib.runner.step import WorkerState
 from ibench_lib.store.manifest import Manifest
 from ibench_lib.workloads.workload import Step
@@ -101,6 +102,8 @@ class ExperimentProgress(Observer):
 
     def run_recovered(self, manifest: Manifest) -> None:
         self._console.print(f"recovered {safe(manifest.run_id)}: its runner had been killed")
+        for said in left_by(manifest):
+            self._console.print(f"    {safe(said)}", soft_wrap=True)
 
     def cell_ends(self, cell: Cell, manifest: Manifest, worker: str | None = None) -> None:
         self._expected_s.pop(cell.position, None)

@@ -17,7 +17,7 @@ from ibench_lib.runner import server as run_server
 from ibench_lib.runner import space
 from ibench_lib.runner.description import describe_run
 from ibench_lib.runner.observer import Observer
-from ibench_lib.runner.one_run import OneRun
+from ibench_lib.runner.one_run import DATABASE, OneRun
 from ibench_lib.runner.plan import fit_cell
 from ibench_lib.runner.planned import Planned
 from ibench_lib.runner.preflight import examine
@@ -93,6 +93,8 @@ def run_cell(
                 manifest.warnings.append(
                     f"the wall clock jumped by {jump_s:+.1f} s during the run; rates and durations do not use it"
                 )
+            still = tuple(run_server.still_on(planned.build.label, name) for name in (DATABASE, *server.owned))
+            manifest.warnings = [warning for warning in manifest.warnings if not warning.startswith(still)]
             manifest.warnings += run_server.left_there(server)
             _seal(writer, manifest)
     return manifest

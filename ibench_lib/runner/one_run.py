@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict
 from typing import Any
 
 from ibench_lib.base.signals import signals_held_back
 from ibench_lib.capture.server_counters import history_list_length
 from ibench_lib.capture.session import Capture
-from ibench_lib.client.driver import Connection, ConnectionLost, StatementError, connect
-from ibench_lib.errors import CaptureFailed, RunFailed, ServerLost
+from ibench_lib.client.driver import Connection, ConnectionLost, DriverMissing, StatementError, connect
+from ibench_lib.errors import CaptureFailed, LakeError, RunFailed, ServerLost
 from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.runner import server as run_server
 from ibench_lib.runner.capturing import capturing
@@ -128,11 +128,24 @@ class OneRun:
             try:
                 run_server.create_database(self.server, connection, DATABASE)
             except RunFailed as error:
-                raise RunFailed(f"run {self.manifest.run_id}: {error.what}", hint=error.hint) from error
+                raise RunFailed(f"run {self.manifest.run_id}: {error.what}", hint=self._left_by(error.hint)) from error
+            # On disk while it is there, for the case that this process is killed; `run_cell` takes it back.
+            self.manifest.warnings += run_server.left_there(self.server)
+            self.writer.write_manifest(self.manifest)
             connection.query(f"USE {DATABASE}")
             for statement in self.workload.prepare(self.options, self.planned.cell.setup):
                 connection.query(statement)
             self._rows_by_table = dict.fromkeys(self._tables, 0)
+
+    def _left_by(self, hint: str | None) -> str | None:
+        """What to do about a database that is there already: which run of this lake has left it, if any has."""
+        said = run_server.still_on(self.server.build.label, DATABASE)
+        for run_dir in sorted(self.writer.run_dir.parent.iterdir(), reverse=True):
+            with suppress(LakeError):
+                manifest = records.read_manifest(run_dir)
+                if manifest.status != "running" and any(warning.startswith(said) for warning in manifest.warnings):
+                    return f"run {manifest.run_id} has left it there: DROP DATABASE {DATABASE}, if nobody else uses it"
+        return hint
 
     @contextmanager
     def _connected(self, address: dict[str, Any], what: str, database: str | None = DATABASE) -> Iterator[Connection]:
@@ -149,6 +162,8 @@ class OneRun:
                 yield connection
             finally:
                 connection.close()
+        except DriverMissing as error:
+            raise RunFailed(f"run {self.manifest.run_id}, {what}: {error}") from error
         except (ConnectionLost, StatementError) as error:
             what = f"run {self.manifest.run_id}, {what}: {error}"
             if self.server.alive():

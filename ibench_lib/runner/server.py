@@ -19,7 +19,7 @@ from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.servers.sandbox import Sandbox
 from ibench_lib.servers.sandbox_directory import private_folder
 from ibench_lib.servers.server import AnyBuild, Server
-from ibench_lib.store.manifest import ServerRecord
+from ibench_lib.store.manifest import Manifest, ServerRecord
 
 # A server writes its whole redo log before it answers for the first time: 128 GiB at 200 MiB/s take eleven minutes.
 _START_S, _REDO_S_PER_GIB = 120.0, 6.0
@@ -154,14 +154,23 @@ def create_database(server: Server, connection: Connection, name: str) -> None:
 
 
 def left_there(server: Server) -> list[str]:
-    """A sentence for each database that a closed server of somebody else still has because it could not be dropped."""
+    """A sentence for each database of the run that is on somebody else's server and has not been dropped."""
     if server.local is not None:
         return []
-    label = server.build.label
     return [
-        f"database {name} is still on {label}: it could not be dropped; drop it before the next run"
+        f"{still_on(server.build.label, name)}: it was not dropped; drop it before the next run"
         for name in server.owned
     ]
+
+
+def still_on(label: str, database: str) -> str:
+    """How such a sentence begins."""
+    return f"database {database} is still on {label}"
+
+
+def left_by(manifest: Manifest) -> list[str]:
+    """The sentences of `left_there` that a run has in its warnings."""
+    return [said for said in manifest.warnings if said.startswith("database ") and " is still on " in said]
 
 
 def reset_binary_log(server: Server, variables: dict[str, str]) -> str | None:

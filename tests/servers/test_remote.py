@@ -1,6 +1,9 @@
 """A remote server: a real one, that a sandbox plays."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +23,10 @@ from ibench_lib.servers.find import find_build
 from ibench_lib.servers.inspection import inspect
 from ibench_lib.servers.remote import Access
 from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.store import reader
 from ibench_lib.store.manifest import read_manifest
+from tests.command import PROGRAM, ibench
+from tests.waiting import until
 
 EXPERIMENT = """
 title: Remote
@@ -113,3 +119,31 @@ def test_a_run_leaves_nothing_behind_and_touches_no_database_of_others(
         cursor.execute(f"DROP DATABASE {DATABASE}")
     (failed,) = [m for d in workspace.runs.iterdir() if (m := read_manifest(d)).status == "failed"]
     assert "has a database" in (failed.error or "")
+
+
+@pytest.mark.slow
+def test_a_killed_run_is_named_with_the_database_that_it_has_left(
+    lab: Address, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAB_PASSWORD", lab.password)
+    remote.register("lab1", access(lab), workspace)
+    path = tmp_path / "remote.yaml"
+    path.write_text((EXPERIMENT % "tcp").replace("l.i1]", "{step: l.i1, rate: 1}]"))
+    environment = {**os.environ, "IBENCH_HOME": str(workspace.root)}
+    process = subprocess.Popen([sys.executable, "-c", PROGRAM, "run", str(path)], env=environment)
+    l_i1 = "SELECT count(*) FROM steps WHERE step = 'l.i1'"
+    until(lambda: reader.lake(workspace).execute(l_i1).fetchall() == [(1,)], "l.i1 has begun", every_s=0.2)
+    process.kill()
+    process.wait()
+    (killed,) = workspace.runs.iterdir()
+    said = f"database {DATABASE} is still on lab1: it was not dropped; drop it before the next run"
+    path.write_text(EXPERIMENT % "tcp")
+    again = ibench(workspace, "run", str(path))
+    assert again.returncode == 1 and read_manifest(killed).warnings.count(said) == 1
+    assert f"recovered {killed.name}: its runner had been killed\n    {said}\n" in again.stdout + again.stderr
+    hint = f"run {killed.name} has left it there: DROP DATABASE {DATABASE}, if nobody else uses it"
+    assert f"lab1 already has a database {DATABASE}" in again.stderr and hint in again.stderr
+    with pymysql.connect(**lab.arguments()) as connection, connection.cursor() as cursor:
+        cursor.execute(f"DROP DATABASE {DATABASE}")
+    (made,) = run_experiment(load_experiment(path), workspace, Observer()).made
+    assert not any("is still on" in warning for warning in made.warnings) and DATABASE not in databases(lab)
