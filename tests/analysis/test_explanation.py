@@ -6,10 +6,10 @@ import json
 import math
 
 import pytest
-from tests.analysis.test_explain import explained
 
 from ibench_lib.analysis.explanation import as_json
 from tests.analysis.explaining import ENGINE, pair_runs, slowed
+from tests.analysis.test_explain import explained
 
 pytestmark = pytest.mark.slow
 

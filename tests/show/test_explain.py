@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.analysis.test_explain import explained
 
 from ibench_lib.analysis.explanation import Term
 from ibench_lib.show.explain import around_text, cannot_say, change_text, statements, us
 from ibench_lib.stats.noise import Difference
 from tests.analysis.explaining import ENGINE, MAIN, pair_runs, slowed
+from tests.analysis.test_explain import explained
 
 pytestmark = pytest.mark.slow
 INSERT = f"{MAIN};btr_cur_optimistic_insert(unsigned long)"

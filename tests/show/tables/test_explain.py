@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from great_tables import GT
-from tests.analysis.test_explain import explained
 
 import ibench_lib as ib
 from tests.analysis.explaining import ENGINE, pair_runs, slowed
+from tests.analysis.test_explain import explained
 from tests.show.tables.parsed import Parsed
 
 pytestmark = pytest.mark.slow
