@@ -39,7 +39,7 @@ from benchmarks.scale_lake import EXPERIMENT, Numbers, Size, make_lake, plan, sh
 from ibench_lib import paths
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
-from ibench_lib.show.tables.throughput import throughput_table
+from ibench_lib.show.throughput.tables import throughput_table
 from ibench_lib.store import parquet, reader
 from ibench_lib.store.checksums import YOUNG_NS
 from ibench_lib.store.derive import response_times

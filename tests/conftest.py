@@ -68,7 +68,7 @@ LAKE = {
     "tests.synthetic",
     "tests.ask.pairs",
     "tests.shared",
-    "tests.show.statements.saying",
+    "tests.show.saying",
     "tests.show.stalled",
 }
 

@@ -13,7 +13,7 @@ import polars as pl
 from ibench_lib.ask.selection import choose
 from ibench_lib.base.collector_report import CollectorReport
 from ibench_lib.paths import Workspace
-from ibench_lib.show.html_ids import html_id
+from ibench_lib.show.kit.html_ids import html_id
 from ibench_lib.store.manifest import (
     Cell,
     ConfigRecord,

@@ -136,12 +136,13 @@ def test_a_type_checker_sees_the_public_names(tmp_path: Path) -> None:
 
 def test_a_new_table_becomes_public_by_its_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     shutil.copytree(ROOT / LIBRARY, tmp_path / LIBRARY, ignore=shutil.ignore_patterns("__pycache__"))
-    new = tmp_path / LIBRARY / "show" / "tables" / "brand_new.py"
+    new = tmp_path / LIBRARY / "show" / "brand_new" / "tables.py"
+    new.parent.mkdir()
     new.write_text('def brand_new_table(frame):\n    """What is new."""\n\n\ndef helper():\n    """Helps."""\n')
     monkeypatch.setattr(public_api, "PACKAGE", tmp_path / LIBRARY)
-    assert public_api.homes()["show.tables.brand_new"] == ("brand_new_table",)
+    assert public_api.homes()["show.brand_new.tables"] == ("brand_new_table",)
     assert "import brand_new_table as brand_new_table" in public_api.stub()
-    assert '"show.tables.brand_new": ("brand_new_table",),' in public_api.init_module()
+    assert '"show.brand_new.tables": ("brand_new_table",),' in public_api.init_module()
     assert "### brand_new_table" in public_api.document() and "What is new." in public_api.document()
 
 
@@ -378,13 +379,15 @@ TESTED_ELSEWHERE = {
     "tests/servers/test_catalogue.py, and tests/builds with the real registries": (
         "servers/sources/fetch.py servers/sources/maven.py servers/sources/npm.py servers/sources/suite.py"
     ),
-    "tests/show/test_step_detail.py": "show/statements/steadiness.py",
-    "tests/show/tables, charts and statements draw with them": (
-        "metrics.py show/charts/response_heat.py show/grid.py show/series_names.py show/table_cells.py"
-        " show/tables/naming.py show/theme.py"
+    "tests/show/test_step_detail.py": "show/step_detail/sentences.py",
+    "the tables, charts and sentences of tests/show use them": (
+        "metrics.py show/responses/charts.py show/kit/grid.py show/kit/series_names.py show/kit/table_cells.py"
+        " show/kit/naming.py show/kit/theme.py"
     ),
-    "tests/ask/test_pair.py and tests/analysis/test_comparison.py": "show/comparison.py show/differences.py",
-    "tests/analysis/test_costs.py says what fits, and how": "show/reasons.py",
+    "tests/ask/test_pair.py and tests/analysis/test_comparison.py": (
+        "show/compare/comparison.py show/compare/differences.py"
+    ),
+    "tests/analysis/test_costs.py says what fits, and how": "show/costs/reasons.py",
     "tests/publish/test_every_notebook.py runs every notebook": "show/sections.py",
     "tests/workloads/insert_benchmark/test_workload.py and test_results.py": (
         "workloads/insert_benchmark/options.py workloads/insert_benchmark/results/charts.py"

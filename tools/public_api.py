@@ -7,6 +7,7 @@ alone, so that a new one needs no edit by hand.
 import ast
 import textwrap
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
@@ -15,21 +16,21 @@ PACKAGE = ROOT / "ibench_lib"
 _INIT = PACKAGE / "__init__.py"
 _NAME = "_HOMES"
 
-_DRAWING = ("show/tables/*.py", "show/charts/*.py", "show/statements/*.py", "workloads/*/results/*.py")
+_DRAWING = ("show/*/tables.py", "show/*/charts.py", "show/*/sentences.py", "workloads/*/results/*.py")
 _ENDINGS = ("_table", "_chart", "_statements")
 """What functions of the modules in `_DRAWING` are public whether or not they are listed."""
 
 _SECTIONS = (
-    ("Run", ("runner.",)),
-    ("Open a lake and choose runs", ("store.", "ask.", "analysis.")),
-    ("Publish", ("publish.",)),
-    ("Tables", ("show.tables.",)),
-    ("Charts", ("show.charts.",)),
-    ("Sentences", ("show.statements.",)),
-    ("Workloads", ("workloads.",)),
-    ("Parts of a page", ("show.",)),
+    ("Run", ("runner.*",)),
+    ("Open a lake and choose runs", ("store.*", "ask.*", "analysis.*")),
+    ("Publish", ("publish.*",)),
+    ("Tables", ("show.*.tables",)),
+    ("Charts", ("show.*.charts",)),
+    ("Sentences", ("show.*.sentences",)),
+    ("Workloads", ("workloads.*",)),
+    ("Parts of a page", ("show.*",)),
 )
-"""Title -> modules, by how their names begin. The first that fits has a module."""
+"""Title -> patterns of modules. The first that fits has a module."""
 
 
 def homes() -> dict[str, tuple[str, ...]]:
@@ -75,8 +76,8 @@ def document() -> str:
         "`help(ib.<name>)` shows the whole text of a function.",
     ]
     left = homes()
-    for title, beginnings in _SECTIONS:
-        fitting = [home for home in left if home.startswith(beginnings)]
+    for title, patterns in _SECTIONS:
+        fitting = [home for home in left if any(fnmatch(home, pattern) for pattern in patterns)]
         functions = {name: _functions(home)[name] for home in fitting for name in left.pop(home)}
         lines += ["", f"## {title}"]
         for name, function in sorted(functions.items()):

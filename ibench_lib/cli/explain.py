@@ -61,7 +61,7 @@ def explain(
 
 
 def _print(found: Explanation) -> None:
-    from ibench_lib.show import explain as show
+    from ibench_lib.show.explain import wording as show
 
     of_a, of_b = (count(len(runs), "run") for runs in found.runs)
     sides = f"A is {found.a} ({of_a}), B is {found.b} ({of_b}); {found.step} in {found.setup}"

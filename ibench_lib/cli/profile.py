@@ -75,7 +75,7 @@ def export(
     # Imported here, so that other commands do not wait for polars.
     from ibench_lib.analysis.flame.sides import side_of
     from ibench_lib.show.flame.exports import folded, pprof, speedscope
-    from ibench_lib.show.html_ids import html_id
+    from ibench_lib.show.kit.html_ids import html_id
 
     lake = reader.lake()
     fits = of_lake(lake, [run])

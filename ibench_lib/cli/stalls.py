@@ -40,8 +40,8 @@ def stalls(
     """
     # Imported here, so that other commands do not wait for polars and all that draws.
     from ibench_lib.ask.selection import choose, measured_experiment
-    from ibench_lib.show.statements.dips import dip_statements
-    from ibench_lib.show.tables.dips import cause_text, evidence_text, when
+    from ibench_lib.show.dips.sentences import dip_statements
+    from ibench_lib.show.dips.tables import cause_text, evidence_text, when
 
     lake = reader.lake()
     experiment = "" if run_ids else measured_experiment(lake)
@@ -67,7 +67,7 @@ def stalls(
 def print_running(lake: duckdb.DuckDBPyConnection, to: Console) -> None:
     """Print a line for each run in progress that has had a dip in its present step."""
     from ibench_lib.ask.selection import choose
-    from ibench_lib.show.tables.dips import cause_text, when
+    from ibench_lib.show.dips.tables import cause_text, when
 
     query = (
         "SELECT r.run_id, max(s.step_id) FROM runs r JOIN steps s USING (run_id) WHERE r.status = 'running' GROUP BY 1"

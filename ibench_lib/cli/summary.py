@@ -219,7 +219,7 @@ def _cells(rows: Sequence[SummaryRow], post: Selection) -> tuple[list[str], list
     """
     from ibench_lib.analysis.frames import short_names
     from ibench_lib.analysis.verdicts import Ratio
-    from ibench_lib.show.table_cells import LEAST, relative_text
+    from ibench_lib.show.kit.table_cells import LEAST, relative_text
 
     named = short_names(list(dict.fromkeys(row.dbms for row in rows)), post.bases.builds)
     several = len({row.setup for row in rows}) > 1

@@ -20,8 +20,8 @@ from nbformat import NotebookNode
 
 from ibench_lib.ask.provenance import ANSWER
 from ibench_lib.publish.notebook import tags
-from ibench_lib.show.chart_text import PLOTLY_MIME, describe
-from ibench_lib.show.html_ids import html_id
+from ibench_lib.show.kit.chart_text import PLOTLY_MIME, describe
+from ibench_lib.show.kit.html_ids import html_id
 
 TABLES_SCOPE = "#content .table"
 """Every table of a page has the same style, which stands once in the page and is scoped by this selector."""

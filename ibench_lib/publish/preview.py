@@ -14,7 +14,7 @@ from html.parser import HTMLParser
 from nbformat import NotebookNode
 from PIL import Image, ImageDraw, ImageFont
 
-from ibench_lib.show import theme
+from ibench_lib.show.kit import theme
 
 PREVIEW_NAME = "preview.png"
 WIDTH, HEIGHT = 1200, 630

@@ -6,8 +6,8 @@ import inspect
 import re
 
 import ibench_lib
-from ibench_lib.show.display import Shown
-from ibench_lib.show.grid import Cell, Grid
+from ibench_lib.show.kit.display import Shown
+from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.store import reader
 
 

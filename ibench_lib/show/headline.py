@@ -30,13 +30,13 @@ from ibench_lib.ask.provenance import names_of
 from ibench_lib.ask.selection import Selection
 from ibench_lib.base.wording import count, joined
 from ibench_lib.metrics import Better
-from ibench_lib.show.display import Html, Shown, say, sources
-from ibench_lib.show.reasons import reasons_said
-from ibench_lib.show.sparklines import sparklines
-from ibench_lib.show.statements.common import columns_of, results, without_short
-from ibench_lib.show.strips import FILLED, StripRow, span_of, strip
-from ibench_lib.show.table_cells import relative_text
-from ibench_lib.show.wording import detectable_said, scale_text, smallest_said
+from ibench_lib.show.costs.reasons import reasons_said
+from ibench_lib.show.kit.display import Html, Shown, say, sources
+from ibench_lib.show.kit.sparklines import sparklines
+from ibench_lib.show.kit.statements import columns_of, results, without_short
+from ibench_lib.show.kit.strips import FILLED, StripRow, span_of, strip
+from ibench_lib.show.kit.table_cells import relative_text
+from ibench_lib.show.kit.wording import detectable_said, scale_text, smallest_said
 
 _MOST_CHANGES = 4
 _MOST_BUILDS = 3

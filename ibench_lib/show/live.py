@@ -13,11 +13,11 @@ from great_tables import GT
 from IPython.display import display
 
 from ibench_lib.ask.selection import Selection, choose
-from ibench_lib.show.chart_text import PLOTLY_MIME
-from ibench_lib.show.charts.one_second import rate_chart
-from ibench_lib.show.display import Html, each
-from ibench_lib.show.tables.made_from import runs_table
-from ibench_lib.show.tables.throughput import throughput_table
+from ibench_lib.show.kit.chart_text import PLOTLY_MIME
+from ibench_lib.show.kit.display import Html, each
+from ibench_lib.show.made_from.tables import runs_table
+from ibench_lib.show.throughput.charts import rate_chart
+from ibench_lib.show.throughput.tables import throughput_table
 from ibench_lib.store import reader
 
 _FEWEST_S = 0.5

@@ -14,11 +14,11 @@ from ibench_lib.ask.provenance import derived
 from ibench_lib.ask.selection import Selection
 from ibench_lib.base.wording import count
 from ibench_lib.paths import workload_folders, workload_modules
-from ibench_lib.show.charts.sweep import sweep_chart
-from ibench_lib.show.display import Html, Section, each, say, warnings
-from ibench_lib.show.statements.made_from import experiment_statements, host_statements, run_statements
-from ibench_lib.show.statements.sweep import sweep_statements
-from ibench_lib.show.tables.made_from import gaps_table, runs_table, skipped_table
+from ibench_lib.show.kit.display import Html, Section, each, say, warnings
+from ibench_lib.show.made_from.sentences import experiment_statements, host_statements, run_statements
+from ibench_lib.show.made_from.tables import gaps_table, runs_table, skipped_table
+from ibench_lib.show.sweep.charts import sweep_chart
+from ibench_lib.show.sweep.sentences import sweep_statements
 from ibench_lib.store import reader
 
 _COMPLETE = "Complete: no failed step, no missing second."

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from ibench_lib.analysis.against import against_base
-from tests.show.statements.saying import frame_of
+from tests.show.saying import frame_of
 
 
 def test_all_dbms_of_a_step_tell_the_noise_and_are_judged_together() -> None:

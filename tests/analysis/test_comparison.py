@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from ibench_lib.show.comparison import side_text
-from ibench_lib.show.table_cells import factor_text
+from ibench_lib.show.compare.comparison import side_text
+from ibench_lib.show.kit.table_cells import factor_text
 from tests.ask.pairs import metric
 
 

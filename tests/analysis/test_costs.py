@@ -6,8 +6,8 @@ import polars as pl
 
 from ibench_lib.analysis.costs import cost_ratios, telling_costs
 from ibench_lib.analysis.verdicts import Ratio
-from ibench_lib.show.reasons import reasons_said
-from tests.show.statements.saying import frame_of
+from ibench_lib.show.costs.reasons import reasons_said
+from tests.show.saying import frame_of
 
 
 def clear(value: float) -> Ratio:

@@ -15,7 +15,7 @@ from ibench_lib.analysis.explain import _response, _terms, explain, explained_st
 from ibench_lib.analysis.explanation import Explanation, Function, as_json
 from ibench_lib.errors import ParameterError
 from ibench_lib.paths import Workspace
-from ibench_lib.show.explain import around_text, us
+from ibench_lib.show.explain.wording import around_text, us
 from ibench_lib.store import reader
 from tests.analysis.explaining import ENGINE, MAIN, pair_runs, profile, slowed
 from tests.ask.pairs import pair_of

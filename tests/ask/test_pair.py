@@ -24,8 +24,8 @@ from tests.ask.pairs import pair_of, repeated
 from tests.publish.browsing import open_post, table_rows
 from tests.publish.posting import HOSTILE, params_file, with_notebook
 from tests.shared import lake_of
-from tests.show.statements.saying import made_of
-from tests.show.tables.parsed import Parsed
+from tests.show.parsed import Parsed
+from tests.show.saying import made_of
 from tests.store.test_compare_questions import change_manifest
 from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
 

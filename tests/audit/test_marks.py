@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks.false_marks import NOISES, Noise, Shape, kept_word, marked
 from ibench_lib.analysis.verdicts import ratio
-from ibench_lib.show.wording import UNEQUAL
-from tests.show.statements.saying import frame_of
+from ibench_lib.show.kit.wording import UNEQUAL
+from tests.show.saying import frame_of
 
 TABLES = 60
 

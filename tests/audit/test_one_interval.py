@@ -18,9 +18,9 @@ from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.paths import Workspace
-from ibench_lib.show.display import Html, Shown
 from ibench_lib.show.headline import headline
-from ibench_lib.show.table_cells import rate_cells, relative_text
+from ibench_lib.show.kit.display import Html, Shown
+from ibench_lib.show.kit.table_cells import rate_cells, relative_text
 from ibench_lib.store import reader
 from tests.command import ibench
 from tests.places import ROOT

@@ -10,7 +10,7 @@ import pytest
 
 from ibench_lib.paths import Workspace
 from tests.command import ibench, refused
-from tests.show.statements.saying import made_of
+from tests.show.saying import made_of
 from tests.synthetic import Run
 
 pytestmark = pytest.mark.slow

@@ -16,13 +16,13 @@ from ibench_lib.errors import LakeError, UsageError
 from ibench_lib.importers.intake import import_file
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
-from ibench_lib.show.display import say
+from ibench_lib.show.kit.display import say
 from ibench_lib.store import reader, sealing
 from ibench_lib.store.verify import verify
 from ibench_lib.workloads.workload import kind_of
 from tests.command import ibench, refused
 from tests.places import GOLDEN
-from tests.show.tables.parsed import Parsed, golden
+from tests.show.parsed import Parsed, golden
 from tests.synthetic import Run, answer, three_configurations, write_runs
 
 GET_MIN = GOLDEN / "published_get_min_seconds.csv"

@@ -12,8 +12,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_output
 
 from ibench_lib.publish.blocks import Blocks
-from ibench_lib.show.chart_text import PLOTLY_MIME
-from ibench_lib.show.grid import Cell, Grid
+from ibench_lib.show.kit.chart_text import PLOTLY_MIME
+from ibench_lib.show.kit.grid import Cell, Grid
 
 HOSTILE = ' headers="a" id="b" <td id="c">'
 

@@ -18,7 +18,7 @@ from ibench_lib.publish.notebook import parameters, read_notebook, sections, tag
 from ibench_lib.publish.page import PageText, render
 from ibench_lib.publish.post_file import check_posts
 from ibench_lib.publish.record import RUNS_MIME
-from ibench_lib.show.chart_text import PLOTLY_MIME
+from ibench_lib.show.kit.chart_text import PLOTLY_MIME
 from ibench_lib.store import reader
 from tests.publish.browsing import open_post, serious_violations
 from tests.publish.posting import ROOT, VALUES, SharedKernel

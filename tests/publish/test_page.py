@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from ibench_lib.paths import Workspace
-from ibench_lib.show.theme import PALETTES
+from ibench_lib.show.kit.theme import PALETTES
 from tests.publish.browsing import Opened, new_context, open_page, open_post, sentences, serious_violations, table_rows
 from tests.publish.posting import HOSTILE, SharedKernel, page_of
 from tests.synthetic import Run, write_runs

@@ -23,7 +23,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.publish.notebook import parameters
 from ibench_lib.publish.post import _forget_paths, build_post
 from ibench_lib.publish.record import RECORD_NAME, read_record
-from ibench_lib.show.chart_text import PLOTLY_MIME
+from ibench_lib.show.kit.chart_text import PLOTLY_MIME
 from ibench_lib.store import reader
 from tests.publish.posting import ROOT, VALUES, SharedKernel, params_file, tiny_post
 from tests.synthetic import Run, begin_run, end_run, manifest_of, write_runs

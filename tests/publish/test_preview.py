@@ -16,8 +16,8 @@ from ibench_lib.errors import UsageError
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
 from ibench_lib.publish.preview import HEIGHT, MOST_PICTURES, PREVIEW_NAME, WIDTH, description, preview
-from ibench_lib.show.sparklines import sparklines
-from ibench_lib.show.strips import StripRow, strip
+from ibench_lib.show.kit.sparklines import sparklines
+from ibench_lib.show.kit.strips import StripRow, strip
 from tests.publish.posting import tiny_post
 from tests.shared import lake_of
 from tests.synthetic import Run

@@ -11,7 +11,7 @@ from ibench_lib.workloads.workload import kind_of
 from tests.places import GOLDEN
 from tests.publish.browsing import open_post, sentences, table_rows
 from tests.publish.posting import SharedKernel, page_of
-from tests.show.tables.parsed import golden
+from tests.show.parsed import golden
 from tests.synthetic import Run, begin_run, end_run, write_runs
 
 pytestmark = pytest.mark.slow

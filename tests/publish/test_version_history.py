@@ -12,7 +12,7 @@ import pytest
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
 from tests.publish.posting import with_notebook, write_yaml
-from tests.show.statements.saying import made_of
+from tests.show.saying import made_of
 from tests.synthetic import Run
 
 pytestmark = pytest.mark.slow

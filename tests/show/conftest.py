@@ -9,7 +9,7 @@ import pytest
 
 import ibench_lib as ib
 from ibench_lib.paths import Workspace
-from ibench_lib.show.step_detail import StepDetail
+from ibench_lib.show.step_detail.detail import StepDetail
 from tests.places import ROOT
 from tests.show.stalled import STALLED, WRITTEN, captured, everything, l_i1
 from tests.synthetic import Run, write_runs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ibench_lib as ib
-from tests.show.tables.parsed import Parsed
+from tests.show.parsed import Parsed
 
 
 def test_the_contents_list_every_function_and_question() -> None:

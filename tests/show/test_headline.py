@@ -9,8 +9,8 @@ import pytest
 import ibench_lib as ib
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.paths import Workspace
-from ibench_lib.show.display import Html
 from ibench_lib.show.headline import headline, headline_statements, short_names
+from ibench_lib.show.kit.display import Html
 from ibench_lib.store import reader
 from tests.shared import lake_of
 from tests.synthetic import Run, answer

@@ -12,7 +12,7 @@ import pytest
 import ibench_lib as ib
 from ibench_lib.paths import Workspace
 from ibench_lib.show import live
-from ibench_lib.show.chart_text import PLOTLY_MIME
+from ibench_lib.show.kit.chart_text import PLOTLY_MIME
 from tests.synthetic import Run, begin_run, end_run
 
 RUNNING = Run("live", status="running", steps=("l.i0", "l.x", "l.i1"))

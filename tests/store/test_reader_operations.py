@@ -9,7 +9,7 @@ import pytest
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
 from ibench_lib.paths import Workspace
-from ibench_lib.show.step_detail import step_detail
+from ibench_lib.show.step_detail.detail import step_detail
 from ibench_lib.store import reader
 from ibench_lib.store.manifest import OperationRecord
 from tests.synthetic import OTHER_OPERATIONS, Run, answer, write_other_run, write_runs

@@ -10,7 +10,7 @@ import pytest
 
 from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
-from tests.show.statements.saying import made_of
+from tests.show.saying import made_of
 from tests.synthetic import Run, answer
 
 GCC = {"compiler": "GCC: (GNU) 4.8.5", "build_id": "ab12", "stripped": False, "allocator": None, "tls_library": None}

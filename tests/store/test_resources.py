@@ -14,10 +14,10 @@ from ibench_lib.ask.selection import choose
 from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
-from ibench_lib.show.statements.costs import cost_statements
+from ibench_lib.show.costs.sentences import cost_statements
 from ibench_lib.store import reader
 from ibench_lib.store.writer import RunWriter
-from tests.show.tables.parsed import Parsed
+from tests.show.parsed import Parsed
 from tests.synthetic import Run, answer, manifest_of, write_runs
 
 MEAN = ["rps", "wps", "rmbps", "wmbps", "csps", "cpups"]

@@ -12,7 +12,7 @@ import ibench_lib as ib
 from ibench_lib.metrics import METRICS
 from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
-from tests.show.tables.parsed import Parsed
+from tests.show.parsed import Parsed
 from tests.store.test_resources import lake_with
 from tests.synthetic import Run, answer, write_runs
 

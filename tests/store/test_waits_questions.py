@@ -8,7 +8,7 @@ import pytest
 
 import ibench_lib as ib
 from tests.shared import asked
-from tests.show.tables.parsed import Parsed
+from tests.show.parsed import Parsed
 from tests.show.waited import COUNTED, FILE, MUTEX, RWLOCK, counted, interval, timed
 from tests.synthetic import Run
 

@@ -18,11 +18,11 @@ from ibench_lib.analysis.flame.trie import MOST_NODES, SMALL, Trie, trie_of
 from ibench_lib.analysis.symbols import KERNEL, is_unknown
 from ibench_lib.analysis.symbols import Stack as Named
 from ibench_lib.base.wording import count, joined
-from ibench_lib.show import theme
 from ibench_lib.show.flame import exports
-from ibench_lib.show.grid import Cell, Grid
-from ibench_lib.show.html_ids import html_id
-from ibench_lib.show.theme import Mark
+from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.grid import Cell, Grid
+from ibench_lib.show.kit.html_ids import html_id
+from ibench_lib.show.kit.theme import Mark
 from ibench_lib.stats.profile_costs import LEAST_SAMPLES
 
 MOST_BYTES = 900_000

@@ -13,8 +13,8 @@ from ibench_lib.ask.pair import Pair
 from ibench_lib.ask.provenance import names_of
 from ibench_lib.ask.selection import Selection
 from ibench_lib.base.wording import joined, shortened
-from ibench_lib.show.display import Html, Item, Shown, sentence
 from ibench_lib.show.flame.graph import MOST_BYTES, Graph, files, functions_table, graph_of, links, markup
+from ibench_lib.show.kit.display import Html, Item, Shown, sentence
 from ibench_lib.stats.profile_costs import LEAST_SAMPLES
 
 LEAST_OF_DIPS = 10 * LEAST_SAMPLES

@@ -13,8 +13,8 @@ import pytest
 from ibench_lib.analysis.flame.sides import NOT_TOLD_APART, Recording, Side
 from ibench_lib.show.flame import exports
 from ibench_lib.show.flame.graph import content, facts, files, functions_table, graph_of, links, markup
+from tests.show.parsed import Parsed
 from tests.show.profiled import COPY, INSERT, NO_NAMES, PARSE, PURGE, SEND, STACKS
-from tests.show.tables.parsed import Parsed
 
 
 def side(name: str, stacks: dict[str, int], us: float | None = 200.0) -> Side:

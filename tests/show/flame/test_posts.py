@@ -10,8 +10,8 @@ import pytest
 from ibench_lib.analysis.history import version_history
 from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import choose
-from ibench_lib.show.display import Html, Shown
 from ibench_lib.show.flame.posts import dip_flames, flame_differences, flame_graphs, release_flames
+from ibench_lib.show.kit.display import Html, Shown
 from tests.shared import lake_of
 from tests.show.profiled import COPY, STACKS, Rows, profiled, recording, with_dips
 from tests.synthetic import Run

@@ -12,8 +12,8 @@ from ibench_lib.store import reader
 from ibench_lib.store.manifest import KindRecord, OperationRecord
 from ibench_lib.workloads.insert_benchmark.workload import EDITION, WORKLOAD
 from tests.places import ROOT
-from tests.show.statements.saying import made_of
-from tests.show.tables.parsed import Parsed
+from tests.show.parsed import Parsed
+from tests.show.saying import made_of
 from tests.synthetic import Run, answer
 
 

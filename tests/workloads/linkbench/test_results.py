@@ -16,7 +16,7 @@ from ibench_lib.store.manifest import KindRecord, OperationRecord
 from ibench_lib.store.writer import RunWriter
 from ibench_lib.workloads.linkbench.inputs import MIX, OPERATIONS
 from ibench_lib.workloads.linkbench.steps import kind_of
-from tests.show.tables.parsed import Parsed
+from tests.show.parsed import Parsed
 from tests.synthetic import BIN_500_US, Run, answer, manifest_of, write_checks
 
 STEPS = {"t2": 2, "t4": 4, "control": 2}

@@ -10,11 +10,11 @@ import ibench_lib as ib
 from ibench_lib.ask.selection import choose
 from ibench_lib.importers.intake import import_file
 from ibench_lib.paths import Workspace
-from ibench_lib.show.display import say
+from ibench_lib.show.kit.display import say
 from ibench_lib.store import reader
 from ibench_lib.workloads.workload import kind_of
 from tests.places import ROOT
-from tests.show.tables.parsed import Parsed
+from tests.show.parsed import Parsed
 from tests.synthetic import Run
 from tests.workloads.tpcc.test_results import write
 

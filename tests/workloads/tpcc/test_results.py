@@ -17,7 +17,7 @@ from ibench_lib.workloads.tpcc import profiles
 from ibench_lib.workloads.tpcc.checks import CONDITIONS
 from ibench_lib.workloads.tpcc.inputs import TYPES
 from ibench_lib.workloads.tpcc.workload import WORKLOAD
-from tests.show.tables.parsed import Parsed
+from tests.show.parsed import Parsed
 from tests.synthetic import BIN_2_S, BIN_500_US, Run, answer, manifest_of, write_checks
 from tests.workloads.tpcc.warehouse import options, setup
 

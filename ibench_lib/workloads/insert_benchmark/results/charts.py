@@ -6,9 +6,9 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from ibench_lib.analysis.frames import repeats, steps_of
-from ibench_lib.show import theme
-from ibench_lib.show.charts.drawing import dbms_of, finish, numbers, runs_of
-from ibench_lib.show.theme import inert
+from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.drawing import dbms_of, finish, numbers, runs_of
+from ibench_lib.show.kit.theme import inert
 
 _TICKS = {
     unit * 10**power: f"{10**power} {name}"

@@ -16,10 +16,10 @@ from ibench_lib.analysis.verdicts import FAR, Ratio, ratio
 from ibench_lib.ask.bases import Bases, bases
 from ibench_lib.base.wording import count, joined, shortened
 from ibench_lib.metrics import METRICS
-from ibench_lib.show import theme
-from ibench_lib.show.statements.common import asks, attention, caveats, columns_of, complete, over_ten_times
-from ibench_lib.show.table_cells import relative_text
-from ibench_lib.show.wording import OF_TWO_SAID
+from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.statements import asks, attention, caveats, columns_of, complete, over_ten_times
+from ibench_lib.show.kit.table_cells import relative_text
+from ibench_lib.show.kit.wording import OF_TWO_SAID
 
 SLOW_S = 0.1
 """A get_min of at most so many seconds is never called slow."""

@@ -13,9 +13,9 @@ from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position, measured, rows_of, steps_of
 from ibench_lib.analysis.verdicts import FAR
-from ibench_lib.show.grid import Cell, Grid
-from ibench_lib.show.table_cells import spread_notes, spread_text, status_cell
-from ibench_lib.show.tables.naming import grid_name, grid_title
+from ibench_lib.show.kit.grid import Cell, Grid
+from ibench_lib.show.kit.naming import grid_name, grid_title
+from ibench_lib.show.kit.table_cells import spread_notes, spread_text, status_cell
 
 
 def deviations_table(frame: pl.DataFrame, palette: str = "default") -> GT:

@@ -9,7 +9,7 @@ import polars as pl
 
 from ibench_lib.analysis.frames import by_position, rows_of, steps_of
 from ibench_lib.base.wording import count, joined, shortened
-from ibench_lib.show.statements.common import NOT_RECORDED, asks, attention, complete, proven, verdict
+from ibench_lib.show.kit.statements import NOT_RECORDED, asks, attention, complete, proven, verdict
 
 _MUCH = 0.1
 _PROVEN = {

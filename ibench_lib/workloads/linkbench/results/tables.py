@@ -10,8 +10,9 @@ from great_tables import GT
 from ibench_lib.analysis.frames import by_position, rows_of, steps_of
 from ibench_lib.ask.bases import Bases
 from ibench_lib.base.wording import joined
-from ibench_lib.show.grid import Cell, Grid
-from ibench_lib.show.table_cells import (
+from ibench_lib.show.kit.grid import Cell, Grid
+from ibench_lib.show.kit.naming import grid_name, grid_title
+from ibench_lib.show.kit.table_cells import (
     base_head,
     interval_notes,
     mark_notes,
@@ -20,7 +21,6 @@ from ibench_lib.show.table_cells import (
     status_cell,
     value_cells,
 )
-from ibench_lib.show.tables.naming import grid_name, grid_title
 
 _TIMES = ("p25", "p50", "p75", "p95", "p99", "p999", "max", "mean")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
-from ibench_lib.show import theme
-from ibench_lib.show.charts.drawing import finish, line_mode, numbers, runs_of
-from ibench_lib.show.theme import inert
+from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.drawing import finish, line_mode, numbers, runs_of
+from ibench_lib.show.kit.theme import inert
 
 _MB = 1 << 20
 

@@ -12,7 +12,7 @@ from ibench_lib.analysis.frames import by_position, measured, rows_of
 from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.bases import Bases, bases
 from ibench_lib.base.wording import count, joined, shortened
-from ibench_lib.show.statements.common import (
+from ibench_lib.show.kit.statements import (
     NOT_RECORDED,
     asks,
     attention,

@@ -11,8 +11,9 @@ from great_tables import GT
 
 from ibench_lib.analysis.frames import by_position, is_least, measured, rows_of
 from ibench_lib.ask.bases import Bases
-from ibench_lib.show.grid import Cell, Grid
-from ibench_lib.show.table_cells import (
+from ibench_lib.show.kit.grid import Cell, Grid
+from ibench_lib.show.kit.naming import grid_name, grid_title
+from ibench_lib.show.kit.table_cells import (
     LEAST,
     base_head,
     interval_notes,
@@ -23,7 +24,6 @@ from ibench_lib.show.table_cells import (
     status_cell,
     value_cells,
 )
-from ibench_lib.show.tables.naming import grid_name, grid_title
 
 _LAST_BUCKET = 10
 

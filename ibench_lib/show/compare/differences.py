@@ -1,0 +1,202 @@
+"""Sentences on two dbms side by side: what clearly differs, what cannot be compared, what was left out."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from statistics import median
+
+import polars as pl
+
+from ibench_lib.analysis.comparison import DIFFERENT, UNJUDGED, Compared, compared
+from ibench_lib.analysis.verdicts import BETTER, WORSE
+from ibench_lib.ask.pair import ONLY_A, ONLY_B, Pair
+from ibench_lib.base.wording import count
+from ibench_lib.show.compare.comparison import long_values, reservations, side_text
+from ibench_lib.show.kit.display import Html, sentence, sources
+from ibench_lib.show.kit.table_cells import bounds_text, factor_text
+from ibench_lib.show.kit.wording import POWERED, RANGE, chance_said, change_text
+
+_ORDER = {"rate": 0, "response": 1}
+"""What comes first in the list: what users notice, before what explains it."""
+MOST_SAID = 15
+"""Differences that the list names; the tables have all."""
+
+Place = tuple[str, Compared]
+
+
+def differences(chosen: Pair) -> Html:
+    """What clearly differs in any step, and what is not compared (`metric_values`)."""
+    if not chosen.base or not chosen.other:
+        return sentence(chosen.nothing(""), "selected_runs")
+    found = list(_everywhere(chosen))
+    judged = [(place, one) for place, one in found if one.verdict not in UNJUDGED]
+    two = [(place, one) for place, one in found if one.verdict == "too few runs"]
+    single = [(place, one) for place, one in found if one.verdict == "noise unknown"]
+    named = f"A is {_named(chosen, chosen.base)}; B is {_named(chosen, chosen.other)}."
+    said = [_paragraph(named, "selected_runs")]
+    if judged:
+        beyond = [(place, one) for place, one in judged if one.verdict in DIFFERENT]
+        said.append(
+            _paragraph(
+                f"{len(beyond)} of {len(judged)} comparisons differ clearly: B / A is below {WORSE} or above "
+                f"{BETTER}, and chance does not explain it. {_by_chance(judged)}",
+                "metric_values",
+            )
+        )
+        said.append(
+            _list(
+                beyond, "Rates first, then response times, then the rest; the largest differences first in each group:"
+            )
+        )
+    if two:
+        said.append(
+            _paragraph(
+                f"In {len(two)} of {count(_with_a_ratio(found), 'comparison')}, a side has only two runs, and {RANGE}",
+                "metric_values",
+            )
+        )
+    if single:
+        outside = [(place, one) for place, one in single if _is_outside(one)]
+        said.append(
+            _paragraph(
+                f"In {len(single)} of {_with_a_ratio(found)} comparisons, a side has only one run: the noise is "
+                "unknown, and nothing there counts as a difference.",
+                "metric_values",
+            )
+        )
+        said.append(_list(outside, "The ratios furthest from 1, which may be noise:"))
+    said += [_paragraph(line, "metric_values") for line in (*_reservations(chosen), *_not_compared(chosen))]
+    said += [_paragraph(line, "step_throughput") for line in _long_values(chosen)[1]]
+    if chosen.not_compared:  # of what was chosen before the pair was, and so of no question of the pair's
+        said.append(_paragraph(f"Also selected, but not compared: {', '.join(chosen.not_compared)}."))
+    return Html("".join(said))
+
+
+def _with_a_ratio(found: list[Place]) -> int:
+    return sum(one.verdict is not None for _, one in found)
+
+
+def left_out(chosen: Pair) -> Html:
+    """Which server variables only one side has, which are left out and why, which runs have none (`fact_diff`)."""
+    if not chosen.base or not chosen.other:
+        return Html("")
+    lines = [
+        _paragraph(
+            f"{row['dbms']}, {row['setup']}, run {row['repeat']}: no variables are known, because its "
+            f"server {'is starting' if row['status'] == 'running' else 'did not start'}.",
+            "selected_runs",
+        )
+        for row in chosen.runs.filter(pl.col("server_version").is_null()).to_dicts()
+    ]
+    noise = chosen.ask("fact_diff").filter((pl.col("source") == "variable") & pl.col("noise").is_not_null())
+    if len(noise):
+        reasons = noise.unique(["fact", "noise"]).sort("noise", "fact").group_by("noise", maintain_order=True)
+        listed = "; ".join(f"{', '.join(rows['fact'])} ({why[0]})" for why, rows in reasons)
+        text = f"These differ, but are left out because they say nothing about how a server works: {listed}."
+        lines.append(_paragraph(text, "fact_diff"))
+    lines.append(
+        _paragraph("For paths inside a run's own folders, only the part below the folder is compared.", "fact_diff")
+    )
+    return Html(_of_one(chosen) + "".join(lines))
+
+
+def _of_one(chosen: Pair) -> str:
+    """The variables that only one server has, folded: two releases differ in hundreds of them."""
+    folded = []
+    for name, only, values in ((chosen.base, ONLY_A, "base_values"), (chosen.other, ONLY_B, "dbms_values")):
+        found = chosen.variables_of_one(only).unique("fact").sort("fact").select("fact", values).rows()
+        if found:
+            known = ", ".join(f"{fact}={' | '.join(value or '' for value in of_runs)}" for fact, of_runs in found)
+            what = f"Only {name} has: {count(len(found), 'variable')}"
+            folded.append(f"<details><summary>{html.escape(what)}</summary>{_paragraph(known, 'fact_diff')}</details>")
+    return "".join(folded)
+
+
+def _paragraph(text: str, *questions: str) -> str:
+    return f"<p>{html.escape(text)}{sources(*questions)}</p>"
+
+
+def _long_values(chosen: Pair) -> tuple[pl.DataFrame, list[str]]:
+    return long_values(chosen.values(), chosen.ask("step_throughput"))
+
+
+def _everywhere(chosen: Pair) -> Iterator[Place]:
+    for (setup, step), frame in _long_values(chosen)[0].group_by("setup", "step", maintain_order=True):
+        of_step = pl.col("operation").is_null()
+        for table in (frame.filter(of_step), frame.filter(~of_step)):  # as the tables have them
+            for one in compared(table, chosen.base, chosen.other):
+                yield f"{setup}, {step}", one
+
+
+def _list(found: list[Place], head: str) -> str:
+    sized = (item for item in found if item[1].size)
+    largest = sorted(sized, key=lambda item: (_ORDER.get(item[1].metric.group, len(_ORDER)), -item[1].size))[:MOST_SAID]
+    if not largest:
+        return ""
+    link = sources("metric_values")
+    lines = "".join(f"<li>{html.escape(f'{place}: {_line(one)}')}{link}</li>" for place, one in largest)
+    hidden = len(found) - len(largest)
+    rest = _paragraph(f"The tables below have {hidden} more.", "metric_values") if hidden else ""
+    return f"<p>{head}</p><ul>{lines}</ul>{rest}"
+
+
+def _line(one: Compared) -> str:
+    """Such as: inserts/s: A 5,000, B 2,500; B / A 0.50 [0.48, 0.53], worse."""
+    text = f"{one.head}: A {side_text(one, one.a_rows)}, B {side_text(one, one.b_rows)}"
+    if one.ratio is not None:
+        text += f"; B / A {factor_text(one.ratio.value)}"
+        text += bounds_text(one.ratio)
+    return text + (f", {one.verdict}." if one.verdict in DIFFERENT else ".")
+
+
+def _is_outside(one: Compared) -> bool:
+    return max(one.b) > 0 if one.ratio is None else not WORSE <= one.ratio.value <= BETTER
+
+
+def _by_chance(judged: list[Place]) -> str:
+    """What chance does in a table, and what the comparisons could find."""
+    known = sorted(one.detectable for _, one in judged if one.detectable is not None)
+    middle = (
+        f" Half of the comparisons would find a change of {change_text(median(known))} ({POWERED})." if known else ""
+    )
+    most = max(one.comparisons for _, one in judged)
+    steps = max(one.steps for _, one in judged)
+    return f"The metrics of a table are judged together. {chance_said(most, steps)}{middle}"
+
+
+def _not_compared(chosen: Pair) -> list[str]:
+    """The steps that a side did not complete, with how the sides stand."""
+    lines = []
+    steps = ["setup", "step_id", "step"]
+    known = chosen.ask("metric_values").select(*steps, "dbms", "step_status").unique().sort(*steps[:2])
+    for (setup, _, step), rows in known.group_by(*steps, maintain_order=True):
+        stand = []
+        for side, name in (("A", chosen.base), ("B", chosen.other)):
+            found = rows.filter(pl.col("dbms") == name)["step_status"].sort().to_list()
+            if "complete" not in found:
+                stand.append(f"{side}: {', '.join(found) or 'no run'}")
+        if stand:
+            lines.append(f"{setup}, {step}: not compared ({'; '.join(stand)}).")
+    return lines
+
+
+def _reservations(chosen: Pair) -> list[str]:
+    values = chosen.ask("metric_values").sort("setup", maintain_order=True)
+    several = values["setup"].n_unique() > 1
+    lines = [
+        f"{setup}: {note}" if several else note
+        for (setup,), frame in values.group_by("setup", maintain_order=True)
+        for note in reservations(frame, chosen.base, chosen.other)
+    ]
+    if chosen.runs["flavour"].drop_nulls().n_unique() > 1:
+        lines.append("History list lengths are not compared: flavours of servers count them differently.")
+    return list(dict.fromkeys(lines))
+
+
+def _named(chosen: Pair, name: str) -> str:
+    """Such as: system.a (3 runs, 1 failed)."""
+    statuses = chosen.runs.filter(pl.col("dbms") == name)["status"]
+    counted = [f"{number} {status}" for status, number in statuses.value_counts().sort("status").rows()]
+    stand = "".join(f", {text}" for text in counted if not text.endswith(" complete"))
+    return f"{name} ({count(len(statuses), 'run')}{stand})"

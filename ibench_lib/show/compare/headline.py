@@ -1,0 +1,121 @@
+"""The first screen of a comparison of two dbms: rates and tail latency of each step, and what may explain them."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import replace
+
+import polars as pl
+
+from ibench_lib.analysis.comparison import DIFFERENT, UNJUDGED, Compared, compared
+from ibench_lib.analysis.frames import listed, rate_label
+from ibench_lib.ask.pair import Pair
+from ibench_lib.base.wording import count, joined
+from ibench_lib.show.compare.comparison import long_values
+from ibench_lib.show.headline import badges, clients_said
+from ibench_lib.show.kit.display import Html, sentence, sources
+from ibench_lib.show.kit.strips import FILLED, StripRow, span_of, strip
+from ibench_lib.show.kit.table_cells import relative_text
+from ibench_lib.show.kit.wording import change_text, smallest_said
+
+_MOST_REASONS = 3
+_WHY = ("cost", "lag")
+_TAIL = "response_p99_ms"
+
+
+def pair_headline(chosen: Pair, palette: str = "default") -> Html:
+    """What was compared, a strip for each step, and a sentence for each (`metric_values`).
+
+    A strip has the rates of the step, the 99th percentile of its main operation, and those costs that differ beyond
+    noise: the largest differences. Verdicts are those of the tables.
+    """
+    if not chosen.base or not chosen.other:
+        return sentence(chosen.nothing(""), "selected_runs")
+    rates = chosen.ask("step_throughput")
+    values, short = long_values(chosen.values(), rates)
+    several = values["setup"].n_unique() > 1
+    link = sources("metric_values")
+    drawn: list[str] = []
+    judged = False
+    said: dict[str, list[str]] = {}
+    for (setup, step), frame in values.group_by("setup", "step", maintain_order=True):
+        # The metrics of a table are judged together, here as there.
+        of_step, of_responses = (
+            compared(frame.filter(which), chosen.base, chosen.other)
+            for which in (pl.col("operation").is_null(), pl.col("operation").is_not_null())
+        )
+        main, reasons = _main(of_step, of_responses), _reasons(of_step)
+        where = f"{setup}, {step}" if several else str(step)
+        if sum(one.metric.group == "rate" for one in main) == 1:  # what it counts depends on the step
+            main[0] = replace(main[0], metric=replace(main[0].metric, label=rate_label(rates, str(step))))
+        rows = [StripRow(one.label, one.ratio, "", one.metric.better) for one in (*main, *reasons) if one.ratio]
+        judged |= any(row.found is not None and row.found.low is not None for row in rows)
+        if rows:
+            drawn.append(strip(where, rows, span_of(row.found for row in rows if row.found), palette))
+            said.setdefault(_sentence(main, reasons), []).append(where)
+    if not said:
+        return sentence("No step is complete for both A and B, so there is nothing to compare.", "metric_values")
+    texts = [f"{joined(steps)}: {text}" for text, steps in said.items()]
+    sentences = [f"<li>{html.escape(text)}{link}</li>" for text in texts]
+    sentences += [f"<li>{html.escape(text)}{sources('step_throughput')}</li>" for text in short]
+    key = f"Each dot: B / A, with its interval. {FILLED} Costs are drawn only if they differ."
+    if not judged:
+        key = "Each dot: B / A. One side has only one run: the noise is unknown."
+    parts = (
+        f'<p class="tested">{html.escape(tested(chosen))}</p>',
+        badges(chosen.runs, rates, chosen.excluded),
+        f'<div class="strips">{"".join(drawn)}</div><p class="key">{key}</p>',
+        f'<ul class="statements">{"".join(sentences)}</ul>',
+    )
+    return Html(f'<div class="headline">{"".join(parts)}</div>')
+
+
+def _main(of_step: list[Compared], of_responses: list[Compared]) -> list[Compared]:
+    """The rates of a step, and the tail latency of the operation that its tables have first."""
+    tails = [one for one in of_responses if one.metric.name == _TAIL and one.ratio]
+    # Of a paced step, the time from when a statement was due tells what a user would have met.
+    first = [one for one in tails if one.operation == tails[0].operation][-1:]
+    return [*(one for one in of_step if one.metric.group == "rate"), *first]
+
+
+def _reasons(of_step: list[Compared]) -> list[Compared]:
+    """The costs and lags that clearly differ most."""
+    differing = [
+        one for one in of_step
+        if one.metric.group in _WHY and one.metric.better != "neither" and one.verdict in DIFFERENT and one.ratio
+    ]  # fmt: skip
+    return sorted(differing, key=lambda one: -one.size)[:_MOST_REASONS]
+
+
+def _sentence(main: list[Compared], reasons: list[Compared]) -> str:
+    """Such as: inserts/s 0.45x [0.35, 0.72], worse. Also different: KB read/op 3.10x [2.80, 3.40]."""
+    clear = [one for one in main if one.verdict in DIFFERENT]
+    if clear:
+        text = "; ".join(f"{one.label} {relative_text(one.ratio)}, {one.verdict}" for one in clear) + "."
+    else:
+        text = f"{_no_difference(main)}."
+    if reasons:
+        text += f" Also different: {joined([f'{one.label} {relative_text(one.ratio)}' for one in reasons])}."
+    return text
+
+
+def _no_difference(main: list[Compared]) -> str:
+    what = joined([one.label for one in main]) or "rates"
+    judged = [one for one in main if one.verdict is not None and one.verdict not in UNJUDGED]
+    if not judged:
+        return "too few runs to tell a difference from noise"
+    known = [one.detectable for one in judged if one.detectable is not None]
+    limit = smallest_said({"": change_text(max(known))}) if known else ""
+    return f"no difference found in {what}{limit}"
+
+
+def tested(chosen: Pair) -> str:
+    runs = chosen.runs
+    sides = [
+        f"{side} is {name} ({count(len(runs.filter(pl.col('dbms') == name)), 'run')})"
+        for side, name in (("A", chosen.base), ("B", chosen.other))
+    ]
+    setups = listed(runs["setup"])
+    of = [f"{'setup' if len(setups) == 1 else 'setups'} {joined(setups)}"]
+    of += clients_said(runs, chosen.ask("step_throughput"))
+    return f"{'; '.join([*sides, *of])}."

@@ -1,0 +1,100 @@
+"""The explanations of a post: what is said of each step of two dbms, and the tables below it."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from great_tables import GT
+
+from ibench_lib.analysis.explain import explain, explained_steps
+from ibench_lib.analysis.explanation import Explanation, Term
+from ibench_lib.analysis.verdicts import Ratio
+from ibench_lib.ask.pair import Pair
+from ibench_lib.metrics import Better
+from ibench_lib.show.compare.headline import tested
+from ibench_lib.show.explain.wording import cannot_say, notes, profile_statements, rate_of, step_statements
+from ibench_lib.show.headline import badges
+from ibench_lib.show.kit.display import Html, Shown, sentence, sources
+from ibench_lib.show.kit.html_ids import html_id
+from ibench_lib.show.kit.strips import FILLED, StripRow, span_of, strip
+
+
+@dataclass(frozen=True)
+class Explanations:
+    """What a post explains of a pair: each step that both completed, in each setup that both have."""
+
+    pair: Pair
+    each: tuple[Explanation, ...]
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The answers that they were made from."""
+        asked = [known.name for known in self.pair.asked]
+        return tuple(name for name in asked if name in _QUESTIONS)
+
+
+_STEPS, _PROFILES, _CHECKS = ("explain_steps",), ("profiled", "stacks"), "profile_checks"
+_SETTINGS = "fact_diff"
+_BETTER: Mapping[str, Better] = {"throughput": "higher", "cpus_used": "neither", "cpu_us": "lower"}
+_QUESTIONS = (*_STEPS, *_PROFILES, _CHECKS, _SETTINGS)
+
+
+def explanations(chosen: Pair) -> Explanations:
+    """Explain the difference of a pair in each of its steps that both completed."""
+    return Explanations(chosen, tuple(explain(chosen, step, setup) for setup, step in explained_steps(chosen)))
+
+
+def explained(found: Explanations, palette: str = "default") -> Html:
+    """What was compared, and for each step a picture of rate and CPU, sentences on the difference, and what to know."""
+    if not found.each:
+        return sentence(
+            found.pair.nothing("No step is complete for both A and B, so there is nothing to explain."), "selected_runs"
+        )
+    parts = []
+    for one in found.each:
+        lines = [
+            *((text, "", _STEPS) for text in step_statements(one)),
+            *((text, "", _PROFILES) for text in profile_statements(one)),
+            *((text, ' class="loud"', (*_STEPS, _PROFILES[0])) for text in cannot_say(one)),
+            *((text, "", (*_STEPS, _CHECKS, _SETTINGS)) for text in notes(one)),
+        ]
+        items = "".join(
+            f"<li{kind}>{html.escape(text)}{sources(*(name for name in asked if name in found.answers))}</li>"
+            for text, kind, asked in lines
+        )
+        name = f"{one.step}, {one.setup}"
+        parts.append(
+            f'<h3 id="{html_id(f"{name}.explained")}">{html.escape(name)}</h3>{_strip(one, palette)}'
+            f'<ul class="statements">{items}</ul>'
+        )
+    head = f'<p class="tested">{html.escape(tested(found.pair))}</p>'
+    reservations = badges(found.pair.runs, found.pair.ask("step_throughput"), found.pair.excluded)
+    return Html(f'<div class="headline">{head}{reservations}{"".join(parts)}</div>')
+
+
+def _strip(found: Explanation, palette: str) -> str:
+    """The rate, and the two terms that it is made of exactly, of B relative to A."""
+    if not found.rate:
+        return ""
+    rows = [StripRow(rate_of(found, term), _ratio(found, term), better=_BETTER[term.name]) for term in found.rate]
+    drawn = strip("B relative to A", rows, span_of(row.found for row in rows if row.found), palette)
+    note = f"Rate = CPU in use / CPU per operation. {FILLED}"
+    return f'<div class="strips">{drawn}</div><p class="key">{note}</p>'
+
+
+def _ratio(found: Explanation, term: Term) -> Ratio:
+    low, high = term.interval or (None, None)
+    p = term.difference.p if term.difference else None
+    return Ratio(math.exp(term.log), low, high, min(map(len, found.runs)), p, term.level)
+
+
+def explained_by(
+    found: Explanations, *functions: Callable[..., GT | None], nothing: str, palette: str = "default"
+) -> Shown:
+    """The table of each function for each step; `nothing` is the sentence where there is no table at all."""
+    tables = [function(one, palette) for one in found.each for function in functions]
+    items = tuple(table for table in tables if table is not None)
+    return Shown(items or (sentence(found.pair.nothing(nothing)),), found.answers)

@@ -1,0 +1,53 @@
+"""How far apart the clients of a write step finished."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from ibench_lib.analysis.frames import SHORT_S, by_position, median_run, rows_of
+from ibench_lib.base.wording import shortened
+from ibench_lib.metrics import METRICS
+from ibench_lib.show.kit.statements import asks, caveated, columns_of, complete, extent, unfinished
+
+_PCT, _SECONDS = 5.0, 1.0
+"""Clients that finish further apart than this, in per cent of the fastest and in seconds, stand out."""
+
+
+@asks("fairness")
+def fairness_statements(fairness: pl.DataFrame) -> list[str]:
+    """Where the clients finished far apart; or the largest difference, where they did not.
+
+    Nothing is said of steps that nobody took a second for: what differs in them is chance.
+    """
+    judged = complete(fairness).filter(pl.col("diff_s").is_not_null() & pl.col("pct").is_not_null())
+    longest = pl.col("max_duration_s").max().over("setup", "step")  # NULL where figures were published
+    judged = judged.filter(longest.fill_null(SHORT_S) >= SHORT_S)
+    spread: list[tuple[float, float, int, str, str, str]] = []
+    for setup, step, rows in columns_of(judged):
+        for name in by_position(rows):
+            runs = rows_of(rows, name, step)
+            shown = median_run(runs, "diff_s")  # the run that the table shows
+            if shown is not None:
+                named = caveated(name, runs)
+                spread.append((shown["pct"], shown["diff_s"], len(runs), setup, step, named))
+    if not spread:
+        return unfinished(fairness)
+    spread.sort(key=lambda found: -found[0])
+    apart = [found for found in spread if found[0] > _PCT and found[1] > _SECONDS]
+    rule = f"by more than {_SECONDS:.0f} s and by more than {_PCT:.0f} % of the fastest client's time"
+    if apart:
+        items = [f"{_item(*found)} with {found[5]} in {found[3]}, {found[4]}" for found in apart]
+        said = f"The clients' finish times differ {rule}: {shortened(items)}."
+    else:
+        *_, setup, step, name = spread[0]
+        said = (
+            f"In no step did the clients' finish times differ {rule} ({extent(judged)}). The largest relative "
+            f"difference is {_item(*spread[0])}: {name} in {setup}, {step}."
+        )
+    return [said, *unfinished(fairness)]
+
+
+def _item(pct: float, seconds: float, runs: int, *_: str) -> str:
+    share = format(pct, METRICS["fairness_pct"].format)
+    several = f", in the median run of {runs}" if runs > 1 else ""
+    return f"{format(seconds, METRICS['fairness_diff_s'].format)} s ({share} %{several})"

@@ -1,0 +1,224 @@
+"""Putting tables and charts into a notebook: one for each setup or step of a frame, with headings and sentences.
+
+What is shown here appears in JupyterLab as in a published post.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+import polars as pl
+from great_tables import GT
+from IPython.display import display
+
+from ibench_lib.analysis import frames
+from ibench_lib.analysis.run_warnings import KindOfWarning, kinds_of_warnings, runs_warned
+from ibench_lib.ask.bases import Bases
+from ibench_lib.ask.provenance import ANSWER, derived, names_of
+from ibench_lib.base.wording import count, joined
+from ibench_lib.show.kit.chart_text import PLOTLY_MIME
+from ibench_lib.show.kit.drawing import Drawing, drawing_of
+from ibench_lib.show.kit.html_ids import html_id
+from ibench_lib.show.kit.statements import Statement
+
+MOST_OPEN = 8
+MOST_OF_SETUPS = 4
+"""Results of a step that a page shows unfolded, at most."""
+
+_MOST_KINDS = 3
+"""Kinds of warnings that a page shows unfolded, at most."""
+
+_MOST_SAID = 5
+"""Sentences on one subject that a page shows unfolded, at most."""
+
+
+@dataclass(frozen=True)
+class Html:
+    """A piece of HTML that this library made, with all text in it escaped."""
+
+    markup: str
+
+    def _repr_html_(self) -> str:
+        return self.markup
+
+
+class Asker(Protocol):
+    """Who answers questions, as a selection does."""
+
+    @property
+    def bases(self) -> Bases: ...
+
+    def ask(self, name: str) -> pl.DataFrame: ...
+
+
+Item: TypeAlias = Html | GT | go.Figure | Drawing
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Headings, tables and charts in their order; `answers` names the answers that they were made from."""
+
+    items: tuple[Item, ...]
+    answers: tuple[str, ...] = ()
+
+    def _ipython_display_(self) -> None:
+        made_from = {ANSWER: list(self.answers)} if self.answers else {}
+        for item in self.items:
+            if isinstance(item, go.Figure | Drawing):
+                # The figure itself, whatever renderer plotly would choose: Lab draws it, and so does a post.
+                figure = json.loads(item.to_json()) if isinstance(item, go.Figure) else vars(item)
+                drawn = {PLOTLY_MIME: figure, "text/plain": figure["layout"]["meta"]["title"]}
+                display(drawn, raw=True, metadata=made_from)  # type: ignore[no-untyped-call]
+            else:
+                display(item, metadata=made_from)  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True)
+class Section:
+    """What one call shows, each part with the answers that it was made from."""
+
+    parts: tuple[Shown | Html, ...]
+
+    def _ipython_display_(self) -> None:
+        for part in self.parts:
+            display(part)  # type: ignore[no-untyped-call]
+
+
+def each(
+    frame: pl.DataFrame,
+    *functions: Callable[..., GT | go.Figure],
+    by: str | Sequence[str] = "setup",
+    heading: str | None = None,
+    anchor: str = "",
+    nothing: str = "Nothing to show.",
+    fold: bool | str = False,
+    **options: Any,
+) -> Shown:
+    """Show each function's table or chart for each group of a frame.
+
+    Parameters
+    ----------
+    by : column or columns that make a group, none for the whole frame; groups keep the frame's order.
+    heading : one of them, whose every new value gets a heading with the id `<value>.<anchor>`.
+    nothing : the sentence for an empty frame.
+    fold : fold what is below each heading if there are more than MOST_OPEN results (dbms and repeats), or several
+        setups with more than MOST_OF_SETUPS charts and tables: a page with hundreds of panels hides its answers. As
+        text: what to say instead of how many charts and tables there are.
+    options : passed to each function.
+    """
+    if frame.is_empty():
+        return Shown((sentence(nothing),), names_of(frame))
+    parts: dict[str, list[Item]] = {}
+    columns = [by] if isinstance(by, str) else list(by)
+    groups = (group for _, group in frame.group_by(columns, maintain_order=True)) if columns else [frame]
+    for group in groups:
+        value = str(group[heading][0]) if heading else ""
+        parts.setdefault(value, []).extend(drawing_of(function)(group, **options) for function in functions)
+    folded = fold and (
+        frame.select("dbms", "repeat").n_unique() > MOST_OPEN
+        or (frame["setup"].n_unique() > 1 and sum(map(len, parts.values())) > MOST_OF_SETUPS)
+    )
+    items: list[Item] = []
+    for value, below in parts.items():
+        head = f'<h3 id="{html_id(f"{value}.{anchor}")}">{html.escape(value)}</h3>' if heading else ""
+        if folded:
+            said = fold if isinstance(fold, str) else _what(below)
+            summary = f'{head} <span class="what">{html.escape(said)}</span>'
+            items += [Html(f'<details class="fold"><summary>{summary}</summary>'), *below, Html("</details>")]
+        else:
+            items += [*([Html(head)] if head else []), *below]
+    return Shown(tuple(items), names_of(frame))
+
+
+def long_steps(post: Asker, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of an answer without those of steps that nobody took a second for (`step_throughput`).
+
+    What differs in so short a step is chance. The sentences on throughput name these steps.
+    """
+    return derived(frames.without_short_steps(frame, post.ask("step_throughput")), frame)
+
+
+def middle_runs(post: Asker, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of an answer of one run of each result: the repeat with the median rate (`steadiness`).
+
+    It is the one that the first screen draws. Pages with many panels for each run show these only.
+    """
+    middle = frames.middle_runs(post.ask("steadiness"), "median_rate")
+    return derived(frame.join(middle, on=["step_id", "run_id"], how="semi", maintain_order="left"), frame)
+
+
+def _what(items: Sequence[Item]) -> str:
+    """2 charts and 1 table."""
+    charts = sum(isinstance(item, go.Figure | Drawing) for item in items)
+    found = ((charts, "chart"), (len(items) - charts, "table"))
+    return joined([count(number, word) for number, word in found if number])
+
+
+def sentence(text: str, *questions: str) -> Html:
+    """One paragraph of plain text, with links to the questions that it rests on."""
+    return Html(f'<p class="said">{html.escape(text)}{sources(*questions)}</p>')
+
+
+def warnings(runs: pl.DataFrame) -> Html:
+    """What the runs warn of (`selected_runs`): one line for warnings that differ in their numbers only, all below it.
+
+    A line says which results it is about, and how many of their runs.
+    """
+    kinds = kinds_of_warnings(runs)
+    if not kinds:
+        return sentence("No run has a warning.", *names_of(runs))
+    lines = "".join(map(_kind_of_warning, kinds))
+    links = sources(*names_of(runs))
+    if len(kinds) <= _MOST_KINDS:
+        return Html(f"<p>Warnings of the runs:{links}</p><ul>{lines}</ul>")
+    summary = f"{len(kinds)} kinds of warnings in {runs_warned(runs)} of {count(len(runs), 'run')}"
+    return Html(f'<details class="fold"><summary>{summary}</summary><ul>{lines}</ul></details><p>{links}</p>')
+
+
+def _kind_of_warning(kind: KindOfWarning) -> str:
+    """A line for one kind, which unfolds if it has several warnings."""
+    if len(kind.texts) == 1:
+        return f"<li>{html.escape(str(kind))}</li>"
+    each = "".join(f"<li>{html.escape(f'{text} ({dbms})')}</li>" for text, dbms in kind.found)
+    return f"<li><details><summary>{html.escape(str(kind))}</summary><ul>{each}</ul></details></li>"
+
+
+def say(post: Asker, *subjects: Callable[..., list[str]], **options: Any) -> Html:
+    """A list of the sentences of functions of statements, each with a link to the query that supports it.
+
+    Of many, all but the first are folded; one that nobody should overlook never is.
+    Each is marked with the questions whose answers it takes (`ibench_lib.show.statements.common.asks`); it gets the
+    `options` as well.
+    """
+    lines: list[str] = []
+    folded: list[str] = []
+    for subject in subjects:
+        questions: tuple[str, ...] = subject.asks  # type: ignore[attr-defined]
+        base = {"base": post.bases} if subject.takes_base else {}  # type: ignore[attr-defined]
+        links = sources(*questions)
+        for text in subject(*map(post.ask, questions), **base, **options):
+            loud = ' class="loud"' if isinstance(text, Statement) and text.loud else ""
+            place = lines if loud or len(lines) < _MOST_SAID else folded
+            place.append(f"<li{loud}>{html.escape(text)}{links}</li>")
+    said = f'<ul class="statements">{"".join(lines)}</ul>' if lines else ""
+    if len(folded) == 1:
+        return Html(said.replace("</ul>", f"{folded[0]}</ul>"))
+    if folded:
+        more = f'<ul class="statements">{"".join(folded)}</ul>'
+        said += f'<details class="fold"><summary>{len(folded)} more sentences</summary>{more}</details>'
+    return Html(said)
+
+
+def sources(*questions: str) -> str:
+    """Links to the questions that a generated sentence rests on, as HTML to stand at its end."""
+    return "".join(map(_source, questions))
+
+
+def _source(question: str) -> str:
+    address, name = html.escape(f"#evidence.{question}"), html.escape(question)
+    return f' <a class="source" href="{address}" aria-label="the query behind this: {name}" title="{name}">query</a>'

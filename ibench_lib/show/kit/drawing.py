@@ -1,0 +1,220 @@
+"""What all charts share: lines of runs, numbers for plotly, bands between min and max, the look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, wraps
+from typing import Any, Literal, ParamSpec
+
+import numpy as np
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+import polars as pl
+
+from ibench_lib.analysis.frames import by_position, repeats
+from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.chart_text import ASIDE
+from ibench_lib.show.kit.theme import inert
+
+MOST_POINTS = 2000
+"""Points of a trace, at most; the questions' `points` may ask for fewer."""
+
+
+Width = Literal["half", "full"]
+"""How much of the page a chart takes."""
+
+_GRID = "#e8ecf0"
+_P = ParamSpec("_P")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart as plotly's JSON, of plain values: a figure of plotly's copies each point several times on the way."""
+
+    data: list[dict[str, Any]]
+    layout: dict[str, Any]
+
+    def figure(self) -> go.Figure:
+        """What plotly makes of it. Not checked: a check takes longer than to draw it; the tests do that."""
+        return go.Figure({"data": self.data, "layout": self.layout}, _validate=False)
+
+
+def drawn(function: Callable[_P, Drawing]) -> Callable[_P, go.Figure]:
+    """A function that gives the figure of a drawing; `each` takes the drawing itself (`drawing_of`)."""
+
+    @wraps(function)
+    def figure(*args: _P.args, **options: _P.kwargs) -> go.Figure:
+        return function(*args, **options).figure()
+
+    figure.drawing = function  # type: ignore[attr-defined]
+    return figure
+
+
+def drawing_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of a drawing if it is `drawn`, else the function itself."""
+    found: Callable[..., Any] = getattr(function, "drawing", function)
+    return found
+
+
+def runs_of(frame: pl.DataFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
+    """(label, colour position, rows) of each run, dbms by dbms; the label tells what did not complete."""
+    several = repeats(frame) > 1 if len(frame) else False
+    parts = {(rows["dbms"][0], rows["repeat"][0]): rows for rows in _parts(frame, ["dbms", "repeat"])}
+    for name in by_position(frame):
+        for repeat in sorted(number for dbms, number in parts if dbms == name):
+            rows = parts[name, repeat]
+            label = f"{name} r{repeat}" if several else name
+            statuses = zip(rows["step"].to_list(), rows["step_status"].to_list(), strict=True)
+            broken = next((f" ({step}: {status})" for step, status in statuses if status != "complete"), None)
+            if broken:
+                label += broken
+            elif rows["run_status"][0] != "complete":
+                label += f" (run: {rows['run_status'][0]})"
+            yield label, int(rows["dbms_position"][0]) - 1, rows
+
+
+def _parts(frame: pl.DataFrame, by: list[str]) -> list[pl.DataFrame]:
+    return frame.partition_by(by, maintain_order=True) if len(frame) else []
+
+
+def dbms_of(frame: pl.DataFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
+    """(label, colour position, rows) of each dbms with all of its runs; the label tells how many did not complete."""
+    for name in by_position(frame):
+        rows = frame.filter(pl.col("dbms") == name)
+        runs, broken = (part["repeat"].n_unique() for part in (rows, rows.filter(pl.col("run_status") != "complete")))
+        label = f"{name} ({broken} of {runs} runs not complete)" if broken else name
+        yield label, int(rows["dbms_position"][0]) - 1, rows
+
+
+def line_mode(values: pl.Series) -> str:
+    return "lines" if len(values) - values.null_count() > 1 else "markers"
+
+
+def numbers(values: pl.Series, decimals: int) -> list[Any]:
+    """Plain numbers for plotly, rounded to what can be seen; NULL stays a gap in the line."""
+    return [None if value is None else round(float(value), decimals) for value in values]
+
+
+def plotted(values: pl.Series, decimals: int) -> list[Any]:
+    """Numbers of a line of hundreds of points: at most so many decimals, and four digits, since more are not seen."""
+    if values.len() == values.null_count():
+        return [None] * values.len()
+    known = values.cast(pl.Float64).to_numpy()
+    rounded = np.round(known, decimals)
+    size = np.floor(np.log10(np.abs(rounded), where=rounded != 0, out=np.zeros_like(rounded)))
+    up, down = 10 ** np.maximum(3 - size, 0), 10 ** np.maximum(size - 3, 0)
+    # A whole number divided by a power of ten is the nearest to the decimal fraction, which is short as text.
+    four = np.round(rounded * up / down) * down / up
+    return [None if value != value else int(value) if value.is_integer() else value for value in four.tolist()]
+
+
+def band(x: Sequence[Any], lower: Sequence[Any], upper: Sequence[Any], colour: str) -> list[dict[str, Any]]:
+    """The two lines, of plotly's scatter, that bound the band between them."""
+    line = {"width": 0.5, "color": colour}
+    common = {
+        "type": "scatter",
+        "x": x,
+        "mode": "lines",
+        "showlegend": False,
+        "line": line,
+        "opacity": 0.5,
+        "meta": ASIDE,
+    }
+    return [{"y": lower, "name": "min", **common}, {"y": upper, "name": "max", "fill": "tonexty", **common}]
+
+
+def dip_bands(dips: pl.DataFrame, palette: str = "default", **place: str) -> list[dict[str, Any]]:
+    """A shape for each dip, from its first second to its last; its edge keeps it visible if it is under a pixel wide.
+
+    `place`: the axes of the shapes; without them they are on the first x axis and reach through all panels.
+    """
+    fill, ink = theme.palette(palette).bad
+    known = {"xref": "x", "yref": "paper", "y0": 0, "y1": 1, **place}
+    return [
+        {
+            "type": "rect", "x0": row["from_s"], "x1": row["to_s"], "fillcolor": fill, "opacity": 0.55,
+            "layer": "below", "line": {"color": ink, "width": 0.5}, **known,
+        }
+        for row in dips.to_dicts()
+    ]  # fmt: skip
+
+
+def dip_labels(
+    dips: pl.DataFrame, end_s: float, apart: float = 0.1, *, taken: list[float] | None = None, **place: Any
+) -> list[dict[str, Any]]:
+    """What dips are put down to, as annotations above their bands: the costliest where there is no room for all.
+
+    `apart` is the room that a label takes, as a share of the axis, which ends at `end_s`; `taken` are the places of
+    labels that are there already, and gets those of the new ones.
+    """
+    taken = [] if taken is None else taken
+    labels = []
+    for row in dips.sort("lost", descending=True, maintain_order=True).to_dicts():
+        middle = (row["from_s"] + row["to_s"]) / 2
+        if all(abs(middle - other) >= apart * end_s for other in taken):
+            taken.append(middle)
+            labels.append(
+                {
+                    "text": theme.inert(row["label"]), "x": middle, "y": 1, "xref": "x", "yref": "paper",
+                    "xanchor": "center", "yanchor": "bottom", "showarrow": False,
+                    "font": {"size": 10, "color": theme.QUIET}, **place,
+                }
+            )  # fmt: skip
+    return labels
+
+
+def finish(
+    figure: go.Figure,
+    title: str,
+    *,
+    x: str | None,
+    y: str | None,
+    zero: bool = False,
+    width: Width = "full",
+) -> go.Figure:
+    """Give a chart the shared look."""
+    figure.update_layout(
+        title={"text": inert(title), "font": {"size": 15}, "x": 0, "xref": "paper"},
+        meta={"title": title, "width": width},
+        font={"family": theme.FONT, "size": 12, "color": theme.INK},
+        paper_bgcolor="white",
+        plot_bgcolor="white",
+        hovermode="x unified",
+        margin={"l": 56, "r": 16, "t": 48, "b": 44},
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": -0.22, "yanchor": "top", "maxheight": 0.9},
+        bargap=0.25,
+        showlegend=True,
+    )
+    figure.update_xaxes(gridcolor=_GRID, linecolor=theme.RULE, zeroline=False, automargin=True)
+    figure.update_yaxes(gridcolor=_GRID, linecolor=theme.RULE, zeroline=False, automargin=True)
+    if x:
+        figure.update_xaxes(title_text=x, rangemode="tozero")
+    if y:
+        figure.update_yaxes(title_text=y)
+    if zero:
+        figure.update_yaxes(rangemode="tozero")
+    if figure.layout.height is None:
+        figure.update_layout(height=height_of(sum(trace.showlegend is not False for trace in figure.data)))
+    return figure
+
+
+def look(
+    title: str, *, x: str | None = None, y: str | None = None, zero: bool = False, width: Width = "full"
+) -> dict[str, Any]:
+    """The layout that `finish` gives to a figure without traces. plotly takes long to make one."""
+    shared = _shared_look()
+    layout = {**shared, "title": {**shared["title"], "text": inert(title)}, "meta": {"title": title, "width": width}}
+    of_x = {"title": {"text": x}, "rangemode": "tozero"} if x else {}
+    of_y = {**({"title": {"text": y}} if y else {}), **({"rangemode": "tozero"} if zero else {})}
+    return {**layout, "xaxis": {**shared["xaxis"], **of_x}, "yaxis": {**shared["yaxis"], **of_y}}
+
+
+@cache
+def _shared_look() -> dict[str, Any]:
+    layout: dict[str, Any] = finish(go.Figure(), "", x=None, y=None).layout.to_plotly_json()
+    return layout
+
+
+def height_of(named: int) -> int:
+    """Of a chart with so many names in its legend: a legend below takes its room from the chart."""
+    return 380 + 20 * max(0, named - 4)

@@ -1,0 +1,144 @@
+"""Small pictures of rates over time as SVG: a line for each run of a step, and bands for its dips, with their causes.
+
+Like strips they need no script, so they are there before any chart of the page is drawn.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import dataclass
+
+import polars as pl
+
+from ibench_lib.analysis.frames import middle_runs, repeats
+from ibench_lib.base.wording import count
+from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.strips import picture
+
+ALONE_PX, WIDTH_PX = 420, 320
+MOST = 6
+"""Pictures of a first screen, at most."""
+
+_HIGH_PX, _LABELS_PX, _AXIS_PX = 74, 16, 16
+_LEFT_PX = 46
+_LETTER_PX = 6.2
+_LEAST_BAND_PX = 2.0
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """The size of a picture (pixels), the seconds that it shows, and the largest rate."""
+
+    width: int
+    end_s: float
+    most: float
+
+    def x(self, second: float) -> float:
+        return _LEFT_PX + (self.width - _LEFT_PX) * min(max(second / self.end_s, 0), 1)
+
+    def y(self, rate: float) -> float:
+        return _LABELS_PX + _HIGH_PX * (1 - rate / self.most)
+
+
+def sparklines(rates: pl.DataFrame, steadiness: pl.DataFrame, dips: pl.DataFrame, palette: str = "default") -> str:
+    """Markup: the rate of the main operation over time for each run and step, the same axes for all of a step.
+
+    Of more than `MOST` pictures, those of each result's repeat with the median rate are shown, then the first ones; the
+    text below them says how many are not. Steps without a full second have none.
+
+    Parameters
+    ----------
+    rates : `one_second`, of which the lines of all clients together are drawn.
+    steadiness : `steadiness`, a row for each picture.
+    dips : `dips`, with their causes.
+    """
+    rows = steadiness.filter(pl.col("median_rate").is_not_null()).to_dicts()
+    chosen = rows
+    if len(rows) > MOST:
+        places = set(middle_runs(steadiness, "median_rate").iter_rows())
+        chosen = [row for row in rows if (row["step_id"], row["run_id"]) in places][:MOST]
+    together = rates.filter(pl.col("client").is_null() & pl.col("rate_mean").is_not_null())
+    several = len(steadiness) > 0 and repeats(steadiness) > 1
+    setups = steadiness["setup"].n_unique() > 1
+    drawn = []
+    for row in chosen:
+        of_step = together.filter(step_id=row["step_id"], setup=row["setup"], operation=row["main_operation"])
+        mine = of_step.filter(run_id=row["run_id"])
+        if mine.is_empty() or not (most := float(of_step["rate_max"].max() or 0)):  # type: ignore[arg-type]
+            continue
+        end_s = float((of_step["t_s"] + of_step["bucket_s"]).max() or 1)  # type: ignore[arg-type]
+        drawing = _Drawing(ALONE_PX if len(chosen) == 1 else WIDTH_PX, end_s, most)
+        name = row["dbms"] + (f" r{row['repeat']}" if several else "") + (f", {row['setup']}" if setups else "")
+        bands = dips.filter(run_id=row["run_id"], step_id=row["step_id"])
+        drawn.append(_picture(f"{name}: {row['rate_label']} in {row['step']}", mine, bands, row, drawing, palette))
+    if not drawn:
+        return ""
+    note = "Dashes: the median rate. Bands: dips, with their causes."
+    if len(chosen) < len(rows):
+        note += f" {count(len(rows) - len(chosen), 'more run')} below."
+    return f'<div class="strips">{"".join(drawn)}</div><p class="key">{html.escape(note)}</p>'
+
+
+def _picture(
+    title: str, rates: pl.DataFrame, dips: pl.DataFrame, row: dict[str, float], drawing: _Drawing, palette: str
+) -> str:
+    fill, ink = theme.palette(palette).bad
+    bottom, height = _LABELS_PX + _HIGH_PX, _LABELS_PX + _HIGH_PX + _AXIS_PX
+    shapes = []
+    for dip in dips.to_dicts():
+        left, right = drawing.x(dip["from_s"]), drawing.x(dip["to_s"])
+        width = max(right - left, _LEAST_BAND_PX)
+        said = html.escape(f"{dip['from_s']:,.0f} to {dip['to_s']:,.0f} s: {dip['label']}")
+        shapes.append(
+            f'<rect x="{left:.1f}" y="{_LABELS_PX}" width="{width:.1f}" height="{_HIGH_PX}" fill="{fill}">'
+            f"<title>{said}</title></rect>"
+        )
+    middle = drawing.y(row["median_rate"])
+    shapes += [
+        f'<line x1="{_LEFT_PX}" x2="{drawing.width}" y1="{bottom}" y2="{bottom}"/>',
+        f'<line class="one" x1="{_LEFT_PX}" x2="{drawing.width}" y1="{middle:.1f}" y2="{middle:.1f}"/>',
+        _line(rates, drawing),
+        *_labels(dips, drawing, ink),
+        f'<text class="tick from" x="{_LEFT_PX}" y="{height - 4}">0 s</text>',
+        f'<text class="tick to" x="{drawing.width}" y="{height - 4}">{drawing.end_s:,.0f} s</text>',
+        f'<text class="tick to" x="{_LEFT_PX - 4}" y="{_LABELS_PX + 8}">{_short(drawing.most)}</text>',
+        f'<text class="tick to" x="{_LEFT_PX - 4}" y="{bottom}">0</text>',
+    ]
+    causes = "; ".join(f"{dip['label']} at {dip['from_s']:,.0f} s" for dip in dips.to_dicts())
+    said = f"{title}: median {row['median_rate']:,.0f}; {causes or 'no dip'}"
+    return picture(title, shapes, drawing.width, height, said, "over-time")
+
+
+def _line(rates: pl.DataFrame, drawing: _Drawing) -> str:
+    """Each second at its middle; where several share a point, both their smallest and their largest rate."""
+    colour, _ = theme.series(int(rates["dbms_position"][0]) - 1)
+    points = []
+    for t_s, bucket_s, low, high in rates.select("t_s", "bucket_s", "rate_min", "rate_max").iter_rows():
+        x = drawing.x(t_s + bucket_s / 2)
+        points += [f"{x:.1f},{drawing.y(rate):.1f}" for rate in ([high] if low == high else [high, low])]
+    return f'<polyline points="{" ".join(points)}" fill="none" stroke="{colour}"/>'
+
+
+def _labels(dips: pl.DataFrame, drawing: _Drawing, ink: str) -> list[str]:
+    """The names of causes above their bands: the costliest dips first, as far as there is room."""
+    taken: list[tuple[float, float]] = []
+    found = []
+    for dip in dips.sort("lost", descending=True, maintain_order=True).to_dicts():
+        half = _LETTER_PX * len(dip["label"]) / 2
+        x = (drawing.x(dip["from_s"]) + drawing.x(dip["to_s"])) / 2
+        x = min(max(x, _LEFT_PX + half), drawing.width - half)
+        if all(x + half < left or x - half > right for left, right in taken):
+            taken.append((x - half, x + half))
+            text = html.escape(dip["label"])
+            found.append(f'<text class="tick" fill="{ink}" x="{x:.1f}" y="{_LABELS_PX - 4}">{text}</text>')
+    return found
+
+
+def _short(value: float) -> str:
+    """Such as 95, 1.2k, 34k, 1.5M: an axis has little room."""
+    if value < 1000:
+        return f"{value:.3g}"
+    power = min(int(math.log10(value) // 3), 3)
+    scaled = value / 1000**power
+    return f"{scaled:.1f}{' kMG'[power]}" if scaled < 10 else f"{scaled:.0f}{' kMG'[power]}"

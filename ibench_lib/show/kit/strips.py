@@ -1,0 +1,141 @@
+"""Small pictures of ratios as SVG: a strip has a row for each of them, a dot and its interval on a logarithmic axis.
+
+They need no script: they are there before anything else of a page is drawn, on paper, and on a narrow screen.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ibench_lib.analysis.verdicts import Ratio
+from ibench_lib.metrics import Better
+from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.table_cells import factor_text, relative_text
+from ibench_lib.show.kit.theme import Mark
+
+WIDTH_PX = 320
+_ROW_PX = 20
+_AXIS_PX = 18
+_VALUE_PX = 62
+_LETTER_PX = 6.6
+_MOST_LETTERS = 22
+
+FILLED = "Filled: a difference. Hollow: may be noise."
+"""What stands below strips with intervals."""
+
+LEAST_SPAN = 1.25
+"""An axis reaches at least from 1 / this to this, so that a difference of a percent does not fill it."""
+
+MOST_SPAN = 16.0
+"""An axis ends here; what is further off is drawn at its end, next to its figure."""
+
+
+@dataclass(frozen=True)
+class StripRow:
+    """One dbms, or one metric. `found` is None for the base itself, and where there is no ratio: `status` says why.
+
+    `better` is the direction of what is drawn.
+    """
+
+    label: str
+    found: Ratio | None = None
+    status: str = ""
+    better: Better = "higher"
+
+    @property
+    def clear(self) -> bool:
+        """Whether the difference is clear."""
+        return self.found is not None and self.found.is_clear
+
+    @property
+    def mark(self) -> Mark | None:
+        """Of a clear difference: whether it is good or bad; None also where more is neither."""
+        if self.found is None or not self.clear or self.better == "neither":
+            return None
+        return "good" if (self.found.verdict == "better") == (self.better == "higher") else "bad"
+
+    @property
+    def text(self) -> str:
+        return relative_text(self.found) if self.found else self.status
+
+
+def span_of(ratios: Iterable[Ratio]) -> float:
+    """The factor to each side of 1 that strips with these ratios need."""
+    ends = [LEAST_SPAN]
+    for found in ratios:
+        known = [end for end in (found.value, found.low, found.high) if end and 0 < end < math.inf]
+        ends += [max(end, 1 / end) for end in known]
+    return min(1.05 * max(ends), MOST_SPAN)
+
+
+def strip(title: str, rows: Sequence[StripRow], span: float, palette: str = "default") -> str:
+    """A figure of HTML: the title, and the rows on an axis from 1 / `span` to `span`."""
+    letters = min(max(len(row.label) for row in rows), _MOST_LETTERS)
+    axis = _Axis(max(_LETTER_PX * letters + 8, 60), WIDTH_PX - _VALUE_PX, span)
+    height = _ROW_PX * len(rows) + _AXIS_PX
+    drawn = []
+    for tick in _ticks(span):
+        x, kind = axis.x(tick), ' class="one"' if tick == 1 else ""
+        drawn.append(f'<line{kind} x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height - _AXIS_PX}"/>')
+        drawn.append(f'<text class="tick" x="{x:.1f}" y="{height - 4}">{tick:g}x</text>')
+    drawn += [_drawn(row, axis, _ROW_PX * (place + 0.5), palette) for place, row in enumerate(rows)]
+    said = f"{title}: {'; '.join(f'{row.label} {row.text}' for row in rows)}"
+    return picture(title, drawn, WIDTH_PX, height, said)
+
+
+def picture(title: str, shapes: Iterable[str], width: int, height: int, said: str, kind: str = "") -> str:
+    """A figure of the first screen: its title, broken to its width, above an SVG; `said` is what it shows in words.
+
+    `kind` is a further class.
+    """
+    classes = f"strip {kind}".rstrip()
+    return (
+        f'<figure class="{classes}" style="width: {width}px"><figcaption>{html.escape(title)}</figcaption>'
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+        f'aria-label="{html.escape(said)}">{"".join(shapes)}</svg></figure>'
+    )
+
+
+@dataclass(frozen=True)
+class _Axis:
+    left: float
+    right: float
+    span: float
+
+    def x(self, value: float) -> float:
+        within = min(max(value, 1 / self.span), self.span)
+        share = 0.5 + 0.5 * math.log(within) / math.log(self.span)
+        return self.left + share * (self.right - self.left)
+
+
+def _drawn(row: StripRow, axis: _Axis, y: float, palette: str) -> str:
+    found, colour = row.found, theme.QUIET
+    if found and row.clear:
+        colour = theme.palette(palette).of(row.mark)[1] if row.mark else theme.INK
+    letters = row.label if len(row.label) <= _MOST_LETTERS else f"{row.label[:9]}…{row.label[-12:]}"
+    parts = [f'<text x="0" y="{y + 4:.0f}">{html.escape(letters)}</text>']
+    text = row.status
+    if found and found.value > 0:
+        if found.low is not None and found.high is not None:
+            low, high = axis.x(max(found.low, 1e-9)), axis.x(found.high)
+            line = f'x1="{low:.1f}" x2="{high:.1f}" y1="{y:.0f}" y2="{y:.0f}"'
+            parts.append(f'<line class="interval" {line} stroke="{colour}"/>')
+        fill = colour if row.clear else "#fff"
+        dot = f'cx="{axis.x(found.value):.1f}" cy="{y:.0f}" r="4.5"'
+        parts.append(f'<circle {dot} fill="{fill}" stroke="{colour}"/>')
+        glyph = f" {theme.GLYPHS[row.mark]}" if row.mark else ""
+        text = f"{factor_text(found.value)}x{glyph}"
+    kind = ' class="clear"' if row.clear else ""
+    place = f'x="{WIDTH_PX}" y="{y + 4:.0f}" text-anchor="end" fill="{colour}"'
+    parts.append(f"<text{kind} {place}>{html.escape(text)}</text>")
+    return f"<g><title>{html.escape(f'{row.label}: {row.text}')}</title>{''.join(parts)}</g>"
+
+
+def _ticks(span: float) -> list[float]:
+    """1 and a value on each side of it."""
+    fitting = [tick for tick in (1.1, 1.25, 1.5, 2.0, 4.0, 10.0) if tick <= span]
+    widest = fitting[-1] if fitting else 1.1
+    return [round(1 / widest, 2), 1, widest]

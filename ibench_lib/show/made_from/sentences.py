@@ -1,0 +1,177 @@
+"""What a post is made from: experiments, runs, builds that stand for others, hosts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from ibench_lib.analysis.frames import listed, repeats
+from ibench_lib.base.wording import count, joined, shortened
+from ibench_lib.show.kit.statements import NOISE_UNKNOWN, asks, attention
+from ibench_lib.show.kit.wording import comment, scale_text
+
+_FILES = {"data": "the data directory", "redo": "the redo log", "system": "the system tablespace"}
+
+
+@asks("selected_runs")
+def run_statements(selected_runs: pl.DataFrame) -> list[str]:
+    """How many runs of what, when and with which tool; what stands for what; what did not complete."""
+    runs = selected_runs
+    if runs.is_empty():
+        return ["There is no run of this experiment in the lake yet, so there is nothing to show."]
+    measured = runs.filter(pl.col("source").is_null())
+    said = [_experiment(name, measured.filter(pl.col("experiment") == name)) for name in listed(measured["experiment"])]
+    said += _published(runs.filter(pl.col("source").is_not_null()), len(runs))
+    if len(measured):
+        begun: list[datetime] = measured["origin_wall"].to_list()
+        said.append(f"{_started(min(begun), max(begun))} with ibench {joined(listed(measured['tool_version']))}.")
+    said += _standing_for(runs)
+    if repeats(runs) == 1:
+        said.append(NOISE_UNKNOWN)
+    scales = measured["scale"].unique().sort().to_list()
+    if scales not in ([], [1.0]):
+        said.append(
+            f"Scaled: rows, durations and server memory are {joined([scale_text(scale) for scale in scales])} of those "
+            "at scale 1. Compare these configurations with each other, not with results at scale 1."
+        )
+    broken = runs.filter(pl.col("status") != "complete")
+    if len(broken):
+        said.append(
+            f"{len(broken)} of {count(len(runs), 'run')} did not complete ({joined(listed(broken['status']))}); "
+            "missing figures are marked in the tables."
+        )
+    said += _snapshots(runs)
+    for name in listed(runs["experiment"]):
+        if runs.filter(pl.col("experiment") == name)["experiment_sha256"].n_unique() > 1:
+            said.append(attention(f"The file of experiment {name} changed between these runs."))
+    return said
+
+
+@asks("experiments")
+def experiment_statements(experiments: pl.DataFrame) -> list[str]:
+    """What the experiment files say of themselves: the comment that each begins with."""
+    said = []
+    for row in experiments.filter(pl.col("source").is_null()).to_dicts():
+        words = comment(row["text"])
+        if words:
+            said.append(f"{row['experiment']}.yaml says: “{words}”")
+    return list(dict.fromkeys(said))
+
+
+@asks("hosts", "storage")
+def host_statements(hosts: pl.DataFrame, storage: pl.DataFrame) -> list[str]:
+    """The host, or that there are several, which nobody should overlook; and what lies on other disks."""
+    found = hosts.to_dicts()
+    elsewhere = _on_other_disks(storage)
+    if len(found) < 2:
+        return [*(f"All runs were made on one kind of host: {_host(host)}." for host in found), *elsewhere]
+    items = [f"{count(host['runs'], 'run')} ({shortened(host['dbms'], ', ')}) on {_host(host)}" for host in found]
+    return [
+        attention(
+            f"These runs were made on {len(found)} different hosts, or on one host that was changed. What looks "
+            f"like a difference between configurations may be a difference between hosts. {'; '.join(items)}."
+        ),
+        *elsewhere,
+    ]
+
+
+def _on_other_disks(storage: pl.DataFrame) -> list[str]:
+    """At most one sentence: which files of which dbms the experiment put on other disks (`storage`)."""
+    items = []
+    mixed = list[str]()
+    for (name,), rows in storage.group_by("dbms", maintain_order=True):
+        places = [f"{_FILES.get(row['files'], row['files'])} on {row['storage']}" for row in rows.to_dicts()]
+        items.append(f"{name}: {joined(places)}")
+        if rows["files"].is_duplicated().any():
+            mixed.append(str(name))
+    said = [f"Files on disks that the experiment chose: {'; '.join(items)}."] if items else []
+    if mixed:
+        said.append(attention(f"The runs of {joined(mixed)} have the same files on different disks."))
+    return said
+
+
+def _started(first: datetime, last: datetime) -> str:
+    """Runs started on 21 Nov 2026 between 21:37 and 21:50 UTC."""
+    day = f"{first.day} {first:%b %Y}"
+    if first.date() == last.date():
+        ends = dict.fromkeys((f"{first:%H:%M}", f"{last:%H:%M}"))
+        return f"Runs started on {day} {'at ' if len(ends) == 1 else 'between '}{' and '.join(ends)} UTC"
+    return f"Runs started between {day} {first:%H:%M} and {last.day} {last:%b %Y %H:%M} UTC"
+
+
+def _experiment(name: str, runs: pl.DataFrame) -> str:
+    clients = [count(number, "client") for number in listed(runs["clients"])]
+    most = repeats(runs)
+    each = runs.group_by("setup", "dbms").len()["len"]
+    several = [f"{'up to ' if each.n_unique() > 1 else ''}{most} runs of each"]
+    order = [] if most == 1 else several + [str(order) for order in listed(runs["cell_order"])]
+    return (
+        f"Based on {count(len(runs), 'run')} of experiment {name} (“{runs['title'][0]}”), {name}.yaml: "
+        + ", ".join(
+            [
+                count(runs["dbms"].n_unique(), "configuration"),
+                f"{count(runs['setup'].n_unique(), 'setup')} ({', '.join(listed(runs['setup']))})",
+                *clients,
+                *order,
+            ]
+        )
+        + "."
+    )
+
+
+def _published(runs: pl.DataFrame, of: int) -> list[str]:
+    """What was not measured here, loudly."""
+    said: list[str] = []
+    for (experiment, source), found in runs.group_by("experiment", "source", maintain_order=True):
+        results, setups = (
+            count(found[name].n_unique(), what) for name, what in (("dbms", "result"), ("setup", "setup"))
+        )
+        said.append(
+            attention(
+                f"{len(found)} of {count(of, 'run')} ({experiment}: {results}, {setups}) "
+                f"{'is' if len(found) == 1 else 'are'} published, not measured here. Source: {source}"
+            )
+        )
+    return said
+
+
+def _snapshots(runs: pl.DataFrame) -> list[str]:
+    """Which runs continued on a copy of a loaded data directory, and how many of them loaded nothing themselves."""
+    said = []
+    for step in listed(runs["snapshot_after"]):
+        copied = runs.filter(pl.col("snapshot_after") == step)
+        loaded = len(copied.filter(pl.col("loaded_from").is_not_null()))
+        whose = "every run" if len(copied) == len(runs) else f"{len(copied)} of {count(len(runs), 'run')}"
+        said.append(
+            f"After step {step}, {whose} continued on a copy of a data directory, with empty caches; {loaded} of "
+            f"{count(len(copied), 'run')} started there, on rows that another run had loaded."
+        )
+    return said
+
+
+def _standing_for(runs: pl.DataFrame) -> list[str]:
+    said = []
+    known = runs.filter(pl.col("stands_for").is_not_null())
+    for row in known.unique(["build", "build_label", "stands_for", "server_version"], maintain_order=True).to_dicts():
+        version = f" ({row['server_version']})" if row["server_version"] else ""
+        said.append(f"{row['build']} is {row['build_label']}{version}, used in place of {row['stands_for']}.")
+    return said
+
+
+def _host(host: dict[str, Any]) -> str:
+    parts = []
+    if host["usable_cpus"]:
+        model = f" ({host['cpu_model']})" if host["cpu_model"] else ""
+        usable = f"{host['usable_cpus']} of " if host["logical_cpus"] not in (None, host["usable_cpus"]) else ""
+        parts.append(f"{usable}{count(host['logical_cpus'] or host['usable_cpus'], 'CPU')}{model}")
+    if host["memory_bytes"]:
+        parts.append(f"{host['memory_bytes'] / 2**30:.1f} GiB of memory")
+    parts += [text for text in (host["os"], f"kernel {host['kernel']}" if host["kernel"] else None) if text]
+    if host["filesystem"] and host["holds_data"]:
+        device = " ".join(filter(None, [host["device"], host["device_model"]]))
+        parts.append(f"data on {host['filesystem']}" + (f" ({device})" if device else ""))
+    if host["hypervisor"]:
+        parts.append("a virtual machine")
+    return ", ".join(parts) or "unknown hardware"

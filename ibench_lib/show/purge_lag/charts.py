@@ -1,0 +1,84 @@
+"""History list length over time and at the end of each step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+import polars as pl
+
+from ibench_lib.analysis.frames import repeats, steps_of
+from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.drawing import (
+    Drawing,
+    band,
+    dbms_of,
+    drawn,
+    finish,
+    height_of,
+    look,
+    numbers,
+    plotted,
+    runs_of,
+)
+from ibench_lib.show.kit.theme import inert
+
+
+@drawn
+def purge_lag_chart(frame: pl.DataFrame) -> Drawing:
+    """History list length over the time of one step, all dbms together (`purge_lag_series`).
+
+    Where several samples share a point, the line is their mean and the band reaches from their min to their max.
+    """
+    several = repeats(frame) > 1
+    traces: list[dict[str, Any]] = []
+    listed: set[str] = set()
+    for label, position, rows in runs_of(frame):
+        colour, dash = theme.series(position)
+        # The legend has complete repeats once; hovering tells which is which.
+        name = rows["dbms"][0] if several and rows["run_status"][0] == "complete" else label
+        times = numbers(rows["t_s"], 2)
+        if int(rows["bucket_samples"].max() or 1) > 1:  # type: ignore[arg-type]
+            traces += band(times, plotted(rows["hll_min"], 0), plotted(rows["hll_max"], 0), colour)
+        traces.append(
+            {
+                "type": "scatter", "x": times, "y": plotted(rows["hll_mean"], 1),
+                "mode": "lines" if len(rows) > 1 else "markers", "name": inert(name), "legendgroup": inert(name),
+                "showlegend": name not in listed, "hovertemplate": f"{inert(label)}: %{{y}}<extra></extra>",
+                "line": {"color": colour, "dash": dash, "width": 1.25 if several else 2},
+            }
+        )  # fmt: skip
+        listed.add(name)
+    title = f"History list length during {frame['step'][0]}, {frame['setup'][0]}"
+    layout = look(title, x="seconds of the step", y="history list length", zero=True)
+    return Drawing(traces, {**layout, "height": height_of(len(listed))})
+
+
+def purge_lag_end_chart(frame: pl.DataFrame) -> go.Figure:
+    """History list length at the end of each step (`purge_lag_at_step_end`), one group of bars a step.
+
+    Bars of several runs are as high as their median and carry their range; steps that did not complete have no bar.
+    """
+    figure = go.Figure()
+    steps = steps_of(frame)
+    several = repeats(frame) > 1
+    ended = pl.when(pl.col("step_status") == "complete").then(pl.col("history_list_length"))
+    for label, position, rows in dbms_of(frame) if several else runs_of(frame):
+        colour, _ = theme.series(position)
+        of_step = rows.group_by("step").agg(middle=ended.median(), low=ended.min(), high=ended.max())
+        bars = {row["step"]: row for row in of_step.drop_nulls().to_dicts()}
+        known = [step for step in steps if step in bars]
+        figure.add_bar(
+            x=[inert(step) for step in known],
+            y=[bars[step]["middle"] for step in known],
+            name=inert(label),
+            marker={"color": colour},
+            error_y={
+                "array": [bars[step]["high"] - bars[step]["middle"] for step in known],
+                "arrayminus": [bars[step]["middle"] - bars[step]["low"] for step in known],
+                "color": theme.INK, "thickness": 1, "width": 3, "visible": several,
+            },
+        )  # fmt: skip
+    figure.update_xaxes(type="category", categoryorder="array", categoryarray=[inert(step) for step in steps])
+    title = f"History list length at the end of each step, {frame['setup'][0]}"
+    return finish(figure, title, x=None, y="history list length", zero=True)

@@ -1,0 +1,219 @@
+"""Rates and worst responses of one step in every second: a panel for each dbms, one shared y axis."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import polars as pl
+
+from ibench_lib.analysis.frames import by_position, middle_runs
+from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.chart_text import ASIDE
+from ibench_lib.show.kit.drawing import (
+    Drawing,
+    band,
+    dip_bands,
+    dip_labels,
+    drawn,
+    line_mode,
+    look,
+    plotted,
+    runs_of,
+)
+from ibench_lib.show.kit.theme import inert
+
+_CLIENT_INK = "rgba(91, 104, 117, 0.45)"
+_PALE = 0.4
+"""How opaque the lines of the repeats are that a panel does not show strong."""
+
+_RunOf = tuple[str, int, pl.DataFrame]
+"""As `runs_of` gives it."""
+
+
+@drawn
+def rate_chart(
+    frame: pl.DataFrame,
+    *,
+    dips: pl.DataFrame | None = None,
+    steadiness: pl.DataFrame | None = None,
+    palette: str = "default",
+) -> Drawing:
+    """Rate of one operation in every second of one step (`one_second`): a panel per dbms, one shared y axis.
+
+    Of several repeats, the one with the median rate is strong, with its clients in grey; the others are pale. The rate
+    is that of the step's main operations (`steadiness`), or of what is drawn where that is not given. `dips` (`dips`)
+    are bands, with the names of their causes where there is room; those of pale repeats are pale.
+    """
+    columns = ("rate_min", "rate_mean", "rate_max")
+    return _panels(frame, str(frame["rate_label"][0]), columns, 1, (dips, steadiness), palette)
+
+
+@drawn
+def max_response_chart(
+    frame: pl.DataFrame,
+    *,
+    dips: pl.DataFrame | None = None,
+    steadiness: pl.DataFrame | None = None,
+    palette: str = "default",
+) -> Drawing:
+    """Worst response of one operation in every second of one step (`one_second`), in milliseconds; panels as above."""
+    shown = frame.with_columns(worst_ms=pl.col("max_response_s") * 1e3)
+    unit = f"max {frame['operation'][0]} response (ms)"
+    return _panels(shown, unit, ("worst_ms", "worst_ms", "worst_ms"), 3, (dips, steadiness), palette)
+
+
+def _panels(
+    frame: pl.DataFrame,
+    unit: str,
+    columns: tuple[str, str, str],
+    decimals: int,
+    known: tuple[pl.DataFrame | None, pl.DataFrame | None],
+    palette: str,
+) -> Drawing:
+    """One panel per dbms, one below the other, all with the same axes. `known`: dips and steadiness."""
+    dips, steadiness = known
+    title = f"{unit}, {frame['step'][0]}, {frame['setup'][0]}"
+    if frame["rate_mean"].drop_nulls().is_empty():
+        return _no_full_second(frame, title)
+    names, middle = by_position(frame), _middle_runs(frame, steadiness)
+    layout = _layout(title, len(names))
+    traces: list[dict[str, Any]] = []
+    labels: list[dict[str, Any]] = []
+    shapes: list[dict[str, Any]] = []
+    causes: list[dict[str, Any]] = []
+    decimals = _visible(frame[columns[2]], decimals)
+    end_s = float((frame["t_s"] + frame["bucket_s"]).max() or 1)  # type: ignore[arg-type]
+    runs = list(runs_of(frame))
+    for row, name in enumerate(names):
+        number = _number(row)
+        place = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        at = {"xref": place["xaxis"], "yref": f"{place['yaxis']} domain"}
+        mine = [(label, position, rows) for label, position, rows in runs if rows["dbms"][0] == name]
+        strong = next((run for run in mine if run[2]["run_id"][0] == middle[name]), mine[0])
+        pale = [run for run in mine if run is not strong]
+        labels.append(_above(layout[f"yaxis{number}"]["domain"][1], _label(name, strong, pale)))
+        for run in (*pale, strong):  # later lines are above earlier ones
+            traces += [{**line, **place} for line in _lines(run, columns, decimals, strong=run is strong)]
+        taken: list[float] = []
+        for run in (strong, *pale):
+            if dips is None:
+                break
+            rows = run[2]
+            found = dips.filter(run_id=rows["run_id"][0], step_id=rows["step_id"][0])
+            bands = dip_bands(found, palette, **at)
+            if run is not strong:
+                found = found.with_columns(label=pl.format("r{}: {}", pl.lit(rows["repeat"][0]), "label"))
+                bands = [{**band, "opacity": _PALE * band["opacity"]} for band in bands]
+            shapes += bands
+            causes += dip_labels(found, end_s, 0.18, taken=taken, **at, yanchor="top")
+    return Drawing(traces, {**layout, "annotations": labels + causes, "shapes": shapes})
+
+
+def _middle_runs(frame: pl.DataFrame, steadiness: pl.DataFrame | None) -> dict[str, str]:
+    """By dbms, the run that is drawn strong: of the repeats that completed the step, the one with the median rate.
+
+    It is the same run for all operations of a step, if `steadiness` tells the rate of its main ones.
+    """
+    places = frame.select(
+        "dbms", "run_id", "repeat", "step_id", "step_status", setup=pl.lit(""), step=pl.lit("")
+    ).unique()
+    if steadiness is None:
+        together = frame.filter(pl.col("client").is_null())
+        rates = together.group_by("run_id", "step_id").agg(pl.col("rate_mean").median().alias("median_rate"))
+    else:
+        rates = steadiness.select("run_id", "step_id", "median_rate")
+    found = middle_runs(places.join(rates, on=["run_id", "step_id"], how="left"), "median_rate")
+    return dict(places.join(found, on=["run_id", "step_id"], how="semi").select("dbms", "run_id").iter_rows())
+
+
+def _label(name: str, strong: _RunOf, pale: list[_RunOf]) -> str:
+    """What a panel shows: the dbms, and of several repeats which one is strong."""
+    own, *others = [label.removeprefix(f"{name} ") for label, _, _ in (strong, *pale)]
+    return f"{name} {own} ({', '.join(others)} pale)" if others else strong[0].removesuffix(" r1")
+
+
+def _lines(run: _RunOf, columns: tuple[str, str, str], decimals: int, *, strong: bool) -> list[dict[str, Any]]:
+    """The lines of a run: all clients together, with a band where a point is of several seconds, and each client."""
+    label, position, rows = run
+    low, middle, high = columns
+    colour, _ = theme.series(position)
+    parts = {part["client"][0]: part for part in rows.partition_by("client", maintain_order=True)}
+    total = parts.pop(None, rows.clear())
+    lines: list[dict[str, Any]] = [
+        {
+            "type": "scatter", "x": of_client["t_s"].to_list(), "y": plotted(of_client[middle], decimals),
+            "mode": line_mode(of_client[middle]), "line": {"color": _CLIENT_INK, "width": 1},
+            "marker": {"color": _CLIENT_INK, "size": 5}, "name": f"client {client}", "meta": ASIDE,
+            "showlegend": False,
+        }
+        for client, of_client in sorted(parts.items() if strong else ())
+    ]  # fmt: skip
+    times = total["t_s"].to_list()
+    if low != high and int(total["bucket_s"].max() or 1) > 1:  # type: ignore[arg-type]
+        # A stall shorter than a bucket is in its lowest second only, also where the run is pale.
+        bounds = band(times, plotted(total[low], decimals), plotted(total[high], decimals), colour)
+        lines += bounds if strong else [{**bound, "opacity": 0.2} for bound in bounds]
+    size = {"width": 2} if strong else {"width": 1.25}
+    lines.append(
+        {
+            "type": "scatter", "x": times, "y": plotted(total[middle], decimals), "mode": line_mode(total[middle]),
+            "line": {"color": colour, **size}, "marker": {"color": colour, "size": 7},
+            "name": inert(f"all clients, {label}"), "showlegend": False, **({} if strong else {"opacity": _PALE}),
+        }
+    )  # fmt: skip
+    return lines
+
+
+def _visible(values: pl.Series, decimals: int) -> int:
+    """As many decimals, of at most these, as the largest value has of four digits: panels share an axis up to it."""
+    most = float(values.max() or 0)  # type: ignore[arg-type]
+    return max(min(decimals, 3 - math.floor(math.log10(most))), 0) if most > 0 else decimals
+
+
+def _layout(title: str, rows: int) -> dict[str, Any]:
+    """The shared look with panels from the top to the bottom, whose axes all show the same ranges."""
+    layout = look(title, zero=True, width="half")
+    of_x, of_y = {**layout["xaxis"], "rangemode": "tozero"}, layout["yaxis"]
+    for row, height in enumerate(_spans(rows, min(0.12, 0.3 / rows))[::-1]):
+        n, bottom = _number(row), row == rows - 1
+        x = {**of_x, "domain": [0, 1], "anchor": f"y{n}", "showticklabels": bottom}
+        y = {**of_y, "domain": height, "anchor": f"x{n}"}
+        if row:  # the first axis leads, the others follow it
+            x["matches"], y["matches"] = "x", "y"
+        if bottom:
+            x["title"] = {"text": "seconds of the step"}
+        layout[f"xaxis{n}"], layout[f"yaxis{n}"] = x, y
+    return {**layout, "height": 90 + 115 * rows}
+
+
+def _spans(count: int, gap: float) -> list[list[float]]:
+    """From where to where, of 0 to 1, each of some equal parts reaches."""
+    size = (1 - gap * (count - 1)) / count
+    return [[n * (size + gap), n * (size + gap) + size] for n in range(count)]
+
+
+def _number(place: int) -> str:
+    """The number of an axis as plotly writes it: none for the first."""
+    return str(place + 1) if place else ""
+
+
+def _no_full_second(frame: pl.DataFrame, title: str) -> Drawing:
+    """What there is to say of a step that no run took a second for: empty panels alone would look like a fault."""
+    broken = [label for label, _, rows in runs_of(frame) if (rows["step_status"] != "complete").any()]
+    text = "; ".join(["no run has a full second of this step", *broken])
+    note = {
+        "text": inert(text), "x": 0, "y": 0.5, "xref": "paper", "yref": "paper", "xanchor": "left", "showarrow": False,
+        "font": {"color": theme.QUIET},
+    }  # fmt: skip
+    layout = look(title, width="half")
+    hidden = {f"{axis}axis": {**layout[f"{axis}axis"], "visible": False} for axis in ("x", "y")}
+    return Drawing([], {**layout, **hidden, "height": 100, "annotations": [note]})
+
+
+def _above(top: float, label: str) -> dict[str, Any]:
+    """The label above a panel's left corner."""
+    return {
+        "text": inert(label), "x": 0, "y": top, "xref": "paper", "yref": "paper", "xanchor": "left",
+        "yanchor": "bottom", "showarrow": False, "font": {"size": 12, "color": theme.QUIET},
+    }  # fmt: skip

@@ -1,0 +1,39 @@
+"""Average throughput of each dbms and step, absolute and relative to a base."""
+
+from __future__ import annotations
+
+import polars as pl
+from great_tables import GT
+
+from ibench_lib.analysis.frames import SHORT_S, by_position, short_steps, steps_of
+from ibench_lib.ask.bases import Bases
+from ibench_lib.base.wording import joined
+from ibench_lib.metrics import METRICS
+from ibench_lib.show.kit.naming import step_grid
+from ibench_lib.show.kit.table_cells import base_head, interval_notes, mark_notes, rate_cells
+
+
+def throughput_table(frame: pl.DataFrame, base: str | Bases = "", palette: str = "default") -> GT:
+    """Throughput of each dbms and step (`step_throughput`), each step in its own unit, and relative to the base.
+
+    Without a base only the throughput. With one, steps that nobody took a second for are left out, unless there are no
+    others: they are not compared.
+    """
+    cells, ratios = rate_cells(frame, "throughput", METRICS["throughput"].format, base)
+    short = set(short_steps(frame)["step"]) if ratios else set()
+    left_out = [step for step in steps_of(frame) if step in short]
+    if len(left_out) < frame["step"].n_unique():
+        # What is left out still counts for the noise, as on the first screen.
+        frame = frame.filter(~pl.col("step").is_in(left_out))
+        ratios = {(step, name): found for (step, name), found in ratios.items() if step not in short}
+    steps, grid = step_grid(frame, "throughput", "Average throughput")
+    for name in by_position(frame):
+        grid.rows.append((base_head(name, base), [cells[step, name] for step in steps]))
+    missed = "✕ missed a target rate."
+    grid.notes = [
+        *interval_notes(frame, ratios),
+        *([f"Too short to compare (under {SHORT_S:.0f} s): {joined(left_out)}."] if left_out else []),
+        *([missed] if any(cell.mark == "sla_failed" for cell in cells.values()) else []),
+        *mark_notes(frame),
+    ]
+    return grid.draw(palette)

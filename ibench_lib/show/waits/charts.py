@@ -1,0 +1,52 @@
+"""Waits inside the server as bars: the top mutexes and locks of each dbms."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+import polars as pl
+
+from ibench_lib.show.kit import theme
+from ibench_lib.show.kit.drawing import dbms_of, finish
+from ibench_lib.show.kit.theme import inert
+
+_MOST = 12
+_LONGEST = 60
+
+
+def waits_chart(frame: pl.DataFrame) -> go.Figure:
+    """The mutexes and locks of one step and source that cost most, per 1,000 operations (`waits`); files are left out.
+
+    Milliseconds where the server times them, else waits. Bars of several runs are as long as their median.
+    """
+    locks = frame.filter(pl.col("kind") != "file")
+    timed = bool(frame["timed"][0])
+    column = "ms_per_1000" if timed else "waits_per_1000"
+    unit = f"{'ms' if timed else 'waits'} per 1,000 {frame['unit'][0]}"
+    medians = locks.group_by("dbms", "event").agg(pl.col(column).median())
+    highest = medians.group_by("event").agg(pl.col(column).max()).sort([column, "event"], descending=[True, False])
+    events = highest["event"].head(_MOST).to_list()
+    found = {(row["dbms"], row["event"]): row[column] for row in medians.to_dicts()}
+    figure = go.Figure()
+    for label, position, rows in dbms_of(locks):
+        colour, _ = theme.series(position)
+        name = rows["dbms"][0]
+        known = [event for event in events if found.get((name, event)) is not None]
+        figure.add_bar(
+            x=[round(found[name, event], 4) for event in known],
+            y=[_short(event) for event in known],
+            customdata=[inert(event) for event in known],
+            hovertemplate="%{customdata}: %{x}<extra>" + inert(label) + "</extra>",
+            orientation="h",
+            name=inert(label),
+            marker={"color": colour},
+        )
+    figure.update_layout(height=160 + 18 * len(events) * max(1, locks["dbms"].n_unique()), barmode="group")
+    finish(figure, f"Top mutexes and locks in {frame['step'][0]}, {frame['setup'][0]}", x=unit, y=None, zero=True)
+    figure.update_yaxes(type="category", categoryorder="array", categoryarray=[_short(event) for event in events[::-1]])
+    return figure
+
+
+def _short(event: str) -> str:
+    """The part of a name that tells it from others."""
+    text = event.removeprefix("wait/synch/").removeprefix("wait/io/")
+    return inert(text if len(text) <= _LONGEST else f"…{text[1 - _LONGEST :]}")

@@ -1,0 +1,55 @@
+"""The first screen of a comparison: rates, tails, and what differs with them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from ibench_lib.ask.pair import Pair, pair
+from ibench_lib.ask.selection import choose
+from ibench_lib.show.compare.headline import pair_headline
+from tests.shared import lake_of
+from tests.synthetic import Run
+
+
+def side(config: str, minute: int, queries: int, history: int, repeats: int = 3) -> list[Run]:
+    return [
+        Run(config, repeat=n, minute=minute + n, queries=queries + 10 * n, history_list=(10, 20, history + n, 5))
+        for n in range(1, repeats + 1)
+    ]
+
+
+def chosen(*runs: Run) -> Pair:
+    return pair(choose(lake_of(*runs), "demo"))
+
+
+def said(chosen: Pair) -> list[str]:
+    found = re.findall(r"<li>(.*?)<a ", pair_headline(chosen).markup)
+    return [re.sub(r"<.*?>|&[a-z]+;", "", text).strip() for text in found]
+
+
+@pytest.mark.slow
+def test_what_is_faster_and_what_differs_with_it_is_said_and_drawn() -> None:
+    two = chosen(*side("a", 0, 5000, 300), *side("b", 10, 2500, 3000))
+    markup = pair_headline(two).markup
+    assert "A is system.a (3 runs); B is system.b (3 runs); setup cached; 2 clients." in markup
+    (slower,) = [text for text in said(two) if text.startswith("qr100")]
+    assert re.search(r"queries/s 0\.50x \[0\.\d\d, 0\.\d\d\], worse", slower)
+    (longer,) = [text for text in said(two) if text.startswith("l.i1")]
+    assert longer.startswith("l.i1: no difference found in inserts/s")
+    assert re.search(r"Also different: history list length \d+\.\d\dx", longer)
+    (index,) = [text for text in said(two) if text.startswith("l.x")]
+    assert "rows indexed/s" in index and "inserts/s" not in index
+    drawn = dict(re.findall(r"<figcaption>(.*?)</figcaption>(.*?)</figure>", markup))
+    assert "queries/s" in drawn["qr100"] and "history list length" in drawn["l.i1"]
+    assert re.search(r"history list length: \d+\.\d\dx", drawn["l.i1"]) and "▼" in drawn["l.i1"], "lower is better"
+
+
+@pytest.mark.slow
+def test_without_repeats_or_a_second_dbms_nothing_is_judged() -> None:
+    one_each = said(chosen(*side("a", 0, 5000, 300, 1), *side("b", 10, 2500, 3000, 1)))
+    (once,) = one_each
+    assert once.endswith(": too few runs to tell a difference from noise.") and "l.i1 and qr100" in once
+    assert "only one dbms here" in pair_headline(chosen(*side("a", 0, 5000, 300))).markup
+    assert "no run yet" in pair_headline(pair(choose(lake_of()))).markup

@@ -1,0 +1,37 @@
+"""Sentences about fragments of configurations."""
+
+from typing import Any
+
+import polars as pl
+
+import ibench_lib as ib
+from ibench_lib.ask.selection import choose
+from ibench_lib.paths import Workspace
+from ibench_lib.store import reader
+from tests.places import ROOT
+from tests.show.saying import made_of, spoken
+from tests.synthetic import Run
+
+
+def test_fragments_that_all_have_are_told_once() -> None:
+    both = ["a", "b"]
+    rows = [("cy10a.cnf", "# base", 0, both), ("p2.cnf", "# p2: trouble", 1, both), ("x.cnf", "# x", 2, ["b"])]
+    frame = pl.DataFrame(rows, schema=["fragment", "text", "position", "dbms"], orient="row")
+    assert ib.shared_statements(frame) == ["All 2 configurations include p2.cnf: “p2: trouble”"]
+    alone = frame.with_columns(dbms=pl.lit(["a"]))
+    assert ib.shared_statements(alone) == []
+
+
+def test_a_caution_of_a_configuration_is_loud_and_its_words_are_shown(workspace: Workspace) -> None:
+    def fragments(manifest: dict[str, Any]) -> None:
+        manifest["config"]["fragments"] = {"cy10a.cnf": "# The base.\n# Source: a report.\n[mysqld]\nx=1\n# later\n"}
+        if manifest["cell"]["config"] == "a17":
+            text = (ROOT / "ibench_lib/configs/fragments/a17.cnf").read_text()
+            manifest["config"]["fragments"]["a17.cnf"] = text
+
+    made_of(workspace, Run(), Run("a17", minute=1), change=fragments)
+    post = choose(reader.lake(workspace), "demo")
+    (said,) = spoken(workspace, ib.caution_statements)
+    assert said == "Attention: a17.cnf (system.a17): not safe for production, because a torn page cannot be repaired."
+    drawn = ib.fragments_table(post.ask("fragments")).as_raw_html()
+    assert "The base." in drawn and "a report" not in drawn and "x=1" not in drawn

@@ -1,0 +1,58 @@
+"""What is put into a notebook next to tables and charts."""
+
+import polars as pl
+import pytest
+
+import ibench_lib as ib
+from ibench_lib.ask.selection import choose
+from ibench_lib.show.kit.display import MOST_OPEN, Html, each, say, warnings
+from ibench_lib.show.kit.statements import asks, attention
+from tests.shared import asked, lake_of
+from tests.synthetic import Run, three_configurations
+
+
+def test_warnings_that_differ_in_numbers_share_a_line_that_unfolds() -> None:
+    busy = [f"process python ({pid}) uses {percent} % of a core" for pid, percent in ((30467, 20), (30468, 33))]
+    runs = [
+        Run(warnings=(busy[0], "swap <is> used")), Run("b", minute=1, warnings=(busy[1],)), Run("c", minute=2),
+    ]  # fmt: skip
+    markup = warnings(choose(lake_of(*runs), "demo").runs).markup
+    assert f"<summary>{busy[0]}, and 1 more of this kind (system.cy10a, system.b; 2 of 3 runs)</summary>" in markup
+    assert f"<li>{busy[1]} (system.b)</li>" in markup and markup.count("<details>") == 1
+    assert "<li>swap &lt;is&gt; used (system.cy10a; 1 of 3 runs)</li>" in markup
+    assert "No run has a warning." in warnings(choose(lake_of(Run()), "demo").runs).markup
+
+
+@pytest.mark.parametrize("number", [1, 5, 6, 7, 12])
+def test_of_many_sentences_the_rest_is_folded_but_none_that_is_loud(number: int) -> None:
+    @asks("steps")
+    def subject(steps: pl.DataFrame) -> list[str]:
+        return [*(f"Sentence {n}." for n in range(number)), attention("this one.")]
+
+    markup = say(choose(lake_of(Run()), "demo"), subject).markup
+    shown, _, folded = markup.partition("<details")
+    assert "Attention: this one." in shown
+    assert [markup.count(f"Sentence {n}.") for n in range(number)] == [1] * number
+    left = number - 5 if number > 6 else 0
+    assert folded.count("<li>") == left and (f"{left} more sentences" in folded) == bool(left)
+
+
+@pytest.mark.slow
+def test_many_results_fold_below_their_headings_and_few_do_not() -> None:
+    few = asked("response_time_histogram", *three_configurations())
+    many = pl.concat([few.with_columns(repeat=pl.lit(n, few["repeat"].dtype)) for n in range(MOST_OPEN // 3 + 1)])
+    options = {"by": ["step", "setup", "operation"], "heading": "step", "anchor": "histogram", "fold": True}
+    texts = {
+        name: [item.markup for item in each(frame, ib.response_time_table, **options).items if isinstance(item, Html)]
+        for name, frame in (("few", few), ("many", many))
+    }
+    assert texts["few"][:2] == ['<h3 id="l.i0.histogram">l.i0</h3>', '<h3 id="l.x.histogram">l.x</h3>']
+    first, end = texts["many"][:2]
+    assert first.startswith('<details class="fold"><summary><h3 id="l.i0.histogram">l.i0</h3>') and "1 table" in first
+    assert end == "</details>" and len(texts["many"]) == 2 * len(texts["few"])
+    # Few results, but of two setups.
+    setups = pl.concat([few, few.with_columns(setup=pl.lit("other"))])
+    first = next(
+        item.markup for item in each(setups, ib.response_time_table, **options).items if isinstance(item, Html)
+    )
+    assert first.startswith('<details class="fold"><summary><h3 id="l.i0.histogram">l.i0</h3>') and "2 tables" in first

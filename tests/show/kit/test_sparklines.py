@@ -1,0 +1,89 @@
+"""Rates over time drawn as SVG: the line, the dips with their causes, and which runs have a picture."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+import ibench_lib as ib
+from ibench_lib.ask.selection import Selection, choose
+from ibench_lib.show.kit.display import Html
+from ibench_lib.show.kit.sparklines import ALONE_PX, MOST, WIDTH_PX, sparklines
+from tests.shared import lake_of
+from tests.synthetic import Run
+
+DIPPED = Run("slow", l_i1_s=20, stall=(9, 10, 11))
+
+
+def post_of(*runs: Run) -> Selection:
+    return choose(lake_of(*runs), "demo", steps=["l.i1"])
+
+
+def drawn(post: Selection) -> ElementTree.Element:
+    markup = sparklines(post.ask("one_second"), post.ask("steadiness"), post.ask("dips"))
+    return ElementTree.fromstring(f"<div>{markup}</div>")
+
+
+def numbers(shape: ElementTree.Element, *names: str) -> list[float]:
+    return [float(shape.attrib[name]) for name in names]
+
+
+def points(figure: ElementTree.Element) -> list[list[float]]:
+    (line,) = figure.findall(".//polyline")
+    return [[float(number) for number in pair.split(",")] for pair in line.attrib["points"].split()]
+
+
+@pytest.mark.slow
+def test_a_dip_is_a_band_where_the_line_falls_with_its_cause() -> None:
+    (figure,) = (whole := drawn(post_of(DIPPED))).findall(".//figure")
+    (band,) = figure.findall(".//rect")
+    left, width = numbers(band, "x", "width")
+    line = points(figure)
+    assert len(line) == 20, "a point for each second"
+    inside = [y for x, y in line if left < x < left + width]
+    (median,) = figure.findall(".//line[@class='one']")
+    assert len(inside) == 3 and min(inside) > numbers(median, "y1")[0], "y grows downwards"
+    assert [text.text for text in figure.findall(".//text[@fill]")] == ["unexplained"]
+    svg = figure.find("svg")
+    assert svg is not None and svg.attrib["width"] == str(ALONE_PX)
+    assert svg.attrib["aria-label"].endswith("; unexplained at 9 s")
+    assert "more run" not in "".join(whole.itertext())
+
+
+@pytest.mark.slow
+def test_pictures_of_a_step_share_their_axes_and_those_left_out_are_counted() -> None:
+    runs = [replace(DIPPED, config=f"c{n}", minute=n, repeat=r) for n in range(2) for r in (1, 2, 3, 4)]
+    runs[:4] = [replace(run, l_i1_s=10, stall=()) for run in runs[:4]]
+    whole = drawn(post_of(*runs))
+    figures = whole.findall(".//figure")
+    assert len(figures) == 2 <= MOST
+    captions = ["".join(figure.find("figcaption").itertext()) for figure in figures]  # type: ignore[union-attr]
+    assert ["r2" in caption for caption in captions] == [True, True], "of four with one rate, the lower in the middle"
+    assert "6 more runs below." in "".join(whole.itertext())
+    short, long = (points(figure) for figure in figures)
+    assert len(short) == 10 and len(long) == 20 and short[0][0] == long[0][0]
+    assert max(x for x, _ in short) < WIDTH_PX / 2 + 46, "half of the axis"
+    assert short[0][1] < long[0][1], "twice the rate"
+    assert [len(figure.findall(".//rect")) for figure in figures] == [0, 1]
+
+
+@pytest.mark.slow
+def test_a_first_screen_has_them_next_to_its_sentences() -> None:
+    def screen(**more: Any) -> str:
+        shown = ib.opening(post_of(DIPPED), ib.steadiness_statements, **more)
+        (item,) = shown.items
+        assert isinstance(item, Html)
+        assert ("one_second" in shown.answers) == bool(more)
+        return item.markup
+
+    assert "over-time" not in screen()
+    page = screen(over_time=True)
+    assert page.index('class="tested"') < page.index("over-time") < page.index('class="statements"')
+
+
+def test_a_step_without_rates_has_no_picture() -> None:
+    post = choose(lake_of(Run()), "demo", steps=["l.x"])
+    assert drawn(post).findall(".//figure") == []

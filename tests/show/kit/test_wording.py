@@ -1,0 +1,18 @@
+"""Words that sentences share."""
+
+from ibench_lib.base.wording import joined, shortened
+from ibench_lib.show.kit.wording import comment
+
+
+def test_wording() -> None:
+    assert [joined(list("abc")[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
+    assert shortened(list("abcde"), ", ") == "a, b, c, and 2 more"
+    assert comment("# One\n#\n# two.\n# Source: x\nkey: 1\n# three") == "One two."
+
+
+def test_the_sentence_that_names_a_source_is_left_out_as_a_whole() -> None:
+    assert comment("# One.\n# Source: a report, whose files are for\n# MySQL; others differ. Sizes shrink.") == (
+        "One. Sizes shrink."
+    )
+    assert comment("# Source: a report (of 2023). For 8.0.30.\n# More.") == "For 8.0.30. More."
+    assert comment("# Source: https://example.org/a.b\n# More.") == "More."

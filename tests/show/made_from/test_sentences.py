@@ -1,0 +1,80 @@
+"""Sentences about the runs and their hosts."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import pytest
+
+import ibench_lib as ib
+from ibench_lib.ask.selection import choose
+from ibench_lib.paths import Workspace
+from ibench_lib.show.kit.display import say
+from ibench_lib.store import reader
+from tests.shared import asked
+from tests.show.saying import made_of, spoken
+from tests.synthetic import Run, write_runs
+
+
+def test_runs_say_what_they_are_made_from(workspace: Workspace) -> None:
+    def standing(manifest: dict[str, Any]) -> None:
+        manifest["cell"] |= {"build": "my8033", "build_label": "mysql-9.7", "stands_for": "MySQL 8.0.33"}
+        manifest["cell"]["order"] = "interleaved"
+
+    made_of(workspace, Run(repeat=1), Run(repeat=2, minute=1), Run("b", minute=2, scale=0.5), change=standing)
+    assert spoken(workspace, ib.run_statements) == [
+        "Based on 3 runs of experiment demo (“Purge lag”), demo.yaml: 2 configurations, 1 setup (cached), "
+        "2 clients, up to 2 runs of each, interleaved.",
+        "Runs started on 21 Nov 2026 between 10:00 and 10:02 UTC with ibench 0.1.0.",
+        "my8033 is mysql-9.7 (10.11.19-MariaDB), used in place of MySQL 8.0.33.",
+        "Scaled: rows, durations and server memory are 1/2 and 1 of those at scale 1. Compare these configurations "
+        "with each other, not with results at scale 1.",
+    ]
+
+
+def test_one_run_of_each_and_two_experiments_are_said(workspace: Workspace) -> None:
+    write_runs(workspace, Run(), Run(minute=1, experiment="other", title="Another"))
+    said = spoken(workspace, ib.run_statements, experiment="*")
+    assert [line for line in said if line.startswith("Based on 1 run of experiment")] == said[:2]
+    assert "One run of each: the noise is unknown." in said
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_published_runs_are_counted(count: int) -> None:
+    runs = asked("selected_runs", *(Run(repeat=n, minute=n) for n in (1, 2, 3)))
+    source = pl.when(pl.col("repeat") <= count).then(pl.lit("a report"))
+    said = ib.run_statements(runs.with_columns(source=source))[1]
+    verb = "is" if count == 1 else "are"
+    assert said == (
+        f"Attention: {count} of 3 runs (demo: 1 result, 1 setup) {verb} published, not measured here. Source: a report"
+    )
+
+
+def test_several_hosts_are_said_loudly(workspace: Workspace) -> None:
+    hosts: Iterator[dict[str, Any]] = iter(
+        [
+            {
+                "usable_cpus": 2,
+                "logical_cpus": 4,
+                "cpu_model": "A",
+                "memory_bytes": 2**34,
+                "kernel": "6.1",
+                "os": "Debian",
+            },
+            {
+                "usable_cpus": 8,
+                "logical_cpus": 8,
+                "memory_bytes": 2**35,
+                "filesystem": {"type": "xfs"},
+                "hypervisor": True,
+            },
+            {},
+        ]
+    )
+    made_of(workspace, Run(), Run("b", minute=1), Run("c", minute=2), change=lambda m: m.update(host=next(hosts)))
+    markup = say(choose(reader.lake(workspace), "demo"), ib.host_statements).markup
+    assert '<li class="loud">Attention: These runs were made on 2 different hosts' in markup
+    assert "1 run (system.cy10a) on 2 of 4 CPUs (A), 16.0 GiB of memory, Debian, kernel 6.1; 1 run (system.b) on 8 CPUs, 32.0 GiB of memory, data on xfs, a virtual machine." in markup  # fmt: skip  # noqa: E501
+    assert spoken(workspace, ib.host_statements, dbms=["system.b"])[0].startswith(
+        "All runs were made on one kind of host: 8 CPUs"
+    )

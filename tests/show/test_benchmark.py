@@ -1,0 +1,70 @@
+"""Sentences about the workload and its steps."""
+
+from typing import Any
+
+import pytest
+
+import ibench_lib as ib
+from ibench_lib.paths import Workspace
+from tests.show.saying import made_of, spoken, step
+from tests.synthetic import Run, write_runs
+
+FULL: dict[str, Any] = {
+    "clients": 2, "engine": "innodb", "data_length": [10, 20], "protocol": "prepared", "transport": "socket",
+    "settle": "flush", "count_rows": True, "queriers": 1, "query_rows": 10, "secondary_indexes": 3,
+    "rocksdb_bulk_load": False, "tables_used": ["pi1", "pi2"],
+}  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_benchmark_is_told_as_it_was_run(workspace: Workspace) -> None:
+    def cached(manifest: dict[str, Any]) -> None:
+        io_bound = manifest["cell"]["setup"] == "io_bound"
+        manifest["workload"] = FULL | {
+            "resolved_steps": [
+                step("l.i0", "load", rows=500 if io_bound else 20, rows_per_commit=100),
+                step("l.i1", "write", rows=50, rate=40.0),
+                step("qr100", "query", seconds=7200.0, rate=100.0, settle_before=True),
+                step("qr500", "query", seconds=7200.0, rate=500.0, long_transaction=True),
+            ]
+        }
+
+    made_of(workspace, Run(), Run("b", minute=1), Run(setup="io_bound", minute=2), change=cached)
+    assert spoken(workspace, ib.insert_benchmark_statements, ib.step_statements) == [
+        "2 clients, each with its own table (InnoDB, 10 to 20 bytes in column data, prepared "
+        "statements over a Unix socket); each client has its own processes and connections. After each step, the "
+        "server&#x27;s COUNT(*) is compared with the rows that the clients&#x27; statements leave.",
+        "l.i0: inserts rows in primary key order, without secondary indexes, 100 per statement; 20 rows per client in "
+        "cached, 500 rows per client in io_bound.",
+        "l.i1: inserts rows at the head of each table and deletes the same number at its tail, with all "
+        "indexes, 50 per "
+        "statement, at most 40 rows/s per client; 50 rows per client.",
+        "qr100, qr500: 1 process per client runs range queries of up to 10 rows as fast as possible, while each client "
+        "also inserts and deletes 100, 500 rows/s, 50 per statement; 7,200 s.",
+        "Before qr100 the database is settled: statistics are updated and dirty pages are flushed.",
+        "During qr500, a transaction with a read view stays open.",
+    ]
+    assert [line[:5] for line in spoken(workspace, ib.step_statements, steps=["l.i1"])] == ["l.i1:"]
+
+
+def test_a_workload_of_which_little_is_known_is_told_in_few_words(workspace: Workspace) -> None:
+    write_runs(workspace, Run())
+    assert spoken(workspace, ib.insert_benchmark_statements) == [
+        "2 clients; each client has its own processes and connections."
+    ]
+    assert len(spoken(workspace, ib.step_statements)) == 4
+
+
+@pytest.mark.slow
+def test_runs_of_two_editions_are_not_mixed_silently(workspace: Workspace) -> None:
+    def second(manifest: dict[str, Any]) -> None:
+        manifest["workload"] = FULL | ({"edition": 2} if manifest["cell"]["config"] == "b" else {})
+
+    made_of(workspace, Run(), Run(repeat=2, minute=1), Run("b", minute=2), change=second)
+    one, attention = spoken(workspace, ib.insert_benchmark_statements)
+    assert one.startswith("2 clients")
+    assert attention.startswith(
+        "Attention: The client of this benchmark changed between these runs: 2 runs of edition 1 and 1 run of "
+        "edition 2. "
+    )
+    assert len(spoken(workspace, ib.insert_benchmark_statements, dbms=["*.b"])) == 1

@@ -1,0 +1,53 @@
+"""Tables of builds and configurations."""
+
+from __future__ import annotations
+
+import pytest
+from great_tables import GT
+
+from ibench_lib.ask.selection import Selection, choose
+from ibench_lib.show.throughput.by_build import by_build
+from tests.shared import lake_of
+from tests.show.parsed import Parsed
+from tests.synthetic import Run
+
+
+def chosen(compared_with: str = "", **queries: int) -> Selection:
+    """Three runs of each build and configuration; queries by configuration, of which mysql answers twice as many."""
+    runs = [
+        Run(config, build=build, repeat=n, minute=10 * place + n, queries=number * factor + 10 * n)
+        for place, (build, config, number, factor) in enumerate(
+            (build, config, number, factor)
+            for factor, build in ((1, "maria"), (2, "mysql"))
+            for config, number in queries.items()
+        )
+        for n in (1, 2, 3)
+    ]
+    return choose(lake_of(*runs), "demo", base=compared_with)
+
+
+@pytest.mark.slow
+def test_a_cell_is_relative_to_the_base_of_its_own_build() -> None:
+    shown = by_build(chosen(base=4000, f1=2000))
+    (table,) = shown.items
+    assert isinstance(table, GT) and shown.answers == ("step_metrics",)
+    found = Parsed(table).rows
+    assert found[0] == ["Throughput by build and configuration, cached"]
+    rows = {head: cells for head, *cells in filter(None, found) if head.startswith("qr100")}
+    assert list(rows) == ["qr100, queries/s: maria", "qr100, queries/s: mysql"]
+    assert rows["qr100, queries/s: maria"][0] == "804" and rows["qr100, queries/s: maria"][1].startswith("0.50x [0.")
+    assert rows["qr100, queries/s: mysql"][0].startswith("1,604\n2.00x [1.")
+    assert rows["qr100, queries/s: mysql"][1].startswith("0.50x [0.") and rows["qr100, queries/s: mysql"][1][-1] == "▼"
+
+
+@pytest.mark.slow
+def test_one_build_or_one_base_for_all_has_no_such_table() -> None:
+    assert by_build(chosen(only=4000)).items == ()
+    assert by_build(chosen("maria.base", base=4000, f1=2000)).items == ()
+    one_build = choose(lake_of(Run("a"), Run("b", minute=1)), "demo")
+    assert by_build(one_build).items == ()
+
+
+@pytest.mark.slow
+def test_a_cost_that_was_not_captured_has_no_table() -> None:
+    assert by_build(chosen(base=4000, f1=2000), "cpupq").items == ()

@@ -1,0 +1,56 @@
+"""The first screen of a page on waits."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import ibench_lib as ib
+from ibench_lib.ask.selection import Selection, choose
+from ibench_lib.show.waits.strips import waits_strips
+from tests.shared import lake_of
+from tests.show.waited import COUNTED, interval, timed
+from tests.synthetic import Run
+
+
+def counted(config: str, minute: int, waits: int, repeat: int = 1) -> Run:
+    rows = (
+        interval(6.0, "innodb_mutex", COUNTED, waits, None),
+        interval(6.0, "innodb_mutex", "log0log.cc:844", waits, None),
+    )
+    return Run(config, minute=minute, repeat=repeat, also=rows)
+
+
+def chosen(*runs: Any) -> Selection:
+    return choose(lake_of(*runs), "demo", steps=["l.i0"])
+
+
+def shown(post: Selection) -> str:
+    return waits_strips(post.ask("waits"), post.bases).markup
+
+
+def test_all_locks_together_are_drawn_relative_to_the_base() -> None:
+    runs = [counted("a", n, 440 + 4 * n, n) for n in (1, 2, 3)] + [
+        counted("b", 10 + n, 880 + 4 * n, n) for n in (1, 2, 3)
+    ]
+    page = shown(chosen(*runs))
+    assert "l.i0, mutexes and locks, waits per 1,000 rows" in page
+    assert re.search(r"(1\.9|2\.0)\dx", page) and "▼" in page, "twice the waits are worse"
+    assert page.count("<figure") == 1
+
+
+def test_times_are_drawn_where_every_dbms_has_them_and_never_against_counts() -> None:
+    both = shown(chosen(timed("a"), timed("b", minute=1, times=2.0)))
+    assert "mutexes and locks, ms per 1,000 rows" in both
+    # 100 ms of the mutex and 10 ms of the lock; files are left out.
+    assert "2.00x" in both
+    mixed = chosen(timed("a"), counted("b", 1, 440))
+    assert shown(mixed) == "", "one has times, the other counts"
+
+
+def test_without_waits_the_screen_has_no_strips_and_says_why() -> None:
+    post = chosen(Run("a"), Run("b", minute=1))
+    assert shown(post) == ""
+    waits = post.ask("waits")
+    (screen,) = ib.opening(post, ib.waits_statements, pictures=waits_strips(waits, post.bases)).items
+    assert "the experiment did not ask for waits" in screen.markup
