@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo posts test test-quick test-rest test-long test-builds check fix lab release clean env server chromium axe lock
+.PHONY: help demo posts test test-quick test-rest test-long test-changed test-builds check fix lab release clean env server chromium axe lock
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ test-long: server chromium axe ## run the tests that take too long for test
 
 test-rest: server chromium axe ## run what test-quick leaves out of test and test-long
 	@$(BIN)/python tools/run_tests.py rest
+
+test-changed: server chromium axe ## run the tests, long ones too, that the changes since BASE (origin/main) can reach
+	@BASE=$(BASE) $(BIN)/python tools/run_tests.py changed
 
 test-builds: server ## install every server build from its registry and run on it; profile one with perf
 	@$(BIN)/python tools/run_tests.py builds

@@ -1,9 +1,11 @@
-"""Run the tests in parts: `run_tests.py [test | quick | rest | long | builds] [pytest's arguments]`.
+"""Run the tests in parts: `run_tests.py [test | quick | rest | long | changed | builds] [pytest's arguments]`.
 
     test    what shows that it works: four tests at a time, then those that measure time, alone (`make test`)
     quick   what needs no server, no browser, no lake and no second (`make test-quick`)
     long    what takes so long that `test` leaves it out (`make test-long`)
     rest    what `quick` leaves out of `test` and `long` together
+    changed what a change can reach of `test` and `long` (`make test-changed`), since a branch or commit: BASE, else
+            origin/main
     builds  every server build, fetched from its registry (`make test-builds`)
 
 pytest's own output goes through as it is. If `quick` takes more than a minute, its slowest tests are listed: those that
@@ -24,6 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools.changed_tests import changed_files, reached_tests  # noqa: E402
 
 INTERRUPTED = 2
 NO_TESTS = 5
@@ -64,6 +69,7 @@ PARTS: dict[str, list[Part]] = {
     "quick": parts("quick tests", f"not long and {QUICK}", meant_s=60)[:1],
     "long": parts("long tests", "long"),
     "rest": parts("other tests", f"(long or timing or not {QUICK})"),
+    "changed": parts("tests that the change can reach", "(long or not long)"),
     "builds": [Part("tests of builds", "registries")],
 }
 
@@ -78,6 +84,10 @@ def marks_of(arguments: list[str]) -> str:
 
 def main(arguments: list[str]) -> int:
     which = arguments.pop(0) if arguments and arguments[0] in PARTS else "test"
+    if which == "changed":
+        reached = reached_tests(changed_files(os.environ.get("BASE") or "origin/main"))
+        print(f"the change can reach {len(reached)} test files" if reached != ["tests"] else "it can reach any test")
+        arguments = [*reached, *arguments]
     said, first_failure = [], 0
     for part in PARTS[which]:
         begin = time.monotonic()
