@@ -11,7 +11,7 @@ import sys
 
 from ipykernel.kernelapp import IPKernelApp
 
-_USED = ("ask.selection", "show.headline", "show.sections", "show.charts.one_second", "publish.evidence")
+_USED = ("ask.selection", "show.headline", "show.sections", "show.throughput.charts", "publish.evidence")
 
 
 def main() -> None:

@@ -192,7 +192,7 @@ def say(post: Asker, *subjects: Callable[..., list[str]], **options: Any) -> Htm
     """A list of the sentences of functions of statements, each with a link to the query that supports it.
 
     Of many, all but the first are folded; one that nobody should overlook never is.
-    Each is marked with the questions whose answers it takes (`ibench_lib.show.statements.common.asks`); it gets the
+    Each is marked with the questions whose answers it takes (`ibench_lib.show.kit.statements.asks`); it gets the
     `options` as well.
     """
     lines: list[str] = []
