@@ -113,6 +113,7 @@ class Workspace:
 
     @property
     def data(self) -> Path:
+        """What ibench has recorded, built and downloaded."""
         return self.root / "data"
 
     @property
@@ -162,6 +163,7 @@ class Workspace:
 
     @property
     def notebooks(self) -> Path:
+        """The notebooks of the project."""
         return self.root / "notebooks"
 
     def notebook(self, name: str) -> Path:
@@ -182,9 +184,11 @@ class Workspace:
         )
 
     def run_dir(self, run_id: str) -> Path:
+        """The folder of a sealed run."""
         return self.runs / check_run_id(run_id)
 
     def post_dir(self, slug: str) -> Path:
+        """The folder of a built post."""
         return self.posts / check_slug(slug)
 
     def failed_notebook(self, slug: str) -> Path:
@@ -196,6 +200,7 @@ class Workspace:
         return self.data / f".asked-{check_name(notebook, 'notebook')}.json"
 
     def sandbox_dir(self, run_id: str) -> Path:
+        """The folder of a run's server while it runs."""
         return self.sandboxes / check_run_id(run_id)
 
     def snapshot_dir(self, digest: str) -> Path:
@@ -205,6 +210,7 @@ class Workspace:
         return self.snapshots / digest
 
     def build_dir(self, label: str) -> Path:
+        """The folder of an installed build."""
         return self.builds / check_name(label, "build label")
 
 

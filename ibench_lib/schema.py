@@ -136,6 +136,7 @@ class Table:
 
     @property
     def file_name(self) -> str:
+        """The file of the table in the folder of a run."""
         return f"{self.name}.parquet"
 
     @cached_property

@@ -1,12 +1,16 @@
 """What holds for the repository as a whole: stored notebooks, pinned versions, derived documents."""
 
+import importlib
+import inspect
 import itertools
 import json
+import pkgutil
 import re
 import shutil
 import subprocess
 import sys
 from collections import Counter
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +120,54 @@ def test_every_public_name_is_a_function_with_a_sentence_about_it() -> None:
         for name in names:
             function = getattr(ibench_lib, name)
             assert function.__module__ == f"{LIBRARY}.{home}" and function.__doc__, name
+
+
+@pytest.mark.slow
+def test_what_is_public_has_a_docstring_its_own_or_that_of_what_it_overrides() -> None:
+    """Every module, and of each module the classes, functions, methods and properties without a leading underscore."""
+    bare = []
+    for found in pkgutil.walk_packages(ibench_lib.__path__, f"{LIBRARY}."):
+        module = importlib.import_module(found.name)
+        bare += [] if found.ispkg or module.__doc__ else [found.name]
+        for name, thing in vars(module).items():
+            if name.startswith("_") or getattr(thing, "__module__", None) != found.name:
+                continue
+            if inspect.isfunction(thing) and not thing.__doc__:
+                bare.append(f"{found.name}.{name}")
+            if inspect.isclass(thing):
+                bare += [] if thing.__doc__ else [f"{found.name}.{name}"]
+                bare += [f"{found.name}.{name}.{method}" for method in undocumented(thing)]
+    assert not bare, bare
+
+
+def undocumented(kind: type) -> list[str]:
+    """Public methods and properties of a class that neither it nor a class above it describes."""
+    names = [
+        name for name, value in vars(kind).items()
+        if not name.startswith("_")
+        and (inspect.isfunction(value) or isinstance(value, property | cached_property | classmethod | staticmethod))
+        and getattr(getattr(value, "__wrapped__", value), "__module__", kind.__module__) == kind.__module__
+    ]  # fmt: skip
+    return [name for name in names if not any(getattr(vars(one).get(name), "__doc__", None) for one in kind.__mro__)]
+
+
+def test_a_docstring_is_inherited_and_its_lack_is_seen() -> None:
+    class Described:
+        def work(self) -> None:
+            """Works."""
+
+    class Bare(Described):
+        def work(self) -> None: ...
+
+        def idle(self) -> None: ...
+
+        @property
+        def size(self) -> int:
+            return 0
+
+        def _hidden(self) -> None: ...
+
+    assert undocumented(Bare) == ["idle", "size"]
 
 
 def test_pytest_alone_runs_what_make_test_does() -> None:

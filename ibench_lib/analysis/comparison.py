@@ -54,10 +54,12 @@ class Compared:
 
     @cached_property
     def a(self) -> list[float]:
+        """A's values, one for each complete run."""
         return measured_of(self.a_rows)
 
     @cached_property
     def b(self) -> list[float]:
+        """B's values, one for each complete run."""
         return measured_of(self.b_rows)
 
     @cached_property

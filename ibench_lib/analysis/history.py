@@ -83,9 +83,11 @@ class Line:
 
     @property
     def base(self) -> Build:
+        """The oldest build of the line."""
         return self.builds[0]
 
     def build(self, name: str) -> Build:
+        """The build of that name, which must be one of the line."""
         return next(build for build in self.builds if build.name == name)
 
 
@@ -99,6 +101,7 @@ class Chart:
 
     @property
     def base(self) -> Build:
+        """The oldest build of the chart."""
         return self.builds[0]
 
 
@@ -149,9 +152,11 @@ class History:
         return derived(self.points.filter(pl.col("line").is_in(lines)), self.points)
 
     def line(self, label: str) -> Line:
+        """The line of that label, which must be there."""
         return next(line for line in self.lines if line.label == label)
 
     def chart(self, label: str) -> Chart:
+        """The chart of that label, which must be there."""
         return next(chart for chart in self.charts if chart.label == label)
 
     def found(self, line: str, step: str, column: str) -> list[Change]:
@@ -196,6 +201,7 @@ def head_of(column: str) -> str:
 
 
 def format_of(column: str) -> str:
+    """How the values of a column are printed, as a format of Python."""
     return METRICS["throughput" if column == RATE else column.partition(" ")[0]].format
 
 
@@ -221,6 +227,7 @@ def regimes(line: Line, points: pl.DataFrame, change: Change) -> tuple[list[Buil
 
 
 def in_series(change: Change) -> pl.Expr:
+    """Which points are of the series of a change."""
     _, step, column = series_of(change)
     return (pl.col("step") == step) & (pl.col("column") == column)
 
@@ -271,6 +278,7 @@ def allocator_of(build: Build) -> str | None:
 
 
 def tls_of(build: Build) -> str | None:
+    """The TLS library of a build, as it names itself or as its file is linked; None where neither is known."""
     known: str | None = build.facts["ssl_library"] or build.facts["tls_library"]
     return known
 

@@ -26,6 +26,7 @@ class Bases:
 
     @property
     def first(self) -> str:
+        """The base of the bases; empty where there is no run."""
         return self.names[0] if self.names else ""
 
     @property

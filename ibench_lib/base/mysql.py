@@ -37,10 +37,12 @@ class Connection(_Connection):
     """Connecting and asking raise pymysql.err.MySQLError and OSError only."""
 
     def connect(self, sock: Any = None) -> None:
+        """As pymysql's; an answer that cannot be read is a lost server."""
         with self._reading():
             super().connect(sock)
 
     def query(self, sql: Any, unbuffered: bool = False) -> int:
+        """As pymysql's; an answer that cannot be read is a lost server."""
         with self._reading():
             return super().query(sql, unbuffered)
 

@@ -152,7 +152,7 @@ def ibench(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    pass
+    """Run database benchmarks, record every second in Parquet, and publish the comparison."""
 
 
 def main() -> None:

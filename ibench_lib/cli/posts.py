@@ -17,7 +17,7 @@ from ibench_lib.cli.output import err, out, safe
 from ibench_lib.errors import IbenchError, PostsFailed, UsageError
 from ibench_lib.paths import workspace
 from ibench_lib.publish.lean_imports import lean_imports
-from ibench_lib.publish.posts import PostToBuild, build_posts
+from ibench_lib.publish.posts import PostsObserver, PostToBuild, build_posts
 
 
 def post(
@@ -163,7 +163,7 @@ def _line(page: Path) -> str:
     return f"post: {safe(str(page))}"
 
 
-class PostsProgress:
+class PostsProgress(PostsObserver):
     """A PostsObserver: a live line per post in a terminal, elsewhere a plain line when a post begins and ends.
 
     With `quiet` there is only the live line; the command prints the rest.

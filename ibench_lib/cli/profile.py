@@ -45,7 +45,7 @@ _ENDS = {Form.folded: "folded", Form.speedscope: "speedscope.json", Form.pprof: 
 
 @app.callback()
 def profile() -> None:
-    pass
+    """Write profiles of the server for other tools."""
 
 
 @app.command("export")

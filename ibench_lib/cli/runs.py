@@ -111,6 +111,7 @@ def runs(
     form: As = Form.table,
     as_json: AsJson = False,
 ) -> None:
+    """List the runs of this lake; recover, verify, delete, copy, import and annotate runs."""
     form = Form.json if as_json else form
     if context.invoked_subcommand is None:
         _list(experiment, status, tag, last, form)

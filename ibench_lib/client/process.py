@@ -60,6 +60,7 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
+        """The process id of the client."""
         return self._process.pid
 
     def fileno(self) -> int:

@@ -45,7 +45,8 @@ class Transaction(Protocol):
 
     operation: str
 
-    def steps(self) -> Steps: ...
+    def steps(self) -> Steps:
+        """The commands of the operation, one after another; returns how many rows it counts."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ class SharedNumber:
 
     @property
     def value(self) -> int:
+        """The number as it is now."""
         return self._word[0]
 
     @value.setter

@@ -71,6 +71,7 @@ class Download:
 
     @property
     def is_packed(self) -> bool:
+        """Whether the file is compressed, because the CSV is large."""
         return self.csv_bytes > PLAIN_BYTES
 
     def markup(self) -> str:

@@ -59,6 +59,7 @@ def started_kernel(home: Path) -> Iterator[Kernel]:
 
 
 def connection_file(private: Path) -> Path:
+    """Where the kernel of a post finds its sockets, in a folder that only this user can read."""
     return private / "kernel.json"
 
 

@@ -15,6 +15,7 @@ _USED = ("ask.selection", "show.headline", "show.sections", "show.throughput.cha
 
 
 def main() -> None:
+    """Run a kernel that has imported what notebooks use before it is asked for a cell."""
     app = IPKernelApp.instance()
     app.initialize(sys.argv[1:])  # type: ignore[no-untyped-call]
     for name in _USED:

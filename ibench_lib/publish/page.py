@@ -125,6 +125,7 @@ def fill_template(name: str, values: dict[str, Any], file: str = "index.html.j2"
 
 
 def template_text(name: str) -> str:
+    """A template, style sheet or script of the page, as it is stored."""
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 

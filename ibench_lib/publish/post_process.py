@@ -20,6 +20,7 @@ from ibench_lib.publish.lean_imports import lean_imports
 
 def main() -> None:
     # Lines go to the pipe we were given; what libraries print must not get among them.
+    """Build one post for the process that started this one."""
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
     signal.signal(signal.SIGTERM, _end)

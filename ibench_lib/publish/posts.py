@@ -43,11 +43,14 @@ class PostToBuild:
 class PostsObserver(Protocol):
     """Receives every event, one call at a time."""
 
-    def post_begins(self, post: PostToBuild) -> None: ...
+    def post_begins(self, post: PostToBuild) -> None:
+        """The post is being built now."""
 
-    def post_progress(self, post: PostToBuild, cell: int, of: int) -> None: ...
+    def post_progress(self, post: PostToBuild, cell: int, of: int) -> None:
+        """A cell of its notebook begins, the first of `of` being 1."""
 
-    def post_ends(self, post: PostToBuild, result: Path | IbenchError) -> None: ...
+    def post_ends(self, post: PostToBuild, result: Path | IbenchError) -> None:
+        """It is built, and `result` is its page; or it has failed, and `result` is why."""
 
 
 @dataclass

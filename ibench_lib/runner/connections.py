@@ -29,6 +29,7 @@ class Demand:
 
     @property
     def total(self) -> int:
+        """All connections that the server must allow."""
         return self.of_clients + OWN_CONNECTIONS
 
 

@@ -52,6 +52,7 @@ class WorkerState:
 
     @property
     def name(self) -> str:
+        """The name of the client in the tables."""
         return self.process.name
 
     def sums(self) -> dict[str, Any]:

@@ -45,6 +45,7 @@ class Tally:
         self._lasting: dict[tuple[str, str, str], Cell] = {}
 
     def skipped(self, number: int, cell: Cell, run_id: str) -> None:
+        """A cell is complete already, by a run of before."""
         self._observer.cell_skipped(number, self._of, cell, run_id)
         self.result.skipped.append(run_id)
 
@@ -66,6 +67,7 @@ class Tally:
         return self._ledger.begin(self._name, cell.key, cell.position, entry.fingerprint, host)
 
     def completed(self, attempt: int, cell: Cell, manifest: Manifest, worker: str | None = None) -> None:
+        """An attempt has made a complete run."""
         self._ledger.end(attempt, "complete", manifest.run_id)
         self._observer.cell_ends(cell, manifest, worker)
         self.result.made.append(manifest)
@@ -73,6 +75,7 @@ class Tally:
     def failed(
         self, attempt: int, cell: Cell, error: IbenchError, worker: str | None = None, run_id: str | None = None
     ) -> None:
+        """An attempt has failed, or its cell could not start."""
         self._ledger.end(attempt, "failed", run_id, error.what)
         self._observer.cell_failed(cell, error, worker)
         self.failures.append((cell, error))

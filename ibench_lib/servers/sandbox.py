@@ -101,15 +101,18 @@ class Sandbox:
 
     @property
     def address(self) -> Address:
+        """Where the server listens. Only while it is open."""
         assert self._address is not None, "only while it is open"
         return self._address
 
     @property
     def datadir(self) -> Path:
+        """Its data directory."""
         return self._home / "datadir"
 
     @property
     def tmpdir(self) -> Path:
+        """Its folder for temporary files."""
         return self._home / "tmp"
 
     @property

@@ -21,19 +21,24 @@ class AnyBuild(Protocol):
     """What an experiment's label stands for: a build on this host, or a server that runs elsewhere."""
 
     @property
-    def label(self) -> str: ...
+    def label(self) -> str:
+        """What experiments call it."""
 
     @property
-    def flavour(self) -> str: ...
+    def flavour(self) -> str:
+        """The name of its flavour."""
 
     @property
-    def version(self) -> str: ...
+    def version(self) -> str:
+        """Its version as it prints it."""
 
     @property
-    def release(self) -> tuple[int, ...]: ...
+    def release(self) -> tuple[int, ...]:
+        """Its version as numbers."""
 
     @property
-    def source(self) -> str: ...
+    def source(self) -> str:
+        """Where it comes from: a source of builds, or `remote`."""
 
     @property
     def basedir(self) -> Path | str:
@@ -59,17 +64,20 @@ class LocalServer(Protocol):
     """What only a server on this host has."""
 
     @property
-    def build(self) -> Build: ...
+    def build(self) -> Build:
+        """The build that it runs."""
 
     @property
     def directory(self) -> Path:
         """Its private directory, which is deleted when it closes."""
 
     @property
-    def datadir(self) -> Path: ...
+    def datadir(self) -> Path:
+        """Its data directory."""
 
     @property
-    def tmpdir(self) -> Path: ...
+    def tmpdir(self) -> Path:
+        """Its folder for temporary files."""
 
     @property
     def copy_s(self) -> float | None:
@@ -104,14 +112,16 @@ class Server(Protocol):
     owned: list[str]
 
     @property
-    def build(self) -> AnyBuild: ...
+    def build(self) -> AnyBuild:
+        """What runs."""
 
     @property
     def address(self) -> Address:
         """Where it is now. Only while it is open."""
 
     @property
-    def local(self) -> LocalServer | None: ...
+    def local(self) -> LocalServer | None:
+        """What only a server on this host has; None for a remote one."""
 
     def __enter__(self) -> Address: ...
 

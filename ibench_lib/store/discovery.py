@@ -126,6 +126,7 @@ class Found:
         self.sources[table.name].files.append((file, columns_of(schema)))
 
     def problem(self, run_id: str, file: str | None, what: str) -> None:
+        """Note what is wrong with a run, and in which file; None: with all of it."""
         self.problems.append(
             {"run_id": _readable(run_id), "file": file and _readable(file), "problem": _readable(what, 500)}
         )
@@ -227,6 +228,7 @@ def is_worth_writing(changes: int, runs: int) -> bool:
 
 
 def batches(entries: Iterable[_T]) -> Iterator[list[_T]]:
+    """The entries in lists of at most `_BATCH`."""
     waiting = iter(entries)
     while batch := list(islice(waiting, _BATCH)):
         yield batch

@@ -84,6 +84,7 @@ class Index:
 
     @property
     def is_attached(self) -> bool:
+        """Whether there is an index to read from."""
         return bool(self.stamps)
 
     def update(self, keep: Collection[str], batches: Iterable[list[Entry]]) -> bool:

@@ -87,12 +87,16 @@ class Cell(_Model):
 
 
 class ExperimentRecord(_Model):
+    """The experiment file that a run is of."""
+
     name: str
     title: str
     text: str = Field(description="the experiment file as it was")
 
 
 class ServerRecord(_Model):
+    """The server, as it described itself."""
+
     flavour: str
     version: str
     version_comment: str
@@ -113,6 +117,8 @@ class BinaryRecord(_Model):
 
 
 class OptionRecord(_Model):
+    """One option of the server, and the line that sets it."""
+
     key: str
     value: str | None
     origin: str = Field(description="file:line")
@@ -120,6 +126,8 @@ class OptionRecord(_Model):
 
 
 class ConfigRecord(_Model):
+    """The configuration of the server, and what it was made from."""
+
     my_cnf: str = Field(description="the [mysqld] options of the run, without sandbox paths")
     fragments: dict[str, str] = Field(description="text of each fragment by name, base first")
     options: list[OptionRecord] = Field(default_factory=list)
@@ -151,6 +159,8 @@ class KindRecord(_Model):
 
 
 class FileRecord(_Model):
+    """What a file of the run must be."""
+
     rows: Count
     bytes: Count
     sha256: str

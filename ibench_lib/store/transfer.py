@@ -90,6 +90,7 @@ class Store:
         return "file" in (self.files.protocol if isinstance(self.files.protocol, tuple) else (self.files.protocol,))
 
     def path(self, *parts: str) -> str:
+        """A place below the store's root."""
         return str(PurePosixPath(self.root, *parts))
 
     @property
@@ -201,6 +202,7 @@ class Store:
         return self.files.open(path, "wb", block_size=_PART)
 
     def holds(self, run_id: str) -> bool:
+        """Whether the store has a whole run of that id."""
         return bool(self.ask(lambda: self.files.exists(self.path(run_id, FILE_NAME))))
 
     def opened(self, address: str) -> Any:

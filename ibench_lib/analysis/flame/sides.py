@@ -104,14 +104,17 @@ class Side:
 
     @property
     def samples(self) -> int:
+        """How many samples all recordings have together."""
         return self.raw.total()
 
     @property
     def runs(self) -> int:
+        """How many runs were recorded."""
         return len({recording.run_id for recording in self.recordings})
 
     @cached_property
     def us(self) -> float | None:
+        """CPU time of all samples in microseconds per operation; None where a recording does not know it."""
         if not self.recordings or any(one.us_per_sample is None for one in self.recordings):
             return None
         return sum((one.us_per_sample or 0.0) * sum(one.stacks.values()) for one in self.recordings)

@@ -28,6 +28,7 @@ class Node:
     callees: dict[str, Node] = field(default_factory=dict)
 
     def callee(self, name: str) -> Node:
+        """The node of a function that this one calls; it is made if there is none."""
         found = self.callees.get(name)
         if found is None:
             found = self.callees[name] = Node(name, [0] * len(self.own), [0.0] * len(self.own_us))

@@ -268,10 +268,12 @@ class Flavoured(Protocol):
     """A build, wherever its server is."""
 
     @property
-    def flavour(self) -> str: ...
+    def flavour(self) -> str:
+        """The name of its flavour."""
 
     @property
-    def release(self) -> Release: ...
+    def release(self) -> Release:
+        """Its version as numbers."""
 
 
 def flavour_of(build: Flavoured) -> Flavour:

@@ -30,6 +30,7 @@ class MariaDB(MySQLFamily):
     one_redo_file_since: Release | None = (10, 5, 0)
 
     def rules(self, release: Release) -> Rules:
+        """Those of the family, and the groups of option files that only MariaDB reads."""
         rules = super().rules(release)
         series = ".".join(map(str, release[:2]))
         return replace(rules, groups=rules.groups | {"mariadb", f"mariadb-{series}", "mariadbd", f"mariadbd-{series}"})

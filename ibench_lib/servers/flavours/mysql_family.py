@@ -18,7 +18,7 @@ from ibench_lib.configs.rules import Rules, Scaled
 from ibench_lib.errors import RunFailed
 from ibench_lib.server_figures import available
 from ibench_lib.servers.flavours import mysql_options
-from ibench_lib.servers.flavours.flavour import Inspection, Movable, Release, Setting, Settling, StartPlace
+from ibench_lib.servers.flavours.flavour import Flavour, Inspection, Movable, Release, Setting, Settling, StartPlace
 from ibench_lib.servers.flavours.innodb_places import PLACES
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ _IS_PATH = re.compile(r"\w*(_dirs?|_path|_directories|_file|_index)")
 _POOL_LIST, _POOL_LIST_NAMED = "ib_buffer_pool", "innodb_buffer_pool_filename"
 
 
-class MySQLFamily:
+class MySQLFamily(Flavour):
     """Base of the family's flavours. Each defines its name and its differences."""
 
     name: str

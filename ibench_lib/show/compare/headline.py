@@ -110,6 +110,7 @@ def _no_difference(main: list[Compared]) -> str:
 
 
 def tested(chosen: Pair) -> str:
+    """What A and B are, with their runs and setups, in one line."""
     runs = chosen.runs
     sides = [
         f"{side} is {name} ({count(len(runs.filter(pl.col('dbms') == name)), 'run')})"

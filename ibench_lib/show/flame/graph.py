@@ -62,14 +62,17 @@ class Graph:
 
     @property
     def unit(self) -> str:
+        """The unit of its values."""
         return "us/op" if self.in_us else "samples"
 
     @property
     def name(self) -> str:
+        """Its name as a file and as an id in a page."""
         return html_id(f"flame.{self.where}.{'.'.join(side.short for side in self.sides)}")
 
     @property
     def title(self) -> str:
+        """Its heading in a page."""
         if len(self.sides) == 1:
             return f"Where the server's CPU goes in {self.where}: {self.sides[0].short}"
         return f"Where the server's CPU goes in {self.where}: {self.sides[0].short} and {self.sides[1].short}"

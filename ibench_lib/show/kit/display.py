@@ -51,9 +51,11 @@ class Asker(Protocol):
     """Who answers questions, as a selection does."""
 
     @property
-    def bases(self) -> Bases: ...
+    def bases(self) -> Bases:
+        """What results are compared with."""
 
-    def ask(self, name: str) -> pl.DataFrame: ...
+    def ask(self, name: str) -> pl.DataFrame:
+        """The answer of a question of `sql/`, by its name."""
 
 
 Item: TypeAlias = Html | GT | go.Figure | Drawing

@@ -87,6 +87,7 @@ def dbms_of(frame: pl.DataFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
 
 
 def line_mode(values: pl.Series) -> str:
+    """How plotly draws a series: a single value has no line, so it is a marker."""
     return "lines" if len(values) - values.null_count() > 1 else "markers"
 
 

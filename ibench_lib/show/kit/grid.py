@@ -30,6 +30,7 @@ class Cell:
 
     @property
     def shown(self) -> str:
+        """The text with the glyph of its mark."""
         glyph = GLYPHS.get(self.mark) if self.mark else None
         return f"{self.text} {glyph}" if glyph else self.text
 

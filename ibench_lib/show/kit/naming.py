@@ -11,10 +11,12 @@ from ibench_lib.show.kit.grid import Grid
 
 
 def grid_title(text: str, frame: pl.DataFrame) -> str:
+    """The heading of a table of one setup."""
     return f"{text}, {frame['setup'][0]}"
 
 
 def grid_name(text: str, frame: pl.DataFrame) -> str:
+    """The id of a table of one setup."""
     return f"{text}.{frame['setup'][0]}"
 
 

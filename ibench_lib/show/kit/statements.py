@@ -67,6 +67,7 @@ def columns_of(frame: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:
 
 
 def complete(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of steps that ended."""
     return frame.filter(pl.col("step_status") == "complete")
 
 

@@ -59,6 +59,7 @@ class StripRow:
 
     @property
     def text(self) -> str:
+        """What stands at the end of the row: the ratio, or the status where there is none."""
         return relative_text(self.found) if self.found else self.status
 
 

@@ -27,6 +27,7 @@ class Palette:
     status: tuple[str, str] = ("#eceff2", "#3f4b57")
 
     def of(self, mark: Mark) -> tuple[str, str]:
+        """The colours of a mark: of the cell and of its text."""
         colours: tuple[str, str] = getattr(self, mark)
         return colours
 

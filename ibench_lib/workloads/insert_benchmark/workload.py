@@ -27,7 +27,7 @@ EDITION = 2
 """Of the rows and statements that the same options make. `results/deviations.json` says what each edition does."""
 
 
-class InsertBenchmark:
+class InsertBenchmark(Workload):
     """Inserts and deletes at the two ends of tables with three secondary indexes, and queries on them."""
 
     name = "insert_benchmark"

@@ -101,6 +101,7 @@ class Operation:
         self.operation = self.request.operation
 
     def steps(self) -> Steps:
+        """The statements of the request, one after another; returns how many rows it counts."""
         return _STEPS[self.operation](self)
 
     def ended(self, outcome: str) -> None:

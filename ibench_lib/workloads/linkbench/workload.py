@@ -30,7 +30,7 @@ LOAD_EDITION = 1
 """Of the rows that the same options load."""
 
 
-class LinkBench:
+class LinkBench(Workload):
     """Reads and writes of a social graph, after the LinkBench of Facebook."""
 
     name = "linkbench"

@@ -115,6 +115,7 @@ class NewOrder:
     operation = "new_order"
 
     def steps(self) -> Steps:
+        """The statements of the transaction, one after another, up to COMMIT or ROLLBACK."""
         sql, (_, warehouse, district, customer, lines) = self.sql, self.given
         profile = sql.profile
         factor = 1.0
@@ -175,6 +176,7 @@ class Payment:
     operation = "payment"
 
     def steps(self) -> Steps:
+        """The statements of the transaction, one after another, up to COMMIT or ROLLBACK."""
         sql, (_, warehouse, district, customer, cents) = self.sql, self.given
         amount = money(cents)
         if sql.begin:
@@ -226,6 +228,7 @@ class OrderStatus:
     operation = "order_status"
 
     def steps(self) -> Steps:
+        """The statements of the transaction, one after another, up to COMMIT or ROLLBACK."""
         sql, customer = self.sql, self.given.customer
         profile = sql.profile
         home, number = (customer.warehouse, customer.district), customer.number
@@ -256,6 +259,7 @@ class Delivery:
     operation = "delivery"
 
     def steps(self) -> Steps:
+        """The statements of the transaction, one after another, up to COMMIT or ROLLBACK."""
         sql, (_, warehouse, carrier) = self.sql, self.given
         delivered = removed = 0
         if sql.begin:
@@ -296,6 +300,7 @@ class StockLevel:
     operation = "stock_level"
 
     def steps(self) -> Steps:
+        """The statements of the transaction, one after another, up to COMMIT or ROLLBACK."""
         sql, (_, warehouse, district, threshold) = self.sql, self.given
         if sql.begin:
             yield sql.begin

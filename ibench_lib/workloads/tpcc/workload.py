@@ -29,7 +29,7 @@ EDITION = 1
 """Of the rows and statements that the same options make."""
 
 
-class Tpcc:
+class Tpcc(Workload):
     """Orders, payments and deliveries of a wholesale supplier, after the TPC-C specification. Its rate is no tpmC."""
 
     name = "tpcc"
