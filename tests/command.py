@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import subprocess
 import sys
 
@@ -45,3 +46,21 @@ def refused(result: subprocess.CompletedProcess[str], *words: str) -> None:
     assert "Traceback" not in said
     for word in words:
         assert word in said, said
+
+
+def completed(line: str, shell: str = "bash", before: str = "", **others: str) -> list[str]:
+    """What a shell is given for the end of a line.
+
+    `before`: what Python runs first. `others`: more of the environment.
+    """
+    words = line.split(" ")
+    asked = {
+        "bash": {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)},
+        "fish": {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+        "zsh": {"_TYPER_COMPLETE_ARGS": line},
+    }[shell]
+    environment = {**os.environ, "_IBENCH_COMPLETE": f"complete_{shell}", **asked, **others}
+    program = f"import sys; sys.argv = ['ibench']; {before}{PROGRAM}"
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert not done.stderr, done.stderr
+    return done.stdout.split() if shell == "bash" else done.stdout.splitlines()

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from ibench_lib.base.later import later
 from ibench_lib.base.wording import count
+from ibench_lib.cli import known_names
 from ibench_lib.cli.output import FORMAT, TextOrJson, err, out, print_problems, safe
 from ibench_lib.errors import IbenchError, ParameterError, UsageError
 from ibench_lib.metrics import METRICS, rates
@@ -33,10 +34,18 @@ REGRESSION, ABSTAINS = 3, 4
 
 def changes(
     experiment: Annotated[
-        str | None, typer.Argument(help="The experiment whose builds are releases; by default the newest.")
+        str | None,
+        typer.Argument(
+            help="The experiment whose builds are releases; by default the newest.",
+            autocompletion=known_names.experiments,
+        ),
     ] = None,
     stream: Annotated[
-        str | None, typer.Option(help="An experiment that is run every night: each night is one point.")
+        str | None,
+        typer.Option(
+            help="An experiment that is run every night: each night is one point.",
+            autocompletion=known_names.experiments,
+        ),
     ] = None,
     reference: Annotated[
         str | None, typer.Option(help="With --stream: a build that never changes, to correct for drift of the host.")

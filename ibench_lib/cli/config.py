@@ -12,6 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from ibench_lib.cli import known_names
 from ibench_lib.cli.output import err, out
 from ibench_lib.configs import resolve
 from ibench_lib.configs.meaning import differences
@@ -73,7 +74,9 @@ def _what(name: str, files: Sequence[Path]) -> str:
 
 @app.command("show")
 def config_show(
-    label: Annotated[str, typer.Argument(metavar="BUILD", help="The build to show it for.")],
+    label: Annotated[
+        str, typer.Argument(metavar="BUILD", help="The build to show it for.", autocompletion=known_names.builds)
+    ],
     config: Annotated[str, typer.Argument(help="Fragments joined by +, base first, or the path of a my.cnf.")],
     scale: Scale = 1.0,
     folder: Folder = None,
@@ -98,7 +101,9 @@ def config_show(
 def config_diff(
     first: Annotated[str, typer.Argument(help="Fragments joined by +, base first, or the path of a my.cnf.")],
     second: Annotated[str, typer.Argument(help="The configuration to compare with it, in the same form.")],
-    label: Annotated[str, typer.Option("--build", help="The build whose defaults apply.")] = on_this_machine.LABEL,
+    label: Annotated[
+        str, typer.Option("--build", help="The build whose defaults apply.", autocompletion=known_names.builds)
+    ] = on_this_machine.LABEL,
     scale: Scale = 1.0,
     folder: Folder = None,
 ) -> None:

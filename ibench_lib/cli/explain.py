@@ -10,6 +10,7 @@ from rich.table import Table
 
 from ibench_lib.base.later import later
 from ibench_lib.base.wording import count
+from ibench_lib.cli import known_names
 from ibench_lib.cli.output import FORMAT, TextOrJson, out, print_problems, safe
 
 if TYPE_CHECKING:
@@ -22,13 +23,26 @@ if TYPE_CHECKING:
 
 
 def explain(
-    a: Annotated[str, typer.Argument(help="A result, <build>.<config>: what to compare with.")],
-    b: Annotated[str, typer.Argument(help="The other result, whose difference from the first is explained.")],
-    step: Annotated[str, typer.Option(help="The step, such as l.i0.")],
+    a: Annotated[
+        str,
+        typer.Argument(help="A result, <build>.<config>: what to compare with.", autocompletion=known_names.results),
+    ],
+    b: Annotated[
+        str,
+        typer.Argument(
+            help="The other result, whose difference from the first is explained.", autocompletion=known_names.results
+        ),
+    ],
+    step: Annotated[str, typer.Option(help="The step, such as l.i0.", autocompletion=known_names.steps)],
     experiment: Annotated[
-        str | None, typer.Option(help="The experiment; by default the one with the newest run.")
+        str | None,
+        typer.Option(
+            help="The experiment; by default the one with the newest run.", autocompletion=known_names.experiments
+        ),
     ] = None,
-    setup: Annotated[str, typer.Option(help="The setup, if both have several.")] = "",
+    setup: Annotated[
+        str, typer.Option(help="The setup, if both have several.", autocompletion=known_names.setups)
+    ] = "",
     form: Annotated[TextOrJson, FORMAT] = TextOrJson.table,
     as_document: Annotated[bool, typer.Option("--json", help="Print every figure with its interval as JSON.")] = False,
 ) -> None:

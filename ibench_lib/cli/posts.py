@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from ibench_lib.base.extras import EXTRAS, require
 from ibench_lib.base.wording import count
+from ibench_lib.cli import known_names
 from ibench_lib.cli.output import err, out, safe
 from ibench_lib.errors import IbenchError, PostsFailed, UsageError
 from ibench_lib.paths import workspace
@@ -29,10 +30,18 @@ def post(
         ),
     ] = None,
     experiment: Annotated[
-        str | None, typer.Option(help="Instead of a file: an experiment. Its post's file is written if there is none.")
+        str | None,
+        typer.Option(
+            help="Instead of a file: an experiment. Its post's file is written if there is none.",
+            autocompletion=known_names.experiments_with_a_file,
+        ),
     ] = None,
     notebook: Annotated[
-        str | None, typer.Option(help="With an experiment: a notebook; by default that of the workload.")
+        str | None,
+        typer.Option(
+            help="With an experiment: a notebook; by default that of the workload.",
+            autocompletion=known_names.notebooks,
+        ),
     ] = None,
 ) -> None:
     """Build one post: execute its notebook on the lake and export an HTML file that works without a network.

@@ -11,6 +11,7 @@ import typer
 
 from ibench_lib.base.later import later
 from ibench_lib.base.wording import count
+from ibench_lib.cli import known_names
 from ibench_lib.cli.output import out, safe
 from ibench_lib.cli.run_names import of_lake
 from ibench_lib.errors import ParameterError, UsageError
@@ -50,8 +51,14 @@ def profile() -> None:
 
 @app.command("export")
 def export(
-    run: Annotated[str, typer.Argument(help="A run: its id, its beginning, or a glob or experiment of one run.")],
-    step: Annotated[str, typer.Option(help="The step, such as l.i0.")],
+    run: Annotated[
+        str,
+        typer.Argument(
+            help="A run: its id, its beginning, or a glob or experiment of one run.",
+            autocompletion=known_names.runs_and_experiments,
+        ),
+    ],
+    step: Annotated[str, typer.Option(help="The step, such as l.i0.", autocompletion=known_names.steps)],
     form: Annotated[
         Form,
         typer.Option(

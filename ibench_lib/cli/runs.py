@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ibench_lib.base.wording import count
+from ibench_lib.cli import known_names
 from ibench_lib.cli.output import (
     check_line,
     err,
@@ -42,16 +43,28 @@ app = typer.Typer(
 
 RunIds = Annotated[
     list[str],
-    typer.Argument(help="Runs: ids, their beginnings, globs such as '*-r3', or experiments."),
+    typer.Argument(
+        help="Runs: ids, their beginnings, globs such as '*-r3', or experiments.",
+        autocompletion=known_names.runs_and_experiments,
+    ),
 ]
-OneRun = Annotated[str, typer.Argument(help="A run: its id or its beginning; or several: a glob or an experiment.")]
+OneRun = Annotated[
+    str,
+    typer.Argument(
+        help="A run: its id or its beginning; or several: a glob or an experiment.",
+        autocompletion=known_names.runs_and_experiments,
+    ),
+]
 Tags = Annotated[list[str], typer.Argument(help="Letters, digits, '.', '_' and '-'.")]
 Place = Annotated[
     str, typer.Argument(help="A folder, a .zip file, or an address that fsspec knows, such as s3://bucket/lake.")
 ]
 SomeRuns = Annotated[
     list[str] | None,
-    typer.Argument(help="Runs: ids, their beginnings, globs or experiments; by default all."),
+    typer.Argument(
+        help="Runs: ids, their beginnings, globs or experiments; by default all.",
+        autocompletion=known_names.runs_and_experiments,
+    ),
 ]
 
 
@@ -93,7 +106,12 @@ _NARROW = {"run_id": "run", "status": "status", "steps_done": "steps"}
 """A run's id says the rest; notes have lines of their own."""
 
 
-OfExperiment = Annotated[str | None, typer.Option("--experiment", "-e", help="Only the runs of this experiment.")]
+OfExperiment = Annotated[
+    str | None,
+    typer.Option(
+        "--experiment", "-e", help="Only the runs of this experiment.", autocompletion=known_names.experiments
+    ),
+]
 OfStatus = Annotated[str | None, typer.Option("--status", help="Only runs that are complete, failed, running, ...")]
 WithTag = Annotated[str | None, typer.Option("--tag", "-t", help="Only runs with this tag.")]
 Last = Annotated[int | None, typer.Option("--last", "-n", min=1, help="Only the newest runs, at most this many.")]

@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from ibench_lib.cli import known_names
 from ibench_lib.cli.output import err, out, working
 from ibench_lib.errors import IbenchError, UsageError
 from ibench_lib.paths import workspace
@@ -22,7 +23,9 @@ from ibench_lib.servers.remote import Remote
 
 app = typer.Typer(invoke_without_command=True)
 
-Label = Annotated[str, typer.Argument(help="The build's label, as shown by `ibench servers list`.")]
+Label = Annotated[
+    str, typer.Argument(help="The build's label, as shown by `ibench servers list`.", autocompletion=known_names.builds)
+]
 
 
 @app.callback()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ibench_lib.base.later import later
+from ibench_lib.cli import known_names
 from ibench_lib.cli.output import (
     err,
     one_line,
@@ -66,7 +67,12 @@ def sql(
     to: Annotated[Path | None, typer.Option("--output", "-o", help=f"A new file for it: {_SUFFIXES}.")] = None,
     tables: Annotated[bool, typer.Option("--tables", help="List tables, views and questions instead.")] = False,
     describe: Annotated[
-        str | None, typer.Option("--describe", help="Explain a table, view or question and its columns instead.")
+        str | None,
+        typer.Option(
+            "--describe",
+            help="Explain a table, view or question and its columns instead.",
+            autocompletion=known_names.questions,
+        ),
     ] = None,
 ) -> None:
     """Run SQL on the lake: the tables of docs/schema.md and `runs` are views.

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from ibench_lib.base.later import later
 from ibench_lib.base.wording import count
+from ibench_lib.cli import known_names
 from ibench_lib.cli.output import FORMAT, TextOrJson, out, print_problems, safe
 from ibench_lib.cli.run_names import of_lake
 
@@ -24,13 +25,18 @@ else:
 
 RunIds = Annotated[
     list[str] | None,
-    typer.Argument(help="Runs: ids, their beginnings, globs or experiments; by default the newest experiment's."),
+    typer.Argument(
+        help="Runs: ids, their beginnings, globs or experiments; by default the newest experiment's.",
+        autocompletion=known_names.runs_and_experiments,
+    ),
 ]
 
 
 def stalls(
     run_ids: RunIds = None,
-    step: Annotated[list[str] | None, typer.Option(help="A step to show; can be repeated.")] = None,
+    step: Annotated[
+        list[str] | None, typer.Option(help="A step to show; can be repeated.", autocompletion=known_names.steps)
+    ] = None,
     form: Annotated[TextOrJson, FORMAT] = TextOrJson.table,
     as_json: Annotated[bool, typer.Option("--json", help="Print every dip with its evidence as JSON.")] = False,
 ) -> None:

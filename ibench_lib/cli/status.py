@@ -15,7 +15,7 @@ from rich.text import Text
 
 from ibench_lib.base.later import later
 from ibench_lib.base.wording import count
-from ibench_lib.cli import stalls
+from ibench_lib.cli import known_names, stalls
 from ibench_lib.cli.output import err, out, safe
 from ibench_lib.cli.progress import duration_text
 from ibench_lib.errors import LakeError, UsageError
@@ -36,7 +36,12 @@ _MOST_LISTED = 8
 
 
 def status(
-    experiment: Annotated[str | None, typer.Argument(help="The experiment; by default the latest one.")] = None,
+    experiment: Annotated[
+        str | None,
+        typer.Argument(
+            help="The experiment; by default the latest one.", autocompletion=known_names.experiments_with_a_file
+        ),
+    ] = None,
     dips: Annotated[
         bool, typer.Option("--dips", help="Also look for dips, which takes a few seconds of CPU time.")
     ] = False,

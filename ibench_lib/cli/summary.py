@@ -14,6 +14,7 @@ from rich.table import Table
 
 from ibench_lib.base.later import later
 from ibench_lib.base.wording import count
+from ibench_lib.cli import known_names
 from ibench_lib.cli.output import err, one_line, out, print_problems, safe, write_csv
 from ibench_lib.errors import UsageError
 from ibench_lib.paths import Workspace
@@ -50,17 +51,35 @@ class Form(StrEnum):
     md = "md"
 
 
-Experiment = Annotated[str | None, typer.Argument(help="The experiment; by default the one with the newest run.")]
-Of = Annotated[str | None, typer.Option(help="The experiment; by default the one with the newest run.")]
+Experiment = Annotated[
+    str | None,
+    typer.Argument(
+        help="The experiment; by default the one with the newest run.", autocompletion=known_names.experiments
+    ),
+]
+Of = Annotated[
+    str | None,
+    typer.Option(
+        help="The experiment; by default the one with the newest run.", autocompletion=known_names.experiments
+    ),
+]
 Base = Annotated[
     str,
     typer.Option(
-        help="The base: a result (<build>.<config>), or a configuration, which is then the base of each build."
+        help="The base: a result (<build>.<config>), or a configuration, which is then the base of each build.",
+        autocompletion=known_names.results,
     ),
 ]
-Dbms = Annotated[list[str] | None, typer.Option(help="A glob on <build>.<config>; can be repeated.")]
-Setup = Annotated[list[str] | None, typer.Option(help="A setup to show; can be repeated.")]
-Step = Annotated[list[str] | None, typer.Option(help="A step to show; can be repeated.")]
+Dbms = Annotated[
+    list[str] | None,
+    typer.Option(help="A glob on <build>.<config>; can be repeated.", autocompletion=known_names.results),
+]
+Setup = Annotated[
+    list[str] | None, typer.Option(help="A setup to show; can be repeated.", autocompletion=known_names.setups)
+]
+Step = Annotated[
+    list[str] | None, typer.Option(help="A step to show; can be repeated.", autocompletion=known_names.steps)
+]
 As = Annotated[Form, typer.Option("--format", "-f", help="How to print it.")]
 AsJson = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
 
@@ -81,8 +100,10 @@ def summary_command(
 
 
 def compare_command(
-    a: Annotated[str, typer.Argument(help="A result, <build>.<config>; it is the base.")],
-    b: Annotated[str, typer.Argument(help="Another one, to compare with it.")],
+    a: Annotated[
+        str, typer.Argument(help="A result, <build>.<config>; it is the base.", autocompletion=known_names.results)
+    ],
+    b: Annotated[str, typer.Argument(help="Another one, to compare with it.", autocompletion=known_names.results)],
     experiment: Of = None,
     setup: Setup = None,
     step: Step = None,

@@ -18,7 +18,7 @@ from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import find
 from ibench_lib.store import reader
 from ibench_lib.store.manifest import read_manifest
-from tests.command import PROGRAM, ibench, refused
+from tests.command import PROGRAM, completed, ibench, refused
 from tests.faults import Victim, survivors
 from tests.places import ROOT
 from tests.synthetic import Run, write_runs
@@ -401,21 +401,6 @@ def test_help_and_version_import_no_command(workspace: Workspace) -> None:
         assert not loaded & heavy and {"ibench_lib.cli.main", "rich"} <= loaded, option
         assert option == "--version" or "importlib.metadata" not in loaded, "it reads the versions"
     assert ibench(workspace, "-h").stdout.strip() == ibench(workspace).stdout.strip() != ""
-
-
-def completed(line: str, shell: str = "bash") -> list[str]:
-    """What a shell is given for the end of a line."""
-    words = line.split(" ")
-    asked = {
-        "bash": {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)},
-        "fish": {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
-        "zsh": {"_TYPER_COMPLETE_ARGS": line},
-    }[shell]
-    environment = {**os.environ, "_IBENCH_COMPLETE": f"complete_{shell}", **asked}
-    program = f"import sys; sys.argv = ['ibench']; {PROGRAM}"
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
-    assert not done.stderr, done.stderr
-    return re.findall(r"[a-z-]+", done.stdout) if shell == "bash" else done.stdout.splitlines()
 
 
 def test_a_shell_completes_commands_and_their_options() -> None:
