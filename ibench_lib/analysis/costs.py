@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 import polars as pl
 
 from ibench_lib.analysis.against import Place, against_base
-from ibench_lib.analysis.frames import by_position, measured, others_used_much, rows_of
+from ibench_lib.analysis.frames import by_position, measured, others_used_much, rows_of, short_steps
 from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.bases import Bases
 from ibench_lib.metrics import METRICS, Metric
@@ -38,15 +38,19 @@ def metric_of(column: str) -> Metric:
 def cost_ratios(step_metrics: pl.DataFrame, base: str | Bases) -> dict[Place, Ratio]:
     """The ratios to the base of all costs and of the history list, judged together; of those large enough to compare.
 
-    `step_metrics` must be without the steps that are too short to compare. Flavours of servers do not count the history
-    alike, so it is compared among servers of one flavour.
+    `step_metrics` has all steps of its setups: those that are too short to compare have no ratio, but count for the
+    noise, as they do in every other ratio. Flavours of servers do not count the history alike, so it is compared among
+    servers of one flavour.
     """
     columns = [column for column in (*COSTS, LAG) if column in step_metrics.columns]
     # One frame for each setup: what is read out of a frame is kept while the frame is.
     of_setup = {rows["setup"][0]: rows for rows in step_metrics.partition_by("setup")}
+    short = set(short_steps(step_metrics).select("setup", "step").iter_rows())
     found = {}
     for place, one in against_base(step_metrics, base, columns).items():
         setup, step, column, name = place
+        if (setup, step) in short:
+            continue
         rows = of_setup[setup]
         sides = (name, base.of(name) if isinstance(base, Bases) else base)
         if column == LAG and "flavour" in rows.columns:

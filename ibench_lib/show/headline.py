@@ -141,7 +141,7 @@ def headline_statements(
     metrics : `step_metrics`; with them sentences name the costs that differ as well.
     steps : those to tell of; empty: all. The noise is that of all.
     """
-    costs = {} if metrics is None else cost_ratios(without_short(metrics)[0], bases)
+    costs = {} if metrics is None else cost_ratios(metrics, bases)
     said: list[str] = []
     even: dict[tuple[str, str], dict[str, list[Ratio]]] = {}
     named = short_names(by_position(frame), bases.builds)

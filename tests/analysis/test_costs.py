@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from ibench_lib.analysis.against import against_base
 from ibench_lib.analysis.costs import cost_ratios, telling_costs
 from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.show.costs.reasons import reasons_said
@@ -78,3 +79,17 @@ def test_the_table_has_the_cost_that_the_sentence_names() -> None:
     costs = {("wpi", "a"): clear(13.0), ("wkbpi", "a"): clear(2.8)}
     assert said({"a": 0.5}, costs) == "writes/row 13.0x"
     assert telling_costs("s", [("l.i1", "a")], {("s", "l.i1", *place): one for place, one in costs.items()}) == ["wpi"]
+
+
+def test_a_short_step_has_no_ratio_and_counts_for_the_noise_as_in_every_other_table() -> None:
+    """Costs in sentences, next to throughput and of a pair have one interval, whatever else was run in a blink."""
+    long = frame_of("cpupq", base=[100, 110, 120], other=[200, 190, 220], third=[100, 104, 120])
+    blink = frame_of("cpupq", base=[100, 300, 90], other=[200, 700, 150], third=[50, 300, 900])
+    blink = blink.with_columns(step=pl.lit("blink"), step_id=pl.col("step_id") + 1, duration_s=pl.lit(0.4))
+    frame = pl.concat([long, blink], how="vertical_relaxed")
+    every = against_base(frame, "base", ["cpupq"])
+    costs = cost_ratios(frame, "base")
+    assert {place[1] for place in every} == {place[1] for place in costs} | {"blink"}
+    assert costs == {place: found for place, found in every.items() if place[1] != "blink"}
+    place = next(iter(costs))
+    assert costs[place].high != cost_ratios(long, "base")[place].high, "the noise of both steps"

@@ -13,7 +13,6 @@ import pytest
 from ibench_lib.analysis.against import against_base
 from ibench_lib.analysis.comparison import compared
 from ibench_lib.analysis.costs import cost_ratios
-from ibench_lib.analysis.frames import without_short_steps
 from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import Selection, choose
@@ -114,6 +113,6 @@ def _in_the_metrics_of_a_pair(
         (same,) = (ratio for told, ratio in found.items() if told.removesuffix(", at least").replace("_", " ") == name)
         assert of_ratio(same) == figures
     metrics = post.ask("step_metrics")
-    costs = cost_ratios(without_short_steps(metrics, metrics), post.bases)
+    costs = cost_ratios(metrics, post.bases)
     cost = costs[setup, step, "cpupq", other]
     assert of_ratio(found["CPU/op"]) == of_ratio(cost)

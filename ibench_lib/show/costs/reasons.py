@@ -56,8 +56,8 @@ def reasons(post: Asker, palette: str = "default", *, steps: Sequence[str] = ())
     """
     frame = post.ask("step_metrics")
     rates = against_base(frame, post.bases, ["throughput"])
-    frame = without_short_steps(frame, frame)
     costs = cost_ratios(frame, post.bases)
+    frame = without_short_steps(frame, frame)
     if steps:
         frame = frame.filter(pl.col("step").is_in(list(steps)))
     names = names_of(post.ask("step_metrics"))

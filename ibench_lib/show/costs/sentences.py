@@ -36,7 +36,7 @@ def cost_statements(step_metrics: pl.DataFrame, base: str | Bases) -> list[str]:
     shared: list[str] = []
     seen: list[Ratio] = []
     long_enough, short = without_short(step_metrics)
-    ratios = cost_ratios(long_enough, base)
+    ratios = cost_ratios(step_metrics, base)
     for setup, step, rows in columns_of(long_enough):
         found: dict[str, list[tuple[float, str]]] = {}
         shared += [

@@ -48,7 +48,7 @@ def by_build(post: Selection, *metrics: str, palette: str = "default") -> Shown:
         return Shown(())
     frame = post.ask("step_metrics")
     compared = without_short_steps(frame, frame)
-    found = against_base(frame, post.bases, [_RATE]) | cost_ratios(compared, post.bases)
+    found = against_base(frame, post.bases, [_RATE]) | cost_ratios(frame, post.bases)
     configs = dict(runs.select("dbms", "config").unique().rows())
     items: list[Item] = []
     for setup in frame["setup"].unique().sort():
