@@ -106,6 +106,43 @@ def survivors(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
     return alive
 
 
+class MemoryLimit:
+    """A control group of the kernel whose processes may have so much memory, apart from what they have already.
+
+    Use as a context. Raises OSError where none can be made.
+    """
+
+    _MOUNT = Path("/sys/fs/cgroup/memory")
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        mine = next((line.split(":", 2)[2] for line in lines if ":memory:" in line), "/")
+        self.folder = self._MOUNT / mine.lstrip("/") / f"ibench-{os.getpid()}-{id(self)}"
+
+    def __enter__(self) -> MemoryLimit:
+        if not (self._MOUNT / "memory.limit_in_bytes").exists():
+            raise OSError("there is no memory controller of version 1")
+        self.folder.mkdir()
+        (self.folder / "memory.limit_in_bytes").write_text(str(self.limit_bytes))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        until(lambda: not (self.folder / "cgroup.procs").read_text().split(), "its processes have ended")
+        (self.folder / "memory.force_empty").write_text("0")
+        self.folder.rmdir()
+
+    def take(self, pid: int) -> None:
+        """From now on what a process gets counts."""
+        (self.folder / "cgroup.procs").write_text(str(pid))
+
+    @property
+    def kills(self) -> int:
+        """Processes that the kernel has killed for it."""
+        said = (self.folder / "memory.oom_control").read_text()
+        return int(said.rpartition("oom_kill ")[2])
+
+
 class Disk:
     """The disk below a folder. The folder should be a disk of its own: see the fixture `small_disk`."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ from typing import Any, Protocol
 import psutil
 
 from ibench_lib import errors
+from ibench_lib.base.memory_kills import killed_since, memory_kills
 from ibench_lib.base.python_process import python_module, python_path
 from ibench_lib.base.tether import tethered
 from ibench_lib.errors import IbenchError, Interrupted, PostFailed
@@ -88,7 +90,7 @@ def build_posts(
             if builders.stopped:
                 return
             observer.post_begins(post)
-            process = _start(post, workspace)
+            kills, process = memory_kills(), _start(post, workspace)
             builders.running.add(process)
         result: Path | IbenchError | None = None
         assert process.stdout is not None
@@ -105,7 +107,11 @@ def build_posts(
         with lock:
             builders.running.discard(process)
             if result is None:
-                result = PostFailed(f"post {post.name}: its process ended with exit code {code} and without a message")
+                how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+                result = PostFailed(f"post {post.name}: its process {how} and without a message")
+            if isinstance(result, PostFailed) and (said := killed_since(kills)):
+                hint = "give posts more memory, or build fewer at a time (--jobs); the previous page is kept"
+                result = PostFailed(f"{result.what}; {said}", hint=hint, detail=result.detail)
             results[post.name] = result
             if not builders.stopped:
                 observer.post_ends(post, result)

@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict
 from typing import Any
 
+from ibench_lib.base.memory_kills import killed_since, memory_kills
 from ibench_lib.base.signals import signals_held_back
 from ibench_lib.capture.server_counters import history_list_length
 from ibench_lib.capture.session import Capture
@@ -62,6 +63,7 @@ class OneRun:
         self.incarnation = 0  # starts of the server before the present one
         self._tables = self.workload.tables(self.options, planned.cell.setup)
         self._rows_by_table: dict[str, int] = {}
+        self._memory_kills = memory_kills()
 
     def execute(self) -> None:
         """Start the server and run all steps. Raises the error that ends the run early; its message names the step."""
@@ -168,7 +170,9 @@ class OneRun:
             what = f"run {self.manifest.run_id}, {what}: {error}"
             if self.server.alive():
                 raise RunFailed(what) from error
-            raise ServerLost(f"{what}; the server has died", detail=self.server.log_tail()) from error
+            ending = self.server.ending()
+            what = f"{what}; the server has died" + (f": it {ending}" if ending else "")
+            raise self._with_memory(ServerLost(what, detail=self.server.log_tail())) from error
 
     def _step(self, step_id: int, step: Step, address: dict[str, Any], capture: Capture) -> None:
         options = self.options
@@ -243,6 +247,14 @@ class OneRun:
         assert self.manifest.server is not None
         return run_server.reset_binary_log(self.server, self.manifest.server.variables)
 
+    def _with_memory(self, failure: RunFailed) -> RunFailed:
+        """The same failure with what the kernel has killed for lack of memory since the run began."""
+        said = killed_since(self._memory_kills)
+        if said is None:
+            return failure
+        hint = "give the server and the clients more memory, or a configuration that needs less; captured data is kept"
+        return type(failure)(f"{failure.what}; {said}", hint=hint, detail=failure.detail)
+
     def _named(self, failure: BaseException, step: Step) -> BaseException:
         """The same failure with run and step in its message, and the error log's tail when the server is gone."""
         if not isinstance(failure, RunFailed):
@@ -256,11 +268,14 @@ class OneRun:
                 hint="free space on the disks of the server's files; captured data is kept",
                 detail=self.server.log_tail(),
             )
-        return type(failure)(
-            f"{where}: {failure.what}",
+        is_lost = isinstance(failure, ServerLost)
+        ending = self.server.ending() if is_lost else None
+        named = type(failure)(
+            f"{where}: {failure.what}" + (f"; the server {ending}" if ending else ""),
             hint=f"captured data is kept in {self.writer.run_dir.name}; its server.log may say more",
-            detail=self.server.log_tail() if isinstance(failure, ServerLost) else None,
+            detail=self.server.log_tail() if is_lost else None,
         )
+        return self._with_memory(named)
 
     def _check(self, step_id: int, step: Step, address: dict[str, Any]) -> None:
         """Make the checks of the workload, and fail the run if the server's figures do not match."""

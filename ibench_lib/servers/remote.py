@@ -158,6 +158,10 @@ class RemoteServer:
         """We have no process to look at; a lost connection says when it is gone."""
         return True
 
+    def ending(self) -> str | None:
+        """We have no process to look at."""
+        return None
+
     def log_tail(self) -> str:
         """Its error log is not ours to read."""
         return ""

@@ -148,6 +148,13 @@ class Sandbox:
         """Whether the server process is still there."""
         return self.process is not None and self.process.poll() is None
 
+    def ending(self) -> str | None:
+        """How the server process has ended; None while it lives."""
+        status = None if self.process is None else self.process.poll()
+        if status is None:
+            return None
+        return f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit code {status}"
+
     def pid(self) -> int | None:
         """The server process while it is there."""
         return self.process.pid if self.process is not None and self.alive() else None

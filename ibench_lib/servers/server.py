@@ -132,6 +132,9 @@ class Server(Protocol):
     def alive(self) -> bool:
         """Whether its process is alive, as far as this host can tell."""
 
+    def ending(self) -> str | None:
+        """How its process has ended, such as "was killed by SIGKILL"; None if it lives, or this host cannot tell."""
+
     def log_tail(self) -> str:
         """The last lines of its error log, for a message; empty if this host cannot read it."""
 

@@ -65,7 +65,7 @@ def test_two_are_built_side_by_side_and_one_that_fails_or_dies_stops_no_other(wo
     assert "met" in (workspace.post_dir("a") / "index.html").read_text()
     failing, dying = results["failing"], results["dying"]
     assert isinstance(failing, PostFailed) and failing.what == "post failing: cell 3 raised ValueError: no"
-    assert isinstance(dying, PostFailed) and "its process ended with exit code -9" in dying.what
+    assert isinstance(dying, PostFailed) and "its process was killed by SIGKILL" in dying.what
     assert seen.events[:2] == [("begins", "a"), ("begins", "b")]
     assert [event for event in seen.events if event[:2] == ("cell", "last")][-1] == ("cell", "last", 4, 4)
     assert sorted(event[1] for event in seen.events if event[0] == "ends") == sorted(results)
