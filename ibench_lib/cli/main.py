@@ -8,7 +8,9 @@ import inspect
 import os
 import platform
 import re
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +20,7 @@ import typer
 from ibench_lib.base.extras import extra_of, how_to_install
 from ibench_lib.cli.output import err, out, safe
 from ibench_lib.errors import IbenchError
-from ibench_lib.paths import workspace
+from ibench_lib.paths import nearest_existing, workspace
 
 _COMMANDS = {
     "run": "run.run",
@@ -190,6 +192,10 @@ def main() -> None:
         sys.exit(1)
 
 
+ROOM = "make room on that disk, or raise the quota, and try again; what was complete is kept"
+WRITABLE = "check that you may write there, and that the disk is not read-only"
+
+
 def _of_files() -> tuple[type[Exception], ...]:
     """The errors of files and of memory; those of libraries where they are in use."""
     used = (sys.modules.get(name) for name in ("sqlite3", "duckdb"))
@@ -200,15 +206,20 @@ def _of_this_machine(error: Exception) -> tuple[str, str]:
     """What is wrong with the machine or its files, where no part of the library said it better; and what to do."""
     first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
     if "sqlite3" in sys.modules and isinstance(error, sys.modules["sqlite3"].Error):
-        return (
-            f"{workspace().ledger}: {first}",
-            "the ledger is damaged or cannot be written; move it away, and the next `ibench run` starts a new one "
-            "(no run is lost)",
-        )
+        known = {"full": ROOM, "readonly": WRITABLE, "unable to open": WRITABLE}
+        damaged = "the ledger is damaged; move it away, and the next `ibench run` starts a new one (no run is lost)"
+        return f"{workspace().ledger}: {first}", next((hint for part, hint in known.items() if part in first), damaged)
     if isinstance(error, MemoryError):
         return "there is not enough memory", "request less data at a time"
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        where = _full() if error.filename is None else os.fsdecode(error.filename)
+        return f"{where}: {error.strerror}", ROOM
     if isinstance(error, OSError) and error.filename is not None:
         first = f"{os.fsdecode(error.filename)}: {error.strerror or type(error).__name__}"
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            return first, "make room on that disk"
     return first, "check that it exists, is of the right kind, and that you may read and write it"
+
+
+def _full() -> str:
+    """The folder that we write to on the disk with the least room: a failed write does not name its file."""
+    folders = [nearest_existing(workspace().data), Path(tempfile.gettempdir())]
+    return str(min(folders, key=lambda folder: shutil.disk_usage(folder).free))

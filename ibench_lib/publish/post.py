@@ -88,6 +88,26 @@ def _build(
     *,
     of_runs: bool,
 ) -> Path:
+    try:
+        return _built(post, site, workspace, kernel, progress, of_runs=of_runs)
+    except OSError as error:
+        where = workspace.posts if error.filename is None else os.fsdecode(error.filename)
+        what = f"post {post.spec.slug}: {where}: {error.strerror or type(error).__name__}"
+        raise PostFailed(what, hint=_DISK) from error
+
+
+_DISK = "make room on that disk if it is full, and check that you may write there"
+
+
+def _built(
+    post: CheckedPost,
+    site: str | None,
+    workspace: Workspace,
+    kernel: Kernel,
+    progress: Progress | None,
+    *,
+    of_runs: bool,
+) -> Path:
     slug = post.spec.slug
     directory, failed = workspace.post_dir(slug), workspace.failed_notebook(slug)
     earlier = _earlier(directory)
@@ -113,11 +133,15 @@ def _build(
             write_record(building, _record(post, notebook, day, content, earlier))
         except Exception as error:
             where = str(failed.relative_to(workspace.root)) if executed.exists() else None
-            named = _named(error, slug, where, previous=(directory / PAGE_NAME).exists())
+            previous = (directory / PAGE_NAME).exists()
+            named = _named(error, slug, where, previous=previous)
             if where is not None:
-                if not isinstance(error, NotebookStopped):
-                    note_failure(executed, named.what)
-                os.replace(executed, failed)
+                try:
+                    if not isinstance(error, NotebookStopped):
+                        note_failure(executed, named.what)
+                    os.replace(executed, failed)
+                except Exception:  # on a full disk there is half of a notebook, and nothing can be added to it
+                    named = _named(error, slug, None, previous=previous)
             raise named from error
         directory.mkdir(exist_ok=True)
         for name in (NOTEBOOK_NAME, PREVIEW_NAME, PAGE_NAME, RECORD_NAME):
@@ -221,6 +245,8 @@ def _forget_paths(notebook: NotebookNode, mask: Mask) -> None:
 def _named(error: Exception, slug: str, failed: str | None, *, previous: bool) -> PostFailed:
     """Any failure as one line that names the post and, where there is one, the cell."""
     hints = [error.hint] if isinstance(error, PostFailed) else []
+    if isinstance(error, OSError):
+        hints.append(_DISK)
     hints.append(f"{failed} shows how far it got, with the error at the top" if failed else None)
     hints.append("the previous post is kept" if previous else None)
     hint = "; ".join(filter(None, hints)) or None

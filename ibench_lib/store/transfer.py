@@ -279,7 +279,12 @@ def new_archive(path: Path) -> Iterator[Store]:
     try:
         with _nameless(path.parent) as (file, name):
             files = ZipFileSystem(file, mode="w")
-            yield Store(str(path), files, "")
+            try:
+                yield Store(str(path), files, "")
+            except BaseException:
+                with contextlib.suppress(OSError, ValueError):  # else it would try that when it is forgotten
+                    files.close()
+                raise
             files.close()
             file.flush()
             os.fchmod(file.fileno(), 0o644)
