@@ -431,6 +431,7 @@ TESTED_ELSEWHERE = {
     "tests/servers/test_catalogue.py, and tests/builds with the real registries": (
         "servers/sources/fetch.py servers/sources/maven.py servers/sources/npm.py servers/sources/suite.py"
     ),
+    "tests/importers/test_intake.py hands over what it declares": "importers/importer.py",
     "tests/show/test_step_detail.py": "show/step_detail/sentences.py",
     "the tables, charts and sentences of tests/show use them": (
         "metrics.py show/responses/charts.py show/kit/grid.py show/kit/series_names.py show/kit/table_cells.py"

@@ -461,7 +461,9 @@ def runs_pull(place: Place, run_ids: SomeRuns = None) -> None:
 
 @app.command("import")
 def runs_import(
-    file: Annotated[Path, typer.Argument(help="The file to import; its content decides which importer reads it.")],
+    file: Annotated[
+        Path, typer.Argument(help="The file, folder or archive to import; its content decides which importer reads it.")
+    ],
     experiment: Annotated[str, typer.Option("--experiment", "-e", help="The name of their experiment.")],
     source: Annotated[str, typer.Option("--source", "-s", help="Where the figures were published.")],
     title: Annotated[str, typer.Option("--title", help="A one-line title; by default the source.")] = "",
@@ -482,7 +484,6 @@ def runs_import(
     [bold]Example:[/] ibench runs import report.csv --experiment report-2023 --source "report of August 2023"
     """
     from ibench_lib.importers.intake import import_file
-    from ibench_lib.workloads.workload import kind_of
 
     for what, text in (("source", source), ("title", title)):
         check_line(text, what)
@@ -491,7 +492,6 @@ def runs_import(
         experiment,
         source,
         workspace(),
-        kind_of=kind_of,
         title=title,
         importer=importer,
         setup=setup,

@@ -1,4 +1,4 @@
-"""What an importer is: a module of this folder that reads one kind of file, chosen by the content of the file.
+"""What an importer is: a module of this folder that reads files of one kind, chosen by the content of the files.
 
 A module with an object `IMPORTER` is an importer; no other code names it. Three rules hold, and `intake` enforces them:
 
@@ -8,83 +8,29 @@ A module with an object `IMPORTER` is an importer; no other code names it. Three
    recorded them (`ImportedRun.histograms`).
 3. It never loses a line silently. Every line that it does not call `used` is counted in a warning with file and line.
 
-What a file does not say stays NULL, with the reason in `ImportedRun.missing`.
+Files come from a `Source`: a file, a folder or an archive. Every run names its benchmark, or has steps that only one
+benchmark has. What a file does not say stays NULL, with the reason in `ImportedRun.missing`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Protocol
 
-from ibench_lib.base.text_file import read_beginning
-from ibench_lib.errors import UsageError
+from ibench_lib.importers.source import Source
 
 Row = Mapping[str, Any]
-
-_DECIMAL = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
-_MOST = 1e15
-_MOST_S = 1e9
-
-
-class Lines:
-    """The lines of a file, numbered from 1. A line that is not blank and not `used` counts as not understood."""
-
-    def __init__(self, path: Path, text: str) -> None:
-        self.path = path
-        self.text = text
-        self._lines = text.split("\n")
-        self._used: set[int] = set()
-
-    def __iter__(self) -> Iterator[tuple[int, str]]:
-        """Number and text of each line, without the end of the line."""
-        for number, line in enumerate(self._lines, start=1):
-            yield number, line.removesuffix("\r")
-
-    def used(self, first: int, last: int | None = None) -> None:
-        """Mark a line, or a range of lines, as understood: nothing in it is lost."""
-        self._used.update(range(first, (last or first) + 1))
-
-    def not_understood(self) -> list[int]:
-        """Numbers of the lines that the importer did not use."""
-        return [number for number, line in self if line.strip() and number not in self._used]
-
-    def refusal(self, number: int, what: str, hint: str | None = None) -> UsageError:
-        """An error that names the file and the line."""
-        return UsageError(f"{self.path}:{number}: {what}", hint=hint)
-
-    def decimal(self, text: str, number: int, name: str) -> float:
-        """A plain decimal number of at least 0, such as 12648 or 0.002; in seconds if `name` ends in `_s`.
-
-        Raises
-        ------
-        UsageError : anything else: signs, exponents, separators, other digits, numbers out of range or too small.
-        """
-        if not _DECIMAL.fullmatch(text):
-            raise self.refusal(
-                number,
-                f"{name} is {text!r:.80}, not a number of at least 0",
-                "numbers are plain, such as 12648 or 0.002",
-            )
-        value, most = float(text), _MOST_S if name.endswith("_s") else _MOST
-        if value > most:
-            raise self.refusal(number, f"{name} is {text!r:.80}, over {most:.0e}")
-        if value == 0 and re.search("[1-9]", text):
-            raise self.refusal(number, f"{name} is {text!r:.80}, too small to be stored")
-        return value
 
 
 @dataclass(frozen=True)
 class Told:
-    """The input of an importer besides the path: the file's lines, and what the user says because the file does not.
+    """The input of an importer besides the source: what the user says because the files do not.
 
     If its files name the setup and the dbms, the importer refuses those of the user.
     """
 
-    lines: Lines
     setup: str | None = None
     dbms: str | None = None
 
@@ -99,12 +45,13 @@ class ImportedStep:
 
 @dataclass(frozen=True)
 class ImportedRun:
-    """One run that a file describes.
+    """One run that a source describes.
 
     Parameters
     ----------
     setup, dbms, repeat : they identify the result; a dbms is `<build>.<config>`.
-    line : where the file names it.
+    line, file : where the source names it: a line of the file of that name, by default of its only file.
+    benchmark : name of its workload; by default the only one that has all of its steps.
     steps : in order, including steps that only other runs of the same setup have.
     rows : rows by table (schema.TABLES), only for tables that the tool has. `run_id` and `step_id` are filled in.
     resolution_s : interval of its samples in seconds; None if it has no samples.
@@ -120,6 +67,8 @@ class ImportedRun:
     line: int
     steps: Sequence[ImportedStep]
     rows: Mapping[str, Iterable[Row]]
+    file: str | None = None
+    benchmark: str | None = None
     repeat: int = 1
     resolution_s: float | None = None
     histograms: bool = False
@@ -130,7 +79,7 @@ class ImportedRun:
 
 
 class Importer(Protocol):
-    """Reads one kind of file. Libraries that are slow to import, or optional, are imported in `runs`."""
+    """Reads files of one kind. Libraries that are slow to import, or optional, are imported in `runs`."""
 
     @property
     def name(self) -> str:
@@ -140,24 +89,13 @@ class Importer(Protocol):
     def expects(self) -> str:
         """What its files look like, in one line for people."""
 
-    def takes(self, path: Path) -> bool:
-        """Whether a file is of its kind, judged by its content. The ending of its name does not matter."""
+    def takes(self, source: Source) -> bool:
+        """Whether any file is of its kind, judged by its content (`File.beginning`). Endings of names do not matter."""
 
-    def runs(self, path: Path, told: Told) -> Iterator[ImportedRun]:
-        """The runs in a file.
+    def runs(self, source: Source, told: Told) -> Iterator[ImportedRun]:
+        """The runs in a source. Files that it does not read are counted in a warning.
 
         Raises
         ------
-        UsageError : the file cannot be used (`Lines.refusal` names the line).
+        UsageError : a file cannot be used (`Lines.refusal` names the line).
         """
-
-
-def beginning(path: Path, most_bytes: int = 65_536) -> str:
-    """The first lines of a file, for `takes`; empty if it is not text. A byte order mark is left out."""
-    content = read_beginning(path, most_bytes)
-    if b"\0" in content:
-        return ""
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        return content[: error.start].decode("utf-8-sig") if error.start > len(content) - 4 else ""

@@ -1,7 +1,8 @@
-"""Imports what others have measured: finds the importer of a file, checks what it returns, and writes the runs.
+"""Imports what others have measured: finds the importer of a source, checks what it returns, and writes the runs.
 
 This module does what every importer needs. It checks names. An experiment never has both measured and imported runs.
-Either all runs of a file are imported or none. Each run keeps its source and the file's text. Errors name the line.
+Either all runs of a source are imported or none. Each run keeps where it is from and the file's text, or the hashes of
+all files. Errors name the line.
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import unicodedata
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -18,25 +18,22 @@ from pathlib import Path
 from ibench_lib import importers as folder
 from ibench_lib import plugins
 from ibench_lib.base import strict_yaml
-from ibench_lib.base.text_file import NotReadable, read_text
 from ibench_lib.errors import LakeError, NameRefused, UsageError
-from ibench_lib.importers.importer import ImportedRun, Importer, Lines, Row, Told
+from ibench_lib.importers.importer import ImportedRun, Importer, Row, Told
+from ibench_lib.importers.lines import Lines
+from ibench_lib.importers.source import Source
 from ibench_lib.paths import Workspace, check_name, make_run_id
 from ibench_lib.schema import TABLES
 from ibench_lib.store import reader
-from ibench_lib.store.manifest import Cell, ConfigRecord, ExperimentRecord, Manifest
+from ibench_lib.store.manifest import Cell, ConfigRecord, ExperimentRecord, KindRecord, Manifest, OperationRecord
 from ibench_lib.store.remove import remove_run
 from ibench_lib.store.writer import RunWriter
-from ibench_lib.workloads.workload import known_steps
-
-KindOf = Callable[[str], str | None]
-"""The kind of a step by its name; None for a name that no workload knows."""
+from ibench_lib.workloads.workload import Workload, find, known, known_steps
 
 MOST_STEPS = 1000
 MOST_TEXT = 500
 
-_MOST_BYTES = 10_000_000
-_LINES_NAMED = 5
+_NAMED = 5
 # A row of these stands for one second of a run: rates are made of differences from one row to the next.
 _OF_A_SECOND = {
     *("ops", "server_samples", "server_counters"),
@@ -64,29 +61,25 @@ def importers() -> dict[str, Importer]:
     return dict(sorted(found.items()))
 
 
-def find_importer(path: Path, name: str | None = None) -> Importer:
-    """The importer called `name`, else the one that takes the file.
+def find_importer(source: Source, name: str | None = None) -> Importer:
+    """The importer called `name`, else the one that takes the source.
 
     Raises
     ------
     UsageError : there is none, or there are several; `detail` has what each expects.
     """
-    known = importers()
-    expected = "\n".join(f"{importer.name}: {importer.expects}" for importer in known.values())
+    path, there = source.path, importers()
+    expected = "\n".join(f"{importer.name}: {importer.expects}" for importer in there.values())
     if name is not None:
-        if name not in known:
-            near = strict_yaml.suggestion(name, list(known))
+        if name not in there:
+            near = strict_yaml.suggestion(name, list(there))
             raise UsageError(f"unknown importer {name!r:.80}{near}", detail=expected)
-        return known[name]
-    try:
-        taking = [importer for importer in known.values() if importer.takes(path)]
-    except FileNotFoundError:
-        raise UsageError(f"{path} cannot be read: no such file") from None
-    except NotReadable as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
+        return there[name]
+    taking = [importer for importer in there.values() if importer.takes(source)]
     if not taking:
+        said = "has no file" if source.many else "is not a file"
         raise UsageError(
-            f"{path} is not a file that ibench can import", hint="the kinds below can be imported", detail=expected
+            f"{path} {said} that ibench can import", hint="the kinds below can be imported", detail=expected
         )
     if len(taking) > 1:
         names = " and ".join(importer.name for importer in taking)
@@ -100,20 +93,18 @@ def import_file(
     source: str,
     workspace: Workspace,
     *,
-    kind_of: KindOf,
     title: str = "",
     importer: str | None = None,
     setup: str | None = None,
     dbms: str | None = None,
 ) -> Taken:
-    """Import the runs of a file into the lake, either all of them or none.
+    """Import the runs of a file, a folder or an archive into the lake, either all of them or none.
 
     Parameters
     ----------
     path : what others have measured, in a form that an importer knows.
     experiment : name of the experiment that the runs get; no run may have it yet.
     source, title : the origin of the file, and one line for people; at most `MOST_TEXT` characters.
-    kind_of : which names of steps are known.
     importer : name of the importer; by default the content decides.
     setup, dbms : for files that do not name them.
 
@@ -127,22 +118,23 @@ def import_file(
         raise UsageError("imported figures need a source", hint="such as --source 'report of August 2023, address'")
     for name, text in (("source", source), ("title", title)):
         _check_text(name, text)
-    chosen = find_importer(path, importer)
-    lines = Lines(path, _read(path))
-    runs = list(chosen.runs(path, Told(lines, setup, dbms)))
-    if not runs:
-        raise UsageError(f"{path} has no figures")
-    _check(runs, lines, kind_of)
-    known = reader.sql(reader.lake(workspace), "SELECT DISTINCT experiment FROM runs")["experiment"]
-    if experiment in known:
+    with Source(path) as files:
+        chosen = find_importer(files, importer)
+        runs = list(chosen.runs(files, Told(setup, dbms)))
+        if not runs:
+            raise UsageError(f"{path} has no figures")
+        workloads = _check(runs, files)
+        text = files.text()
+        warnings = [*_lost(files), *_not_read(files)]
+    there = reader.sql(reader.lake(workspace), "SELECT DISTINCT experiment FROM runs")["experiment"]
+    if experiment in there:
         raise LakeError(
             f"experiment {experiment} already has runs",
             hint="use another name: imported and measured runs cannot share a name",
         )
-    warnings = _lost(lines)
-    record = ExperimentRecord(name=experiment, title=title or source, text=lines.text)
+    record = ExperimentRecord(name=experiment, title=title or source, text=text)
     now = datetime.now(UTC)
-    manifests = [_manifest(run, record, source, kind_of, now) for run in runs]
+    manifests = [_manifest(run, workload, record, source, now) for run, workload in zip(runs, workloads, strict=True)]
     made: list[str] = []
     try:
         for run, manifest in zip(runs, manifests, strict=True):
@@ -150,7 +142,7 @@ def import_file(
             writer = RunWriter(workspace.run_dir(manifest.run_id))
             made.append(manifest.run_id)
             try:
-                _write(run, lines, writer)
+                _write(run, _naming(run, files), writer)
             finally:  # a run that is not sealed could not be removed
                 writer.seal(manifest)
     except BaseException:
@@ -159,15 +151,6 @@ def import_file(
                 remove_run(run_id, workspace)
         raise
     return Taken(chosen.name, made, warnings)
-
-
-def _read(path: Path) -> str:
-    try:
-        return read_text(path, _MOST_BYTES)  # it is stored with each run
-    except FileNotFoundError:
-        raise UsageError(f"{path} cannot be read: no such file") from None
-    except NotReadable as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
 
 
 def _check_text(name: str, text: str) -> None:
@@ -180,10 +163,18 @@ def _check_text(name: str, text: str) -> None:
             )
 
 
-def _check(runs: list[ImportedRun], lines: Lines, kind_of: KindOf) -> None:
-    """Refuse what no importer may return."""
+def _naming(run: ImportedRun, files: Source) -> Lines:
+    """The file that names a run, for errors."""
+    name = run.file or files.files[0].name
+    return files.read().get(name) or Lines(files.where(name), "")
+
+
+def _check(runs: list[ImportedRun], files: Source) -> list[Workload]:
+    """Refuse what no importer may return. The workload of each run."""
     seen: set[tuple[str, str, int]] = set()
+    workloads = []
     for run in runs:
+        lines = _naming(run, files)
         build, config = _parts(run.dbms)
         for name, text in (("setup", run.setup), ("dbms", run.dbms)):
             _check_name(text, name, lines, run.line)
@@ -196,15 +187,34 @@ def _check(runs: list[ImportedRun], lines: Lines, kind_of: KindOf) -> None:
         seen.add(key)
         if len(run.steps) > MOST_STEPS:
             raise lines.refusal(run.steps[MOST_STEPS].line, f"setup {run.setup} has over {MOST_STEPS:,} steps")
-        for step in run.steps:
-            _check_name(step.name, "step", lines, step.line)
-            if kind_of(step.name) is None:
-                raise lines.refusal(
-                    step.line,
-                    f"unknown step {step.name!r:.80}",
-                    f"the steps of {known_steps()}",
-                )
+        workloads.append(_workload(run, lines))
         _check_tables(run, lines)
+    return workloads
+
+
+def _workload(run: ImportedRun, lines: Lines) -> Workload:
+    """The benchmark that a run names, or the only one that has all of its steps."""
+    if run.benchmark is not None and run.benchmark not in known():
+        near = strict_yaml.suggestion(run.benchmark, known())
+        raise lines.refusal(run.line, f"unknown benchmark {run.benchmark!r:.80}{near}", f"known: {', '.join(known())}")
+    possible = [find(name) for name in ([run.benchmark] if run.benchmark is not None else known())]
+    having = possible
+    for step in run.steps:
+        _check_name(step.name, "step", lines, step.line)
+        with_step = [workload for workload in possible if workload.kind_of(step.name) is not None]
+        if not with_step:
+            raise lines.refusal(step.line, f"unknown step {step.name!r:.80}", f"the steps of {known_steps()}")
+        having = [workload for workload in having if workload in with_step]
+        if not having:
+            raise lines.refusal(
+                step.line, f"no benchmark has step {step.name} and those before it", "give each benchmark its own setup"
+            )
+    if len(having) > 1:
+        names = " and ".join(workload.name for workload in having)
+        raise lines.refusal(
+            run.line, f"the steps of setup {run.setup} are of {names}", "name it in a column `benchmark`"
+        )
+    return having[0]
 
 
 def _check_name(text: str, what: str, lines: Lines, line: int) -> None:
@@ -244,14 +254,23 @@ def _check_bins(run: ImportedRun, lines: Lines, row: Row) -> None:
             raise lines.refusal(run.line, f"{column} has {sum(counts):,} of {row['ops']:,} answers")
 
 
-def _lost(lines: Lines) -> list[str]:
-    """A warning with the lines that were not used. It leaves out the folder of the file, which is private."""
-    lost = lines.not_understood()
-    if not lost:
-        return []
-    named = ", ".join(f"{lines.path.name}:{number}" for number in lost[:_LINES_NAMED])
+def _lost(files: Source) -> list[str]:
+    """A warning with the lines that were not used. It leaves out the folder of the source, which is private."""
+    read = {name if files.many else files.path.name: lines for name, lines in files.read().items()}
+    lost = [f"{name}:{number}" for name, lines in read.items() for number in lines.not_understood()]
     count = "1 line was" if len(lost) == 1 else f"{len(lost):,} lines were"
-    return [f"{count} not understood and left out: {named}{' ...' if len(lost) > _LINES_NAMED else ''}"]
+    return [f"{count} not understood and left out: {_first(lost)}"] if lost else []
+
+
+def _not_read(files: Source) -> list[str]:
+    """A warning with the files that the importer did not read."""
+    lost = [file.name for file in files.files if file.name not in files.read()]
+    count = "1 file was" if len(lost) == 1 else f"{len(lost):,} files were"
+    return [f"{count} not read: {_first(lost)}"] if lost and files.many else []
+
+
+def _first(names: list[str]) -> str:
+    return ", ".join(names[:_NAMED]) + (" ..." if len(names) > _NAMED else "")
 
 
 def _parts(dbms: str) -> tuple[str, str]:
@@ -260,7 +279,7 @@ def _parts(dbms: str) -> tuple[str, str]:
     return build, config
 
 
-def _manifest(run: ImportedRun, record: ExperimentRecord, source: str, kind_of: KindOf, now: datetime) -> Manifest:
+def _manifest(run: ImportedRun, workload: Workload, record: ExperimentRecord, source: str, now: datetime) -> Manifest:
     build, config = _parts(run.dbms)
     origin = run.origin_wall or now
     return Manifest(
@@ -278,7 +297,13 @@ def _manifest(run: ImportedRun, record: ExperimentRecord, source: str, kind_of: 
             repeat=run.repeat,
             fingerprint=hashlib.sha256(f"{source}\0{record.text}".encode()).hexdigest(),
         ),
-        workload={"resolved_steps": [{"name": step.name, "kind": kind_of(step.name)} for step in run.steps]},
+        benchmark=workload.name,
+        operations=[OperationRecord(**asdict(operation)) for operation in workload.operations],
+        kinds=[KindRecord(**asdict(kind) | {"paced": list(kind.paced)}) for kind in workload.kinds],
+        workload={
+            "benchmark": workload.name,
+            "resolved_steps": [{"name": step.name, "kind": workload.kind_of(step.name)} for step in run.steps],
+        },
         scale=1.0,
         config=ConfigRecord(my_cnf=run.settings, fragments={}),
         host=dict(run.host),

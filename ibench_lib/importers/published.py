@@ -1,8 +1,10 @@
-"""Imports figures that others have published, from a table in CSV, clearly marked as not measured here.
+"""Imports figures that others have published, from tables in CSV, clearly marked as not measured here.
 
 The header names the columns: setup, dbms, step, and one for each metric of `metrics.publishable()` that was published.
-An empty cell was not published. A dbms is `<build>.<config>`. The steps of a setup are in the order of the file. Such a
-run has its figures (table `published`) and their source, but no seconds, durations, configuration or host.
+A column `benchmark` is needed only where several benchmarks have all steps of a setup. A folder or an archive may have
+several tables: each is read alone, so that a result is in only one of them. An empty cell was not published. A dbms is
+`<build>.<config>`. The steps of a setup are in the order of the file. Such a run has its figures (table `published`)
+and their source, but no seconds, durations, configuration or host.
 """
 
 from __future__ import annotations
@@ -11,14 +13,16 @@ import csv
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import StringIO
-from pathlib import Path
 
 from ibench_lib.base import strict_yaml
 from ibench_lib.errors import UsageError
-from ibench_lib.importers.importer import ImportedRun, ImportedStep, Lines, Row, Told, beginning
+from ibench_lib.importers.importer import ImportedRun, ImportedStep, Row, Told
+from ibench_lib.importers.lines import Lines
+from ibench_lib.importers.source import File, Source
 from ibench_lib.metrics import publishable
 
 _KEYS = ("setup", "dbms", "step")
+_BENCHMARK = "benchmark"
 
 
 @dataclass
@@ -28,6 +32,7 @@ class _Result:
     setup: str
     dbms: str
     line: int
+    benchmark: str | None
     values: dict[tuple[str, str], float] = field(default_factory=dict)
 
 
@@ -37,42 +42,51 @@ class Published:
     name = "published"
     expects = f"CSV with a header: {', '.join(_KEYS)}, and a column for each metric, of {', '.join(publishable())}"
 
-    def takes(self, path: Path) -> bool:
-        """Whether the first line has most of the columns that these tables share."""
-        header = beginning(path).split("\n", 1)[0].strip().split(",")
-        return len({name.strip('"') for name in header} & {*_KEYS}) >= 2
+    def takes(self, source: Source) -> bool:
+        """Whether the first line of a file has most of the columns that these tables share."""
+        return any(map(_is_table, source.files))
 
-    def runs(self, path: Path, told: Told) -> Iterator[ImportedRun]:
-        """One run for each setup and dbms."""
+    def runs(self, source: Source, told: Told) -> Iterator[ImportedRun]:
+        """One run for each setup and dbms of each table."""
         if told.setup or told.dbms:
             raise UsageError(
                 "published figures name their setup and dbms themselves", hint="leave --setup and --dbms out"
             )
-        results, steps = _parse(told.lines)
-        if not any(result.values for result in results):
-            raise UsageError(f"{path} has no figures")
-        for result in results:
-            yield ImportedRun(
-                setup=result.setup,
-                dbms=result.dbms,
-                line=result.line,
-                steps=list(steps[result.setup].values()),
-                rows={"published": _rows(result)},
-            )
+        for file in source.files:
+            if source.many and not _is_table(file):
+                continue
+            results, steps = _parse(source.lines(file))
+            if not any(result.values for result in results):
+                raise UsageError(f"{source.where(file.name)} has no figures")
+            for result in results:
+                yield ImportedRun(
+                    setup=result.setup,
+                    dbms=result.dbms,
+                    line=result.line,
+                    file=file.name,
+                    benchmark=result.benchmark,
+                    steps=list(steps[result.setup, result.benchmark].values()),
+                    rows={"published": _rows(result)},
+                )
 
 
 IMPORTER = Published()
+
+
+def _is_table(file: File) -> bool:
+    header = file.beginning.split("\n", 1)[0].strip().split(",")
+    return len({name.strip('"') for name in header} & {*_KEYS}) >= 2
 
 
 def _rows(result: _Result) -> list[Row]:
     return [{"step": step, "metric": metric, "value": value} for (step, metric), value in result.values.items()]
 
 
-def _parse(lines: Lines) -> tuple[list[_Result], dict[str, dict[str, ImportedStep]]]:
-    """The results, and the steps of each setup, both in the order of the file."""
+def _parse(lines: Lines) -> tuple[list[_Result], dict[tuple[str, str | None], dict[str, ImportedStep]]]:
+    """The results, and the steps of each setup and benchmark, both in the order of the file."""
     rows = csv.reader(StringIO(lines.text), strict=True)
     results: dict[tuple[str, str], _Result] = {}
-    steps: dict[str, dict[str, ImportedStep]] = {}
+    steps: dict[tuple[str, str | None], dict[str, ImportedStep]] = {}
     seen: set[tuple[str, ...]] = set()
     before = 0
     try:
@@ -90,8 +104,11 @@ def _parse(lines: Lines) -> tuple[list[_Result], dict[str, dict[str, ImportedSte
             if key in seen:
                 raise lines.refusal(line, f"{', '.join(key)} occurs twice")
             seen.add(key)
-            result = results.setdefault((setup, dbms), _Result(setup, dbms, line))
-            steps.setdefault(setup, {}).setdefault(step, ImportedStep(step, line))
+            benchmark = cells.get(_BENCHMARK) or None
+            result = results.setdefault((setup, dbms), _Result(setup, dbms, line, benchmark))
+            if result.benchmark != benchmark:
+                raise lines.refusal(line, f"{setup}, {dbms} is of another benchmark than in line {result.line}")
+            steps.setdefault((setup, benchmark), {}).setdefault(step, ImportedStep(step, line))
             for metric in publishable():
                 if cells.get(metric):
                     result.values[step, metric] = lines.decimal(cells[metric], line, metric)
@@ -105,10 +122,10 @@ def _check_header(header: list[str], lines: Lines) -> None:
     if missing:
         raise lines.refusal(1, f"no column {missing[0]!r}", f"the first columns are {', '.join(_KEYS)}")
     for name in header:
-        if name not in (*_KEYS, *publishable()):
+        if name not in (*_KEYS, _BENCHMARK, *publishable()):
             near = strict_yaml.suggestion(name, list(publishable()))
             raise lines.refusal(1, f"unknown column {name!r:.80}{near}", "metrics are as ibench names them")
         if header.count(name) > 1:
             raise lines.refusal(1, f"column {name!r} occurs twice")
-    if len(header) == len(_KEYS):
+    if not {*header} & {*publishable()}:
         raise lines.refusal(1, "no column of a metric", f"metrics are {', '.join(publishable())}")

@@ -307,8 +307,3 @@ def find(name: str) -> Workload:
 def known_steps() -> str:
     """The names of the steps of all workloads, for people: `TPC-C: load, index, ramp_up, run; ...`."""
     return "; ".join(f"{workload.title}: {workload.step_forms}" for workload in map(find, known()))
-
-
-def kind_of(step: str) -> str | None:
-    """The kind of a step by its name, from the first workload that has such a step; None if no workload does."""
-    return next((kind for name in known() if (kind := find(name).kind_of(step)) is not None), None)

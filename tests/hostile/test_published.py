@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from ibench_lib.errors import UsageError
-from ibench_lib.importers.importer import Lines, Told
+from ibench_lib.importers.importer import Told
 from ibench_lib.importers.intake import find_importer
+from ibench_lib.importers.source import Source
 
 HEADERS = ["setup", "dbms", "step", "ips", "qps", "get_min_s", "ipps", "ips ", "", "step"]
 CELLS = st.sampled_from(
@@ -39,7 +40,8 @@ def test_generated_tables_are_taken_or_refused_by_line(
         else:
             file.writelines(",".join(row) + "\n" for row in [header, *rows])
     try:
-        found = list(find_importer(path).runs(path, Told(Lines(path, path.read_text(encoding="utf-8")), None, None)))
+        with Source(path) as source:
+            found = list(find_importer(source).runs(source, Told()))
     except UsageError as refused:
         event("refused")
         assert str(path) in refused.what and "\n" not in refused.what and len(refused.what) < 1000

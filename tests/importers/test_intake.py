@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,16 +15,16 @@ import pytest
 
 from ibench_lib import importers as folder
 from ibench_lib.errors import LakeError, NameRefused, UsageError
-from ibench_lib.importers import intake
+from ibench_lib.importers import intake, source
 from ibench_lib.importers.importer import ImportedRun, ImportedStep, Told
 from ibench_lib.importers.intake import MOST_STEPS, MOST_TEXT, Taken, find_importer, import_file, importers
+from ibench_lib.importers.source import Limits, Source
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
 from ibench_lib.store import reader
 from ibench_lib.store.manifest import read_manifest
 from ibench_lib.store.verify import verify
 from ibench_lib.workloads import workload
-from ibench_lib.workloads.workload import kind_of
 from tests.cli.test_main import ibench, refused
 
 ADDED = Path(__file__).parent / "added"
@@ -55,7 +56,7 @@ def write(workspace: Workspace, text: str, name: str = "others.txt") -> Path:
 
 
 def take(workspace: Workspace, text: str, **options: Any) -> Taken:
-    given = {"experiment": "others", "source": "a report", "kind_of": kind_of, **options}
+    given = {"experiment": "others", "source": "a report", **options}
     return import_file(write(workspace, text), workspace=workspace, **given)
 
 
@@ -71,7 +72,8 @@ def test_an_importer_is_one_file(added: None, workspace: Workspace) -> None:
     (run_dir,) = workspace.runs.iterdir()
     manifest = read_manifest(run_dir)
     assert (manifest.source, manifest.experiment.text) == ("a report", LOG)
-    assert manifest.workload == {"resolved_steps": [{"name": "q100", "kind": "query"}]}
+    steps = [{"name": "q100", "kind": "query"}]
+    assert manifest.workload == {"benchmark": "insert_benchmark", "resolved_steps": steps}
     assert verify(run_dir) == []
 
 
@@ -90,9 +92,9 @@ def test_the_importers_here_need_nothing_heavy_before_they_read() -> None:
 
 
 def test_content_decides_and_the_ending_of_the_name_does_not(added: None, workspace: Workspace) -> None:
-    assert find_importer(write(workspace, TABLE, "figures.log")).name == "published"
-    assert find_importer(write(workspace, LOG, "log.csv")).name == "tool-log"
-    assert find_importer(write(workspace, "\ufeff" + TABLE)).name == "published"
+    assert find_importer(Source(write(workspace, TABLE, "figures.log"))).name == "published"
+    assert find_importer(Source(write(workspace, LOG, "log.csv"))).name == "tool-log"
+    assert find_importer(Source(write(workspace, "\ufeff" + TABLE))).name == "published"
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00\x01", b"\xff\xfe\x00", b"hello\n", "12 é".encode("latin-1")])
@@ -100,7 +102,7 @@ def test_what_no_importer_takes_is_refused_with_what_each_expects(added: None, t
     path = tmp_path / "report.csv"
     path.write_bytes(content)
     with pytest.raises(UsageError, match="is not a file that ibench can import") as caught:
-        find_importer(path)
+        find_importer(Source(path))
     expected = (caught.value.detail or "").splitlines()
     assert expected[0].startswith("published: CSV with a header: setup, dbms, step")
     assert expected[1] == "tool-log: a log that begins with 'tool 1.0'"
@@ -123,10 +125,17 @@ def test_two_that_take_it_are_named(workspace: Workspace, monkeypatch: pytest.Mo
 def test_a_file_that_is_not_there_or_too_large_is_refused(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for path in (workspace.root / "none.csv", workspace.root):
-        with pytest.raises(UsageError, match="cannot be read"):
-            import_file(path, "others", "a report", workspace, kind_of=kind_of)
-    monkeypatch.setattr(intake, "_MOST_BYTES", 20)
+    pipe, empty = workspace.root / "pipe", workspace.root / "empty"
+    os.mkfifo(pipe)
+    empty.mkdir()
+    for path, said in (
+        (workspace.root / "none.csv", "none.csv cannot be read: no such file"),
+        (pipe, "pipe cannot be read: not a file, but"),
+        (empty, "empty has no files"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            import_file(path, "others", "a report", workspace)
+    monkeypatch.setattr(source, "LIMITS", Limits(text_bytes=20))
     with pytest.raises(UsageError, match="over 0 MB, too large"):
         take(workspace, TABLE)
 
@@ -149,12 +158,12 @@ class Stub:
     run: ImportedRun | None = None
     expects: str = "anything"
 
-    def takes(self, path: Path) -> bool:
+    def takes(self, source: Source) -> bool:
         return True
 
-    def runs(self, path: Path, told: Told) -> Iterator[ImportedRun]:
+    def runs(self, source: Source, told: Told) -> Iterator[ImportedRun]:
         if self.run is not None:
-            told.lines.used(1, 1000)
+            source.lines(source.files[0]).used(1, 1000)
             yield self.run
 
 
@@ -275,7 +284,34 @@ def test_an_unknown_step_is_answered_with_the_steps_of_every_workload(
     for name in workload.known():
         assert workload.find(name).title in hint
     for step in ("l.i0", "qr100", "ramp_up", "warm_up"):
-        assert step in hint and workload.kind_of(step) is not None
+        assert step in hint and any(workload.find(name).kind_of(step) for name in workload.known())
+
+
+def test_a_run_is_of_the_only_benchmark_with_its_steps(workspace: Workspace) -> None:
+    take(workspace, "setup,dbms,step,qps\ni,a.x,q100,1\nt,a.x,load,1\nt,a.x,ramp_up,2\nl,a.x,load,3\nl,a.x,t4,4\n")
+    rows = reader.sql(reader.lake(workspace), "SELECT setup, benchmark FROM runs ORDER BY setup").rows()
+    assert rows == [("i", "insert_benchmark"), ("l", "linkbench"), ("t", "tpcc")]
+
+
+def test_a_table_names_its_benchmark_where_its_steps_do_not(workspace: Workspace) -> None:
+    with pytest.raises(UsageError, match=r"others\.txt:2: the steps of setup c are of linkbench and tpcc"):
+        take(workspace, "setup,dbms,step,qps\nc,a.x,load,1\n")
+    with pytest.raises(UsageError, match=r"others\.txt:3: no benchmark has step q100 and those before it"):
+        take(workspace, "setup,dbms,step,qps\nc,a.x,run,1\nc,a.x,q100,1\n")
+    with pytest.raises(UsageError, match=r"others\.txt:2: unknown benchmark 'tpc'; did you mean 'tpcc'"):
+        take(workspace, "setup,dbms,step,benchmark,qps\nc,a.x,load,tpc,1\n")
+    with pytest.raises(UsageError, match=r"others\.txt:2: unknown step 'q100'"):
+        take(workspace, "setup,dbms,step,benchmark,qps\nc,a.x,q100,tpcc,1\n")
+    with pytest.raises(UsageError, match=r"others\.txt:3: c, a\.x is of another benchmark than in line 2"):
+        take(workspace, "setup,dbms,step,benchmark,qps\nc,a.x,load,tpcc,1\nc,a.x,index,linkbench,1\n")
+    assert not workspace.runs.exists()
+    take(workspace, "setup,dbms,step,benchmark,qps\nc,a.x,load,tpcc,1\nc,b.x,load,linkbench,1\n")
+    rows = reader.sql(
+        reader.lake(workspace),
+        "SELECT dbms, r.benchmark, main, rate_label FROM runs r JOIN run_steps USING (run_id) ORDER BY 1",
+    )
+    assert [row[:2] for row in rows.rows()] == [("a.x", "tpcc"), ("b.x", "linkbench")]
+    assert rows["main"].null_count() == rows["rate_label"].null_count() == 0
 
 
 @pytest.mark.slow
@@ -296,7 +332,7 @@ def test_a_run_comes_once(workspace: Workspace, monkeypatch: pytest.MonkeyPatch)
     run = run_with("published")
 
     class Twice(Stub):
-        def runs(self, path: Path, told: Told) -> Iterator[ImportedRun]:
+        def runs(self, source: Source, told: Told) -> Iterator[ImportedRun]:
             yield from (run, replace(run, line=8))
 
     monkeypatch.setattr(intake, "importers", lambda: {"stub": Twice()})

@@ -19,7 +19,6 @@ from ibench_lib.schema import TABLES
 from ibench_lib.show.kit.display import say
 from ibench_lib.store import reader, sealing
 from ibench_lib.store.verify import verify
-from ibench_lib.workloads.workload import kind_of
 from tests.command import ibench, refused
 from tests.places import GOLDEN
 from tests.show.parsed import Parsed, golden
@@ -33,14 +32,14 @@ def bring(workspace: Workspace, text: str, experiment: str = NAME) -> list[str]:
     workspace.root.mkdir(parents=True, exist_ok=True)
     path = workspace.root / "published.csv"
     path.write_text(text)
-    return import_file(path, experiment, "a report", workspace, kind_of=kind_of, importer="published").run_ids
+    return import_file(path, experiment, "a report", workspace, importer="published").run_ids
 
 
 @pytest.fixture(scope="module", name="report")
 def _report(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """The get_min values of the August 2023 report."""
     workspace = Workspace(tmp_path_factory.mktemp("report"))
-    taken = import_file(GET_MIN, NAME, "report of August 2023", workspace, kind_of=kind_of, title="InnoDB")
+    taken = import_file(GET_MIN, NAME, "report of August 2023", workspace, title="InnoDB")
     assert (taken.importer, len(taken.run_ids), taken.warnings) == ("published", 30, [])
     return workspace
 

@@ -7,7 +7,6 @@ from playwright.sync_api import Browser
 
 from ibench_lib.importers.intake import import_file
 from ibench_lib.paths import Workspace
-from ibench_lib.workloads.workload import kind_of
 from tests.places import GOLDEN
 from tests.publish.browsing import open_post, sentences, table_rows
 from tests.publish.posting import SharedKernel, page_of
@@ -56,7 +55,7 @@ def test_the_published_seconds_are_drawn_as_they_were_published(
     place: Workspace, kernel: SharedKernel, browser: Browser
 ) -> None:
     published = GOLDEN / "published_get_min_seconds.csv"
-    import_file(published, "report-2023", "report of August 2023", place, kind_of=kind_of)
+    import_file(published, "report-2023", "report of August 2023", place)
     page = open_post(browser, page_of(kernel, place, "mvcc_gc", experiment="report-2023")).page
     assert "published, not measured here" in page.locator("#made-from .loud").inner_text()
     rows = golden(published.name)

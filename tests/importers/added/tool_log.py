@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from ibench_lib.errors import UsageError
-from ibench_lib.importers.importer import ImportedRun, ImportedStep, Told, beginning
+from ibench_lib.importers.importer import ImportedRun, ImportedStep, Told
+from ibench_lib.importers.source import Source
 
 _TEST = re.compile(r"test (\S+)")
 _INTERVAL = re.compile(r"\[ *\d+s \] qps: \S+")
@@ -18,22 +18,23 @@ class ToolLog:
     name = "tool-log"
     expects = "a log that begins with 'tool 1.0'"
 
-    def takes(self, path: Path) -> bool:
-        return beginning(path).startswith("tool 1.0")
+    def takes(self, source: Source) -> bool:
+        return any(file.beginning.startswith("tool 1.0") for file in source.files)
 
-    def runs(self, path: Path, told: Told) -> Iterator[ImportedRun]:
+    def runs(self, source: Source, told: Told) -> Iterator[ImportedRun]:
         if told.setup is None or told.dbms is None:
-            raise UsageError(f"{path} does not say what it is of", hint="name it with --setup and --dbms")
+            raise UsageError(f"{source.path} does not say what it is of", hint="name it with --setup and --dbms")
+        lines = source.lines(source.files[0])
         step, rows = None, []
-        for number, line in told.lines:
+        for number, line in lines:
             if found := _TEST.fullmatch(line):
                 step = ImportedStep(found[1], number)
             elif (found := _AVERAGE.fullmatch(line)) and step is not None:
-                value = told.lines.decimal(found[1], number, "qps")
+                value = lines.decimal(found[1], number, "qps")
                 rows.append({"step": step.name, "metric": "qps", "value": value})
             elif not _INTERVAL.fullmatch(line) and not line.startswith("tool 1.0"):
                 continue
-            told.lines.used(number)
+            lines.used(number)
         if step is not None:
             yield ImportedRun(told.setup, told.dbms, step.line, [step], {"published": rows})
 

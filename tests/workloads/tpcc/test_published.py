@@ -12,7 +12,7 @@ from ibench_lib.importers.intake import import_file
 from ibench_lib.paths import Workspace
 from ibench_lib.show.kit.display import say
 from ibench_lib.store import reader
-from ibench_lib.workloads.workload import kind_of
+from ibench_lib.workloads.tpcc.workload import WORKLOAD as TPCC
 from tests.places import ROOT
 from tests.show.parsed import Parsed
 from tests.synthetic import Run
@@ -26,7 +26,7 @@ XTRADB = "xtradb-1.0.6-9.logs_on_raid10 (published)"
 @pytest.fixture(name="imported")
 def _imported(workspace: Workspace) -> Workspace:
     workspace.root.mkdir(parents=True, exist_ok=True)
-    taken = import_file(FIGURES, "tpcc_fast_storage_published", SOURCE, workspace, kind_of=kind_of)
+    taken = import_file(FIGURES, "tpcc_fast_storage_published", SOURCE, workspace)
     assert (taken.importer, len(taken.run_ids), taken.warnings) == ("published", 5, [])
     return workspace
 
@@ -53,6 +53,16 @@ def test_published_figures_alone_are_shown_as_published(imported: Workspace) -> 
     said = ib.notpm_statements(frame, XTRADB)
     assert any("ran 26,161 new orders per minute (NOTPM)" in text for text in said)
     assert ib.tpcc_statements(post.ask("tpcc_workload"), post.ask("checks")) == []
+
+
+def test_they_are_described_as_those_of_tpcc(imported: Workspace) -> None:
+    lake = reader.lake(imported)
+    runs = reader.sql(lake, "SELECT DISTINCT benchmark, workload->>'$.benchmark' AS workload FROM runs")
+    assert runs.rows() == [("tpcc", "tpcc")]
+    steps = reader.sql(lake, "SELECT DISTINCT step, kind, main, rate_label, compared FROM run_steps")
+    assert steps.rows() == [("run", "run", "transaction", "transactions/s", True)]
+    kinds = reader.sql(lake, "SELECT DISTINCT kind FROM kinds ORDER BY kind")["kind"].to_list()
+    assert kinds == sorted(kind.name for kind in TPCC.kinds)
 
 
 def test_published_figures_stand_next_to_measured_ones(imported: Workspace) -> None:

@@ -1,5 +1,5 @@
--- What the selected runs of LinkBench were: one row per experiment, setup and workload. `complete`: runs that ended
--- well, for which all checks held after each step.
+-- What the selected runs of LinkBench were, without published figures: one row per experiment, setup and workload.
+-- `complete`: runs that ended well, for which all checks held after each step.
 --
 -- $runs: ids of the runs
 SELECT
@@ -10,6 +10,7 @@ SELECT
     try_cast(w->'$.requesters' AS BIGINT[]) AS requesters, try_cast(w->>'$.rate' AS DOUBLE) AS rate,
     try_cast(w->>'$.checked_ids' AS BIGINT) AS checked_ids, try_cast(w->>'$.count_rows' AS BOOLEAN) AS count_rows,
     count(*) AS runs, count(*) FILTER (status = 'complete') AS complete
-FROM (SELECT experiment, setup, status, workload::JSON AS w FROM selected_runs($runs) WHERE benchmark = 'linkbench')
+FROM (SELECT experiment, setup, status, workload::JSON AS w FROM selected_runs($runs) WHERE benchmark = 'linkbench'
+    AND workload::JSON->>'$.clients' IS NOT NULL)
 GROUP BY ALL
 ORDER BY experiment, setup, runs DESC

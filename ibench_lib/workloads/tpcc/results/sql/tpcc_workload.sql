@@ -1,14 +1,14 @@
--- What the selected runs of TPC-C were: one row per experiment, setup and workload. `complete`: runs that ended well, for
--- which all chosen checks held after the load and after the run, except those that the profile's own defects break
--- (`checks`). `drawn_conditions` were checked of `drawn_warehouses` of all sets only. `deviations` are those of the profile
--- from the specification, as JSON.
+-- What the selected runs of TPC-C were, without published figures: one row per experiment, setup and workload.
+-- `complete`: runs that ended well, for which all chosen checks held after the load and after the run, except those that
+-- the profile's own defects break (`checks`). `drawn_conditions` were checked of `drawn_warehouses` of all sets only.
+-- `deviations` are those of the profile from the specification, as JSON.
 --
 -- $runs: ids of the runs
 WITH described AS (
     SELECT
         experiment, setup, status, workload::JSON AS w,
         from_json(workload::JSON->'$.resolved_steps', '[{"kind": "VARCHAR", "seconds": "DOUBLE"}]') AS steps
-    FROM selected_runs($runs) WHERE benchmark = 'tpcc'
+    FROM selected_runs($runs) WHERE benchmark = 'tpcc' AND workload::JSON->>'$.clients' IS NOT NULL
 )
 SELECT
     experiment, setup, w->>'$.profile' AS profile, try_cast(w->>'$.setup.sets' AS BIGINT) AS sets,

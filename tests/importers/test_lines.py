@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ibench_lib.errors import UsageError
-from ibench_lib.importers.importer import Lines, beginning
+from ibench_lib.importers.lines import Lines
 
 PATH = Path("some/tool.log")
 
@@ -58,17 +58,3 @@ def test_anything_else_is_refused(text: str, name: str, said: str) -> None:
         Lines(PATH, "").decimal(text, 4, name)
     assert caught.value.what.startswith(f"some/tool.log:4: {name} is ")
     assert said in caught.value.what and len(caught.value.what) < 200
-
-
-def test_the_beginning_of_a_file_is_text_or_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "f"
-    for content, most, text in (
-        (b"\xef\xbb\xbfa,b\n", 100, "a,b\n"),
-        ("aé".encode(), 2, "a"),
-        ("é".encode() * 5, 9, "éééé"),
-        (b"a\xffbcdef", 100, ""),
-        (b"a\0b", 100, ""),
-        (b"", 100, ""),
-    ):
-        path.write_bytes(content)
-        assert beginning(path, most) == text

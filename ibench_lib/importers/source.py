@@ -1,0 +1,517 @@
+"""What an importer reads: a file, or many in a folder or an archive (.gz, .tar, .tar.gz, .zip; their content decides).
+
+Nothing is unpacked to disk. Opening a source reads it once: it counts and hashes every file and keeps the beginning of
+each. The content of a file is read again when an importer asks for it, and must still have the same hash.
+
+A source comes from others. Links, devices and pipes, names that lead elsewhere, and names that occur twice are refused.
+The number of files, their bytes, the ratio of compression and the text in memory have limits.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Protocol, cast
+
+from ibench_lib.base.text_file import NotReadable, open_regular
+from ibench_lib.errors import UsageError
+from ibench_lib.importers.lines import Lines
+
+_DAMAGED = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, ValueError,
+            RuntimeError, ArithmeticError, LookupError, struct.error)  # fmt: skip
+_BLOCK = 65_536
+_TAR_MAGIC = slice(257, 262)
+# What `tarfile` holds in memory before a file, and what each file may have of it on average. They are small because its
+# search in such records takes the square of their length.
+_RECORD_BYTES, _RECORD_BYTES_A_FILE = 16_384, 2_560
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a source may have: a handful of bytes can stand for terabytes.
+
+    Parameters
+    ----------
+    files : entries of a folder or an archive, folders among them.
+    bytes : of all files together, not compressed.
+    ratio : bytes that each byte of an archive may stand for, once there are more than `text_bytes` of them.
+    text_bytes, texts_bytes : of a file that is read as text, and of all such files.
+    index_bytes : of the index of a .zip file.
+    name : characters of a name.
+    """
+
+    files: int = 10_000
+    bytes: int = 2_000_000_000
+    ratio: int = 200
+    text_bytes: int = 10_000_000
+    texts_bytes: int = 50_000_000
+    index_bytes: int = 4_000_000
+    name: int = 255
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a source: its name with `/` between folders, its size in bytes, its hash, and its first bytes."""
+
+    name: str
+    size: int
+    sha256: str
+    first: bytes = field(repr=False)
+
+    @property
+    def beginning(self) -> str:
+        """Its first lines, for `Importer.takes`; empty if it is not text. A byte order mark is left out."""
+        if b"\0" in self.first:
+            return ""
+        try:
+            return self.first.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            whole = error.start > len(self.first) - 4 and self.size > len(self.first)
+            return self.first[: error.start].decode("utf-8-sig") if whole else ""
+
+
+class Source:
+    """The files of a path, sorted by name. `many`: it is a folder or an archive, and names each file.
+
+    Parameters
+    ----------
+    path : a file, a folder or an archive.
+    limits : how much it may have.
+
+    Raises
+    ------
+    UsageError : it cannot be read, or is refused.
+    """
+
+    def __init__(self, path: Path, limits: Limits | None = None) -> None:
+        self.path = path
+        self.limits = limits or LIMITS
+        self._read: dict[str, Lines] = {}
+        self._texts_bytes = 0
+        with ExitStack() as stack:
+            self._store = self._opened(stack)
+            self.many = not isinstance(self._store, _Single)
+            self.files = sorted(self._scanned(), key=lambda file: file.name)
+            self._stack = stack.pop_all()
+        if not self.files:
+            raise self._refused(self.path, "has no files")
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def where(self, name: str) -> Path:
+        """The name of a file for errors: below that of the folder or the archive."""
+        return self.path / name if self.many else self.path
+
+    def lines(self, file: File) -> Lines:
+        """The lines of a file in UTF-8, without a byte order mark.
+
+        Raises
+        ------
+        UsageError : it is too large, or not UTF-8, or no longer what it was.
+        """
+        if file.name in self._read:
+            return self._read[file.name]
+        where = self.where(file.name)
+        if file.size > self.limits.text_bytes:
+            raise self._unread(
+                where, f"over {self.limits.text_bytes // 1_000_000} MB, too large for a file of this kind"
+            )
+        self._texts_bytes += file.size
+        if self._texts_bytes > self.limits.texts_bytes:
+            raise self._unread(
+                where, f"over {self.limits.texts_bytes // 1_000_000} MB of text with the files before it"
+            )
+        with self._damage(where):
+            content = b""
+            for block in self._store.content(file.name):
+                content += block
+                if len(content) > file.size:
+                    break
+        if hashlib.sha256(content).hexdigest() != file.sha256:
+            raise self._unread(where, "it was changed while it was imported")
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise self._unread(where, f"byte {error.start + 1} is not UTF-8") from error
+        self._read[file.name] = Lines(where, text)
+        return self._read[file.name]
+
+    def read(self) -> dict[str, Lines]:
+        """What was read as text, by the name of the file."""
+        return dict(self._read)
+
+    def text(self) -> str:
+        """What each run keeps: the text of a single file; of many, a line `<sha256>  <name>` each, as of sha256sum."""
+        if self.many:
+            return "".join(f"{file.sha256}  {file.name}\n" for file in self.files)
+        return self.lines(self.files[0]).text
+
+    def _opened(self, stack: ExitStack) -> _Store:
+        if os.path.isdir(self.path):
+            return _Folder(self.path, self.limits)
+        try:
+            file = stack.enter_context(open_regular(self.path))
+        except FileNotFoundError:
+            raise self._unread(self.path, "no such file") from None
+        except NotReadable as error:
+            raise self._unread(self.path, str(error)) from error
+        with self._damage(self.path):
+            start = file.read(512)
+            file.seek(0)
+            if start[:4] in (b"PK\3\4", b"PK\5\6"):
+                return _Zip(stack, file, self.limits)
+            size = os.fstat(file.fileno()).st_size
+            if start[:2] != b"\x1f\x8b":
+                stream = _Stream(file, None, self.limits)
+                return _Tar(stream) if start[_TAR_MAGIC] == b"ustar" else _Single(stream, self.path.name)
+            unpacked = cast("IO[bytes]", gzip.GzipFile(fileobj=file))
+            stack.callback(unpacked.close)
+            stream = _Stream(unpacked, size, self.limits)
+            begin = stream.take(512)
+            stream.rewind()
+            inner = self.path.name.removesuffix(".gz") or self.path.name
+            return _Tar(stream) if begin[_TAR_MAGIC] == b"ustar" else _Single(stream, inner)
+
+    def _scanned(self) -> Iterator[File]:
+        """Every file, read once from its beginning to its end."""
+        seen: set[str] = set()
+        total = 0
+        with self._damage(self.path):
+            for name, blocks in self._store.entries():
+                if name in seen:
+                    raise _Refused(f"has {name!r:.80} twice")
+                seen.add(name)
+                digest, size, first = hashlib.sha256(), 0, b""
+                for block in blocks:
+                    digest.update(block)
+                    size += len(block)
+                    first = (first + block)[: 4_096 if self.many else _BLOCK] if len(first) < 4_096 else first
+                    _check_bytes(total + size, self._store.packed_bytes, self.limits)
+                total += size
+                yield File(name, size, digest.hexdigest(), first)
+
+    @contextmanager
+    def _damage(self, where: Path) -> Iterator[None]:
+        """What the libraries raise about bytes that they cannot read, in one line."""
+        try:
+            yield
+        except _Refused as error:
+            raise self._refused(where, str(error)) from None
+        except NotReadable as error:
+            raise self._unread(where, str(error)) from error
+        except _DAMAGED as error:
+            if isinstance(error, OSError) and error.strerror:
+                raise self._unread(where, error.strerror) from error
+            said = (str(error).splitlines() or [""])[0][:200] or type(error).__name__
+            raise self._unread(where, f"it is damaged ({said})") from error
+
+    def _unread(self, where: Path, why: str) -> UsageError:
+        return UsageError(f"{where} cannot be read: {why}")
+
+    def _refused(self, where: Path, what: str) -> UsageError:
+        return UsageError(
+            f"{where} {what}", hint="import a folder or an archive of plain files within docs/lake.md's limits"
+        )
+
+
+class _Refused(Exception):
+    """What a source has and must not have, as the end of a line that begins with its path."""
+
+
+class _Store(Protocol):
+    """Where the files are. `packed_bytes` is the size of the archive; None if nothing is compressed."""
+
+    packed_bytes: int | None
+
+    def entries(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """Names and content; the content of each is read before the next."""
+
+    def content(self, name: str) -> Iterator[bytes]:
+        """The content of a file that `entries` had."""
+
+
+class _Stream:
+    """Bytes that are read forwards, counted against the limits, as a file for `tarfile`.
+
+    `tarfile` holds in memory what it reads: its own records. What it skips is only counted.
+    """
+
+    def __init__(self, file: IO[bytes], packed_bytes: int | None, limits: Limits) -> None:
+        self._file = file
+        self.packed_bytes = packed_bytes
+        self.limits = limits
+        self._at = 0
+        self._reread = 0
+        self._record_bytes = 0
+        self.record = b""
+
+    def read(self, size: int = -1) -> bytes:
+        """As of a file, for records only."""
+        self._record_bytes += max(size, 0)
+        if size < 0 or self._record_bytes > _RECORD_BYTES:
+            raise _Refused(f"has over {_RECORD_BYTES:,} bytes of records before a file")
+        self.record = self.take(size)
+        return self.record
+
+    def next_entry(self) -> None:
+        """The records before an entry have been read."""
+        self._record_bytes = max(0, self._record_bytes - _RECORD_BYTES_A_FILE)
+
+    def take(self, size: int) -> bytes:
+        """At most `size` bytes of content."""
+        block = self._file.read(size)
+        self._at += len(block)
+        return block
+
+    def tell(self) -> int:
+        """Bytes that were read."""
+        return self._at
+
+    def seek(self, place: int, whence: int = 0) -> int:
+        """Go forwards."""
+        if whence or place < self._at:
+            raise _Refused("has records that point backwards")
+        while self._at < place and self.take(min(_BLOCK, place - self._at)):
+            _check_bytes(self._at, self.packed_bytes, self.limits)
+        return self._at
+
+    def rewind(self) -> None:
+        """Go to the beginning. What is read again is limited, too."""
+        self._reread += self._at
+        if self._reread > 10 * self.limits.bytes:
+            raise _Refused("has to be read too often; pack its files in the order of their names")
+        self._file.seek(0)
+        self._at = 0
+
+    def blocks(self, size: int | None = None) -> Iterator[bytes]:
+        """The next `size` bytes, or all that are left."""
+        left = size
+        while left is None or left > 0:
+            block = self.take(_BLOCK if left is None else min(_BLOCK, left))
+            if not block:
+                if left is not None:
+                    raise EOFError("it ends within a file")
+                return
+            left = None if left is None else left - len(block)
+            yield block
+
+
+class _Single:
+    """One file, perhaps compressed."""
+
+    def __init__(self, stream: _Stream, name: str) -> None:
+        self._stream = stream
+        self._name = name
+        self.packed_bytes = stream.packed_bytes
+
+    def entries(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        yield self._name, self._stream.blocks()
+
+    def content(self, name: str) -> Iterator[bytes]:
+        self._stream.rewind()
+        return self._stream.blocks()
+
+
+class _Tar:
+    """A .tar file, perhaps compressed, read from its beginning to its end."""
+
+    def __init__(self, stream: _Stream) -> None:
+        self._stream = stream
+        self.packed_bytes = stream.packed_bytes
+        self._places: dict[str, tuple[int, int]] = {}
+
+    def entries(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        limits = self._stream.limits
+        archive = tarfile.TarFile(fileobj=self._stream, mode="r", errorlevel=2)  # type: ignore[arg-type]
+        number = 0
+        while (entry := archive.next()) is not None:
+            archive.pax_headers = {}  # it keeps all that it has seen
+            vars(archive)["members"].clear()
+            self._stream.next_entry()
+            number += 1
+            _check_count(number, limits)
+            name = checked_name(entry.name.rstrip("/") if entry.isdir() else entry.name, limits)
+            if entry.issym() or entry.islnk():
+                raise _Refused(f"has a link, {name!r:.80}, which is not followed")
+            if not entry.isdir():
+                if not entry.isreg() or entry.issparse():
+                    raise _Refused(f"has {name!r:.80}, which is not a plain file")
+                self._places[name] = entry.offset_data, entry.size
+                self._stream.seek(entry.offset_data)
+                yield name, self._stream.blocks(entry.size)
+        # `tarfile` takes anything that is no record for the end.
+        if self._stream.record != bytes(tarfile.BLOCKSIZE):
+            raise EOFError("it ends without a mark of the end")
+        at = self._stream.tell()
+        for block in self._stream.blocks():
+            at += len(block)
+            _check_bytes(at, self.packed_bytes, limits)
+            if block.strip(b"\0"):
+                raise _Refused("has more after its end")
+
+    def content(self, name: str) -> Iterator[bytes]:
+        offset, size = self._places[name]
+        if offset < self._stream.tell():
+            self._stream.rewind()
+        self._stream.seek(offset)
+        return self._stream.blocks(size)
+
+
+class _Index:
+    """A .zip file for `zipfile`, which holds the index in memory."""
+
+    def __init__(self, file: IO[bytes], most_bytes: int) -> None:
+        self._file = file
+        self._most_bytes = most_bytes
+
+    def read(self, size: int = -1) -> bytes:
+        """As of a file."""
+        if size > self._most_bytes:
+            raise _Refused(f"has an index of over {self._most_bytes // 1_000_000} MB")
+        content = self._file.read(self._most_bytes + 1 if size < 0 else size)
+        if len(content) > self._most_bytes:
+            raise _Refused(f"has an index of over {self._most_bytes // 1_000_000} MB")
+        return content
+
+    def seek(self, place: int, whence: int = 0) -> int:
+        """As of a file."""
+        return self._file.seek(place, whence)
+
+    def tell(self) -> int:
+        """As of a file."""
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        """As of a file."""
+        return True
+
+
+class _Zip:
+    """A .zip file. Its methods of compression are the two that can be unpacked in bounded memory."""
+
+    def __init__(self, stack: ExitStack, file: IO[bytes], limits: Limits) -> None:
+        self.packed_bytes: int | None = os.fstat(file.fileno()).st_size
+        self._limits = limits
+        self._archive = stack.enter_context(zipfile.ZipFile(_Index(file, limits.index_bytes)))
+        self._entries: dict[str, zipfile.ZipInfo] = {}
+
+    def entries(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        for number, entry in enumerate(self._archive.infolist(), start=1):
+            _check_count(number, self._limits)
+            name = checked_name(entry.orig_filename.removesuffix("/"), self._limits)
+            kind = stat.S_IFMT(entry.external_attr >> 16)
+            if kind == stat.S_IFLNK:
+                raise _Refused(f"has a link, {name!r:.80}, which is not followed")
+            if entry.is_dir():
+                continue
+            if kind not in (0, stat.S_IFREG):
+                raise _Refused(f"has {name!r:.80}, which is not a plain file")
+            if entry.flag_bits & 1:
+                raise _Refused(f"has {name!r:.80}, which is encrypted")
+            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise _Refused(f"has {name!r:.80}, compressed by a method other than deflate")
+            self._entries.setdefault(name, entry)
+            yield name, self._blocks(entry)
+
+    def content(self, name: str) -> Iterator[bytes]:
+        return self._blocks(self._entries[name])
+
+    def _blocks(self, entry: zipfile.ZipInfo) -> Iterator[bytes]:
+        with self._archive.open(entry) as file:
+            while block := file.read(_BLOCK):
+                yield block
+
+
+class _Folder:
+    """A folder and those below it."""
+
+    packed_bytes: int | None = None
+
+    def __init__(self, path: Path, limits: Limits) -> None:
+        self._path = path
+        self._limits = limits
+
+    def entries(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        number, below = 0, [""]
+        while below:
+            folder = below.pop()
+            with self._folder(folder) as descriptor, os.scandir(descriptor) as listed:
+                for entry in listed:
+                    number += 1
+                    _check_count(number, self._limits)
+                    name = checked_name(f"{folder}/{entry.name}" if folder else entry.name, self._limits)
+                    if entry.is_symlink():
+                        raise _Refused(f"has a link, {name!r:.80}, which is not followed")
+                    if entry.is_dir(follow_symlinks=False):
+                        below.append(name)
+                    elif entry.is_file(follow_symlinks=False):
+                        yield name, self.content(name)
+                    else:
+                        raise _Refused(f"has {name!r:.80}, which is not a plain file")
+
+    def content(self, name: str) -> Iterator[bytes]:
+        folder, _, last = name.rpartition("/")
+        try:
+            with self._folder(folder) as descriptor, open_regular(Path(last), follow=False, inside=descriptor) as file:
+                while block := file.read(_BLOCK):
+                    yield block
+        except (OSError, NotReadable) as error:
+            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise NotReadable(f"{name!r:.80}: {why}") from error
+
+    @contextmanager
+    def _folder(self, name: str) -> Iterator[int]:
+        """The descriptor of a folder, reached through no link."""
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+        descriptor = os.open(self._path, flags)
+        try:
+            for part in filter(None, name.split("/")):
+                inner = os.open(part, flags | os.O_NOFOLLOW, dir_fd=descriptor)
+                os.close(descriptor)
+                descriptor = inner
+            yield descriptor
+        finally:
+            with suppress(OSError):
+                os.close(descriptor)
+
+
+def checked_name(name: str, limits: Limits) -> str:
+    """The name of an entry without `./` before it. Refused are names that lead elsewhere or cannot be printed."""
+    parts = [part for part in name.split("/") if part != "."]
+    if name.startswith("/") or ".." in parts or "\\" in name:
+        raise _Refused(f"has the name {name!r:.80}, which leads out of it")
+    if len(name) > limits.name or not name.isprintable() or "" in parts:
+        raise _Refused(f"has the name {name!r:.80}, which cannot be used")
+    return "/".join(parts)
+
+
+def _check_count(number: int, limits: Limits) -> None:
+    if number > limits.files:
+        raise _Refused(f"has over {limits.files:,} files")
+
+
+def _check_bytes(unpacked: int, packed: int | None, limits: Limits) -> None:
+    if unpacked > limits.bytes:
+        raise _Refused(f"has over {limits.bytes / 1e6:,g} MB of files")
+    if packed is not None and unpacked > max(limits.text_bytes, limits.ratio * packed):
+        raise _Refused(f"is packed more than {limits.ratio} times as small as its files are")
