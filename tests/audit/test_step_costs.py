@@ -68,6 +68,7 @@ def at(samples: list[dict[str, float]], moment_s: float, counter: str) -> tuple[
 
 
 @pytest.mark.long
+@pytest.mark.timing
 def test_costs_of_short_steps_are_those_of_an_independent_sampler(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +109,7 @@ def test_costs_of_short_steps_are_those_of_an_independent_sampler(
 
 
 @pytest.mark.long
+@pytest.mark.timing
 def test_readings_at_the_ends_of_steps_are_no_samples(
     build: Build, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
