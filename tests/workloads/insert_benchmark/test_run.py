@@ -164,7 +164,7 @@ def test_one_table_a_long_transaction_settling_and_steps_of_ones_own(
     # Deletes and inserts of `held` are all kept for the open read view.
     assert by_name["held"]["history_list_length"] >= 2 * 2 * 10_000 / 50 * 0.9
     assert by_name["held"]["history_list_length"] >= by_name["l.i1"]["history_list_length"]
-    assert by_name["slow"]["duration_s"] == pytest.approx(2.0, abs=0.3)
+    assert by_name["slow"]["duration_s"] >= 1.9, "1,000 rows at 500 a second; on a busy host it may take longer"
     assert by_name["slow"]["insert_rows_per_commit"] == 10
     assert {row["table_name"] for row in rows(run_dir, "table_counts")} == {"pi1"}
     actions = [(action.before_step, action.action) for action in manifest.settle]
