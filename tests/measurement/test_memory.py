@@ -24,6 +24,7 @@ RATE = 10
 
 
 @pytest.mark.long
+@pytest.mark.timing  # eight hours of messages in seconds: a runner that a busy machine holds up has failed the step
 def test_the_resident_size_of_a_client_process_stays_flat_for_eight_hours() -> None:
     what = step("paced", seconds=float(EIGHT_HOURS_S), rate=float(RATE))
     with FakeServer(Script()) as server:
