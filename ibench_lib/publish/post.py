@@ -12,7 +12,8 @@ import re
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -74,32 +75,27 @@ def build_post(
     """
     post, site = check_post(params_file, workspace), site_address(os.environ.get(SITE_URL))
     if kernel is not None:
-        return _build(post, site, workspace, kernel, progress, of_runs=of_runs)
-    with started_kernel(workspace.root) as own:
+        with _named_disk(post, workspace):
+            return _build(post, site, workspace, kernel, progress, of_runs=of_runs)
+    with started_kernel(workspace.root) as own, _named_disk(post, workspace):
         return _build(post, site, workspace, own, progress, of_runs=of_runs)
 
 
-def _build(
-    post: CheckedPost,
-    site: str | None,
-    workspace: Workspace,
-    kernel: Kernel,
-    progress: Progress | None,
-    *,
-    of_runs: bool,
-) -> Path:
+_DISK = "make room on that disk if it is full, and check that you may write there"
+
+
+@contextmanager
+def _named_disk(post: CheckedPost, workspace: Workspace) -> Iterator[None]:
+    """What a disk refuses, as the failure of this post."""
     try:
-        return _built(post, site, workspace, kernel, progress, of_runs=of_runs)
+        yield
     except OSError as error:
         where = workspace.posts if error.filename is None else os.fsdecode(error.filename)
         what = f"post {post.spec.slug}: {where}: {error.strerror or type(error).__name__}"
         raise PostFailed(what, hint=_DISK) from error
 
 
-_DISK = "make room on that disk if it is full, and check that you may write there"
-
-
-def _built(
+def _build(
     post: CheckedPost,
     site: str | None,
     workspace: Workspace,
