@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 
 MOST_NAMED = 3
@@ -22,3 +23,8 @@ def shortened(items: Sequence[str], separator: str = "; ") -> str:
 def joined(items: Sequence[str]) -> str:
     """a; a and b; a, b and c."""
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def ending(status: int) -> str:
+    """What became of a process, by its return code: was killed by SIGKILL, ended with exit code 3."""
+    return f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit code {status}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -20,6 +19,7 @@ from ibench_lib import errors
 from ibench_lib.base.memory_kills import killed_since, memory_kills
 from ibench_lib.base.python_process import python_module, python_path
 from ibench_lib.base.tether import tethered
+from ibench_lib.base.wording import ending
 from ibench_lib.errors import IbenchError, Interrupted, PostFailed
 from ibench_lib.paths import Workspace
 
@@ -107,8 +107,7 @@ def build_posts(
         with lock:
             builders.running.discard(process)
             if result is None:
-                how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-                result = PostFailed(f"post {post.name}: its process {how} and without a message")
+                result = PostFailed(f"post {post.name}: its process {ending(code)} and without a message")
             if isinstance(result, PostFailed) and (said := killed_since(kills)):
                 hint = "give posts more memory, or build fewer at a time (--jobs); the previous page is kept"
                 result = PostFailed(f"{result.what}; {said}", hint=hint, detail=result.detail)

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ibench_lib.base.tether import tethered
+from ibench_lib.base.wording import ending
 from ibench_lib.configs.meaning import KnownOptions
 from ibench_lib.errors import IbenchError, RunFailed, ServerStartDisturbed, ServerStartError
 from ibench_lib.servers.address import LOOPBACK, Address
@@ -151,9 +152,7 @@ class Sandbox:
     def ending(self) -> str | None:
         """How the server process has ended; None while it lives."""
         status = None if self.process is None else self.process.poll()
-        if status is None:
-            return None
-        return f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit code {status}"
+        return None if status is None else ending(status)
 
     def pid(self) -> int | None:
         """The server process while it is there."""
