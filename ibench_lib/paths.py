@@ -26,6 +26,9 @@ SHIPPED = PACKAGE / "project" if (PACKAGE / "project").is_dir() else SOURCE_ROOT
 PROJECT_MARK = ".ibench-project"
 """The file that marks a folder as a project that `ibench init` made."""
 SQL = PACKAGE / "sql"
+
+LAKE_VARIABLE = "IBENCH_LAKE"
+"""The environment variable that says where another lake is: a folder, an archive or an object store."""
 WORKLOADS = PACKAGE / "workloads"
 FRAGMENTS = PACKAGE / "configs" / "fragments"
 TEMPLATES = PACKAGE / "publish" / "templates"

@@ -17,16 +17,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ibench_lib.paths import NAME_RULE, RUN_ID_RULE, SQL, workload_folders, workspace
+from ibench_lib.paths import LAKE_VARIABLE, NAME_RULE, RUN_ID_RULE, SQL, workload_folders, workspace
 
 _LARGEST_MANIFEST = 4 * 2**20
 """Bytes; a larger manifest is not read."""
 
 _MOST_MANIFESTS = 200
 """The manifests of so many runs are read, newest first: a shell waits for the answer."""
-
-_LAKE = "IBENCH_LAKE"
-"""As `store.reader.ADDRESS_VARIABLE`, whose module is slow to import."""
 
 _QUESTIONS = ("steps", "runs", "series", "compare", "views")
 _NAME, _RUN_ID = re.compile(NAME_RULE), re.compile(RUN_ID_RULE)
@@ -39,6 +36,7 @@ def _offered(names: Callable[[], Iterable[str]]) -> Offers:
     """Those of the names that begin as typed; none where they cannot be found. Nothing is printed."""
 
     def offered(typed: str) -> list[str]:
+        """The docstring of `names` takes the place of this one."""
         with contextlib.redirect_stderr(io.StringIO()):
             try:
                 return sorted({name for name in names() if name.startswith(typed) and _RUN_ID.fullmatch(name)})
@@ -115,7 +113,7 @@ def builds() -> Iterable[str]:
 
 def _run_folders() -> list[Path]:
     """The folders of the lake's runs, the newest first; none if the lake is on another machine."""
-    address = os.environ.get(_LAKE)
+    address = os.environ.get(LAKE_VARIABLE)
     folders = [Path(address)] if address else [workspace().runs, workspace().sample]
     found = [entry for folder in folders if folder.is_dir() for entry in os.scandir(folder)]
     of_runs = [

@@ -13,7 +13,7 @@ from ibench_lib.ask.selection import choose, measured_experiment
 from ibench_lib.base import strict_yaml
 from ibench_lib.base.durable import write_atomically
 from ibench_lib.errors import ParameterError
-from ibench_lib.paths import Workspace, check_name
+from ibench_lib.paths import LAKE_VARIABLE, Workspace, check_name
 from ibench_lib.publish.post_file import LONGEST_AUTHOR
 from ibench_lib.store import reader
 
@@ -31,7 +31,7 @@ def new_post(experiment: str, workspace: Workspace, notebook: str | None = None)
     NameRefused : a name that cannot be the name of a file.
     """
     check_name(experiment, "experiment")
-    lake = reader.lake(os.environ.get(reader.ADDRESS_VARIABLE) or workspace)
+    lake = reader.lake(os.environ.get(LAKE_VARIABLE) or workspace)
     post = choose(lake, measured_experiment(lake, experiment))
     run = reader.question(lake, "evidence", runs=post.run_ids).row(0, named=True)
     default = str(json.loads(run["workload"] or "{}").get("benchmark") or "insert_benchmark")

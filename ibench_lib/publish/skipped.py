@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import duckdb
 
 from ibench_lib.ask.selection import experiments, has_run
-from ibench_lib.paths import Workspace
+from ibench_lib.paths import LAKE_VARIABLE, Workspace
 from ibench_lib.publish.post_file import CheckedPost
 from ibench_lib.store import reader
 
@@ -28,7 +28,7 @@ def without_run(posts: Sequence[CheckedPost], workspace: Workspace) -> dict[str,
     }
     if not asking:
         return {}
-    lake = reader.lake(os.environ.get(reader.ADDRESS_VARIABLE) or workspace)
+    lake = reader.lake(os.environ.get(LAKE_VARIABLE) or workspace)
     return {
         slug: _why(lake, experiment, workspace)
         for slug, (experiment, runs) in asking.items()

@@ -30,7 +30,7 @@ from ibench_lib.base.later import later
 from ibench_lib.base.scratch import PREFIX, scratch_directory
 from ibench_lib.errors import LakeError, QueryError
 from ibench_lib.metrics import METRICS, SLA_SHARE, Metric, rates
-from ibench_lib.paths import PACKAGE, SQL, Workspace, workload_folders, workspace
+from ibench_lib.paths import LAKE_VARIABLE, PACKAGE, SQL, Workspace, workload_folders, workspace
 from ibench_lib.schema import TABLES, Table, nullable_schema, sql_type
 from ibench_lib.store.contents import literal_path
 from ibench_lib.store.discovery import Found, find_runs
@@ -50,8 +50,6 @@ else:
 
 RATE_METRICS = "rate_metrics"
 """Table: which metric is the rate of which families of operations."""
-
-ADDRESS_VARIABLE = "IBENCH_LAKE"
 
 # So many paths stand in the text of a view; a longer list is parsed too often, and a variable of the connection has it.
 _PATHS_IN_A_VIEW = 300
@@ -122,7 +120,7 @@ def lake(place: Workspace | str | None = None) -> duckdb.DuckDBPyConnection:
 
 
 def _default() -> Workspace | str:
-    return os.environ.get(ADDRESS_VARIABLE) or workspace()
+    return os.environ.get(LAKE_VARIABLE) or workspace()
 
 
 def _opened(place: Workspace | str) -> duckdb.DuckDBPyConnection:

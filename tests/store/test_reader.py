@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ibench_lib.errors import IbenchError, LakeError, QueryError
-from ibench_lib.paths import Workspace
+from ibench_lib.paths import LAKE_VARIABLE, Workspace
 from ibench_lib.schema import TABLES
 from ibench_lib.store import reader
 from ibench_lib.store.derive import response_times
@@ -47,7 +47,7 @@ def test_a_lake_that_was_opened_ahead_is_handed_out_once(workspace: Workspace, m
     (workspace.root / "elsewhere").mkdir()
     monkeypatch.setenv("IBENCH_HOME", str(workspace.root / "elsewhere"))
     assert rows(reader.lake(), "FROM runs") == []  # who asks for another place does not get this one
-    monkeypatch.setenv(reader.ADDRESS_VARIABLE, "nonsense://nowhere")
+    monkeypatch.setenv(LAKE_VARIABLE, "nonsense://nowhere")
     reader.open_ahead()
     with pytest.raises(IbenchError) as ahead:
         reader.lake()
