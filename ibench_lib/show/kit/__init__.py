@@ -1,0 +1,1 @@
+"""What the subjects share: cells, grids, charts, strips, sentences and their marks."""
