@@ -152,6 +152,7 @@ def _fixtures() -> dict[str, frozenset[str]]:
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
 
     def files(name: str) -> set[str]:
+        """What a fixture imports, and what those that it takes import."""
         names = {node.id for node in ast.walk(functions[name]) if isinstance(node, ast.Name)}
         taken = {argument.arg for argument in functions[name].args.args} | names
         below = (files(one) for one in taken if one in functions and one != name)

@@ -173,7 +173,7 @@ def _line(page: Path) -> str:
 
 
 class PostsProgress(PostsObserver):
-    """A PostsObserver: a live line per post in a terminal, elsewhere a plain line when a post begins and ends.
+    """A live line per post in a terminal, elsewhere a plain line when a post begins and ends.
 
     With `quiet` there is only the live line; the command prints the rest.
     """

@@ -230,7 +230,7 @@ class Source:
 
     def _refused(self, where: Path, what: str) -> UsageError:
         return UsageError(
-            f"{where} {what}", hint="import a folder or an archive of plain files within docs/lake.md's limits"
+            f"{where} {what}", hint="import a folder or an archive of plain files; docs/lake.md has the limits"
         )
 
 
@@ -316,7 +316,7 @@ class _Stream:
             yield block
 
 
-class _Single:
+class _Single(_Store):
     """One file, perhaps compressed."""
 
     def __init__(self, stream: _Stream, name: str) -> None:
@@ -325,14 +325,16 @@ class _Single:
         self.packed_bytes = stream.packed_bytes
 
     def entries(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """The one file."""
         yield self._name, self._stream.blocks()
 
     def content(self, name: str) -> Iterator[bytes]:
+        """That file, from its beginning again."""
         self._stream.rewind()
         return self._stream.blocks()
 
 
-class _Tar:
+class _Tar(_Store):
     """A .tar file, perhaps compressed, read from its beginning to its end."""
 
     def __init__(self, stream: _Stream) -> None:
@@ -341,6 +343,7 @@ class _Tar:
         self._places: dict[str, tuple[int, int]] = {}
 
     def entries(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """In the order of the archive, which must have its mark of the end and nothing behind it."""
         limits = self._stream.limits
         archive = tarfile.TarFile(fileobj=self._stream, mode="r", errorlevel=2)  # type: ignore[arg-type]
         number = 0
@@ -370,6 +373,7 @@ class _Tar:
                 raise _Refused("has more after its end")
 
     def content(self, name: str) -> Iterator[bytes]:
+        """Read on to the file, or again from the beginning if it lies before."""
         offset, size = self._places[name]
         if offset < self._stream.tell():
             self._stream.rewind()
@@ -406,7 +410,7 @@ class _Index:
         return True
 
 
-class _Zip:
+class _Zip(_Store):
     """A .zip file. Its methods of compression are the two that can be unpacked in bounded memory."""
 
     def __init__(self, stack: ExitStack, file: IO[bytes], limits: Limits) -> None:
@@ -416,6 +420,7 @@ class _Zip:
         self._entries: dict[str, zipfile.ZipInfo] = {}
 
     def entries(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """In the order of the index."""
         for number, entry in enumerate(self._archive.infolist(), start=1):
             _check_count(number, self._limits)
             name = checked_name(entry.orig_filename.removesuffix("/"), self._limits)
@@ -434,6 +439,7 @@ class _Zip:
             yield name, self._blocks(entry)
 
     def content(self, name: str) -> Iterator[bytes]:
+        """The file by its entry in the index."""
         return self._blocks(self._entries[name])
 
     def _blocks(self, entry: zipfile.ZipInfo) -> Iterator[bytes]:
@@ -442,7 +448,7 @@ class _Zip:
                 yield block
 
 
-class _Folder:
+class _Folder(_Store):
     """A folder and those below it."""
 
     packed_bytes: int | None = None
@@ -452,6 +458,7 @@ class _Folder:
         self._limits = limits
 
     def entries(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """The files of each folder, then those of the folders in it."""
         number, below = 0, [""]
         while below:
             folder = below.pop()
@@ -470,6 +477,7 @@ class _Folder:
                         raise _Refused(f"has {name!r:.80}, which is not a plain file")
 
     def content(self, name: str) -> Iterator[bytes]:
+        """The file, reached through no link."""
         folder, _, last = name.rpartition("/")
         try:
             with self._folder(folder) as descriptor, open_regular(Path(last), follow=False, inside=descriptor) as file:

@@ -91,16 +91,13 @@ def _runs(runs: list[Row]) -> str:
 
 _UNVOUCHED = {
     "manifest": (
-        "No checksum vouches for {files} of {runs}, because an older ibench wrote it: nobody would notice a change of "
-        "the status, the options, the versions or the warnings there."
+        "No checksum vouches for {files} of {runs}, made by an older ibench: nobody would notice a change of the "
+        "status, the options, the versions or the warnings."
     ),
-    "text": (
-        "No checksum vouches for {files} of {runs}, because an older ibench made the run: nobody would notice a "
-        "change of what these files say."
-    ),
+    "text": ("No checksum vouches for {files} of {runs}, made by an older ibench: nobody would notice a change there."),
     "unlisted": (
-        "The manifest does not list {files} in the folder of {runs}: no checksum vouches for this, and nothing on "
-        "this page is made from it."
+        "In the folder of {runs}, the manifest does not list {files}: no checksum vouches for what is not listed, and "
+        "nothing on this page is made from it."
     ),
 }
 _FILES_NAMED = 5

@@ -45,7 +45,7 @@ class Tally:
         self._lasting: dict[tuple[str, str, str], Cell] = {}
 
     def skipped(self, number: int, cell: Cell, run_id: str) -> None:
-        """A cell is complete already, by a run of before."""
+        """A cell is already complete, by an earlier run."""
         self._observer.cell_skipped(number, self._of, cell, run_id)
         self.result.skipped.append(run_id)
 

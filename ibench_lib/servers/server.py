@@ -30,7 +30,7 @@ class AnyBuild(Protocol):
 
     @property
     def version(self) -> str:
-        """Its version as it prints it."""
+        """Its version, as the server prints it."""
 
     @property
     def release(self) -> tuple[int, ...]:

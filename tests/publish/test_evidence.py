@@ -114,22 +114,22 @@ def test_files_that_no_checksum_vouches_for_are_named_by_kind(workspace: Workspa
         (folder / "my.cnf").write_text("[mysqld]\n")
     (second / "server.log").write_text("ready\n")
     assert said_of_files(workspace) == [
-        "No checksum vouches for my.cnf and server.log of all runs, because an older ibench made the run: nobody would "
-        "notice a change of what these files say."
+        "No checksum vouches for my.cnf and server.log of all runs, made by an older ibench: nobody would notice a "
+        "change there."
     ]
     content = json.loads((first / "manifest.json").read_text())
     del content["manifest_sha256"]
     (first / "manifest.json").write_text(json.dumps(content | {"schema_minor": 2}))
     assert said_of_files(workspace)[0] == (
-        "No checksum vouches for manifest.json of system.cy10a, cached, repeat 1, because an older ibench wrote it: "
-        "nobody would notice a change of the status, the options, the versions or the warnings there."
+        "No checksum vouches for manifest.json of system.cy10a, cached, repeat 1, made by an older ibench: nobody "
+        "would notice a change of the status, the options, the versions or the warnings."
     )
     (third / "<b>.txt").write_text("")
     for number in range(6):
         (third / f"more{number}").write_text("")
     assert said_of_files(workspace)[2] == (
-        "The manifest does not list <b>.txt, more0, more1, more2, more3 and 2 more in the folder of system.cy10ap1lag, "
-        "cached, repeat 1: no checksum vouches for this, and nothing on this page is made from it."
+        "In the folder of system.cy10ap1lag, cached, repeat 1, the manifest does not list <b>.txt, more0, more1, "
+        "more2, more3 and 2 more: no checksum vouches for what is not listed, and nothing on this page is made from it."
     )
     assert len(said_of_files(workspace)) == 3
     for folder in (second, third):
