@@ -28,6 +28,7 @@ from tests.hostile.damage import damage
 from tests.places import ROOT
 from tests.publish.posting import HOSTILE
 from tests.synthetic import Run, write_runs
+from tests.threads import apart
 from tests.waiting import PATIENCE_S, until
 
 SEED = 20_261_125
@@ -139,7 +140,7 @@ def test_a_hostile_lake_runs_no_code_and_names_what_is_damaged(lab: Lab) -> None
     assert len(cells) > 15 and len(lab.named) > 8
     asked = "import next_to_the_notebook as n; print(n.WHERE)"
     problems = 'print(*ib.sql(ib.lake(), "SELECT DISTINCT run_id FROM problems")["run_id"])'
-    outputs = asyncio.run(lab.execute([*cells, problems, asked]))
+    outputs = apart(asyncio.run, lab.execute([*cells, problems, asked]))
     for code, shown in zip(cells, outputs[: len(cells)], strict=True):
         assert [one for one in shown if one["kind"] == "error"] == [], code
         assert "Traceback" not in json.dumps(shown), code

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.show import live
 from ibench_lib.show.kit.chart_text import PLOTLY_MIME
 from tests.synthetic import Run, begin_run, end_run
+from tests.threads import apart
 
 RUNNING = Run("live", status="running", steps=("l.i0", "l.x", "l.i1"))
 
@@ -40,12 +39,6 @@ def outputs(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[Outpu
 
     monkeypatch.setattr(live, "display", display)
     return made
-
-
-def apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call it in a thread of its own: a browser of other tests keeps a loop running in the main one."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(function, *arguments).result()
 
 
 def test_it_shows_a_run_until_that_has_ended(workspace: Workspace, outputs: list[Output]) -> None:
