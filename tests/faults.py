@@ -81,6 +81,11 @@ def is_client(process: psutil.Process) -> bool:
     return _was_told("ibench_lib.client.worker", process)
 
 
+def is_kernel(process: psutil.Process) -> bool:
+    """Whether a process runs the cells of a notebook."""
+    return _was_told("ibench_lib.publish.kernel_process", process)
+
+
 def _was_told(word: str, process: psutil.Process) -> bool:
     try:
         return word in process.cmdline()
