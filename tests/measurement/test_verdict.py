@@ -50,17 +50,14 @@ def test_m16_at_its_ceiling_a_querier_is_client_bound_and_the_reason_names_it(se
 @pytest.mark.long
 @pytest.mark.measurement("M16")
 def test_m16_the_verdict_falls_at_seventy_percent_of_the_ceiling(server: FakeServer) -> None:
-    best: dict[float, Measured] = {}
-    for _ in range(10):  # what else runs on the machine only takes from a rate: the best of some turns is its own
-        for share in (1.0, 0.85, 0.5):
-            turn = queried(server, zero_cost(share), 0.5)
-            best[share] = max(best.get(share, turn), turn, key=operations_per_s)
-        reached = {share: operations_per_s(turn) / operations_per_s(best[1.0]) for share, turn in best.items()}
+    for _ in range(30):  # what else runs on the machine takes from one of the three: until it leaves a turn alone
+        turn = {share: queried(server, zero_cost(share), 0.5) for share in (1.0, 0.85, 0.5)}
+        reached = {share: operations_per_s(one) / operations_per_s(turn[1.0]) for share, one in turn.items()}
         if all(part == pytest.approx(share, abs=0.08) for share, part in reached.items()):
             break
-    assert reached[0.5] < 0.7 < reached[0.85], "no client came near the share of its ceiling that it was set to"
-    assert best[0.85].client_bound is not None
-    assert best[0.5].client_bound is None
+    assert reached[0.5] < 0.7 < reached[0.85], "in no turn were the clients near the shares of the ceiling set for them"
+    assert turn[0.85].client_bound is not None
+    assert turn[0.5].client_bound is None
 
 
 @pytest.mark.measurement("M16")
