@@ -48,8 +48,12 @@ def open_post(browser: Browser, path: Path, width: int = 1280) -> Opened:
     for top in range(0, height + 900, 700):
         opened.page.evaluate("top => window.scrollTo({top, behavior: 'instant'})", top)
         opened.page.wait_for_timeout(30)
-    # Not wait_for_function: what that looks at again and again is a script, which the page's policy refuses.
-    opened.page.wait_for_selector("figure.chart:not(:has(.main-svg))", state="detached")
+    # A browser that is short of time may not look between two turns of the wheel; a reader stays where he looks. Not
+    # wait_for_function: what that looks at again and again is a script, which the page's policy refuses.
+    for chart in opened.page.locator("figure.chart").all():
+        if not chart.locator(".main-svg").count():
+            chart.scroll_into_view_if_needed()
+            chart.locator(".main-svg").first.wait_for(state="attached")
     return opened
 
 
