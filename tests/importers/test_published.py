@@ -73,7 +73,7 @@ def test_nothing_is_made_up_for_them(report: Workspace) -> None:
     assert all(verify(path) == [] for path in report.runs.iterdir())
     for name in ("one_second", "rate_stability", "response_time_histogram", "config_diff", "hosts", "workload", "gaps"):
         frame = choose(lake, NAME).ask(name)
-        figures = [c for c in frame.columns if c in ("full_seconds", "rate_p50", "rate_p99", "stalled_seconds")]
+        figures = [c for c in frame.columns if c in ("seconds_at_work", "rate_p50", "rate_p99", "stalled_seconds")]
         assert frame.is_empty() or frame.select(figures).null_count().row(0) == (len(frame),) * len(figures)
 
 

@@ -57,14 +57,24 @@ def stability(workspace: Workspace, *clients: list[int], partial: int = 0) -> di
 def test_a_rate_is_met_or_beaten_in_99_of_100_seconds(workspace: Workspace) -> None:
     # All clients together; the partial second, however fast, is none.
     found = stability(workspace, [60] * 97 + [30, 10, 5], [40] * 97 + [15, 10, 5], partial=9999)
-    assert (found["full_seconds"], found["rate_p50"], found["rate_p99"]) == (100, 100.0, 20.0)
-    assert (found["seconds_at_work"], found["stalled_seconds"]) == (100, 3)
+    assert (found["seconds_at_work"], found["rate_p50"], found["rate_p99"]) == (100, 100.0, 20.0)
+    assert found["stalled_seconds"] == 3
 
 
-def test_a_second_in_which_somebody_is_done_already_is_no_stall(workspace: Workspace) -> None:
-    found = stability(workspace, [50] * 10, [50] * 6)
-    assert (found["full_seconds"], found["rate_p50"], found["rate_p99"]) == (10, 100.0, 50.0)
-    assert (found["seconds_at_work"], found["stalled_seconds"]) == (6, 0)
+def test_a_second_in_which_somebody_is_done_already_says_nothing_of_the_rate(workspace: Workspace) -> None:
+    """It is no stall and lowers no percentile."""
+    found = stability(workspace, [50] * 6, [50] * 14)
+    assert (found["seconds_at_work"], found["rate_p50"], found["rate_p99"]) == (6, 100.0, 100.0)
+    assert found["stalled_seconds"] == 0
+
+
+def test_it_lowers_no_tenth_and_not_the_median_that_stalls_are_told_by(workspace: Workspace) -> None:
+    lake = lake_with(workspace, **seconds_of([50] * 10 + [25] * 2, [50] * 10 + [20] * 2 + [1] * 8))
+    row = answer(lake, "rate_by_tenth", steps=["l.i1"]).row(0, named=True)
+    assert row["full_seconds"] == 12 and row["rates"][:8] == [100.0] * 8
+    found = answer(lake, "rate_stability", steps=["l.i1"]).row(0, named=True)
+    assert (found["seconds_at_work"], found["stalled_seconds"]) == (12, 2), "of a median of 100, not of 72"
+    assert answer(lake, "steadiness", steps=["l.i1"]).row(0, named=True)["min_rate"] == 45.0
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -1,18 +1,19 @@
 -- Every full second of the selected steps (`rated_seconds`) with its dip. A second is in a dip where its rate is under
 -- half of the step's median (a stall); where the rate of this and a neighbouring second is under the median by 20 % and
--- by 4 times the median absolute deviation (`mad`) of all seconds; or where it is under the median by 10 % and by 4
--- times that deviation, the clients are paced, and the 99th percentile of the intended time of what was answered is over
--- 5 times its median, and over 10 ms. Late answers alone make no dip: clients that catch up do as much as ever. `dip`
--- numbers the dips of a step from 1: consecutive seconds; NULL in other seconds. `intended_p99_s` is NULL where the
--- clients are not paced. Seconds after the first client has ended are in no dip, because fewer clients do less, and a step with fewer
--- than 5 full seconds, or with a median of 0, has none.
+-- by 4 times the median absolute deviation (`mad`) of the seconds in which all clients were at work; or where it is under
+-- the median by 10 % and by 4 times that deviation, the clients are paced, and the 99th percentile of the intended time
+-- of what was answered is over 5 times its median, and over 10 ms. Late answers alone make no dip: clients that catch up
+-- do as much as ever. `dip` numbers the dips of a step from 1: consecutive seconds; NULL in other seconds.
+-- `intended_p99_s` is NULL where the clients are not paced. Seconds after the first client has ended are in no dip,
+-- because fewer clients do less, and a step with fewer than 5 seconds before that, or with a median of 0, has none.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
 WITH rated AS MATERIALIZED (
-    FROM full_seconds($ids, $names)
+    FROM rated_seconds($ids, $names)
 ), spread AS (
-    SELECT run_id, step_id, median(abs(rate - median_rate)) AS mad, count(*) AS seconds FROM rated GROUP BY ALL
+    SELECT run_id, step_id, median(abs(rate - median_rate)) AS mad, count(*) AS seconds
+    FROM rated WHERE all_at_work GROUP BY ALL
 ), paced AS MATERIALIZED (
     -- Most steps are not, and to find no intended time of theirs in `ops` takes longer than all the rest.
     -- Numbers in place of names: a second has hundreds of bins, and they are grouped and sorted.
@@ -46,12 +47,12 @@ WITH rated AS MATERIALIZED (
     SELECT
         r.*, s.mad, s.seconds, l.intended_p99_s,
         median(l.intended_p99_s) OVER (PARTITION BY r.run_id, r.step_id) AS median_p99_s,
-        r.rate < r.median_rate - greatest(4 * s.mad, 0.2 * r.median_rate) AS is_low,
-        r.rate < r.median_rate - greatest(4 * s.mad, 0.1 * r.median_rate) AS is_lower
-    FROM rated r JOIN spread s USING (run_id, step_id) LEFT JOIN late l USING (run_id, step_id, second)
+        all_at_work AND r.rate < r.median_rate - greatest(4 * s.mad, 0.2 * r.median_rate) AS is_low,
+        all_at_work AND r.rate < r.median_rate - greatest(4 * s.mad, 0.1 * r.median_rate) AS is_lower
+    FROM rated r LEFT JOIN spread s USING (run_id, step_id) LEFT JOIN late l USING (run_id, step_id, second)
 ), flagged AS (
     SELECT
-        *, seconds >= 5 AND median_rate > 0 AND coalesce(all_at_work, true) AND (
+        *, coalesce(seconds >= 5 AND median_rate > 0, false) AND (
             stall IS NOT NULL
             OR is_low AND (coalesce(lag(is_low) OVER steps, false) OR coalesce(lead(is_low) OVER steps, false))
             OR is_lower AND coalesce(intended_p99_s > greatest(5 * median_p99_s, 0.01), false)

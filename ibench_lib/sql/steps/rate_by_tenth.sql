@@ -1,7 +1,7 @@
--- Throughput in each tenth of a step: the mean rate of its full seconds, in their order cut into ten parts as equal as
--- whole seconds allow; all clients together. `rate_label`: what the rate of the step's main operations is called. A run
--- of fewer than ten full seconds has none, and a step is left out that has no other run. client_bound: why the clients
--- limited the step, NULL if they did not.
+-- Throughput in each tenth of a step: the mean rate of its full seconds in which no client had ended yet, in their order
+-- cut into ten parts as equal as whole seconds allow; all clients together. `rate_label`: what the rate of the step's
+-- main operations is called. A run of fewer than ten such seconds has none, and a step is left out that has no other run.
+-- client_bound: why the clients limited the step, NULL if they did not.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -10,7 +10,7 @@ WITH placed AS (
         run_id, step_id, rate,
         10 * (row_number() OVER (PARTITION BY run_id, step_id ORDER BY second) - 1)
             // count(*) OVER (PARTITION BY run_id, step_id) AS tenth
-    FROM full_seconds($runs, $steps)
+    FROM rated_seconds($runs, $steps) WHERE all_at_work
 ), meant AS (
     SELECT run_id, step_id, tenth, avg(rate) AS rate, count(*) AS seconds FROM placed GROUP BY ALL
 ), listed AS (

@@ -1,5 +1,6 @@
--- How steady each run was in each step: the median rate of its main operation over the full seconds, how many stalls
--- (`stalls`) it had, how many seconds they took, and the longest. NULL rates: the step has no full second, or no rate.
+-- How steady each run was in each step: the median rate of its main operation over the full seconds in which no client
+-- had ended yet (`rated_seconds` of them), how many stalls (`stalls`) it had, how many seconds they took, and the
+-- longest. NULL rates: the step has no such second, or no rate.
 -- `max_response_s` is the worst response of the main operation in the whole step. `rate_label`: what the rates are
 -- called.
 --
@@ -9,7 +10,8 @@ WITH rated AS MATERIALIZED (
     FROM rated_seconds($runs, $steps)
 ), counted AS (
     SELECT
-        run_id, step_id, count(*) AS rated_seconds, any_value(median_rate) AS median_rate, min(rate) AS min_rate,
+        run_id, step_id, count(*) FILTER (all_at_work) AS rated_seconds, any_value(median_rate) AS median_rate,
+        min(rate) FILTER (all_at_work) AS min_rate,
         count(stall) AS stalled_seconds, coalesce(max(stall), 0) AS stalls
     FROM rated GROUP BY ALL
 ), longest AS (
