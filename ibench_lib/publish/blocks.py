@@ -115,7 +115,8 @@ class Blocks:
                 parts.append(sentence)
             elif not linked:
                 cut = sentence[: sentence.rfind(" ", 0, _LABEL)]
-                parts.append(f'<a href="#{before}">{cut} …</a>')
+                # In quotes: it is the beginning of what stands there, not a sentence of its own.
+                parts.append(f'<a href="#{before}">As above: “{cut.rstrip(",;:")} …”</a>')
                 linked = True
         new = [sentence for sentence in parts if len(sentence) >= _LONG and not sentence.startswith("<a ")]
         self._said.update(dict.fromkeys(new, place))

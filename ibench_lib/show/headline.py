@@ -274,14 +274,7 @@ def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str])
     warned = runs_warned(runs)
     if warned:
         found.append((f"warnings in {warned} of {count(len(runs), 'run')}", "They are listed below the table of runs."))
-    taken = runs["taken_share"].drop_nulls()
-    if len(taken):
-        found.append(
-            (
-                f"others had up to {100 * max(taken):.0f} % of the CPUs in {len(taken)} of {count(len(runs), 'run')}",
-                "Other processes used them, or the hypervisor kept them: the warnings say which, and in which steps.",
-            )
-        )
+    found += _taken(runs, frame)
     done = frame.filter(pl.col("step_status") == "complete")
     for column, text, why in (
         (
@@ -300,6 +293,22 @@ def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str])
             found.append((f"{text}: {joined(steps)}", why))
     items = (f'<li title="{html.escape(why)}">{html.escape(text)}</li>' for text, why in found)
     return f'<ul class="badges" aria-label="Reservations">{"".join(items)}</ul>' if found else ""
+
+
+def _taken(runs: pl.DataFrame, frame: pl.DataFrame) -> list[tuple[str, str]]:
+    """The CPU that others had in the steps that the post shows, those of `frame`; empty if it was not much in any."""
+    busy = runs.select("run_id", "taken").explode("taken").unnest("taken").drop_nulls("share")
+    busy = busy.filter(pl.col("step").is_in(frame["step"].unique().to_list())).sort("share", descending=True)
+    if busy.is_empty():
+        return []
+    most = "" if busy["step"].n_unique() == 1 else "most in "
+    whose = f"in {busy['run_id'].n_unique()} of {count(len(runs), 'run')}"
+    return [
+        (
+            f"others had up to {100 * busy['share'][0]:.0f} % of the CPUs {whose} ({most}{busy['step'][0]})",
+            "Other processes used them, or the hypervisor kept them: the warnings say which, and in which steps.",
+        )
+    ]
 
 
 @dataclass(frozen=True)

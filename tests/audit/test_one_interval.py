@@ -116,3 +116,21 @@ def _in_the_metrics_of_a_pair(
     costs = cost_ratios(metrics, post.bases)
     cost = costs[setup, step, "cpupq", other]
     assert of_ratio(found["CPU/op"]) == of_ratio(cost)
+
+
+@pytest.mark.slow
+def test_the_table_of_linkbench_shows_the_digits_of_the_first_screen() -> None:
+    """Also the change that the repeats could have shown: a warm-up and a control tell it nothing."""
+    post = choose(reader.lake(SAMPLE), "linkbench_small")
+    screen = against_base(post.ask("step_throughput"), post.bases, ["throughput"])
+    summary = post.ask("linkbench_summary")
+    seen = 0
+    for setup in summary["setup"].unique():
+        _, in_table = rate_cells(summary.filter(pl.col("setup") == setup), "ops_per_s", ",.0f", post.bases)
+        for step in ("t1", "t4", "t16"):
+            (found,) = (one for (of, _), one in in_table.items() if of == step)
+            (same,) = (one for place, one in screen.items() if place[:2] == (setup, step))
+            assert of_ratio(found) == of_ratio(same)
+            assert (found.detectable, found.verdict) == (pytest.approx(same.detectable), same.verdict)
+            seen += 1
+    assert seen == 6

@@ -106,7 +106,7 @@ def test_a_long_sentence_stands_once_in_a_page_and_is_linked_to_from_then_on() -
     made = [new_output("display_data", data={"text/html": one}) for one in outputs]  # type: ignore[no-untyped-call]
     page = "".join(Blocks().cell(new_code_cell("x", outputs=made)))  # type: ignore[no-untyped-call]
     assert page.count(CHANCE) == page.count(BOUND) == page.count(BOUND.replace("97", "98")) == 1
-    links = re.findall(r'<a href="#(said[^"]*)">([^<]*) …</a>', page)
+    links = re.findall(r'<a href="#(said[^"]*)">As above: “([^<]*) …”</a>', page)
     assert [text for _, text in links] == [
         CHANCE[: len(text)] if text[0] == "I" else BOUND[: len(text)] for _, text in links
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -17,11 +18,11 @@ OLD = "client 1 querier held its p99 operation up for 153 us; the median took 12
 PREVIOUS = "client 1 querier delayed its p99 operation by 153 us; the median operation took 1,240 us"
 
 
-def counters(**host: float) -> tuple[tuple[str, dict[str, Any]], ...]:
-    """Of 5 s of qr100 on two CPUs; the six client processes use 3 s, and the server 4."""
+def counters(step: tuple[int, str] = (3, "qr100"), **host: float) -> tuple[tuple[str, dict[str, Any]], ...]:
+    """Of 5 s of a step on two CPUs; the six client processes use 3 s, and the server 4."""
     grown = {"cpu_user_s": 7.0, "cpu_system_s": 0.0, "cpu_iowait_s": 0.0, "cpu_steal_s": 0.0, "cpu_idle_s": 3.0, **host}
     rows = [("host", name, value) for name, value in grown.items()] + [("process", "cpu_user_s", 4.0)]
-    key = {"step_id": 3, "step": "qr100", "name": "", "start_s": 50.0, "end_s": 55.0, "start_value": 1.0}
+    key = {"step_id": step[0], "step": step[1], "name": "", "start_s": 50.0, "end_s": 55.0, "start_value": 1.0}
     return tuple(
         ("step_counters", {**key, "source": source, "counter": counter, "end_value": 1 + value})
         for source, counter, value in rows
@@ -61,7 +62,30 @@ def test_a_run_warns_of_a_busy_host_and_its_clients_are_not_blamed(
     badge = badges(post.runs, post.ask("step_throughput"), {})
     assert ("client-bound: qr100" in badge) == (not said)
     share = said[0].split(" % ")[0].rsplit(" ", 1)[1] if said else ""
-    assert (f"others had up to {share} % of the CPUs in 1 of 1 run" in badge) == bool(said)
+    assert (f"others had up to {share} % of the CPUs in 1 of 1 run (qr100)" in badge) == bool(said)
+
+
+def test_a_badge_speaks_of_the_steps_that_the_page_shows() -> None:
+    """And it names the step: 55 % were taken in l.i0, 20 % in qr100, nothing in l.i1."""
+    run = Run("a", also=(*BUSY, *counters((0, "l.i0"), cpu_steal_s=3.0, cpu_idle_s=0.0)))
+
+    def badge(*steps: str) -> list[str]:
+        post = choose(lake_of(run), "demo", steps=steps)
+        found = badges(post.runs, post.ask("step_throughput"), {})
+        return re.findall(r">(others had [^<]*)<", found)
+
+    assert badge() == ["others had up to 55 % of the CPUs in 1 of 1 run (most in l.i0)"]
+    assert badge("qr100") == ["others had up to 20 % of the CPUs in 1 of 1 run (qr100)"]
+    assert badge("l.i1") == []
+
+
+def test_the_parts_of_a_warning_make_up_the_share_of_the_badge() -> None:
+    also = counters(cpu_user_s=9.23, cpu_idle_s=0.7, cpu_steal_s=0.07)
+    post = chosen(Run("a", also=also))
+    assert post.runs["warnings"].to_list() == [
+        ["qr100: other processes used 22 % of the CPUs and the hypervisor kept 1 % of the CPUs"]
+    ]
+    assert "up to 23 % of the CPUs" in badges(post.runs, post.ask("step_throughput"), {})
 
 
 @pytest.mark.parametrize(

@@ -106,12 +106,14 @@ def _experiment(name: str, runs: pl.DataFrame) -> str:
     most = repeats(runs)
     each = runs.group_by("setup", "dbms").len()["len"]
     several = [f"{'up to ' if each.n_unique() > 1 else ''}{most} runs of each"]
+    builds = listed(runs["build"])
     order = [] if most == 1 else several + [str(order) for order in listed(runs["cell_order"])]
     return (
         f"Based on {count(len(runs), 'run')} of experiment {name} (“{runs['title'][0]}”), {name}.yaml: "
         + ", ".join(
             [
-                count(runs["dbms"].n_unique(), "configuration"),
+                *([count(len(builds), "build")] if len(builds) > 1 else []),
+                count(len(listed(runs["config"])), "configuration"),
                 f"{count(runs['setup'].n_unique(), 'setup')} ({', '.join(listed(runs['setup']))})",
                 *clients,
                 *order,

@@ -11,7 +11,7 @@ from ibench_lib.ask.selection import choose
 from ibench_lib.paths import Workspace
 from ibench_lib.show.kit.display import say
 from ibench_lib.store import reader
-from tests.shared import asked
+from tests.shared import asked, lake_of
 from tests.show.saying import made_of, spoken
 from tests.synthetic import Run, write_runs
 
@@ -30,6 +30,15 @@ def test_runs_say_what_they_are_made_from(workspace: Workspace) -> None:
         "Scaled: rows, durations and server memory are 1/2 and 1 of those at scale 1. Compare these configurations "
         "with each other, not with results at scale 1.",
     ]
+
+
+def test_one_configuration_of_two_builds_is_one_as_on_the_first_screen(workspace: Workspace) -> None:
+    runs = Run(), Run(minute=1, build="mysql-9.7")
+    write_runs(workspace, *runs)
+    (said,) = (line for line in spoken(workspace, ib.run_statements) if line.startswith("Based on"))
+    assert "demo.yaml: 2 builds, 1 configuration, 1 setup" in said
+    (screen,) = ib.headline(choose(lake_of(*runs), "demo")).items
+    assert "1 configuration;" in str(screen)
 
 
 def test_one_run_of_each_and_two_experiments_are_said(workspace: Workspace) -> None:

@@ -3,6 +3,7 @@
 -- operations of a requester. In runs without `outcomes`, `least` and `most` are averages over the requesters of the
 -- process in which that average is lowest and highest, and `median_ops` is NULL. Rates are per second of T, from the
 -- common start to the last requester's end. `place` is the position of a measured step among those of its run, from 1.
+-- `compared`: whether the rate is a result (that of the warm-up and of the control is none).
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -49,7 +50,7 @@ WITH planned AS (
 )
 SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.kind, c.step_status,
-    c.client_bound, c.duration_s, z.requesters,
+    c.client_bound, c.duration_s, c.compared, z.requesters,
     CASE
         WHEN c.kind <> 'warm_up' THEN rank() OVER (PARTITION BY c.run_id, c.kind <> 'warm_up' ORDER BY c.step_id)
     END AS place,
