@@ -73,20 +73,16 @@ def server_here(others: Collection[int] = ()) -> Victim:
 
 def is_server(process: psutil.Process) -> bool:
     """Whether a process is the server of a sandbox."""
-    return _was_told("--skip-networking", process)
+    return was_started_with("--skip-networking", process)
 
 
 def is_client(process: psutil.Process) -> bool:
     """Whether a process sends load."""
-    return _was_told("ibench_lib.client.worker", process)
+    return was_started_with("ibench_lib.client.worker", process)
 
 
-def is_kernel(process: psutil.Process) -> bool:
-    """Whether a process runs the cells of a notebook."""
-    return _was_told("ibench_lib.publish.kernel_process", process)
-
-
-def _was_told(word: str, process: psutil.Process) -> bool:
+def was_started_with(word: str, process: psutil.Process) -> bool:
+    """Whether a process that still runs has this word in its command line."""
     try:
         return word in process.cmdline()
     except psutil.Error:  # it ends

@@ -23,7 +23,7 @@ from ibench_lib.store import reader
 from ibench_lib.store.recover import recover_all
 from ibench_lib.store.verify import verify
 from tests.command import PROGRAM, ibench
-from tests.faults import MemoryLimit, Victim, is_kernel, survivors
+from tests.faults import MemoryLimit, Victim, survivors, was_started_with
 from tests.measurement.real import HandOn, assert_server_gone, run, sealed, table
 from tests.publish.posting import params_file, with_notebook
 from tests.synthetic import three_configurations, write_runs
@@ -146,4 +146,6 @@ def test_a_post_that_is_killed_for_memory_says_so_and_the_page_before_stays(
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("ibench: ")]
     assert KILLED in line and "post" in line
     assert page.read_bytes() == before
-    assert survivors(child for child in psutil.Process().children(recursive=True) if is_kernel(child)) == []
+    kernel = "ibench_lib.publish.kernel_process"
+    mine = psutil.Process().children(recursive=True)
+    assert survivors(child for child in mine if was_started_with(kernel, child)) == []
