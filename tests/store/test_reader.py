@@ -86,7 +86,7 @@ def test_a_live_run_is_read_once_and_marked_running(workspace: Workspace) -> Non
         ("l.i0", "complete"),
         ("l.x", "complete"),
         ("l.i1", "running"),
-        ("qr100", "running"),
+        ("qr100", "not begun"),
     ]
     assert set(frame["run_status"]) == {"running"}
     assert frame["throughput"].to_list() == [2000.0, 10000.0, 25_000.0, None]

@@ -1,6 +1,7 @@
 -- One row per run and step that it did or planned. `step_status` is complete, failed, interrupted, running,
--- 'loaded from a snapshot' for a step that the run `loaded_from` did for this one too, or 'not run' for one never
--- started. A step of a published run is complete, or 'not published'. `planned_s` is as in `planned_steps`. The columns of its kind follow: `main` is the
+-- 'loaded from a snapshot' for a step that the run `loaded_from` did for this one too, 'not begun' for one that a run
+-- which is under way has still to do, or 'not run' for one that it never did. A step of a published run is complete, or
+-- 'not published'. `planned_s` is as in `planned_steps`. The columns of its kind follow: `main` is the
 -- family of its main operations, `counts` the unit of their rate and `rate_label` its name; the others are those of the
 -- table `kinds`.
 WITH listed AS (
@@ -17,7 +18,7 @@ SELECT
             WHEN f.run_id IS NOT NULL THEN 'complete'
             WHEN r.source IS NOT NULL THEN 'not published'
             WHEN r.failed_step = l.step OR starts_with(l.step, r.failed_step || '.') AND l.kind = r.failed_step THEN r.status
-            WHEN r.status = 'running' THEN 'running'
+            WHEN r.status = 'running' THEN 'not begun'
             ELSE 'not run'
         END
     ) AS step_status,

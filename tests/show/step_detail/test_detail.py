@@ -157,6 +157,8 @@ def test_a_step_that_runs_is_judged_only_as_far_as_every_client_has_reported(wor
         assert said.startswith(
             "l.i1, system.live: it is running; its first 11.0 s are shown; median of 5,000 inserts/s"
         )
+        (to_do,) = told(ib.choose(post.lake, "demo", steps=["qr100"]))
+        assert to_do == "qr100, system.live: it has not begun."
     finally:
         die(writer)
 
