@@ -1,7 +1,8 @@
 """Temporary directories that do not outlive their process for long: the next process removes those of dead ones.
 
-Each has a marker file that its maker keeps locked while it lives. Only a directory of ours with such a marker is ever
-removed, and only when nobody holds the lock; or an empty one that its maker had no time to mark.
+Each has a marker file that its maker keeps locked while it lives. The marker is locked before it gets its name: one
+that nobody holds is that of a dead process. Only a directory of ours with such a marker is ever removed; or, once it is
+a minute old, one whose maker had no time to mark it.
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 MARKER = ".ibench-scratch"
+UNNAMED = f"{MARKER}.new"
+"""The marker while it is not locked yet."""
+
 YOUNG_S = 60.0
-"""A directory is younger than this while its maker may not have locked its marker yet: it is left alone."""
+"""A directory without a marker is left alone while it is younger: its maker may be about to mark it."""
 
 PREFIX = "ibench-"
 """What the names of those below $TMPDIR begin with."""
@@ -30,8 +34,9 @@ def scratch_directory(prefix: str, parent: Path | None = None) -> Iterator[Path]
     """A private directory below $TMPDIR, or another parent, removed when this ends."""
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
     try:
-        with open(folder / MARKER, "x", encoding="utf-8") as marker:
+        with open(folder / UNNAMED, "x", encoding="utf-8") as marker:
             fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.rename(folder / UNNAMED, folder / MARKER)
             yield folder
     finally:
         with suppress(OSError):
@@ -57,6 +62,7 @@ def sweep_scratch(prefix: str = PREFIX, parent: Path | None = None) -> list[Path
             if _is_dead(folder):
                 remove_marked(folder)
             elif _was_never_marked(folder, prefix):
+                (folder / UNNAMED).unlink(missing_ok=True)
                 folder.rmdir()  # of an empty one only
             else:
                 continue
@@ -75,8 +81,6 @@ def _is_dead(folder: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        if time.time() - os.fstat(descriptor).st_ctime < YOUNG_S:
-            return False
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False

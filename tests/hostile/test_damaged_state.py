@@ -182,7 +182,6 @@ def test_intervals_and_long_answers(
 
 def test_only_directories_of_dead_processes_are_swept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(scratch, "YOUNG_S", 0.0)
     prefix = "ibench-capture-"
     dead, foreign = tmp_path / f"{prefix}dead", tmp_path / f"{prefix}foreign"
     for folder in (dead, foreign):
@@ -202,7 +201,6 @@ def test_what_a_killed_pull_cell_or_option_check_left_is_swept(
 ) -> None:
     """Whatever the prefix, and next to the runs; a directory that is in use stays, and no run is touched."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    monkeypatch.setattr(scratch, "YOUNG_S", 0.0)
     write_runs(workspace, Run())
     left = [tmp_path / "tmp" / f"ibench-{what}-x" for what in ("cell", "options")] + [workspace.runs / f"{ARRIVING}x"]
     for folder in left:
@@ -220,7 +218,6 @@ def test_what_a_killed_pull_cell_or_option_check_left_is_swept(
 def test_a_pull_that_is_killed_leaves_what_the_next_one_sweeps(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scratch, "YOUNG_S", 0.0)
     write_runs(workspace, Run())
     push(workspace.run_dir(Run().run_id), open_store(str(tmp_path / "there")))
     here = Workspace(tmp_path / "here")
@@ -237,12 +234,13 @@ def test_a_pull_that_is_killed_leaves_what_the_next_one_sweeps(
     assert [path.name for path in here.runs.iterdir()] == [Run().run_id]
 
 
-def test_an_empty_directory_of_a_process_killed_before_it_marked_it_is_swept_and_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("moment", ["open", "fcntl.flock", "os.rename"])
+def test_a_directory_of_a_process_killed_before_it_marked_it_is_swept_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     program = (
         "import os, signal, sys\nfrom pathlib import Path\nfrom ibench_lib.base import scratch\n"
-        "scratch.open = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"scratch.{moment} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
         "with scratch.scratch_directory('ibench-', Path(sys.argv[1])): pass\n"
     )
     words = [sys.executable, "-c", program, str(tmp_path)]
@@ -262,7 +260,6 @@ def test_a_query_that_is_killed_while_it_spills_leaves_what_is_swept(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A query that goes on keeps its folder, and one that ends leaves none."""
-    monkeypatch.setattr(scratch, "YOUNG_S", 0.0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     Path(tempfile.gettempdir()).mkdir()
     program = (
@@ -291,9 +288,11 @@ def test_a_query_that_is_killed_while_it_spills_leaves_what_is_swept(
     assert queries[1].returncode == 0 and not folders[1].exists()
 
 
-def test_a_young_directory_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    young = tmp_path / "ibench-capture-young"
-    young.mkdir()
-    (young / MARKER).touch()
-    assert sweep_scratch("ibench-capture-") == []
+def test_the_marker_of_a_killed_process_is_swept_at_once(tmp_path: Path) -> None:
+    """Whoever pulls again right away leaves nothing of the pull that was killed."""
+    left = tmp_path / "ibench-capture-young"
+    left.mkdir()
+    (left / MARKER).touch()
+    with scratch_directory("ibench-capture-", tmp_path) as alive:
+        assert sweep_scratch("ibench-capture-", tmp_path) == [left]
+        assert alive.is_dir()
