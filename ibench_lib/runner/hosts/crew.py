@@ -6,6 +6,7 @@ Workers that fit are like their leader: the same builds, and a host of the same 
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ ANSWER_S = 600.0
 _CONNECT_S = 30.0
 _LOOK_EVERY_S = 2.0
 _OTHERS_S = 15.0
+_SILENT = logging.CRITICAL + 1
 
 
 @dataclass(eq=False)
@@ -46,12 +48,27 @@ class Worker:
 
 @contextmanager
 def connected(scheduler: str) -> Iterator[Any]:
-    """A Dask client of the scheduler at an address.
+    """A Dask client of the scheduler at an address. It logs nothing: what matters of its errors is raised, in one line.
 
     Raises
     ------
     UsageError : nobody answers there, or Dask is not installed.
     """
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    require_distributed()  # sets the levels when it is imported
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(_SILENT)
+    try:
+        with _client(scheduler) as client:
+            yield client
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+@contextmanager
+def _client(scheduler: str) -> Iterator[Any]:
     try:
         client = require_distributed().Client(scheduler, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
@@ -206,6 +223,7 @@ class Crew:
         )
 
     def _heard(self, address: str, future: Any) -> None:
+        """Take the answer of a worker. Raises IbenchError if there is none because the scheduler is gone."""
         name = self._names[address]
         try:
             answer = future.result(timeout=ANSWER_S)
@@ -220,6 +238,8 @@ class Crew:
                 if self._leader is not None:
                     self._judge(worker)
         except Exception as error:  # whatever a foreign installation raises
+            if isinstance(error, require_distributed().CancelledError):
+                self._there()  # if the scheduler is gone, that is no fault of the worker's
             self._refuse(name, f"{type(error).__name__}: {first_line(error)}")
 
     def _judge(self, worker: Worker) -> None:

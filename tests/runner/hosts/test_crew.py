@@ -1,12 +1,15 @@
 """Who may work on an experiment."""
 
 import shutil
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import distributed
 import pytest
 
-from ibench_lib.errors import UsageError
+from ibench_lib.errors import IbenchError, UsageError
 from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.paths import Workspace
 from ibench_lib.runner.hosts import crew
@@ -86,3 +89,56 @@ def test_without_dask_one_line_says_what_to_install(workspace: Workspace, monkey
     with pytest.raises(UsageError, match="Dask is not installed") as caught:
         run_on_workers(load_experiment(write(workspace)), workspace, Observer(), "tcp://127.0.0.1:1")
     assert "pip install 'ibench[dask]'" in (caught.value.hint or "")
+
+
+class Gone:
+    """A client whose scheduler disappears while it waits for its workers: as Dask's, it cancels what it has asked."""
+
+    def __init__(self) -> None:
+        self.scheduler: Any = self
+        self.address = "tcp://gone:1"
+
+    def identity(self) -> None:
+        """Asked by way of `sync` only."""
+
+    def sync(self, *_: Any, **__: Any) -> dict[str, Any]:
+        worker = {"name": "one", "resources": {crew.RESOURCE: 1}, "status": "running"}
+        return {"workers": {"tcp://one:1": worker}}
+
+    def submit(self, *_: Any, **__: Any) -> Any:
+        self.scheduler = None
+        return self
+
+    def done(self) -> bool:
+        return True
+
+    def result(self, timeout: float) -> None:
+        raise distributed.client.FutureCancelledError("ask-1", "scheduler-connection-lost")
+
+
+def test_where_the_scheduler_is_gone_no_worker_is_refused() -> None:
+    refused: list[tuple[str, str]] = []
+    asking = crew.Crew(Gone(), {"code": "a"}, [0], "module", lambda *told: refused.append(told))
+    with pytest.raises(IbenchError, match="the scheduler at tcp://gone:1 has disappeared"):
+        asking.candidates(PATIENCE_S)
+    assert refused == []
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_lost_shows_no_traceback_of_dask(tmp_path: Path) -> None:
+    program = (
+        "import sys, time\nfrom ibench_lib.runner.hosts import crew\n"
+        "with crew.connected(sys.argv[1]) as client:\n    print(flush=True)\n"
+        "    while client.status == 'running': time.sleep(0.01)\n    print(client.status)\n"
+    )
+    lab = Lab(tmp_path / "lab")
+    try:
+        words = [sys.executable, "-c", program, lab.address]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(words, cwd=ROOT, stdout=pipe, stderr=pipe, text=True) as process:
+            assert process.stdout and process.stdout.readline()
+            lab.processes[0].kill()
+            said, logged = process.communicate(timeout=PATIENCE_S)
+    finally:
+        lab.close()
+    assert process.returncode == 0 and said.strip() == "connecting" and logged == ""
