@@ -193,6 +193,7 @@ def main() -> None:
 
 
 ROOM = "make room on that disk, or raise the quota, and try again; what was complete is kept"
+_PROBE_BYTES = 1 << 20
 WRITABLE = "check that you may write there, and that the disk is not read-only"
 
 
@@ -220,6 +221,16 @@ def _of_this_machine(error: Exception) -> tuple[str, str]:
 
 
 def _full() -> str:
-    """The folder that we write to on the disk with the least room: a failed write does not name its file."""
+    """The folder that we write to and that takes nothing, as over its quota, or else that on the disk with the least
+    room: a failed write does not name its file.
+    """
     folders = [nearest_existing(workspace().data), Path(tempfile.gettempdir())]
+    for folder in folders:
+        try:
+            with tempfile.TemporaryFile(dir=folder) as probe:
+                probe.write(bytes(_PROBE_BYTES))
+                probe.flush()
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                return str(folder)
     return str(min(folders, key=lambda folder: shutil.disk_usage(folder).free))
