@@ -16,6 +16,7 @@ import hashlib
 import io
 import os
 import re
+import sys
 import tempfile
 import time
 import zipfile
@@ -107,8 +108,9 @@ class Index:
                 if digest not in other.name:
                     other.unlink(missing_ok=True)
             _remove_unfinished(self.path)
-        except (OSError, duckdb.Error):
-            return False  # such as a read-only disk: the lake is read without an index
+        except (OSError, duckdb.Error) as error:  # such as a read-only disk
+            _say_once(self.path.parent, error)
+            return False
         finally:
             if temporary is not None:
                 for left in (temporary, temporary.with_name(f"{temporary.name}.wal")):
@@ -178,8 +180,11 @@ class Index:
                     self.stamps = {(folder, run_id): stamp for folder, run_id, stamp in found}
                     return
                 self._detach()
-            except (OSError, duckdb.Error):
+            except FileNotFoundError:  # another process has replaced it meanwhile
                 self._detach()
+            except (OSError, duckdb.Error) as error:
+                self._detach()
+                _say_once(self.path.parent, error)
 
     def _detach(self) -> None:
         self.stamps = {}
@@ -203,6 +208,20 @@ class Index:
                         connection.execute(f'INSERT INTO new_index."{name}" BY NAME SELECT * FROM incoming')
         finally:
             connection.execute("DETACH DATABASE IF EXISTS new_index")
+
+
+_said: set[Path] = set()
+"""Folders of which this process has said that their index is of no use."""
+
+
+def _say_once(folder: Path, error: Exception) -> None:
+    """One line on stderr: nothing is wrong with the figures, but reading takes longer until somebody looks."""
+    if folder in _said:
+        return
+    _said.add(folder)
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).partition("\n")[0]
+    line = f"{folder}: the lake is read without its index, which takes longer: {reason}"
+    print("".join(c if c.isprintable() else "?" for c in line), file=sys.stderr)
 
 
 def _schemas() -> dict[str, pa.Schema]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import duckdb
 import pytest
@@ -166,8 +166,13 @@ def test_an_index_of_other_code_does_not_count(
 
 
 def test_a_workspace_that_cannot_be_written_is_read_all_the_same(
-    workspace: Workspace, read: list[str], own_views: None, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace,
+    read: list[str],
+    own_views: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
+    """One line says that the index could not be written, however often the lake is read."""
     write_runs(workspace, *runs())
 
     def refused(*_: object, **__: object) -> None:
@@ -175,8 +180,31 @@ def test_a_workspace_that_cannot_be_written_is_read_all_the_same(
 
     monkeypatch.setattr("ibench_lib.store.index.tempfile.mkstemp", refused)
     monkeypatch.setattr("ibench_lib.store.reader.tempfile.TemporaryDirectory", refused)
-    assert len(reader.sql(reader.lake(workspace), "FROM runs")) == 3
+    for _ in range(2):
+        assert len(reader.sql(reader.lake(workspace), "FROM runs")) == 3
     assert index_files(workspace) == []
+    why = "the lake is read without its index, which takes longer: Read-only file system"
+    assert capfd.readouterr().err.splitlines() == [f"{workspace.data}: {why}"]
+
+
+def test_an_index_that_cannot_be_read_is_said_once(
+    workspace: Workspace, read: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One that another process has replaced meanwhile is nothing to be said."""
+    write_runs(workspace, *runs())
+    reader.lake(workspace).close()
+    for error, said in ((FileNotFoundError(2, "gone"), 0), (PermissionError(13, "Permission denied"), 1)):
+
+        def opened(path: Path, mode: str, error: OSError = error) -> IO[bytes]:
+            if path.suffix == ".duckdb":
+                raise error
+            return path.open(mode)
+
+        with monkeypatch.context() as patch:
+            patch.setattr("ibench_lib.store.index.open", opened, raising=False)
+            for _ in range(2):
+                assert len(reader.sql(reader.lake(workspace), "FROM runs")) == 3
+        assert capfd.readouterr().err.count("without its index") == said
 
 
 def test_many_files_are_read_by_way_of_a_variable(
