@@ -47,6 +47,8 @@ _PORTS = {"server": 3306, "store": 5000, "runner": 8786}
 _PROGRAM = "from ibench_lib.cli.main import main; main()"
 _PATIENCE_S = 300.0
 _DISK = "600m"
+_SOME_BYTES = 30_000
+"""So much has gone to the store, or come from it, when it is lost: more than what is asked before, less than a run."""
 _SILENCE_S = 12
 """After so long Dask gives a silent peer up, in a trial with a short partition; it is the least that it allows."""
 
@@ -154,6 +156,11 @@ class Network:
     def mend(self, host: str) -> None:
         _ip("-n", self.space("net"), "link", "set", host, "up")
 
+    def sent(self, host: str) -> tuple[int, int]:
+        """Bytes that the bridge has sent to a host, and received from it."""
+        (link,) = json.loads(_ip("-n", self.space("net"), "-s", "-j", "link", "show", "dev", host))
+        return link["stats64"]["tx"]["bytes"], link["stats64"]["rx"]["bytes"]
+
     def narrow(self, host: str, rate: str) -> None:
         """Let its wire carry no more than `rate`, such as 20mbit, in each direction."""
         for space, device in ((self.space("net"), host), (self.space(host), "wire")):
@@ -209,6 +216,7 @@ class Lab:
         """All hosts are up; at the end their disks are unmounted. The network ends its processes itself."""
         try:
             self.network.narrow("server", "20mbit")
+            self.network.narrow("store", "4mbit")  # so that a push and a pull have a middle
             self._start_server()
             self._start_store()
             address, port = self.network.address("runner"), _PORTS["runner"]
@@ -361,6 +369,53 @@ class Lab:
         self._wait("its cell ends", lambda: not before & {one.pid for one in self.victims("two", "cell_process")})
         ballast.unlink()
 
+    def lose_store(self) -> None:
+        """The store's link is down from the middle of a push until that cell has failed."""
+        ended = len([one for one in self._attempts() if one.state != "running"])
+        to_store, _ = self.network.sent("store")
+        while self.network.sent("store")[0] < to_store + _SOME_BYTES:
+            if self._over.is_set():
+                raise _Over
+            time.sleep(0.02)
+        self.network.cut("store")
+        try:
+            self.said("the store is lost in the middle of a push")
+            self._wait("a cell fails", lambda: len([o for o in self._attempts() if o.state != "running"]) > ended)
+        finally:
+            self.network.mend("store")
+        failed = [one for one in self._attempts() if one.error and "s3://lab/runs" in one.error]
+        if not failed:
+            self.outcome.problems.append("no attempt says that the store was lost")
+
+    def pull_without_store(self) -> None:
+        """The store's link is down from the middle of a pull until that has ended: one line, and no half of a run."""
+        before = self._pulled()
+        _, from_store = self.network.sent("store")
+        over = threading.Event()
+
+        def cut() -> None:
+            while not over.is_set() and self.network.sent("store")[1] < from_store + _SOME_BYTES:
+                time.sleep(0.02)
+            self.network.cut("store")
+
+        disturber = threading.Thread(target=cut)
+        disturber.start()
+        done = self.ibench("runner", "runs", "pull", "s3://lab/runs")
+        over.set()
+        disturber.join()
+        self.network.mend("store")
+        self.said(f"the store is lost in the middle of a pull, with {count(len(self._pulled() - before), 'run')} taken")
+        said = done.stdout + done.stderr
+        if done.returncode == 0 or "s3://lab/runs" not in said or "Traceback" in said:
+            self.outcome.problems.append(f"pull without its store: exit {done.returncode}: {said[-600:]}")
+        place = Workspace(self.folder / "runner")
+        left = [path.name for path in place.runs.glob(".*")]
+        bad = [f"{name}: {problem}" for name in self._pulled() for problem in verify(place.run_dir(name))]
+        self.outcome.problems += [f"pull without its store leaves {what}" for what in (*left, *bad)]
+
+    def _pulled(self) -> set[str]:
+        return {run.run_id for run in manifests(Workspace(self.folder / "runner"))}
+
     # ------------------------------------------------------------------------- the experiment
 
     def run(self, faults: list[Callable[[], None]], most: int = 8) -> Outcome:
@@ -384,6 +439,8 @@ class Lab:
             disturber.join(_PATIENCE_S + self.partition_s)
         if disturber.is_alive():
             self.outcome.problems.append("a fault has not ended")
+        if faults:
+            self.pull_without_store()
         self._check()
         self.outcome.took_s = time.monotonic() - self._begun_s
         return self.outcome
@@ -541,7 +598,7 @@ def trial(folder: Path, *, repeats: int, partition_s: float, faults: list[str]) 
             return lab.run([getattr(lab, fault) for fault in faults])
 
 
-FAULTS = ["kill_client", "flap", "kill_worker", "kill_server", "part", "fill"]
+FAULTS = ["kill_client", "flap", "kill_worker", "lose_store", "kill_server", "part", "fill"]
 
 
 def main() -> None:

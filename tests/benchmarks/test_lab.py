@@ -25,11 +25,16 @@ def network() -> Iterator[lab.Network]:
 def test_faults_of_each_part_lose_nothing_and_double_nothing(
     build: Build, workspace: Workspace, tmp_path: Path, network: lab.Network
 ) -> None:
-    """Clients, a worker and the server are killed, a host is parted from the others, and a disk is full."""
+    """Clients, a worker and the server are killed, the store is lost in the middle of a push and of a pull, a host is
+    parted from the others, and a disk is full.
+    """
     tried = lab.Lab(tmp_path / "lab", network, repeats=1, partition_s=25.0)
+    names = ("kill_client", "lose_store", "kill_worker", "part", "kill_server", "fill")
+    faults = [getattr(tried, name) for name in names]
     with tried.open():
-        outcome = tried.run([tried.kill_client, tried.kill_worker, tried.part, tried.kill_server, tried.fill])
+        outcome = tried.run(faults)
     assert outcome.problems == []
     assert outcome.statuses["complete"] == 4 and outcome.codes[-1] == 0
-    assert len(outcome.faults) >= 3, "faults met cells"
+    assert len(outcome.faults) >= 4, "faults met cells"
+    assert any("middle of a pull" in fault.what for fault in outcome.faults)
     assert outcome.attempts["complete"] < sum(outcome.attempts.values()), "and cost some of them an attempt"
