@@ -28,3 +28,11 @@ def joined(items: Sequence[str]) -> str:
 def ending(status: int) -> str:
     """What became of a process, by its return code: was killed by SIGKILL, ended with exit code 3."""
     return f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit code {status}"
+
+
+def duration_text(seconds: float) -> str:
+    """Such as 45 s, 12 min, 3 h 20 min."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"

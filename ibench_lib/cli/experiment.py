@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from ibench_lib.base.wording import count
+from ibench_lib.base.wording import count, duration_text
 from ibench_lib.cli.output import done_elsewhere, err, out, safe
-from ibench_lib.cli.progress import ExperimentProgress, duration_text
+from ibench_lib.cli.progress import ExperimentProgress
 from ibench_lib.experiment.cells import Cell, LoadedExperiment, load_experiment
 from ibench_lib.paths import Workspace, workspace
 from ibench_lib.runner.advice import profile_advice, redo_advice

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Column
 
-from ibench_lib.base.wording import count
+from ibench_lib.base.wording import count, duration_text
 from ibench_lib.cli.output import safe
 from ibench_lib.errors import IbenchError
 from ibench_lib.experiment.cells import Cell
@@ -168,14 +168,6 @@ class ExperimentProgress(Observer):
         this = self._expected_s.get(self._position, 0.0) - (time.monotonic() - self._cell_begun_s)
         others = sum(seconds for position, seconds in self._expected_s.items() if position != self._position)
         return max(0.0, this) + others
-
-
-def duration_text(seconds: float) -> str:
-    """Such as 45 s, 12 min, 3 h 20 min."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
 def _on(worker: str | None) -> str:

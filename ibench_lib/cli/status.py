@@ -14,10 +14,9 @@ from rich.live import Live
 from rich.text import Text
 
 from ibench_lib.base.later import later
-from ibench_lib.base.wording import count
+from ibench_lib.base.wording import count, duration_text
 from ibench_lib.cli import known_names, stalls
 from ibench_lib.cli.output import err, out, safe
-from ibench_lib.cli.progress import duration_text
 from ibench_lib.errors import LakeError, UsageError
 from ibench_lib.paths import Workspace, workspace
 from ibench_lib.runner.events import event_log, read_events

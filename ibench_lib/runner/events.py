@@ -14,17 +14,19 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ibench_lib.base.mask import mask_of_machine
 from ibench_lib.errors import IbenchError, UsageError
-from ibench_lib.experiment.cells import Cell
 from ibench_lib.paths import Workspace, check_name
 from ibench_lib.runner.observer import Observer
-from ibench_lib.runner.planned import Planned
-from ibench_lib.runner.step import WorkerState
-from ibench_lib.store.manifest import Manifest
-from ibench_lib.workloads.workload import Step
+
+if TYPE_CHECKING:  # `ibench status` reads the log, and needs none of what a run needs
+    from ibench_lib.experiment.cells import Cell
+    from ibench_lib.runner.planned import Planned
+    from ibench_lib.runner.step import WorkerState
+    from ibench_lib.store.manifest import Manifest
+    from ibench_lib.workloads.workload import Step
 
 PROGRESS_EVERY_S, PROGRESS_SOON_EVERY_S = 5.0, 1.0
 """Between two events of a step; the second in its first seconds, which may be all that it has."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ibench_lib.errors import IbenchError
-from ibench_lib.experiment.cells import Cell
-from ibench_lib.runner.planned import Planned
-from ibench_lib.runner.step import WorkerState
-from ibench_lib.store.manifest import Manifest
-from ibench_lib.workloads.workload import Step
+
+if TYPE_CHECKING:  # `ibench status` reads the log, and needs none of what a run needs
+    from ibench_lib.experiment.cells import Cell
+    from ibench_lib.runner.planned import Planned
+    from ibench_lib.runner.step import WorkerState
+    from ibench_lib.store.manifest import Manifest
+    from ibench_lib.workloads.workload import Step
 
 
 class Observer:

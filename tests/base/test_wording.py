@@ -1,6 +1,6 @@
 import pytest
 
-from ibench_lib.base.wording import count
+from ibench_lib.base.wording import count, duration_text
 
 
 @pytest.mark.parametrize(
@@ -14,3 +14,10 @@ from ibench_lib.base.wording import count
 )
 def test_a_count_agrees_with_its_noun(number: int, words: tuple[str, ...], text: str) -> None:
     assert count(number, *words) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0 s"), (89, "89 s"), (91, "2 min"), (3600, "60 min"), (12_000, "3 h 20 min")]
+)
+def test_durations_are_told_as_people_do(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text

@@ -294,7 +294,10 @@ COMPUTE = DRAW | {"pyarrow", "numpy", "polars"}
 CONNECT = COMPUTE | {"duckdb", "fsspec", "ruamel", "psutil", "pymysql"}
 
 LIGHT_FIRST = (
-    *((f"{command} -h", CONNECT) for command in ("runs", "sql", "summary", "compare", "stalls", "explain", "changes")),
+    *(
+        (f"{command} -h", CONNECT)
+        for command in ("status", "runs", "sql", "summary", "compare", "stalls", "explain", "changes")
+    ),
     ("runs", COMPUTE | {"ruamel", "fsspec"}),
     ("runs --json", COMPUTE | {"ruamel", "fsspec"}),
     ("sql --describe step_throughput", COMPUTE),

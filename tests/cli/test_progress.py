@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from ibench_lib.cli.progress import ExperimentProgress, duration_text
+from ibench_lib.cli.progress import ExperimentProgress
 from ibench_lib.errors import RunFailed
 from ibench_lib.experiment.cells import Cell
 from ibench_lib.experiment.file import Config
@@ -116,13 +116,6 @@ def test_statements_that_make_indexes_are_not_called_rows() -> None:
     states: Any = [State("create_index", 19, 0, 1, 9, leads=True)]
     step = Step(name="l.x", form="l.x", kind="index", rows_per_commit=None, amount=18, churns=False)
     assert step_progress(step, states).rates == {"statements/s": 1}
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0 s"), (89, "89 s"), (91, "2 min"), (3600, "60 min"), (12_000, "3 h 20 min")]
-)
-def test_durations_are_told_as_people_do(seconds: float, text: str) -> None:
-    assert duration_text(seconds) == text
 
 
 def test_a_terminal_shows_how_many_cells_have_been_checked_and_a_pipe_does_not() -> None:
