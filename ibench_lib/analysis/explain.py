@@ -380,9 +380,11 @@ def _check_samples(checks: pl.DataFrame, profiled: Mapping[str, Mapping[str, Any
     shares = [row["recorded_us"] / row["step_us"] for row in checks.to_dicts() if row["recorded_us"] and row["step_us"]]
     worst = max(shares, key=lambda share: abs(share - 1), default=1.0)
     if abs(worst - 1) > RECORDED_TOLERANCE:
+        ends = dict.fromkeys(f"{100 * end:.0f}" for end in (min(shares), max(shares)))
         notes.append(
-            f"while perf recorded, the server's CPU per statement was {100 * worst:.0f} % of that of the step: the "
-            "profile may not be representative of the rest of the step"
+            f"while perf recorded, the server's CPU per statement was {' to '.join(ends)} % of that of the step"
+            f"{', depending on the run' if len(ends) > 1 else ''}: the profile may not be representative of the rest "
+            "of the step"
         )
 
 

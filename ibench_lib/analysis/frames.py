@@ -14,6 +14,9 @@ from ibench_lib.metrics import METRICS
 SHORT_S = 1.0
 """Steps shorter than that say little of a configuration: start-up and a single hiccup are much of them."""
 
+_PREPARING = ("load", "index")
+"""Kinds of steps that prepare what others measure, with a throughput that is a result."""
+
 COVERED = 0.95
 """A step's means and costs are known where their readings cover this part of it (`macros/step_use.sql`)."""
 
@@ -108,6 +111,11 @@ def others_used_much(rows: list[dict[str, Any]]) -> bool:
     """Whether other processes had over OTHERS_PCT of the CPU time that was used, in any complete repeat."""
     shares = [row.get("other_cpu") for row in rows if row["step_status"] == "complete"]
     return any(share is not None and share > OTHERS_PCT for share in shares)
+
+
+def preparing_steps(frame: pl.DataFrame) -> set[str]:
+    """The steps that only prepare what others measure (`step_throughput`, which has the kinds of the steps)."""
+    return set(frame.group_by("step").agg(pl.col("kind").is_in(_PREPARING).all()).filter("kind")["step"])
 
 
 def median_run(rows: list[dict[str, Any]], column: str) -> dict[str, Any] | None:

@@ -14,6 +14,7 @@ from ibench_lib.analysis.frames import (
     by_position,
     is_least,
     measured,
+    preparing_steps,
     rate_label,
     rows_of,
     short_steps,
@@ -62,9 +63,6 @@ class SummaryRow:
     at_least: bool
 
 
-_PREPARING = ("load", "index")
-"""Kinds of steps that prepare what others measure, with a throughput that is a result."""
-
 _LOADED = "loaded from a snapshot"
 
 
@@ -73,10 +71,9 @@ def main_first(rows: Sequence[SummaryRow], frame: pl.DataFrame) -> list[SummaryR
 
     `frame`: `step_throughput`, which has the kinds of the steps. Within each of these three the order stays.
     """
-    kinds = frame.group_by("step").agg(pl.col("kind").is_in(_PREPARING).all(), pl.col("compared").any())
-    ranks = {
-        step: 0 if compared and not prepares else 1 if compared else 2 for step, prepares, compared in kinds.rows()
-    }
+    prepares = preparing_steps(frame)
+    kinds = frame.group_by("step").agg(pl.col("compared").any())
+    ranks = {step: 2 if not compared else 1 if step in prepares else 0 for step, compared in kinds.rows()}
     return sorted(rows, key=lambda row: ranks[row.step])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from ibench_lib.analysis.frames import (
     by_position,
     listed,
     measured,
+    preparing_steps,
     rate_label,
     repeats,
     rows_of,
@@ -62,7 +63,7 @@ def headline(post: Selection, palette: str = "default", *, steps: Sequence[str] 
         for text in headline_statements(frame, post.bases, metrics, steps)
     ]
     sentences = f'<ul class="statements">{"".join(said)}</ul>'
-    strips = strips_of(frame, post.bases, palette, steps=steps)
+    strips = strips_of(frame, post.bases, palette, steps=steps, last=preparing_steps(frame))
     return _screen(post, _of_steps(frame, steps), strips, sentences, answers)
 
 
@@ -104,7 +105,7 @@ def opening(
             frame = without_short_steps(frame, rates)
         if "duration_s" not in frame.columns:  # of no row is then known that its step was short
             frame = frame.with_columns(duration_s=pl.lit(None, pl.Float64))
-        strips += strips_of(frame, post.bases, palette, Figure(column, label, better), steps)
+        strips += strips_of(frame, post.bases, palette, Figure(column, label, better), steps, preparing_steps(rates))
     if over_time:
         seconds, steady, dips = post.ask("one_second"), post.ask("steadiness"), post.ask("dips")
         answers = (*answers, *names_of(seconds), *names_of(steady), *names_of(dips))
@@ -321,9 +322,17 @@ class Figure:
 
 
 def strips_of(
-    frame: pl.DataFrame, bases: Bases, palette: str, figure: Figure = Figure(), steps: Sequence[str] = ()
+    frame: pl.DataFrame,
+    bases: Bases,
+    palette: str,
+    figure: Figure = Figure(),
+    steps: Sequence[str] = (),
+    last: Collection[str] = (),
 ) -> str:
-    """The strips of all steps in which something is compared, or of `steps`, on one axis: HTML, empty if none is."""
+    """The strips of all steps in which something is compared, or of `steps`, on one axis: HTML, empty if none is.
+
+    Those of `last`, which only prepare what others measure, come after the others.
+    """
     ratios = against_base(frame, bases, [figure.column])
     named = short_names(by_position(frame), bases.builds)
     labels = {name: _label(name, label, bases) for name, label in named.items()}
@@ -332,7 +341,8 @@ def strips_of(
     shown: list[StripRow] = []
     of_bases = False
     # The noise is that of all steps, as in the tables.
-    for setup, step, rows in columns_of(results(without_short(_of_steps(frame, steps))[0])):
+    places = list(columns_of(results(without_short(_of_steps(frame, steps))[0])))
+    for setup, step, rows in sorted(places, key=lambda place: place[1] in last):
         names = by_position(rows)
         if any((setup, step, figure.column, name) in ratios for name in names):
             of_step = [

@@ -51,8 +51,8 @@ def test_tables_hold_the_numbers_worked_out_by_hand(opened_demo: Opened) -> None
     assert table_rows(page, "Seconds of get_min, cached")["system.cy10ap1"] == ["0.001", "0.001", "0.001", "0.500 ▼"]
     assert sentences(page, "purge-lag") == [
         "One run of each: the noise is unknown.",
-        "cached, l.i1: the history list at the end is more than 10x the smallest (300 with system.cy10a): "
-        "system.cy10ap1 (30,000).",
+        "cached, l.i1: the history list at the end is over 1,000 and more than 10x the smallest (300 with "
+        "system.cy10a): system.cy10ap1 (30,000).",
     ]
     assert page.locator("#purge-lag .statements a").first.get_attribute("href") == "#evidence.purge_lag_at_step_end"
 

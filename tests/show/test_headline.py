@@ -129,6 +129,24 @@ def test_a_build_that_all_have_is_left_out_of_names() -> None:
 
 
 @pytest.mark.slow
+def test_what_only_prepares_what_others_measure_comes_last_in_the_strips() -> None:
+    """In all setups: of LinkBench the first strip is not that of the load."""
+    runs = [
+        run
+        for place, config in enumerate(("cy10a", "quick"))
+        for run in repeated(config, 5000, 10 * place, setup="cached")
+        + repeated(config, 4000, 5 + 10 * place, setup="io")
+    ]
+    post = chosen(*runs)
+    steps = [title.split(",")[:2] for title in re.findall(r"<figcaption>([^<]*)</figcaption>", markup(post))]
+    assert [step.strip() for _, step in steps] == ["l.i1", "qr100", "l.i1", "qr100", "l.i0", "l.x", "l.i0", "l.x"]
+    (item,) = ib.opening(post, question="step_throughput", column="throughput").items
+    assert isinstance(item, Html)
+    shown = re.findall(r"<figcaption>[^,]*, ([^,]*),", item.markup)
+    assert shown[:2] == ["l.i1", "qr100"] and shown[-2:] == ["l.i0", "l.x"]
+
+
+@pytest.mark.slow
 def test_a_post_with_a_question_of_its_own_opens_with_its_figure() -> None:
     post = chosen(
         *repeated("cy10a", 5000, 0, get_min_s=(0.001, 0.001, 0.001, 0.5)),

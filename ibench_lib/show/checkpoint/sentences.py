@@ -13,7 +13,7 @@ from ibench_lib.show.kit.statements import asks, caveats, columns_of, complete, 
 
 @asks("checkpoint_limit")
 def checkpoint_statements(checkpoint_limit: pl.DataFrame) -> list[str]:
-    """For each step: with whom the redo log was full, from which second and how long, and the rate meanwhile.
+    """For each step: with whom the redo log was full, in which second first and how long, and the rate meanwhile.
 
     The figures are medians over the complete runs, as in the table. Who flushed for a checkpoint is said apart: that
     begins before the log is full.
@@ -57,7 +57,7 @@ def _filled(runs: pl.DataFrame, label: str) -> str:
     full = runs.filter(pl.col("full_log_seconds") > 0)
     share = 100 * median(runs["full_log_seconds"] / runs["sampled_seconds"])
     facts = [f"in {len(full)} of {len(runs)} runs"] if len(runs) > 1 else []
-    facts.append(f"{share:.0f} % of the time{_in_which(runs)}, from second {median(full['full_from_s']):,.0f} on")
+    facts.append(f"{share:.0f} % of the time{_in_which(runs)}, first in second {median(full['full_from_s']):,.0f}")
     rated = full.drop_nulls(["rate_full", "rate_else"]).filter(pl.col("rate_else") > 0)
     if len(rated):
         ratios = (rated["rate_full"] / rated["rate_else"]).to_list()

@@ -11,14 +11,15 @@ from ibench_lib.analysis.comparison import Compared, measured_of
 from ibench_lib.analysis.frames import is_least, without_short_steps
 from ibench_lib.metrics import Metric
 from ibench_lib.show.kit.statements import without_short
-from ibench_lib.show.kit.table_cells import LEAST, about_runs, least_notes, mark_notes, value_text
+from ibench_lib.show.kit.table_cells import LEAST, about_runs, least_notes, mark_notes, value_text, why_missing
 
 _LITTLE_GIB = 0.1
 
 
 def side_text(one: Compared, rows: list[dict[str, Any]]) -> str:
     """The median of a side as the metric prints it, with three digits at least: a ratio stands next to it."""
-    return f"{LEAST if is_least(rows, 'value') else ''}{_median_text(one.metric, rows)}"
+    text = _median_text(one.metric, rows).replace("not captured", why_missing(one.metric.name))
+    return f"{LEAST if is_least(rows, 'value') else ''}{text}"
 
 
 def _median_text(metric: Metric, rows: list[dict[str, Any]]) -> str:

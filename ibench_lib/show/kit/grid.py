@@ -37,7 +37,10 @@ class Cell:
 
 @dataclass
 class Grid:
-    """A table before it is drawn. All text is plain text: it is escaped, never read as HTML or Markdown."""
+    """A table before it is drawn. All text is plain text: it is escaped, never read as HTML or Markdown.
+
+    A note that begins with the glyph of a mark explains marks: it is drawn where the table has one of them.
+    """
 
     name: str
     title: str
@@ -75,9 +78,16 @@ class Grid:
                     fill, ink = colours.of(mark)
                     where = gt.loc.body(columns=column, rows=marked)
                     table = table.tab_style([gt.style.fill(fill), gt.style.text(color=ink)], where)
-        for note in self.notes:
+        for note in filter(self._explains, self.notes):
             table = table.tab_source_note(_text(note))
         return _themed(table)
+
+    def _explains(self, note: str) -> bool:
+        """Whether the note is on something else than marks, or one of the marks that it explains is in the table."""
+        if not note.startswith(tuple(GLYPHS.values())):
+            return True
+        shown = {glyph for glyph in GLYPHS.values() if glyph in note}
+        return any(cell.shown.endswith(tuple(shown)) for _, cells in self.rows for cell in cells)
 
 
 def _text(text: str) -> Html:

@@ -214,8 +214,8 @@ def over_ten_times(
                 for name in over
             ]
             said.append(
-                f"{setup}, {step}: {what} is more than {FAR:.0f}x the smallest ({text(median(runs[best]))} with "
-                f"{caveated(best, mine[best])}): {shortened(items, ', ')}."
+                f"{setup}, {step}: {what} is over {text(least)} and more than {FAR:.0f}x the smallest "
+                f"({text(median(runs[best]))} with {caveated(best, mine[best])}): {shortened(items, ', ')}."
             )
     if compared and not said:
         said.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping
 from statistics import median
 from typing import Any
@@ -32,7 +33,10 @@ CLIENT_BOUND = "‡"
 LEAST = "≥"
 DETECTABLE = f"The smallest detectable changes ({POWERED}):"
 NOT_YET_KNOWN = "not yet known"
+ALONE = "A ratio without an interval comes from one run; its noise is unknown."
 _RELATIVE = "its ratio to the base."
+_MARKED = {"better": f"▲ above {BETTER}", "worse": f"▼ below {WORSE}"}
+_PERCENTILE = re.compile(r"(intended_|response_)?p\d+(_intended)?_m?s$")
 LOADED = "loaded from a snapshot"  # the step_status of a step that another run did for this one
 
 
@@ -69,13 +73,18 @@ def about_runs(rows: list[dict[str, Any]], column: str, shown: dict[str, Any] | 
     if len(done) + loaded < len(rows):
         text += f" ({len(rows) - len(done) - loaded} of {len(rows)} not complete)"
     if missing:
-        text += f" ({missing} of {len(rows)} not captured)"
+        text += f" ({missing} of {len(rows)} {why_missing(column)})"
     told = [shown] if shown else done
     if any(row["run_status"] != "complete" for row in told):
         text += f" {RUN_FAILED}"
     if any(row.get("client_bound") for row in told):
         text += f" {CLIENT_BOUND}"
     return text
+
+
+def why_missing(column: str) -> str:
+    """Why a complete step has no value of a column: of a percentile there are too few responses."""
+    return "with too few responses" if _PERCENTILE.match(column) else "not captured"
 
 
 def least_notes(frame: pl.DataFrame) -> list[str]:
@@ -239,13 +248,14 @@ def interval_notes(frame: pl.DataFrame, ratios: Mapping[tuple[str, str], Ratio])
         return repeat_notes(frame)
     if repeats(frame) <= 1:
         return [*repeat_notes(frame), f"Below each figure: {_RELATIVE} With one run nothing is marked."]
+    marks = [text for verdict, text in _MARKED.items() if any(one.is_clear and one.verdict == verdict for one in found)]
     return [
         *repeat_notes(frame),
-        f"Below each figure: {_RELATIVE} ▲ above {BETTER}, ▼ below {WORSE} of the base, and not by chance.",
+        f"Below each figure: {_RELATIVE}" + (f" {', '.join(marks)} of the base, and not by chance." if marks else ""),
         *filter(None, [method_said(found)]),
         *_detectable_notes(ratios),
         *([f"Where a side has only two runs left, {RANGE}"] if any(one.is_range for one in found) else []),
-        "A ratio without an interval comes from one run; its noise is unknown.",
+        *([ALONE] if any(one.low is None for one in found) else []),
     ]
 
 

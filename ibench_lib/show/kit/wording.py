@@ -123,5 +123,7 @@ def smallest_within(logs: Collection[float]) -> str:
     if not logs:
         return ""
     ends = list(dict.fromkeys(change_text(end) for end in (min(logs), max(logs))))
-    why = ", depending on the figure" if len(ends) > 1 else ""
-    return f"; the smallest detectable change is {' to '.join(ends)}{why} ({POWERED})"
+    if len(ends) == 1:
+        return f"; the smallest detectable change is {ends[0]} ({POWERED})"
+    most = f"{ends[0]} in the quietest figure and {ends[1]} in the noisiest"
+    return f"; the smallest detectable change is {most} ({POWERED})"

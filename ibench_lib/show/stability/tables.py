@@ -39,7 +39,8 @@ def rate_by_tenth_table(frame: pl.DataFrame, palette: str = "default") -> GT:
         # All ten are of the same runs: what there is to say of these stands once, at the name.
         grid.rows.append((name if cells[0].mark == "status" else name + about_runs(rows, "rates"), cells))
     grid.notes = [
-        "Mean rate of all clients together in each tenth of the step's full seconds. ▼ below half of the median tenth.",
+        "Mean rate of all clients together in each tenth of the step's full seconds.",
+        "▼ below half of the median tenth.",
         *repeat_notes(frame),
         *mark_notes(frame),
     ]

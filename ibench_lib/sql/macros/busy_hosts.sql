@@ -1,11 +1,11 @@
 -- The chosen runs whose host had much other work (`host_taken_of`) in a step of a second or more: `said`, a sentence for
--- each such step; `taken`, its step and the share of the CPUs that was taken, in the same order; `taken_share`, the largest
--- of these; `worst`, its sentence. A sentence names each part that rounds to 1 % or more, so that the parts make up the share.
+-- each such step; `taken`, its step and the share of the CPUs that the sentence says was taken, in the same order;
+-- `taken_share`, the largest share; `worst`, its sentence. Shares of less than half a percent are not said.
 --
 -- $ids: ids of runs
 WITH told AS (
     SELECT
-        run_id, t.step_id, s.step, t.taken,
+        run_id, t.step_id, s.step, t.taken, round(t.others, 2) + round(t.stolen, 2) AS share,
         concat(
             s.step, ': ',
             concat_ws(
@@ -19,5 +19,5 @@ WITH told AS (
 )
 SELECT
     run_id, max(told.taken) AS taken_share, list(sentence ORDER BY step_id) AS said, max_by(sentence, told.taken) AS worst,
-    list({'step': step, 'share': told.taken} ORDER BY step_id) AS taken
+    list({'step': step, 'share': share} ORDER BY step_id) AS taken
 FROM told GROUP BY run_id

@@ -17,8 +17,8 @@ def said_of(*runs: Run) -> list[str]:
 
 def test_it_is_said_whose_log_was_full_and_what_that_cost() -> None:
     assert said_of(run_with(AT_SYNC), run_with(BELOW, "low"), NOT_CAPTURED) == [
-        "cached, l.i1: the checkpoint age was at its limit with system.full (33 % of the time, from second 8 on, 2,500 "
-        "inserts/s then, 5,000 otherwise: 0.50x).",
+        "cached, l.i1: the checkpoint age was at its limit with system.full (33 % of the time, first in second 8, "
+        "2,500 inserts/s then, 5,000 otherwise: 0.50x).",
         "cached, l.i1: no other checkpoint age reached its limit (highest: 40 %, system.low).",
         "cached, l.i1: the checkpoint age was not captured with system.none.",
     ]
@@ -40,7 +40,7 @@ def test_flushing_for_a_checkpoint_is_no_full_log_and_the_limit_says_what_it_is_
 def test_repeats_have_a_range_and_those_with_a_full_log_are_counted() -> None:
     never = {**AT_SYNC, "checkpoint_age_bytes": level(90, 90)}
     (said,) = said_of(run_with(AT_SYNC), run_with(never, repeat=2))
-    assert "system.full (in 1 of 2 runs, 17 % of the time in the median run, from second 8 on," in said
+    assert "system.full (in 1 of 2 runs, 17 % of the time in the median run, first in second 8," in said
     # With a stall of four seconds nothing is done in them.
     (said,) = said_of(run_with(AT_SYNC), run_with(AT_SYNC, repeat=2, stall=FULL))
     assert (
@@ -59,5 +59,5 @@ def test_a_sentence_and_the_table_have_the_same_median() -> None:
     ]
     table = Parsed(ib.checkpoint_table(asked("checkpoint_limit", *runs, steps=["l.i1"])))
     full, highest = said_of(*runs)
-    assert table.of("system.full")[3] == "33" and "in 3 of 3 runs, 33 % of the time in the median run, from" in full
+    assert table.of("system.full")[3] == "33" and "in 3 of 3 runs, 33 % of the time in the median run, first in" in full
     assert table.of("system.low")[1] == "50" and highest.endswith("(highest: 50 % in the median run, system.low).")

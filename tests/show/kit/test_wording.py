@@ -1,7 +1,9 @@
 """Words that sentences share."""
 
+import math
+
 from ibench_lib.base.wording import joined, shortened
-from ibench_lib.show.kit.wording import comment
+from ibench_lib.show.kit.wording import comment, smallest_within
 
 
 def test_wording() -> None:
@@ -16,3 +18,11 @@ def test_the_sentence_that_names_a_source_is_left_out_as_a_whole() -> None:
     )
     assert comment("# Source: a report (of 2023). For 8.0.30.\n# More.") == "For 8.0.30. More."
     assert comment("# Source: https://example.org/a.b\n# More.") == "More."
+
+
+def test_the_smallest_change_of_many_figures_is_said_of_the_quietest_and_of_the_noisiest() -> None:
+    assert smallest_within([]) == ""
+    assert smallest_within([math.log(1.06)] * 2) == "; the smallest detectable change is 6 % (80 % power)"
+    assert smallest_within([math.log(3), math.log(1.06)]) == (
+        "; the smallest detectable change is 6 % in the quietest figure and 3.00x in the noisiest (80 % power)"
+    )

@@ -188,6 +188,15 @@ def test_the_servers_count_is_held_against_the_outcomes(lake: Any, workspace: Wo
     assert said.startswith("In 6 steps without repeats, the server counted exactly the statements")
     rows = {row[0]: row[1:] for row in Parsed(ib.statements_table(answer(lake, "linkbench_statements"))).rows}
     assert rows["UPDATE"][:3] == ["600", "600", "0"]
+    known = pl.col("dbms").eq("system.b") & pl.col("step").eq("t4")
+    unread = answer(lake, "linkbench_statements").with_columns(
+        pl.when(known).then(None).otherwise(pl.col(column)).alias(column) for column in ("counted", "unexplained")
+    )
+    exact, others = ib.counted_statements(unread)
+    assert exact.startswith("In 5 steps without repeats") and others == (
+        "In 1 other step the server's counters were not read both before the first statement and after the last one, "
+        "so they prove nothing: system.b r1 in t4 of cached."
+    )
     write(workspace, Run("c", minute=2), {"t2": 100}, wrong=3)
     said = ib.counted_statements(answer(reader.lake(workspace), "linkbench_statements"))[0]
     assert said.loud and "system.c, t2: the server counted 603 UPDATE, but the outcomes" in said
@@ -233,6 +242,24 @@ def test_what_is_said(lake: Any) -> None:
     )
     (drift,) = ib.drift_statements(answer(lake, "linkbench_summary"))
     assert "t2 was repeated at the end and reached 0.80 of its first rate with system.a" in drift
+
+
+def test_a_drift_is_said_with_its_range_and_is_loud_if_it_is_large_in_one_run(workspace: Workspace) -> None:
+    for repeat, control in ((1, 100), (2, 140), (3, 98)):
+        write(workspace, Run("a", repeat=repeat, minute=repeat), {"t2": 100, "control": control})
+    (drift,) = ib.drift_statements(answer(reader.lake(workspace), "linkbench_summary"))
+    assert drift == (
+        "Attention: cached: t2 was repeated at the end and reached 1.00 (0.98 to 1.40 in 3 runs) of its first rate "
+        "with system.a."
+    )
+
+
+def test_a_percentile_of_too_few_responses_is_not_said_to_be_not_captured(workspace: Workspace) -> None:
+    write(workspace, Run("a"), {"t2": 600})
+    write(workspace, Run("a", repeat=2, minute=1), {"t2": 200})
+    table = Parsed(ib.linkbench_operations_table(answer(reader.lake(workspace), "linkbench_operations")))
+    (row,) = [row for row in table.rows if row[0] == "add_link"]
+    assert row[10] == "0.50 (1 of 2 with too few responses)"
 
 
 @pytest.mark.parametrize(

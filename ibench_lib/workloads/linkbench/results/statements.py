@@ -46,14 +46,22 @@ def drift_statements(linkbench_summary: pl.DataFrame) -> list[str]:
                     firsts.add(step)
                     changes.append(after["ops_per_s"] / before[0])
             if changes:
-                most = max(most, abs(median(changes) - 1))
+                most = max(most, *(abs(change - 1) for change in changes))
                 of_first = "" if items else " of its first rate"
-                items.append(f"{median(changes):.2f}{of_first} with {name}")
+                items.append(f"{_range(changes)}{of_first} with {name}")
         if items:
             first = firsts.pop() if len(firsts) == 1 else "the first measured step"
             text = f"{setup}: {first} was repeated at the end and reached {shortened(items)}."
             said.append(attention(text) if most > _MUCH else text)
     return said
+
+
+def _range(changes: list[float]) -> str:
+    """The median, with the range of several: 0.98 (0.96 to 1.03 in 3 runs)."""
+    text = f"{median(changes):.2f}"
+    if len(changes) < 2:
+        return text
+    return f"{text} ({min(changes):.2f} to {max(changes):.2f} in {len(changes)} runs)"
 
 
 @asks("rate_by_tenth")
@@ -100,10 +108,15 @@ def counted_statements(linkbench_statements: pl.DataFrame) -> list[str]:
     repeated = known.filter(pl.col("repeats") > 0)
     if len(repeated):
         said.append(f"Repeats after errors sent further statements in {joined(steps_of(repeated))}.")
-    if len(done) > len(known):
+    unread = done.filter(pl.col("counted").is_null()).unique(["run_id", "step_id"], maintain_order=True)
+    if len(unread):
+        items = [
+            f"{row['dbms']} r{row['repeat']} in {row['step']} of {row['setup']}"
+            for row in unread.sort("setup", "step_id", "dbms_position", "repeat").to_dicts()
+        ]
         said.append(
-            "In some steps the server's counters were not read both before the first statement and after the last one, "
-            "so they prove nothing."
+            f"In {count(len(items), 'other step')} the server's counters were not read both before the first statement "
+            f"and after the last one, so they prove nothing: {shortened(items)}."
         )
     return said
 
