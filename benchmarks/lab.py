@@ -5,7 +5,8 @@
     python -m benchmarks.lab FOLDER --write    all faults; what came of it goes into docs/trust.md
 
 A matrix of cells runs on the load hosts, as Dask workers, and their runs go to the store. Meanwhile processes are
-killed, wires are cut and mended, and a disk is filled. Then the lab's own checks say what is lost, twice or unnamed.
+killed, wires are cut and connected again, and a disk is filled. Then the lab's own checks say what is lost, twice or
+unnamed.
 Wires are veth pairs to a bridge in a namespace of its own: nothing of it touches the machine's network.
 """
 
@@ -153,7 +154,7 @@ class Network:
         """Take its link down: it reaches nobody, and nobody is told."""
         _ip("-n", self.space("net"), "link", "set", host, "down")
 
-    def mend(self, host: str) -> None:
+    def reconnect(self, host: str) -> None:
         _ip("-n", self.space("net"), "link", "set", host, "up")
 
     def sent(self, host: str) -> tuple[int, int]:
@@ -345,7 +346,7 @@ class Lab:
         self.network.cut("server")
         self.said("the server's link is down for 1 s")
         time.sleep(1)
-        self.network.mend("server")
+        self.network.reconnect("server")
 
     def part(self) -> None:
         """Nobody reaches host one for a while. Its worker is given up, and ends when it finds its scheduler gone."""
@@ -353,7 +354,7 @@ class Lab:
         self.network.cut("one")
         self.said(f"host one is parted for {self.partition_s:g} s")
         time.sleep(self.partition_s)
-        self.network.mend("one")
+        self.network.reconnect("one")
         self._wait("the end of the worker", lambda: not self.victims("one", " worker tcp:"))
         self.start_worker("one")
 
@@ -382,7 +383,7 @@ class Lab:
             self.said("the store is lost in the middle of a push")
             self._wait("a cell fails", lambda: len([o for o in self._attempts() if o.state != "running"]) > ended)
         finally:
-            self.network.mend("store")
+            self.network.reconnect("store")
         failed = [one for one in self._attempts() if one.error and "s3://lab/runs" in one.error]
         if not failed:
             self.outcome.problems.append("no attempt says that the store was lost")
@@ -403,7 +404,7 @@ class Lab:
         done = self.ibench("runner", "runs", "pull", "s3://lab/runs")
         over.set()
         disturber.join()
-        self.network.mend("store")
+        self.network.reconnect("store")
         self.said(f"the store is lost in the middle of a pull, with {count(len(self._pulled() - before), 'run')} taken")
         said = done.stdout + done.stderr
         if done.returncode == 0 or "s3://lab/runs" not in said or "Traceback" in said:

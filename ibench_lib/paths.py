@@ -238,7 +238,7 @@ def workspace() -> Workspace:
         if (folder / PROJECT_MARK).is_file():
             if (stranger := _of_a_stranger(folder)) is None:
                 return Workspace(folder)
-            _say_once(f"ibench: project {folder} is ignored: {stranger}; IBENCH_HOME={folder} would use it")
+            say_once(f"ibench: project {folder} is ignored: {stranger}; IBENCH_HOME={folder} would use it")
     if (SOURCE_ROOT / "pyproject.toml").is_file():
         return Workspace(SOURCE_ROOT)
     if (stranger := _of_a_stranger(here)) is not None:
@@ -266,5 +266,6 @@ def _of_a_stranger(folder: Path) -> str | None:
 
 
 @cache
-def _say_once(line: str) -> None:
+def say_once(line: str) -> None:
+    """One line on stderr that ends nothing, once in this process."""
     print("".join(c if c.isprintable() else "?" for c in line), file=sys.stderr)

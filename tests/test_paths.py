@@ -96,7 +96,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "below").mkdir()
     (folder / paths.PROJECT_MARK).touch()
     monkeypatch.chdir(folder / "below")
-    paths._say_once.cache_clear()
+    paths.say_once.cache_clear()
     return folder
 
 

@@ -16,7 +16,6 @@ import hashlib
 import io
 import os
 import re
-import sys
 import tempfile
 import time
 import zipfile
@@ -29,7 +28,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from ibench_lib.base.later import later
-from ibench_lib.paths import PACKAGE
+from ibench_lib.paths import PACKAGE, say_once
 from ibench_lib.schema import STEPS, TABLES, nullable_schema
 from ibench_lib.store.manifest_tables import MANIFEST_TABLES
 
@@ -109,7 +108,7 @@ class Index:
                     other.unlink(missing_ok=True)
             _remove_unfinished(self.path)
         except (OSError, duckdb.Error) as error:  # such as a read-only disk
-            _say_once(self.path.parent, error)
+            _say_without(self.path.parent, error)
             return False
         finally:
             if temporary is not None:
@@ -184,7 +183,7 @@ class Index:
                 self._detach()
             except (OSError, duckdb.Error) as error:
                 self._detach()
-                _say_once(self.path.parent, error)
+                _say_without(self.path.parent, error)
 
     def _detach(self) -> None:
         self.stamps = {}
@@ -210,18 +209,10 @@ class Index:
             connection.execute("DETACH DATABASE IF EXISTS new_index")
 
 
-_said: set[Path] = set()
-"""Folders of which this process has said that their index is of no use."""
-
-
-def _say_once(folder: Path, error: Exception) -> None:
-    """One line on stderr: nothing is wrong with the figures, but reading takes longer until somebody looks."""
-    if folder in _said:
-        return
-    _said.add(folder)
+def _say_without(folder: Path, error: Exception) -> None:
+    """Nothing is wrong with the figures, but reading takes longer until somebody looks."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).partition("\n")[0]
-    line = f"{folder}: the lake is read without its index, which takes longer: {reason}"
-    print("".join(c if c.isprintable() else "?" for c in line), file=sys.stderr)
+    say_once(f"{folder}: the lake is read without its index, which takes longer: {reason}")
 
 
 def _schemas() -> dict[str, pa.Schema]:

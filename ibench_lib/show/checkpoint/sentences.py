@@ -53,7 +53,7 @@ def checkpoint_statements(checkpoint_limit: pl.DataFrame) -> list[str]:
 
 
 def _filled(runs: pl.DataFrame, label: str) -> str:
-    """From when, for how long, and at which rate the redo log of the runs of one dbms was full."""
+    """In which second first, for how long, and at which rate the redo log of the runs of one dbms was full."""
     full = runs.filter(pl.col("full_log_seconds") > 0)
     share = 100 * median(runs["full_log_seconds"] / runs["sampled_seconds"])
     facts = [f"in {len(full)} of {len(runs)} runs"] if len(runs) > 1 else []
@@ -62,7 +62,7 @@ def _filled(runs: pl.DataFrame, label: str) -> str:
     if len(rated):
         ratios = (rated["rate_full"] / rated["rate_else"]).to_list()
         full_rate, rate = (f"{median(runs[column].drop_nulls()):,.0f}" for column in ("rate_full", "rate_else"))
-        text = f"{full_rate} {label} then, {rate} otherwise: {median(ratios):.2f}x"
+        text = f"{full_rate} {label} at the limit, {rate} otherwise: {median(ratios):.2f}x"
         facts.append(f"{text} ({min(ratios):.2f} to {max(ratios):.2f})" if len(ratios) > 1 else text)
     return ", ".join(facts)
 

@@ -1,9 +1,8 @@
 -- One row per run and step that it did or planned. `step_status` is complete, failed, interrupted, running,
 -- 'loaded from a snapshot' for a step that the run `loaded_from` did for this one too, 'not begun' for one that a run
 -- which is under way has still to do, or 'not run' for one that it never did. A step of a published run is complete, or
--- 'not published'. `planned_s` is as in `planned_steps`. The columns of its kind follow: `main` is the
--- family of its main operations, `counts` the unit of their rate and `rate_label` its name; the others are those of the
--- table `kinds`.
+-- 'not published'. `planned_s` is as in `planned_steps`. The columns of its kind follow: `main` is the family of its main
+-- operations, `counts` the unit of their rate and `rate_label` its name; the others are those of the table `kinds`.
 WITH listed AS (
     -- The name of a planned step tells apart what the table `steps` may call alike (control.t1, control.t4).
     SELECT run_id, step_id, coalesce(p.step, s.step) AS step, coalesce(p.kind, s.kind) AS kind

@@ -18,7 +18,7 @@ def said_of(*runs: Run) -> list[str]:
 def test_it_is_said_whose_log_was_full_and_what_that_cost() -> None:
     assert said_of(run_with(AT_SYNC), run_with(BELOW, "low"), NOT_CAPTURED) == [
         "cached, l.i1: the checkpoint age was at its limit with system.full (33 % of the time, first in second 8, "
-        "2,500 inserts/s then, 5,000 otherwise: 0.50x).",
+        "2,500 inserts/s at the limit, 5,000 otherwise: 0.50x).",
         "cached, l.i1: no other checkpoint age reached its limit (highest: 40 %, system.low).",
         "cached, l.i1: the checkpoint age was not captured with system.none.",
     ]
@@ -45,7 +45,7 @@ def test_repeats_have_a_range_and_those_with_a_full_log_are_counted() -> None:
     (said,) = said_of(run_with(AT_SYNC), run_with(AT_SYNC, repeat=2, stall=FULL))
     assert (
         "in 2 of 2 runs, 33 % of the time in the median run" in said
-        and "1,250 inserts/s then, 5,625 otherwise: 0.25x (0.00 to 0.50)" in said
+        and "1,250 inserts/s at the limit, 5,625 otherwise: 0.25x (0.00 to 0.50)" in said
     )
 
 

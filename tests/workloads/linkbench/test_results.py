@@ -197,6 +197,8 @@ def test_the_servers_count_is_held_against_the_outcomes(lake: Any, workspace: Wo
         "In 1 other step the server's counters were not read both before the first statement and after the last one, "
         "so they prove nothing: system.b r1 in t4 of cached."
     )
+    (none,) = ib.counted_statements(unread.with_columns(counted=pl.lit(None, pl.Int64)))
+    assert none.startswith("In 6 steps the server's counters were not read")
     write(workspace, Run("c", minute=2), {"t2": 100}, wrong=3)
     said = ib.counted_statements(answer(reader.lake(workspace), "linkbench_statements"))[0]
     assert said.loud and "system.c, t2: the server counted 603 UPDATE, but the outcomes" in said

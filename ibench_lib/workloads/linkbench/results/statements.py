@@ -114,8 +114,9 @@ def counted_statements(linkbench_statements: pl.DataFrame) -> list[str]:
             f"{row['dbms']} r{row['repeat']} in {row['step']} of {row['setup']}"
             for row in unread.sort("setup", "step_id", "dbms_position", "repeat").to_dicts()
         ]
+        other = "other step" if len(known) else "step"
         said.append(
-            f"In {count(len(items), 'other step')} the server's counters were not read both before the first statement "
+            f"In {count(len(items), other)} the server's counters were not read both before the first statement "
             f"and after the last one, so they prove nothing: {shortened(items)}."
         )
     return said
