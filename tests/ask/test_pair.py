@@ -163,9 +163,9 @@ def test_a_step_that_a_side_did_not_complete_is_a_word_in_the_table_and_a_senten
     writer = begin_run(workspace, live, sealed=())
     pair = ib.pair(ib.choose(reader.lake(workspace), "demo"), "system.x", "system.live")
     table = Parsed(ib.metrics_side_by_side(pair.metrics().filter(step="l.i1"), pair.base, pair.other))
-    assert table.of("all") == ["failed", "running", "", "", "", ""]
+    assert table.of("all") == ["failed", "not begun", "", "", "", ""]
     lines = said(ib.differences(pair))
-    assert "cached, l.i1: not compared (A: failed; B: running)." in lines
+    assert "cached, l.i1: not compared (A: failed; B: not begun)." in lines
     first_two = ib.pair(ib.choose(reader.lake(workspace), "demo"))
     assert said(ib.differences(first_two))[-1] == "Also selected, but not compared: system.live (running)."
     end_run(writer, live)
