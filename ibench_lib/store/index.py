@@ -107,6 +107,8 @@ class Index:
                 if digest not in other.name:
                     other.unlink(missing_ok=True)
             _remove_unfinished(self.path)
+        except FileNotFoundError:  # a project without a data folder, which reads another lake, has no room for one
+            return False
         except (OSError, duckdb.Error) as error:  # such as a read-only disk
             _say_without(self.path.parent, error)
             return False
