@@ -44,9 +44,9 @@ def test_what_failed_and_what_goes_on_are_words(
     section, table = RESULTS[notebook]
     cells = table_rows(page, table)
     assert "failed" in cells["system.bad"] and "running" in cells["system.live"]
-    (line,) = [line for line in sentences(page, section) if line.startswith("Not compared")]
-    # A sentence that the page has had before is a link to it.
-    (said, *_) = [text for text in page.locator(".statements li").all_inner_texts() if text.startswith(line[:20])]
+    # A sentence that the page has had before is said by its beginning, as a link to it.
+    assert [line for line in sentences(page, section) if line.removeprefix("As above: “").startswith("Not compared")]
+    (said,) = [text for text in page.locator(".statements li").all_inner_texts() if text.startswith("Not compared")]
     assert "system.bad in cached (l.i1 failed" in said and "system.live in cached (l.i1 running" in said
 
 
