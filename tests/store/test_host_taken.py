@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -120,7 +121,7 @@ def test_equal_dbms_at_the_limit_have_the_same_mark() -> None:
     over = marks_of(("a", [0.98, 1.02, 1.01]), ("b", [0.97, 0.99, 1.03]), ("far", [0.3, 0.35, 0.4]))
     assert over["a"][1:] == [LATE, LATE] and all(over["a"] + over["b"])
     assert over["a"][0] == (
-        "its clients came to 98 % of a limit; the median of the results that cannot be told from it is 100 %"
+        "its clients came to 98 % of a limit; no gap of more than 25 % lies between it and runs that came to 103 %"
     )
     assert over["far"] == [None] * 3
     under = marks_of(("a", [0.98, 0.9, 1.01]), ("b", [0.97, 0.99, 1.03]), ("far", [1.4, 1.45, 1.5]))
@@ -129,6 +130,40 @@ def test_equal_dbms_at_the_limit_have_the_same_mark() -> None:
 
 def test_a_run_far_over_the_limit_is_marked_though_its_dbms_is_not() -> None:
     assert marks_of(("a", [0.5, 0.5, 1.3]), ("b", [0.6, 0.6, 0.6])) == {"a": [None, None, LATE], "b": [None] * 3}
+
+
+@pytest.mark.parametrize(
+    ("chain", "marked"),
+    [
+        ((("a", 0.7), ("b", 0.86), ("c", 1.06)), False),
+        ((("a", 0.7), ("b", 0.86), ("c", 1.06), ("d", 1.3)), True),
+        ((("a", 0.86), ("b", 1.06), ("c", 1.2)), True),
+    ],
+)
+def test_equal_pairs_have_one_verdict_though_the_ends_of_their_chain_differ(
+    chain: tuple[tuple[str, float], ...], marked: bool
+) -> None:
+    """Each is within 25 % of the next, the first and the last are not: all are marked, or none."""
+    assert (
+        all(upper <= 1.25 * lower for (_, lower), (_, upper) in pairwise(chain)) and chain[-1][1] > 1.25 * chain[0][1]
+    )
+    found = marks_of(*((name, [share] * 3) for name, share in chain), ("far", [0.1, 0.2, 0.2]))
+    assert found.pop("far") == [None] * 3
+    assert {mark is not None for marks in found.values() for mark in marks} == {marked}
+    if marked:
+        lowest, highest = (f"{100 * share:.0f} %" for _, share in (chain[0], chain[-1]))
+        assert found["a"][0] == (
+            f"its clients came to {lowest} of a limit; no gap of more than 25 % lies between it and runs "
+            f"that came to {highest}"
+        )
+
+
+def test_equal_runs_have_one_verdict_though_their_results_have_others() -> None:
+    """One run each is over the limit, far from the others of its result and not from each other."""
+    assert marks_of(("a", [0.9, 0.9, 1.3]), ("b", [0.9, 0.9, 1.2])) == {
+        "a": [None, None, LATE],
+        "b": [None, None, LATE],
+    }
 
 
 def test_runs_without_a_share_keep_their_own_mark() -> None:
