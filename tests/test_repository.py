@@ -470,7 +470,6 @@ TESTED_ELSEWHERE = {
         "show/compare/comparison.py show/compare/differences.py"
     ),
     "tests/analysis/test_costs.py says what fits, and how": "show/costs/reasons.py",
-    "tests/publish/test_every_notebook.py runs every notebook": "show/sections.py",
     "tests/workloads/insert_benchmark/test_workload.py and test_results.py": (
         "workloads/insert_benchmark/options.py workloads/insert_benchmark/results/charts.py"
         " workloads/insert_benchmark/results/metrics.py workloads/insert_benchmark/results/statements.py"

@@ -14,7 +14,7 @@ from ibench_lib.ask.provenance import derived
 from ibench_lib.ask.selection import Selection
 from ibench_lib.base.wording import count
 from ibench_lib.paths import workload_folders, workload_modules
-from ibench_lib.show.kit.display import Html, Section, each, say, warnings
+from ibench_lib.show.kit.display import Html, Section, Shown, each, say, warnings
 from ibench_lib.show.made_from.sentences import experiment_statements, host_statements, run_statements
 from ibench_lib.show.made_from.tables import gaps_table, runs_table, skipped_table
 from ibench_lib.show.sweep.charts import sweep_chart
@@ -48,13 +48,26 @@ def made_from(
             *excluded_runs(post),
             each(post.runs, runs_table, by="experiment", fold="The runs", nothing="There is no run.", palette=palette),
             each(post.ask("gaps"), gaps_table, by=[], nothing=post.nothing(complete), palette=palette),
-            each(
-                post.ask("skipped"), skipped_table, by=[], nothing="Every file of the runs could be read.",
-                palette=palette,
-            ),
+            *_skipped(post, palette),
             warnings(post.runs),
         )
-    )  # fmt: skip
+    )
+
+
+def _skipped(post: Selection, palette: str) -> tuple[Shown, ...]:
+    """What could not be read of the post's runs and of runs whose experiment is unknown; folded, that of the others."""
+    found = post.ask("skipped")
+    mine, others = (derived(found.filter(pl.col("selected") == whose), found) for whose in (True, False))
+    shown = each(mine, skipped_table, by=[], nothing="Every file of the runs could be read.", palette=palette)
+    if others.is_empty():
+        return (shown,)
+    said = (
+        f"Also damaged: {count(others['run_id'].n_unique(), 'run')} of the experiment that this page does not show "
+        f"(older runs of a cell, or runs that were not chosen)"
+    )
+    table = each(others, skipped_table, by=[], palette=palette, title="Damaged runs that are not shown")
+    head = Html(f'<details class="fold"><summary>{html.escape(said)}</summary>')
+    return shown, Shown((head, *table.items, Html("</details>")), table.answers)
 
 
 def excluded_runs(post: Selection) -> tuple[Html, ...]:

@@ -13,9 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ibench_lib.ask.selection import choose
 from ibench_lib.paths import Workspace
+from ibench_lib.store import reader
 from tests.command import ibench
 from tests.hostile.damage import MANIFEST, Damage, damage
+from tests.places import ROOT
+from tests.publish.posting import SharedKernel, page_of
 from tests.store.lakes import vouch
 from tests.synthetic import Run, write_runs
 
@@ -89,7 +93,8 @@ def test_what_verify_calls_bad_is_not_pulled(workspace: Workspace, tmp_path: Pat
 
 
 IN_A_LAKE = 20
-BAD = [Run(f"bad{number}", minute=10 + number) for number in range(IN_A_LAKE)]
+BAD = [Run(f"bad{number // 2}", minute=10 + number) for number in range(IN_A_LAKE)]
+"""Every other one is an older run of the same cell, whose figures no post shows."""
 GOOD = [Run(), Run("cy10ap1", minute=1, l_i1_s=20)]
 
 
@@ -109,8 +114,13 @@ def figures(workspace: Workspace, **environment: str) -> list[str]:
     return [",".join(row[:8]) for row in rows if row[2] in {run.name for run in GOOD}]
 
 
-def check_damaged_lakes(undamaged: Workspace, folder: Path, seed: int, lakes: int, damaged: int) -> Counter[str]:
-    """Damage some runs in each of some lakes, and ask all commands. Returns how often there was what damage."""
+def check_damaged_lakes(
+    undamaged: Workspace, folder: Path, seed: int, lakes: int, damaged: int, kernel: SharedKernel | None = None
+) -> Counter[str]:
+    """Damage some runs in each of some lakes, and ask all commands. Returns how often there was what damage.
+
+    With a kernel, the notebook of the workload is run on every twentieth lake.
+    """
     dice, seen = random.Random(seed), Counter[str]()
     alone = Workspace(folder / "alone")
     for run in GOOD:
@@ -126,6 +136,8 @@ def check_damaged_lakes(undamaged: Workspace, folder: Path, seed: int, lakes: in
             done.make(here.run_dir(run_id))
             seen[done.what.rpartition(": ")[2]] += 1
         check_damaged_lake(here, damages, expected)
+        if kernel is not None and number % 20 == 0:
+            check_post(here, damages, kernel)
         shutil.rmtree(here.root)
     return seen
 
@@ -159,6 +171,19 @@ def check_damaged_lake(here: Workspace, damages: dict[str, Damage], expected: li
     for run_id in set(bad) - {run_id for run_id in damages if not (here.run_dir(run_id) / MANIFEST).is_file()}:
         assert run_id in pulled.stderr
     assert figures(there) == expected or len(taken) > len(good)
+    post = choose(reader.lake(here), "demo")
+    said = set(post.ask("skipped")["run_id"])
+    assert said >= set(named) and said.isdisjoint(good)
+
+
+def check_post(here: Workspace, damages: dict[str, Damage], kernel: SharedKernel) -> None:
+    """A post is built from what is left, and its section on what it is made from names all that is damaged."""
+    shutil.copytree(ROOT / "notebooks", here.notebooks)
+    text = page_of(kernel, here).read_text()
+    section = text.partition('id="builds"')[2].partition('id="benchmark"')[0]
+    left_out = section.partition("Left out because it cannot be read")[2]
+    assert [run_id for run_id, done in damages.items() if done.named and run_id not in left_out] == []
+    assert all(run.name in section and run.run_id not in left_out for run in GOOD)
 
 
 @pytest.mark.slow
@@ -171,7 +196,9 @@ def test_damaged_runs_are_named_and_the_figures_of_others_stay(
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_1000_damaged_runs_are_named_and_the_figures_of_others_stay(undamaged: Workspace, tmp_path: Path) -> None:
-    seen = check_damaged_lakes(undamaged, tmp_path, seed=1, lakes=40, damaged=IN_A_LAKE)
-    seen += check_damaged_lakes(undamaged, tmp_path / "few", seed=2, lakes=40, damaged=5)
+def test_1000_damaged_runs_are_named_and_the_figures_of_others_stay(
+    undamaged: Workspace, tmp_path: Path, kernel: SharedKernel
+) -> None:
+    seen = check_damaged_lakes(undamaged, tmp_path, seed=1, lakes=40, damaged=IN_A_LAKE, kernel=kernel)
+    seen += check_damaged_lakes(undamaged, tmp_path / "few", seed=2, lakes=40, damaged=5, kernel=kernel)
     assert seen.total() == 1000 and len(seen) > 40

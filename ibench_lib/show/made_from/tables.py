@@ -112,9 +112,13 @@ def gaps_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     return grid.draw(palette)
 
 
-def skipped_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+def skipped_table(
+    frame: pl.DataFrame, palette: str = "default", title: str = "Left out because it cannot be read"
+) -> GT:
     """Runs and files that could not be read (`skipped`): their rows are in none of the figures."""
-    grid = Grid("skipped", "Left out because it cannot be read", "run", ["dbms", "file", "problem"], left=True)
+    # Two tables of a page may not have the same name.
+    name = "skipped" if frame["selected"].all() else "skipped.others"
+    grid = Grid(name, title, "run", ["dbms", "file", "problem"], left=True)
     for row in frame.to_dicts():
         grid.rows.append((row["run_id"], [Cell(row[name] or "") for name in ("dbms", "file", "problem")]))
     return grid.draw(palette)

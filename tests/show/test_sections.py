@@ -1,0 +1,34 @@
+"""Sections that all posts share."""
+
+from __future__ import annotations
+
+import pytest
+
+from ibench_lib.ask.selection import choose
+from ibench_lib.paths import Workspace
+from ibench_lib.show.kit.display import Html, Section, Shown
+from ibench_lib.show.sections import made_from
+from ibench_lib.store import reader
+from tests.synthetic import Run, write_runs
+
+
+def markup_of(section: Section) -> str:
+    """What a section shows, as HTML."""
+    items = [item for part in section.parts for item in (part.items if isinstance(part, Shown) else (part,))]
+    return "\n".join(item.markup if isinstance(item, Html) else item.as_raw_html() for item in items)
+
+
+@pytest.mark.slow
+def test_damaged_runs_of_the_experiment_that_are_not_shown_are_folded_and_counted(workspace: Workspace) -> None:
+    older, chosen = Run(), Run(minute=1)
+    left, elsewhere = Run("cy10ap1", minute=2), Run("cy10ap1lag", minute=3, experiment="another")
+    for writer in write_runs(workspace, older, chosen, left, elsewhere):
+        path = writer.run_dir / "ops.parquet"
+        path.write_bytes(path.read_bytes()[:-9])
+    shown = markup_of(made_from(choose(reader.lake(workspace), "demo", dbms="system.cy10a")))
+    open_part, _, folded = shown.partition("Also damaged: 2 runs of the experiment that this page does not show")
+    assert chosen.run_id in open_part and left.run_id not in open_part and older.run_id not in open_part
+    assert older.run_id in folded and left.run_id in folded
+    assert elsewhere.run_id not in shown
+    whole = markup_of(made_from(choose(reader.lake(workspace), "demo", runs=[older.run_id])))
+    assert "Also damaged" not in whole and all(run.run_id in whole for run in (older, chosen, left))
