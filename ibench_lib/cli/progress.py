@@ -130,7 +130,7 @@ class ExperimentProgress(Observer):
         self._task = self._progress.add_task(f"{self._where} {step.name}", total=None, said="starting")
 
     def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
-        found = step_progress(step, workers)
+        found = step_progress(step, workers, elapsed_s)
         if self._live and self._task is not None:
             eta = _clock(elapsed_s / found.share - elapsed_s) if found.share else "-:--"
             times = f"{_clock(elapsed_s)}, ETA {eta}, all {duration_text(self._left_s())}"
@@ -150,6 +150,9 @@ class ExperimentProgress(Observer):
                 f"    {self._where} {step.name}{share} after {elapsed_s:.0f} s: {_rates(found)}{step_left}, "
                 f"all {duration_text(self._left_s())}"
             )
+
+    def step_warned(self, step: Step, said: str) -> None:
+        self._console.print(f"    [yellow]warning:[/] {safe(said)}", highlight=False, soft_wrap=True)
 
     def step_ends(self, step: Step, duration_s: float) -> None:
         self._end_task()
@@ -188,5 +191,8 @@ def _fitting(found: StepProgress, room: int) -> list[str]:
 
 
 def _rates(found: StepProgress) -> str:
-    """Such as `46,100 inserts/s, 9,800 queries/s`."""
-    return ", ".join(f"{rate:,} {label}" for label, rate in found.rates.items()) or "nothing reported yet"
+    """Such as `46,100 inserts/s, 9,800 queries/s`, or `no answer for 12 s`."""
+    if found.silent_s:
+        return f"no answer for {found.silent_s:,} s"
+    rates = ", ".join(f"{rate:,} {label}" for label, rate in found.rates.items()) or "nothing reported yet"
+    return rates + (f", no answer to {count(found.silent_clients, 'client')}" if found.silent_clients else "")

@@ -190,4 +190,6 @@ def _step_text(step: dict[str, Any]) -> str:
     text = f"{step['step']}: {step['event'].removeprefix('step_')}, {duration_text(max(0.0, ago))} ago"
     rates = [f"{rate:,} {label}" for label, rate in step.get("rates", {}).items()]
     share = f", {step['share']:.0%}" if step.get("share") is not None else ""
+    if step.get("silent_s"):
+        rates = [f"no answer for {step['silent_s']:,} s"]
     return f"{text}{share}" + (f", {', '.join(rates)}" if rates else "")

@@ -20,6 +20,7 @@ from ibench_lib.base.mask import mask_of_machine
 from ibench_lib.errors import IbenchError, UsageError
 from ibench_lib.paths import Workspace, check_name
 from ibench_lib.runner.observer import Observer
+from ibench_lib.runner.silence import SILENT_S, silent_s
 
 if TYPE_CHECKING:  # `ibench status` reads the log, and needs none of what a run needs
     from ibench_lib.experiment.cells import Cell
@@ -92,8 +93,11 @@ class EventLog(Observer):
         every_s = PROGRESS_EVERY_S if elapsed_s > _SOON_S else PROGRESS_SOON_EVERY_S
         if time.monotonic() - self._told_s >= every_s:
             self._told_s = time.monotonic()
-            progress = step_progress(step, workers)
+            progress = step_progress(step, workers, elapsed_s)
             self._write("step_progress", step=step.name, elapsed_s=round(elapsed_s, 1), **asdict(progress))
+
+    def step_warned(self, step: Step, said: str) -> None:
+        self._write("step_warned", step=step.name, warning=self._mask.text(said))
 
     def step_ends(self, step: Step, duration_s: float) -> None:
         self._write("step_ends", step=step.name, duration_s=round(duration_s, 3))
@@ -155,7 +159,7 @@ _NEEDED: dict[str, dict[str, Any]] = {
     "step_": {"step": str},
     "experiment_ends": {"outcome": str},
 }
-_NUMBERS = ("forecast_s", "share", "rows_in_per_s", "rows_out_per_s", "queries_per_s")
+_NUMBERS = ("forecast_s", "share", "silent_s", "rows_in_per_s", "rows_out_per_s", "queries_per_s")
 
 
 def _open(path: Path, flags: int) -> int:
@@ -170,20 +174,31 @@ def _open(path: Path, flags: int) -> int:
 
 @dataclass(frozen=True)
 class StepProgress:
-    """How far a step is: the share done, None where unknown, and the rates of the last full second by their names."""
+    """How far a step is: the share done, None where unknown, and the rates of the last full second by their names.
+
+    `silent_s` is how long no client has got an answer, in whole seconds; 0 while answers come, and rates are empty
+    otherwise. `silent_clients` are those that have waited so long while others got answers: no rate counts theirs.
+    """
 
     share: float | None
     rates: dict[str, int]
+    silent_s: int = 0
+    silent_clients: int = 0
 
 
-def step_progress(step: Step, workers: list[WorkerState]) -> StepProgress:
-    """Worked out from what the clients have reported."""
+def step_progress(step: Step, workers: list[WorkerState], elapsed_s: float) -> StepProgress:
+    """Worked out from what the clients have reported `elapsed_s` after the start of the load."""
+    working = [state for state in workers if state.stage != "done"]
+    silent = [since for state in working if (since := silent_s(state, elapsed_s)) >= SILENT_S]
+    all_silent = bool(silent) and len(silent) == len(working)
     rates: dict[str, int] = {}
     for state in workers:
         for name, row in state.latest.items():
             operation = state.operations[name]
             label = operation.label_while_running
-            rates[label] = rates.get(label, 0) + row[operation.counts]
+            is_current = silent_s(state, elapsed_s) < SILENT_S
+            if is_current or not all_silent:
+                rates[label] = rates.get(label, 0) + (row[operation.counts] if is_current else 0)
     share = None
     leading = [state for state in workers if state.worker.leads]
     if step.seconds is not None:
@@ -191,7 +206,7 @@ def step_progress(step: Step, workers: list[WorkerState]) -> StepProgress:
         share = min(1.0, max(latest) / step.seconds) if latest else 0.0
     elif step.amount is not None and leading:
         share = sum(state.done for state in leading) / (step.amount * len(leading))
-    return StepProgress(share, rates)
+    return StepProgress(share, rates, min(silent) if all_silent else 0, 0 if all_silent else len(silent))
 
 
 def _names(cell: Cell, worker: str | None = None) -> dict[str, Any]:

@@ -129,5 +129,8 @@ class _Lines(Observer):
     def cell_skipped(self, number: int, of: int, cell: Cell, run_id: str) -> None:
         print(f"cell {number} of {of}: {cell}: already complete", flush=True)
 
+    def step_warned(self, step: Step, said: str) -> None:
+        print(f"    warning: {said}", flush=True)
+
     def step_ends(self, step: Step, duration_s: float) -> None:
         print(f"    {step.name}: {duration_s:.1f} s", flush=True)

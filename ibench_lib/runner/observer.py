@@ -64,6 +64,9 @@ class Observer:
     def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
         """What clients have reported since the load began `elapsed_s` seconds ago. Called several times a second."""
 
+    def step_warned(self, step: Step, said: str) -> None:
+        """A step has got no answer for a while, or somebody stood still: a sentence, which is a warning of the run."""
+
     def step_ends(self, step: Step, duration_s: float) -> None:
         """A step has completed after `duration_s` seconds."""
 

@@ -16,13 +16,14 @@ from ibench_lib.client.driver import Connection, ConnectionLost, DriverMissing, 
 from ibench_lib.errors import CaptureFailed, LakeError, RunFailed, ServerLost
 from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.runner import server as run_server
+from ibench_lib.runner import silence
 from ibench_lib.runner.capturing import capturing
 from ibench_lib.runner.connections import demand, require_accepted
 from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.planned import Planned
 from ibench_lib.runner.settle import settle
 from ibench_lib.runner.snapshot.use import RunSnapshot
-from ibench_lib.runner.step import WorkerState, run_step
+from ibench_lib.runner.step import StepResult, WorkerState, run_step
 from ibench_lib.runner.step_rows import StepRecorder, rows_added
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.flavours.flavour import flavour_of
@@ -207,7 +208,9 @@ class OneRun:
                 on_progress=progress,
                 on_ready=capture.step_ready,
                 on_end=capture.step_stops,
+                server_pid=self._server_pid,
             )
+            self._warn_of_silence(step, result)
             with signals_held_back():  # a step that was measured is always stored
                 length = self._history_list_length(address) if result.failure is None else None
                 duration_s = recorder.ended(result, length)
@@ -221,6 +224,15 @@ class OneRun:
         capture.step_ended(step_id, step.name)
         self._check(step_id, step, address)
         self.observer.step_ends(step, duration_s)
+
+    def _server_pid(self) -> int | None:
+        return self.server.local.pid() if self.server.local is not None else None
+
+    def _warn_of_silence(self, step: Step, result: StepResult) -> None:
+        """Put into the manifest, and say, for how long the step had no answer, and who stood still."""
+        for said in silence.warnings(step.name, step.kind, result.workers, result.watch):
+            self.manifest.warnings.append(said)
+            self.observer.step_warned(step, said)
 
     def _check_time(self, step_s: float) -> None:
         """End a step or cell that takes longer than the experiment allows."""

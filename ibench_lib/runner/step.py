@@ -20,6 +20,7 @@ from ibench_lib.client.shared import make_shared
 from ibench_lib.client.spec import Spec
 from ibench_lib.errors import RunFailed, ServerLost, WorkerFailed
 from ibench_lib.runner.messages import problem_of
+from ibench_lib.runner.silence import Watch
 from ibench_lib.workloads.workload import Operation, Worker
 
 START_DELAY_NS = 50_000_000
@@ -35,7 +36,8 @@ class WorkerState:
     """A client process and what it has reported so far.
 
     `counted` are its sums by operation, `latest` the rows of its last second by operation, `operations` those that the
-    workload has.
+    workload has. `answered` are the seconds in which it got answers, `latest_answer` the last of them (-1: none yet),
+    `reported` the last second of which it has reported anything.
     """
 
     number: int
@@ -49,6 +51,9 @@ class WorkerState:
     totals: dict[str, Any] | None = None
     stage: str = "starting"
     killed: bool = False
+    answered: set[int] = field(default_factory=set)
+    latest_answer: int = -1
+    reported: int = 0
 
     @property
     def name(self) -> str:
@@ -69,11 +74,12 @@ class WorkerState:
 
 @dataclass(frozen=True)
 class StepResult:
-    """What a step measured. `failure` is None for a complete step."""
+    """What a step measured. `failure` is None for a complete step; `watch` knows who stood still."""
 
     start_ns: int | None
     workers: list[WorkerState]
     failure: BaseException | None
+    watch: Watch = field(default_factory=lambda: Watch(lambda: None))
 
 
 def run_step(
@@ -89,6 +95,7 @@ def run_step(
     on_progress: Callable[[list[WorkerState], int | None], None],
     on_ready: Callable[[], None] = lambda: None,
     on_end: Callable[[], None] = lambda: None,
+    server_pid: Callable[[], int | None] = lambda: None,
 ) -> StepResult:
     """Run one step to its end, also to a bad one: the sums are in the result, the reason in `failure`.
 
@@ -97,10 +104,12 @@ def run_step(
     `on_ready` is called when all workers only wait for their start, and may delay it. `on_start` gets the common start
     (CLOCK_MONOTONIC) of the load, just before it; `on_second` gets each second of each worker, a row of `ops`;
     `on_progress` is called about four times a second with the workers and the start (None before); `on_end` is called
-    as soon as the last worker has ended. What these raise as a RunFailed ends the step.
+    as soon as the last worker has ended. What these raise as a RunFailed ends the step. `server_pid` gives the
+    process of a server on this host.
     """
     states = _start(workers, operations, driver, address, database)
-    control = _Control(states, server_alive, on_second, on_progress)
+    watch = Watch(server_pid)
+    control = _Control(states, server_alive, on_second, on_progress, watch)
     failure: BaseException | None = None
     try:
         control.wait_for("ready", CONNECT_TIMEOUT_S)
@@ -123,7 +132,7 @@ def run_step(
         for state in states:
             state.process.kill()
         control.close()
-    return StepResult(control.start_ns, states, failure)
+    return StepResult(control.start_ns, states, failure, watch)
 
 
 def _start(
@@ -172,8 +181,10 @@ class _Control:
         server_alive: Callable[[], bool],
         on_second: Callable[[WorkerState, dict[str, Any]], None],
         on_progress: Callable[[list[WorkerState], int | None], None],
+        watch: Watch,
     ) -> None:
         self.states = states
+        self._watch = watch
         self.start_ns: int | None = None
         self._server_alive = server_alive
         self._on_second = on_second
@@ -209,6 +220,8 @@ class _Control:
                 self._check(state, ended)
             if self._waited:
                 raise WorkerFailed(self._waited)
+            if self.start_ns is not None:
+                self._watch.look(self.states, self.start_ns)
             if self.start_ns is None or time.monotonic_ns() >= self.start_ns:
                 self._on_progress(self.states, self.start_ns)
             if deadline is not None and time.monotonic() > deadline:
@@ -270,6 +283,10 @@ class _Control:
         if kind == "second":
             row = message["row"]
             state.latest[row["operation"]] = row
+            state.reported = max(state.reported, row["second"])
+            if row["ops"] or row["errors"] or row["retries"]:
+                state.answered.add(row["second"])
+                state.latest_answer = max(state.latest_answer, row["second"])
             counted = state.counted.setdefault(row["operation"], dict.fromkeys(COUNTS, 0))
             for name in COUNTS:
                 counted[name] += row[name]

@@ -27,6 +27,7 @@ class State:
         self.operations = {operation.name: operation for operation in OPERATIONS}
         self.latest = {operation: {"second": second, "rows": rows, "ops": ops}}
         self.done = done
+        self.stage, self.latest_answer = "made", second
 
 
 def planned(*configs: str) -> list[Planned]:
@@ -66,8 +67,8 @@ def test_a_line_every_ten_seconds_with_rates_and_what_is_left(clock: list[float]
     entries = planned("a", "b", "c")
     step = Step(name="l.i1", form="l.i1", kind="write", rows_per_commit=50, amount=100_000, churns=True)
     states: Any = [
-        State("insert", 19, 1500, 30, 50_000, leads=True),
-        State("delete", 19, 1400, 28, 49_000, leads=False),
+        State("insert", 25, 1500, 30, 50_000, leads=True),
+        State("delete", 25, 1400, 28, 49_000, leads=False),
     ]
     with ExperimentProgress(console, lambda _entry: 100.0) as progress:
         progress.experiment_begins("e", entries)
@@ -115,7 +116,39 @@ def test_a_line_fits_its_terminal_and_keeps_times_and_a_bar(clock: list[float], 
 def test_statements_that_make_indexes_are_not_called_rows() -> None:
     states: Any = [State("create_index", 19, 0, 1, 9, leads=True)]
     step = Step(name="l.x", form="l.x", kind="index", rows_per_commit=None, amount=18, churns=False)
-    assert step_progress(step, states).rates == {"statements/s": 1}
+    assert step_progress(step, states, 20.5).rates == {"statements/s": 1}
+
+
+def test_while_no_answer_comes_no_old_rate_is_shown(clock: list[float]) -> None:
+    text = io.StringIO()
+    step = Step(name="qr100", form="qr100", kind="query", rows_per_commit=50, seconds=100.0, churns=True)
+    states: Any = [
+        State("insert", 19, 1500, 30, 50_000, leads=True),
+        State("range_query", 38, 0, 70, 49_000, leads=False),
+    ]
+    with ExperimentProgress(Console(file=text, width=200), lambda _entry: 100.0) as progress:
+        progress.cell_begins(1, 1, planned("a")[0].cell)
+        progress.step_begins(step)
+        for elapsed in (20.5, 40.5, 62.5):
+            clock[0] += 10
+            progress.step_progress(step, states, elapsed)
+        progress.step_warned(step, "step qr100: no answer to any client for 22 s, in seconds 39 to 60")
+    lines = [line.strip() for line in text.getvalue().splitlines()]
+    first, one_waits, all_wait = [line for line in lines if " after " in line]
+    assert "1,500 inserts/s, 70 queries/s" in first and "answer" not in first
+    assert "0 inserts/s, 70 queries/s, no answer to 1 client" in one_waits
+    assert "no answer for 22 s" in all_wait and "/s" not in all_wait
+    assert lines[-1] == "warning: step qr100: no answer to any client for 22 s, in seconds 39 to 60"
+
+
+def test_clients_that_have_done_their_work_wait_for_no_answer() -> None:
+    states: Any = [State(name, 19, 1500, 30, 50_000, leads=True) for name in ("insert", "delete")]
+    step = Step(name="l.i1", form="l.i1", kind="write", rows_per_commit=50, amount=100_000, churns=True)
+    states[0].stage = "done"
+    assert step_progress(step, states, 30.5).silent_s == 9
+    states[1].latest_answer = 29
+    found = step_progress(step, states, 30.5)
+    assert (found.silent_s, found.silent_clients) == (0, 0)
 
 
 def test_a_terminal_shows_how_many_cells_have_been_checked_and_a_pipe_does_not() -> None:

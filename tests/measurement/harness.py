@@ -92,7 +92,7 @@ def run(
         on_second=lambda state, row: seconds[state.number].append(row),
         on_progress=on_progress,
     )
-    return Observed(result.start_ns, result.workers, result.failure, seconds)
+    return Observed(result.start_ns, result.workers, result.failure, seconds=seconds)
 
 
 def workers(what: Step, *roles: dict[str, Any]) -> list[Worker]:
@@ -104,7 +104,7 @@ def workers(what: Step, *roles: dict[str, Any]) -> list[Worker]:
     ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Observed(StepResult):
     """What a step measured, with the rows of `ops` of each worker."""
 

@@ -4,9 +4,11 @@ import os
 import re
 import signal
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import psutil
@@ -27,6 +29,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.publish.post import build_post
 from ibench_lib.runner import one_run
 from ibench_lib.runner.cell import run_cell
+from ibench_lib.runner.events import StepProgress, step_progress
 from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.one_run import OneRun
 from ibench_lib.runner.plan import plan_cell
@@ -308,6 +311,54 @@ def test_a_killed_worker_fails_the_step_and_is_named(
     status = {row["worker"]: row["status"] for row in rows(run_dir, "workers") if row["step"] == "l.i1"}
     assert status[3] == "failed" and len(status) == 4
     assert nothing_left(workspace)
+
+
+class Silence(Watcher):
+    """Stops something for five seconds while the runner goes on, and keeps what was said meanwhile."""
+
+    def __init__(self, whom: Callable[[list[WorkerState]], Victim]) -> None:
+        super().__init__("qr100", 2.5, lambda workers: Thread(target=whom(workers).stop_for, args=[5]).start())
+        self.silent: list[StepProgress] = []
+        self.warned: list[str] = []
+
+    def step_progress(self, step: Step, workers: list[WorkerState], elapsed_s: float) -> None:
+        super().step_progress(step, workers, elapsed_s)
+        found = step_progress(step, workers, elapsed_s)
+        if step.name == "qr100" and found.silent_s + found.silent_clients:
+            self.silent.append(found)
+
+    def step_warned(self, step: Step, said: str) -> None:
+        self.warned.append(said)
+
+
+@pytest.mark.long
+@pytest.mark.fault("F4")
+@pytest.mark.parametrize("whom", ["the server", "client 1 querier"])
+def test_who_stands_still_is_said_during_the_step_and_in_a_warning_of_the_run(
+    build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whom: str
+) -> None:
+    loaded = experiment(tmp_path, monkeypatch, "l.i0, l.x, qr100", seconds=12)
+
+    def victim(workers: list[WorkerState]) -> Victim:
+        if whom == "the server":
+            return server_here(OTHERS)
+        return next(Victim(state.process.pid) for state in workers if state.name == whom)
+
+    watcher = Silence(victim)
+    run(loaded, build, workspace, watcher)
+    _, manifest = the_run(workspace)
+    assert manifest.status == "complete"
+    assert watcher.warned and set(watcher.warned) <= set(manifest.warnings)
+    (said,) = [said for said in watcher.warned if "was stopped meanwhile" in said]
+    form = r"step qr100: no answer to (.*) for (\d+) s, in seconds (\d+) to (\d+); the process of (.*) was .*"
+    found = re.fullmatch(form, said)
+    assert found is not None, said
+    assert found[1] == ("any client" if whom == "the server" else whom) and found[5] == whom
+    assert int(found[2]) >= 3 and 1 <= int(found[3]) <= 5
+    assert watcher.silent, "the progress line said so, too"
+    if whom == "the server":
+        assert any(each.silent_s for each in watcher.silent)
+        assert all(each.rates == {} for each in watcher.silent if each.silent_s)
 
 
 @pytest.mark.long

@@ -1,0 +1,138 @@
+"""How long the clients of a step got no answer, and whose process was seen to be stopped meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ibench_lib.base.wording import count, joined
+
+if TYPE_CHECKING:
+    from ibench_lib.runner.step import WorkerState
+
+SILENT_S = 3
+"""So many whole seconds without an answer are worth a word."""
+
+_RUNNER_PAUSE_S = 2.0
+_LOOK_AFTER_S = 1.0
+_STOPPED = ("T", "t")  # by a signal, by a debugger
+
+
+def silent_s(state: WorkerState, elapsed_s: float) -> int:
+    """For how many whole seconds a client has certainly got no answer, `elapsed_s` after the start of the load.
+
+    A client reports a second when it is over. So an answer may have come in the second after the last one reported.
+    """
+    return max(0, int(elapsed_s - state.latest_answer - 2))
+
+
+@dataclass
+class Watch:
+    """Looks, whenever it is called, who stands still while a step measures.
+
+    `server_pid` gives the process of the server; None if it is on another host, or not known.
+
+    Attributes
+    ----------
+    stopped : the names of those whose process was seen to be stopped, each with the seconds of the step from the first
+        to the last time.
+    paused : when this process itself did nothing for a while: the second, and for how many seconds.
+    """
+
+    server_pid: Callable[[], int | None]
+    stopped: dict[str, list[float]] = field(default_factory=dict)
+    paused: list[tuple[float, float]] = field(default_factory=list)
+    _looked_ns: int | None = None
+
+    def look(self, states: Sequence[WorkerState], start_ns: int) -> None:
+        """`start_ns` is the start of the load (CLOCK_MONOTONIC)."""
+        now_ns = time.monotonic_ns()
+        before_ns, self._looked_ns = self._looked_ns or now_ns, now_ns
+        if (pause_s := (now_ns - before_ns) / 1e9) > _RUNNER_PAUSE_S:
+            self.paused.append(((before_ns - start_ns) / 1e9, pause_s))
+        elapsed_s = (now_ns - start_ns) / 1e9
+        silent = [
+            state
+            for state in states
+            if state.stage not in ("done", "failed") and silent_s(state, elapsed_s) >= _LOOK_AFTER_S
+        ]
+        for state in silent:
+            self._note(state.name, state.process.pid, elapsed_s)
+        if silent:
+            self._note("the server", self.server_pid(), elapsed_s)
+
+    def _note(self, name: str, pid: int | None, elapsed_s: float) -> None:
+        if pid is not None and _is_stopped(pid):
+            self.stopped.setdefault(name, [elapsed_s, elapsed_s])[1] = elapsed_s
+
+
+def _is_stopped(pid: int) -> bool:
+    """As the kernel says; where it does not say, nobody is."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:  # it has ended, or this is no Linux
+        return False
+    return status.rpartition(")")[2].split()[:1] in [[letter] for letter in _STOPPED]
+
+
+def warnings(step: str, kind: str, states: Sequence[WorkerState], watch: Watch) -> list[str]:
+    """What to say of a step about its longest time without an answer, and about who stood still; most often nothing.
+
+    Seconds without an answer count where answers come in most of the other seconds. They are not looked for in steps
+    of the kind `index`, whose few statements may take as long as they like.
+    """
+    said = []
+    whole = min((state.reported for state in states), default=0)
+    everybody: set[int] = set().union(*(state.answered for state in states))
+    gap = None if kind == "index" else longest_gap(everybody, whole)
+    if gap is not None:
+        said.append(f"step {step}: no answer to any client for {_seconds(*gap)}{_because(watch.stopped, gap)}")
+    gaps = {state.name: longest_gap(state.answered, state.reported) for state in states}
+    least = 0 if gap is None else _length(gap)
+    alone = {name: own for name, own in gaps.items() if own is not None and _length(own) > least}
+    if alone and kind != "index":
+        name, own = max(alone.items(), key=lambda item: _length(item[1]))
+        more = f"; shorter or equal gaps of {count(len(alone) - 1, 'other client')}" if len(alone) > 1 else ""
+        said.append(f"step {step}: no answer to {name} for {_seconds(*own)}{_because(watch.stopped, own)}{more}")
+    if watch.paused:
+        begin_s, pause_s = max(watch.paused, key=lambda pause: pause[1])
+        said.append(
+            f"step {step}: the runner stood still for {pause_s:.0f} s, from second {max(0.0, begin_s):.0f} on: "
+            "it was stopped, or the machine was too busy"
+        )
+    return said
+
+
+def longest_gap(answered: Collection[int], whole: int) -> tuple[int, int] | None:
+    """The first and the last second of the longest gap among the first `whole` seconds of a step.
+
+    None if it is shorter than SILENT_S, or if it is nothing unusual: answers came in less than half of the others.
+    """
+    there = sorted(second for second in set(answered) if second < whole)
+    edges = [-1, *there, whole]
+    longest = max(pairwise(edges), key=lambda pair: pair[1] - pair[0])
+    first, last = longest[0] + 1, longest[1] - 1
+    others = whole - (last - first + 1)
+    if last - first + 1 < SILENT_S or len(there) < max(2, others / 2):
+        return None
+    return first, last
+
+
+def _length(gap: tuple[int, int]) -> int:
+    return gap[1] - gap[0] + 1
+
+
+def _seconds(first: int, last: int) -> str:
+    return f"{last - first + 1} s, in seconds {first} to {last}"
+
+
+def _because(stopped: dict[str, list[float]], gap: tuple[int, int]) -> str:
+    """Whose process was seen to be stopped in a gap."""
+    names = [name for name, (begin_s, end_s) in stopped.items() if begin_s < gap[1] + 2 and end_s > gap[0]]
+    if not names:
+        return ""
+    return f"; the process of {joined(names)} was stopped meanwhile"
