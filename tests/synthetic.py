@@ -75,6 +75,7 @@ class Run:
     variables: tuple[tuple[str, str], ...] = ()  # of the server
     collectors: tuple[CollectorReport, ...] = ()  # what they reported at the end
     null_reasons: tuple[tuple[str, str], ...] = ()
+    short: bool = False  # each step ends after half a second, with all of its work
 
     @property
     def name(self) -> str:
@@ -207,7 +208,11 @@ def _timeline(run: Run) -> list[tuple[int, str, float, int]]:
 
 
 def _seconds(run: Run, step: str) -> int:
-    return {"l.i0": 10, "l.x": 2, "l.i1": run.l_i1_s, "qr100": 5}[step]
+    return 1 if run.short else {"l.i0": 10, "l.x": 2, "l.i1": run.l_i1_s, "qr100": 5}[step]
+
+
+def _lasts(run: Run, seconds: int) -> float:
+    return 0.5 if run.short else seconds
 
 
 def _write(workspace: Workspace, run: Run) -> RunWriter:
@@ -232,9 +237,9 @@ def _append_step(
         )  # fmt: skip
     for number, (client, role, operation, rows, ops) in enumerate(_workers(run, step)):
         # The second client is done with l.i0 two seconds earlier.
-        took = seconds - 2 if step == "l.i0" and client == 2 else seconds
+        took = seconds - 2 if step == "l.i0" and client == 2 and not run.short else seconds
         where = {**key, "connections": run.connections}
-        _append_worker(writer, where, number, client, role, start, took, rows, ops, ended=ended)
+        _append_worker(writer, where, number, client, role, start, _lasts(run, took), rows, ops, ended=ended)
         stall = run.stall if step == "l.i1" else ()
         weak = run.weak if step == "l.i1" else ()
         _append_seconds(
@@ -242,7 +247,7 @@ def _append_step(
             late=run.late and step == "qr100" and operation != "range_query",
         )  # fmt: skip
     failed = run.status not in ("complete", "running") and step == run.failed_step
-    end = start + seconds if ended else start
+    end = start + _lasts(run, seconds) if ended else start
     writer.append(
         "steps", **key, kind=KINDS[step], status="running" if not ended else run.status if failed else "complete",
         clients=CLIENTS, insert_rows_per_commit=50, target_rows_per_s=100.0 if step == "qr100" else None,
@@ -275,7 +280,7 @@ def _workers(run: Run, step: str) -> list[tuple[int, str, str, int, int]]:
 
 
 def _append_worker(
-    writer: RunWriter, key: dict[str, Any], number: int, client: int, role: str, start: float, took: int, rows: int,
+    writer: RunWriter, key: dict[str, Any], number: int, client: int, role: str, start: float, took: float, rows: int,
     ops: int, *, ended: bool,
 ) -> None:  # fmt: skip
     totals: dict[str, Any] = {"status": "running", "end_s": start, "ops": 0, "rows": 0}

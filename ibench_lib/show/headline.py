@@ -50,7 +50,8 @@ def headline(post: Selection, palette: str = "default", *, steps: Sequence[str] 
 
     A strip has a row for each dbms: its throughput relative to its base, with its interval. Only differences beyond
     noise are filled, and the sentences name the costs that differ with them (`step_metrics`). Steps that nobody took a
-    second for have neither. `steps`: those to show; empty: all whose throughput is a result.
+    second for have neither. If nothing is compared, there are rates over time with their dips in place of strips
+    (`one_second`, `steadiness`, `dips`). `steps`: those to show; empty: all whose throughput is a result.
     """
     if post.runs.is_empty():
         return _nothing(post)
@@ -64,6 +65,10 @@ def headline(post: Selection, palette: str = "default", *, steps: Sequence[str] 
     ]
     sentences = f'<ul class="statements">{"".join(said)}</ul>'
     strips = strips_of(frame, post.bases, palette, steps=steps, last=preparing_steps(frame))
+    if not strips:  # with nothing to compare it with, a result is its rate over time
+        done = without_short(results(_of_steps(frame, steps).filter(pl.col("step_status") == "complete")))[0]
+        strips, more = _over_time(post, steps, palette, done)
+        answers = (*answers, *more)
     return _screen(post, _of_steps(frame, steps), strips, sentences, answers)
 
 
@@ -107,10 +112,25 @@ def opening(
             frame = frame.with_columns(duration_s=pl.lit(None, pl.Float64))
         strips += strips_of(frame, post.bases, palette, Figure(column, label, better), steps, preparing_steps(rates))
     if over_time:
-        seconds, steady, dips = post.ask("one_second"), post.ask("steadiness"), post.ask("dips")
-        answers = (*answers, *names_of(seconds), *names_of(steady), *names_of(dips))
-        strips += sparklines(_of_steps(seconds, steps), _of_steps(steady, steps), _of_steps(dips, steps), palette)
+        drawn, more = _over_time(post, steps, palette)
+        strips += drawn
+        answers = (*answers, *more)
     return _screen(post, _of_steps(rates, steps), strips, say(post, *subjects, **options).markup, answers)
+
+
+def _over_time(
+    post: Selection, steps: Sequence[str], palette: str, only: pl.DataFrame | None = None
+) -> tuple[str, tuple[str, ...]]:
+    """Pictures of the rate over time, and the names of the answers that they are made from.
+
+    `only`: rows of the runs and steps to draw; None draws all of `steps`.
+    """
+    seconds, steady, dips = post.ask("one_second"), post.ask("steadiness"), post.ask("dips")
+    names = (*names_of(seconds), *names_of(steady), *names_of(dips))
+    if only is not None:
+        steady = steady.join(only, on=["run_id", "step_id"], how="semi", maintain_order="left")
+    drawn = sparklines(_of_steps(seconds, steps), _of_steps(steady, steps), _of_steps(dips, steps), palette)
+    return drawn, names
 
 
 def _nothing(post: Selection) -> Shown:

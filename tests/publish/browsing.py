@@ -42,7 +42,7 @@ def open_page(browser: Browser, path: Path, width: int = 1280, fragment: str = "
 
 
 def open_post(browser: Browser, path: Path, width: int = 1280) -> Opened:
-    """Open a post and scroll until all of its charts are drawn."""
+    """Open a post and scroll until all of its charts are drawn, but for those in folds that are closed."""
     opened = open_page(browser, path, width)
     height = int(opened.page.evaluate("document.documentElement.scrollHeight"))
     for top in range(0, height + 900, 700):
@@ -50,7 +50,7 @@ def open_post(browser: Browser, path: Path, width: int = 1280) -> Opened:
         opened.page.wait_for_timeout(30)
     # A browser that is short of time may not look between two turns of the wheel; a reader stays where he looks. Not
     # wait_for_function: what that looks at again and again is a script, which the page's policy refuses.
-    for chart in opened.page.locator("figure.chart").all():
+    for chart in opened.page.locator("figure.chart:not(details:not([open]) *)").all():
         if not chart.locator(".main-svg").count():
             chart.scroll_into_view_if_needed()
             chart.locator(".main-svg").first.wait_for(state="attached")
@@ -85,3 +85,76 @@ def serious_violations(page: Page) -> list[str]:
         for item in found["violations"]
         if item["impact"] in ("serious", "critical")
     ]
+
+
+_PLACED = """() => {
+  const clips = new Map(), found = [], outside = [];
+  const wide = document.documentElement.clientWidth;
+  function clip(element) { // the part of the page in which what is in an element can be seen; null: nowhere
+    if (!element || element === document.documentElement) return [-1e6, -1e6, 1e6, 1e6];
+    if (clips.has(element)) return clips.get(element);
+    const style = getComputedStyle(element);
+    let seen = style.visibility === "hidden" || style.clipPath !== "none" ? null : clip(element.parentElement);
+    if (seen && style.overflow !== "visible" && element.tagName !== "BODY" && style.display !== "inline") {
+      const box = element.getBoundingClientRect();
+      seen = [
+        Math.max(seen[0], box.left), Math.max(seen[1], box.top),
+        Math.min(seen[2], box.right), Math.min(seen[3], box.bottom)
+      ];
+    }
+    clips.set(element, seen);
+    return seen;
+  }
+  function folded(element) { // of a fold that is closed, only its own summary can be seen
+    const fold = element.closest("details:not([open])");
+    if (!fold) return false;
+    return fold.querySelector(":scope > summary")?.contains(element) ? folded(fold.parentElement) : true;
+  }
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  while (walker.nextNode()) {
+    const node = walker.currentNode, text = node.data.trim(), seen = text && clip(node.parentElement);
+    if (!seen || node.parentElement.closest("script, style, title, .skip, option, noscript")) continue;
+    if (folded(node.parentElement)) continue;
+    range.selectNodeContents(node);
+    for (const box of range.getClientRects()) {
+      const [left, top, right, bottom] = [
+        Math.max(box.left, seen[0]), Math.max(box.top, seen[1]),
+        Math.min(box.right, seen[2]), Math.min(box.bottom, seen[3])
+      ];
+      if (right - left < 1 || bottom - top < 1) continue;
+      if (left < -1 || right > wide + 1) outside.push(text.slice(0, 60));
+      found.push({text: text.slice(0, 60), left, top, right, bottom, node});
+    }
+  }
+  found.sort((a, b) => a.top - b.top);
+  const overlaps = [];
+  found.forEach((one, place) => {
+    for (let next = place + 1; next < found.length && found[next].top < one.bottom; next++) {
+      const other = found[next];
+      if (other.node === one.node) continue;
+      const across = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+      const down = one.bottom - other.top, lower = Math.min(one.bottom - one.top, other.bottom - other.top);
+      // A line's box is a third higher than its letters.
+      if (across > 1 && Math.min(down, lower) > 0.35 * lower) overlaps.push(`${one.text} | ${other.text}`);
+    }
+  });
+  return {texts: found.length, outside, overlaps};
+}"""
+
+
+def misplaced(page: Page) -> list[str]:
+    """Each text that can be seen and lies on another one, or reaches outside of the page."""
+    found = page.evaluate(_PLACED)
+    assert found["texts"], "the page shows no text"
+    return [f"outside: {text}" for text in found["outside"]] + [f"on each other: {pair}" for pair in found["overlaps"]]
+
+
+def first_chart_px(page: Page) -> float | None:
+    """Where the first chart begins, from the top of the page; None without charts."""
+    found: float | None = page.evaluate("""() => {
+      const tops = [...document.querySelectorAll("figure")].map(figure => figure.getBoundingClientRect())
+        .filter(box => box.width && box.height).map(box => box.top + scrollY);
+      return tops.length ? Math.min(...tops) : null;
+    }""")
+    return found

@@ -110,10 +110,15 @@ def test_reservations_come_before_the_numbers() -> None:
     ]  # fmt: skip
 
 
-def test_a_single_dbms_has_its_rates() -> None:
+def test_a_single_dbms_has_its_rates_also_over_time() -> None:
     post = chosen(Run())
     said = headline_statements(post.ask("step_throughput"), post.bases)
-    assert "qr100: 1,000 queries/s with cy10a." in said and "<figure" not in markup(post)
+    assert "qr100: 1,000 queries/s with cy10a." in said
+    (item,) = headline(post).items
+    assert isinstance(item, Html)
+    drawn = re.findall(r'<figure class="strip over-time"[^>]*><figcaption>([^<]*)</figcaption>', item.markup)
+    assert "system.cy10a: queries/s in qr100" in drawn and item.markup.count("<figure") == len(drawn)
+    assert {"one_second", "steadiness", "dips"} <= set(headline(post).answers)
 
 
 def test_without_runs_there_is_one_sentence(workspace: Workspace) -> None:
