@@ -24,10 +24,9 @@ _MARGIN, _CAPTION, _AXIS = 30, 34, 26
 _FINE = 2
 _LETTER, _LINE, _DOT = 20, 24, 8.5
 _KNOWN = frozenset(map(chr, range(32, 127))) | {"…"}
-_MARKS = {"▲": ((-14, 6), (0, 6), (-7, -7)), "▼": ((-14, -7), (0, -7), (-7, 6))}
 _MOST_LETTERS = 300  # of a description
 _LEAST_ROW, _MOST_ROW = 24, 60
-_VOID = {"line", "circle", "br", "img"}
+_VOID = {"line", "circle", "path", "br", "img"}
 
 
 @dataclass
@@ -62,6 +61,7 @@ class _Row:
     dot: float | None = None
     filled: bool = False
     interval: tuple[float, float] | None = None
+    arrows: list[tuple[list[tuple[float, float]], str]] = field(default_factory=list)
 
 
 def description(notebook: NotebookNode) -> str:
@@ -131,9 +131,12 @@ def _draw(canvas: _Canvas, strip: Strip, left: int, top: int, wide: int, high: i
         y = top + pitch * (number + 0.5)
         label_px = min((x for x, _ in strip.ticks), default=strip.width / 3) * scale - _MARGIN / 2
         canvas.text(left, y - _LINE / 2, row.label, theme.INK, most=max(label_px, 90))
-        canvas.figure(left + wide, y, row.figure, row.colour)
+        canvas.text(left + wide, y - _LINE / 2, row.figure, row.colour, "ra")
         if row.interval:
             canvas.line(left + row.interval[0] * scale, y, left + row.interval[1] * scale, y, row.colour, 3)
+        for points, fill in row.arrows:
+            middle = points[1][1]
+            canvas.arrow([(left + x * scale, y + (at - middle) * scale) for x, at in points], row.colour, fill)
         if row.dot is not None:
             canvas.dot(left + row.dot * scale, y, row.colour, row.filled)
     if len(rows) < len(strip.rows):
@@ -168,13 +171,13 @@ class _Canvas:
             known = f"{known.removesuffix('…')[:-1]}…" if len(known) > 1 else ""
         self._draw.text((_FINE * x, _FINE * y), known, _colour(colour), self._font, anchor)
 
-    def figure(self, right: float, y: float, text: str, colour: str) -> None:
-        """A ratio that ends at `right`; its mark is drawn, since the font has none."""
-        number, _, mark = text.partition(" ")
-        if mark in _MARKS:
-            self._draw.polygon([(_FINE * (right + dx), _FINE * (y + dy)) for dx, dy in _MARKS[mark]], _colour(colour))
-            text, right = number, right - 20
-        self.text(right, y - _LINE / 2, text, colour, "ra")
+    def arrow(self, points: list[tuple[float, float]], colour: str, fill: str) -> None:
+        """What is beyond the axis: filled as a dot is, or its two edges only where `fill` is none."""
+        fine = [(_FINE * x, _FINE * y) for x, y in points]
+        if fill == "none":
+            self._draw.line(fine, _colour(colour), 2 * _FINE)
+        else:
+            self._draw.polygon(fine, _colour(fill), _colour(colour), 2 * _FINE)
 
     def png(self) -> bytes:
         small = self._image.reduce(_FINE)
@@ -260,6 +263,9 @@ def _shape(strip: Strip, tag: str, given: dict[str, str]) -> None:
         strip.rows[-1].interval = float(given["x1"]), float(given["x2"])
     elif tag == "line" and given.get("class") == "one":
         strip.one = float(given["x1"])
+    elif tag == "path":
+        places = re.findall(r"(-?[\d.]+) (-?[\d.]+)", given["d"])
+        strip.rows[-1].arrows.append(([(float(x), float(y)) for x, y in places], given["fill"]))
     elif tag == "circle":
         row = strip.rows[-1]
         row.dot, row.colour, row.filled = float(given["cx"]), given["stroke"], given["fill"] == given["stroke"]

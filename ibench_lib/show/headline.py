@@ -35,7 +35,7 @@ from ibench_lib.show.costs.reasons import reasons_said
 from ibench_lib.show.kit.display import Html, Shown, say, sources
 from ibench_lib.show.kit.sparklines import sparklines
 from ibench_lib.show.kit.statements import columns_of, results, without_short
-from ibench_lib.show.kit.strips import FILLED, StripRow, span_of, strip
+from ibench_lib.show.kit.strips import FILLED, RATE_WORDS, StripRow, arrows_said, strips
 from ibench_lib.show.kit.table_cells import relative_text
 from ibench_lib.show.kit.wording import detectable_said, scale_text, smallest_said
 
@@ -357,8 +357,7 @@ def strips_of(
     named = short_names(by_position(frame), bases.builds)
     labels = {name: _label(name, label, bases) for name, label in named.items()}
     several = frame["setup"].n_unique() > 1
-    drawn: list[str] = []
-    shown: list[StripRow] = []
+    titled: list[tuple[str, list[StripRow]]] = []
     of_bases = False
     # The noise is that of all steps, as in the tables.
     places = list(columns_of(results(without_short(_of_steps(frame, steps))[0])))
@@ -366,25 +365,26 @@ def strips_of(
         names = by_position(rows)
         if any((setup, step, figure.column, name) in ratios for name in names):
             of_step = [
-                _row(rows, (setup, step, figure.column, name), bases, ratios, labels[name], figure.better)
+                _row(rows, (setup, step, figure.column, name), bases, ratios, labels[name], figure)
                 for name in bases.ordered(names)
                 if bases.by_build or name != bases.first
             ]
-            shown += of_step
             of_bases |= any((setup, step, figure.column, name) in ratios for name in names if name in bases.names)
             title = f"{f'{setup}, ' if several else ''}{step}, {figure.label or rate_label(rows, step)}"
-            drawn.append(strip(title, of_step, span_of(row.found for row in of_step if row.found), palette))
-    if not drawn:
+            titled.append((title, of_step))
+    if not titled:
         return ""
     whose = named.get(bases.first, bases.first)
     if bases.by_build:
         # Setups may have builds of their own; then no base has another one next to it.
         whose = "the base of its own build" + (f", and of each base to {bases.first}" if of_bases else "")
+    shown = [row for _, rows in titled for row in rows]
     known = any(row.found is not None and row.found.low is not None for row in shown)
     note = f"Each dot: the ratio to {whose}, with its interval. {FILLED}"
     if not known:
         note = f"Each dot: the ratio to {whose}. One run of each: the noise is unknown."
-    return f'<div class="strips">{"".join(drawn)}</div><p class="key">{html.escape(note)}</p>'
+    note += arrows_said(shown)
+    return f'<div class="strips">{"".join(strips(titled, palette))}</div><p class="key">{html.escape(note)}</p>'
 
 
 def _label(name: str, label: str, bases: Bases) -> str:
@@ -397,11 +397,12 @@ def _label(name: str, label: str, bases: Bases) -> str:
 
 
 def _row(
-    rows: pl.DataFrame, place: Place, bases: Bases, ratios: dict[Place, Ratio], label: str, better: Better
+    rows: pl.DataFrame, place: Place, bases: Bases, ratios: dict[Place, Ratio], label: str, figure: Figure
 ) -> StripRow:
     _, step, _, name = place
     if name == bases.first:
         return StripRow(label, None, "1x")
     found = ratios.get(place)
     statuses = sorted({row["step_status"] for row in rows_of(rows, name, step)} - {"complete"})
-    return StripRow(label, found, "" if found else joined(statuses) or "no base", better)
+    status = "" if found else joined(statuses) or "no base"
+    return StripRow(label, found, status, figure.better, *((RATE_WORDS,) if figure.column == "throughput" else ()))

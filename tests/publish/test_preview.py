@@ -59,6 +59,15 @@ def test_the_picture_has_the_dots_and_intervals_of_the_strips() -> None:
     assert not any(pixel == BLUE for row in rows for pixel in row)
 
 
+def test_what_is_off_the_axis_is_an_arrow_in_the_picture() -> None:
+    """The part of the row between its name and its figure has nothing else in this colour."""
+    far = StripRow("far", Ratio(0.002, 0.0019, 0.0021, 3, p=0.001))
+    content = preview(notebook(markup(strip("l.i1, inserts/s", [far], 16.0))))
+    assert content is not None
+    found = [x for row in pixels(content) for x, pixel in enumerate(row) if pixel == BROWN and 60 < x < 700]
+    assert len(found) > 50 and max(found) < 400, "at the left end of the axis"
+
+
 def test_the_picture_has_a_rate_over_time_and_its_dips() -> None:
     post = choose(lake_of(Run("slow", l_i1_s=20, stall=(9, 10, 11))), "demo", steps=["l.i1"])
     drawn = sparklines(post.ask("one_second"), post.ask("steadiness"), post.ask("dips"))

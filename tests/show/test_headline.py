@@ -48,7 +48,7 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides() -> None:
     assert "system, 3 configurations; 3 runs of each; setup cached; 2 clients." in page
     shared = chosen(Run(connections=8), Run("other", minute=1, connections=8))
     assert "setup cached; 2 clients with 16 connections." in markup(shared)
-    assert page.count("<figure") == 4 and page.count("▼") == 1 and "▲" not in page
+    assert page.count("<figure") == 4 and page.count("x slower</text>") == 1 and "faster</text>" not in page
     assert "Each dot: the ratio to cy10a, with its interval. Filled: a difference. Hollow: may be noise." in page
     assert page.count('href="#evidence.step_throughput"') == 2, "each sentence leads to its query"
 
@@ -95,7 +95,7 @@ def test_one_run_of_each_is_no_result() -> None:
     (said,) = headline_statements(post.ask("step_throughput"), post.bases)
     assert said == "One run of each, so a difference may be noise."
     page = markup(post)
-    assert '<li title="The noise is unknown.">one run of each</li>' in page and "▼" not in page
+    assert '<li title="The noise is unknown.">one run of each</li>' in page and "slower" not in page
 
 
 def test_reservations_come_before_the_numbers() -> None:
@@ -163,7 +163,7 @@ def test_a_post_with_a_question_of_its_own_opens_with_its_figure() -> None:
     page = item.markup
     assert "2 configurations; 3 runs of each" in page
     assert "<figcaption>qr100, seconds of the query</figcaption>" in page
-    assert "0.0080x ▲" in page, "less is better"
+    assert "0.0080x better</text>" in page and "Arrow: beyond the axis." in page
     assert "get_min took" in page and 'href="#evidence.get_min"' in page
     (item,) = ib.opening(post, ib.mvcc_gc_statements).items
     assert isinstance(item, Html) and "<figure" not in item.markup

@@ -14,7 +14,7 @@ from ibench_lib.base.wording import count, joined
 from ibench_lib.show.compare.comparison import long_values
 from ibench_lib.show.headline import badges, clients_said
 from ibench_lib.show.kit.display import Html, sentence, sources
-from ibench_lib.show.kit.strips import FILLED, StripRow, span_of, strip
+from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, strips
 from ibench_lib.show.kit.table_cells import relative_text
 from ibench_lib.show.kit.wording import change_text, smallest_said
 
@@ -35,7 +35,7 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
     values, short = long_values(chosen.values(), rates)
     several = values["setup"].n_unique() > 1
     link = sources("metric_values")
-    drawn: list[str] = []
+    titled: list[tuple[str, list[StripRow]]] = []
     judged = False
     said: dict[str, list[str]] = {}
     for (setup, step), frame in values.group_by("setup", "step", maintain_order=True):
@@ -51,7 +51,7 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
         rows = [StripRow(one.label, one.ratio, "", one.metric.better) for one in (*main, *reasons) if one.ratio]
         judged |= any(row.found is not None and row.found.low is not None for row in rows)
         if rows:
-            drawn.append(strip(where, rows, span_of(row.found for row in rows if row.found), palette))
+            titled.append((where, rows))
             said.setdefault(_sentence(main, reasons), []).append(where)
     if not said:
         return sentence("No step is complete for both A and B, so there is nothing to compare.", "metric_values")
@@ -61,10 +61,11 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
     key = f"Each dot: B / A, with its interval. {FILLED} Costs are drawn only if they differ."
     if not judged:
         key = "Each dot: B / A. One side has only one run: the noise is unknown."
+    key += arrows_said(row for _, rows in titled for row in rows)
     parts = (
         f'<p class="tested">{html.escape(tested(chosen))}</p>',
         badges(chosen.runs, rates, chosen.excluded),
-        f'<div class="strips">{"".join(drawn)}</div><p class="key">{key}</p>',
+        f'<div class="strips">{"".join(strips(titled, palette))}</div><p class="key">{key}</p>',
         f'<ul class="statements">{"".join(sentences)}</ul>',
     )
     return Html(f'<div class="headline">{"".join(parts)}</div>')

@@ -19,7 +19,7 @@ from ibench_lib.show.explain.wording import cannot_say, notes, profile_statement
 from ibench_lib.show.headline import badges
 from ibench_lib.show.kit.display import Html, Shown, sentence, sources
 from ibench_lib.show.kit.html_ids import html_id
-from ibench_lib.show.kit.strips import FILLED, StripRow, span_of, strip
+from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, strips
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,8 @@ def _strip(found: Explanation, palette: str) -> str:
     if not found.rate:
         return ""
     rows = [StripRow(rate_of(found, term), _ratio(found, term), better=_BETTER[term.name]) for term in found.rate]
-    drawn = strip("B relative to A", rows, span_of(row.found for row in rows if row.found), palette)
-    note = f"Rate = CPU in use / CPU per operation. {FILLED}"
-    return f'<div class="strips">{drawn}</div><p class="key">{note}</p>'
+    note = f"Rate = CPU in use / CPU per operation. {FILLED}{arrows_said(rows)}"
+    return f'<div class="strips">{"".join(strips([("B relative to A", rows)], palette))}</div><p class="key">{note}</p>'
 
 
 def _ratio(found: Explanation, term: Term) -> Ratio:

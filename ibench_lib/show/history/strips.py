@@ -9,7 +9,7 @@ import polars as pl
 from ibench_lib.analysis.history import RATE, History, steps_in
 from ibench_lib.base.wording import joined
 from ibench_lib.show.kit.display import Html
-from ibench_lib.show.kit.strips import FILLED, StripRow, span_of, strip
+from ibench_lib.show.kit.strips import FILLED, RATE_WORDS, StripRow, arrows_said, strips
 
 
 def release_strips(history: History, palette: str = "default") -> Html:
@@ -17,7 +17,7 @@ def release_strips(history: History, palette: str = "default") -> Html:
 
     Steps that were not measured with the oldest release have none.
     """
-    drawn: list[str] = []
+    titled: list[tuple[str, list[StripRow]]] = []
     bases: dict[str, None] = {}
     for chart in history.charts:
         of_chart = history.points.filter((pl.col("chart") == chart.label) & (pl.col("column") == RATE))
@@ -28,12 +28,13 @@ def release_strips(history: History, palette: str = "default") -> Html:
                 continue
             bases[chart.base.text] = None
             rows = [
-                StripRow(build.text, ratios[build.name], "1x" if build is chart.base else "no value")
+                StripRow(build.text, ratios[build.name], "1x" if build is chart.base else "no value", words=RATE_WORDS)
                 for build in chart.builds
             ]
             title = f"{chart.label}: {step}, {of_step['rate_label'][0]}"
-            drawn.append(strip(title, rows, span_of(found for found in ratios.values() if found), palette))
-    if not drawn:
+            titled.append((title, rows))
+    if not titled:
         return Html("")
     note = f"Each dot: the ratio to {joined(list(bases))}, with its interval. {FILLED}"
-    return Html(f'<div class="strips">{"".join(drawn)}</div><p class="key">{html.escape(note)}</p>')
+    note += arrows_said(row for _, rows in titled for row in rows)
+    return Html(f'<div class="strips">{"".join(strips(titled, palette))}</div><p class="key">{html.escape(note)}</p>')

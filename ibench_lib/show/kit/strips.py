@@ -16,12 +16,14 @@ from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.table_cells import factor_text, relative_text
 from ibench_lib.show.kit.theme import Mark
 
-WIDTH_PX = 320
+WIDTH_PX = 340
 _ROW_PX = 20
 _AXIS_PX = 18
-_VALUE_PX = 62
 _LETTER_PX = 6.6
+_BOLD_PX = 7.6
+_GAP_PX = 8
 _MOST_LETTERS = 22
+_MOST_FIGURE_PX = 110
 
 FILLED = "Filled: a difference. Hollow: may be noise."
 """What stands below strips with intervals."""
@@ -30,20 +32,26 @@ LEAST_SPAN = 1.25
 """An axis reaches at least from 1 / this to this, so that a difference of a percent does not fill it."""
 
 MOST_SPAN = 16.0
-"""An axis ends here; what is further off is drawn at its end, next to its figure."""
+"""An axis ends here; what is further off is an arrow at its end, next to its figure."""
+
+Words = tuple[str, str]
+"""What is said of a clear difference that is good, and of one that is bad."""
+
+RATE_WORDS: Words = ("faster", "slower")
 
 
 @dataclass(frozen=True)
 class StripRow:
     """One dbms, or one metric. `found` is None for the base itself, and where there is no ratio: `status` says why.
 
-    `better` is the direction of what is drawn.
+    `better` is the direction of what is drawn, `words` say which side of 1x a clear difference is on.
     """
 
     label: str
     found: Ratio | None = None
     status: str = ""
     better: Better = "higher"
+    words: Words = ("better", "worse")
 
     @property
     def clear(self) -> bool:
@@ -60,7 +68,18 @@ class StripRow:
     @property
     def text(self) -> str:
         """What stands at the end of the row: the ratio, or the status where there is none."""
-        return relative_text(self.found) if self.found else self.status
+        return f"{relative_text(self.found)}{self._verdict}" if self.found else self.status
+
+    @property
+    def figure(self) -> str:
+        """The same without the interval, which is drawn."""
+        if self.found is None or not self.found.value > 0:
+            return self.status
+        return f"{factor_text(self.found.value)}x{self._verdict}"
+
+    @property
+    def _verdict(self) -> str:
+        return f" {self.words[self.mark == 'bad']}" if self.mark else ""
 
 
 def span_of(ratios: Iterable[Ratio]) -> float:
@@ -72,10 +91,27 @@ def span_of(ratios: Iterable[Ratio]) -> float:
     return min(1.05 * max(ends), MOST_SPAN)
 
 
+def strips(titled: Sequence[tuple[str, Sequence[StripRow]]], palette: str = "default") -> list[str]:
+    """Strips that stand next to each other, each with its title: all on one axis, so that dots can be compared."""
+    span = span_of(row.found for _, rows in titled for row in rows if row.found)
+    return [strip(title, rows, span, palette) for title, rows in titled]
+
+
+def arrows_said(rows: Iterable[StripRow]) -> str:
+    """What stands below strips of these rows on what leaves their axis; empty if nothing does."""
+    ratios = [row.found for row in rows if row.found and row.found.value > 0]
+    axis = _Axis(0, 1, span_of(ratios))
+    leaves = any(
+        axis.beyond(end) for found in ratios for end in (found.value, found.low, found.high) if end is not None
+    )
+    return " Arrow: beyond the axis." if leaves else ""
+
+
 def strip(title: str, rows: Sequence[StripRow], span: float, palette: str = "default") -> str:
     """A figure of HTML: the title, and the rows on an axis from 1 / `span` to `span`."""
     letters = min(max(len(row.label) for row in rows), _MOST_LETTERS)
-    axis = _Axis(max(_LETTER_PX * letters + 8, 60), WIDTH_PX - _VALUE_PX, span)
+    figure_px = max(_BOLD_PX if row.clear else _LETTER_PX for row in rows) * max(len(row.figure) for row in rows)
+    axis = _Axis(max(_LETTER_PX * letters + _GAP_PX, 60), WIDTH_PX - min(figure_px, _MOST_FIGURE_PX) - _GAP_PX, span)
     height = _ROW_PX * len(rows) + _AXIS_PX
     drawn = []
     for tick in _ticks(span):
@@ -111,6 +147,10 @@ class _Axis:
         share = 0.5 + 0.5 * math.log(within) / math.log(self.span)
         return self.left + share * (self.right - self.left)
 
+    def beyond(self, value: float) -> int:
+        """-1 left of the axis, 1 right of it, 0 on it."""
+        return (value > self.span) - (value < 1 / self.span)
+
 
 def _drawn(row: StripRow, axis: _Axis, y: float, palette: str) -> str:
     found, colour = row.found, theme.QUIET
@@ -118,21 +158,30 @@ def _drawn(row: StripRow, axis: _Axis, y: float, palette: str) -> str:
         colour = theme.palette(palette).of(row.mark)[1] if row.mark else theme.INK
     letters = row.label if len(row.label) <= _MOST_LETTERS else f"{row.label[:9]}…{row.label[-12:]}"
     parts = [f'<text x="0" y="{y + 4:.0f}">{html.escape(letters)}</text>']
-    text = row.status
     if found and found.value > 0:
+        fill = colour if row.clear else "#fff"
         if found.low is not None and found.high is not None:
             low, high = axis.x(max(found.low, 1e-9)), axis.x(found.high)
             line = f'x1="{low:.1f}" x2="{high:.1f}" y1="{y:.0f}" y2="{y:.0f}"'
             parts.append(f'<line class="interval" {line} stroke="{colour}"/>')
-        fill = colour if row.clear else "#fff"
-        dot = f'cx="{axis.x(found.value):.1f}" cy="{y:.0f}" r="4.5"'
-        parts.append(f'<circle {dot} fill="{fill}" stroke="{colour}"/>')
-        glyph = f" {theme.GLYPHS[row.mark]}" if row.mark else ""
-        text = f"{factor_text(found.value)}x{glyph}"
+            ends = {axis.beyond(end) for end in (found.low, found.high)} - {0, axis.beyond(found.value)}
+            parts += [_arrow(axis, side, y, "none", colour) for side in sorted(ends)]
+        if axis.beyond(found.value):
+            parts.append(_arrow(axis, axis.beyond(found.value), y, fill, colour))
+        else:
+            dot = f'cx="{axis.x(found.value):.1f}" cy="{y:.0f}" r="4.5"'
+            parts.append(f'<circle {dot} fill="{fill}" stroke="{colour}"/>')
     kind = ' class="clear"' if row.clear else ""
     place = f'x="{WIDTH_PX}" y="{y + 4:.0f}" text-anchor="end" fill="{colour}"'
-    parts.append(f"<text{kind} {place}>{html.escape(text)}</text>")
+    parts.append(f"<text{kind} {place}>{html.escape(row.figure)}</text>")
     return f"<g><title>{html.escape(f'{row.label}: {row.text}')}</title>{''.join(parts)}</g>"
+
+
+def _arrow(axis: _Axis, side: int, y: float, fill: str, colour: str) -> str:
+    """At an end of the axis: `fill` as that of a dot, or none where only the interval goes on."""
+    tip = axis.right if side > 0 else axis.left
+    path = f"M{tip - 7 * side:.1f} {y - 4.5:.1f}L{tip:.1f} {y:.1f}L{tip - 7 * side:.1f} {y + 4.5:.1f}"
+    return f'<path class="beyond" d="{path}{"" if fill == "none" else "Z"}" fill="{fill}" stroke="{colour}"/>'
 
 
 def _ticks(span: float) -> list[float]:
