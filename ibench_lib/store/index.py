@@ -2,8 +2,8 @@
 
 It is a cache. An entry is valid as long as its run directory has not changed: the names, inodes, sizes and change times
 of all its files are the same. If the file is missing, damaged or made by other code, everything is read and the index
-is recreated. The file is a DuckDB database whose name has the SHA-256 of its content. It is never changed, only
-replaced, so a connection that has it open keeps its content.
+is recreated; one that was damaged is said. The file is a DuckDB database whose name has the SHA-256 of its content.
+It is never changed, only replaced, so a connection that has it open keeps its content.
 
 It holds the tables that come from manifests, the rows of `steps` (which almost every question asks for), the problems
 of a run, and which files a run has, with their columns.
@@ -173,6 +173,7 @@ class Index:
             try:
                 with open(path, "rb") as file:
                     if hashlib.file_digest(file, "sha256").hexdigest() not in path.name:
+                        _say_damaged(path)
                         continue
                 self._connection.execute(f"ATTACH {quoted(str(path))} AS {CATALOG} (READ_ONLY)")
                 made_by = self._connection.execute(f"SELECT made_by FROM {CATALOG}.index").fetchall()
@@ -215,6 +216,16 @@ def _say_without(folder: Path, error: Exception) -> None:
     """Nothing is wrong with the figures, but reading takes longer until somebody looks."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).partition("\n")[0]
     say_once(f"{folder}: the lake is read without its index, which takes longer: {reason}")
+
+
+def _say_damaged(path: Path) -> None:
+    """What is in it counts for nothing; but a file that nobody changes has changed, and others may have, too."""
+    with contextlib.suppress(OSError):
+        path.unlink()  # so that it is said once
+    say_once(
+        f"{path.parent}: the index of the lake is damaged ({path.name} does not fit its checksum) and is made again "
+        "from the runs; `ibench runs verify` checks those"
+    )
 
 
 def _schemas() -> dict[str, pa.Schema]:

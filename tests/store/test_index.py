@@ -154,6 +154,25 @@ def test_a_damaged_cache_is_made_again(workspace: Workspace, read: list[str], ow
         assert read == [], damage
 
 
+@pytest.mark.slow
+def test_a_damaged_index_is_said_once_with_its_place_and_the_answers_stay(
+    workspace: Workspace, read: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    write_runs(workspace, *runs())
+    expected = everything(reader.lake(workspace))
+    for number, damage in enumerate((flip, empty, Path.unlink)):
+        (path,) = index_files(workspace)
+        damage(path)
+        capfd.readouterr()
+        said = []
+        for _ in range(2):
+            assert everything(reader.lake(workspace)) == expected
+            said.append(capfd.readouterr().err)
+        # One that is gone, as after an update, is no damage.
+        assert (str(workspace.data) in said[0] and "does not fit its checksum" in said[0]) == (number < 2), damage
+        assert said[1] == "" and len(said[0].splitlines()) == (number < 2), damage
+
+
 def test_an_index_of_other_code_does_not_count(
     workspace: Workspace, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
