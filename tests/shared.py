@@ -20,8 +20,8 @@ from ibench_lib.paths import Workspace
 from ibench_lib.store import reader
 from tests.synthetic import Run, answer, write_runs
 
-folder = Path()
-"""Where it is kept: set for the session by tests/conftest.py."""
+folder: Path | None = None
+"""Where it is kept: set for the session by tests/conftest.py. Before that nothing is made: it would lie anywhere."""
 
 in_each_workspace = reader._with_every_name
 
@@ -30,15 +30,21 @@ _lakes: dict[str, duckdb.DuckDBPyConnection] = {}
 _answers: dict[str, pl.DataFrame] = {}
 
 
+def kept_in() -> Path:
+    if folder is None:
+        raise RuntimeError("a lake was opened before the session has a folder for it: ask in a test, not in a module")
+    return folder
+
+
 def in_one_folder(_cache: Path) -> duckdb.DuckDBPyConnection:
-    return in_each_workspace(folder)
+    return in_each_workspace(kept_in())
 
 
 def give_views(workspace: Workspace) -> Workspace:
     """Put DuckDB's views where other processes look for them when they open the workspace's lake."""
     workspace.data.mkdir(parents=True, exist_ok=True)
-    in_each_workspace(folder).close()
-    (kept,) = folder.glob(".views-*.duckdb")
+    in_each_workspace(kept_in()).close()
+    (kept,) = kept_in().glob(".views-*.duckdb")
     with contextlib.suppress(FileExistsError):
         os.link(kept, workspace.data / kept.name)
     return workspace
@@ -46,8 +52,8 @@ def give_views(workspace: Workspace) -> Workspace:
 
 def made_once(name: str, make: Callable[[Path], Path]) -> Path:
     """What `make` made in a folder that it was given: by the first process of the session that wants it, for all."""
-    place, done = folder / name, folder / f"{name}.path"
-    with (folder / f"{name}.lock").open("w") as lock:
+    place, done = kept_in() / name, kept_in() / f"{name}.path"
+    with (kept_in() / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():
             place.mkdir()
@@ -59,7 +65,7 @@ def lake_of(*runs: Run) -> duckdb.DuckDBPyConnection:
     """A lake with these runs, for tests that only read it."""
     key = repr(runs)
     if key not in _lakes:
-        place = Workspace(Path(tempfile.mkdtemp(prefix="lake-", dir=folder)))
+        place = Workspace(Path(tempfile.mkdtemp(prefix="lake-", dir=kept_in())))
         write_runs(place, *runs)
         if len(_lakes) == _MOST_LAKES:
             del _lakes[next(iter(_lakes))]

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import itertools
 import json
+import os
 import pkgutil
 import re
 import shutil
@@ -498,3 +499,14 @@ def test_tests_mirror_the_library() -> None:
         path.as_posix() for path in modules if not (ROOT / "tests" / path.parent / f"test_{path.name}").is_file()
     }
     assert without == {name for names in TESTED_ELSEWHERE.values() for name in names.split()}
+
+
+def test_what_tests_share_is_never_kept_in_the_current_folder(tmp_path: Path) -> None:
+    """Before a session has a folder for it, as in a module or a script, nothing is made."""
+    code = "from pathlib import Path; from ibench_lib.paths import Workspace; from tests.shared import give_views; "
+    asked = [sys.executable, "-c", code + "give_views(Workspace(Path('there')))"]
+    done = subprocess.run(
+        asked, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0 and "before the session has a folder" in done.stderr
+    assert not list(tmp_path.glob(".views-*"))
