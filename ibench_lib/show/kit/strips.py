@@ -93,8 +93,9 @@ def span_of(ratios: Iterable[Ratio]) -> float:
 
 def strips(titled: Sequence[tuple[str, Sequence[StripRow]]], palette: str = "default") -> list[str]:
     """Strips that stand next to each other, each with its title: all on one axis, so that dots can be compared."""
-    span = span_of(row.found for _, rows in titled for row in rows if row.found)
-    return [strip(title, rows, span, palette) for title, rows in titled]
+    every = [row for _, rows in titled for row in rows]
+    span = span_of(row.found for row in every if row.found)
+    return [strip(title, rows, span, palette, every) for title, rows in titled]
 
 
 def arrows_said(rows: Iterable[StripRow]) -> str:
@@ -107,10 +108,15 @@ def arrows_said(rows: Iterable[StripRow]) -> str:
     return " Arrow: beyond the axis." if leaves else ""
 
 
-def strip(title: str, rows: Sequence[StripRow], span: float, palette: str = "default") -> str:
-    """A figure of HTML: the title, and the rows on an axis from 1 / `span` to `span`."""
-    letters = min(max(len(row.label) for row in rows), _MOST_LETTERS)
-    figure_px = max(_BOLD_PX if row.clear else _LETTER_PX for row in rows) * max(len(row.figure) for row in rows)
+def strip(
+    title: str, rows: Sequence[StripRow], span: float, palette: str = "default", every: Sequence[StripRow] = ()
+) -> str:
+    """A figure of HTML: the title, and the rows on an axis from 1 / `span` to `span`.
+
+    `every`: the rows of all strips next to it, for which the axis leaves room; by default only its own.
+    """
+    letters = min(max(len(row.label) for row in every or rows), _MOST_LETTERS)
+    figure_px = max(len(row.figure) * (_BOLD_PX if row.clear else _LETTER_PX) for row in every or rows)
     axis = _Axis(max(_LETTER_PX * letters + _GAP_PX, 60), WIDTH_PX - min(figure_px, _MOST_FIGURE_PX) - _GAP_PX, span)
     height = _ROW_PX * len(rows) + _AXIS_PX
     drawn = []

@@ -48,12 +48,11 @@ def test_the_word_tells_good_from_bad_not_more_from_less() -> None:
 
 def test_strips_that_stand_together_have_one_axis() -> None:
     """A dot further from 1x is a larger difference, in whichever strip it is."""
-    titled = [("little", [StripRow("a", Ratio(1.1))]), ("much", [StripRow("a", Ratio(3.0))])]
+    titled = [("little", [StripRow("a", Ratio(1.1))]), ("much", [StripRow("a longer name", Ratio(3.0))])]
     little, much = (ElementTree.fromstring(drawn) for drawn in strips(titled))
-    one = little.find(".//line[@class='one']")
-    assert one is not None and 0 < centre(little) - float(one.get("x1", "nan")) < 0.2 * (
-        centre(much) - float(one.get("x1", "nan"))
-    )
+    one, same = (figure.find(".//line[@class='one']") for figure in (little, much))
+    assert one is not None and same is not None and one.get("x1") == same.get("x1")
+    assert 0 < centre(little) - float(one.get("x1", "nan")) < 0.2 * (centre(much) - float(one.get("x1", "nan")))
     assert arrows_said(titled[0][1]) == arrows_said(titled[1][1]) == ""
 
 
