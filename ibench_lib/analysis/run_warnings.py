@@ -1,4 +1,4 @@
-"""What runs warn of: warnings that differ in their numbers only are one kind."""
+"""What runs warn of: warnings that differ in their numbers only are one kind. Names with digits are no numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import polars as pl
 
 from ibench_lib.base.wording import MOST_NAMED, count, shortened
 
-_NUMBER = re.compile(r"\d[\d.,]*")
+# Not the digits of a name, such as a step's: t16, l.i1, 10x.
+_NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*(?!\w)")
 
 
 @dataclass(frozen=True)

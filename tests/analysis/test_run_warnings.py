@@ -22,6 +22,18 @@ def test_warnings_that_differ_in_their_numbers_are_one_kind() -> None:
     assert runs_warned(runs) == 2
 
 
+def test_warnings_of_steps_whose_names_differ_in_digits_are_kinds_of_their_own() -> None:
+    """t1 and t16, l.i1 and l.i2; their figures are numbers all the same."""
+    texts = [
+        f"{step}: other processes used {share} % of the CPUs"
+        for step in ("t1", "t16", "l.i1", "l.i2")
+        for share in (12, 1.5)
+    ]
+    kinds = kinds_of_warnings(runs_of(("a", texts)))
+    assert [kind.texts for kind in kinds] == [texts[:2], texts[2:4], texts[4:6], texts[6:]]
+    assert str(kinds[0]) == "t1: other processes used 12 % of the CPUs, and 1 more of this kind (a)"
+
+
 def test_a_warning_of_the_only_run_counts_no_runs() -> None:
     assert [str(kind) for kind in kinds_of_warnings(runs_of(("a", ["no perf"])))] == ["no perf (a)"]
     assert kinds_of_warnings(runs_of(("a", []))) == []
