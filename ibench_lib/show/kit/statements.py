@@ -72,9 +72,9 @@ def complete(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def extent(frame: pl.DataFrame) -> str:
-    """How much was looked at: 3 configurations in 2 steps; a step counts once a setup."""
+    """How much was looked at: 3 results in 2 steps; a step counts once a setup."""
     steps = frame.unique(["setup", "step"]).height
-    return f"{count(frame['dbms'].n_unique(), 'configuration')} in {count(steps, 'step')}"
+    return f"{count(frame['dbms'].n_unique(), 'result')} in {count(steps, 'step')}"
 
 
 def without_short(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:

@@ -38,7 +38,7 @@ def test_a_single_run_that_is_further_apart_than_the_median_run_is_named() -> No
     )
     median, alone = ib.fairness_statements(frame)
     assert median.startswith("In no step did the clients' finish times differ by more than 1 s and by more than 5 %")
-    assert "client's time in the median run (2 configurations" in median
+    assert "client's time in the median run (2 results" in median
     assert alone == "Single runs in which they differ by more than that: 60.0 s (9.0 %) with a r2 in cached, l.i1."
 
 

@@ -19,5 +19,5 @@ def test_an_sla_failure_names_its_rates_and_runs() -> None:
         "runs)."
     ]
     assert ib.sla_statements(frame.filter(pl.col("dbms") == "good")) == [
-        "No target rate was missed (1 configuration in 1 step)."
+        "No target rate was missed (1 result in 1 step)."
     ]

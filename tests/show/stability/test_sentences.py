@@ -24,5 +24,5 @@ def test_one_run_that_stalled_is_not_lost_among_others_that_did_not() -> None:
     quiet = frame.with_columns(stalled_seconds=pl.lit(0))
     assert ib.stability_statements(quiet) == [
         "In no step of a run was throughput below half of its median for more than 1 % of the seconds (2 "
-        "configurations in 1 step of 10 s or more)."
+        "results in 1 step of 10 s or more)."
     ]
