@@ -113,9 +113,9 @@ def others_used_much(rows: list[dict[str, Any]]) -> bool:
     return any(share is not None and share > OTHERS_PCT for share in shares)
 
 
-def preparing_steps(frame: pl.DataFrame) -> set[str]:
-    """The steps that only prepare what others measure (`step_throughput`, which has the kinds of the steps)."""
-    return set(frame.group_by("step").agg(pl.col("kind").is_in(_PREPARING).all()).filter("kind")["step"])
+def preparing_steps(frame: pl.DataFrame, kind: str = "kind") -> set[str]:
+    """The steps that only prepare what others measure. The column `kind` of the frame has the kinds of the steps."""
+    return set(frame.group_by("step").agg(pl.col(kind).is_in(_PREPARING).all()).filter(kind)["step"])
 
 
 def median_run(rows: list[dict[str, Any]], column: str) -> dict[str, Any] | None:

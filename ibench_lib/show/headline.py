@@ -334,11 +334,15 @@ def _taken(runs: pl.DataFrame, frame: pl.DataFrame) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Figure:
-    """What strips show: a column, what it is called if it is no rate, and its better direction."""
+    """What strips show: a column, what it is called if it is no rate, and its better direction.
+
+    `of`: a column with the last words of what it is called, which steps may have different ones of.
+    """
 
     column: str = "throughput"
     label: str = ""
     better: Better = "higher"
+    of: str = ""
 
 
 def strips_of(
@@ -370,7 +374,8 @@ def strips_of(
                 if bases.by_build or name != bases.first
             ]
             of_bases |= any((setup, step, figure.column, name) in ratios for name in names if name in bases.names)
-            title = f"{f'{setup}, ' if several else ''}{step}, {figure.label or rate_label(rows, step)}"
+            last_words = f" {rows[figure.of][0]}" if figure.of else ""
+            title = f"{f'{setup}, ' if several else ''}{step}, {figure.label or rate_label(rows, step)}{last_words}"
             titled.append((title, of_step))
     if not titled:
         return ""

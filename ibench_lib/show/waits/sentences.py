@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from ibench_lib.analysis.frames import by_position
+from ibench_lib.analysis.frames import by_position, preparing_steps
 from ibench_lib.base.wording import joined, shortened
 from ibench_lib.show.kit.statements import asks, attention, columns_of, complete, results
 
@@ -13,11 +13,13 @@ from ibench_lib.show.kit.statements import asks, attention, columns_of, complete
 def waits_statements(waits: pl.DataFrame, waits_captured: pl.DataFrame) -> list[str]:
     """The mutex or lock that each dbms waits for most in each step; runs that paid for it; dbms without any waits.
 
-    Steps whose throughput is no result, such as a warm-up, are left out unless there is no other.
+    Steps whose throughput is no result, such as a warm-up, are left out unless there is no other. Those that only
+    prepare others come last in their setup.
     """
     said: list[str] = []
     locks = results(complete(waits)).filter(pl.col("kind") != "file")
-    for setup, step, rows in columns_of(locks):
+    last = preparing_steps(locks, "step_kind")
+    for setup, step, rows in sorted(columns_of(locks), key=lambda place: (place[0], place[1] in last)):
         items = [item for name in by_position(rows) if (item := _top(rows.filter(pl.col("dbms") == name)))]
         if items:
             said.append(f"{step} in {setup}, the mutex or lock waited for most: {shortened(items)}.")

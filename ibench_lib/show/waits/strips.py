@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from ibench_lib.analysis.frames import by_position
+from ibench_lib.analysis.frames import by_position, preparing_steps
 from ibench_lib.ask.bases import Bases
 from ibench_lib.show.headline import Figure, strips_of
 from ibench_lib.show.kit.display import Html
@@ -12,15 +12,16 @@ from ibench_lib.show.kit.statements import complete
 
 _RUN = (
     "setup", "dbms", "dbms_position", "repeat", "run_id", "run_status", "step_id", "step", "step_status", "compared",
-    "client_bound",
+    "client_bound", "step_kind", "unit",
 )  # fmt: skip
 
 
 def waits_strips(waits: pl.DataFrame, bases: Bases, palette: str = "default") -> Html:
-    """A strip for each step: all mutexes and locks together, per 1,000 rows or operations (`waits`), without files.
+    """A strip for each step: all mutexes and locks together (`waits`), without files.
 
-    Time where every dbms has it, else the number of waits of those that have it: one is no measure of the other. Steps
-    whose throughput is no result are left out.
+    Time where every dbms has it, else the number of waits of those that have it: one is no measure of the other. It is
+    per 1,000 of what the rate of the step counts, which its title names. Steps whose throughput is no result are left
+    out, and those that only prepare others come last.
     """
     locks = complete(waits).filter(pl.col("kind") != "file")
     of_timed = {name: rows["timed"].any() for name in by_position(locks) for rows in [locks.filter(dbms=name)]}
@@ -34,6 +35,5 @@ def waits_strips(waits: pl.DataFrame, bases: Bases, palette: str = "default") ->
     )
     if totals.is_empty():
         return Html("")
-    counted = " or ".join(sorted(locks["unit"].unique()))
-    figure = Figure(column, f"mutexes and locks, {unit} per 1,000 {counted}", "lower")
-    return Html(strips_of(totals, bases, palette, figure))
+    figure = Figure(column, f"mutexes and locks, {unit} per 1,000", "lower", of="unit")
+    return Html(strips_of(totals, bases, palette, figure, last=preparing_steps(totals, "step_kind")))

@@ -6,7 +6,7 @@
 -- file or lock. `timed` tells the two sources apart: performance_schema counts acquisitions and times them, so
 -- `ms_per_1000` is the time in milliseconds per 1,000 operations; SHOW ENGINE INNODB MUTEX counts waits and does not
 -- time them, so `waits_per_1000` is all there is. `place` ranks the events of a run, step and source by what that
--- source gives, from 1. compared: whether the step's throughput is a result.
+-- source gives, from 1. compared: whether the step's throughput is a result. step_kind: the kind of step.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -57,7 +57,7 @@ WITH chosen AS (
 )
 SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status,
-    c.compared, c.client_bound, s.source, s.source = 'performance_schema' AS timed,
+    c.compared, c.kind AS step_kind, c.client_bound, s.source, s.source = 'performance_schema' AS timed,
     CASE WHEN s.event LIKE 'wait/io/file/%' THEN 'file' WHEN s.event LIKE '%/mutex/%' THEN 'mutex'
          WHEN s.event LIKE '%/rwlock/%' OR s.event LIKE '%/sxlock/%' OR s.event ILIKE 'rwlock:%' THEN 'rwlock'
          WHEN s.event ILIKE '%mutex%' THEN 'mutex' ELSE 'lock' END AS kind,

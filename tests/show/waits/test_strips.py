@@ -7,7 +7,10 @@ from typing import Any
 
 import ibench_lib as ib
 from ibench_lib.ask.selection import Selection, choose
+from ibench_lib.show.waits.sentences import waits_statements
 from ibench_lib.show.waits.strips import waits_strips
+from ibench_lib.store import reader
+from tests.places import ROOT
 from tests.shared import lake_of
 from tests.show.waited import COUNTED, interval, timed
 from tests.synthetic import Run
@@ -37,6 +40,23 @@ def test_all_locks_together_are_drawn_relative_to_the_base() -> None:
     assert "l.i0, mutexes and locks, waits per 1,000 rows" in page
     assert re.search(r"(1\.9|2\.0)\dx", page) and " worse</text>" in page, "twice the waits are worse"
     assert page.count("<figure") == 1
+
+
+def test_each_step_says_what_its_waits_are_per_and_the_load_comes_last() -> None:
+    """The sample's LinkBench: a load counts rows, a request operations."""
+    chosen = choose(reader.lake(str(ROOT / "data" / "sample")), "linkbench_small")
+    waits = chosen.ask("waits")
+    page = waits_strips(waits, chosen.bases).markup
+    titles = re.findall(
+        r"(?:1x|10x), (load|t1|t4|t16|control\S*?), mutexes and locks, waits per 1,000 (\w+)[^\w ]", page
+    )
+    assert {step: unit for step, unit in titles if not step.startswith("control")} == {
+        "load": "rows", "t1": "operations", "t4": "operations", "t16": "operations"
+    }  # fmt: skip
+    assert titles[-1][0] == "load" and titles[0][0] == "t1" and "rows or operations" not in page
+    said = [line for line in waits_statements(waits, chosen.ask("waits_captured")) if " in 10x" in line]
+    assert said[-1].startswith("load in 10x") and "per 1,000 rows" in said[-1]
+    assert said[0].startswith("t1 in 10x") and "per 1,000 operations" in said[0]
 
 
 def test_times_are_drawn_where_every_dbms_has_them_and_never_against_counts() -> None:
