@@ -48,14 +48,24 @@ def changes(
         ),
     ] = None,
     reference: Annotated[
-        str | None, typer.Option(help="With --stream: a build that never changes, to correct for drift of the host.")
+        str | None,
+        typer.Option(
+            help="With --stream: a build that never changes, to correct for drift of the host.",
+            autocompletion=known_names.measured_builds,
+        ),
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="A metric, such as scpupq; can be repeated. By default the main rate of each step."),
+        typer.Option(
+            help="A metric, such as scpupq; can be repeated. By default the main rate of each step.",
+            autocompletion=known_names.metrics,
+        ),
     ] = None,
     min_effect: Annotated[str, typer.Option(help="Changes below this are not reported.")] = "2%",
-    only: Annotated[str | None, typer.Option(help="With `regressions`, list only changes for the worse.")] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(help="With `regressions`, list only changes for the worse.", autocompletion=known_names.verdicts),
+    ] = None,
     gate: Annotated[
         bool,
         typer.Option(

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from ibench_lib.base.wording import count, duration_text
+from ibench_lib.cli import known_names
 from ibench_lib.cli.output import done_elsewhere, err, out, safe
-from ibench_lib.cli.progress import ExperimentProgress
-from ibench_lib.experiment.cells import Cell, LoadedExperiment, load_experiment
 from ibench_lib.paths import Workspace, workspace
-from ibench_lib.runner.advice import profile_advice, redo_advice
-from ibench_lib.runner.forecast import Forecast, Forecaster, most_disk_bytes, total_s
-from ibench_lib.runner.plan import plan_experiment
-from ibench_lib.runner.planned import Planned
-from ibench_lib.runner.preflight import examine
-from ibench_lib.runner.space import require_space
+
+if TYPE_CHECKING:
+    from ibench_lib.experiment.cells import Cell, LoadedExperiment
+    from ibench_lib.runner.forecast import Forecast
+    from ibench_lib.runner.planned import Planned
 
 app = typer.Typer(
     help="""Check an experiment before it runs.
@@ -33,10 +31,17 @@ File = Annotated[Path, typer.Argument(help="The experiment: a YAML file, such as
 Only = Annotated[
     list[str] | None,
     typer.Option(
-        "--only", help="Only cells whose build, config, setup or result (build.config) matches this pattern (* and ?)."
+        "--only",
+        help="Only cells whose build, config, setup or result (build.config) matches this pattern (* and ?).",
+        autocompletion=known_names.parts_of_cells,
     ),
 ]
-Except = Annotated[list[str] | None, typer.Option("--except", help="Leave out cells that match this pattern.")]
+Except = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--except", help="Leave out cells that match this pattern.", autocompletion=known_names.parts_of_cells
+    ),
+]
 
 
 @app.command("check")
@@ -47,6 +52,14 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
 
     [bold]Example:[/] ibench experiment check experiments/demo.yaml
     """
+    # Imported here, so that neither a help page nor a shell that completes names waits for what runs cells.
+    from ibench_lib.cli.progress import ExperimentProgress
+    from ibench_lib.experiment.cells import load_experiment
+    from ibench_lib.runner.forecast import Forecaster, most_disk_bytes, total_s
+    from ibench_lib.runner.plan import plan_experiment
+    from ibench_lib.runner.preflight import examine
+    from ibench_lib.runner.space import require_space
+
     loaded, place = load_experiment(experiment), workspace()
     with ExperimentProgress(err, None) as progress:
         planned = plan_experiment(loaded, place, only=only or (), without=without or (), observer=progress)
@@ -93,6 +106,8 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
 
 
 def _advice(loaded: LoadedExperiment, planned: list[Planned], forecasts: list[Forecast], place: Workspace) -> list[str]:
+    from ibench_lib.runner.advice import profile_advice, redo_advice
+
     steps = [step for forecast in forecasts for step in forecast.steps]
     return [*profile_advice(loaded.spec.capture, steps), *redo_advice(planned, place)]
 
@@ -117,6 +132,11 @@ def experiment_plan(experiment: File, only: Only = None, without: Except = None)
 
     [bold]Example:[/] ibench experiment plan experiments/demo.yaml
     """
+    from ibench_lib.cli.progress import ExperimentProgress
+    from ibench_lib.experiment.cells import load_experiment
+    from ibench_lib.runner.forecast import Forecaster, total_s
+    from ibench_lib.runner.plan import plan_experiment
+
     loaded, place = load_experiment(experiment), workspace()
     with ExperimentProgress(err, None) as progress:
         planned = plan_experiment(loaded, place, only=only or (), without=without or (), observer=progress)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,17 +11,14 @@ from ibench_lib.base.wording import count
 from ibench_lib.cli import experiment as cli_experiment
 from ibench_lib.cli import summary
 from ibench_lib.cli.output import done_elsewhere, out, safe
-from ibench_lib.cli.progress import ExperimentProgress
 from ibench_lib.errors import UsageError
-from ibench_lib.experiment.cells import LoadedExperiment, load_experiment
 from ibench_lib.paths import Workspace, workspace
-from ibench_lib.runner.events import EventLog
-from ibench_lib.runner.forecast import Forecaster
-from ibench_lib.runner.hosts import worker
-from ibench_lib.runner.hosts.sweep import run_on_workers
-from ibench_lib.runner.observer import Both
-from ibench_lib.runner.planned import Planned
-from ibench_lib.runner.sweep import run_experiment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ibench_lib.experiment.cells import LoadedExperiment
+    from ibench_lib.runner.planned import Planned
 
 
 def run(
@@ -54,6 +50,12 @@ def run(
     """
     if scheduler is None and store is not None:
         raise UsageError("--store applies to workers only", hint="add --scheduler")
+    # Imported here, so that neither a help page nor a shell that completes names waits for what runs cells.
+    from ibench_lib.cli.progress import ExperimentProgress
+    from ibench_lib.experiment.cells import load_experiment
+    from ibench_lib.runner.events import EventLog
+    from ibench_lib.runner.observer import Both
+
     loaded, place = load_experiment(experiment), workspace()
     choice: dict[str, Any] = {
         "again": again,
@@ -67,8 +69,12 @@ def run(
     with ExperimentProgress(out, forecasts) as progress:
         observer = Both([progress, EventLog(place, loaded.name, forecasts)])
         if scheduler is None:
+            from ibench_lib.runner.sweep import run_experiment
+
             result = run_experiment(loaded, place, observer, **choice)
         else:
+            from ibench_lib.runner.hosts.sweep import run_on_workers
+
             result = run_on_workers(loaded, place, observer, scheduler, store=store, **choice)
     out.print(f"{loaded.name}: {count(len(result.made), 'new run')}, {len(result.skipped)} already complete")
     if said := done_elsewhere(result.skipped, loaded.name, place):
@@ -89,9 +95,13 @@ def worker_command(
 
     [bold]Example:[/] ibench worker tcp://lab1:8786
     """
+    from ibench_lib.runner.hosts import worker
+
     worker.serve(scheduler, name)
 
 
 def _forecasts(loaded: LoadedExperiment, place: Workspace) -> Callable[[Planned], float]:
+    from ibench_lib.runner.forecast import Forecaster
+
     forecaster = Forecaster(place)
     return lambda entry: forecaster.cell(loaded, entry).seconds

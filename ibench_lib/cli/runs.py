@@ -55,7 +55,7 @@ OneRun = Annotated[
         autocompletion=known_names.runs_and_experiments,
     ),
 ]
-Tags = Annotated[list[str], typer.Argument(help="Letters, digits, '.', '_' and '-'.")]
+Tags = Annotated[list[str], typer.Argument(help="Letters, digits, '.', '_' and '-'.", autocompletion=known_names.tags)]
 Place = Annotated[
     str, typer.Argument(help="A folder, a .zip file, or an address that fsspec knows, such as s3://bucket/lake.")
 ]
@@ -64,6 +64,12 @@ SomeRuns = Annotated[
     typer.Argument(
         help="Runs: ids, their beginnings, globs or experiments; by default all.",
         autocompletion=known_names.runs_and_experiments,
+    ),
+]
+RunsThere = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Runs: ids, their beginnings, globs or experiments; by default all.", autocompletion=known_names.runs_there
     ),
 ]
 
@@ -113,7 +119,9 @@ OfExperiment = Annotated[
     ),
 ]
 OfStatus = Annotated[str | None, typer.Option("--status", help="Only runs that are complete, failed, running, ...")]
-WithTag = Annotated[str | None, typer.Option("--tag", "-t", help="Only runs with this tag.")]
+WithTag = Annotated[
+    str | None, typer.Option("--tag", "-t", help="Only runs with this tag.", autocompletion=known_names.tags)
+]
 Last = Annotated[int | None, typer.Option("--last", "-n", min=1, help="Only the newest runs, at most this many.")]
 As = Annotated[Form, typer.Option("--format", "-f", help="The output format.")]
 AsJson = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
@@ -437,7 +445,7 @@ def runs_push(place: Place, run_ids: SomeRuns = None) -> None:
 
 
 @app.command("pull")
-def runs_pull(place: Place, run_ids: SomeRuns = None) -> None:
+def runs_pull(place: Place, run_ids: RunsThere = None) -> None:
     """Copy runs from a folder, a .zip file or an object store into this lake, every file verified by its checksum.
 
     [bold]Example:[/] ibench runs pull s3://bucket/lake

@@ -73,7 +73,12 @@ def servers_list() -> None:
 
 @app.command("install")
 def servers_install(
-    label: Annotated[str, typer.Argument(help="The build to install; by default the distribution's MariaDB.")] = "",
+    label: Annotated[
+        str,
+        typer.Argument(
+            help="The build to install; by default the distribution's MariaDB.", autocompletion=known_names.installable
+        ),
+    ] = "",
 ) -> None:
     """Install a build and start it once as a test. An installed build stays as it is.
 

@@ -71,7 +71,7 @@ def sql(
         typer.Option(
             "--describe",
             help="Explain a table, view or question and its columns instead.",
-            autocompletion=known_names.questions,
+            autocompletion=known_names.answerable,
         ),
     ] = None,
 ) -> None:

@@ -29,6 +29,17 @@ WITHOUT_FRAMES = "sys.modules.update(dict.fromkeys(('duckdb', 'polars'))); "
         ("ibench sql --describe step_through", ["step_throughput"]),
         ("ibench sql --describe notpm_s", ["notpm_series"]),
         ("ibench post --notebook purge", ["purge_lag"]),
+        ("ibench sql --describe step_c", ["step_counters"]),
+        ("ibench sql --describe planned_s", ["planned_steps"]),
+        ("ibench changes --metric scpu", ["scpupq"]),
+        ("ibench changes --reference mysql-5", ["mysql-5.6.24"]),
+        ("ibench changes --only r", ["regressions"]),
+        (f"ibench run {ROOT}/experiments/tpcc_waves.yaml --only tun", ["tuned1", "tuned2"]),
+        (f"ibench experiment plan {ROOT}/experiments/tpcc_waves.yaml --except mysql-9.7.c", ["mysql-9.7.capped"]),
+        (f"ibench experiment check {ROOT}/experiments/no.yaml --only t", []),
+        (f"ibench runs pull {ROOT}/data/sample 20261123T0058", ["20261123T005837Z-stalls-small-mysql-9.7.base-r1"]),
+        ("ibench runs pull s3://no/lake 2026", []),
+        ("ibench servers install mysql-9", ["mysql-9.7"]),
     ],
 )
 @pytest.mark.slow
@@ -69,6 +80,15 @@ def test_a_shell_meets_no_error_and_no_odd_name_where_runs_are_damaged(tmp_path:
     (runs / "link").symlink_to(runs / "good")
     (runs / "bad name").mkdir()
     place = {"IBENCH_HOME": str(tmp_path), "IBENCH_LAKE": str(runs)}
+    (runs / "good" / "notes.json").write_text('{"tags": ["baseline", "$(x)", 3]}')
+    (runs / "other" / "notes.json").write_text('{"tags": "baseline"}')
+    (runs / "odd" / "notes.json").symlink_to(runs / "good" / "notes.json")
+    assert (
+        completed("ibench runs list --tag b", **place) == completed("ibench runs tag good b", **place) == ["baseline"]
+    )
+    bomb = tmp_path / "bomb.yaml"
+    bomb.write_text("configs: [{name: $(x)}, {name: fine}, {nom: 1}]\nbuilds: 3\n")
+    assert completed(f"ibench run {bomb} --only ", **place) == []
     assert completed("ibench summary ", **place) == ["mine"]
     assert completed("ibench summary --step ", **place) == ["l.i0"]
     assert completed("ibench runs verify ", **place) == sorted([*texts, "mine", "pipe"])

@@ -294,6 +294,7 @@ COMPUTE = DRAW | {"pyarrow", "numpy", "polars"}
 CONNECT = COMPUTE | {"duckdb", "fsspec", "ruamel", "psutil", "pymysql"}
 
 LIGHT_FIRST = (
+    *((f"{command} -h", CONNECT) for command in ("run", "worker", "experiment check", "experiment plan")),
     *(
         (f"{command} -h", CONNECT)
         for command in ("status", "runs", "sql", "summary", "compare", "stalls", "explain", "changes")
