@@ -8,6 +8,7 @@ import pytest
 
 from ibench_lib.errors import WorkerFailed
 from ibench_lib.runner.messages import problem_of
+from ibench_lib.runner.silence import Watch
 from ibench_lib.runner.step import _Control
 from ibench_lib.schema import TABLES
 
@@ -83,6 +84,8 @@ class Client:
         self.name, self.process, self.number, self.stage = "client 1", self, 0, "starting"
         self.operations: dict[str, Any] = {"insert": None}
         self.latest: dict[str, Any] = {}
+        self.reported, self.latest_answer = 0, -1
+        self.answered: set[int] = set()
         self.counted: dict[str, Any] = {}
         self.probes: list[Any] = []
         self.totals: dict[str, Any] | None = None
@@ -92,7 +95,7 @@ class Client:
 def heard(*messages: dict[str, Any]) -> tuple[Client, list[Any]]:
     """A worker that said this, and the seconds that were stored."""
     stored: list[Any] = []
-    control = _Control([], lambda: False, lambda _state, row: stored.append(row), lambda *_: None)
+    control = _Control([], lambda: False, lambda _state, row: stored.append(row), lambda *_: None, Watch(lambda: None))
     client = Client(messages[0])
     for message in messages:
         control._take_in(client, message)  # type: ignore[arg-type]
