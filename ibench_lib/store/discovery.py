@@ -28,7 +28,7 @@ from ibench_lib.schema import TABLES, Table, nullable_schema
 from ibench_lib.store import checksums, lock
 from ibench_lib.store.checksums import Verified
 from ibench_lib.store.index import INDEXED, Entry, Index
-from ibench_lib.store.journal import FOLDER, read_journal
+from ibench_lib.store.journal import FOLDER, Journal, joined, read_streams
 from ibench_lib.store.manifest_tables import MANIFEST_TABLES, manifest_rows
 
 # What reads a run takes longer to import than all runs of a lake take to find in its index.
@@ -474,11 +474,16 @@ def _add_sealed_run(found: Found, run_dir: Path, manifest: Manifest, verified: V
 def _add_open_run(found: Found, run_dir: Path, new: list[NewFile]) -> None:
     """Add a run that is being written, or was when its writer died, as it was at one moment."""
     for _ in range(_ATTEMPTS):
-        manifest = checked_manifest(run_dir)
         held = lock.is_held(run_dir)
-        tables, problems = _open_tables(run_dir, manifest)
-        # What was replaced while we read belongs to another moment: read again.
-        if lock.is_open(run_dir) and checked_manifest(run_dir) == manifest:
+        # The journal first: what its writer seals meanwhile is in the parts that the later manifest vouches for.
+        streams = read_streams(run_dir / FOLDER)
+        manifest = checked_manifest(run_dir)
+        journal = joined(streams, after=manifest.sealed_generation, whole_flushes=True)
+        tables, problems = _open_tables(run_dir, manifest, journal)
+        # While it is written, flushes seem to be missing whose streams were read too early. While it is sealed, parts
+        # are removed before the journal's directory. Both are so for a moment only: read again.
+        same = checked_manifest(run_dir) == manifest and not (held and journal.problems)
+        if lock.is_open(run_dir) and (not problems or same):
             break
         if not lock.is_open(run_dir):
             _add_sealed_run(found, run_dir, checked_manifest(run_dir), Verified(None), new)
@@ -492,7 +497,9 @@ def _add_open_run(found: Found, run_dir: Path, new: list[NewFile]) -> None:
         found.sources[name].live.append(data)
 
 
-def _open_tables(run_dir: Path, manifest: Manifest) -> tuple[dict[str, pa.Table], list[tuple[str, str]]]:
+def _open_tables(
+    run_dir: Path, manifest: Manifest, journal: Journal
+) -> tuple[dict[str, pa.Table], list[tuple[str, str]]]:
     """Rows of a run that is not sealed, per table, and what could not be read of it: (file, problem)."""
     pieces: dict[str, list[pa.Table]] = {}
     problems: list[tuple[str, str]] = []
@@ -508,7 +515,7 @@ def _open_tables(run_dir: Path, manifest: Manifest) -> tuple[dict[str, pa.Table]
             pieces.setdefault(table.name, []).append(content)
         except Exception as error:  # a file that is no table of ours can raise any error
             problems.append((file_name, _first_line(error)))
-    journal = read_journal(run_dir / FOLDER, after=manifest.sealed_generation, whole_flushes=True)
+    problems += [(FOLDER, problem) for problem in journal.problems]
     for name, data in journal.tables().items():
         pieces.setdefault(name, []).append(data)
     return {name: pa.concat_tables(tables) for name, tables in pieces.items()}, problems

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -82,32 +82,60 @@ class Journal:
         return {name: pa.Table.from_batches(batches) for name, batches in self.batches.items() if batches}
 
 
-def read_journal(directory: Path, *, after: int = 0, up_to: int | None = None, whole_flushes: bool = False) -> Journal:
-    """Read every batch that is whole, of all generations later than `after`, and not later than `up_to`.
+@dataclass
+class Stream:
+    """What one stream holds: its batches with the numbers of each. `damage` and `cut` say what is missing, and why."""
 
-    With `whole_flushes` a last flush that lacks a batch is left out: what remains is what was known at one moment.
+    generation: int
+    table: str
+    batches: list[tuple[pa.RecordBatch, Mapping[str, str]]] = field(default_factory=list)
+    damage: list[str] = field(default_factory=list)
+    cut: str | None = None
+
+
+def read_journal(directory: Path, *, after: int = 0, up_to: int | None = None) -> Journal:
+    """Read every batch that is whole, of all generations later than `after`, and not later than `up_to`."""
+    return joined(read_streams(directory, after=after, up_to=up_to))
+
+
+def read_streams(directory: Path, *, after: int = 0, up_to: int | None = None) -> list[Stream]:
+    """Each stream as far as it can be read, in the order in which they were begun."""
+    return [
+        _read_stream(path, generation, name)
+        for generation, name, path in _streams(directory)
+        if generation > after and (up_to is None or generation <= up_to)
+    ]
+
+
+def joined(streams: Sequence[Stream], *, after: int = 0, whole_flushes: bool = False) -> Journal:
+    """What the streams of generations later than `after` hold together.
+
+    With `whole_flushes` the last flushes that lack a batch are left out: what remains is what was known at one moment,
+    although the streams were read one after another while they were written. A stream may be cut there.
     """
     journal = Journal()
     seen: dict[int, set[int]] = defaultdict(set)
     sizes: dict[int, int] = {}
     flushes: dict[str, list[int]] = defaultdict(list)
-    for generation, name, path in _streams(directory):
-        if generation <= after or (up_to is not None and generation > up_to):
-            continue
-        journal.generation = generation
-        for batch, numbers in _read_stream(path, journal.problems):
+    for stream in (stream for stream in streams if stream.generation > after):
+        journal.generation = stream.generation
+        journal.problems += stream.damage
+        if stream.cut and not whole_flushes:
+            journal.problems.append(stream.cut)
+        for batch, numbers in stream.batches:
             flush = int(numbers["flush"])
             seen[flush].add(int(numbers["batch"]))
             sizes[flush] = int(numbers["of"])
-            journal.batches.setdefault(name, []).append(batch)
-            flushes[name].append(flush)
+            journal.batches.setdefault(stream.table, []).append(batch)
+            flushes[stream.table].append(flush)
     if not seen:
         return journal
     last = max(seen)
-    if whole_flushes and len(seen[last]) < sizes[last]:
+    while whole_flushes and last in seen and len(seen[last]) < sizes[last]:
         for name, numbered in flushes.items():
-            if numbered[-1] == last:
+            if numbered and numbered[-1] == last:
                 journal.batches[name].pop()
+                numbered.pop()
         del seen[last]
         last -= 1
     for flush in range(min(seen, default=last), last + 1):
@@ -136,13 +164,12 @@ def _streams(directory: Path) -> list[tuple[int, str, Path]]:
     return sorted(found)
 
 
-def _read_stream(path: Path, problems: list[str]) -> list[tuple[pa.RecordBatch, Mapping[str, str]]]:
-    found: list[tuple[pa.RecordBatch, Mapping[str, str]]] = []
-    schema = TABLES[path.name.partition(".")[0]].arrow_schema
+def _read_stream(path: Path, generation: int, table: str) -> Stream:
+    found = Stream(generation, table)
     read = 0
     try:
         with pa.ipc.open_stream(path.read_bytes()) as stream:
-            if stream.schema != schema:
+            if stream.schema != TABLES[table].arrow_schema:
                 raise ValueError("its columns are not those of its table")
             while True:
                 both = stream.read_next_batch_with_custom_metadata()
@@ -152,16 +179,16 @@ def _read_stream(path: Path, problems: list[str]) -> list[tuple[pa.RecordBatch, 
                     raise ValueError("a batch has no numbers")
                 both.batch.validate(full=True)
                 if numbers.get("crc32", _crc(both.batch)) != _crc(both.batch):
-                    problems.append(
+                    found.damage.append(
                         f"journal: batch {read} of {path.name} is damaged: its {both.batch.num_rows} rows are left out"
                     )
                     continue
-                found.append((both.batch, numbers))
+                found.batches.append((both.batch, numbers))
     except StopIteration:
         pass
     except Exception as error:  # damaged bytes can raise any error
         reason = (str(error).splitlines() or ["unreadable"])[0]
-        problems.append(f"journal: {path.name} is cut after {read} batches: {reason}")
+        found.cut = f"journal: {path.name} is cut after {read} batches: {reason}"
     return found
 
 

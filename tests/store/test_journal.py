@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from ibench_lib.schema import TABLES
-from ibench_lib.store.journal import JournalWriter, read_journal, remove_generations
+from ibench_lib.store.journal import JournalWriter, joined, read_journal, read_streams, remove_generations
 
 
 def batch(table: str, *rows: dict[str, Any]) -> pa.RecordBatch:
@@ -65,13 +65,30 @@ def test_f30_a_journal_cut_at_any_byte_of_its_last_batch_keeps_the_earlier_ones(
         assert journal.tables()["server_samples"]["t_s"].to_pylist() == [0.0, 1.0], size
         assert "journal: flush 3 lacks 1 of 2 batches" in journal.problems, size
         assert size == before or len(journal.problems) == 2, "the cut itself is named, unless it is between batches"
-        one_moment = read_journal(tmp_path, whole_flushes=True)
+        one_moment = joined(read_streams(tmp_path), whole_flushes=True)
+        assert one_moment.problems == []
         assert {name: table.num_rows for name, table in one_moment.tables().items()} == {
             "server_samples": 2,
             "probes": 2,
         }
     path.write_bytes(content)
     assert moments(tmp_path) == [0.0, 1.0, 2.0]
+
+
+def test_a_moment_is_read_although_two_flushes_come_in_between_two_streams(tmp_path: Path) -> None:
+    both = {"server_samples": samples(1.0), "probes": probes(0.5)}
+    writer = write(tmp_path, both)
+    early = [stream for stream in read_streams(tmp_path) if stream.table == "server_samples"]
+    for number in (2, 3):
+        writer.write(number, dict(both))
+    late = [stream for stream in read_streams(tmp_path) if stream.table == "probes"]
+    moment = joined([*early, *late], whole_flushes=True)
+    assert {name: table.num_rows for name, table in moment.tables().items()} == {"server_samples": 1, "probes": 1}
+    assert moment.problems == []
+    writer.write(4, {"probes": probes(0.5)})  # whole by itself, so that the two before it seem to be lost
+    late = [stream for stream in read_streams(tmp_path) if stream.table == "probes"]
+    assert "journal: flush 2 lacks 1 of 2 batches" in joined([*early, *late], whole_flushes=True).problems
+    writer.close()
 
 
 def test_a_stream_cut_in_its_schema_has_no_rows_and_is_named(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """The lake: what loads, what is left out and named, and the questions' answers worked out by hand."""
 
 import csv
+import itertools
 import math
 import shutil
+import struct
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +17,25 @@ import pytest
 from ibench_lib.errors import IbenchError, LakeError, QueryError
 from ibench_lib.paths import LAKE_VARIABLE, Workspace
 from ibench_lib.schema import TABLES
+from ibench_lib.store import manifest as manifests
 from ibench_lib.store import reader
 from ibench_lib.store.derive import response_times
+from ibench_lib.store.manifest import Manifest
 from tests.places import GOLDEN
 from tests.shared import asked, lake_of
 from tests.store.lakes import ask_everything, rewrite_steps, rows, step_row, vouch
-from tests.synthetic import BIN_500_US, Run, answer, begin_run, die, end_run, three_configurations, write_runs
+from tests.synthetic import (
+    BIN_500_US,
+    Run,
+    answer,
+    begin_run,
+    die,
+    end_run,
+    flushed,
+    manifest_of,
+    three_configurations,
+    write_runs,
+)
 
 
 @pytest.mark.slow
@@ -93,6 +108,54 @@ def test_a_live_run_is_read_once_and_marked_running(workspace: Workspace) -> Non
     assert frame["duration_s"].to_list() == [10.0, 2.0, 2.0, None]
     assert rows(lake, "SELECT count(*) AS n FROM probes") == [{"n": 6}]
     assert rows(lake, "SELECT DISTINCT status FROM workers WHERE step = 'l.i1'") == [{"status": "running"}]
+
+
+@pytest.mark.slow
+def test_a_live_run_is_read_whole_however_often_it_is_sealed_meanwhile(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before and after each reading of its manifest, one more second is sealed and another one comes in."""
+    run = Run(status="running", steps=("l.i0", "l.x", "l.i1"), l_i1_s=2)
+    writer = begin_run(workspace, run, sealed=("l.i0", "l.x"))
+    seconds = itertools.count(100)
+
+    def one_more() -> None:
+        writer.append("server_samples", t_s=float(next(seconds)))
+        writer.seal_step(manifest_of(run))
+        writer.append("server_samples", t_s=float(next(seconds)))
+        flushed(writer)
+
+    def read_manifest(run_dir: Path) -> Manifest:
+        one_more()
+        manifest = read_now(run_dir)
+        one_more()
+        return manifest
+
+    read_now = manifests.read_manifest
+    with monkeypatch.context() as patch:
+        patch.setattr(manifests, "read_manifest", read_manifest)
+        lake = reader.lake(workspace)
+    (found,) = rows(lake, "SELECT count(*) AS n, max(t_s) AS last FROM server_samples WHERE t_s >= 100")
+    assert found["n"] == found["last"] - 99 > 0, "the seconds up to a moment, without a hole"
+    assert rows(lake, "FROM problems") == []
+    end_run(writer, run)
+
+
+@pytest.mark.slow
+def test_a_flush_that_a_dead_run_has_lost_is_named(workspace: Workspace) -> None:
+    run = Run(status="running", steps=("l.i0", "l.x", "l.i1"), l_i1_s=2)
+    writer = begin_run(workspace, run, sealed=("l.i0", "l.x"))
+    for second in (100.0, 101.0, 102.0):
+        writer.append("server_samples", t_s=second)
+        flushed(writer)
+    assert rows(reader.lake(workspace), "FROM problems") == []
+    die(writer)
+    (stream,) = workspace.run_dir(run.run_id).glob("journal/server_samples.*.arrows")
+    content = stream.read_bytes()
+    at = content.index(struct.pack("<d", 101.0))
+    stream.write_bytes(content[:at] + struct.pack("<d", 555.0) + content[at + 8 :])
+    left_out = rows(reader.lake(workspace), "FROM problems")
+    assert any("damaged: its 1 rows are left out" in row["problem"] for row in left_out), left_out
 
 
 @pytest.mark.fault("F24")
