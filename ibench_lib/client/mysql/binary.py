@@ -18,6 +18,7 @@ import numpy as np
 _TINY, _SHORT, _LONG, _FLOAT, _DOUBLE, _NULL, _TIMESTAMP, _LONGLONG, _INT24 = 1, 2, 3, 4, 5, 6, 7, 8, 9
 _DATE, _TIME, _DATETIME, _YEAR, _NEWDECIMAL, _VAR_STRING = 10, 11, 12, 13, 246, 253
 _UNSIGNED, _ZEROFILL = 0x20, 0x40
+_WIDEST = 255  # the display width of a ZEROFILL column
 _LONG_TEXT = 0xFB  # from here on, the first byte of a length says how many bytes follow
 _INTEGERS: Final = {_TINY: "b", _SHORT: "h", _YEAR: "H", _LONG: "i", _INT24: "i", _LONGLONG: "q"}
 _DEFINITION = struct.Struct("<IBHB").unpack_from  # length, type, flags, decimals
@@ -149,17 +150,19 @@ def reader_of(definition: bytes) -> Reader:
     """What reads the values of a column, by its definition packet.
 
     Raises ValueError for a column of FLOAT or DOUBLE, whose digits as text depend on the server, and for a definition
-    that is incomplete.
+    that is incomplete, or wider than the protocol's servers make one.
     """
     try:
         position = 0
         for _ in range(6):  # catalog, schema, table and column, both with their own and original names
             _, position = _text(definition, position)
         length, kind, flags, decimals = _DEFINITION(definition, position + 3)
-    except (IndexError, struct.error) as error:
+    except (IndexError, OverflowError, struct.error) as error:
         raise ValueError("a column definition is incomplete") from error
     if kind in (_FLOAT, _DOUBLE):
         raise ValueError("a FLOAT or DOUBLE is not read")
+    if flags & _ZEROFILL and length > _WIDEST:
+        raise ValueError(f"a display width of {length}")
     if kind in _INTEGERS:
         code = _INTEGERS[kind].upper() if flags & _UNSIGNED else _INTEGERS[kind]
         return _integers(code, 4 if kind == _YEAR else length if flags & _ZEROFILL else 0)
@@ -185,7 +188,7 @@ def row_of(body: bytes, readers: Sequence[Reader]) -> tuple[bytes | None, ...]:
                 value, position = read(body, position)
                 values.append(value)
             nulls >>= 1
-    except (IndexError, struct.error) as error:
+    except (IndexError, OverflowError, struct.error) as error:
         raise ValueError("a row is incomplete") from error
     if position != len(body):
         raise ValueError("the length of a row does not match its values")

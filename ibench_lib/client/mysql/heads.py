@@ -178,7 +178,7 @@ class Heads:
                     return None
                 if position == size:
                     return GOES_ON
-        except (IndexError, struct.error, ValueError):
+        except (IndexError, OverflowError, struct.error, ValueError):
             return None
 
     def remember(self, data: bytes) -> None:
@@ -235,7 +235,7 @@ def _next(data: bytes, position: int) -> int:
 def _rows(data: bytes, position: int, head: Head, into: list[Row], *, prepared: bool) -> tuple[int, int, int] | None:
     """Append the rows of a result. Returns its status, its end and the number of its last packet, or None.
 
-    Raises IndexError, ValueError or struct.error if it is malformed.
+    Raises IndexError, OverflowError, ValueError or struct.error if it is malformed.
     """
     position, number = position + head.size, head.packets
     readers = head.readers_of_rows() if prepared else None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ibench_lib.client.mysql.binary import Prepared, length_encoded, with_markers
+from ibench_lib.client.mysql.binary import Prepared, length_encoded, reader_of, with_markers
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.mysql.wire import COM_QUERY, BinaryRows, ProtocolError
 from ibench_lib.servers.build import Build
@@ -124,6 +124,20 @@ EXPECTED = [
     (b"2", b"yy", None),
     (b"3", b"", b"2024-05-06 07:08:09"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("definition", "why"),
+    [
+        (b"\x01a" * 5 + b"\xfe" + b"\xff" * 8, "incomplete"),  # a name longer than any position can be
+        (b"\xfd" + b"\xff" * 3, "incomplete"),
+        (b"", "incomplete"),
+        (b"\x01a" * 6 + b"\x0c\x3f\0" + b"\xff" * 4 + b"\x03\x40\0\0\0\0", "a display width of 4294967295"),
+    ],
+)
+def test_a_malformed_definition_is_refused(definition: bytes, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        reader_of(definition)
 
 
 @pytest.mark.parametrize(("data", "deprecate_eof"), [(BINARY_3, False), (BINARY_3_NO_EOF, True)])
