@@ -114,7 +114,7 @@ def test_a_damaged_ledger(
     else:
         workspace.ledger.write_bytes(b"no database" * 1000)
     monkeypatch.setattr(
-        "ibench_lib.cli.experiment.load_experiment", lambda path: (_ for _ in ()).throw(_damage(workspace))
+        "ibench_lib.experiment.cells.load_experiment", lambda path: (_ for _ in ()).throw(_damage(workspace))
     )
     code, said = ibench(monkeypatch, capfd, workspace.root, "experiment", "plan", "x.yaml")
     assert code == 1 and str(workspace.ledger) in said and "Traceback" not in said
