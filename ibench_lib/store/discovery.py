@@ -479,6 +479,8 @@ def _add_open_run(found: Found, run_dir: Path, new: list[NewFile]) -> None:
         streams = read_streams(run_dir / FOLDER)
         manifest = checked_manifest(run_dir)
         journal = joined(streams, after=manifest.sealed_generation, whole_flushes=True)
+        if manifest.status != "running":
+            journal.gaps.clear()  # its writer lived to say so, and wrote again what a full disk had not taken
         tables, problems = _open_tables(run_dir, manifest, journal)
         # While it is written, flushes seem to be missing whose streams were read too early. While it is sealed, parts
         # are removed before the journal's directory. Both are so for a moment only: read again.

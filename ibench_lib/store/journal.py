@@ -68,14 +68,21 @@ class JournalWriter:
 
 @dataclass
 class Journal:
-    """What a journal holds: batches per table in the order written, and sentences on what is missing or cut.
+    """What a journal holds: batches per table in the order written, and sentences on what it lacks.
 
-    `generation` is the latest one that has a stream.
+    `damage`: what cannot be read. `gaps`: flushes of which something is not there. `generation` is the latest one that
+    has a stream.
     """
 
     batches: dict[str, list[pa.RecordBatch]] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
+    damage: list[str] = field(default_factory=list)
+    gaps: list[str] = field(default_factory=list)
     generation: int = 0
+
+    @property
+    def problems(self) -> list[str]:
+        """All of it."""
+        return self.damage + self.gaps
 
     def tables(self) -> dict[str, pa.Table]:
         """The rows of each table that has any."""
@@ -119,9 +126,9 @@ def joined(streams: Sequence[Stream], *, after: int = 0, whole_flushes: bool = F
     flushes: dict[str, list[int]] = defaultdict(list)
     for stream in (stream for stream in streams if stream.generation > after):
         journal.generation = stream.generation
-        journal.problems += stream.damage
+        journal.damage += stream.damage
         if stream.cut and not whole_flushes:
-            journal.problems.append(stream.cut)
+            journal.damage.append(stream.cut)
         for batch, numbers in stream.batches:
             flush = int(numbers["flush"])
             seen[flush].add(int(numbers["batch"]))
@@ -140,10 +147,10 @@ def joined(streams: Sequence[Stream], *, after: int = 0, whole_flushes: bool = F
         last -= 1
     for flush in range(min(seen, default=last), last + 1):
         if flush not in seen:
-            journal.problems.append(f"journal: flush {flush} is missing")
+            journal.gaps.append(f"journal: flush {flush} is missing")
         elif len(seen[flush]) < sizes[flush]:
             missing = sizes[flush] - len(seen[flush])
-            journal.problems.append(f"journal: flush {flush} lacks {missing} of {sizes[flush]} batches")
+            journal.gaps.append(f"journal: flush {flush} lacks {missing} of {sizes[flush]} batches")
     return journal
 
 
