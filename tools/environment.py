@@ -10,21 +10,24 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import types
 
 OLDEST = (3, 11)
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LOCK = os.path.join(ROOT, "requirements.lock")
+CORE = os.path.join(ROOT, "ibench_lib", "client", "mysql", "core.c")
 VENV = os.path.join(ROOT, ".venv")
 VENV_PYTHON = os.path.join(VENV, "bin", "python")
 STAMP = os.path.join(VENV, "ibench-environment")
 
 
 def main():
-    wanted = fingerprint()
-    if is_done(wanted):
+    if is_done(fingerprint()):
         return
+    bring_compiler()
+    wanted = fingerprint()
     uv = shutil.which("uv")
     if uv and make_with_uv(uv):
         tool = "uv"
@@ -33,16 +36,58 @@ def main():
         tool = "pip"
     with open(STAMP, "w", encoding="utf-8") as file:
         file.write(wanted)
-    say(f"environment ready in .venv (by {tool})")
+    say(f"environment ready in .venv (by {tool}); the client's compiled core: {core()}")
 
 
 def fingerprint():
-    """What an environment depends on: the lock, the project's metadata, and the place (its scripts hold their path)."""
+    """What an environment depends on: the lock, the project's metadata, and the place (its scripts hold their path).
+
+    And the compiled core, its hook, and whether there is a compiler now.
+    """
     digest = hashlib.sha256(ROOT.encode())
-    for path in (LOCK, os.path.join(ROOT, "pyproject.toml")):
+    for path in (LOCK, os.path.join(ROOT, "pyproject.toml"), os.path.join(ROOT, "hatch_build.py"), CORE):
         with open(path, "rb") as file:
             digest.update(file.read())
+    digest.update(str(has_compiler()).encode())
     return digest.hexdigest()
+
+
+def has_compiler():
+    return any(shutil.which(name) for name in ("cc", "gcc", "clang"))
+
+
+def bring_compiler():
+    """A compiler and Python's headers for the load client's core, where that needs no question: as root, with apt.
+
+    Without them, the client is Python alone: more CPU, the same answers.
+    """
+    has_headers = os.path.isfile(os.path.join(sysconfig.get_paths()["include"], "Python.h"))
+    lacks = [] if has_compiler() else ["gcc", "libc6-dev"]
+    if not has_headers and sys.executable.startswith("/usr/bin/"):  # another Python has its own, or none
+        lacks.append("python3-dev")
+    if not lacks or os.environ.get("IBENCH_CORE") == "0":
+        return
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        return
+    say(f"getting {' and '.join(lacks)} with apt, for the client's compiled core")
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    install = ["apt-get", "install", "-q", "-y", "--no-install-recommends", *lacks]
+    for command in (["apt-get", "update", "-q"], install):
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if done.returncode != 0:
+            said = done.stdout.decode(errors="replace").strip().splitlines() or ["apt-get said nothing"]
+            say(f"apt-get failed ({said[-1]}); going on without")
+            return
+
+
+def core():
+    """Whether the client has its compiled core, in a few words."""
+    program = "from ibench_lib.client.mysql.compiled import found; print(found().why)"
+    try:
+        done = subprocess.run([VENV_PYTHON, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, check=False)
+    except OSError:
+        return "unknown"
+    return done.stdout.decode().strip() or "unknown"
 
 
 def is_done(wanted):

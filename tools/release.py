@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def release(root: Path, dist: Path) -> list[Path]:
-    """The wheel and the source distribution of a checkout, built and checked."""
+    """The wheel without the client's compiled core, that with it for this platform, and the source distribution."""
     version = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     if changes(root / "CHANGELOG.md", version) is None:
         raise ReleaseError(f"CHANGELOG.md has no section {version}, or an empty one: write what this version changes")
@@ -60,6 +60,7 @@ def release(root: Path, dist: Path) -> list[Path]:
     if changed.stdout:
         raise ReleaseError(f"the checkout has changes, first {changed.stdout.splitlines()[0][3:]}: commit them")
     wheel, source = built(root, dist, "build_wheel"), built(root, dist, "build_sdist")
+    native = built(root, dist, "build_wheel", core="")
     with zipfile.ZipFile(wheel) as archive:
         check_names(archive.namelist())
     with tempfile.TemporaryDirectory(prefix="ibench-release-") as place:
@@ -68,8 +69,11 @@ def release(root: Path, dist: Path) -> list[Path]:
             unpacked.extractall(folder, filter="data")
         again = built(folder / source.name.removesuffix(".tar.gz"), folder, "build_wheel")
         check_same(wheel, again)
-        check_works(wheel, folder / "site", version)
-    return [wheel, source]
+        check_works(wheel, folder / "site", version, core="not built")
+        if native == wheel:
+            raise ReleaseError("the client's core was not compiled: `python hatch_build.py` says why")
+        check_works(native, folder / "native", version, core="compiled")
+    return [wheel, native, source]
 
 
 def changes(changelog: Path, version: str) -> str | None:
@@ -82,12 +86,13 @@ def changes(changelog: Path, version: str) -> str | None:
     return None
 
 
-def built(root: Path, dist: Path, hook: str) -> Path:
-    """An archive that the build backend makes of a folder."""
+def built(root: Path, dist: Path, hook: str, core: str = "0") -> Path:
+    """An archive that the build backend makes of a folder. `core` is IBENCH_CORE: whether hatch_build.py compiles."""
     dist.mkdir(exist_ok=True)
     done = subprocess.run(
-        [sys.executable, "-P", "-c", BUILD, hook, str(dist)], cwd=root, capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-P", "-c", BUILD, hook, str(dist)],
+        cwd=root, env={**os.environ, "IBENCH_CORE": core}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     if done.returncode:
         raise ReleaseError(f"{hook} failed: {done.stderr.strip().splitlines()[-1]}")
     return dist / done.stdout.split()[-1]
@@ -114,20 +119,24 @@ def check_same(wheel: Path, again: Path) -> None:
             raise ReleaseError(f"the source distribution makes another {name} than the checkout")
 
 
-def check_works(wheel: Path, site: Path, version: str) -> None:
-    """Unpacked on its own, the wheel prints its version and begins a project."""
+def check_works(wheel: Path, site: Path, version: str, core: str) -> None:
+    """Unpacked on its own, the wheel prints its version and begins a project, and its client has this core."""
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("IBENCH_")}
     environment["PYTHONPATH"] = str(site)
-    program = "import sys; from ibench_lib.cli.main import main; sys.exit(main())"
-    for arguments, wanted in ((["--version"], f"ibench {version},"), (["init", "project"], "")):
+    ibench = "import sys; from ibench_lib.cli.main import main; sys.exit(main())"
+    cores = "from ibench_lib.client.mysql.compiled import found; print(found().why)"
+    for program, arguments, wanted in (
+        (ibench, ["--version"], f"ibench {version},"), (ibench, ["init", "project"], ""), (cores, [], core),
+    ):  # fmt: skip
         done = subprocess.run(
             [sys.executable, "-P", "-c", program, *arguments],
             cwd=site, env=environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode or wanted not in done.stdout:
-            raise ReleaseError(f"ibench {arguments[0]} of the wheel failed: {(done.stderr or done.stdout).strip()}")
+            said = (done.stderr or done.stdout).strip()
+            raise ReleaseError(f"ibench {' '.join(arguments)} of {wheel.name} failed: {said}")
 
 
 if __name__ == "__main__":

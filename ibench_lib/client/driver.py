@@ -1,7 +1,8 @@
 """What a client needs of a server: a connection that sends commands and says what came back. No family of servers.
 
-A driver is a module with a function `connect`, as below; a server's flavour names the module (`Voice.driver`).
-Workloads and the runner know this protocol only. How a command becomes bytes on a wire is the driver's matter.
+A driver is a module with a function `connect`, as below; a server's flavour names the module (`Voice.driver`). If some
+of it is compiled, it has a function `core_state` (`core_of`). Workloads and the runner know this protocol only. How a
+command becomes bytes on a wire is the driver's matter.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import importlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
@@ -193,11 +194,32 @@ def connect(
     StatementError, ConnectionLost : the server refuses, or is not there.
     DriverMissing : there is no such module.
     """
+    module = _module(driver)
+    connection: Connection = module.connect(address, database, timeout_s, like)
+    return connection
+
+
+class CoreState(NamedTuple):
+    """How a driver runs here. `name` is what a manifest says: compiled from which source, Python, or missing.
+
+    `why` says of one that could be compiled why it is not, or why it cannot run; None else.
+    """
+
+    name: str
+    why: str | None = None
+
+
+def core_of(driver: str) -> CoreState:
+    """How a driver runs on this machine. Raises DriverMissing."""
+    module = _module(driver)
+    state: CoreState = module.core_state() if hasattr(module, "core_state") else CoreState("Python")
+    return state
+
+
+def _module(driver: str) -> ModuleType:
     try:
-        module = importlib.import_module(driver)
+        return importlib.import_module(driver)
     except ModuleNotFoundError as error:
         if not driver.startswith(str(error.name)):  # a module that it imports
             raise
         raise DriverMissing(f"no driver {driver}: the module is missing") from None
-    connection: Connection = module.connect(address, database, timeout_s, like)
-    return connection

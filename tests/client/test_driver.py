@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ibench_lib.client.driver import DriverMissing, StatementError, connect, each, statements_of
+from ibench_lib.client.driver import CoreState, DriverMissing, StatementError, connect, core_of, each, statements_of
 from ibench_lib.client.mysql.binary import Prepared
 from ibench_lib.errors import WorkerFailed
 from ibench_lib.runner.step import StepResult, run_step
@@ -35,6 +35,12 @@ def test_commands_made_together_are_those_made_one_by_one(text: str) -> None:
         assert each(statement, values) == [statement % row for row in rows]
         if count == 1:
             assert each(statement, values[:, 0]) == [statement % value for (value,) in rows]
+
+
+def test_a_driver_that_has_nothing_compiled_is_python() -> None:
+    assert core_of(LINEDB) == CoreState("Python")
+    with pytest.raises(DriverMissing, match=r"no driver nowhere\.at\.all"):
+        core_of("nowhere.at.all")
 
 
 def test_a_driver_is_the_module_that_a_flavour_names() -> None:

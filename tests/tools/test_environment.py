@@ -11,13 +11,17 @@ from tools import environment
 
 @pytest.fixture
 def checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("IBENCH_CORE", "0")  # no compiler is brought
     (tmp_path / "requirements.lock").write_text("a==1\n")
     (tmp_path / "pyproject.toml").write_text("[project]\n")
+    (tmp_path / "hatch_build.py").write_text("")
+    (tmp_path / "core.c").write_text("")
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     (tmp_path / ".venv" / "bin" / "python").symlink_to(sys.executable)
     for name, path in {
         "ROOT": tmp_path,
         "LOCK": tmp_path / "requirements.lock",
+        "CORE": tmp_path / "core.c",
         "VENV": tmp_path / ".venv",
         "VENV_PYTHON": tmp_path / ".venv" / "bin" / "python",
         "STAMP": tmp_path / ".venv" / "ibench-environment",
@@ -39,13 +43,17 @@ def test_what_is_done_is_not_done_again_until_the_lock_the_place_or_python_chang
     environment.main()
     environment.main()
     assert len(made) == 2
+    (checkout / "core.c").write_text("int changed;")
+    environment.main()
+    environment.main()
+    assert len(made) == 3
     monkeypatch.setattr(environment, "ROOT", str(checkout / "elsewhere"))
     monkeypatch.setattr(environment, "fingerprint", lambda: "of another place")
     environment.main()
-    assert len(made) == 3
+    assert len(made) == 4
     (checkout / ".venv" / "bin" / "python").unlink()
     environment.main()
-    assert len(made) == 4
+    assert len(made) == 5
 
 
 def test_an_interrupted_installation_is_not_taken_for_done(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:

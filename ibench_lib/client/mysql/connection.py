@@ -16,6 +16,7 @@ from ibench_lib.base import mysql
 from ibench_lib.client import driver
 from ibench_lib.client.driver import ConnectionLost, StatementError
 from ibench_lib.client.mysql.binary import Prepared, PreparedRows, with_markers
+from ibench_lib.client.mysql.compiled import core_state, wire_of
 from ibench_lib.client.mysql.wire import COM_QUERY, COM_STMT_EXECUTE, COM_STMT_PREPARE, Wire, refused
 
 # Codes that the client library itself makes up; every other code is an answer of the server.
@@ -60,7 +61,7 @@ class Connection:
         connected: socket.socket = cast(Any, connection)._sock  # it has no public name
         shares = isinstance(like, Connection) and like._deprecate_eof == self._deprecate_eof
         heads = cast(Connection, like)._wire.heads if shares else None
-        self._wire: Wire = Wire(connected, deprecate_eof=self._deprecate_eof, timeout_s=timeout_s, heads=heads)
+        self._wire: Wire = wire_of(connected, deprecate_eof=self._deprecate_eof, timeout_s=timeout_s, heads=heads)
         self.execute = self._wire.execute
         self.execute_several = self._wire.execute_several
         self.fetch = self._wire.fetch
@@ -160,6 +161,9 @@ def _translate(error: Exception) -> Exception:
         message = str(error.args[1]) if len(error.args) > 1 else ""
         return ConnectionLost(f"({code}) {message}") if code in _LOST else refused(code, message)
     return ConnectionLost(str(error) or type(error).__name__)
+
+
+__all__ = ["Connection", "connect", "core_state"]
 
 
 def connect(

@@ -381,16 +381,20 @@ class Wire:
         ------
         ConnectionLost : broken.
         """
-        self._answer = None
-        self._early = b""
-        self._begun, self._reads, self._several = True, fetch, several
-        self._prepared = command[0] == _EXECUTE
-        self._due = number_after(command)
+        self._expect(command, fetch=fetch, several=several)
         try:
             size = len(command)
             self._send(size.to_bytes(4, "little") + command if size < LARGEST_PACKET else packets(command))
         except OSError as error:
             raise self._lost(error) from error
+
+    def _expect(self, command: bytes, *, fetch: bool, several: bool) -> None:
+        """The next answer is that to a command."""
+        self._answer = None
+        self._early = b""
+        self._begun, self._reads, self._several = True, fetch, several
+        self._prepared = command[0] == _EXECUTE
+        self._due = number_after(command)
 
     def arrived(self) -> int | Sequence[Row] | None:
         """Take in what has arrived of the answer. None where it is not whole yet. Raises as `execute` does."""
@@ -415,17 +419,24 @@ class Wire:
                     if rows >= 0:
                         self._begun = False
                         return rows
-            answer = self._answer = self._answer or self._scanner()
-            try:
-                whole = answer.feed(data)
-            except StatementError:
-                self._begun = False
-                raise
-            if whole:
-                self._begun = False
+            answer = self._feed(data)
+            if answer is not None:
                 if first:
                     self.heads.remember(data)
-                return answer.fetched if isinstance(answer, Rows) else answer.rows
+                return answer
+
+    def _feed(self, data: bytes) -> int | Sequence[Row] | None:
+        """Scan what has arrived of the answer that is due. None where it is not whole yet."""
+        answer = self._answer = self._answer or self._scanner()
+        try:
+            whole = answer.feed(data)
+        except StatementError:
+            self._begun = False
+            raise
+        if not whole:
+            return None
+        self._begun = False
+        return answer.fetched if isinstance(answer, Rows) else answer.rows
 
     def _scanner(self) -> Answer:
         """What scans the answer to the command that was begun."""

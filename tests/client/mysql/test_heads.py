@@ -77,6 +77,7 @@ def test_a_known_answer_that_is_not_whole_or_too_long_is_left_to_the_scan(
         assert heads.read(data + extra, prepared=prepared, several=False) is None
 
 
+@pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize(("data", "deprecate_eof", "prepared", "rows"), READ)
 def test_the_next_answer_is_fetched_without_a_scan_whether_waited_for_or_not(
     data: bytes, deprecate_eof: bool, prepared: bool, rows: list[tuple[bytes | None, ...]]
@@ -102,6 +103,7 @@ def test_the_next_answer_is_fetched_without_a_scan_whether_waited_for_or_not(
         assert wire.fetch(command) == rows
 
 
+@pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize(
     ("replies", "changed", "rows"),
     [
@@ -136,6 +138,7 @@ def test_several_results_are_read_one_after_another(
             assert wire.arrived() == changed
 
 
+@pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize("prefix", [0, 5])
 def test_results_that_are_sent_one_by_one_are_put_together(prefix: int) -> None:
     """`prefix`: so many bytes of the second result come with the first."""
@@ -167,6 +170,7 @@ def test_results_that_are_sent_one_by_one_are_put_together(prefix: int) -> None:
         thread.join(PATIENCE_S)
 
 
+@pytest.mark.usefixtures("wire")
 def test_a_connection_that_ends_between_results_is_lost() -> None:
     data = several(DELETE_0, TEXT_3)
     ours, theirs = socket.socketpair()

@@ -1,0 +1,15 @@
+"""The tests of the wire run over Python's wire and over the compiled one."""
+
+import pytest
+
+from ibench_lib.client.mysql.compiled import CompiledWire, core
+
+NEEDS_CORE = pytest.mark.skipif(core().module is None, reason=f"no compiled core: {core().why}")
+
+
+@pytest.fixture(params=["python", pytest.param("compiled", marks=NEEDS_CORE)])
+def wire(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Which wire the name `Wire` of a test's module is."""
+    if request.param == "compiled":
+        monkeypatch.setattr(request.module, "Wire", CompiledWire)
+    return str(request.param)

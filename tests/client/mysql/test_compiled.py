@@ -1,0 +1,262 @@
+"""The compiled exchange gives what Python's wire gives: the same answers and the same errors, in the same words."""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from hatch_build import find_compiler
+from ibench_lib.client.driver import ConnectionLost, StatementError
+from ibench_lib.client.mysql import compiled
+from ibench_lib.client.mysql.binary import length_encoded
+from ibench_lib.client.mysql.compiled import CHOICE, CompiledWire, Core, CoreMissing, core, core_state, wire_of
+from ibench_lib.client.mysql.wire import LARGEST_PACKET, Wire
+from tests.client.mysql.conftest import NEEDS_CORE
+from tests.client.mysql.test_wire import (
+    BINARY_3,
+    BINARY_3_NO_EOF,
+    DELETE_0,
+    EMPTY,
+    EMPTY_NO_EOF,
+    ERROR,
+    ERROR_INSTEAD_OF_ROWS,
+    INSERT_3,
+    TEXT_3,
+    TEXT_3_NO_EOF,
+    packet,
+    result,
+    several,
+)
+from tests.waiting import PATIENCE_S
+
+TEXT, EXECUTION = b"\x03SELECT", b"\x17\1\0\0\0\0\1\0\0\0"
+
+ANSWERS = [
+    (INSERT_3, False),
+    (DELETE_0, False),
+    (DELETE_0, True),
+    (TEXT_3, False),
+    (TEXT_3_NO_EOF, True),
+    (BINARY_3, False),
+    (BINARY_3_NO_EOF, True),
+    (EMPTY, False),
+    (EMPTY_NO_EOF, True),
+    (ERROR, False),
+    (ERROR_INSTEAD_OF_ROWS, False),
+    (result([b"\x05hello"] * 300), False),
+    (result([b"\xfb", b"\0", b"\xfc\x20\x01" + b"x" * 288]), False),
+    (result([b"\xfd\x40\x9c\0" + b"x" * 40_000] * 3), False),
+    (several(DELETE_0, TEXT_3), False),
+    (several(INSERT_3, DELETE_0), False),
+    (several(TEXT_3, DELETE_0), False),
+]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A command, how its answer is asked for, and the pieces in which it comes."""
+
+    pieces: tuple[bytes, ...]
+    command: bytes
+    fetch: bool
+    several: bool
+    waits: bool
+    deprecate_eof: bool
+
+    def outcome(self, kind: type[Wire]) -> list[Any]:
+        """All that a wire says until the server hangs up."""
+        ours, theirs = socket.socketpair()
+        found: list[Any] = []
+        with ours, theirs:
+            wire = kind(ours, deprecate_eof=self.deprecate_eof, timeout_s=PATIENCE_S)
+            try:
+                for answer in self._waited(wire, theirs) if self.waits else self._polled(wire, theirs):
+                    found.append(answer if answer is None or isinstance(answer, int) else list(answer))
+            except (ConnectionLost, StatementError) as error:
+                found.append((type(error).__name__, str(error)))
+        return found
+
+    def _waited(self, wire: Wire, server: socket.socket) -> Any:
+        server.sendall(b"".join(self.pieces))
+        server.shutdown(socket.SHUT_WR)
+        if self.fetch:
+            yield wire.fetch(self.command, several=self.several)
+        else:
+            yield wire.execute_several(self.command) if self.several else wire.execute(self.command)
+
+    def _polled(self, wire: Wire, server: socket.socket) -> Any:
+        wire.begin(self.command, fetch=self.fetch, several=self.several)
+        yield wire.arrived()
+        for piece in self.pieces:
+            server.sendall(piece)
+            yield wire.arrived()
+        server.shutdown(socket.SHUT_WR)
+        yield wire.arrived()
+
+
+@pytest.fixture
+def scanned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's wire scans each answer packet by packet: its short cuts let some damage pass."""
+    monkeypatch.setattr("ibench_lib.client.mysql.wire.rows_changed", lambda _data: -1)
+    monkeypatch.setattr("ibench_lib.client.mysql.heads.rows_changed", lambda _data: -1)
+    monkeypatch.setattr("ibench_lib.client.mysql.heads.Heads.read", lambda *_data, **_named: None)
+
+
+def compare(seed: int, times: int) -> int:
+    """Ask both wires for damaged answers in pieces. Returns how many were answers, and not errors."""
+    chance, good = random.Random(seed), 0
+    for _ in range(times):
+        question = damaged(chance)
+        python, fast = question.outcome(Wire), question.outcome(CompiledWire)
+        assert fast == python, question
+        good += not any(isinstance(said, tuple) and said[0] in ("ProtocolError",) for said in python)
+    return good
+
+
+def damaged(chance: random.Random) -> Question:
+    """An answer, perhaps with some bytes changed, in up to six pieces."""
+    data, deprecate_eof = chance.choice(ANSWERS)
+    changed = bytearray(data)
+    for _ in range(chance.choice((0, 0, 1, 2, 3))):
+        most = len(changed) if chance.random() < 0.5 else min(120, len(changed))
+        changed[chance.randrange(most)] = chance.choice((0, 1, 0xFB, 0xFC, 0xFE, 0xFF, chance.randrange(256)))
+    cuts = sorted(chance.randrange(len(changed) + 1) for _ in range(chance.choice((0, 0, 1, 2, 5))))
+    pieces = tuple(
+        bytes(changed[begin:end]) for begin, end in zip([0, *cuts], [*cuts, len(changed)], strict=True) if begin < end
+    )
+    asked = [chance.random() < 0.5 for _ in range(3)]
+    return Question(pieces, chance.choice((TEXT, EXECUTION)), asked[0], asked[1], asked[2], deprecate_eof)
+
+
+@NEEDS_CORE
+@pytest.mark.usefixtures("scanned")
+def test_damaged_answers_in_pieces_are_the_same_to_both() -> None:
+    assert compare(1, 1000) > 300
+
+
+def definition(kind: int, flags: int = 0, decimals: int = 0) -> bytes:
+    names = b"".join(map(length_encoded, (b"def", b"d", b"t", b"t", b"a", b"a")))
+    fixed = b"\x0c\x3f\0" + (11).to_bytes(4, "little") + bytes([kind]) + flags.to_bytes(2, "little")
+    return names + fixed + bytes([decimals, 0, 0])
+
+
+def of_columns(definitions: list[bytes], rows: list[bytes]) -> bytes:
+    """The answer to a prepared statement, with CLIENT_DEPRECATE_EOF."""
+    packets = [length_encoded_number(len(definitions)), *definitions, *rows, b"\xfe\0\0\2\0\0\0"]
+    return b"".join(packet(number, body) for number, body in enumerate(packets, start=1))
+
+
+def length_encoded_number(value: int) -> bytes:
+    return bytes([value]) if value < 0xFB else b"\xfc" + value.to_bytes(2, "little")
+
+
+UNSIGNED, ZEROFILL = 0x20, 0x40
+
+VALUES = [
+    *((kind, flags, bits.to_bytes(width, "little")) for kind, width in ((1, 1), (2, 2), (3, 4), (9, 4), (8, 8))
+      for flags in (0, UNSIGNED, UNSIGNED | ZEROFILL)
+      for bits in (0, 1, 9, 10, (1 << 8 * width - 1) - 1, 1 << 8 * width - 1, (1 << 8 * width) - 1)),
+    *((kind, 0, bytes([len(value)]) + value) for kind in (7, 10, 12)
+      for value in (b"", b"\xe8\7\2\x1d", b"\xe8\7\2\x1d\x17\x3b\x3a", b"\xe8\7\2\x1d\x17\x3b\x3a\x40\x42\x0f\0")),
+    (11, 0, b"\0"), (13, 0, b"\xe8\7"), (4, 0, bytes(4)), (5, 0, bytes(8)), (6, 0, b"\0"),
+    *((kind, 0, length_encoded(value)) for kind in (0, 15, 16, 245, 246, 252, 253, 254)
+      for value in (b"", b"12.50", b"x" * 300)),
+]  # fmt: skip
+
+
+@NEEDS_CORE
+@pytest.mark.parametrize("decimals", [0, 3])
+def test_values_of_every_type_are_the_same_text(decimals: int) -> None:
+    for kind, flags, value in VALUES:
+        for null in (False, True):
+            row = b"\0" + (b"\x04" if null else b"\0") + (b"" if null else value)
+            answer = of_columns([definition(kind, flags, decimals)], [row])
+            question = Question((answer,), EXECUTION, True, False, True, True)
+            assert question.outcome(CompiledWire) == question.outcome(Wire), (kind, flags, value, null)
+
+
+@NEEDS_CORE
+@pytest.mark.parametrize("count", [0, 1, 63, 64, 65, 250, 251, 300])
+@pytest.mark.parametrize("as_two_bytes", [False, True])
+def test_any_number_of_columns_is_the_same_to_both(count: int, as_two_bytes: bool) -> None:
+    row = bytes(1 + (count + 9) // 8) + b"".join(bytes([number % 256]) for number in range(count))
+    answer = of_columns([definition(1)] * count, [row, row])
+    if as_two_bytes:
+        rest = answer[4 + (answer[0]) :]
+        answer = packet(1, b"\xfc" + count.to_bytes(2, "little")) + rest
+    for fetch in (False, True):
+        question = Question((answer,), EXECUTION, fetch, False, True, True)
+        assert question.outcome(CompiledWire) == question.outcome(Wire)
+
+
+@NEEDS_CORE
+def test_arguments_that_are_none_are_refused() -> None:
+    module: Any = core().module
+    for call, arguments in [
+        (module.ask, ()), (module.ask, (b"\x03", 0)), (module.ask, ("text", 0, 0, 0, 0)), (module.begin, (b"\x03",)),
+        (module.begin, (bytearray(b"\x03"), 0)), (module.take, (0,)), (module.take, (None, 0, 0, 0, 0, 1)),
+        (module.begin, (b"\x03", "0")),
+    ]:  # fmt: skip
+        with pytest.raises(TypeError):
+            call(*arguments)
+    for call, arguments in [(module.begin, (b"\x03", -1)), (module.begin, (b"\x03", 1 << 40))]:
+        with pytest.raises(ValueError, match="out of range"):
+            call(*arguments)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        module.take(1 << 20, 0, 0, 0, 0, 1)
+
+
+@NEEDS_CORE
+def test_a_command_of_several_packets_is_left_to_python() -> None:
+    module: Any = core().module
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        for command in (b"", bytes(LARGEST_PACKET)):
+            assert module.ask(command, ours.fileno(), 0, 0, 0) is None
+            assert module.begin(command, ours.fileno()) is False
+        theirs.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            theirs.recv(1)
+
+
+def run(program: str, **environment: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_the_environment_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "from ibench_lib.client.mysql.compiled import core_state; print(core_state().name)"
+    assert run(name, **{CHOICE: "0"}) == "Python"
+    here = compiled.found()
+    assert run(name) == ("Python" if here.source is None else f"compiled {here.source[:12]}")
+    monkeypatch.delenv(CHOICE, raising=False)
+    monkeypatch.setattr(compiled, "found", lambda: Core(None, None, "not built"))
+    core.cache_clear()
+    try:
+        assert core_state() == ("Python", "not built")
+        core.cache_clear()
+        monkeypatch.setenv(CHOICE, "1")
+        assert core_state().name == "missing"
+        ours, theirs = socket.socketpair()
+        with ours, theirs, pytest.raises(CoreMissing, match=r"IBENCH_CORE is 1, but .* cannot be used: not built"):
+            wire_of(ours, deprecate_eof=False, timeout_s=PATIENCE_S)
+    finally:
+        core.cache_clear()
+
+
+@pytest.mark.skipif(find_compiler() is None or os.environ.get(CHOICE) == "0", reason="no compiler, or none is wanted")
+def test_this_environment_has_the_core_so_that_none_of_these_tests_is_left_out() -> None:
+    assert compiled.found().why == "compiled", "`make env` builds it"
+
+
+@NEEDS_CORE
+def test_a_core_of_another_source_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core().module, "SOURCE", "0" * 64)
+    assert compiled.found() == Core(None, None, "built from another core.c")

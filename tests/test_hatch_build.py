@@ -1,0 +1,78 @@
+"""The build hook compiles the client's core, and whatever keeps it from that is one line and no failure."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import hatch_build
+from hatch_build import COMPILED, SOURCE, build, find_compiler
+from tests.places import ROOT
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("IBENCH_CORE", raising=False)
+    monkeypatch.delenv("CC", raising=False)
+    (tmp_path / SOURCE).parent.mkdir(parents=True)
+    shutil.copy(ROOT / SOURCE, tmp_path / SOURCE)
+    return tmp_path
+
+
+def compiler(folder: Path, script: str) -> str:
+    path = folder / "compiler"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def left(checkout: Path) -> set[str]:
+    return {path.name for path in (checkout / SOURCE).parent.iterdir()} - {SOURCE.name}
+
+
+@pytest.mark.slow
+def test_it_is_built_next_to_its_source_without_a_warning(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        hatch_build, "FLAGS", (*hatch_build.FLAGS, "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror")
+    )
+    assert build(checkout) is None
+    assert left(checkout) == {COMPILED.name}
+
+
+def test_nobody_who_wants_none_gets_one(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IBENCH_CORE", "0")
+    assert build(checkout) == "IBENCH_CORE is 0"
+    assert left(checkout) == set()
+
+
+def test_what_keeps_it_from_being_built_is_one_line(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hatch_build, "LONGEST_S", 0.1)
+    for command, why in [
+        ("echo core.c: about to fail >&2; echo 'core.c:1: error: boom' >&2; exit 1", "failed: core.c:1: error: boom"),
+        ("exit 1", f"{checkout}/compiler failed: it said nothing"),
+        ("exec sleep 60", "the compiler did not end within 0.1 s"),
+        ("exit 0", "No such file or directory"),  # it has made nothing
+        (None, "No closing quotation"),
+    ]:
+        monkeypatch.setenv("CC", "'" if command is None else compiler(checkout, command))
+        found = build(checkout)
+        assert found is not None and why in found and "\n" not in found, found
+        assert left(checkout) == set(), why
+
+
+def test_what_is_missing_is_named(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hatch_build.sysconfig, "get_paths", lambda: {"include": str(checkout / "include")})
+    assert build(checkout) == f"{checkout}/include has no Python.h: install python3-dev"
+    monkeypatch.undo()
+    monkeypatch.setenv("PATH", str(checkout))
+    monkeypatch.setenv("CC", " ")
+    monkeypatch.delenv("IBENCH_CORE", raising=False)
+    assert build(checkout) == "no C compiler: install gcc"
+    monkeypatch.undo()
+    monkeypatch.delenv("IBENCH_CORE", raising=False)
+    (checkout / SOURCE).unlink()
+    assert "No such file or directory" in str(build(checkout))
