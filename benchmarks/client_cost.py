@@ -31,6 +31,7 @@ import pymysql
 from benchmarks.performance_page import write_section
 from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.client.load import Load
+from ibench_lib.client.mysql.compiled import CHOICE, core
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.client.recorder import SecondRecorder
 from ibench_lib.client.role import Role
@@ -141,7 +142,15 @@ LIMITS = """
 - Other work on a shared machine changes all figures by a factor of up to two, for minutes. The ratios are more
   reliable.
 """
-CLIENTS = ("ours, text", "ours, prepared", "PyMySQL cursor", "mysqlclient cursor")
+WITHOUT_CORE = "ours without the core"
+CLIENTS = (
+    "ours, text",
+    "ours, prepared",
+    f"{WITHOUT_CORE}, text",
+    f"{WITHOUT_CORE}, prepared",
+    "PyMySQL cursor",
+    "mysqlclient cursor",
+)
 
 
 @dataclass(frozen=True)
@@ -165,6 +174,9 @@ def connect(client: str, address: Address) -> Any:
         return CursorConnection(pymysql.connect(password=address.password, **where))
     if client == "mysqlclient cursor":
         return CursorConnection(MySQLdb.connect(password=address.password, **where))
+    if client.startswith(WITHOUT_CORE):
+        os.environ[CHOICE] = "0"  # of a process that serves this client only
+        core.cache_clear()
     return Connection(address.arguments(), "b", 60)
 
 
@@ -192,7 +204,7 @@ def role_of(
             "step_id": 0,
             "clock_s": 0,
             "engine": "innodb",
-            "protocol": "prepared" if client == "ours, prepared" else "text",
+            "protocol": "prepared" if client.endswith("prepared") else "text",
             "query_rows": 10,
             "data_length": [10, 20],
             "secondary_indexes": 3,
@@ -474,6 +486,9 @@ def report(
     query, insert = OPERATIONS[0].name, OPERATIONS[2].name
     ratio("range query, text: client CPU / mysqlclient's", query, "ours, text", "mysqlclient cursor", 0.65, cpu)
     ratio("range query, text: client CPU / PyMySQL's", query, "ours, text", "PyMySQL cursor", 0.22, cpu)
+    for protocol in ("text", "prepared"):
+        what = f"range query, {protocol}: client CPU / without the core"
+        ratio(what, query, f"ours, {protocol}", f"{WITHOUT_CORE}, {protocol}", 1.0, cpu)
     ratio("range query, prepared: client CPU / mysqlclient's", query, "ours, prepared", "mysqlclient cursor", 0.55, cpu)
     for protocol in ("text", "prepared"):
         what, ours, by_row = f"100-row insert, {protocol}", f"ours, {protocol}", "PyMySQL cursor"

@@ -76,7 +76,7 @@ _HOMES = {
     ),
     "show.kit.display": ("each", "long_steps", "middle_runs", "say"),
     "show.live": ("live",),
-    "show.made_from.sentences": ("experiment_statements", "host_statements", "run_statements"),
+    "show.made_from.sentences": ("client_statements", "experiment_statements", "host_statements", "run_statements"),
     "show.made_from.tables": ("config_table", "fragments_table", "gaps_table", "runs_table", "skipped_table"),
     "show.purge_lag.charts": ("purge_lag_chart", "purge_lag_end_chart"),
     "show.purge_lag.sentences": ("purge_lag_statements",),

@@ -68,6 +68,7 @@ from ibench_lib.show.kit.display import long_steps as long_steps
 from ibench_lib.show.kit.display import middle_runs as middle_runs
 from ibench_lib.show.kit.display import say as say
 from ibench_lib.show.live import live as live
+from ibench_lib.show.made_from.sentences import client_statements as client_statements
 from ibench_lib.show.made_from.sentences import experiment_statements as experiment_statements
 from ibench_lib.show.made_from.sentences import host_statements as host_statements
 from ibench_lib.show.made_from.sentences import run_statements as run_statements

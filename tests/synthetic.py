@@ -73,6 +73,7 @@ class Run:
     connections: int | None = None  # of each process; None: not recorded, as in older runs
     fragments: tuple[tuple[str, str], ...] = ()  # name and text
     variables: tuple[tuple[str, str], ...] = ()  # of the server
+    versions: tuple[tuple[str, str], ...] = ()  # of what the runner used, apart from Python's
     collectors: tuple[CollectorReport, ...] = ()  # what they reported at the end
     null_reasons: tuple[tuple[str, str], ...] = ()
     short: bool = False  # each step ends after half a second, with all of its work
@@ -126,7 +127,7 @@ def manifest_of(run: Run) -> Manifest:
         warnings=list(run.warnings),
         collectors=list(run.collectors),
         null_reasons=dict(run.null_reasons),
-        versions={"python": "3.11"},
+        versions={"python": "3.11", **dict(run.versions)},
         loaded_from=snapshot_of(run.loaded_from) if run.loaded_from else None,
         snapshot_copy=SnapshotCopy(seconds=1.5, caches="empty") if run.loaded_from else None,
     )

@@ -155,12 +155,13 @@ def _series(points: pl.DataFrame, kind: str) -> Iterator[tuple[Change, pl.DataFr
             digest, kind, **parts, host_class=", ".join(hosts), verdict="abstains",
             design=_design_of(known), runs=tuple(known["run_id"].unique().sort()), method=METHODS[kind],
         )  # fmt: skip
-        yield replace(series, why=_of_several_hosts(hosts)), known
+        yield replace(series, why=_of_several_hosts(hosts) or _of_several_clients(known)), known
 
 
 def unfit(points: pl.DataFrame) -> str | None:
     """Why a difference between releases may be one of hosts or of time; None if nothing speaks for that."""
-    return _of_several_hosts(_hosts_of(points)) or (_GROUPED if _design_of(points) == "grouped" else None)
+    mixed = _of_several_hosts(_hosts_of(points)) or _of_several_clients(points)
+    return mixed or (_GROUPED if _design_of(points) == "grouped" else None)
 
 
 def _hosts_of(points: pl.DataFrame) -> list[str]:
@@ -169,6 +170,11 @@ def _hosts_of(points: pl.DataFrame) -> list[str]:
 
 def _of_several_hosts(hosts: list[str]) -> str | None:
     return f"its runs were made on {count(len(hosts), 'host class', 'host classes')}" if len(hosts) > 1 else None
+
+
+def _of_several_clients(points: pl.DataFrame) -> str | None:
+    cores = sorted(set(points["client_core"]))
+    return f"its runs were made with different clients ({'; '.join(cores)})" if len(cores) > 1 else None
 
 
 def _design_of(points: pl.DataFrame) -> str | None:

@@ -83,9 +83,8 @@ def explain(chosen: Pair, step: str, setup: str = "") -> Explanation:
         if not rows:
             raise ParameterError(f"no run of {name} completed {step} in {setup}")
     cannot, notes = _cautions(figures, sides, (chosen.base, chosen.other))
-    mixed = _mixed_hosts(sides)
-    if mixed:
-        cannot.append(mixed)
+    mixed = [why for why in (_mixed_hosts(sides), _mixed_clients(sides)) if why]
+    cannot += mixed
     usable = min(map(len, sides)) >= LEAST_RUNS and not mixed
     ids = [[row["run_id"] for row in rows] for rows in sides]
     every = chosen.with_neighbours("explain_steps")
@@ -204,6 +203,16 @@ def _plain(value: str) -> str | float:
         return float(value)
     except ValueError:
         return value.casefold()
+
+
+def _mixed_clients(sides: Sequence[Sequence[Mapping[str, Any]]]) -> str:
+    cores = sorted({row["client_core"] for side in sides for row in side})
+    if len(cores) < 2:
+        return ""
+    return (
+        "which part of the difference is due to the server and which to the clients: the runs had different ones "
+        f"({'; '.join(cores)})"
+    )
 
 
 def _mixed_hosts(sides: Sequence[Sequence[Mapping[str, Any]]]) -> str:

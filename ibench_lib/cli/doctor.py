@@ -21,10 +21,11 @@ from ibench_lib.base import debian, extras
 from ibench_lib.base.chromium import find_chromium
 from ibench_lib.base.locks import is_locked
 from ibench_lib.cli.output import out, safe
+from ibench_lib.client.driver import core_of
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import SOURCE_ROOT, Workspace, nearest_existing, workspace
 from ibench_lib.servers.find import find_system
-from ibench_lib.servers.flavours.flavour import flavour_of
+from ibench_lib.servers.flavours.flavour import every, flavour_of
 from ibench_lib.servers.sandbox_directory import FILES_MARKER, MARKER
 
 Status = Literal["ok", "missing", "warning"]
@@ -64,6 +65,7 @@ def examine(workspace: Workspace) -> list[Finding]:
     looks: list[Callable[[Workspace], Finding]] = [
         _python,
         _environment,
+        _client_core,
         _server,
         _initialiser,
         _chromium,
@@ -110,6 +112,16 @@ def _environment(workspace: Workspace) -> Finding:
         return Finding("environment", "ok", f"{len(locked)} packages, as in the lock file")
     more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
     return Finding("environment", "warning", "; ".join(wrong[:3]) + more, "make env")
+
+
+def _client_core(workspace: Workspace) -> Finding:
+    states = [core_of(driver) for driver in sorted({flavour.driver for flavour in every()})]
+    wrong = [state.why for state in states if state.why]
+    if any(state.name == "missing" for state in states):
+        return Finding("client core", "missing", "; ".join(wrong), "make env")
+    if wrong:
+        return Finding("client core", "warning", f"Python's, which takes more CPU: {'; '.join(wrong)}", "make env")
+    return Finding("client core", "ok", ", ".join(state.name for state in states))
 
 
 def _server(workspace: Workspace) -> Finding:

@@ -12,10 +12,12 @@ from typing import Any
 
 from ibench_lib.capture.host_facts import host_facts
 from ibench_lib.capture.storage_facts import storage_class, storage_facts
+from ibench_lib.client.driver import core_of
 from ibench_lib.experiment.cells import LoadedExperiment
 from ibench_lib.paths import Workspace, nearest_existing
 from ibench_lib.runner.planned import Planned
 from ibench_lib.servers.binary import facts_of_build, unknown_facts
+from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.store import manifest as records
 
 _LIBRARIES = ("duckdb", "numpy", "pyarrow", "pymysql")
@@ -76,7 +78,11 @@ def describe_run(
             dropped=list(config.dropped),
         ),
         host=host_facts(nearest_existing(workspace.sandboxes)) | _elsewhere(cell.config.folders),
-        versions={"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
+        versions={
+            "python": platform.python_version(),
+            **{name: version(name) for name in _LIBRARIES},
+            "client core": core_of(flavour_of(build).driver).name,
+        },
         null_reasons=unknown_facts(facts),
         warnings=warnings,
     )

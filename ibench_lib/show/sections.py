@@ -15,7 +15,12 @@ from ibench_lib.ask.selection import Selection
 from ibench_lib.base.wording import count
 from ibench_lib.paths import workload_folders, workload_modules
 from ibench_lib.show.kit.display import Html, Section, Shown, each, say, warnings
-from ibench_lib.show.made_from.sentences import experiment_statements, host_statements, run_statements
+from ibench_lib.show.made_from.sentences import (
+    client_statements,
+    experiment_statements,
+    host_statements,
+    run_statements,
+)
 from ibench_lib.show.made_from.tables import gaps_table, runs_table, skipped_table
 from ibench_lib.show.sweep.charts import sweep_chart
 from ibench_lib.show.sweep.sentences import sweep_statements
@@ -39,7 +44,7 @@ def made_from(
     experiments, workload : whether to add sentences on the experiment files and on the workload.
     complete : the sentence to show if nothing is missing.
     """
-    subjects: list[Callable[..., list[str]]] = [run_statements, host_statements]
+    subjects: list[Callable[..., list[str]]] = [run_statements, host_statements, client_statements]
     subjects += [experiment_statements] if experiments else []
     subjects += _of_workloads() if workload else []
     return Section(

@@ -24,7 +24,8 @@ def points(levels: dict[str, list[float]], **changed: Any) -> pl.DataFrame:
         for repeat, value in enumerate(values, start=1):
             row = {
                 "experiment": "history", "flavour": "mysql", "config": "c", "setup": "cached", "step_id": 1,
-                "step": "l.i0", "benchmark": "insert_benchmark", "scale": 1.0, "host_class": "h", "metric": "ips",
+                "step": "l.i0", "benchmark": "insert_benchmark", "scale": 1.0, "host_class": "h",
+                "client_core": "Python", "metric": "ips",
                 "operation": None, "timing": None, "build": build, "server_version": build.removeprefix("b"),
                 "cell_order": "shuffle 1", "origin_wall": datetime(2026, 1, 1) + timedelta(days=repeat),
                 "repeat": repeat, "run_id": f"{build}-{repeat}", "problem": None, "value": value,
@@ -88,6 +89,8 @@ def test_a_series_without_a_change_says_what_it_would_have_shown() -> None:
         (releases(cell_order="grouped"), "not made in rounds"),
         (releases().with_columns(host_class=pl.when(pl.col("repeat") == 1).then(pl.lit("x")).otherwise("host_class")),
          "2 host classes"),
+        (releases().with_columns(client_core=pl.when(pl.col("repeat") == 1).then(pl.lit("x")).otherwise("client_core")),
+         "made with different clients (Python; x)"),
     ],
 )  # fmt: skip
 def test_where_the_data_cannot_say_the_series_abstains(frame: pl.DataFrame, why: str) -> None:

@@ -156,6 +156,19 @@ def test_one_run_of_each_gives_figures_and_no_intervals() -> None:
     )
 
 
+def test_a_difference_of_the_clients_is_not_told_from_one_of_the_servers() -> None:
+    compiled = (("client core", "compiled 0123456789ab"),)
+    runs = pair_runs(None, None)
+    assert not [line for line in explained(*runs).cannot if "clients" in line]
+    mixed = [replace(run, versions=compiled) if run.config == "b" else run for run in runs]
+    found = explained(*mixed)
+    assert (
+        "which part of the difference is due to the server and which to the clients: the runs had different ones "
+        "(Python; compiled 0123456789ab)"
+    ) in found.cannot
+    assert explained(*(replace(run, versions=compiled) for run in runs)).cannot == explained(*runs).cannot
+
+
 def test_runs_that_did_not_complete_the_step_are_counted() -> None:
     runs = pair_runs(None, None)
     for broken, said in (

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from ibench_lib.cli import doctor
+from ibench_lib.client.driver import CoreState
 from ibench_lib.paths import Workspace
 from ibench_lib.paths import workspace as the_workspace
 from ibench_lib.servers.build import Build
@@ -37,6 +38,22 @@ def test_whatever_is_not_ok_says_how_to_mend_it(monkeypatch: pytest.MonkeyPatch,
     assert "ibench servers install" in (findings["server"].fix or "")
     assert findings["chromium"].status == findings["perf"].status == findings["apt"].status == "warning"
     assert all(finding.fix for finding in findings.values() if finding.status != "ok")
+
+
+@pytest.mark.parametrize(
+    ("state", "status", "found"),
+    [
+        (CoreState("compiled 0123456789ab"), "ok", "compiled 0123456789ab"),
+        (CoreState("Python", "not built"), "warning", "Python's, which takes more CPU: not built"),
+        (CoreState("missing", "IBENCH_CORE is 1, but ..."), "missing", "IBENCH_CORE is 1, but ..."),
+    ],
+)
+def test_the_clients_core_is_named_or_why_there_is_none(
+    state: CoreState, status: str, found: str, monkeypatch: pytest.MonkeyPatch, workspace: Workspace
+) -> None:
+    monkeypatch.setattr(doctor, "core_of", lambda _driver: state)
+    said = finding("client core", workspace)
+    assert (said.status, said.found, said.fix) == (status, found, None if status == "ok" else "make env")
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ def points_of(
             row = {
                 "experiment": "history", "flavour": flavour, "config": "c", "setup": "cached",
                 "step_id": STEPS.index(step), "step": step, "benchmark": "insert_benchmark", "scale": 1.0,
-                "host_class": "h", "metric": metric, "operation": operation,
+                "host_class": "h", "client_core": "Python", "metric": metric, "operation": operation,
                 "timing": "service" if operation else None, "build": build,
                 "server_version": build.removeprefix("b"), "cell_order": "shuffle 1",
                 "origin_wall": datetime(2026, 1, 1) + timedelta(hours=repeat), "repeat": repeat,

@@ -77,6 +77,21 @@ def host_statements(hosts: pl.DataFrame, storage: pl.DataFrame) -> list[str]:
     ]
 
 
+@asks("client_cores")
+def client_statements(client_cores: pl.DataFrame) -> list[str]:
+    """That the runs had different load clients, which nobody should overlook."""
+    found = client_cores.to_dicts()
+    if len(found) < 2:
+        return []
+    items = [f"{count(row['runs'], 'run')} ({shortened(row['dbms'], ', ')}): {row['core']}" for row in found]
+    return [
+        attention(
+            "The load clients of these runs differ, and so does the CPU that they took from the server. What looks "
+            f"like a difference between configurations may be one between clients. {'; '.join(items)}."
+        )
+    ]
+
+
 def _on_other_disks(storage: pl.DataFrame) -> list[str]:
     """At most one sentence: which files of which dbms the experiment put on other disks (`storage`)."""
     items = []

@@ -63,6 +63,7 @@ SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status,
     c.client_bound, c.target_rows_per_s IS NOT NULL AND list_contains(c.paced, c.main) AS paced,
     c.target_rows_per_s IS NOT NULL AND NOT list_contains(c.paced, c.main) AS others_paced, c.rate_label, r.host ->> 'host_class' AS host_class,
+    coalesce(r.versions ->> '$."client core"', 'Python') AS client_core,
     c.duration_s, x.throughput, (r.host ->> 'logical_cpus')::INTEGER AS cpus,
     h.busy_s / nullif(h.seconds, 0) AS cpus_used,
     1e6 * cpus_used / nullif(x.throughput, 0) AS cpu_us,

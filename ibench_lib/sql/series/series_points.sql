@@ -1,5 +1,5 @@
 -- The values of metrics by run, with what makes a run a point of a series: its build and version, when it began, and what
--- must be equal along a series (benchmark, scale, host class). Rows of runs or steps that did not complete, and of steps
+-- must be equal along a series (benchmark, scale, host class, client core). Rows of runs or steps that did not complete, and of steps
 -- that the clients limited, that missed a target rate or that took less than a second, have NULL as `value` and the
 -- reason in `problem`. Steps loaded from a snapshot have no rows.
 -- `is_rate`: it is the rate of the step's main operations.
@@ -13,7 +13,8 @@ WITH rates AS (
 )
 SELECT
     r.experiment, r.flavour, r.config, r.setup, m.step_id, m.step, r.benchmark, r.scale,
-    r.host ->> 'host_class' AS host_class, m.metric, m.operation, m.timing, r.build, r.server_version, r.cell_order,
+    r.host ->> 'host_class' AS host_class, coalesce(r.versions ->> '$."client core"', 'Python') AS client_core,
+    m.metric, m.operation, m.timing, r.build, r.server_version, r.cell_order,
     r.origin_wall, m.repeat, m.run_id,
     CASE WHEN m.run_status <> 'complete' THEN 'its run did not complete'
          WHEN m.step_status <> 'complete' THEN 'the step did not complete'

@@ -14,6 +14,7 @@ import pytest
 
 from ibench_lib.base.tether import tethered
 from ibench_lib.capture.host_facts import host_class, host_class_here
+from ibench_lib.client.mysql.compiled import core_state
 from ibench_lib.errors import CellsFailed, IbenchError, Interrupted
 from ibench_lib.paths import Workspace
 from ibench_lib.runner.events import EventLog, event_log
@@ -85,6 +86,7 @@ workload: {benchmark: insert_benchmark, clients: 2, steps: [l.i0, l.x, qr100]}
     assert verify(run_dir) == []
     assert (run_dir / "server.log").is_file() and "skip_log_bin" in (run_dir / "my.cnf").read_text()
     assert manifest.host["host_class"] == host_class(manifest.host) == host_class_here(workspace.sandboxes)
+    assert manifest.versions["client core"] == core_state().name
     assert manifest.experiment.text == text
     there = lab.workspace("one")
     assert [path.name for path in there.runs.iterdir()] == [manifest.run_id]

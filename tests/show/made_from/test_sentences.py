@@ -48,6 +48,18 @@ def test_one_run_of_each_and_two_experiments_are_said(workspace: Workspace) -> N
     assert "One run of each: the noise is unknown." in said
 
 
+def test_runs_of_different_clients_are_named_and_those_of_equal_ones_are_not(workspace: Workspace) -> None:
+    compiled = (("client core", "compiled 0123456789ab"),)
+    write_runs(workspace, Run(), Run(repeat=2, minute=1), Run("b", minute=2, versions=compiled))
+    write_runs(workspace, *(Run(experiment="equal", minute=3 + n, repeat=n, versions=compiled) for n in (1, 2)))
+    assert spoken(workspace, ib.client_statements, experiment="equal") == []
+    (said,) = spoken(workspace, ib.client_statements)
+    assert said.endswith(
+        "What looks like a difference between configurations may be one between clients. "
+        "2 runs (system.cy10a): Python; 1 run (system.b): compiled 0123456789ab."
+    )
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_published_runs_are_counted(count: int) -> None:
     runs = asked("selected_runs", *(Run(repeat=n, minute=n) for n in (1, 2, 3)))
