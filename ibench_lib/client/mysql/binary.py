@@ -161,9 +161,9 @@ def reader_of(definition: bytes) -> Reader:
         raise ValueError("a column definition is incomplete") from error
     if kind in (_FLOAT, _DOUBLE):
         raise ValueError("a FLOAT or DOUBLE is not read")
-    if flags & _ZEROFILL and length > _WIDEST:
-        raise ValueError(f"a display width of {length}")
     if kind in _INTEGERS:
+        if flags & _ZEROFILL and length > _WIDEST:
+            raise ValueError(f"a display width of {length}")
         code = _INTEGERS[kind].upper() if flags & _UNSIGNED else _INTEGERS[kind]
         return _integers(code, 4 if kind == _YEAR else length if flags & _ZEROFILL else 0)
     if kind in (_DATE, _DATETIME, _TIMESTAMP):
