@@ -268,7 +268,7 @@ def _table(random: Random, noise: Noise, shape: Shape, truth: float) -> list[tup
 
 
 def kept_word(shape: Shape, sd: float, tables: int, seed: int) -> float:
-    """The share found of a change that a table of equal dbms says would be found, with 80 % power."""
+    """The share found of a change that a table of equal dbms says would be found, with about 80 % power."""
     random = np.random.default_rng([seed, shape.dbms, shape.runs, shape.steps])
     noise = Noise("", times(sd, 1))
     found = judged = 0
@@ -313,7 +313,7 @@ def report(tables: int) -> str:
             lines.append(_row(f"{noise.name}; {100 * change:.0f} %", [_pct(one.found) for one in found]))
     lines += [
         "",
-        "Percent found of the change that a table says would be found (80 % power):",
+        "Percent found of the change that a table says would be found (about 80 % power):",
         "",
     ]
     shapes = [shape for shape in SHAPES if shape.runs > 2 and not shape.of_base and shape.dbms < 15]

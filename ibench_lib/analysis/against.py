@@ -64,13 +64,12 @@ def _of_setup(frame: pl.DataFrame, setup: str, base: Bases, columns: Sequence[st
         if of_step and step not in short:
             judged[family[step]].append(of_step.p)
     levels = {which: level_of_all(of_family) for which, of_family in judged.items()}
-    steps = {False: len({step for step, *_ in differences} - short - aside) or 1, True: 1}
     ratios = {}
     for (step, column, name), difference in differences.items():
         rows = tables[column, figures[step]][step]
         sides = [list(rows[side].values()) for side in (name, base.of(name))]
         which = family[step]
-        found = ratio_of(sides[0], sides[1], difference, levels[which], max(len(judged[which]), 1), steps[which])
+        found = ratio_of(sides[0], sides[1], difference, levels[which], max(len(judged[which]), 1))
         if found:
             ratios[setup, step, column, name] = found
     return ratios

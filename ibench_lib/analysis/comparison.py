@@ -26,8 +26,7 @@ DIFFERENT: tuple[Verdict, ...] = ("better", "worse", "more", "less")
 class Compared:
     """One metric of a step; of one operation, with its place, and timing if it is of responses.
 
-    A run is a row of `Pair.values`, which has the noise of the ratio. It was judged at `level`, together with others
-    of as many `steps`.
+    A run is a row of `Pair.values`, which has the noise of the ratio. It was judged at `level`, together with others.
     """
 
     metric: Metric
@@ -38,7 +37,6 @@ class Compared:
     b_rows: list[dict[str, Any]]
     level: float = LEVEL
     comparisons: int = 1
-    steps: int = 1
 
     @property
     def label(self) -> str:
@@ -65,7 +63,7 @@ class Compared:
     @cached_property
     def ratio(self) -> Ratio | None:
         """B / A; None without a value on either side, and for A of zero."""
-        return ratio_of(self.b, self.a, self.difference, self.level, self.comparisons, self.steps)
+        return ratio_of(self.b, self.a, self.difference, self.level, self.comparisons)
 
     @cached_property
     def difference(self) -> Difference | None:
@@ -133,8 +131,7 @@ def compared(frame: pl.DataFrame, a: str, b: str) -> list[Compared]:
         found.append(Compared(METRICS[str(metric)], _text(operation), _number(position), _text(timing), of_a, of_b))
     judged = [one.difference.p for one in found if one.difference]
     level = level_of_all(judged)
-    steps = max((int(row.get("noise_steps") or 1) for one in found for row in one.b_rows), default=1)
-    found = [replace(one, level=level, comparisons=max(len(judged), 1), steps=steps) for one in found]
+    found = [replace(one, level=level, comparisons=max(len(judged), 1)) for one in found]
     order = list(METRICS)
 
     def place(one: Compared) -> tuple[int, str, bool, int]:

@@ -25,8 +25,8 @@ class Ratio:
 
     `low` and `high` are None with one run on a side. They are the 95 % interval of the ratio of geometric means, which
     does not depend on what stands next to it, or the range of the ratio: where the noise is not known (`p` is None),
-    and where values are 0 (`of_zeros`). `comparisons` in `steps` steps were judged together, at `level`, which is
-    stricter than the interval. `detectable` is the logarithm of a ratio that would be marked with a chance of
+    and where values are 0 (`of_zeros`). `comparisons` were judged together, at `level`, which is stricter
+    than the interval. `detectable` is the logarithm of a ratio that would be marked with a chance of
     `stats.noise.POWER`.
     """
 
@@ -37,7 +37,6 @@ class Ratio:
     p: float | None = None
     level: float = LEVEL
     comparisons: int = 1
-    steps: int = 1
     detectable: float | None = None
     of_zeros: bool = False
 
@@ -89,7 +88,6 @@ def ratio_of(
     difference: Difference | None,
     level: float = LEVEL,
     comparisons: int = 1,
-    steps: int = 1,
 ) -> Ratio | None:
     """Two sides whose difference was judged at a level, together with others; None for a base of zero."""
     if not values or not base or np.median(base) == 0:
@@ -108,7 +106,7 @@ def ratio_of(
     if not of_zeros:
         low, high = (math.exp(end) for end in difference.interval())
     detectable = difference.detectable(level, math.log(BETTER))
-    return Ratio(point, low, high, runs, difference.p, level, comparisons, steps, detectable, of_zeros)
+    return Ratio(point, low, high, runs, difference.p, level, comparisons, detectable, of_zeros)
 
 
 def _logs(values: Sequence[float], least: float) -> list[float]:

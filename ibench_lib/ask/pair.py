@@ -56,7 +56,7 @@ class Pair(Selection):
     def values(self) -> pl.DataFrame:
         """The answer of `metric_values`, and of each metric the difference of the logarithms of B and A in the step:
         `log_ratio`, `log_se` and `log_df`, NULL where the noise is not known. The noise is that of all dbms that were
-        chosen, in the number of steps that `noise_steps` says.
+        chosen.
         """
         values, every = self.ask("metric_values"), self.with_neighbours("metric_values")
         if self.other and self.runs["flavour"].drop_nulls().n_unique() > 1:
@@ -65,13 +65,12 @@ class Pair(Selection):
         done = every.filter((pl.col("step_status") == "complete") & pl.col("value").is_not_null())
         found = []
         for place, rows in done.group_by("setup", *_FIGURE, maintain_order=True):
-            differences, aside = self.differences(rows, "value"), no_results(rows)
-            for step, one in differences.items():
+            for step, one in self.differences(rows, "value").items():
                 of = (one.value, one.se, one.df) if one else (None, None, None)
-                found.append((step, *place, *of, 1 if step in aside else len(differences.keys() - aside)))
+                found.append((step, *place, *of))
         names = {name: pl.String() for name in ("step", "setup", *_FIGURE)}
         figures = {name: pl.Float64() for name in ("log_ratio", "log_se", "log_df")}
-        known = pl.DataFrame(found, schema={**names, **figures, "noise_steps": pl.Int64()}, orient="row")
+        known = pl.DataFrame(found, schema={**names, **figures}, orient="row")
         joined = values.join(known, on=list(names), how="left", nulls_equal=True, maintain_order="left")
         return derived(joined, values, every)
 

@@ -5,11 +5,16 @@ Most tables have a base and six other dbms in six steps. `benchmarks/false_marks
 
 from __future__ import annotations
 
+import math
+import re
+
 import pytest
 
 from benchmarks.false_marks import NOISES, Noise, Shape, kept_word, marked
 from ibench_lib.analysis.verdicts import ratio
-from ibench_lib.show.kit.wording import UNEQUAL
+from ibench_lib.show.kit.wording import POWERED, UNEQUAL, chance_said
+from ibench_lib.stats.noise import LEVEL
+from tests.places import ROOT
 from tests.show.saying import frame_of
 
 TABLES = 60
@@ -34,6 +39,64 @@ def test_a_noisy_base_of_one_step_marks_more_which_is_said() -> None:
 @pytest.mark.parametrize("dbms", [2, 7])
 def test_the_change_that_would_be_found_in_four_of_five_cases_is(dbms: int) -> None:
     assert kept_word(Shape(dbms, 3, 1), 0.02, 200, seed=3) >= 0.8 - 0.06
+
+
+def simulated(title: str) -> list[tuple[str, str, list[int]]]:
+    """The cells of the first table of docs/performance.md after these words: noise, shape and figures."""
+    text = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8").partition("<!-- section false_marks")[2]
+    head, _, *rows = text.partition(title)[2].strip().partition("\n\n")[0].partition("<!--")[0].strip().splitlines()
+    shapes = [shape.strip() for shape in head.split("|")[2:-1]]
+    cells = []
+    for row in rows:
+        noise, *figures = (cell.strip() for cell in row.split("|")[1:-1])
+        for shape, both in zip(shapes, figures, strict=True):
+            cells.append((noise, shape, [int(figure) for figure in both.split(",")]))
+    return cells
+
+
+def measurement() -> str:
+    return " ".join((ROOT / "docs" / "measurement.md").read_text(encoding="utf-8").split())
+
+
+def test_the_documents_say_how_often_such_a_change_is_found() -> None:
+    """The range of the simulated table, which the words of pages, "about 80 % power", stand for."""
+    by_share = sorted((share, shape) for _, shape, (share,) in simulated(f"would be found ({POWERED}):"))
+    (least, rare), (most, often) = by_share[0], by_share[-1]
+    assert rare.startswith("7 dbms, 1 step") and " 6 steps" in often
+    said = measurement()
+    assert f"the smallest detectable change ({POWERED})" in said
+    assert f"found such a change in {least} to {most} % of cases: least often in a table of one step with seven" in said
+
+
+def test_what_documents_and_pages_say_of_chance_is_what_simulated_tables_show() -> None:
+    cells = simulated("of the 95 % intervals that hold the truth:")
+    assert {noise for noise, *_ in cells} >= {noise.name for noise in PROMISED}, "one for each kind of noise"
+    promised = [cell for cell in cells if "nothing is promised" not in cell[0] and ", 2 runs" not in cell[1]]
+
+    def extremes(of: list[tuple[str, str, list[int]]]) -> tuple[int, int]:
+        """The most tables with a mark, and the fewest intervals that hold the truth."""
+        return max(marks for _, _, (marks, _) in of), min(held for _, _, (_, held) in of)
+
+    unequal = [cell for cell in promised if re.search(r"\b(dbms|base)\b", cell[0])]
+    wandering = [cell for cell in promised if "random walk" in cell[0]]
+    equal = [cell for cell in promised if cell not in [*unequal, *wandering]]
+    one_step = [cell for cell in unequal if "1 step," in cell[1]]
+    of_five = extremes([cell for cell in one_step if "5 runs" in cell[1]])
+    many_steps = extremes([cell for cell in unequal if cell not in one_step])
+    said = measurement()
+    assert f"equally noisy, chance marked at most {extremes(equal)[0]} % of" in said
+    most, of = max((marks, shape) for _, shape, (marks, _) in wandering)
+    assert f"speed wanders: {most} % of the tables of {of.split()[0]} configurations had a mark" in said
+    assert f"cases, {extremes([*equal, *wandering])[1]} % of the intervals or more held the truth" in said
+    assert f"up to {many_steps[0]} % in tables of six steps, and {many_steps[1]} % of the intervals" in said
+    assert "one step it was up to {} %, and {} %, because".format(*extremes(one_step)) in said
+    assert "With five repeats it was {} %, and {} %.".format(*of_five) in said
+    # What a page says with every table: about 5 %, and the most of all under its condition.
+    tables = int(re.search(r"false_marks --tables (\d+)", (ROOT / "docs/performance.md").read_text())[1])  # type: ignore[index]
+    assert extremes(equal)[0] / 100 <= LEVEL + math.sqrt(LEVEL * (1 - LEVEL) / tables)
+    condition = "they are not equally noisy or the speed of the host wanders"
+    assert f"about {100 * LEVEL:.0f} % of cases, or {100 * UNEQUAL:.0f} % if {condition}" in chance_said(6)
+    assert extremes(promised)[0] / 100 == UNEQUAL
 
 
 @pytest.mark.parametrize(("runs", "least"), [(2, 0.6), (3, 0.9), (5, 0.97)])

@@ -161,8 +161,7 @@ def _by_chance(judged: list[Place]) -> str:
         f" Half of the comparisons would find a change of {change_text(median(known))} ({POWERED})." if known else ""
     )
     most = max(one.comparisons for _, one in judged)
-    steps = max(one.steps for _, one in judged)
-    return f"The metrics of a table are judged together. {chance_said(most, steps)}{middle}"
+    return f"The metrics of a table are judged together. {chance_said(most)}{middle}"
 
 
 def _not_compared(chosen: Pair) -> list[str]:

@@ -53,7 +53,7 @@ def method_said(ratios: Collection[Ratio]) -> str:
         "Figures are medians, ratios are of geometric means. [low, high] is the 95 % interval of a ratio, from a t "
         "test with the noise of all selected configurations and steps of a setup. A ratio counts as a difference if it "
         f"is below {WORSE} or above {BETTER} and chance does not explain it. "
-        f"{chance_said(max(found.comparisons for found in judged), max(found.steps for found in judged))}"
+        f"{chance_said(max(found.comparisons for found in judged))}"
     )
 
 
@@ -64,16 +64,15 @@ OF_TWO_SAID = (
 """What an interval is that was not judged together with others."""
 
 
-def chance_said(comparisons: int, steps: int) -> str:
-    """What chance does to so many comparisons in so many steps that were judged together, and on what condition."""
+def chance_said(comparisons: int) -> str:
+    """What chance does to so many comparisons that were judged together, and on what condition."""
     many = (
         f"The verdicts, not the intervals, allow for up to {comparisons:,} comparisons (Benjamini and Hochberg). "
         if comparisons > 1
         else ""
     )
     share = f"at most about {100 * LEVEL:.0f} % of cases"
-    only = "" if steps == 1 else "there are only two and "
-    share += f", or {100 * UNEQUAL:.0f} % if {only}they are not equally noisy"
+    share += f", or {100 * UNEQUAL:.0f} % if they are not equally noisy or the speed of the host wanders"
     return (
         f"{many}If all configurations are equal, chance produces {'a' if comparisons > 1 else 'such a'} difference "
         f"in {share}. This holds for repeats in shuffled rounds, not for {UNPROMISED}."
@@ -81,7 +80,7 @@ def chance_said(comparisons: int, steps: int) -> str:
 
 
 UNEQUAL = 0.13
-"""How often, at most, chance marked simulated tables of one step, or of two dbms, that are not equally noisy."""
+"""How often, at most, chance marked simulated tables whose dbms are not equally noisy, or whose host wanders."""
 
 UNPROMISED = "repeats made one after the other on a host that drifts, or a configuration with two speeds"
 """Where no number of repeats keeps chance to a share."""
@@ -102,13 +101,14 @@ def change_text(log: float) -> str:
     return f"{math.exp(log):.{0 if log > math.log(10) else 2}f}x"
 
 
-POWERED = f"{100 * POWER:.0f} % power"
+POWERED = f"about {100 * POWER:.0f} % power"
+"""About: docs/performance.md has the share of such changes that tables found, of each shape of table."""
 
 
 def smallest_said(changes: Mapping[str, str]) -> str:
     """What the repeats could have shown, by place: the end of a sentence on no difference; empty if nothing is known.
 
-    Without the place where there is one only: "the smallest detectable change is 6 % (80 % power)".
+    Without the place where there is one only: "the smallest detectable change is 6 % (about 80 % power)".
     """
     known = {place: change for place, change in changes.items() if change}
     if not known:

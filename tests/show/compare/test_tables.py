@@ -32,7 +32,7 @@ def test_a_value_has_the_digits_that_its_ratio_needs_and_tells_of_runs_without_o
     of_b, get_min, first = pl.col("dbms") == "system.b", pl.col("metric") == "get_min_s", pl.col("repeat") == 1
     value = pl.when(get_min & ~of_b).then(0.00042).when(get_min & first).then(None).when(get_min).then(0.00123)
     # What is changed here has only its own noise.
-    own = frame.drop("log_ratio", "log_se", "log_df", "noise_steps")
+    own = frame.drop("log_ratio", "log_se", "log_df")
     changed = own.with_columns(value=value.otherwise(pl.col("value")))
     table = Parsed(ib.metrics_side_by_side(changed, "system.a", "system.b"))
     assert table.of("get_min (s)") == [

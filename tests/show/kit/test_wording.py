@@ -22,7 +22,7 @@ def test_the_sentence_that_names_a_source_is_left_out_as_a_whole() -> None:
 
 def test_the_smallest_change_of_many_figures_is_said_of_the_quietest_and_of_the_noisiest() -> None:
     assert smallest_within([]) == ""
-    assert smallest_within([math.log(1.06)] * 2) == "; the smallest detectable change is 6 % (80 % power)"
+    assert smallest_within([math.log(1.06)] * 2) == "; the smallest detectable change is 6 % (about 80 % power)"
     assert smallest_within([math.log(3), math.log(1.06)]) == (
-        "; the smallest detectable change is 6 % in the quietest figure and 3.00x in the noisiest (80 % power)"
+        "; the smallest detectable change is 6 % in the quietest figure and 3.00x in the noisiest (about 80 % power)"
     )

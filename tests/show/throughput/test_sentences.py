@@ -22,8 +22,9 @@ def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
         "test with the noise of all selected configurations and steps of a setup. A ratio counts as a difference if it "
         "is below 0.95 or above 1.05 and chance does not explain it. The verdicts, not the intervals, allow for up to "
         "3 comparisons (Benjamini and Hochberg). If all configurations are equal, chance produces a difference in at "
-        "most about 5 % of cases, or 13 % if they are not equally noisy. This holds for repeats in shuffled rounds, "
-        "not for repeats made one after the other on a host that drifts, or a configuration with two speeds."
+        "most about 5 % of cases, or 13 % if they are not equally noisy or the speed of the host wanders. This holds "
+        "for repeats in shuffled rounds, not for repeats made one after the other on a host that drifts, or a "
+        "configuration with two speeds."
     )
     found = against_base(frame, "base", ["throughput"])
     low, noisy, high = (found["cached", "l.i1", "throughput", name] for name in ("fast", "noisy", "slow"))
@@ -32,12 +33,12 @@ def test_throughput_is_compared_with_the_base_beyond_noise() -> None:
     assert said == (
         f"cached, l.i1, inserts/s: faster than base: fast 2.00x [{low.low:.2f}, {low.high:.2f}]; "
         f"slower than base: slow 0.50x [{high.low:.2f}, {high.high:.2f}]. 1 other: no "
-        f"difference found; the smallest detectable change is {change} (80 % power)."
+        f"difference found; the smallest detectable change is {change} (about 80 % power)."
     )
     even = frame_of("throughput", base=[100, 101, 102], other=[100, 102, 101])
     assert ib.throughput_statements(even, "base")[1:] == [
         "cached: in l.i1 no configuration differs clearly from base (1 compared; the smallest detectable "
-        "change is 6 % (80 % power))."
+        "change is 6 % (about 80 % power))."
     ]
 
 
@@ -81,7 +82,7 @@ def test_what_noise_hides_is_not_called_equal() -> None:
     frame = frame_of("throughput", base=[100, 101, 102], scattering=[60, 141, 220], single=[104])
     assert ib.throughput_statements(frame, "base")[2:] == [
         "cached: in l.i1 no configuration differs clearly from base, and all with one run lie within 0.95x to "
-        "1.05x of base (2 compared; the smallest detectable change is 35x (80 % power))."
+        "1.05x of base (2 compared; the smallest detectable change is 35x (about 80 % power))."
     ]
     assert ib.throughput_statements(frame_of("throughput", base=[100], single=[104]), "base")[1:] == [
         "cached: in l.i1 no configuration lies below 0.95x or above 1.05x of base (1 compared)."
