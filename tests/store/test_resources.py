@@ -34,6 +34,10 @@ VIEWS = {
 }
 
 
+def _nothing(of: pa.DataType) -> Any:
+    return [] if pa.types.is_list(of) else _NOTHING.get(of, 0)
+
+
 def lake_with(
     workspace: Workspace, logical_cpus: int | None = None, **tables: Iterable[dict[str, Any]]
 ) -> duckdb.DuckDBPyConnection:
@@ -41,7 +45,7 @@ def lake_with(
     run = Run()
     writer = RunWriter(workspace.run_dir(run.run_id))
     for name, rows in tables.items():
-        nothing = {c.name: None if c.nullable else _NOTHING.get(c.type, 0) for c in TABLES[name].columns}
+        nothing = {c.name: None if c.nullable else _nothing(c.type) for c in TABLES[name].columns}
         nothing.pop("run_id")
         for row in rows:
             writer.append(name, **{**nothing, **row})
@@ -214,6 +218,42 @@ def test_what_a_long_step_took_from_its_first_sample_to_its_last(workspace: Work
         {"rpq": 0.2, "rkbpq": 3.2, "wpi": 0.8, "wkbpi": 12.8, "cspq": 5, "cpupq": 5000, "scpupq": 2500}
     )
     assert {name: row[name] for name in SIZE} == {"other_cpu": None, "rss": 3, "dbgb1": 2, "dbgb2": 5}
+
+
+def test_a_cost_divides_by_the_operations_of_the_seconds_that_the_samples_cover(workspace: Workspace) -> None:
+    """The samples leave out half a second at both ends of the step, in which the clients do little, or much."""
+    key = {"step_id": 3, "step": "qr100", "client": 1}
+    both = {**key, "status": "complete", "start_s": 21.0, "end_s": 61.0}
+    queries = {second: 10 if second in (0, 39) else 110 for second in range(40)}
+    rows = {second: 100 if second == 39 else 50 for second in range(40)}
+    lake = lake_with(
+        workspace,
+        logical_cpus=2,
+        steps=[step(3, "qr100", "query", 21.0, 40.0)],
+        workers=[
+            {**both, "worker": 0, "role": "inserter", "ops": 40, "rows": sum(rows.values())},
+            {**both, "worker": 1, "role": "querier", "ops": sum(queries.values()), "rows": 40_000},
+        ],
+        ops=[
+            *({**key, "worker": 0, "operation": "insert", "second": at, "ops": 1, "rows": n} for at, n in rows.items()),
+            *({**key, "worker": 1, "operation": "range_query", "second": at, "ops": n} for at, n in queries.items()),
+        ],
+        **samples(21.0, 40),
+    )  # fmt: skip
+    row = answer(lake, "step_resources", steps=["qr100"]).row(0, named=True)
+    # 39 s were sampled, and half of the operations of the first and of the last second are theirs.
+    asked, written = 38 * 110 + 10, 38 * 50 + 25 + 50
+    assert {name: row[name] for name in PER_OPERATION} == pytest.approx(
+        {"rpq": 39 * 20 / asked, "rkbpq": 39 * 20 * 16 / asked, "wpi": 39 * 40 / written,
+         "wkbpi": 39 * 40 * 16 / written, "cspq": 39 * 500 / asked, "cpupq": 39 * 0.5e6 / asked,
+         "scpupq": 39 * 0.25e6 / asked}
+    )  # fmt: skip
+    assert {name: row[name] for name in MEAN} == pytest.approx(
+        {"rps": 20, "wps": 40, "rmbps": 20 * 16 / 1024, "wmbps": 20 * 32 / 1024, "csps": 500, "cpups": 25}
+    ), "means are of the seconds that were sampled"
+    why = answer(lake, "explain_steps", steps=["qr100"]).row(0, named=True)
+    assert why["cpu_us"] == pytest.approx(row["cpupq"]) and why["server_user_us"] == pytest.approx(row["scpupq"])
+    assert why["throughput"] == pytest.approx(1e6 * why["cpus_used"] / why["cpu_us"])
 
 
 @pytest.mark.measurement("M13")

@@ -1,6 +1,7 @@
 -- What explains the rate of each selected step, one row per run and step. `throughput` is the rate X of the step's main
 -- operations, `cpus_used` the CPUs that the host used in user mode and in the kernel (U), of `cpus` that it has, and
--- `cpu_us` what they cost per operation (D), so that X = U / D exactly. cpu_us is the sum of server_user_us,
+-- `cpu_us` what they cost per operation (D), so that X = U / D exactly: where the samples leave out the ends of the step,
+-- its operations are taken to cost as much there (`op_seconds` of `step_use`). cpu_us is the sum of server_user_us,
 -- server_system_us, clients_us and other_us, which is what neither server nor clients used.
 --
 -- Statements and their connections: `connections` is the number of clients' connections, `statements_per_s` what they
@@ -26,19 +27,19 @@ WITH chosen AS MATERIALIZED (
     SELECT
         run_id, step_id,
         sum(grown) FILTER (counter IN ('cpu_user_s', 'cpu_system_s') AND known) AS busy_s,
-        any_value(seconds) FILTER (counter = 'cpu_user_s' AND known) AS seconds
+        any_value(op_seconds) FILTER (counter = 'cpu_user_s' AND known) AS seconds
     FROM used WHERE source = 'host' GROUP BY ALL
 ), server AS (
     SELECT
         run_id, step_id,
-        any_value(grown / seconds) FILTER (counter = 'cpu_user_s' AND known) AS user_cpus,
-        any_value(grown / seconds) FILTER (counter = 'cpu_system_s' AND known) AS system_cpus
+        any_value(grown / op_seconds) FILTER (counter = 'cpu_user_s' AND known) AS user_cpus,
+        any_value(grown / op_seconds) FILTER (counter = 'cpu_system_s' AND known) AS system_cpus
     FROM used WHERE source = 'process' GROUP BY ALL
 ), device AS (
     SELECT
         run_id, step_id, name,
-        any_value(grown / seconds) FILTER (counter = 'read_s' AND known) AS reads,
-        any_value(grown / seconds) FILTER (counter = 'flush_s' AND known) AS flushes
+        any_value(grown / op_seconds) FILTER (counter = 'read_s' AND known) AS reads,
+        any_value(grown / op_seconds) FILTER (counter = 'flush_s' AND known) AS flushes
     FROM used WHERE source = 'device' GROUP BY run_id, step_id, name
     QUALIFY row_number() OVER (PARTITION BY run_id, step_id ORDER BY length(name) DESC, name) = 1
 ), statements AS (

@@ -5,10 +5,15 @@
 -- that came too late), the sums are over the samples inside the step. They leave out the seconds at its ends: a rate
 -- over less than 95 % of the step may be off by more than 5 %, so it is not `known`.
 --
+-- A cost divides by what was done in the same seconds, since the clients do less at the ends of a step than between them.
+-- `op_seconds` is the time that the step's main operations in `seconds` would have taken at their mean rate over the
+-- step; grown / op_seconds / throughput is the cost per operation. `row_seconds` is the same for the rows of `row_rate`.
+-- Both are `seconds` where the readings lie at the step's ends, and where nobody knows in which second work was done.
+--
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
 WITH chosen AS MATERIALIZED (
-    SELECT run_id, step_id, start_s, end_s, duration_s FROM steps_of($ids, $names) WHERE start_s IS NOT NULL
+    SELECT run_id, step_id, start_s, end_s, duration_s, main FROM steps_of($ids, $names) WHERE start_s IS NOT NULL
 ), counted AS MATERIALIZED (
     SELECT
         c.run_id, c.step_id, k.source, k.name, k.counter, k.end_value - k.start_value AS grown,
@@ -24,34 +29,87 @@ WITH chosen AS MATERIALIZED (
     FROM chosen c, (VALUES ('host'), ('process'), ('device')) AS x(source)
     ANTI JOIN (FROM counted WHERE share >= 0.95) d
         ON d.run_id = c.run_id AND d.step_id = c.step_id AND d.source = x.source
-), host AS (
-    -- A rate times its seconds is a difference; where one is NULL, its seconds do not count either.
-    SELECT
-        s.run_id, s.step_id, 'host' AS source, '' AS name,
-        {grown: sum(COLUMNS('^(.*)_per_s$') * h.seconds),
-         seconds: sum(CASE WHEN COLUMNS('^(.*)_per_s$') IS NOT NULL THEN h.seconds END)} AS '\1'
+), host_inside AS MATERIALIZED (
+    SELECT s.step_id, s.start_s, h.*
     FROM from_samples s
     JOIN host_seconds h ON h.run_id = s.run_id AND h.t_s - h.seconds >= s.start_s AND h.t_s <= s.end_s
     WHERE s.source = 'host'
-    GROUP BY s.run_id, s.step_id
-), process AS (
-    SELECT
-        s.run_id, s.step_id, 'process' AS source, '' AS name,
-        {grown: sum(COLUMNS('^(.*)_per_s$') * p.seconds),
-         seconds: sum(CASE WHEN COLUMNS('^(.*)_per_s$') IS NOT NULL THEN p.seconds END)} AS '\1'
+), process_inside AS MATERIALIZED (
+    SELECT s.step_id, s.start_s, p.*
     FROM from_samples s
     JOIN process_seconds p ON p.run_id = s.run_id AND p.t_s - p.seconds >= s.start_s AND p.t_s <= s.end_s
     WHERE s.source = 'process'
-    GROUP BY s.run_id, s.step_id
-), device AS (
-    SELECT
-        s.run_id, s.step_id, 'device' AS source, d.device AS name,
-        {grown: sum(COLUMNS('^(.*)_per_s$') * d.seconds),
-         seconds: sum(CASE WHEN COLUMNS('^(.*)_per_s$') IS NOT NULL THEN d.seconds END)} AS '\1'
+), device_inside AS MATERIALIZED (
+    SELECT s.step_id, s.start_s, d.*
     FROM from_samples s
     JOIN device_seconds d ON d.run_id = s.run_id AND d.t_s - d.seconds >= s.start_s AND d.t_s <= s.end_s
     WHERE s.source = 'device' AND d.holds_data
-    GROUP BY s.run_id, s.step_id, d.device
+), intervals AS (
+    -- Those between the samples, on the clock of the step.
+    SELECT run_id, step_id, source, t_s - seconds - start_s AS from_s, t_s - start_s AS to_s
+    FROM (
+        SELECT run_id, step_id, 'host' AS source, start_s, t_s, seconds FROM host_inside
+        UNION ALL SELECT run_id, step_id, 'process', start_s, t_s, seconds FROM process_inside
+        UNION ALL SELECT DISTINCT run_id, step_id, 'device', start_s, t_s, seconds FROM device_inside
+    )
+), covered AS MATERIALIZED (
+    SELECT
+        run_id, step_id, source, second,
+        sum(greatest(least(to_s, second + 1) - greatest(from_s, second), 0)) AS covered_s
+    FROM (SELECT *, unnest(range(floor(from_s)::BIGINT, ceil(to_s)::BIGINT)) AS second FROM intervals)
+    GROUP BY ALL
+), done AS MATERIALIZED (
+    -- What each family did, second by second. The last second of a step is a part of one.
+    SELECT
+        c.run_id, c.step_id, x.family, o.second, least(any_value(c.duration_s) - o.second, 1) AS long_s,
+        sum(CASE f.counts WHEN 'rows' THEN o."rows" ELSE o.ops END)::DOUBLE AS amount
+    FROM chosen c
+    SEMI JOIN covered USING (run_id, step_id)
+    JOIN ops o USING (run_id, step_id)
+    JOIN operations x ON x.run_id = o.run_id AND x.operation = o.operation
+    JOIN families f ON f.run_id = x.run_id AND f.family = x.family
+    WHERE NOT f.of_existing_rows
+    GROUP BY c.run_id, c.step_id, x.family, o.second
+), family_shares AS (
+    SELECT
+        d.run_id, d.step_id, s.source, d.family,
+        sum(CASE WHEN d.long_s > 0 THEN d.amount * least(coalesce(v.covered_s, 0) / d.long_s, 1) END)
+            / nullif(sum(d.amount), 0) AS share
+    FROM done d
+    JOIN (SELECT DISTINCT run_id, step_id, source FROM covered) s USING (run_id, step_id)
+    LEFT JOIN covered v
+        ON v.run_id = d.run_id AND v.step_id = d.step_id AND v.source = s.source AND v.second = d.second
+    GROUP BY ALL
+), work_shares AS (
+    SELECT
+        w.run_id, w.step_id, w.source,
+        any_value(nullif(w.share, 0)) FILTER (w.family = c.main) AS of_ops,
+        arg_min(nullif(w.share, 0), f.position) FILTER (f.counts = 'rows') AS of_rows
+    FROM family_shares w
+    JOIN chosen c USING (run_id, step_id)
+    JOIN families f ON f.run_id = w.run_id AND f.family = w.family
+    GROUP BY w.run_id, w.step_id, w.source
+), covered_time AS (
+    SELECT run_id, step_id, source, sum(covered_s) AS covered_s FROM covered GROUP BY ALL
+), host AS (
+    -- A rate times its seconds is a difference; where one is NULL, its seconds do not count either.
+    SELECT
+        run_id, step_id, 'host' AS source, '' AS name,
+        {grown: sum(COLUMNS('^(.*)_per_s$') * seconds),
+         seconds: sum(CASE WHEN COLUMNS('^(.*)_per_s$') IS NOT NULL THEN seconds END)} AS '\1'
+    FROM host_inside GROUP BY run_id, step_id
+), process AS (
+    SELECT
+        run_id, step_id, 'process' AS source, '' AS name,
+        {grown: sum(COLUMNS('^(.*)_per_s$') * seconds),
+         seconds: sum(CASE WHEN COLUMNS('^(.*)_per_s$') IS NOT NULL THEN seconds END)} AS '\1'
+    FROM process_inside GROUP BY run_id, step_id
+), device AS (
+    SELECT
+        run_id, step_id, 'device' AS source, device AS name,
+        {grown: sum(COLUMNS('^(.*)_per_s$') * seconds),
+         seconds: sum(CASE WHEN COLUMNS('^(.*)_per_s$') IS NOT NULL THEN seconds END)} AS '\1'
+    FROM device_inside GROUP BY run_id, step_id, device
 ), sampled AS (
     FROM host UNPIVOT (use FOR counter IN (COLUMNS(* EXCLUDE (run_id, step_id, source, name))))
     UNION ALL BY NAME
@@ -59,12 +117,19 @@ WITH chosen AS MATERIALIZED (
     UNION ALL BY NAME
     FROM device UNPIVOT (use FOR counter IN (COLUMNS(* EXCLUDE (run_id, step_id, source, name))))
 ), found AS (
-    SELECT * FROM counted ANTI JOIN from_samples USING (run_id, step_id, source)
+    SELECT *, seconds AS op_seconds, seconds AS row_seconds
+    FROM counted ANTI JOIN from_samples USING (run_id, step_id, source)
     UNION ALL BY NAME
     SELECT
         s.run_id, s.step_id, s.source, s.name, s.counter, s.use.grown AS grown, s.use.seconds AS seconds,
-        s.use.seconds / nullif(c.duration_s, 0) AS share
-    FROM sampled s JOIN chosen c USING (run_id, step_id)
+        s.use.seconds / nullif(c.duration_s, 0) AS share,
+        -- Of a counter without a value in some of the samples, so much less time counts.
+        coalesce(w.of_ops * c.duration_s * s.use.seconds / t.covered_s, s.use.seconds) AS op_seconds,
+        coalesce(w.of_rows * c.duration_s * s.use.seconds / t.covered_s, s.use.seconds) AS row_seconds
+    FROM sampled s
+    JOIN chosen c USING (run_id, step_id)
+    LEFT JOIN work_shares w USING (run_id, step_id, source)
+    LEFT JOIN covered_time t USING (run_id, step_id, source)
     WHERE s.use.grown IS NOT NULL
 )
 SELECT *, share >= 0.95 AS known FROM found
