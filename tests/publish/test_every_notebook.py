@@ -11,6 +11,7 @@ import pytest
 from nbformat import NotebookNode
 from playwright.sync_api import Browser
 
+from ibench_lib.ask.selection import choose
 from ibench_lib.errors import ParameterError
 from ibench_lib.paths import Workspace
 from ibench_lib.publish.blocks import Blocks, evidence_in
@@ -22,6 +23,7 @@ from ibench_lib.show.kit.chart_text import PLOTLY_MIME
 from ibench_lib.store import reader
 from tests.publish.browsing import open_post, serious_violations
 from tests.publish.posting import ROOT, VALUES, SharedKernel
+from tests.publish.quoted import is_among, not_shown, shown
 from tests.synthetic import Run, begin_run, end_run, three_configurations, write_runs
 
 POSTS = check_posts([ROOT / "papermill_params"], Workspace(ROOT))
@@ -107,9 +109,28 @@ def test_a_page_of_a_tiny_lake_is_whole(path: Path, place: Workspace, kernel: Sh
     assert serious_violations(page) == []
 
 
+def test_a_figure_that_a_tldr_alone_has_is_found() -> None:
+    text = "capped 200, 0.67x [0.66, 0.67]; 81.4, 49,812 ms, 1.00x (0.92x to 1.04x)"
+    said = "MySQL 9.7 at **0.67x** [0.66, 0.67] for 81 % and 50 s, 1.00x (0.92x to 1.04x); `x 5 %`, [a](b/9 %)"
+    assert not_shown([said], text) == []
+    others = {"0.67x": "0.68x", "0.66,": "0.65,", "81 %": "82 %", "50 s": "51 s", "1.04x": "1.03x"}
+    for right, wrong in others.items():
+        assert len(not_shown([said.replace(right, wrong)], text)) == 1, wrong
+
+
 WAVES = "mysql-9.7, 5 configurations; 3 runs of each; setup waves; 2 clients with 16 connections."
 SHIPPED = {"sample-tpcc-waves": (WAVES, "0.67x", 4), "sample-tpcc-waves-stability": (WAVES, "0.67x", 13)}
 """Posts on shipped runs of TPC-C: what was tested, the largest difference, and the least number of pictures."""
+
+
+OF_RUNS = {
+    "sample-tpcc-waves": {"231/s": ("tpcc_summary", "tps", 1), "49 s": ("tpcc_types", "intended_p99_s", 1)},
+    "sample-tpcc-waves-stability": {"17 %": ("tpcc_stability", "wave_share", 100)},
+}
+"""Figures of a tl;dr that are of single runs: tables have medians, but the answers below them have each run.
+
+By the figure: the question, its column, and how many units of the figure a value of 1 is.
+"""
 
 
 @pytest.mark.long
@@ -132,6 +153,12 @@ def test_a_page_of_shipped_runs_answers_on_its_first_screen(
     assert box is not None and box["y"] + box["height"] < 844, "the screen of a phone"
     assert page.locator("figure").count() >= pictures
     assert not re.search(r"no value\.|Empty chart", " ".join(page.locator("figure .alt").all_text_contents()))
+    assert sorted(not_shown(post.spec.tldr, shown(ran))) == sorted(OF_RUNS[slug]), (
+        "figures that no table or sentence has"
+    )
+    chosen = choose(reader.lake(place), runs=post.spec.parameters["runs"])
+    for figure, (question, column, units) in OF_RUNS[slug].items():
+        assert is_among(figure, [units * value for value in chosen.ask(question)[column].drop_nulls()]), figure
 
 
 @pytest.mark.long
