@@ -173,6 +173,9 @@ class Dispatch:
         if told is not None:
             error = RunFailed(f"{name}: {told['what']}", hint=told.get("hint"), detail=told.get("detail"))
             error.lasting = told.get("lasting", False)
+        elif error is None and manifest is None and "code" in answer and "run_id" not in answer:
+            changed = f"its ibench has changed since it was given the cell, and is {answer['code']!s:.80} now"
+            error = RunFailed(f"{name}: {cell}: {changed}", hint="let all hosts have one version, then run it again")
         elif error is None and (manifest is None or manifest.status != "complete"):
             error = RunFailed(f"{name}: {cell}: it produced no complete run")
         if error is not None:

@@ -262,6 +262,7 @@ def test_a_failure_is_told_with_its_worker_and_what_it_said(workspace: Workspace
         ({"run_id": "bad"}, "complete", "it is not what it should be"),
         (DONE, "failed", "it produced no complete run"),
         ({}, "complete", "it produced no complete run"),
+        ({"code": "1.0+b"}, "complete", "its ibench has changed since it was given the cell, and is 1.0+b now"),
         (ZeroDivisionError("on the other side"), "complete", "ZeroDivisionError: on the other side"),
     ],
 )
@@ -282,6 +283,7 @@ def test_what_is_no_complete_run_never_counts_as_one(workspace: Workspace, answe
         ({"error": {"what": "no kind"}}, "its answer cannot be used: {'what': 'no kind'}"),
         ({"error": {"kind": [], "what": "x"}}, "its answer cannot be used: {'kind': [], 'what': 'x'}"),
         ({"error": {"kind": "ServerLost", "what": "dead", "hint": 7, "detail": [], "lasting": "no"}}, "dead"),
+        ({"code": []}, "its ibench has changed since it was given the cell, and is [] now"),
         ([], "its answer cannot be used: 'nothing'"),
         ("text", "its answer cannot be used: 'text'"),
         (7, "its answer cannot be used: 7"),
