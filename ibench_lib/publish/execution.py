@@ -12,11 +12,16 @@ from nbformat import NotebookNode
 from papermill.engines import NBClientEngine, papermill_engines  # type: ignore[import-untyped]
 from papermill.exceptions import PapermillExecutionError  # type: ignore[import-untyped]
 
+from ibench_lib.base.process_state import is_stopped
 from ibench_lib.publish.kernel import Kernel
 from ibench_lib.publish.notebook import read_notebook, text_cell, write_notebook
 
 Progress = Callable[[int, int], None]
 """Called for each cell that begins: (its number from 1, the number of cells)."""
+
+START_S = 60
+CELL_S = 600
+"""How long a kernel may take to answer for the first time, and each cell."""
 
 _ENGINE = "ibench"
 
@@ -49,6 +54,7 @@ def run_notebook(
             progress(number, total)
 
     ran: list[NotebookNode] = []
+    manager: Any = kernel.manager()
     # papermill adds the cell with the parameters.
     total = len(read_notebook(source).cells) + 1
     try:
@@ -61,11 +67,11 @@ def run_notebook(
             language="python",
             progress_bar=False,
             log_output=False,
-            start_timeout=60,
-            execution_timeout=600,
+            start_timeout=START_S,
+            execution_timeout=CELL_S,
             on_cell_start=cell_begins,
             keep=ran.append,
-            km=kernel.manager(),
+            km=manager,
         )
     except PapermillExecutionError as error:
         write_notebook(ran[0], target)  # papermill has put what went wrong at its top
@@ -73,7 +79,10 @@ def run_notebook(
         raise NotebookStopped(f"cell {error.exec_count} raised {raised}", error.source) from error
     except Exception as error:
         first = (str(error).strip() or "no message").splitlines()[0]
-        what = f"the notebook stopped in cell {number} of {total}: {type(error).__name__}: {first}"
+        where = f"in cell {number} of {total}" if number else f"before the first of its {total} cells"
+        what = f"the notebook stopped {where}: {type(error).__name__}: {first}"
+        if manager.provisioner.was_stopped or is_stopped(kernel.process.pid):
+            what += "; the process of its kernel was stopped, by a signal"
         if ran:
             _link_to_cell(ran[0], number, what)
             write_notebook(ran[0], target)

@@ -12,11 +12,15 @@ from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
 
+from ibench_lib.base.process_state import is_stopped
+
 
 class _Running(KernelProvisionerBase):
     """A process that somebody else has started, and ends."""
 
     process: subprocess.Popen[bytes] | None = None
+    was_stopped = False
+    """Whether it was stopped by a signal when it was told to end."""
 
     @property
     def has_process(self) -> bool:
@@ -33,6 +37,7 @@ class _Running(KernelProvisionerBase):
 
     async def send_signal(self, signum: int) -> None:
         if self.process and self.process.poll() is None:
+            self.was_stopped |= is_stopped(self.process.pid)
             self.process.send_signal(signum)
 
     async def kill(self, restart: bool = False) -> None:

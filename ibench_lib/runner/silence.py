@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ibench_lib.base.process_state import is_stopped
 from ibench_lib.base.wording import count, joined
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ SILENT_S = 3
 
 _RUNNER_PAUSE_S = 2.0
 _LOOK_AFTER_S = 1.0
-_STOPPED = ("T", "t")  # by a signal, by a debugger
 
 
 def silent_s(state: WorkerState, elapsed_s: float) -> int:
@@ -66,17 +65,8 @@ class Watch:
             self._note("the server", self.server_pid(), elapsed_s)
 
     def _note(self, name: str, pid: int | None, elapsed_s: float) -> None:
-        if pid is not None and _is_stopped(pid):
+        if pid is not None and is_stopped(pid):
             self.stopped.setdefault(name, [elapsed_s, elapsed_s])[1] = elapsed_s
-
-
-def _is_stopped(pid: int) -> bool:
-    """As the kernel says; where it does not say, nobody is."""
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except OSError:  # it has ended, or this is no Linux
-        return False
-    return status.rpartition(")")[2].split()[:1] in [[letter] for letter in _STOPPED]
 
 
 def warnings(step: str, kind: str, states: Sequence[WorkerState], watch: Watch) -> list[str]:
