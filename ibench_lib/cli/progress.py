@@ -115,6 +115,21 @@ class ExperimentProgress(Observer):
     def worker_refused(self, worker: str, reason: str) -> None:
         self._console.print(f"[yellow]gets no cells:[/] {safe(worker)}: {safe(reason)}", soft_wrap=True)
 
+    def scheduler_silent(self, silent_s: float) -> None:
+        said = f"no answer of the scheduler for {silent_s:.0f} s: stopped, or too busy; cells may go on"
+        self._console.print(f"    [yellow]warning:[/] {said}", highlight=False, soft_wrap=True)
+
+    def scheduler_back(self, silent_s: float) -> None:
+        self._console.print(f"    the scheduler answers again, after {silent_s:.0f} s", highlight=False, soft_wrap=True)
+
+    def worker_silent(self, worker: str, silent_s: float) -> None:
+        said = f"no heartbeat of {safe(worker)} for {silent_s:.0f} s: stopped, or cut off; its cell may go on there"
+        self._console.print(f"    [yellow]warning:[/] {said}", highlight=False, soft_wrap=True)
+
+    def worker_back(self, worker: str, silent_s: float) -> None:
+        said = f"{safe(worker)} sends heartbeats again, after {silent_s:.0f} s"
+        self._console.print(f"    {said}", highlight=False, soft_wrap=True)
+
     def cell_failed(self, cell: Cell, error: IbenchError, worker: str | None = None) -> None:
         self._expected_s.pop(cell.position, None)
         self._end_task()

@@ -30,6 +30,7 @@ else:
 _ENDS = ("cell_ends", "cell_skipped", "cell_failed", "cell_not_tried")
 _MEASURED = ("cell_ends", "cell_failed")
 _WATCH_S = 2.0
+_MOST_SILENT_S = 10**9
 _MOST_LISTED = 8
 """Complete cells that are listed: the last ones."""
 
@@ -115,10 +116,14 @@ def _print(place: Workspace, path: Path, dips: bool, to: Console) -> bool:
     under_way = _under_way(events)
     if alive and (left := _left_text(events, under_way)):
         to.print(left)
+    if alive and (silent := _since(events, "scheduler", {"experiment_begins"})):
+        to.print(f"no answer of the scheduler for {silent}; cells may go on")
     if alive and under_way:
         for cell in under_way:
             where = f" on {cell['worker']}" if "worker" in cell else ""
-            to.print(f"now {cell['number']}/{cell['of']} {safe(_cell_text(cell) + where)}")
+            silent = _since(events, "worker", {"cell_begins"}, cell.get("worker")) if where else ""
+            missed = f", no heartbeat for {silent}" if silent else ""
+            to.print(f"now {cell['number']}/{cell['of']} {safe(_cell_text(cell) + where + missed)}")
         step = next((event for event in reversed(events) if event["event"].startswith("step_")), None)
         if step is not None:
             to.print(f"    {_step_text(step)}")
@@ -173,6 +178,16 @@ def _under_way(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         elif event["event"] in ("cell_ends", "cell_failed", "cell_lost"):
             found.pop(_cell_text(event), None)
     return list(found.values())
+
+
+def _since(events: list[dict[str, Any]], what: str, begins: set[str], worker: str | None = None) -> str:
+    """For how long a scheduler or a worker has been silent; empty if it is not. `begins`: events that end a silence."""
+    ends = {f"{what}_back", *begins}
+    told = [event for event in events if event["event"] in {f"{what}_silent", *ends} and event.get("worker") == worker]
+    if not told or told[-1]["event"] in ends:
+        return ""
+    before_s = min(max(0, told[-1]["silent_s"]), _MOST_SILENT_S)  # whatever stands in the log
+    return duration_text(before_s + max(0.0, (datetime.now(UTC) - _at(told[-1])).total_seconds()))
 
 
 def _cell_text(event: dict[str, Any]) -> str:

@@ -73,6 +73,18 @@ class EventLog(Observer):
     def worker_refused(self, worker: str, reason: str) -> None:
         self._write("worker_refused", worker=worker, reason=self._mask.text(reason))
 
+    def scheduler_silent(self, silent_s: float) -> None:
+        self._write("scheduler_silent", silent_s=round(silent_s))
+
+    def scheduler_back(self, silent_s: float) -> None:
+        self._write("scheduler_back", silent_s=round(silent_s))
+
+    def worker_silent(self, worker: str, silent_s: float) -> None:
+        self._write("worker_silent", worker=worker, silent_s=round(silent_s))
+
+    def worker_back(self, worker: str, silent_s: float) -> None:
+        self._write("worker_back", worker=worker, silent_s=round(silent_s))
+
     def cell_not_tried(self, number: int, of: int, cell: Cell, why: str) -> None:
         self._write("cell_not_tried", number=number, of=of, **_names(cell), why=why)
 
@@ -157,6 +169,9 @@ _NEEDED: dict[str, dict[str, Any]] = {
     "cell_failed": {**_CELL, "error": str},
     "cell_": _CELL,
     "step_": {"step": str},
+    "scheduler_silent": {"silent_s": int},
+    "worker_silent": {"worker": str, "silent_s": int},
+    "worker_back": {"worker": str},
     "experiment_ends": {"outcome": str},
 }
 _NUMBERS = ("forecast_s", "share", "silent_s", "rows_in_per_s", "rows_out_per_s", "queries_per_s")

@@ -37,6 +37,18 @@ class Observer:
     def worker_refused(self, worker: str, reason: str) -> None:
         """A worker gets no cells."""
 
+    def scheduler_silent(self, silent_s: float) -> None:
+        """The scheduler of the workers has not answered for a while, though it is connected. Cells may go on."""
+
+    def scheduler_back(self, silent_s: float) -> None:
+        """The scheduler answers again, after so long."""
+
+    def worker_silent(self, worker: str, silent_s: float) -> None:
+        """A worker has sent no heartbeat for a while. Its cell may go on."""
+
+    def worker_back(self, worker: str, silent_s: float) -> None:
+        """A worker that was silent for so long sends heartbeats again."""
+
     def stopping(self) -> None:
         """Ctrl-C was pressed once: the current cell is the last."""
 

@@ -15,9 +15,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ibench_lib.errors import IbenchError, UsageError
-from ibench_lib.runner.hosts.worker import RESOURCE, first_line, require_distributed, stop
+from ibench_lib.runner.hosts.worker import HEARTBEAT_S, RESOURCE, first_line, require_distributed, stop
+from ibench_lib.runner.observer import Observer
 
 ANSWER_S = 600.0
+SILENT_S = 3 * HEARTBEAT_S
+"""A worker that has sent no heartbeat for so long is worth a word. After minutes the scheduler drops it."""
+
+SCHEDULER_S = 300.0
+"""A scheduler that does not answer may be stopped, and go on: for so long. Then its own limit for workers is over."""
 
 _CONNECT_S = 30.0
 _LOOK_EVERY_S = 2.0
@@ -44,6 +50,15 @@ class Worker:
         """Where the remote server of that label is, host:port; None of a build, which each worker has for itself."""
         build = self.builds.get(label, {})
         return build["basedir"] if build.get("source") == "remote" else None
+
+
+@dataclass
+class _Seen:
+    """When the scheduler last heard of a worker, as it says, and since when we have known that (time.monotonic)."""
+
+    heard: Any
+    since_s: float
+    is_silent: bool = False
 
 
 @contextmanager
@@ -83,7 +98,7 @@ def _client(scheduler: str) -> Iterator[Any]:
 
 
 class Crew:
-    """Those who run the cells. `refused` is called with each worker that may not, and why.
+    """Those who run the cells. `observer` is told of each worker that may not, and of those that send no heartbeat.
 
     `request` is what every question to a worker holds, `positions` are the cells in question, `module` answers there.
     """
@@ -94,19 +109,22 @@ class Crew:
         request: Mapping[str, Any],
         positions: list[int],
         module: str,
-        refused: Callable[[str, str], None],
+        observer: Observer,
     ) -> None:
         self.fit: dict[str, Worker] = {}
         self._client, self._request, self._positions = client, request, positions
-        self._module, self._tell_refused = module, refused
+        self._module, self._observer = module, observer
         self._where = client.scheduler.address
         self._names: dict[str, str] = {}
+        self._seen: dict[str, _Seen] = {}
         self._asked: dict[str, Any] = {}
         self._answered: dict[str, Worker] = {}
         self._refusals: dict[str, str] = {}
         self._leader: Worker | None = None
         self._any_host = False
         self._looked_s = -_LOOK_EVERY_S
+        self._watched_s = 0.0
+        self._unanswered_s: float | None = None
 
     def candidates(self, wait_s: float) -> list[Worker]:
         """Those that can run the cells, of the commonest kind first, once all that are there have answered or been
@@ -159,16 +177,22 @@ class Crew:
     def look(self, *, now: bool = False) -> None:
         """See who is there, every two seconds or `now`, and ask those who are new what they are.
 
+        A scheduler that does not answer is waited for, for a while.
+
         Raises
         ------
         IbenchError : the scheduler is gone.
         """
         if now or time.monotonic() - self._looked_s >= _LOOK_EVERY_S:
             self._looked_s = time.monotonic()
-            there = self._there()
+            workers = self._there()
+            if workers is None:
+                return
+            there = {address: str(found["name"]) for address, found in workers.items()}
             for address in [*self._names]:
                 if self._names[address] != there.get(address):
                     self.forget(address)
+            self._watch(workers)
             for address, name in there.items():
                 if address not in self._names:
                     self._names[address] = name
@@ -187,25 +211,66 @@ class Crew:
         self.fit.pop(address, None)
         self._answered.pop(address, None)
         self._names.pop(address, None)
+        self._seen.pop(address, None)
 
-    def _there(self) -> dict[str, str]:
-        """Names of the workers that take cells, by address.
+    def _watch(self, workers: Mapping[str, Mapping[str, Any]]) -> None:
+        """Tell once that a worker sends no heartbeats, and once that it does again.
+
+        The scheduler says when it had the last one, by a clock that is not ours: what counts is that this changes.
+        A time in which the scheduler, or this process, stood still tells nothing of the workers.
+        """
+        now_s = time.monotonic()
+        before_s, self._watched_s = self._watched_s, now_s
+        for address, found in workers.items():
+            heard, name = found.get("last_seen"), str(found["name"])
+            seen = self._seen.setdefault(address, _Seen(heard, now_s))
+            silent_s = now_s - seen.since_s
+            if heard != seen.heard:
+                if seen.is_silent:
+                    self._observer.worker_back(name, silent_s)
+                self._seen[address] = _Seen(heard, now_s)
+            elif seen.is_silent:
+                continue
+            elif now_s - before_s > HEARTBEAT_S:
+                seen.since_s = now_s
+            elif silent_s >= SILENT_S:
+                seen.is_silent = True
+                self._observer.worker_silent(name, silent_s)
+
+    def _there(self) -> dict[str, dict[str, Any]] | None:
+        """What the scheduler knows of the workers that take cells, by address; None if it does not answer yet.
 
         Asked of the scheduler itself: what the client keeps is at times without workers, and outlives the scheduler.
         """
+        begun_s = time.monotonic()
         try:
             scheduler = self._client.scheduler
             if scheduler is None:
                 raise OSError("the connection was closed")
             known = self._client.sync(scheduler.identity, n_workers=-1, callback_timeout=_CONNECT_S)["workers"]
         except (OSError, TimeoutError) as error:
+            if isinstance(error, TimeoutError) and self._client.status == "running":  # it is stopped, or far too busy
+                if self._unanswered_s is None:
+                    self._unanswered_s = begun_s
+                    self._observer.scheduler_silent(time.monotonic() - begun_s)
+                silent_s = time.monotonic() - self._unanswered_s
+                if silent_s < SCHEDULER_S:
+                    return None
+                raise IbenchError(
+                    f"the scheduler at {self._where} has not answered for {silent_s:.0f} s",
+                    hint="its workers may finish their cells: `ibench runs` on each lists its runs; once the scheduler "
+                    "answers, run the experiment again",
+                ) from error
             raise IbenchError(
                 f"the scheduler at {self._where} has disappeared: {first_line(error)}",
-                hint="its workers have stopped too; restart them, then run the experiment again; finished cells "
-                "do not run again",
+                hint="if it has ended, so have its workers: restart them, then run the experiment again; finished "
+                "cells do not run again",
             ) from error
+        if self._unanswered_s is not None:
+            self._observer.scheduler_back(time.monotonic() - self._unanswered_s)
+            self._unanswered_s = None
         return {
-            address: str(found["name"])
+            address: found
             for address, found in known.items()
             if found["resources"].get(RESOURCE, 0) >= 1 and found["status"] in ("running", "paused")
         }
@@ -258,7 +323,7 @@ class Crew:
     def _refuse(self, name: str, reason: str) -> None:
         if self._refusals.get(name) != reason:
             self._refusals[name] = reason
-            self._tell_refused(name, reason)
+            self._observer.worker_refused(name, reason)
 
 
 def _ask_there() -> Callable[[str, str, str | None], dict[str, Any]]:

@@ -61,7 +61,7 @@ def run_on_workers(
     request: dict[str, Any] = {"code": code_identity(), "experiment": pack(experiment), "store": store, "known": []}
     positions = [cell.position for cell in choose(experiment.cells(), only, without)]
     with connected(scheduler) as client:
-        crew = Crew(client, request, positions, cell_process, observer.worker_refused)
+        crew = Crew(client, request, positions, cell_process, observer)
 
         def plan() -> list[Planned]:
             elsewhere = [] if shared is None else _stored(shared)

@@ -127,6 +127,7 @@ class Telling(Observer):
         self.begun: list[tuple[str, str]] = []
         self.lost: list[tuple[str, str]] = []
         self.refused: list[tuple[str, str]] = []
+        self.heartbeats: list[tuple[str, float]] = []
         self._worker, self._act = worker, act
 
     def cell_begins(self, number: int, of: int, cell: Cell, worker: str | None = None) -> None:
@@ -140,3 +141,15 @@ class Telling(Observer):
 
     def worker_refused(self, worker: str, reason: str) -> None:
         self.refused.append((worker, reason))
+
+    def scheduler_silent(self, silent_s: float) -> None:
+        self.heartbeats.append(("scheduler", silent_s))
+
+    def scheduler_back(self, silent_s: float) -> None:
+        self.heartbeats.append(("scheduler is back", silent_s))
+
+    def worker_silent(self, worker: str, silent_s: float) -> None:
+        self.heartbeats.append((worker, silent_s))
+
+    def worker_back(self, worker: str, silent_s: float) -> None:
+        self.heartbeats.append((f"{worker} is back", silent_s))

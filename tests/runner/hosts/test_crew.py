@@ -1,8 +1,11 @@
 """Who may work on an experiment."""
 
+import re
 import shutil
+import signal
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +15,16 @@ import pytest
 from ibench_lib.errors import IbenchError, UsageError
 from ibench_lib.experiment.cells import load_experiment
 from ibench_lib.paths import Workspace
+from ibench_lib.runner.events import EventLog, event_log
 from ibench_lib.runner.hosts import crew
 from ibench_lib.runner.hosts.sweep import run_on_workers
-from ibench_lib.runner.observer import Observer
+from ibench_lib.runner.ledger import Ledger
+from ibench_lib.runner.observer import Both, Observer
 from ibench_lib.runner.plan import manifests
+from tests.command import ibench
 from tests.places import ROOT
 from tests.runner.hosts.lab import TWICE, Lab, Telling, sweep, write
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, until
 
 
 @pytest.mark.long
@@ -117,11 +123,150 @@ class Gone:
 
 
 def test_where_the_scheduler_is_gone_no_worker_is_refused() -> None:
-    refused: list[tuple[str, str]] = []
-    asking = crew.Crew(Gone(), {"code": "a"}, [0], "module", lambda *told: refused.append(told))
+    watcher = Telling()
+    asking = crew.Crew(Gone(), {"code": "a"}, [0], "module", watcher)
     with pytest.raises(IbenchError, match="the scheduler at tcp://gone:1 has disappeared"):
         asking.candidates(PATIENCE_S)
-    assert refused == []
+    assert watcher.refused == []
+
+
+class Asleep:
+    """A client whose scheduler hears of worker `one` every second, until it is silent: by a clock that is far ahead."""
+
+    def __init__(self) -> None:
+        self.scheduler, self.address = self, "tcp://here:1"
+        self.now_s, self.heard_s = 0.0, 0.0
+        self.is_silent, self.is_stopped, self.status = False, False, "running"
+
+    def identity(self) -> None:
+        """Asked by way of `sync` only."""
+
+    def sync(self, *_: Any, callback_timeout: float, **__: Any) -> dict[str, Any]:
+        if self.is_stopped:
+            self.now_s += callback_timeout
+            raise TimeoutError(f"timed out after {callback_timeout} s")
+        seen = {"name": "one", "resources": {crew.RESOURCE: 1}, "status": "running", "last_seen": 9e9 + self.heard_s}
+        return {"workers": {"tcp://one:1": seen}}
+
+    def submit(self, *_: Any, **__: Any) -> Any:
+        return self
+
+    def done(self) -> bool:
+        return False
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def go_on(self, asking: crew.Crew, seconds: int) -> None:
+        for _ in range(seconds):
+            self.now_s += 1
+            self.heard_s = self.heard_s if self.is_silent else self.now_s
+            asking.look()
+
+
+def test_a_worker_without_heartbeats_is_named_once_and_so_is_its_return(monkeypatch: pytest.MonkeyPatch) -> None:
+    client, watcher = Asleep(), Telling()
+    monkeypatch.setattr(crew, "time", client)
+    asking = crew.Crew(client, {"code": "a"}, [0], "module", watcher)
+    client.go_on(asking, 100)
+    assert watcher.heartbeats == []
+    client.is_silent = True
+    client.go_on(asking, 100)
+    ((name, silent_s),) = watcher.heartbeats
+    assert name == "one" and crew.SILENT_S <= silent_s <= crew.SILENT_S + 2
+    client.is_silent = False
+    client.go_on(asking, 100)
+    (_, (name, silent_s)) = watcher.heartbeats
+    assert name == "one is back" and 99 <= silent_s <= 103
+
+
+def test_a_pause_of_the_scheduler_or_of_this_process_is_no_silence_of_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    client, watcher = Asleep(), Telling()
+    monkeypatch.setattr(crew, "time", client)
+    asking = crew.Crew(client, {"code": "a"}, [0], "module", watcher)
+    client.go_on(asking, 10)
+    client.now_s, client.is_silent = client.now_s + 2 * crew.SILENT_S, True
+    client.go_on(asking, 5)
+    assert watcher.heartbeats == []
+
+
+def test_a_scheduler_that_stands_still_is_waited_for_and_then_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    client, watcher = Asleep(), Telling()
+    monkeypatch.setattr(crew, "time", client)
+    asking = crew.Crew(client, {"code": "a"}, [0], "module", watcher)
+    client.go_on(asking, 10)
+    client.is_stopped = True
+    client.go_on(asking, 3)
+    client.is_stopped = False
+    client.go_on(asking, 10)
+    assert [name for name, _ in watcher.heartbeats] == ["scheduler", "scheduler is back"]
+    client.is_stopped = True
+    with pytest.raises(IbenchError, match=r"the scheduler at tcp://here:1 has not answered for 3\d\d s"):
+        client.go_on(asking, 20)
+    assert client.now_s > crew.SCHEDULER_S
+
+
+def test_a_scheduler_that_is_cut_off_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Asleep()
+    monkeypatch.setattr(crew, "time", client)
+    asking = crew.Crew(client, {"code": "a"}, [0], "module", Telling())
+    client.go_on(asking, 10)
+    client.is_stopped, client.status = True, "connecting"  # by then Dask has cancelled what was asked of its workers
+    with pytest.raises(IbenchError, match="the scheduler at tcp://here:1 has disappeared: timed out after 30"):
+        client.go_on(asking, 3)
+
+
+@pytest.mark.long
+def test_a_scheduler_that_is_stopped_is_named_and_its_cells_come_back(
+    tmp_path: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab, said = Lab(tmp_path / "lab"), []
+    scheduler, log = lab.processes[0], event_log(workspace, "many")
+
+    def stop() -> None:
+        lab.measuring("one")
+        monkeypatch.setattr(crew, "_CONNECT_S", 2.0)
+        scheduler.send_signal(signal.SIGSTOP)
+        until(lambda: "scheduler_silent" in log.read_text(), "the scheduler is missed")
+        said.append(ibench(workspace, "status").stdout)
+        monkeypatch.setattr(crew, "_CONNECT_S", PATIENCE_S)
+        scheduler.send_signal(signal.SIGCONT)
+
+    try:
+        lab.worker("one", FAKE_CELL_S="2")
+        watcher = Telling("one", stop)
+        result = sweep(lab, workspace, Both([watcher, EventLog(workspace, "many")]))
+    finally:
+        scheduler.send_signal(signal.SIGCONT)
+        lab.close()
+    assert len(result.made) == 2 and watcher.lost == []
+    assert [name for name, _ in watcher.heartbeats] == ["scheduler", "scheduler is back"]
+    assert re.search(r"no answer of the scheduler for \d+ s; cells may go on", said[0])
+    assert Counter(attempt.state for attempt in Ledger(workspace).attempts()) == {"complete": 2}
+
+
+@pytest.mark.long
+def test_a_worker_that_is_stopped_is_named_and_nothing_is_lost_or_run_twice(
+    lab: Lab, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crew, "SILENT_S", crew.HEARTBEAT_S + 2)
+    worker, said = lab.worker("one", FAKE_CELL_S="2"), []
+    log = event_log(workspace, "many")
+
+    def stop() -> None:
+        lab.measuring("one")
+        worker.send_signal(signal.SIGSTOP)
+        until(lambda: "worker_silent" in log.read_text(), "the worker is missed")
+        said.append(ibench(workspace, "status").stdout)
+        worker.send_signal(signal.SIGCONT)
+
+    watcher = Telling("one", stop)
+    result = sweep(lab, workspace, Both([watcher, EventLog(workspace, "many")]))
+    assert len(result.made) == 2 and watcher.lost == []
+    assert [name for name, _ in watcher.heartbeats] == ["one", "one is back"]
+    assert re.search(r"now 1/2 .* on one, no heartbeat for \d+ s", said[0])
+    assert Counter(attempt.state for attempt in Ledger(workspace).attempts()) == {"complete": 2}
+    assert "no heartbeat" not in ibench(workspace, "status").stdout
 
 
 @pytest.mark.slow
