@@ -6,6 +6,8 @@ import copy
 import json
 import os
 import random
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +149,16 @@ def test_a_checksum_cannot_be_lost_unseen(workspace: Workspace) -> None:
             verify(run_dir)
     (run_dir / "manifest.json").write_bytes(with_checksum(content))
     assert verify(run_dir) == []
+
+
+def test_a_manifest_can_be_checked_without_this_library(workspace: Workspace) -> None:
+    write_runs(workspace, Run())
+    page = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"`(head -n -2 manifest\.json [^`]*sha256sum)`", page)
+    words = ["bash", "-c", command]
+    said = subprocess.run(words, cwd=workspace.run_dir(Run().run_id), capture_output=True, text=True, check=True).stdout
+    content = json.loads((workspace.run_dir(Run().run_id) / "manifest.json").read_text())
+    assert said.split()[0] == content["manifest_sha256"]
 
 
 def test_older_runs_have_no_checksum_and_say_so() -> None:
