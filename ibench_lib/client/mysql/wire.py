@@ -115,7 +115,7 @@ class Answer:
             self._packet(body, length)
             body.release()
         if self._whole and self._position != len(buffer):
-            raise ProtocolError(f"{len(buffer) - self._position} bytes after the end of an answer")
+            raise ProtocolError("bytes after the end of an answer")
         if self._position > _READ_SIZE:
             del buffer[: self._position]
             self._position = 0
