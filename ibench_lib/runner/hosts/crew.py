@@ -10,7 +10,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,10 +169,11 @@ class Crew:
         return self._submit(worker.address, request, worker.id)
 
     def stop(self, workers: Sequence[Worker]) -> None:
-        """End the cells under way there."""
+        """End the cells under way there. Where the scheduler is gone, nobody can be asked to, and `look` says so."""
         there = [worker.address for worker in workers if worker.address in self.fit]
-        if there:
-            self._client.run(stop, workers=there, on_error="ignore")
+        with suppress(OSError):
+            if there:
+                self._client.run(stop, workers=there, on_error="ignore")
 
     def look(self, *, now: bool = False) -> None:
         """See who is there, every two seconds or `now`, and ask those who are new what they are.

@@ -122,6 +122,17 @@ class Gone:
         raise distributed.client.FutureCancelledError("ask-1", "scheduler-connection-lost")
 
 
+def test_where_the_scheduler_is_gone_cells_cannot_be_ended_and_that_is_no_error() -> None:
+    class Cut(Gone):
+        def run(self, *_: Any, **__: Any) -> None:
+            raise distributed.comm.core.CommClosedError("in <TCP (closed)>: Stream is closed")
+
+    asking = crew.Crew(Cut(), {"code": "a"}, [0], "module", Telling())
+    worker = crew.Worker("tcp://one:1", "one", "1", "a host", {})
+    asking.fit[worker.address] = worker
+    asking.stop([worker])
+
+
 def test_where_the_scheduler_is_gone_no_worker_is_refused() -> None:
     watcher = Telling()
     asking = crew.Crew(Gone(), {"code": "a"}, [0], "module", watcher)
