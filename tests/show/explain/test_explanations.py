@@ -28,7 +28,8 @@ def test_a_post_says_what_differs_and_what_cannot_be_said() -> None:
     assert '<li class="loud">Not known: whether the server runs more instructions or slower ones' in page
     terms = dict(re.findall(r"<g><title>([^:]+): ([^<]+)</title>", page))
     assert list(terms) == ["inserts/s", "CPU in use", "CPU per operation"] and 'class="clear"' in page
-    assert all(re.fullmatch(r"[\d.]+x \[[\d.]+, [\d.]+\]", text) for text in terms.values())
+    said = [re.fullmatch(r"[\d.]+x \[[\d.]+, [\d.]+\]( \w+)?", text) for text in terms.values()]
+    assert [found and found[1] for found in said] == [None, None, " worse"], "the interval of each, and a verdict"
     assert 'href="#evidence.explain_steps"' in page and 'href="#evidence.stacks"' in page
 
 
