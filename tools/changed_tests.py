@@ -22,6 +22,7 @@ BY_NAME = {
     "ibench_lib.capture.session": "ibench_lib/capture/*.py",
     "ibench_lib.cli.main": "ibench_lib/cli/*.py",
     "ibench_lib.client.driver": "ibench_lib/client/*.py ibench_lib/workloads/*/statements/*.py tests/fakes/linedb/*.py",
+    "ibench_lib.client.mysql.compiled": "hatch_build.py",
     "ibench_lib.client.worker": "ibench_lib/workloads/*/*.py",
     "ibench_lib.importers.intake": "ibench_lib/importers/*.py",
     "ibench_lib.metrics": "ibench_lib/workloads/*/results/metrics.py",
@@ -38,6 +39,7 @@ NEVER_BY_NAME = ("ibench_lib", "ibench_lib.base.later", "ibench_lib.plugins")
 
 READERS = {
     "ibench_lib/*.sql": "ibench_lib/store/reader.py",
+    "ibench_lib/client/mysql/core.c": "hatch_build.py",
     "ibench_lib/configs/*.cnf": "ibench_lib/configs/resolve.py",
     "ibench_lib/analysis/*": "ibench_lib/analysis/symbols.py ibench_lib/analysis/releases.py",
     "ibench_lib/publish/*": "ibench_lib/publish/page.py",
@@ -185,7 +187,8 @@ def _homes() -> dict[str, str]:
 def _files() -> frozenset[str]:
     """The Python files of the checkout, by their paths."""
     folders = ("ibench_lib", "tests", "tools", "benchmarks")
-    return frozenset(path.relative_to(ROOT).as_posix() for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    paths = [*ROOT.glob("*.py"), *(path for folder in folders for path in (ROOT / folder).rglob("*.py"))]
+    return frozenset(path.relative_to(ROOT).as_posix() for path in paths)
 
 
 def _matching(pattern: str) -> list[str]:
