@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -71,6 +72,12 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         end_run(writer, LIVE)
 
 
+def code_cells() -> list[Any]:
+    """The cells of explore.ipynb that run."""
+    stored = json.loads((ROOT / "notebooks" / "explore.ipynb").read_text(encoding="utf-8"))["cells"]
+    return [cell for cell in stored if cell["cell_type"] == "code"]
+
+
 @pytest.fixture(scope="module")
 def ran(lab: str, browser: Browser) -> Iterator[tuple[Page, list[str]]]:
     """explore.ipynb in JupyterLab after Run All, with the addresses that the page asked for."""
@@ -86,10 +93,11 @@ def ran(lab: str, browser: Browser) -> Iterator[tuple[Page, list[str]]]:
     # By the menu: the shortcut of the command palette also closes it, and is ignored until shortcuts are loaded.
     page.locator(".lm-MenuBar-item").get_by_text("Run", exact=True).click()
     page.locator(".lm-Menu-item:not(.lm-mod-disabled)").get_by_text("Run All Cells", exact=True).click()
-    # The last cell has a number when all before it have run.
+    # The last cell has a number when all before it have run. JupyterLab puts cells into the page little by little.
     page.wait_for_function(
-        """() => { const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputArea-prompt')];
-                   return prompts.length > 0 && /\\[\\d+\\]/.test(prompts.at(-1).textContent) }"""
+        """count => { const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputArea-prompt')];
+                      return prompts.length == count && /\\[\\d+\\]/.test(prompts.at(-1).textContent) }""",
+        arg=len(code_cells()),
     )
     yield page, asked
     context.close()
@@ -99,11 +107,8 @@ def ran(lab: str, browser: Browser) -> Iterator[tuple[Page, list[str]]]:
 def test_explore_runs_in_jupyterlab_and_shows_tables_and_charts(ran: tuple[Page, list[str]]) -> None:
     page, asked = ran
     assert page.locator(".jp-NotebookPanel").count() == 1
-    stored = json.loads((ROOT / "notebooks" / "explore.ipynb").read_text(encoding="utf-8"))["cells"]
     numbers = page.locator(".jp-CodeCell .jp-InputArea-prompt").all_text_contents()
-    assert [number.strip() for number in numbers] == [
-        f"[{n}]:" for n, _ in enumerate((cell for cell in stored if cell["cell_type"] == "code"), start=1)
-    ]
+    assert [number.strip() for number in numbers] == [f"[{n}]:" for n, _ in enumerate(code_cells(), start=1)]
     errors = "[data-mime-type='application/vnd.jupyter.stderr'], [data-mime-type='application/vnd.jupyter.error']"
     assert page.locator(errors).all_inner_texts() == []
     page.wait_for_function("document.querySelectorAll('.jp-OutputArea .js-plotly-plot .trace path').length > 0")
