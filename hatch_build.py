@@ -30,12 +30,9 @@ def build(root: Path) -> str | None:
     try:
         if os.environ.get("IBENCH_CORE") == "0":
             return "IBENCH_CORE is 0"
-        include = Path(sysconfig.get_paths()["include"])
-        if not (include / "Python.h").is_file():
-            return f"{include} has no Python.h: install python3-dev"
-        compiler = find_compiler()
-        if compiler is None:
-            return "no C compiler: install gcc"
+        if why := lacking():
+            return why
+        compiler, include = find_compiler() or [], sysconfig.get_paths()["include"]
         source = (root / SOURCE).read_bytes()
         # To another name first: a process may have the old one loaded.
         arriving = made.with_name(f".{made.name}.{os.getpid()}")
@@ -55,6 +52,14 @@ def build(root: Path) -> str | None:
     except (OSError, ValueError) as error:  # ValueError: a CC with an open quotation mark
         return str(error)
     return None
+
+
+def lacking() -> str | None:
+    """What this machine does not have of what it takes to build the core; None if it has all."""
+    include = Path(sysconfig.get_paths()["include"])
+    if not (include / "Python.h").is_file():
+        return f"{include} has no Python.h: install python3-dev"
+    return None if find_compiler() else "no C compiler: install gcc"
 
 
 def find_compiler() -> list[str] | None:

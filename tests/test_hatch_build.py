@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import hatch_build
-from hatch_build import COMPILED, SOURCE, build, find_compiler
+from hatch_build import COMPILED, SOURCE, build, lacking
 from tests.places import ROOT
 
-pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
 
 
 @pytest.fixture

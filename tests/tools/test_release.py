@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hatch_build import find_compiler
+from hatch_build import lacking
 from tests.places import ROOT
 from tools import release
 
@@ -43,7 +43,7 @@ def test_a_source_distribution_that_makes_another_wheel_is_refused(tmp_path: Pat
 
 
 @pytest.mark.long
-@pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+@pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
 def test_this_checkout_makes_archives_that_pass(tmp_path: Path) -> None:
     """The checkout as it is, committed in a repository of its own."""
     root = tmp_path / "root"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hatch_build import find_compiler
+from hatch_build import lacking
 from ibench_lib.client.driver import ConnectionLost, StatementError
 from ibench_lib.client.mysql import compiled
 from ibench_lib.client.mysql.binary import length_encoded
@@ -251,7 +251,9 @@ def test_the_environment_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
         core.cache_clear()
 
 
-@pytest.mark.skipif(find_compiler() is None or os.environ.get(CHOICE) == "0", reason="no compiler, or none is wanted")
+@pytest.mark.skipif(
+    lacking() is not None or os.environ.get(CHOICE) == "0", reason="it cannot be built, or is not wanted"
+)
 def test_this_environment_has_the_core_so_that_none_of_these_tests_is_left_out() -> None:
     assert compiled.found().why == "compiled", "`make env` builds it"
 
