@@ -53,6 +53,7 @@ def fingerprint():
 
 
 def has_compiler():
+    """Whether one of the compilers that the build hook looks for is on PATH."""
     return any(shutil.which(name) for name in ("cc", "gcc", "clang"))
 
 

@@ -1,4 +1,4 @@
-"""A process that is stopped is told from one that works, waits or has ended."""
+"""The state of a process: stopped, at work, waiting or ended."""
 
 import os
 import signal

@@ -98,7 +98,7 @@ def _client(scheduler: str) -> Iterator[Any]:
 
 
 class Crew:
-    """Those who run the cells. `observer` is told of each worker that may not, and of those that send no heartbeat.
+    """Those who run the cells. `observer` hears of each worker that may not, and of those that send no heartbeat.
 
     `request` is what every question to a worker holds, `positions` are the cells in question, `module` answers there.
     """
