@@ -50,11 +50,9 @@ def test_nobody_who_wants_none_gets_one(checkout: Path, monkeypatch: pytest.Monk
 
 
 def test_what_keeps_it_from_being_built_is_one_line(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hatch_build, "LONGEST_S", 0.1)
     for command, why in [
         ("echo core.c: about to fail >&2; echo 'core.c:1: error: boom' >&2; exit 1", "failed: core.c:1: error: boom"),
         ("exit 1", f"{checkout}/compiler failed: it said nothing"),
-        ("exec sleep 60", "the compiler did not end within 0.1 s"),
         ("exit 0", "No such file or directory"),  # it has made nothing
         (None, "No closing quotation"),
     ]:
@@ -62,6 +60,13 @@ def test_what_keeps_it_from_being_built_is_one_line(checkout: Path, monkeypatch:
         found = build(checkout)
         assert found is not None and why in found and "\n" not in found, found
         assert left(checkout) == set(), why
+
+
+def test_a_compiler_without_an_end_is_given_up(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hatch_build, "LONGEST_S", 0.1)
+    monkeypatch.setenv("CC", compiler(checkout, "exec sleep 60"))
+    assert build(checkout) == "the compiler did not end within 0.1 s"
+    assert left(checkout) == set()
 
 
 def test_what_is_missing_is_named(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
