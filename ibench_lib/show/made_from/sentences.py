@@ -86,8 +86,8 @@ def client_statements(client_cores: pl.DataFrame) -> list[str]:
     items = [f"{count(row['runs'], 'run')} ({shortened(row['dbms'], ', ')}): {row['core']}" for row in found]
     return [
         attention(
-            "The load clients of these runs differ, and so does the CPU that they took from the server. What looks "
-            f"like a difference between configurations may be one between clients. {'; '.join(items)}."
+            f"The load clients of these runs differ: {'; '.join(items)}. "
+            "What looks like a difference between configurations may be one between clients."
         )
     ]
 

@@ -55,8 +55,8 @@ def test_runs_of_different_clients_are_named_and_those_of_equal_ones_are_not(wor
     assert spoken(workspace, ib.client_statements, experiment="equal") == []
     (said,) = spoken(workspace, ib.client_statements)
     assert said.endswith(
-        "What looks like a difference between configurations may be one between clients. "
-        "2 runs (system.cy10a): Python; 1 run (system.b): compiled 0123456789ab."
+        "The load clients of these runs differ: 2 runs (system.cy10a): Python; 1 run (system.b): compiled 0123456789ab."
+        " What looks like a difference between configurations may be one between clients."
     )
 
 
