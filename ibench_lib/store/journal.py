@@ -145,10 +145,14 @@ def joined(streams: Sequence[Stream], *, after: int = 0, whole_flushes: bool = F
                 numbered.pop()
         del seen[last]
         last -= 1
-    for flush in range(min(seen, default=last), last + 1):
-        if flush not in seen:
-            journal.gaps.append(f"journal: flush {flush} is missing")
-        elif len(seen[flush]) < sizes[flush]:
+    before = min(seen, default=last + 1) - 1
+    for flush in [*sorted(seen), *([last + 1] if last not in seen else [])]:
+        if flush > before + 2:
+            journal.gaps.append(f"journal: flushes {before + 1} to {flush - 1} are missing")
+        elif flush == before + 2:
+            journal.gaps.append(f"journal: flush {flush - 1} is missing")
+        before = flush
+        if flush in seen and len(seen[flush]) < sizes[flush]:
             missing = sizes[flush] - len(seen[flush])
             journal.gaps.append(f"journal: flush {flush} lacks {missing} of {sizes[flush]} batches")
     return journal

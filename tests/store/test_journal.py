@@ -108,6 +108,25 @@ def test_a_flush_that_is_missing_altogether_is_flagged(tmp_path: Path) -> None:
     assert read_journal(tmp_path).problems == ["journal: flush 2 is missing"]
 
 
+def test_a_first_flush_that_is_not_whole_is_left_out_and_none_before_it_is_missed(tmp_path: Path) -> None:
+    """As when a runner dies in the first flush after a seal."""
+    writer = write(tmp_path, {"server_samples": samples(1.0), "probes": probes(0.5)}, generation=2, first=7)
+    writer.close()
+    (early,) = (stream for stream in read_streams(tmp_path) if stream.table == "probes")
+    moment = joined([early], after=1, whole_flushes=True)
+    assert (moment.tables(), moment.problems) == ({}, [])
+
+
+@pytest.mark.parametrize(("flush", "last"), [(4, "3"), (10**15, str(10**15 - 1))])
+def test_many_flushes_that_are_missing_are_one_sentence_whatever_a_stream_says(
+    tmp_path: Path, flush: int, last: str
+) -> None:
+    writer = write(tmp_path, {"server_samples": samples(0.0)})
+    writer.write(flush, {"server_samples": samples(1.0)})
+    writer.close()
+    assert read_journal(tmp_path).problems == [f"journal: flushes 2 to {last} are missing"]
+
+
 def test_generations_are_read_in_their_order_and_removed_when_sealed(tmp_path: Path) -> None:
     for generation in (1, 2, 10):
         write(tmp_path, {"server_samples": samples(float(generation))}, generation=generation, first=generation)
