@@ -1,7 +1,7 @@
 """The lake at the size of the first published comparison: bytes, seconds and memory of the questions of a post.
 
     python -m benchmarks.lake_scale --lakes <folder>            make the lakes, measure, write docs/performance.md
-    python -m benchmarks.lake_scale --lakes <folder> --quick    a fiftieth of it, print only
+    python -m benchmarks.lake_scale --lakes <folder> --quick    a fiftieth, three dbms, print only
     python -m benchmarks.lake_scale --lakes <folder> --many     only a lake of many runs: listing it and opening it
 
 Two lakes are made below the folder, one with all seconds and one with a tenth, and stay there to be used again. Each
@@ -46,6 +46,8 @@ from ibench_lib.store.derive import response_times
 from ibench_lib.store.manifest import FILE_NAME, read_manifest, write_manifest
 
 ROUNDS = 5
+PIECES = 0.05
+"""The share of 40,000 seconds whose rows are made for what a row weighs and costs."""
 BASE = "my8033.cy10a"
 SERIES = "one-second series"
 SERIES_STEP = "qr100"
@@ -109,7 +111,8 @@ def in_child(job: Callable[..., Any], *arguments: Any) -> Any:
 
 def lake_of(folder: Path, size: Size) -> Workspace:
     """The lake of `size`, made when it is not there."""
-    workspace = Workspace(folder / f"scale-{size.scale:g}-{size.queries_per_s:g}-{size.seed}")
+    few = "" if size.dbms == Size.dbms else f"-of-{size.dbms}"
+    workspace = Workspace(folder / f"scale-{size.scale:g}-{size.queries_per_s:g}-{size.seed}{few}")
     if not (workspace.root / "made").exists():
         start = time.perf_counter()
         make_lake(workspace, size)
@@ -230,11 +233,11 @@ def floor_bytes(size: Size) -> float:
     return bits / 8 / rows
 
 
-def bytes_by_rate(rates: tuple[float, ...]) -> list[tuple[float, float, float, float]]:
+def bytes_by_rate(rates: tuple[float, ...], scale: float) -> list[tuple[float, float, float, float]]:
     """(queries/s of a client, bins of a query second, bytes a row, floor) of one short run each."""
     found = []
     for rate in rates:
-        size = Size(scale=0.05, dbms=1, queries_per_s=rate)
+        size = Size(scale=scale, dbms=1, queries_per_s=rate)
         pieces = [step_ops(np.random.default_rng(1), "run", step, 8) for step in plan(size, 1.0, 1.0)]
         rows = sum(piece.num_rows for piece in pieces)
         queries = pieces[3].filter(pc.equal(pieces[3]["operation"], "range_query"))
@@ -254,9 +257,9 @@ def written(pieces: list[pa.Table]) -> tuple[int, float]:
         path.unlink(missing_ok=True)
 
 
-def sealing_cost() -> tuple[float, float]:
+def sealing_cost(scale: float) -> tuple[float, float]:
     """Seconds to write, and to roll up, a million rows of `ops`: the best of three."""
-    pieces = [step_ops(np.random.default_rng(1), "run", step, 8) for step in plan(Size(scale=0.05), 1.0, 1.0)]
+    pieces = [step_ops(np.random.default_rng(1), "run", step, 8) for step in plan(Size(scale=scale), 1.0, 1.0)]
     rows = sum(piece.num_rows for piece in pieces) / 1e6
 
     def roll_up() -> float:
@@ -384,7 +387,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lakes", type=Path, required=True, help="folder for the lakes: 12 GB")
     parser.add_argument("--scale", type=float, default=1.0, help="share of 40,000 seconds (default 1)")
-    parser.add_argument("--quick", action="store_true", help="a fiftieth, two rounds, print only")
+    parser.add_argument("--quick", action="store_true", help="a fiftieth, three dbms, one round, print only")
     parser.add_argument("--many", action="store_true", help="only the lake of many runs")
     parser.add_argument("--runs", type=int, default=5000, help="how many runs it has (default 5000)")
     arguments = parser.parse_args()
@@ -394,11 +397,11 @@ def main() -> None:
         if not arguments.quick:
             write_section("many_runs", text, by="lake_scale")
         return
-    size = Size(scale=0.02 if arguments.quick else arguments.scale)
+    size = Size(scale=0.02, dbms=3) if arguments.quick else Size(scale=arguments.scale)
     tenth = replace(size, scale=size.scale / 10)
     lakes = [lake_of(arguments.lakes, each) for each in (tenth, size)]
     rounds: list[list[dict[str, float]]] = [[], []]
-    for number in range(2 if arguments.quick else ROUNDS):
+    for number in range(1 if arguments.quick else ROUNDS):
         for lake, found in zip(lakes, rounds, strict=True):
             found.append(in_child(one_round, str(lake.root)))
             print(number, lake.root.name, {what: round(value, 3) for what, value in found[-1].items()}, flush=True)
@@ -407,7 +410,7 @@ def main() -> None:
     for what in PANDAS:
         by_pandas[what] = in_child(pandas_answer, what, str(folder))
         print("pandas", what, *(round(value, 1) for value in by_pandas[what]), flush=True)
-    text = report(size, lakes, rounds, by_pandas, csv_bytes)
+    text = report(size, lakes, rounds, by_pandas, csv_bytes, PIECES / 10 if arguments.quick else PIECES)
     print(text)
     if not arguments.quick:
         write_section("lake_scale", text)
@@ -419,6 +422,7 @@ def report(
     rounds: list[list[dict[str, float]]],
     by_pandas: dict[str, tuple[float, float]],
     csv_bytes: int,
+    pieces: float,
 ) -> str:
     """The section of docs/performance.md."""
     whole = lakes[1]
@@ -488,9 +492,9 @@ def report(
         "| queries/s per client | bins per second | bytes per row | entropy of the histograms, bytes per row |",
         "|---|---|---|---|",
     ]
-    for rate, bins, amount_per_row, floor in bytes_by_rate((4500, 2000, 1000, 500, 250, 100)):
+    for rate, bins, amount_per_row, floor in bytes_by_rate((4500, 2000, 1000, 500, 250, 100), pieces):
         lines.append(f"| {rate:,.0f} | {bins:.0f} | {amount_per_row:.1f} | {floor:.1f} |")
-    write_s, roll_up_s = sealing_cost()
+    write_s, roll_up_s = sealing_cost(pieces)
     lines += [
         "",
         f"Writing a million such rows takes {write_s:.1f} s, and summing up their response times {roll_up_s:.1f} s. "
