@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from types import ModuleType
 from typing import Any
 
 
@@ -15,10 +16,13 @@ def later(name: str) -> Any:
 
 
 class _Later:
-    __slots__ = ("_name",)
+    __slots__ = ("_module", "_name")
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._module: ModuleType | None = None
 
     def __getattr__(self, attribute: str) -> Any:
-        return getattr(importlib.import_module(self._name), attribute)
+        if self._module is None:  # once: the import system takes as long as much of what it is asked for
+            self._module = importlib.import_module(self._name)
+        return getattr(self._module, attribute)

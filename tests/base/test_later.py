@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
 
@@ -29,3 +31,17 @@ def test_it_is_only_read() -> None:
         found.open = len
     with pytest.raises(ModuleNotFoundError):
         _ = later("no_such_module").anything
+
+
+def test_the_import_system_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    imported = importlib.import_module
+
+    def counted(name: str) -> ModuleType:
+        asked.append(name)
+        return imported(name)
+
+    monkeypatch.setattr(importlib, "import_module", counted)
+    found = later("wave")
+    assert found.Error is found.Error and found.open is not None
+    assert asked == ["wave"]
