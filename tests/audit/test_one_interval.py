@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from ibench_lib.show.kit.table_cells import rate_cells, relative_text
 from ibench_lib.store import reader
 from tests.command import ibench
 from tests.places import ROOT
+from tests.shared import give_views, made_once
 
 SAMPLE = str(ROOT / "data" / "sample")
 Figures = tuple[float | None, float | None, float | None]
@@ -30,8 +30,14 @@ Place = tuple[str, str, str, str]
 """Setup, step, dbms and what is counted."""
 
 
-def answered(tmp_path: Path, *arguments: str) -> Any:
-    ended = ibench(Workspace(tmp_path), *arguments, "--json", IBENCH_LAKE=SAMPLE)
+def prepared(folder: Path) -> Path:
+    """A project in which the sample is indexed: without, each command would read every file of it."""
+    return give_views(Workspace(folder)).root
+
+
+def answered(*arguments: str) -> Any:
+    home = Workspace(made_once("home-of-commands-on-the-sample", prepared))
+    ended = ibench(home, *arguments, "--json", IBENCH_LAKE=SAMPLE)
     assert ended.returncode == 0, ended.stderr
     return json.loads(ended.stdout)
 
@@ -58,10 +64,10 @@ def of_ratio(found: Ratio) -> Figures:
     ("experiment", "step"),
     [("innodb_purge_lag_sample", "l.i1"), ("regression", "l.i0"), ("linkbench_small", "t16"), ("tpcc_waves", "run")],
 )
-def test_post_and_commands_show_the_same_digits(experiment: str, step: str, tmp_path: Path) -> None:
+def test_post_and_commands_show_the_same_digits(experiment: str, step: str) -> None:
     post = choose(reader.lake(SAMPLE), experiment)
-    base, ask = post.bases.first, partial(answered, tmp_path)
-    summed = of_rows(ask("summary", experiment))
+    base = post.bases.first
+    summed = of_rows(answered("summary", experiment))
     assert summed and {place for place in summed if place[1] == step}
 
     rates = post.ask("step_throughput")
@@ -81,13 +87,13 @@ def test_post_and_commands_show_the_same_digits(experiment: str, step: str, tmp_
             assert all(relative_text(found) in screen for screen in screens), place
 
     other = next(place[2] for place in sorted(summed) if place[1] == step and place[2] != base)
-    of_two = of_rows(ask("compare", base, other, "--experiment", experiment))
+    of_two = of_rows(answered("compare", base, other, "--experiment", experiment))
     assert {place: of for place, of in of_two.items() if "p99" not in place[3]} == {
         place: of for place, of in summed.items() if place[2] == other
     }
     setup = next(place[0] for place in sorted(summed) if place[1] == step and place[2] == other)
     _in_the_metrics_of_a_pair(post, base, other, setup, step, of_two)
-    rate = ask("explain", base, other, "--experiment", experiment, "--step", step, "--setup", setup)["rate"][0]
+    rate = answered("explain", base, other, "--experiment", experiment, "--step", step, "--setup", setup)["rate"][0]
     (of_step,) = {of for place, of in of_two.items() if place[:2] == (setup, step) and "p99" not in place[3]}
     assert digits(rate["b"] / rate["a"], *rate["interval"]) == of_step
 
