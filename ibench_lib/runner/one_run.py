@@ -65,9 +65,18 @@ class OneRun:
         self._tables = self.workload.tables(self.options, planned.cell.setup)
         self._rows_by_table: dict[str, int] = {}
         self._memory_kills = memory_kills()
+        self._standstill = silence.Standstill()
 
     def execute(self) -> None:
         """Start the server and run all steps. Raises the error that ends the run early; its message names the step."""
+        with self._standstill:
+            try:
+                self._execute()
+            finally:
+                step = self.current_step
+                self._stood_still("before the first step" if step is None else f"in or after step {step}")
+
+    def _execute(self) -> None:
         numbered = list(enumerate(self.planned.steps))
         with self.server as where:
             self._ask(where)
@@ -194,6 +203,8 @@ class OneRun:
                 self._check_time(elapsed_s)
                 self.observer.step_progress(step, states, elapsed_s)
 
+        if (said := self._stood_still(f"before the load of step {step.name}")) is not None:
+            self.observer.step_warned(step, said)
         workers = self.workload.workers(options, step)
         with self._open_transaction(step, address) if step.background else nullcontext():
             result = run_step(
@@ -233,6 +244,17 @@ class OneRun:
         for said in silence.warnings(step.name, step.kind, result.workers, result.watch):
             self.manifest.warnings.append(said)
             self.observer.step_warned(step, said)
+        if result.watch.paused:
+            self._standstill.longest_s()  # said
+        elif (standstill := self._stood_still(f"while step {step.name} began or ended")) is not None:
+            self.observer.step_warned(step, standstill)
+
+    def _stood_still(self, when: str) -> str | None:
+        """Put into the manifest that this process stood still since it was last asked, if it did."""
+        if not (pause_s := self._standstill.longest_s()):
+            return None
+        self.manifest.warnings.append(silence.stood_still(pause_s, when))
+        return self.manifest.warnings[-1]
 
     def _check_time(self, step_s: float) -> None:
         """End a step or cell that takes longer than the experiment allows."""

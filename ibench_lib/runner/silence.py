@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from ibench_lib.base.process_state import is_stopped
 from ibench_lib.base.wording import count, joined
@@ -19,6 +20,7 @@ SILENT_S = 3
 
 _RUNNER_PAUSE_S = 2.0
 _LOOK_AFTER_S = 1.0
+_LOOK_AT_CLOCK_S = 0.5
 
 
 def silent_s(state: WorkerState, elapsed_s: float) -> int:
@@ -69,6 +71,50 @@ class Watch:
             self.stopped.setdefault(name, [elapsed_s, elapsed_s])[1] = elapsed_s
 
 
+class Standstill:
+    """Notices, while it is entered, when this process does nothing for SILENT_S: also where it waits for a server.
+
+    A thread looks at the clock twice a second.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._over = threading.Lock(), threading.Event()
+        self._looked_ns, self._longest_s = time.monotonic_ns(), 0.0
+        self._thread = threading.Thread(target=self._watch, name="standstill", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._looked_ns = time.monotonic_ns()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def longest_s(self) -> float:
+        """Seconds of the longest standstill since the last call; 0 if there was none."""
+        self._look()
+        with self._lock:
+            longest_s, self._longest_s = self._longest_s, 0.0
+        return longest_s
+
+    def _watch(self) -> None:
+        while not self._over.wait(_LOOK_AT_CLOCK_S):
+            self._look()
+
+    def _look(self) -> None:
+        with self._lock:
+            now_ns = time.monotonic_ns()
+            if (pause_s := (now_ns - self._looked_ns) / 1e9) >= SILENT_S:
+                self._longest_s = max(self._longest_s, pause_s)
+            self._looked_ns = now_ns
+
+
+def stood_still(pause_s: float, when: str) -> str:
+    """What to say of a standstill of this process."""
+    return f"the runner stood still for {pause_s:.0f} s, {when}: it was stopped, or the machine was too busy"
+
+
 def warnings(step: str, kind: str, states: Sequence[WorkerState], watch: Watch) -> list[str]:
     """What to say of a step about its longest time without an answer, and about who stood still; most often nothing.
 
@@ -90,10 +136,7 @@ def warnings(step: str, kind: str, states: Sequence[WorkerState], watch: Watch) 
         said.append(f"step {step}: no answer to {name} for {_seconds(*own)}{_because(watch.stopped, own)}{more}")
     if watch.paused:
         begin_s, pause_s = max(watch.paused, key=lambda pause: pause[1])
-        said.append(
-            f"step {step}: the runner stood still for {pause_s:.0f} s, from second {max(0.0, begin_s):.0f} on: "
-            "it was stopped, or the machine was too busy"
-        )
+        said.append(f"step {step}: {stood_still(pause_s, f'from second {max(0.0, begin_s):.0f} on')}")
     return said
 
 

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -462,21 +463,46 @@ def test_f32_a_second_run_with_the_same_id_is_refused_at_once(
     assert nothing_left(workspace)
 
 
+class Warned(Watcher):
+    """Keeps what each step warned of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.warned: list[str] = []
+
+    def step_warned(self, step: Step, said: str) -> None:
+        self.warned.append(said)
+
+
 @pytest.mark.long
-def test_every_settled_step_is_on_record(
+@pytest.mark.fault("F4")
+def test_every_settled_step_is_on_record_and_a_runner_that_is_stopped_meanwhile(
     build: Build, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = steps_of.plan
+    plan, settled = steps_of.plan, []
+
+    def settle(*_: Any) -> list[Action]:
+        settled.append(1)
+        if len(settled) == 2:  # before l.i1
+            pid = os.getpid()
+            subprocess.run(["sh", "-c", f"kill -STOP {pid}; sleep 4; kill -CONT {pid}"], check=True)
+        return [Action("ANALYZE TABLE pi1", 0.1, "OK")]
+
     monkeypatch.setattr(
         steps_of, "plan", lambda *given: [replace(step, settle_before=step.form != "l.i0") for step in plan(*given)]
     )
-    monkeypatch.setattr(one_run, "settle", lambda *_: [Action("ANALYZE TABLE pi1", 0.1, "OK")])
-    manifest = run(experiment(tmp_path, monkeypatch, steps="l.i0, l.x, l.i1"), build, workspace, Watcher())
+    monkeypatch.setattr(one_run, "settle", settle)
+    watcher = Warned()
+    manifest = run(experiment(tmp_path, monkeypatch, steps="l.i0, l.x, l.i1"), build, workspace, watcher)
     assert [(action.before_step, action.action) for action in manifest.settle] == [
         ("l.x", "ANALYZE TABLE pi1"),
         ("l.i1", "ANALYZE TABLE pi1"),
     ]
-    assert the_run(workspace)[1].settle == manifest.settle
+    sealed = the_run(workspace)[1]
+    assert sealed.settle == manifest.settle
+    form = r"the runner stood still for \d+ s, before the load of step l\.i1: it was stopped, or .*"
+    (said,) = [said for said in sealed.warnings if re.fullmatch(form, said)]
+    assert said in watcher.warned
 
 
 def test_cells_of_a_sweep_have_their_clients_and_the_server_has_their_values(

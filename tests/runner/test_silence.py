@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ibench_lib.runner.silence import Watch, longest_gap, warnings
+from ibench_lib.runner.silence import SILENT_S, Watch, longest_gap, warnings
 from tests.faults import Victim
+from tests.places import ROOT
 from tests.waiting import until
 
 
@@ -88,6 +90,22 @@ def test_a_process_that_is_stopped_is_named_and_one_that_only_waits_is_not(sleep
         "step qr100: no answer to any client for 6 s, in seconds 2 to 7; "
         "the process of client 1 querier and the server was stopped meanwhile"
     )
+
+
+@pytest.mark.slow
+def test_a_process_notices_that_it_was_stopped_while_it_waited() -> None:
+    program = (
+        "import sys\nfrom ibench_lib.runner.silence import Standstill\n"
+        "with Standstill() as still:\n    print(still.longest_s(), flush=True)\n    sys.stdin.readline()\n"
+        "    print(still.longest_s(), still.longest_s())\n"
+    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdin and process.stdout and float(process.stdout.readline()) == 0
+        Victim(process.pid).stop_for(SILENT_S + 1)
+        said, _ = process.communicate("\n")
+    longest_s, after_s = map(float, said.split())
+    assert longest_s >= SILENT_S and after_s == 0
 
 
 def test_a_runner_that_stood_still_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -168,12 +168,20 @@ class Crew:
         request = {**self._request, "do": "run", "position": position, "fingerprint": fingerprint}
         return self._submit(worker.address, request, worker.id)
 
+    def ready(self) -> list[Worker]:
+        """Those that fit and may get a cell, by name. A silent one gets none: it goes on, or Dask drops it."""
+        silent = {address for address, seen in self._seen.items() if seen.is_silent}
+        return sorted((one for one in self.fit.values() if one.address not in silent), key=lambda one: one.name)
+
     def stop(self, workers: Sequence[Worker]) -> None:
-        """End the cells under way there. Where the scheduler is gone, nobody can be asked to, and `look` says so."""
+        """End the cells under way there. Where the scheduler is gone, or does not answer, nobody can be asked to, and
+        `look` says so.
+        """
         there = [worker.address for worker in workers if worker.address in self.fit]
         with suppress(OSError):
             if there:
-                self._client.run(stop, workers=there, on_error="ignore")
+                # `run` gives the limit on to the loop that waits; the scheduler's own handlers have none.
+                self._client.run(stop, workers=there, on_error="ignore", callback_timeout=_CONNECT_S)
 
     def look(self, *, now: bool = False) -> None:
         """See who is there, every two seconds or `now`, and ask those who are new what they are.

@@ -101,7 +101,8 @@ class Dispatch:
 
     def _hand_out(self) -> None:
         busy = {task.worker.address for task in self._tasks}
-        for worker in sorted(self._crew.fit.values(), key=lambda worker: worker.name):
+        ready = self._crew.ready()
+        for worker in ready:
             while worker.address not in busy and (turn := self._next(worker)) is not None:
                 number, entry = self._waiting.pop(turn)
                 if self._tally.not_tried(number, entry):
@@ -110,7 +111,7 @@ class Dispatch:
                 attempt = self._tally.begins(number, entry, worker.name)
                 future = self._crew.submit(worker, entry.cell.position, entry.fingerprint)
                 self._tasks.append(_Task(number, entry, worker, attempt, future))
-        if self._tasks or not self._waiting:
+        if self._tasks or not self._waiting or len(ready) < len(self._crew.fit):  # a silent worker is there
             self._alone_since_s = None
         elif self._alone_since_s is None:
             self._alone_since_s = time.monotonic()

@@ -5,11 +5,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import distributed
+import psutil
 import pytest
 
 from ibench_lib.errors import IbenchError, UsageError
@@ -180,13 +182,17 @@ def test_a_worker_without_heartbeats_is_named_once_and_so_is_its_return(monkeypa
     monkeypatch.setattr(crew, "time", client)
     asking = crew.Crew(client, {"code": "a"}, [0], "module", watcher)
     client.go_on(asking, 100)
-    assert watcher.heartbeats == []
+    worker = crew.Worker("tcp://one:1", "one", "1", "a host", {})
+    asking.fit[worker.address] = worker
+    assert watcher.heartbeats == [] and asking.ready() == [worker]
     client.is_silent = True
     client.go_on(asking, 100)
     ((name, silent_s),) = watcher.heartbeats
     assert name == "one" and crew.SILENT_S <= silent_s <= crew.SILENT_S + 2
+    assert asking.ready() == []
     client.is_silent = False
     client.go_on(asking, 100)
+    assert asking.ready() == [worker]
     (_, (name, silent_s)) = watcher.heartbeats
     assert name == "one is back" and 99 <= silent_s <= 103
 
@@ -278,6 +284,30 @@ def test_a_worker_that_is_stopped_is_named_and_nothing_is_lost_or_run_twice(
     assert re.search(r"now 1/2 .* on one, no heartbeat for \d+ s", said[0])
     assert Counter(attempt.state for attempt in Ledger(workspace).attempts()) == {"complete": 2}
     assert "no heartbeat" not in ibench(workspace, "status").stdout
+
+
+@pytest.mark.slow
+def test_cells_are_not_ended_for_ever_where_the_scheduler_stands_still(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Lab(tmp_path / "lab")
+    scheduler = lab.processes[0]
+    goes_on = threading.Timer(60, scheduler.send_signal, [signal.SIGCONT])
+    try:
+        with crew.connected(lab.address) as client:
+            asking = crew.Crew(client, {"code": "a"}, [0], "module", Telling())
+            worker = crew.Worker("tcp://127.0.0.1:1", "one", "1", "a host", {})
+            asking.fit[worker.address] = worker
+            monkeypatch.setattr(crew, "_CONNECT_S", 0.5)
+            scheduler.send_signal(signal.SIGSTOP)
+            goes_on.start()
+            asking.stop([worker])
+            assert psutil.Process(scheduler.pid).status() == psutil.STATUS_STOPPED, "nobody waited for it to go on"
+            scheduler.send_signal(signal.SIGCONT)
+    finally:
+        goes_on.cancel()
+        scheduler.send_signal(signal.SIGCONT)
+        lab.close()
 
 
 @pytest.mark.slow

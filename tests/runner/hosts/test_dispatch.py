@@ -63,8 +63,12 @@ class Crew:
         self.given: list[tuple[str, int]] = []
         self.stopped: list[str] = []
         self.gone: IbenchError | None = None
+        self.silent: set[str] = set()
         self.futures: list[Future] = []
         self._answer = answer
+
+    def ready(self) -> list[Worker]:
+        return [worker for name, worker in sorted(self.fit.items()) if name not in self.silent]
 
     def submit(self, worker: Worker, position: int, _fingerprint: str) -> Future:
         self.given.append((worker.name, position))
@@ -212,6 +216,30 @@ def test_a_worker_that_is_gone_by_any_sign_loses_its_cell_to_another(workspace: 
         ("complete", "one"): 3,
         ("lost", "two"): 1,
     }
+
+
+def test_a_worker_that_sends_no_heartbeat_gets_no_cell_and_is_waited_for(workspace: Workspace) -> None:
+    def answer(crew: Crew, worker: Worker, position: int) -> Any:
+        crew.silent = {"two"} if position < 3 else set()
+        return DONE
+
+    crew = Crew(answer, "one", "two")
+    crew.silent = {"two"}
+    outcome, _, _ = dispatch(workspace, crew, 5)
+    assert made(outcome) == ["run-1", "run-2", "run-3", "run-4", "run-5"]
+    assert crew.given == [("one", 1), ("one", 2), ("one", 3), ("one", 4), ("two", 5)]
+
+    class Wakes(Crew):
+        """All of its workers are silent for longer than the experiment waits for a worker where there is none."""
+
+        def look(self, *, now: bool = False) -> None:
+            if remote_cells.time.monotonic() > 3 * PATIENCE_S:
+                self.silent = set()
+
+    sleeping = Wakes(lambda *_: DONE, "one")
+    sleeping.silent = {"one"}
+    outcome, _, _ = dispatch(workspace, sleeping, 1)
+    assert made(outcome) == ["run-1"]
 
 
 def test_a_cell_that_three_workers_died_of_has_failed_and_the_others_are_run(workspace: Workspace) -> None:
