@@ -238,6 +238,10 @@ def test_a_cost_divides_by_the_operations_of_the_seconds_that_the_samples_cover(
             *({**key, "worker": 0, "operation": "insert", "second": at, "ops": 1, "rows": n} for at, n in rows.items()),
             *({**key, "worker": 1, "operation": "range_query", "second": at, "ops": n} for at, n in queries.items()),
         ],
+        thread_samples=[
+            {"tick": at, "t_s": at + 22.5, "seconds": 1.0, "name": "", "threads": 3, "queued_s": 0.5}
+            for at in range(39)
+        ],
         **samples(21.0, 40),
     )  # fmt: skip
     row = answer(lake, "step_resources", steps=["qr100"]).row(0, named=True)
@@ -254,6 +258,8 @@ def test_a_cost_divides_by_the_operations_of_the_seconds_that_the_samples_cover(
     why = answer(lake, "explain_steps", steps=["qr100"]).row(0, named=True)
     assert why["cpu_us"] == pytest.approx(row["cpupq"]) and why["server_user_us"] == pytest.approx(row["scpupq"])
     assert why["throughput"] == pytest.approx(1e6 * why["cpus_used"] / why["cpu_us"])
+    # Half of the first second and half of the last one were not sampled. Inserts are statements, too.
+    assert why["queued_us"] == pytest.approx(1e6 * 39 * 0.5 / (asked + 39))
 
 
 @pytest.mark.measurement("M13")

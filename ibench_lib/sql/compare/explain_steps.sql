@@ -12,7 +12,7 @@
 -- ready to run and had no CPU; read_us and flush_us, the time of the device's reads and flushes, for all that waited for
 -- them; wait_us, times of mutexes, rwlocks and files by performance_schema, which times uncontended ones as well. All of
 -- these are upper bounds of what a statement waits for. Figures are NULL where they were not captured, or where the
--- readings cover less than 95 % of the step. `paced`: the main operations had a target rate, so the rate says more about
+-- readings cover less than 95 % of the step (queued_us: 70 %; it is per statement of the seconds that were sampled). `paced`: the main operations had a target rate, so the rate says more about
 -- the clients than about the server; `others_paced`: only others had, such as the inserts next to queries.
 -- The server's CPU per operation is ipq * cpi / clock_ghz (`processor_work`); counters_reason: why these are NULL.
 -- `compared`: whether the throughput is a result (a warm-up's is none).
@@ -47,15 +47,35 @@ WITH chosen AS MATERIALIZED (
         o.run_id, o.step_id, sum(o.ops)::DOUBLE AS done, sum(o.service_sum_us) AS service_us,
         CASE WHEN count(o.in_flight_us) = count(*) THEN sum(o.in_flight_us) END AS in_flight_us
     FROM ops o SEMI JOIN chosen USING (run_id, step_id) GROUP BY ALL
-), queued AS (
-    -- Intervals that lie in the step, as a rate: those at its ends are left out.
+), queueing AS MATERIALIZED (
+    -- Samples that lie in the step, on its clock: those across its ends are left out.
     SELECT
-        c.run_id, c.step_id, sum(t.queued_s) / sum(t.seconds) AS threads,
-        sum(t.seconds) / nullif(any_value(c.duration_s), 0) AS share
+        c.run_id, c.step_id, c.duration_s, t.queued_s, t.seconds,
+        t.t_s - t.seconds - c.start_s AS from_s, t.t_s - c.start_s AS to_s
     FROM chosen c
     JOIN thread_samples t
         ON t.run_id = c.run_id AND t.name = '' AND t.t_s - t.seconds >= c.start_s AND t.t_s <= c.end_s
+), queueing_seconds AS (
+    SELECT
+        run_id, step_id, second,
+        sum(greatest(least(to_s, second + 1) - greatest(from_s, second), 0)) AS covered_s
+    FROM (SELECT *, unnest(range(floor(from_s)::BIGINT, ceil(to_s)::BIGINT)) AS second FROM queueing)
     GROUP BY ALL
+), queueing_statements AS (
+    -- The last second of a step is a part of one.
+    SELECT
+        o.run_id, o.step_id,
+        sum(o.ops * least(q.covered_s / least(c.duration_s - o.second, 1), 1)) AS done
+    FROM ops o
+    JOIN chosen c USING (run_id, step_id)
+    JOIN queueing_seconds q USING (run_id, step_id, second)
+    WHERE o.second < c.duration_s
+    GROUP BY ALL
+), queued AS (
+    SELECT
+        run_id, step_id, sum(queued_s) / nullif(any_value(s.done), 0) AS per_statement,
+        sum(seconds) / nullif(any_value(duration_s), 0) AS share
+    FROM queueing LEFT JOIN queueing_statements s USING (run_id, step_id) GROUP BY ALL
 ), waited AS (
     SELECT run_id, step_id, sum(wait_s) * 1e6 / nullif(any_value(statements), 0) AS us
     FROM questions.waits($runs, $steps) WHERE timed GROUP BY ALL
@@ -75,7 +95,7 @@ SELECT
     1e6 * k.connections / nullif(statements_per_s, 0) - response_us AS think_us,
     s.in_flight_us / 1e6 / nullif(c.duration_s, 0) AS in_flight,
     1e6 * (v.user_cpus + v.system_cpus) / nullif(statements_per_s, 0) AS server_us,
-    CASE WHEN q.share >= 0.7 THEN 1e6 * q.threads / nullif(statements_per_s, 0) END AS queued_us,
+    CASE WHEN q.share >= 0.7 THEN 1e6 * q.per_statement END AS queued_us,
     1e6 * d.reads / nullif(statements_per_s, 0) AS read_us, 1e6 * d.flushes / nullif(statements_per_s, 0) AS flush_us,
     w.us AS wait_us, p.ipq, p.cpi, p.clock_ghz,
     CASE WHEN p.ipq IS NULL THEN coalesce(
