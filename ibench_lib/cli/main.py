@@ -13,14 +13,20 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ibench_lib.base.extras import extra_of, how_to_install
-from ibench_lib.cli.output import err, out, safe
+from ibench_lib.base.later import later
 from ibench_lib.errors import IbenchError
 from ibench_lib.paths import nearest_existing, workspace
+
+if TYPE_CHECKING:
+    import typer
+
+    from ibench_lib.cli import output
+else:
+    # They take most of the time of what needs neither.
+    typer, output = later("typer"), later("ibench_lib.cli.output")
 
 _COMMANDS = {
     "run": "run.run",
@@ -143,10 +149,14 @@ def _module(name: str) -> Any:
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version  # as slow to import as half of typer
-
-        out.print(f"ibench {version('ibench')}, Python {platform.python_version()}, DuckDB {version('duckdb')}")
+        print(_versions(), flush=True)
         raise typer.Exit
+
+
+def _versions() -> str:
+    from importlib.metadata import version  # as slow to import as half of typer
+
+    return f"ibench {version('ibench')}, Python {platform.python_version()}, DuckDB {version('duckdb')}"
 
 
 def ibench(
@@ -162,24 +172,27 @@ def main() -> None:
     # Arrow's own pool reserves a gigabyte of addresses, a third of what `ulimit -v` may leave a command.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
-        application(_first_word())()
+        if sys.argv[1:] == ["--version"]:
+            print(_versions(), flush=True)
+        else:
+            application(_first_word())()
     except IbenchError as error:
         # Detail first: the line that says what is wrong and what to do is the last one on the screen.
         if error.detail:
-            err.print(safe(error.detail), highlight=False, soft_wrap=True)
-        err.print(f"[red]ibench:[/] {safe(error.what)}", highlight=False, soft_wrap=True)
+            output.err.print(output.safe(error.detail), highlight=False, soft_wrap=True)
+        output.err.print(f"[red]ibench:[/] {output.safe(error.what)}", highlight=False, soft_wrap=True)
         if error.hint:
-            err.print(f"        {safe(error.hint)}", highlight=False, soft_wrap=True)
+            output.err.print(f"        {output.safe(error.hint)}", highlight=False, soft_wrap=True)
         sys.exit(error.exit_code)
     except ModuleNotFoundError as error:
         extra = extra_of(error.name)
         if extra is None:
             raise
-        err.print(f"[red]ibench:[/] {error.name} is not installed: this needs the extra {extra}", soft_wrap=True)
-        err.print(f"        {safe(how_to_install(extra))}", highlight=False, soft_wrap=True)
+        output.err.print(f"[red]ibench:[/] {error.name} is not installed: this needs the extra {extra}", soft_wrap=True)
+        output.err.print(f"        {output.safe(how_to_install(extra))}", highlight=False, soft_wrap=True)
         sys.exit(2)
     except KeyboardInterrupt:
-        err.print("[red]ibench:[/] interrupted")
+        output.err.print("[red]ibench:[/] interrupted")
         sys.exit(130)
     except BrokenPipeError:
         # Whoever read our output has gone, as `head` does; Python would complain once more when it ends.
@@ -187,8 +200,8 @@ def main() -> None:
         sys.exit(1)
     except _of_files() as error:
         what, hint = _of_this_machine(error)
-        err.print(f"[red]ibench:[/] {safe(what)}", highlight=False, soft_wrap=True)
-        err.print(f"        {safe(hint)}", highlight=False, soft_wrap=True)
+        output.err.print(f"[red]ibench:[/] {output.safe(what)}", highlight=False, soft_wrap=True)
+        output.err.print(f"        {output.safe(hint)}", highlight=False, soft_wrap=True)
         sys.exit(1)
 
 
