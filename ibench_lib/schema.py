@@ -38,7 +38,7 @@ else:
 SCHEMA_VERSION = 1
 """Major version of the run directory format. A reader refuses a higher one; lower ones load with NULLs."""
 
-SCHEMA_MINOR = 12
+SCHEMA_MINOR = 13
 """Minor version: it grows with every new table or nullable column. Older runs load with NULL in their place."""
 
 WHOLE_US = 1.0
@@ -90,7 +90,8 @@ class Column:
 
     `since` is the minor version that introduced it; it is NULL in older runs. A sealed file keeps multiples of
     `resolution`, if there is one. `free_text` comes from a server or a host as it is, so paths and names of the
-    machine are masked in it. `counts_up`: it counts since the host's boot or the server's start.
+    machine are masked in it. `counts_up`: it counts since the host's boot or the server's start. `null_since`: the
+    minor version that first had NULLs in it, because a client of another make may not report it.
     """
 
     name: str
@@ -102,6 +103,7 @@ class Column:
     resolution: float | None = None
     free_text: bool = False
     counts_up: bool = False
+    null_since: int = 0
 
     @property
     def type(self) -> pa.DataType:
@@ -176,9 +178,17 @@ _WORKER = Column("worker", "int16", "", "worker process within the step, from 0,
 _OPERATION = Column("operation", "string", "", "insert, delete, range_query, point_query or create_index")
 _STATUS = Column("status", "string", "", "complete, failed, interrupted, or running in a run not yet sealed")
 _OPS = Column("ops", "int64", "", "acknowledged operations")
-_ROWS = Column("rows", "int64", "", "rows inserted, deleted or returned by them")
-_ERRORS = Column("errors", "int64", "", "operations that ended in an error")
-_UNKNOWN = Column("unknown", "int64", "", "operations in flight when the connection was lost")
+_NOT_PRINTED = "NULL if a driven program does not print it"
+
+
+def _may_lack(name: str, kind: str, unit: str, doc: str, resolution: float | None = None) -> Column:
+    """A column that our own clients always fill in, and a driven program may not report."""
+    return Column(name, kind, unit, f"{doc}; {_NOT_PRINTED}", True, resolution=resolution, null_since=13)
+
+
+_ROWS = _may_lack("rows", "int64", "", "rows inserted, deleted or returned by them")
+_ERRORS = _may_lack("errors", "int64", "", "operations that ended in an error")
+_UNKNOWN = _may_lack("unknown", "int64", "", "operations in flight when the connection was lost")
 
 _OF_STEP = (_RUN_ID, _STEP_ID, _STEP)
 _OF_WORKER = (*_OF_STEP, _CLIENT, _WORKER)
@@ -241,7 +251,7 @@ WORKERS = Table(
         _OPS,
         _ROWS,
         _ERRORS,
-        Column("retries", "int64", "", "repeats after a deadlock (1213), a lock wait timeout (1205) or 1020"),
+        _may_lack("retries", "int64", "", "repeats after a deadlock (1213), a lock wait timeout (1205) or 1020"),
         _UNKNOWN,
         Column("cpu_user_s", "float64", "s", "user CPU of the process during the step's load; NULL if it died", True),
         Column(
@@ -264,6 +274,15 @@ WORKERS = Table(
             4,
         ),
         Column("connections", "int32", "", "connections of the process to the server", True, 11),
+        Column(
+            "ops_from",
+            "string",
+            "",
+            "what `ops` is of a driven program: counts that it printed, or rates that it printed times the time between"
+            " its lines; NULL if our own client has counted",
+            True,
+            13,
+        ),
     ),
     replaces=True,
 )
@@ -273,7 +292,8 @@ _COUNTS = "uint32[]"
 
 OPS = Table(
     "ops",
-    "One row per second, worker and operation while the worker was running; a second without an answer has zeros.",
+    "One row per second, worker and operation while the worker was running; a second without an answer has zeros. A"
+    " second of which a driven program has reported nothing has no row.",
     ("run_id", "step_id", "worker", "operation", "second"),
     (
         *_OF_WORKER,
@@ -282,7 +302,7 @@ OPS = Table(
         _OPS,
         _ROWS,
         _ERRORS,
-        Column("retries", "int64", "", "repeats after one of the three errors that follow"),
+        _may_lack("retries", "int64", "", "repeats after one of the three errors that follow"),
         Column("deadlocks", "int64", "", "repeats after a deadlock (1213)", True, 5),
         Column("lock_timeouts", "int64", "", "repeats after a lock wait timeout (1205)", True, 5),
         Column(
@@ -294,17 +314,17 @@ OPS = Table(
             5,
         ),
         _UNKNOWN,
-        Column("service_sum_us", "float64", "us", "sum of service times (sent to answered)", resolution=WHOLE_US),
+        _may_lack("service_sum_us", "float64", "us", "sum of service times (sent to answered)", WHOLE_US),
         Column(
             "service_max_us",
             "float64",
             "us",
-            "largest service time; NULL when nothing was answered",
+            "largest service time; NULL when nothing was answered, or a driven program does not print it",
             True,
             resolution=WHOLE_US,
         ),
-        Column("service_bins", _BINS, "", "bins of the service time histogram"),
-        Column("service_counts", _COUNTS, "", "answers in each bin"),
+        _may_lack("service_bins", _BINS, "", "bins of the service time histogram"),
+        _may_lack("service_counts", _COUNTS, "", "answers in each bin"),
         Column(
             "in_flight_us",
             "float64",
@@ -340,10 +360,10 @@ RESPONSE_TIMES = Table(
         Column(
             "timing", "string", "", "service (sent to answered) or intended (due to answered; paced operations only)"
         ),
-        Column("responses", "int64", "", "answers in the histogram"),
+        _may_lack("responses", "int64", "", "answers in the histogram"),
         Column("max_us", "float64", "us", "largest response time; NULL when nothing was answered", True, 0, WHOLE_US),
-        Column("bins", _BINS, "", "bins of the histogram"),
-        Column("counts", "uint64[]", "", "answers in each bin"),
+        _may_lack("bins", _BINS, "", "bins of the histogram"),
+        _may_lack("counts", "uint64[]", "", "answers in each bin"),
     ),
     derived=True,
     since=1,

@@ -22,6 +22,7 @@ BY_NAME = {
     "ibench_lib.capture.session": "ibench_lib/capture/*.py",
     "ibench_lib.cli.main": "ibench_lib/cli/*.py",
     "ibench_lib.client.driver": "ibench_lib/client/*.py ibench_lib/workloads/*/statements/*.py tests/fakes/linedb/*.py",
+    "ibench_lib.client.external": "ibench_lib/workloads/*/client.py ibench_lib/client/mysql/connection.py",
     "ibench_lib.client.mysql.compiled": "hatch_build.py",
     "ibench_lib.client.worker": "ibench_lib/workloads/*/*.py",
     "ibench_lib.importers.intake": "ibench_lib/importers/*.py",
@@ -40,6 +41,7 @@ NEVER_BY_NAME = ("ibench_lib", "ibench_lib.base.later", "ibench_lib.plugins")
 READERS = {
     "ibench_lib/*.sql": "ibench_lib/store/reader.py",
     "ibench_lib/client/mysql/core.c": "hatch_build.py",
+    "ibench_lib/workloads/*.lua": "ibench_lib/workloads/sysbench/client.py",
     "ibench_lib/configs/*.cnf": "ibench_lib/configs/resolve.py",
     "ibench_lib/analysis/*": "ibench_lib/analysis/symbols.py ibench_lib/analysis/releases.py",
     "ibench_lib/publish/*": "ibench_lib/publish/page.py",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import geometric_mean, median
 
 import polars as pl
@@ -40,6 +40,7 @@ class SummaryRow:
     verdict : base, faster, slower, same (no difference of 5 % or more), unclear, one run, two runs (too few to know the
         noise), under 1 s (nobody took a second for the step, so there is no ratio), no base, or the step's status.
     at_least : the value is a percentile that leaves out operations which were due and never sent.
+    reason : why the value was not recorded; None if it was, or for another cause.
     is_base : whether others may be compared with it; the base of a build has itself a ratio, to the first base.
     """
 
@@ -61,6 +62,7 @@ class SummaryRow:
     verdict: str
     is_base: bool
     at_least: bool
+    reason: str | None = None
 
 
 _LOADED = "loaded from a snapshot"
@@ -143,7 +145,11 @@ def _rows(
                 verdict = statuses if not values else "base" if name == other else judged
                 shown = None if step in short else one
                 least = is_least(rows, column)
-                found.append(_row(setup, step, name, labels[step], values, bases, shown, verdict, least))
+                why = next((row["reason"] for row in rows if row.get("reason")), None) if not values else None
+                if why:
+                    verdict = verdict or "not recorded"
+                one_row = _row(setup, step, name, labels[step], values, bases, shown, verdict, least)
+                found.append(replace(one_row, reason=why))
     return found
 
 

@@ -42,7 +42,7 @@ class WorkerProcess:
         self.name = name
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (lives as long as the process)
         self._process = subprocess.Popen(
-            tethered(python_module("ibench_lib.client.worker")),
+            tethered(python_module(f"ibench_lib.client.{'external' if spec.drives else 'worker'}")),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

@@ -15,6 +15,9 @@ class Spec:
     paced worker's operations over all its connections; None if it is not paced. `probes`: its role times single
     queries before the load. `connections` is the number of connections that the process serves. Each has its own role
     and is numbered by `terminal` from 0. `details` are for the workload's own module; they are plain data too.
+
+    `drives`: the client is a program of another make. `module` then has `make_program` (`external.py`) in place of
+    `make_role`, both `statements` and `seconds` may be None, and `connections` are the program's own.
     """
 
     module: str
@@ -30,6 +33,7 @@ class Spec:
     probes: bool = False
     connections: int = 1
     terminal: int = 0
+    drives: bool = False
     details: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod

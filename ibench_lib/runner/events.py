@@ -212,8 +212,9 @@ def step_progress(step: Step, workers: list[WorkerState], elapsed_s: float) -> S
             operation = state.operations[name]
             label = operation.label_while_running
             is_current = silent_s(state, elapsed_s) < SILENT_S
-            if is_current or not all_silent:
-                rates[label] = rates.get(label, 0) + (row[operation.counts] if is_current else 0)
+            done = row[operation.counts]
+            if done is not None and (is_current or not all_silent):
+                rates[label] = rates.get(label, 0) + (done if is_current else 0)
     share = None
     leading = [state for state in workers if state.worker.leads]
     if step.seconds is not None:

@@ -37,17 +37,20 @@ class _Totals(BaseModel):
     error: str | None
     end_ns: Count
     ops: Count
-    rows: Count
-    errors: Count
-    retries: Count
-    unknown: Count
+    rows: Count | None
+    errors: Count | None
+    retries: Count | None
+    unknown: Count | None
     cpu_user_s: Time
     cpu_system_s: Time
     client_lag_p99_us: Time | None
     service_p50_us: Time | None
-    unrecorded_s: Time
+    unrecorded_s: Time | None
     rows_by_table: dict[str, Annotated[int, Field(ge=-_MOST, le=_MOST)]]
     outcomes: list[Outcome]
+    ops_from: str | None = None
+    warnings: list[str] = []
+    null_reasons: dict[str, str] = {}
 
 
 def _form_of(kind: pa.DataType) -> Any:
@@ -63,10 +66,11 @@ def _form_of(kind: pa.DataType) -> Any:
 
 def _row() -> type[_Form]:
     table, fields = TABLES["ops"], {}
-    for field in table.arrow_schema:
-        if field.name not in _OF_THE_RUNNER:
-            form = _form_of(field.type)
-            fields[field.name] = (form, ...) if field.name in table.required else (form | None, None)
+    for column in table.columns:
+        if column.name not in _OF_THE_RUNNER:
+            form = _form_of(column.type)
+            kind = form | None if column.nullable else form
+            fields[column.name] = (kind, None if column.nullable and not column.null_since else ...)
     return create_model("_Row", __base__=_Form, **fields)  # type: ignore[call-overload, no-any-return]
 
 

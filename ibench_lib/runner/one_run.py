@@ -24,7 +24,7 @@ from ibench_lib.runner.planned import Planned
 from ibench_lib.runner.settle import settle
 from ibench_lib.runner.snapshot.use import RunSnapshot
 from ibench_lib.runner.step import StepResult, WorkerState, run_step
-from ibench_lib.runner.step_rows import StepRecorder, rows_added
+from ibench_lib.runner.step_rows import StepRecorder, rows_added, said_of_programs
 from ibench_lib.servers.address import Address
 from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.servers.server import Server
@@ -225,6 +225,7 @@ class OneRun:
             with signals_held_back():  # a step that was measured is always stored
                 length = self._history_list_length(address) if result.failure is None else None
                 duration_s = recorder.ended(result, length)
+                self._note_programs(result, step)
                 capture.step_counted(step_id, step.name)
                 for table, rows in rows_added(result).items():
                     self._rows_by_table[table] = self._rows_by_table.get(table, 0) + rows
@@ -255,6 +256,14 @@ class OneRun:
             return None
         self.manifest.warnings.append(silence.stood_still(pause_s, when))
         return self.manifest.warnings[-1]
+
+    def _note_programs(self, result: StepResult, step: Step) -> None:
+        """Record what driven programs did not report, and what was odd about what they printed."""
+        warnings, reasons = said_of_programs(result)
+        self.manifest.warnings += [f"step {step.name}, {warning}" for warning in warnings]
+        self.manifest.null_reasons |= reasons
+        if warnings or reasons:
+            self.writer.write_manifest(self.manifest)
 
     def _check_time(self, step_s: float) -> None:
         """End a step or cell that takes longer than the experiment allows."""

@@ -45,7 +45,7 @@ class WorkerState:
     spec: Spec
     process: WorkerProcess
     operations: Mapping[str, Operation]
-    counted: dict[str, dict[str, int]] = field(default_factory=dict)
+    counted: dict[str, dict[str, int | None]] = field(default_factory=dict)
     latest: dict[str, dict[str, Any]] = field(default_factory=dict)
     probes: list[dict[str, Any]] = field(default_factory=list)
     totals: dict[str, Any] | None = None
@@ -62,14 +62,21 @@ class WorkerState:
 
     def sums(self) -> dict[str, Any]:
         """Totals of a worker that could not give its own: what it reported, and what may have been in flight."""
-        found = {name: sum(counts[name] for counts in self.counted.values()) for name in COUNTS}
-        return {**found, "unknown": found["unknown"] + self.worker.connections}
+        found = {name: _added(counts[name] for counts in self.counted.values()) for name in COUNTS}
+        unknown = found["unknown"]
+        return {**found, "unknown": None if unknown is None else unknown + self.worker.connections}
 
     @property
     def done(self) -> int:
         """How much of its amount it has done, as its first operation counts."""
         operation = self.operations[self.worker.operations[0]]
-        return self.counted.get(operation.name, {}).get(operation.counts, 0)
+        return self.counted.get(operation.name, {}).get(operation.counts) or 0
+
+
+def _added(counts: Iterable[int | None]) -> int | None:
+    """Their sum; None if one of them is not known."""
+    known = list(counts)
+    return None if None in known else sum(count for count in known if count is not None)
 
 
 @dataclass(frozen=True)
@@ -289,7 +296,7 @@ class _Control:
                 state.latest_answer = max(state.latest_answer, row["second"])
             counted = state.counted.setdefault(row["operation"], dict.fromkeys(COUNTS, 0))
             for name in COUNTS:
-                counted[name] += row[name]
+                counted[name] = _added((counted[name], row[name]))
             self._on_second(state, row)
             return
         if state.stage == "failed":

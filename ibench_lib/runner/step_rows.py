@@ -123,7 +123,8 @@ def client_limits(result: StepResult) -> list[tuple[float, str]]:
     A client that works 70 % of its time on one core has come to 70 % of what it could do with a server that costs
     nothing. A paced one is late by its own doing when its p99 operation is sent more than 10 % of its interval after it
     could have been; one that serves many connections, when it holds up its p99 operation for more than 10 % of the
-    median response of all its operations. Fewer than a hundred operations have no p99, only a worst one.
+    median response of all its operations. Fewer than a hundred operations have no p99, only a worst one. A driven
+    program is not judged: nothing says how many threads do its work.
 
     The verdict on results that come equally near is the reader's (`client_verdicts`), and so is whether the host was to
     blame instead (`host_taken_of`).
@@ -132,6 +133,8 @@ def client_limits(result: StepResult) -> list[tuple[float, str]]:
     for state in result.workers:
         end_ns = _end_ns(state)
         if state.totals is None or end_ns is None or result.start_ns is None or end_ns <= result.start_ns:
+            continue
+        if state.spec.drives:  # of a program of many threads no limit is known
             continue
         busy = (state.totals["cpu_user_s"] + state.totals["cpu_system_s"]) / ((end_ns - result.start_ns) / 1e9)
         found.append((busy / CLIENT_BOUND_BUSY, f"{state.name} used {busy:.0%} of a core"))
@@ -162,11 +165,22 @@ def _end_ns(state: WorkerState) -> int | None:
 
 
 def _totals(state: WorkerState) -> dict[str, Any]:
-    names = ["status", *COUNTS, "cpu_user_s", "cpu_system_s", "client_lag_p99_us", "unrecorded_s"]
+    names = ["status", *COUNTS, "cpu_user_s", "cpu_system_s", "client_lag_p99_us", "unrecorded_s", "ops_from"]
     if _end_ns(state) is not None and state.totals is not None:
-        return {name: state.totals[name] for name in names}
+        return {name: state.totals.get(name) for name in names}
     known = {**state.sums(), "status": "failed"}
     return {name: known.get(name) for name in names}
+
+
+def said_of_programs(result: StepResult) -> tuple[list[str], dict[str, str]]:
+    """What driven programs left to say of a step: warnings for the manifest, and reasons why columns are NULL."""
+    warnings: list[str] = []
+    reasons: dict[str, str] = {}
+    for state in result.workers:
+        totals = state.totals or {}
+        warnings += [f"{state.name}: {warning}" for warning in totals.get("warnings", ())]
+        reasons |= totals.get("null_reasons", {})
+    return warnings, reasons
 
 
 def _status(result: StepResult) -> str:

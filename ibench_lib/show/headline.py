@@ -242,7 +242,8 @@ def _why_even(ratios: list[Ratio]) -> str:
 
 
 def clients_said(runs: pl.DataFrame, rates: pl.DataFrame) -> list[str]:
-    """Such as 2 clients, or 2 clients with 1, 4 and 16 connections where a client has several in some step.
+    """Such as 2 clients, or 2 clients with 1, 4 and 16 connections where a client has several in some step
+    of a kind.
 
     Those of the results of complete steps count (`step_throughput`). None if no run says how many clients it has.
     """
@@ -250,8 +251,9 @@ def clients_said(runs: pl.DataFrame, rates: pl.DataFrame) -> list[str]:
     if not clients:
         return []
     done = results(rates.filter(pl.col("step_status") == "complete"))
-    most = done.group_by("setup", "step").agg(pl.max("clients", "connections"))
-    several = sorted(set(most.filter(pl.col("connections") != pl.col("clients"))["connections"]))
+    most = done.group_by("setup", "kind", "step").agg(pl.max("clients", "connections"))
+    shared = most.filter(pl.col("connections") != pl.col("clients"))
+    several = sorted(set(most.join(shared, on="kind", how="semi")["connections"]))
     said = joined([*map(str, clients[:-1]), count(clients[-1], "client")])
     if several:
         said += f" with {joined([*map(str, several[:-1]), count(several[-1], 'connection')])}"

@@ -88,7 +88,7 @@ def check_columns(found: pa.Schema, table: Table) -> None:
         raise ValueError(f"column {name:.80} is there {'twice' if name != _ADDED else 'though it may not be'}")
     for column in table.columns:
         if column.name not in found.names:
-            if not column.nullable and column.since == 0:
+            if column.since == 0 and (not column.nullable or column.null_since):
                 raise ValueError(f"column {column.name} is missing")
         elif not _fits(found.field(column.name).type, column.type):
             raise ValueError(f"column {column.name} is {found.field(column.name).type}, not {column.type}")
@@ -182,7 +182,8 @@ def _check_values(values: pa.Array, column: Column, table: Table) -> None:
     # What clients counted and measured is added up; of a server or a host anything may be read.
     if highest is not None and not table.collected and max(-lowest, highest) > _MOST:
         raise ValueError(f"{highest if highest > _MOST else lowest} is not a possible value")
-    if lowest is not None and not table.collected and not column.nullable and lowest < 0:
+    never_less = not column.nullable or column.null_since
+    if lowest is not None and not table.collected and never_less and lowest < 0:
         raise ValueError(f"{lowest} is less than 0")
 
 

@@ -171,3 +171,28 @@ def connect(
 ) -> driver.Connection:
     """A connection of this driver (`driver.connect`)."""
     return Connection(address, database, timeout_s, like)
+
+
+def option_file(address: Mapping[str, Any], database: str) -> str:
+    """The text of an option file with which MySQL's and MariaDB's own clients reach a server (`--defaults-file`).
+
+    `address` is as `Connection` takes it.
+    """
+    options = {"user": address["user"], "password": address["password"]}
+    if "unix_socket" in address:
+        options |= {"socket": address["unix_socket"]}
+    else:
+        options |= {"host": address["host"], "port": str(address["port"]), "protocol": "tcp"}
+    if certificate := (address.get("ssl") or {}).get("ca"):
+        options |= {"ssl-ca": certificate}
+    else:
+        options |= {"loose-ssl-mode": "DISABLED", "loose-skip-ssl": "1"}
+    lines = "".join(f'{name}="{_quoted(value)}"\n' for name, value in options.items())
+    return f'[client]\n{lines}[mysql]\nloose-database="{_quoted(database)}"\n'
+
+
+def _quoted(value: str) -> str:
+    """A value as it stands between double quotes in an option file."""
+    if "\n" in value or "\r" in value:
+        raise ValueError("a value of an option file has a line break")
+    return value.replace("\\", "\\\\").replace('"', '\\"')

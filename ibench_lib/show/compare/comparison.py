@@ -11,7 +11,15 @@ from ibench_lib.analysis.comparison import Compared, measured_of
 from ibench_lib.analysis.frames import is_least, without_short_steps
 from ibench_lib.metrics import Metric
 from ibench_lib.show.kit.statements import without_short
-from ibench_lib.show.kit.table_cells import LEAST, about_runs, least_notes, mark_notes, value_text, why_missing
+from ibench_lib.show.kit.table_cells import (
+    LEAST,
+    about_runs,
+    least_notes,
+    mark_notes,
+    unrecorded_notes,
+    value_text,
+    why_missing,
+)
 
 _LITTLE_GIB = 0.1
 
@@ -48,7 +56,7 @@ def reservations(frame: pl.DataFrame, a: str, b: str) -> list[str]:
             notes.append(
                 f"{side}, {step}: {missed} of {len(found)} {'run' if len(found) == 1 else 'runs'} missed a target rate."
             )
-    return [*sorted(notes), *least_notes(frame), *mark_notes(frame)]
+    return [*sorted(notes), *least_notes(frame), *unrecorded_notes(frame), *mark_notes(frame)]
 
 
 def _small_size(gib: float) -> str:

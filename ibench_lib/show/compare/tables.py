@@ -12,7 +12,14 @@ from ibench_lib.analysis.comparison import DIFFERENT, UNJUDGED, Compared, compar
 from ibench_lib.show.compare.comparison import reservations, side_text
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
-from ibench_lib.show.kit.table_cells import NOT_YET_KNOWN, coverage_notes, factor_text, setting_text, size_text
+from ibench_lib.show.kit.table_cells import (
+    NOT_RECORDED,
+    NOT_YET_KNOWN,
+    coverage_notes,
+    factor_text,
+    setting_text,
+    size_text,
+)
 from ibench_lib.show.kit.theme import Mark
 from ibench_lib.show.kit.wording import POWERED, RANGE, change_text, method_said
 
@@ -90,7 +97,10 @@ def _value(one: Compared, rows: list[dict[str, Any]], frame: pl.DataFrame, name:
     text = side_text(one, rows)
     if one.metric.name in ("table_data", "table_index"):
         text = size_text(text, rows)
-    return Cell({"-": "not captured"}.get(text, text), "status" if text in ("-", NOT_YET_KNOWN) else None)
+    return Cell(
+        {"-": "not captured"}.get(text, text),
+        "status" if text in ("-", NOT_RECORDED, NOT_YET_KNOWN, NOT_RECORDED) else None,
+    )
 
 
 def _status(frame: pl.DataFrame, name: str) -> str:

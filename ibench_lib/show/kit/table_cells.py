@@ -37,6 +37,7 @@ ALONE = "A ratio without an interval comes from one run; its noise is unknown."
 _RELATIVE = "its ratio to the base."
 _MARKED = {"better": f"▲ above {BETTER}", "worse": f"▼ below {WORSE}"}
 _PERCENTILE = re.compile(r"(intended_|response_)?p\d+(_intended)?_m?s$")
+NOT_RECORDED = "not recorded"
 LOADED = "loaded from a snapshot"  # the step_status of a step that another run did for this one
 
 
@@ -48,7 +49,7 @@ def value_text(rows: list[dict[str, Any]], column: str, spec: str, shown: dict[s
     done = [row for row in rows if row["step_status"] == "complete"]
     values = [row[column] for row in done if row[column] is not None]
     if not values or (shown and shown[column] is None):
-        return "-"
+        return NOT_RECORDED if any(row.get("reason") for row in ([shown] if shown else done)) else "-"
     return format(shown[column] if shown else median(values), spec) + about_runs(rows, column, shown)
 
 
@@ -66,7 +67,8 @@ def about_runs(rows: list[dict[str, Any]], column: str, shown: dict[str, Any] | 
     """
     done = [row for row in rows if row["step_status"] == "complete"]
     loaded = sum(row["step_status"] == LOADED for row in rows)
-    missing = sum(row[column] is None for row in done)
+    unrecorded = sum(row[column] is None and bool(row.get("reason")) for row in done)
+    missing = sum(row[column] is None for row in done) - unrecorded
     text = ""
     if loaded:
         text += f" ({loaded} of {len(rows)} {LOADED})"
@@ -74,6 +76,8 @@ def about_runs(rows: list[dict[str, Any]], column: str, shown: dict[str, Any] | 
         text += f" ({len(rows) - len(done) - loaded} of {len(rows)} not complete)"
     if missing:
         text += f" ({missing} of {len(rows)} {why_missing(column)})"
+    if unrecorded:
+        text += f" ({unrecorded} of {len(rows)} {NOT_RECORDED})"
     told = [shown] if shown else done
     if any(row["run_status"] != "complete" for row in told):
         text += f" {RUN_FAILED}"
@@ -275,6 +279,17 @@ def coverage_notes(frame: pl.DataFrame) -> list[str]:
         f"No means or costs for {joined(steps_of(found))} where the samples cover less than {COVERED * 100:.0f} % of "
         "the step, because they could be off by more than 5 %. Runs by a newer ibench also read the counters at both "
         "ends of each step."
+    ]
+
+
+def unrecorded_notes(frame: pl.DataFrame) -> list[str]:
+    """Why response times of some runs were not recorded (`reason` of a question), where they were not."""
+    if "reason" not in frame.columns:
+        return []
+    found = frame.filter(pl.col("reason").is_not_null() & (pl.col("step_status") == "complete"))
+    return [
+        f"{NOT_RECORDED}: {joined(by_position(rows))} in {joined(steps_of(rows))}: {reason}."
+        for (reason,), rows in found.group_by("reason", maintain_order=True)
     ]
 
 

@@ -55,7 +55,9 @@ def response_heat_chart(frame: pl.DataFrame) -> go.Figure:
     figure.update_yaxes(autorange="reversed", automargin=True)
     figure.update_layout(height=120 + len(_LEVELS) * (26 + 22 * len(runs)))
     step, setup, operation, timing = (frame[name][0] for name in ("step", "setup", "operation", "timing"))
-    finish(figure, f"Response times of {operation} over {step}, {setup} ({timing})", x=None, y=None)
+    lacking = ": not recorded for some runs" if frame["responses"].has_nulls() else ""
+    lacking = ": not recorded" if frame["responses"].is_null().all() else lacking
+    finish(figure, f"Response times of {operation} over {step}, {setup} ({timing}){lacking}", x=None, y=None)
     figure.update_xaxes(title_text="seconds of the step", row=len(_LEVELS), col=1)
     figure.update_layout(hovermode="closest", showlegend=False)
     return figure

@@ -8,6 +8,7 @@ from ibench_lib.analysis.frames import by_position, rows_of
 from ibench_lib.base.wording import count, shortened
 from ibench_lib.show.kit import theme
 from ibench_lib.show.kit.statements import asks, caveated, caveats, columns_of, complete, unfinished
+from ibench_lib.show.kit.table_cells import unrecorded_notes
 
 _TIMES, _SECONDS = 10.0, 0.1
 """A worst response stands out above this many times the best configuration's, and above this many seconds."""
@@ -19,9 +20,9 @@ def response_statements(response_time_histogram: pl.DataFrame) -> list[str]:
     sent = response_time_histogram.filter(
         (pl.col("timing") == "service") & pl.col("max_s").is_not_null() & pl.col("rated")
     )
-    judged = complete(sent)
+    judged, unrecorded = complete(sent), unrecorded_notes(response_time_histogram)
     if judged.is_empty():
-        return unfinished(response_time_histogram)
+        return [*unrecorded, *unfinished(response_time_histogram)]
     said = []
     compared = 0
     for setup, step, of_step in columns_of(judged):
@@ -53,7 +54,7 @@ def response_statements(response_time_histogram: pl.DataFrame) -> list[str]:
         f"The longest response in a complete step: {theme.seconds(longest['max_s'])}, {longest['operation']} in "
         f"{longest['setup']}, {longest['step']} with {caveated(longest['dbms'], [longest])}."
     )
-    return [*said, *unfinished(response_time_histogram)]
+    return [*said, *unrecorded, *unfinished(response_time_histogram)]
 
 
 def _item(runs: list[float], limit: float) -> str:

@@ -11,7 +11,14 @@ from ibench_lib.analysis.frames import is_least
 from ibench_lib.metrics import METRICS
 from ibench_lib.show.kit.grid import Cell, Grid
 from ibench_lib.show.kit.naming import grid_name, grid_title
-from ibench_lib.show.kit.table_cells import LEAST, about_runs, least_notes, mark_notes
+from ibench_lib.show.kit.table_cells import (
+    LEAST,
+    NOT_RECORDED,
+    about_runs,
+    least_notes,
+    mark_notes,
+    unrecorded_notes,
+)
 
 _BUCKETS = {
     "le_256us": "≤256us",
@@ -37,14 +44,17 @@ def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     largest response of all. Any other run has a row of its own.
     """
     step, operation = frame["step"][0], frame["operation"][0]
-    used = [name for name in _BUCKETS if frame[name].max() != 0]
+    used = [name for name in _BUCKETS if frame[name].max()]  # of what was not recorded nothing is known
     columns = [*(_BUCKETS[name] for name in used), "p50", "p90", "p99", "p99.9", "max"]
     grid = Grid(
         grid_name(f"histogram.{step}.{operation}", frame),
         grid_title(f"Response times of {operation} in {step}", frame),
         "dbms",
         columns,
-        spanners=[("% of responses", range(len(used))), ("milliseconds", range(len(used), len(columns)))],
+        spanners=[
+            *([("% of responses", range(len(used)))] if used else []),
+            ("milliseconds", range(len(used), len(columns))),
+        ],
     )
     timings = frame["timing"].n_unique()
     together = pl.when(pl.col("step_status") != "complete").then(pl.col("repeat"))
@@ -53,15 +63,20 @@ def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     for (timing, dbms, alone), runs in groups:
         label = str(dbms) if alone is None else f"{dbms} r{alone} ({runs['step_status'][0]})"
         percentiles = [_percentile(runs, name) for name in _PERCENTILES]
-        cells = [Cell(_share(_pooled(runs, name))) for name in used]
-        for name, value in (*zip(_PERCENTILES, percentiles, strict=True), ("max", cast(float, runs["max_s"].max()))):
+        unrecorded = runs["responses"].has_nulls()
+        cells = [Cell(NOT_RECORDED if unrecorded else _share(_pooled(runs, name))) for name in used]
+        for name, value in (
+            *zip(_PERCENTILES, percentiles, strict=True),
+            ("max", cast("float | None", runs["max_s"].max())),
+        ):
             least = LEAST if value is not None and is_least(runs.to_dicts(), f"{name}_s") else ""
-            cells.append(Cell("-" if value is None else f"{least}{_milliseconds(value)}"))
+            none = NOT_RECORDED if unrecorded else "-"
+            cells.append(Cell(none if value is None else f"{least}{_milliseconds(value)}"))
         head = f"{label}, {timing}" if timings > 1 else label
         grid.rows.append((head if alone is not None else head + about_runs(runs.to_dicts(), "max_s"), cells))
-        most_runs, too_few = max(most_runs, len(runs)), too_few or None in percentiles
+        most_runs, too_few = max(most_runs, len(runs)), too_few or (None in percentiles and not unrecorded)
         of_rows.add(len(runs))
-    grid.notes = ["Buckets without any response are left out."] if len(used) < len(_BUCKETS) else []
+    grid.notes = ["Buckets without any response are left out."] if 0 < len(used) < len(_BUCKETS) else []
     if most_runs > 1:
         up_to = "up to " if len(of_rows) > 1 else ""
         grid.notes.append(
@@ -75,7 +90,7 @@ def response_time_table(frame: pl.DataFrame, palette: str = "default") -> GT:
             "service: sent to answered. intended: due to answered, so a stall counts for every statement "
             "that it delayed."
         ]
-    grid.notes += [*least_notes(frame), *mark_notes(frame)]
+    grid.notes += [*least_notes(frame), *unrecorded_notes(frame), *mark_notes(frame)]
     return grid.draw(palette)
 
 
@@ -87,6 +102,8 @@ def _pooled(runs: pl.DataFrame, bucket: str) -> float:
 
 def _percentile(runs: pl.DataFrame, name: str) -> float | None:
     """Median over the runs, in seconds; None where one has too few responses for it."""
+    if runs["responses"].has_nulls():
+        return None
     enough = (runs["responses"] >= METRICS[f"response_{name}_ms"].least_responses).all()
     return cast(float, runs[f"{name}_s"].median()) if enough else None
 

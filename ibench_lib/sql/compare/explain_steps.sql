@@ -44,7 +44,8 @@ WITH chosen AS MATERIALIZED (
     QUALIFY row_number() OVER (PARTITION BY run_id, step_id ORDER BY length(name) DESC, name) = 1
 ), statements AS (
     SELECT
-        o.run_id, o.step_id, sum(o.ops)::DOUBLE AS done, sum(o.service_sum_us) AS service_us,
+        o.run_id, o.step_id, sum(o.ops)::DOUBLE AS done,
+        CASE WHEN count(o.service_sum_us) = count(*) THEN sum(o.service_sum_us) END AS service_us,
         CASE WHEN count(o.in_flight_us) = count(*) THEN sum(o.in_flight_us) END AS in_flight_us
     FROM ops o SEMI JOIN chosen USING (run_id, step_id) GROUP BY ALL
 ), queueing AS MATERIALIZED (

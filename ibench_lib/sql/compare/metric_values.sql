@@ -7,7 +7,8 @@
 -- host, its devices and the server's process cover; under 0.95, means and costs are NULL.
 -- `unsent_share`: of responses with the timing intended, as in `response_time_histogram`.
 -- `statistics_lag`: the server's statistics of its tables were not up to date, so table_data and table_index are NULL.
--- `compared`: whether the step's throughput is a result (a warm-up's is none).
+-- `compared`: whether the step's throughput is a result (a warm-up's is none). `reason`: why the response time was not
+-- recorded, NULL if it was.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -39,19 +40,23 @@ WITH sized AS (
                   OVER (PARTITION BY setup, step_id, operation, timing) AS fewest
     FROM questions.response_time_histogram($runs, $steps)
 ), of_responses AS (
-    SELECT run_id, step_id, operation, timing, operation_position, unsent_share, unnest(metrics_of_operation(operation_row)) AS metric
+    SELECT
+        run_id, step_id, operation, timing, operation_position, unsent_share, reason,
+        unnest(metrics_of_operation(operation_row)) AS metric
     FROM operation_row
 ), known AS (
     SELECT run_id, step_id, metric.name AS metric, metric.value AS value FROM of_steps WHERE metric.applies
     UNION ALL BY NAME
-    SELECT run_id, step_id, operation, timing, operation_position, unsent_share, metric.name AS metric, metric.value AS value
-    FROM of_responses WHERE metric.applies
+    SELECT
+        run_id, step_id, operation, timing, operation_position, unsent_share, metric.name AS metric, metric.value AS value,
+        reason
+    FROM of_responses WHERE coalesce(metric.applies, reason IS NOT NULL)
     UNION ALL BY NAME
     FROM workload_metrics($runs, $steps)
 )
 SELECT
     s.setup, s.dbms, s.dbms_position, s.repeat, s.run_id, s.run_status, s.step_id, s.step, s.kind, s.step_status,
     s.client_bound, s.sla_failed, s.covered, s.statistics_lag, k.operation, k.timing, k.metric, k.value, k.operation_position,
-    k.unsent_share, s.compared
+    k.unsent_share, s.compared, CASE WHEN k.value IS NULL THEN k.reason END AS reason
 FROM known k JOIN step_row s USING (run_id, step_id)
 ORDER BY s.step_id, s.setup, k.operation NULLS FIRST, k.timing DESC, k.metric, s.dbms_position, s.repeat

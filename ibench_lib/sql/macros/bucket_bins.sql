@@ -2,7 +2,7 @@
 -- seconds and bin. `operation` is the family of operations; `timing` service (sent to answered) or intended (due to
 -- answered; only rate-limited operations). `max_us` is the largest response of the bucket. A bucket in which a
 -- client waited and nothing was answered has one row, with a NULL bin. `span` is a number for a series and bucket, which
--- is quicker to sort than their names.
+-- is quicker to sort than their names. `unrecorded`: a client has recorded no histogram in the bucket.
 --
 -- $ids: ids of runs
 -- $names: names of the steps; an empty list means all
@@ -28,15 +28,16 @@ WITH chosen AS (
     SELECT span + 1, intended_max_us, intended_bins, intended_counts
     FROM answered WHERE intended_bins IS NOT NULL AND NOT $main_only
 ), largest AS (
-    SELECT span, max(max_us) AS max_us FROM timed GROUP BY span
+    SELECT span, max(max_us) AS max_us, bool_or(bins IS NULL) AS unrecorded FROM timed GROUP BY span
 ), merged AS (
     SELECT span, bin, sum(n)::BIGINT AS n
     FROM (SELECT span, unnest(bins)::INTEGER AS bin, unnest(counts)::BIGINT AS n FROM timed) GROUP BY ALL
 )
 SELECT
     c.run_id, c.step_id, c.bucket_s, f.family AS operation, f.position AS operation_position,
-    span, CASE span & 1 WHEN 0 THEN 'service' ELSE 'intended' END AS timing, span >> 29 AS bucket, l.max_us, m.bin, m.n
+    l.span, CASE l.span & 1 WHEN 0 THEN 'service' ELSE 'intended' END AS timing, l.span >> 29 AS bucket, l.max_us, m.bin, m.n,
+    l.unrecorded
 FROM largest l
-LEFT JOIN merged m USING (span)
-JOIN chosen c ON c.line = (span >> 7) & 4194303
-JOIN families f ON f.run_id = c.run_id AND f.number = (span >> 1) & 63
+LEFT JOIN merged m ON m.span = l.span AND NOT l.unrecorded
+JOIN chosen c ON c.line = (l.span >> 7) & 4194303
+JOIN families f ON f.run_id = c.run_id AND f.number = (l.span >> 1) & 63

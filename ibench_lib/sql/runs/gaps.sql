@@ -20,8 +20,11 @@ WITH chosen AS (
 ), worked AS (
     SELECT
         w.run_id, w.step_id, w.errors, w.unknown,
-        greatest(floor(w.end_s - w.start_s)::BIGINT - coalesce(o.seconds, 0), 0) AS silent,
-        abs(w.ops - coalesce(o.ops, 0)) AS uncounted
+        w.ops_from IS NOT NULL AND o.seconds IS NULL AND coalesce(w.ops, 0) > 0 AS said_whole,
+        CASE
+            WHEN said_whole THEN 0 ELSE greatest(floor(w.end_s - w.start_s)::BIGINT - coalesce(o.seconds, 0), 0)
+        END AS silent,
+        CASE WHEN said_whole THEN 0 ELSE abs(w.ops - coalesce(o.ops, 0)) END AS uncounted
     FROM workers w SEMI JOIN chosen USING (run_id, step_id) LEFT JOIN wrote o USING (run_id, step_id, worker)
 ), answered AS (
     SELECT s.run_id, s.step_id, x.t_s
@@ -43,9 +46,16 @@ WITH chosen AS (
     SELECT run_id, step_id, 'operations whose per-second counts and totals differ', sum(uncounted)::BIGINT
     FROM worked GROUP BY ALL
     UNION ALL
-    SELECT run_id, step_id, 'operations with an error', sum(errors)::BIGINT FROM worked GROUP BY ALL
+    SELECT run_id, step_id, 'operations with an error', sum(errors)::BIGINT FROM worked WHERE errors IS NOT NULL GROUP BY ALL
     UNION ALL
-    SELECT run_id, step_id, 'operations with unknown outcome', sum(unknown)::BIGINT FROM worked GROUP BY ALL
+    SELECT run_id, step_id, 'operations with unknown outcome', sum(unknown)::BIGINT FROM worked
+    WHERE unknown IS NOT NULL GROUP BY ALL
+    UNION ALL
+    SELECT DISTINCT run_id, step_id, 'errors not recorded: a driven program does not print them', NULL::BIGINT
+    FROM worked WHERE errors IS NULL
+    UNION ALL
+    SELECT DISTINCT run_id, step_id, 'seconds not recorded: a driven program has printed its total only', NULL::BIGINT
+    FROM worked WHERE said_whole
 ), older AS (
     SELECT s.setup, s.dbms, s.dbms_position, s.repeat, s.run_id, max_by(o, (o.origin_wall, o.run_id)) AS run
     FROM selected_runs($runs) s

@@ -5,7 +5,8 @@
 -- unsent_share: of the operations of its family that were due in a complete step with a target rate, the part that was never
 -- sent; NULL for service times. What was not sent is in no percentile, so those of the intended time are then lower bounds.
 -- operation_position: of the operation; rated: whether it has a rate from second to second (an index build does not);
--- of_main: whether it is one of the step's main operations.
+-- of_main: whether it is one of the step's main operations. reason: why no histogram was recorded, as of a driven program
+-- that prints none; responses, shares and percentiles are then NULL. It is NULL where there is a histogram.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -15,11 +16,13 @@ WITH chosen AS (
     SELECT h.* FROM response_histograms h SEMI JOIN chosen USING (run_id, step_id)
 ), series AS (
     -- Numbers in place of names: the bins of a series are grouped and sorted.
-    SELECT run_id, step_id, operation, timing, max(max_us) AS max_us, row_number() OVER () AS series
+    SELECT
+        run_id, step_id, operation, timing, max(max_us) AS max_us, bool_or(bins IS NULL) AS unrecorded,
+        row_number() OVER () AS series
     FROM stored GROUP BY run_id, step_id, operation, timing
 ), expanded AS (
     SELECT series, unnest(bins)::INTEGER AS bin, unnest(counts)::BIGINT AS n
-    FROM stored JOIN series USING (run_id, step_id, operation, timing)
+    FROM stored JOIN series USING (run_id, step_id, operation, timing) WHERE NOT unrecorded
 ), merged AS (
     SELECT series, bin, sum(n)::BIGINT AS n FROM expanded GROUP BY ALL
 ), cumulated AS (
@@ -47,6 +50,8 @@ WITH chosen AS (
         seconds_of_us(least(min(mid_us) FILTER (up_to >= 0.999 * total), any_value(max_us))) AS p999_s,
         seconds_of_us(any_value(max_us)) AS max_s
     FROM cumulated GROUP BY ALL
+    UNION ALL BY NAME
+    SELECT run_id, step_id, operation, timing, seconds_of_us(max_us) AS max_s FROM series WHERE unrecorded
 ), due AS (
     SELECT
         c.run_id, c.step_id, unnest(c.paced) AS family, c.clients * c.target_rows_per_s * coalesce(c.planned_s, c.duration_s) AS due,
@@ -65,9 +70,12 @@ WITH chosen AS (
 SELECT
     setup, dbms, dbms_position, repeat, run_id, run_status, step_id, step, step_status, client_bound,
     shares.* EXCLUDE (run_id, step_id), f.family, o.position AS operation_position, NOT f.of_existing_rows AS rated,
-    f.family IS NOT DISTINCT FROM main AS of_main, CASE timing WHEN 'intended' THEN u.unsent_share END AS unsent_share
+    f.family IS NOT DISTINCT FROM main AS of_main, CASE timing WHEN 'intended' THEN u.unsent_share END AS unsent_share,
+    CASE WHEN responses IS NULL THEN coalesce(
+        json_extract_string(r.null_reasons, '$."ops.service_bins"'), 'no histogram was recorded') END AS reason
 FROM chosen
 JOIN shares USING (run_id, step_id)
+JOIN (SELECT run_id, null_reasons FROM runs) r USING (run_id)
 LEFT JOIN operations o USING (run_id, operation)
 LEFT JOIN families f ON f.run_id = o.run_id AND f.family = o.family
 LEFT JOIN unsent u ON u.run_id = chosen.run_id AND u.step_id = chosen.step_id AND u.family = o.family

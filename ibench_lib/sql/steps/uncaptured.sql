@@ -25,6 +25,7 @@ SELECT
             -- Times are computed from the sums next to them.
             WHEN n.series IN ('read_ms', 'write_ms', 'flush_ms')
                 THEN '$."device_samples.' || replace(n.series, '_ms', '_s') || '"'
+            WHEN n.source = 'clients' THEN '$."ops.cpu_user_s"'
             WHEN n.series IS NOT NULL
                 THEN '$."' || n.source || '_samples.' || regexp_replace(n.series, '_per_s$', '') || '"'
             WHEN n.source = 'device' THEN '$."device_samples.holds_data"' END),

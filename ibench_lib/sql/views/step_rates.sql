@@ -6,7 +6,10 @@
 WITH totals AS (
     SELECT
         run_id, step_id,
-        sum(errors)::BIGINT AS errors, sum(retries)::BIGINT AS retries, sum(unknown)::BIGINT AS unknown,
+        -- A driven program may not print them: then the sum of the others is not that of all.
+        CASE WHEN count(*) = count(errors) THEN sum(errors)::BIGINT END AS errors,
+        CASE WHEN count(*) = count(retries) THEN sum(retries)::BIGINT END AS retries,
+        CASE WHEN count(*) = count(unknown) THEN sum(unknown)::BIGINT END AS unknown,
         CASE WHEN count(*) = count(cpu_user_s + cpu_system_s) THEN sum(cpu_user_s + cpu_system_s) END AS cpu_s
     FROM workers GROUP BY run_id, step_id
 ), known AS (

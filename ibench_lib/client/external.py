@@ -1,0 +1,540 @@
+"""The main program of a client that drives a program of another make: `python -m ibench_lib.client.external`.
+
+The runner starts it as it starts `worker.py`, and it speaks the same JSON lines. The module that the specification
+names has `make_program`, which says how the program is started and what a line of its output says; nothing else knows
+the program.
+
+The program runs in a process group of its own, from the step's common start to its own end. Its output is read line by
+line: a long line is dropped, and nothing of it is kept. What it prints of its intervals becomes the whole seconds of
+the step (`Seconds`). What it does not print stays NULL, and the reasons go to the runner with the totals.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from ibench_lib.base.tether import tethered
+from ibench_lib.client.intervals import Counted, CountedSeconds, Reading, Seconds, Unreadable, require_possible
+from ibench_lib.client.spec import Spec
+
+LINE_BYTES, MOST_BYTES, TAIL_BYTES = 1 << 16, 256 << 20, 4096
+LATE_S, LATE_SHARE, KILL_AFTER_S = 10.0, 0.1, 2.0
+"""How long a program may run on after the seconds of its step, and after SIGTERM."""
+READY_S = 120.0
+"""How long a program may take to connect."""
+_SHOWN, _QUOTED = 120, 3
+
+
+class Program(ABC):
+    """How a program is started, and what a line of its standard output says.
+
+    Attributes
+    ----------
+    argv : its command line. A password has no place in it: everyone on the host can read it (`Target.option_file`).
+    environment : what is added to the client's environment.
+    ready : the line by which it says that it is connected. It then begins its load when a line comes on its standard
+        input, which is the common start of the step. None: it begins when it is started.
+    counts : whether it says `Counted` things, all of them exact; else it says `Reading`s.
+    """
+
+    argv: Sequence[str]
+    environment: Mapping[str, str] = {}
+    ready: str | None = None
+    counts = False
+
+    @abstractmethod
+    def read_line(self, line: str) -> Reading | Sequence[Counted] | None:
+        """What a line says of an interval. None: it cannot be read. An empty sequence: it can, and says nothing of one.
+
+        Raises Unreadable.
+        """
+
+    def finish(self, ran_s: float) -> Sequence[Counted]:
+        """What it has done as a whole, asked once it has ended well after so many seconds. Raises Unreadable."""
+        return ()
+
+
+class CannotDrive(Exception):
+    """The program cannot be started with this specification. The text says why, in one line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """Where and who: `socket`, or `host` and `port`, with the CA's `certificate` if by TLS.
+
+    `option_file` is a file in the format of the server's own clients that only this user can read. It has all of this
+    and the password. It exists as long as the client does, and on no disk. None: the driver makes no such file.
+    """
+
+    database: str
+    user: str
+    socket: str | None = None
+    host: str | None = None
+    port: int | None = None
+    certificate: str | None = None
+    password: str = field(default="", repr=False)
+    option_file: str | None = None
+
+
+class Lines:
+    """Bytes made into lines. Of a line that is too long nothing is kept."""
+
+    def __init__(self) -> None:
+        self._rest, self._dropping = b"", False
+
+    def add(self, chunk: bytes) -> Iterator[str | None]:
+        """The lines that are whole now; None for one that is too long."""
+        *whole, rest = (self._rest + chunk).split(b"\n")
+        for line in whole:
+            if self._dropping or len(line) > LINE_BYTES:
+                self._dropping = False
+                yield None
+            else:
+                yield line.decode(errors="replace").rstrip("\r")
+        if len(rest) > LINE_BYTES:
+            self._dropping, rest = True, b""
+        self._rest = b"" if self._dropping else rest
+
+    def end(self) -> Iterator[str | None]:
+        """What is left without an end of line."""
+        if self._rest or self._dropping:
+            yield from self.add(b"\n")
+
+
+class Driven:
+    """A program that runs: its process group, its output, and what it has said.
+
+    Attributes
+    ----------
+    seconds : what it has said of its intervals.
+    read, unread : lines that said something of an interval, and those that could not be read.
+    loads : whether its load has begun.
+    """
+
+    def __init__(self, program: Program, operation: str, emit: Callable[[dict[str, Any]], None]) -> None:
+        self.program = program
+        self.seconds = CountedSeconds(emit) if program.counts else Seconds(operation, emit)
+        self.read = self.unread = 0
+        self.error: str | None = None
+        self.stopped = self.loads = False
+        self.cpu = (0.0, 0.0)
+        self._unread: list[str] = []
+        self._bytes = 0
+        self._errors = b""
+        self._lines = Lines()
+        self._is_ready = program.ready is None
+        self._start_ns = 0
+        self._killed_at: float | None = None
+        self._status: int | None = None
+        self._ended_at = 0.0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._selector = selectors.DefaultSelector()
+
+    @property
+    def name(self) -> str:
+        """The name of the program, without its folder."""
+        return os.path.basename(self.program.argv[0])
+
+    def stop(self) -> None:
+        """Ask it to end; `run` kills it if it does not."""
+        self.stopped = True
+        self._end()
+
+    def connect(self) -> None:
+        """Start a program that says when it is ready, and wait until it does. `error` says why it is not."""
+        self._begin()
+        until = time.monotonic() + READY_S
+        while not self._is_ready and not self.error and self._selector.get_map():
+            self._read_some(0.0)
+            if time.monotonic() > until:
+                self._fail(f"it was not ready after {READY_S:.0f} s")
+        if not self._is_ready:
+            self.error = self.error or self._why_ended(READY_S - until + time.monotonic())
+
+    def run(self, start_ns: int, seconds: float | None) -> None:
+        """Begin its load and read it to its end, which comes at the latest some time after `seconds`.
+
+        What goes wrong is in `error`; what it said before is kept.
+        """
+        at_most_s = None if seconds is None else seconds + max(LATE_S, LATE_SHARE * seconds)
+        self.loads, self._start_ns = True, start_ns
+        try:
+            if self.program.ready is None:
+                self._begin()
+            else:
+                self._go()
+            if self.stopped:
+                self._end()
+            self._read_all(at_most_s)
+        finally:
+            self.close()
+        ran_s = self._since_start_s()
+        self._judge(ran_s, seconds)
+        if self.error is None and not self.stopped:
+            try:
+                self._add(self.program.finish(ran_s), ran_s)
+            except Unreadable as error:
+                self.error = f"what it has done as a whole: {error}"
+        self.seconds.finish()
+
+    def close(self) -> None:
+        """End it, with all that it has left behind."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        if self._status is None:
+            self._wait(process.pid)
+        process.returncode = os.waitstatus_to_exitcode(self._status or 0)
+        os.close(self._exited)
+        self._selector.close()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):  # what was not written to it
+                    stream.close()
+
+    def _begin(self) -> None:
+        process = self._process = subprocess.Popen(
+            tethered(list(self.program.argv)),
+            env={**os.environ, **self.program.environment},
+            stdin=subprocess.DEVNULL if self.program.ready is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._exited = os.pidfd_open(process.pid)
+        assert process.stdout is not None and process.stderr is not None
+        for stream in (process.stdout, process.stderr):
+            os.set_blocking(stream.fileno(), False)
+            self._selector.register(stream, selectors.EVENT_READ)
+        self._selector.register(self._exited, selectors.EVENT_READ)
+
+    def _go(self) -> None:
+        assert self._process is not None and self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # it has ended: what it said last tells why
+            self._process.stdin.write(b"\n")
+            self._process.stdin.flush()
+
+    def _wait(self, pid: int) -> None:
+        _, self._status, usage = os.wait4(pid, 0)
+        self.cpu, self._ended_at = (usage.ru_utime, usage.ru_stime), time.monotonic()
+
+    def _since_start_s(self) -> float:
+        return (time.monotonic_ns() - self._start_ns) / 1e9 if self.loads else 0.0
+
+    def _read_some(self, arrived_s: float) -> None:
+        """Take in what comes within half a second. What has ended is no longer in the selector."""
+        process = self._process
+        assert process is not None
+        for key, _ in self._selector.select(0.5):
+            if key.fileobj == self._exited:
+                self._wait(process.pid)
+                self._selector.unregister(self._exited)
+                continue
+            chunk = os.read(key.fd, 1 << 16)
+            if not chunk:
+                self._selector.unregister(key.fileobj)
+            if key.fileobj is process.stderr:
+                self._errors = (self._errors + chunk)[-TAIL_BYTES:]
+            else:
+                arrived_s = self._since_start_s()
+                self._take_in(self._lines.add(chunk) if chunk else self._lines.end(), arrived_s)
+                self._bytes += len(chunk)
+                if self._bytes > MOST_BYTES:
+                    self._fail(f"it printed more than {MOST_BYTES >> 20} MiB")
+
+    def _read_all(self, at_most_s: float | None) -> None:
+        """Read until it has ended and closed its output."""
+        process = self._process
+        assert process is not None
+        while self._selector.get_map():
+            self._read_some(self._since_start_s())
+            now = time.monotonic()
+            if at_most_s is not None and self._since_start_s() > at_most_s and not self.stopped:
+                self._fail(f"it did not end: after {at_most_s:.0f} s it was still running, so it was killed")
+            if self._killed_at is not None and now > self._killed_at + KILL_AFTER_S:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                if self.error:
+                    break
+            if self._status is not None and now > self._ended_at + KILL_AFTER_S:
+                break  # a process that it has left behind holds its output open
+
+    def _take_in(self, lines: Iterator[str | None], arrived_s: float) -> None:
+        if self.error:
+            return
+        readings: list[Reading | Counted] = []
+        texts: list[tuple[int, str]] = []
+        wrong: str | None = None
+        for line in lines:
+            if not self._is_ready and line is not None and line == self.program.ready:
+                self._is_ready = True
+                continue
+            number = self.read + self.unread + 1
+            try:
+                said = None if line is None else self.program.read_line(line)
+                if isinstance(said, Reading):
+                    require_possible(said)
+            except Unreadable as error:
+                wrong = f"line {number}: {error}: {_shown(line)}"
+                break
+            if said:
+                self.read += 1
+                new = [said] if isinstance(said, Reading) else said
+                readings += new
+                texts += [(number, _shown(line))] * len(new)
+            elif said is None and (line is None or line.strip()):
+                self.unread += 1
+                if (shown := _shown(line)) not in self._unread and len(self._unread) < _QUOTED:
+                    self._unread.append(shown)
+        try:
+            self._add(readings, arrived_s)
+        except Unreadable as error:
+            number, text = texts[error.position]
+            wrong = f"line {number}: {error}: {text}"
+        if wrong:
+            self._fail(wrong)
+
+    def _add(self, readings: Sequence[Reading | Counted], arrived_s: float) -> None:
+        self.seconds.add(readings, arrived_s)  # type: ignore[arg-type]  # a program says one kind only (`counts`)
+
+    def _fail(self, error: str) -> None:
+        self.error = self.error or error
+        self._end()
+
+    def _end(self) -> None:
+        if self._process is not None and self._killed_at is None:
+            self._killed_at = time.monotonic()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGTERM)
+
+    def _why_ended(self, ran_s: float) -> str | None:
+        """How it failed, by its exit code; None if it did not."""
+        assert self._process is not None
+        code = os.waitstatus_to_exitcode(self._status) if self._status is not None else 0
+        # Some programs say what is wrong on standard output.
+        tail = self._tail or (f": {', '.join(self._unread)}" if self._unread else "")
+        if code < 0:
+            return f"killed by {signal.Signals(-code).name} after {ran_s:.1f} s{tail}"
+        return f"exit {code} after {ran_s:.1f} s{tail}" if code else None
+
+    @property
+    def _tail(self) -> str:
+        """What it said last on its standard error, as the end of a sentence; empty if it said nothing there."""
+        said = self._errors.decode(errors="replace").strip().splitlines()
+        return f": {_shown(said[-1], 400)}" if said else ""
+
+    def _judge(self, ran_s: float, seconds: float | None) -> None:
+        if self.error or self.stopped:
+            return
+        tail = self._tail
+        if why := self._why_ended(ran_s):
+            self.error = why
+        elif not self.read and not self.unread and not self.program.counts:
+            self.error = f"it ended after {ran_s:.1f} s and printed nothing{tail}"
+        elif not self.read and self.unread:
+            self.error = (
+                f"none of its {self.unread} lines says anything of an interval; the first: {self._unread[0]}{tail}"
+            )
+
+    def warnings(self, seconds: float | None) -> list[str]:
+        """What a reader has to know of its figures."""
+        found = []
+        if self.unread:
+            every = self.read + self.unread
+            found.append(f"{self.unread} of {every} lines could not be read; the first: {self._unread[0]}")
+        if self.seconds.from_rates:
+            found.append("operations are rates that it printed, times the time between its lines: they are no counts")
+        if self.seconds.together:
+            found.append(
+                f"{self.seconds.together} lines without a time arrived together with the line before: single seconds of"
+                " these are not known; let it print the time, or flush each line"
+            )
+        if isinstance(self.seconds, CountedSeconds) and self.seconds.long_s:
+            lengths = self.seconds.long_s
+            found.append(
+                f"it printed nothing for up to {max(lengths):.1f} s, {len(lengths)} times: it stood still itself, and"
+                " what it did then belongs to the last of these seconds"
+            )
+        if self.error is None and not self.stopped and seconds is not None and self.seconds.end_s < 0.95 * seconds - 1:
+            found.append(f"it reported {self.seconds.end_s:.1f} s of the {seconds:g} s that it was given")
+        return [f"{self.name}: {sentence}" for sentence in found]
+
+    def null_reasons(self) -> dict[str, str]:
+        """Why columns are NULL, as the manifest has it."""
+        why = f"{self.name} is a driven program, and does not print it"
+        lacks = {"rows", "unknown"} | (self.seconds.lacks & {"errors", "retries"})
+        found = {f"{table}.{column}": why for table in ("ops", "workers") for column in sorted(lacks)}
+        if "bins" in self.seconds.lacks:
+            found |= {f"ops.{column}": why for column in ("service_bins", "service_counts")}
+            found |= {f"response_times.{column}": why for column in ("responses", "bins", "counts")}
+        if "mean_us" in self.seconds.lacks:
+            found["ops.service_sum_us"] = why
+        if "max_us" in self.seconds.lacks:
+            found |= {"ops.service_max_us": why, "response_times.max_us": why}
+        one = f"{self.name} is a driven program: "
+        found["ops.in_flight_us"] = f"{one}what it has in flight is not known"
+        found["ops.cpu_user_s"] = found["ops.cpu_system_s"] = f"{one}its CPU is known of the whole step only"
+        found["workers.client_lag_p99_us"] = found["workers.unrecorded_s"] = (
+            f"{one}what it does in between is not known"
+        )
+        found["steps.client_bound"] = found["steps.client_limit_share"] = (
+            f"{one}nothing says how many threads do its work"
+        )
+        return found
+
+
+def _shown(line: str | None, most: int = _SHOWN) -> str:
+    if line is None:
+        return f"a line of more than {LINE_BYTES >> 10} KiB"
+    return repr(line if len(line) <= most else line[:most] + "...")
+
+
+def option_file(driver: str, address: Mapping[str, Any], database: str) -> str | None:
+    """The path of a file that only this user can read, with what the driver says to programs; None if it says nothing.
+
+    It is a file in memory: it is on no disk, and gone when this process ends.
+    """
+    text_of = getattr(importlib.import_module(driver), "option_file", None)
+    return None if text_of is None else private_file(text_of(address, database))
+
+
+def private_file(text: str) -> str:
+    """The path of a file with this text that only this user can read. It is in memory, and gone with this process."""
+    descriptor = os.memfd_create("options")
+    os.fchmod(descriptor, 0o600)
+    os.write(descriptor, text.encode())
+    return str(Path("/proc") / str(os.getpid()) / "fd" / str(descriptor))
+
+
+def target(driver: str, address: Mapping[str, Any], database: str) -> Target:
+    """What a program may know of the server. `address` is `Address.arguments`."""
+    ssl = address.get("ssl") or {}
+    return Target(
+        database=database,
+        user=address.get("user", ""),
+        socket=address.get("unix_socket"),
+        host=address.get("host"),
+        port=address.get("port"),
+        certificate=ssl.get("ca"),
+        password=address.get("password", ""),
+        option_file=option_file(driver, address, database),
+    )
+
+
+def cannot_start(program: str) -> str | None:
+    """Why a program cannot be started; None if nothing speaks against it."""
+    if shutil.which(program):
+        return None
+    if os.sep not in program:
+        return f"{program}: there is no such program on PATH"
+    if not os.path.exists(program):
+        return f"{program}: there is no such file"
+    return f"{program}: it is not executable" if os.path.isfile(program) else f"{program}: it is no file"
+
+
+def _send(kind: str, **content: Any) -> None:
+    sys.stdout.write(json.dumps({"kind": kind, **content}, separators=(",", ":")) + "\n")
+    sys.stdout.flush()
+
+
+class _Stopped(Exception):
+    """The runner wants no more."""
+
+
+def _receive() -> dict[str, Any]:
+    line = sys.stdin.readline()
+    if not line:
+        raise _Stopped
+    message: dict[str, Any] = json.loads(line)
+    return message
+
+
+def main() -> None:
+    """Drive one program from specification to totals."""
+    driven: Driven | None = None
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        if driven is None or not driven.loads:
+            raise _Stopped
+        driven.stop()
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        told = _receive()
+        spec = Spec.of(told["spec"])
+        make_program = importlib.import_module(spec.module).make_program
+        program: Program = make_program(spec, target(told["driver"], told["address"], told["database"]))
+        if why := cannot_start(program.argv[0]):
+            _send("failed", error=f"cannot start {why}")
+            return
+        driven = Driven(program, spec.operations[0], lambda row: _send("second", row=row))
+        if program.ready is not None:
+            driven.connect()
+            if driven.error:
+                _send("failed", error=f"{driven.name}: {driven.error}")
+                return
+        _send("ready")
+        _receive()
+        _send("probed", probes=[])
+        _receive()
+        _send("made")
+        start_ns = _receive()["start_ns"]
+        time.sleep(max(0, start_ns - time.monotonic_ns()) / 1e9)
+        driven.run(start_ns, spec.seconds)
+    except CannotDrive as error:
+        _send("failed", error=str(error))
+        return
+    except _Stopped:
+        _send("failed", error="stopped before its load began")
+        return
+    finally:
+        if driven is not None:
+            driven.close()
+    _send("done", totals=totals(driven, start_ns, spec.seconds), probes=[])
+
+
+def totals(driven: Driven, start_ns: int, seconds: float | None) -> dict[str, Any]:
+    """The totals of table `workers`, with what is not known and why. T ends with the last interval that it reported."""
+    error = driven.error and f"{driven.name}: {driven.error}"
+    return {
+        "status": "failed" if error else "interrupted" if driven.stopped else "complete",
+        "error": error,
+        "end_ns": start_ns + round(driven.seconds.end_s * 1e9),
+        "ops": driven.seconds.ops,
+        "rows": None,
+        "errors": driven.seconds.errors,
+        "retries": driven.seconds.retries,
+        "unknown": None,
+        "cpu_user_s": driven.cpu[0],
+        "cpu_system_s": driven.cpu[1],
+        "client_lag_p99_us": None,
+        "service_p50_us": None,
+        "unrecorded_s": None,
+        "rows_by_table": {},
+        "outcomes": [],
+        "ops_from": "rates" if driven.seconds.from_rates else "counts",
+        "warnings": driven.warnings(seconds),
+        "null_reasons": driven.null_reasons(),
+    }
+
+
+if __name__ == "__main__":
+    main()
