@@ -127,6 +127,14 @@ _HOMES = {
         "requesters_table",
         "statements_table",
     ),
+    "workloads.sysbench.results.charts": ("sysbench_threads_chart",),
+    "workloads.sysbench.results.statements": ("sysbench_counted_statements", "sysbench_statements"),
+    "workloads.sysbench.results.tables": (
+        "sysbench_scale_up_table",
+        "sysbench_statements_table",
+        "sysbench_table",
+        "sysbench_times_table",
+    ),
     "workloads.tpcc.results.charts": ("disk_throughput_chart", "notpm_chart", "server_cpu_chart"),
     "workloads.tpcc.results.statements": (
         "notpm_statements",

@@ -134,6 +134,13 @@ from ibench_lib.workloads.linkbench.results.tables import outcomes_table as outc
 from ibench_lib.workloads.linkbench.results.tables import requester_fairness_table as requester_fairness_table
 from ibench_lib.workloads.linkbench.results.tables import requesters_table as requesters_table
 from ibench_lib.workloads.linkbench.results.tables import statements_table as statements_table
+from ibench_lib.workloads.sysbench.results.charts import sysbench_threads_chart as sysbench_threads_chart
+from ibench_lib.workloads.sysbench.results.statements import sysbench_counted_statements as sysbench_counted_statements
+from ibench_lib.workloads.sysbench.results.statements import sysbench_statements as sysbench_statements
+from ibench_lib.workloads.sysbench.results.tables import sysbench_scale_up_table as sysbench_scale_up_table
+from ibench_lib.workloads.sysbench.results.tables import sysbench_statements_table as sysbench_statements_table
+from ibench_lib.workloads.sysbench.results.tables import sysbench_table as sysbench_table
+from ibench_lib.workloads.sysbench.results.tables import sysbench_times_table as sysbench_times_table
 from ibench_lib.workloads.tpcc.results.charts import disk_throughput_chart as disk_throughput_chart
 from ibench_lib.workloads.tpcc.results.charts import notpm_chart as notpm_chart
 from ibench_lib.workloads.tpcc.results.charts import server_cpu_chart as server_cpu_chart

@@ -1,6 +1,7 @@
 """What every test may use: a workspace of its own, the server build, a browser."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -106,6 +107,14 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 def build() -> Build:
     """The server that experiments call `system`. Without one the tests fail: `make test` brings it."""
     return find_system(paths.workspace())
+
+
+@pytest.fixture(scope="session")
+def sysbench() -> str:
+    """The program, of a version that the workload knows. `make test` brings it."""
+    found = shutil.which(os.environ.get("IBENCH_SYSBENCH") or "sysbench")
+    assert found, "no sysbench on this machine; `make test` brings it"
+    return found
 
 
 @pytest.fixture(scope="session")

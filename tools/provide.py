@@ -1,4 +1,4 @@
-"""Get what a make target needs and this machine lacks: `provide.py server`, `provide.py chromium`, `provide.py axe`."""
+"""Get what a make target needs and this machine lacks: `provide.py server`, `chromium`, `axe`, `sysbench`."""
 
 import os
 import shutil
@@ -15,6 +15,7 @@ from ibench_lib.servers import registry
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.sources.apt import install_mariadb
 from ibench_lib.servers.sources.fetch import check_sha256, run_client
+from ibench_lib.workloads.sysbench.program import VARIABLE, install_sysbench, sysbench_here
 
 # tests/conftest.py hands what is unpacked here to the tests
 PLAYWRIGHT_LIBRARIES = "playwright-libraries"
@@ -85,7 +86,15 @@ def axe() -> None:
         root.rename(folder)
 
 
-WAYS: dict[str, Callable[[], None]] = {"server": server, "chromium": chromium, "axe": axe}
+def sysbench() -> None:
+    if sysbench_here().found is None:
+        if os.environ.get(VARIABLE):  # the user has named one: installing another would hide the mistake
+            raise IbenchError(sysbench_here().why, hint=f"unset {VARIABLE}, or set it to the program")
+        print("ibench: no sysbench here; getting it with apt", flush=True)
+        print(f"ibench: {install_sysbench(workspace())}")
+
+
+WAYS: dict[str, Callable[[], None]] = {"server": server, "chromium": chromium, "axe": axe, "sysbench": sysbench}
 
 if __name__ == "__main__":
     try:

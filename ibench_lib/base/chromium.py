@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import tempfile
 from pathlib import Path
@@ -74,8 +73,6 @@ def unpack_chromium(workspace: Workspace) -> Path:
 
 
 def _write_launcher(root: Path) -> None:
-    folders = [str(folder.relative_to(root)) for folder in debian.library_folders(root)]
-    libraries = ":".join(f'"$root"/{shlex.quote(folder)}' for folder in folders)
     # Fontconfig's own file names /usr/share/fonts, which a bare machine leaves empty.
     (root / "fonts.conf").write_text(
         '<?xml version="1.0"?>\n<!DOCTYPE fontconfig SYSTEM "fonts.dtd">\n<fontconfig>\n'
@@ -83,13 +80,5 @@ def _write_launcher(root: Path) -> None:
         '<cachedir prefix="xdg">fontconfig</cachedir>\n</fontconfig>\n',
         encoding="utf-8",
     )
-    launcher = root / _LAUNCHER
-    launcher.write_text(
-        "#!/bin/sh\n"
-        'root=$(dirname "$(readlink -f "$0")")\n'
-        f"export LD_LIBRARY_PATH={libraries}\n"
-        'export FONTCONFIG_FILE="$root/fonts.conf"\n'
-        'exec "$root/usr/lib/chromium/chromium" "$@"\n',
-        encoding="utf-8",
-    )
-    launcher.chmod(0o755)
+    exports = ['FONTCONFIG_FILE="$root/fonts.conf"']
+    debian.write_launcher(root, _LAUNCHER, "usr/lib/chromium/chromium", exports)

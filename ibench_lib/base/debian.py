@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -134,6 +135,25 @@ def library_folders(root: Path) -> list[Path]:
         if (root / top).is_dir()
     }
     return sorted(found)
+
+
+def write_launcher(root: Path, name: str, program: str, exports: Sequence[str] = ()) -> Path:
+    """A shell script `root`/`name` that starts an unpacked `program` with the libraries that came with it.
+
+    `exports` are assignments for its environment, in which `$root` is the folder of the script.
+    """
+    folders = [str(folder.relative_to(root)) for folder in library_folders(root)]
+    libraries = ":".join(f'"$root"/{shlex.quote(folder)}' for folder in folders)
+    launcher = root / name
+    launcher.write_text(
+        "#!/bin/sh\n"
+        'root=$(dirname "$(readlink -f "$0")")\n'
+        + "".join(f"export {export}\n" for export in (f"LD_LIBRARY_PATH={libraries}", *exports))
+        + f'exec "$root"/{shlex.quote(program)} "$@"\n',
+        encoding="utf-8",
+    )
+    launcher.chmod(0o755)
+    return launcher
 
 
 def _download(packages: Sequence[str], scratch: Path, status: Path, sources: Path | None) -> list[Path]:

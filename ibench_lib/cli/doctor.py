@@ -27,6 +27,7 @@ from ibench_lib.paths import SOURCE_ROOT, Workspace, nearest_existing, workspace
 from ibench_lib.servers.find import find_system
 from ibench_lib.servers.flavours.flavour import every, flavour_of
 from ibench_lib.servers.sandbox_directory import FILES_MARKER, MARKER
+from ibench_lib.workloads.workload import find, known, program_of
 
 Status = Literal["ok", "missing", "warning"]
 
@@ -75,7 +76,7 @@ def examine(workspace: Workspace) -> list[Finding]:
         _disk,
         _sandboxes,
     ]
-    return [look(workspace) for look in looks]
+    return [look(workspace) for look in looks] + _programs()
 
 
 def _python(workspace: Workspace) -> Finding:
@@ -163,6 +164,18 @@ def _perf(workspace: Workspace) -> Finding:
     if version is None:
         return Finding("perf", "warning", f"{program} does not run with this kernel", "apt-get install linux-perf")
     return Finding("perf", "ok", f"{version} at {program}")
+
+
+def _programs() -> list[Finding]:
+    """The programs that workloads drive."""
+    found = [(workload, program_of(workload)) for workload in map(find, known())]
+    return [
+        Finding(here.name, "ok", here.found)
+        if here.found
+        else Finding(here.name, "warning", f"{here.why}; only `benchmark: {workload.name}` needs it", here.fix)
+        for workload, here in found
+        if here is not None
+    ]
 
 
 def _apt(workspace: Workspace) -> Finding:

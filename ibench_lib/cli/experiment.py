@@ -57,10 +57,11 @@ def experiment_check(experiment: File, only: Only = None, without: Except = None
     from ibench_lib.experiment.cells import load_experiment
     from ibench_lib.runner.forecast import Forecaster, most_disk_bytes, total_s
     from ibench_lib.runner.plan import plan_experiment
-    from ibench_lib.runner.preflight import examine
+    from ibench_lib.runner.preflight import examine, require_program
     from ibench_lib.runner.space import require_space
 
     loaded, place = load_experiment(experiment), workspace()
+    require_program(loaded.workload)
     with ExperimentProgress(err, None) as progress:
         planned = plan_experiment(loaded, place, only=only or (), without=without or (), observer=progress)
     forecaster = Forecaster(place)

@@ -20,7 +20,7 @@ from ibench_lib.runner.observer import Observer
 from ibench_lib.runner.one_run import DATABASE, OneRun
 from ibench_lib.runner.plan import fit_cell
 from ibench_lib.runner.planned import Planned
-from ibench_lib.runner.preflight import examine
+from ibench_lib.runner.preflight import examine, require_program
 from ibench_lib.runner.snapshot.use import RunSnapshot, snapshot_bytes
 from ibench_lib.servers.flavours.flavour import flavour_of
 from ibench_lib.store import manifest as records
@@ -114,6 +114,7 @@ def _fit_host(
     experiment: LoadedExperiment, planned: Planned, workspace: Workspace, snapshot: RunSnapshot | None
 ) -> list[str]:
     """Refuse a host without enough space and, with `strict`, a host not fit to measure. Returns the findings."""
+    require_program(experiment.workload)
     tables_bytes = experiment.workload.disk_bytes(experiment.options(planned.cell), planned.steps)
     aside_bytes = 0
     if snapshot is not None and not snapshot.found:

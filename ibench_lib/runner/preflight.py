@@ -13,7 +13,9 @@ from pathlib import Path
 
 import psutil
 
+from ibench_lib.errors import HostUnfit
 from ibench_lib.paths import nearest_existing
+from ibench_lib.workloads.workload import Workload, program_of
 
 _SERVERS = ("mysqld", "mariadbd", "postgres", "mongod")
 _BUSY_SHARE = 0.10
@@ -33,6 +35,13 @@ def examine(needs: Iterable[tuple[Path, int]], memory_bytes: int = 0) -> list[st
         *clock_warnings(_text(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource"))),
         *_swap(),
     ]
+
+
+def require_program(workload: Workload) -> None:
+    """Raises HostUnfit if the workload drives a program that this host cannot run."""
+    here = program_of(workload)
+    if here is not None and here.found is None:
+        raise HostUnfit(here.why, hint=here.fix)
 
 
 def governor_warnings(paths: Iterable[Path]) -> list[str]:

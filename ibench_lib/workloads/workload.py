@@ -223,8 +223,25 @@ class Needs:
         )
 
 
+@dataclass(frozen=True)
+class ProgramHere:
+    """The program of another make that a workload drives, as this machine has it.
+
+    `found` is its version and its path; None if it cannot be run, and then `why` is the reason in one line. `fix` is
+    what to do then.
+    """
+
+    name: str
+    found: str | None
+    why: str = ""
+    fix: str = ""
+
+
 class Workload(Protocol):
-    """One benchmark. `Options` and `Setup` type the experiment's `workload:` and `setups:`."""
+    """One benchmark. A workload that drives a program also has `program`, without arguments, for `program_of`.
+
+    `Options` and `Setup` type the experiment's `workload:` and `setups:`.
+    """
 
     name: str
     title: str
@@ -302,6 +319,12 @@ def find(name: str) -> Workload:
     if name not in known():
         raise KeyError(name)
     return cast(Workload, plugins.load(f"{workload_modules()[name]}.workload").WORKLOAD)
+
+
+def program_of(workload: Workload) -> ProgramHere | None:
+    """The program that a workload drives; None if its clients are ours."""
+    program = getattr(workload, "program", None)
+    return None if program is None else program()
 
 
 def known_steps() -> str:

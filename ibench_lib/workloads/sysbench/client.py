@@ -1,0 +1,159 @@
+"""How sysbench is started, and what the lines say that `events.lua` makes it print."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ibench_lib.base.histogram_bins import HISTOGRAM_BINS_PER_OCTAVE
+from ibench_lib.client.external import Program, Target, private_file
+from ibench_lib.client.intervals import Counted, Unreadable
+from ibench_lib.client.spec import Spec
+from ibench_lib.workloads.sysbench.program import find_sysbench, folder_of_tests
+
+EVENTS = Path(__file__).with_name("events.lua")
+
+_BINS, _LARGEST_MS, _SMALLEST_MS = 1024, 100_000.0, 0.001
+_WORDS = re.compile(r"ibench-(interval|total) (\S+) (\S+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+)(?: (\S*))?")
+_BAD = re.compile(r"\b(FATAL|ALERT|WARNING|PANIC)\b")
+_COUNTS = ("transaction", "read", "write", "other")
+
+
+def bin_of(number: int) -> int:
+    """The bin of our histograms that holds the middle of one of sysbench, whose bins are 1.8 % wide."""
+    us: float = 1000 * _SMALLEST_MS * (_LARGEST_MS / _SMALLEST_MS) ** (number / (_BINS - 1))
+    octave = math.floor(math.log2(max(us, 1.0)))
+    return octave * HISTOGRAM_BINS_PER_OCTAVE + math.floor((us / 2.0**octave - 1) * HISTOGRAM_BINS_PER_OCTAVE)
+
+
+class Sysbench(Program):
+    """One run of a test, or the preparation of its tables (`details["command"]`)."""
+
+    counts = True
+
+    def __init__(self, spec: Spec, target: Target) -> None:
+        given = spec.details
+        binary = find_sysbench()
+        self._rows = given["tables"] * given["table_size"]
+        self._is_test = given["command"] == "run"
+        self._is_paced = given["rate"] is not None
+        self._sums = dict.fromkeys((*_COUNTS, "errors", "reconnects"), 0)
+        self._bins: dict[int, int] = {}
+        self._all_bins: dict[int, int] = {}
+        self._end_s, self._has_total = 0.0, False
+        self.ready = "ibench-ready" if self._is_test else None
+        self.environment = {"SYSBENCH_TEST_FILE": str(folder_of_tests(binary) / f"{given['test']}.lua")}
+        settings: dict[str, object] = {
+            "config-file": private_file(_connection(target)),
+            "threads": given["threads"],
+            "tables": given["tables"],
+            "table-size": given["table_size"],
+            "mysql-storage-engine": given["engine"],
+            "rand-type": given["rand_type"],
+            "rand-seed": spec.seed,
+            "db-ps-mode": given["db_ps_mode"],
+        }
+        if self._is_test:
+            settings |= {"time": round(spec.seconds or 0), "events": 0, "report-interval": 1, "percentile": 99}
+        if self._is_paced:
+            settings["rate"] = given["rate"]
+        settings |= given["options"]
+        options = [f"--{name}={_text(value)}" for name, value in settings.items()]
+        self.argv = [binary, str(EVENTS), *options, given["command"]]
+
+    def read_line(self, line: str) -> Sequence[Counted] | None:
+        if line.startswith("ibench-done "):
+            bins = _bins(line.removeprefix("ibench-done "))
+            if bins is not None and sum(bins.values()) >= sum(self._all_bins.values()):
+                self._all_bins = bins
+            return ()
+        if found := _WORDS.fullmatch(line):
+            return self._interval(found)
+        # The rest is what sysbench prints for people, unless it is bad news.
+        return None if line.startswith("ibench-") or _BAD.search(line) else ()
+
+    def finish(self, ran_s: float) -> Sequence[Counted]:
+        if self._is_test:
+            if not self._has_total:
+                raise Unreadable("it has not printed its total")
+            return ()
+        # It ends at the first error.
+        return [
+            Counted(operation="row", start_s=0.0, end_s=ran_s, count=self._rows, errors=0, retries=0, by_second=False)
+        ]
+
+    def _interval(self, found: re.Match[str]) -> list[Counted]:
+        try:
+            end_s, seconds = float(found[2]), float(found[3])
+        except ValueError:
+            raise Unreadable("its times are no numbers") from None
+        counts = dict(zip(self._sums, map(int, found.groups()[3:9]), strict=True))
+        start_s = self._end_s
+        self._has_total |= found[1] == "total"
+        if found[1] == "total":  # what came after the last interval
+            counts = {name: count - self._sums[name] for name, count in counts.items()}
+            bins = {number: count - self._bins.get(number, 0) for number, count in self._all_bins.items()}
+            bins = {number: count for number, count in bins.items() if count}
+        else:
+            bins = _bins(found[10]) or {}
+            start_s = max(start_s, end_s - seconds)
+            for number, count in bins.items():
+                self._bins[number] = self._bins.get(number, 0) + count
+        self._sums = {name: self._sums[name] + count for name, count in counts.items()}
+        self._end_s = end_s
+        ours: dict[int, int] = {}
+        for number, count in bins.items():
+            ours[bin_of(number)] = ours.get(bin_of(number), 0) + count
+        transactions = sum(ours.values()) if self._bins or ours else counts["transaction"]
+        rows = [
+            Counted(
+                operation="transaction",
+                start_s=start_s,
+                end_s=end_s,
+                # An event is counted an instant before or after it is in the histogram.
+                count=transactions,
+                errors=counts["reconnects"],
+                retries=counts["errors"],
+                bins=ours if self._bins or ours else None,
+                intended=self._is_paced,
+            )
+        ]
+        return rows + [
+            Counted(operation=name, start_s=start_s, end_s=end_s, count=counts[name], errors=0, retries=0)
+            for name in _COUNTS[1:]
+        ]
+
+
+def _bins(text: str | None) -> dict[int, int] | None:
+    """Counts by bin; None where sysbench does not let anyone read them."""
+    if text is None or text == "-":
+        return None
+    found: dict[int, int] = {}
+    for pair in filter(None, text.split(",")):
+        number, _, count = pair.partition(":")
+        if not (number.isdecimal() and count.isdecimal() and int(number) < _BINS):
+            raise Unreadable(f"{pair!r:.40} is no bin with its count")
+        found[int(number)] = int(count)
+    return found
+
+
+def _connection(target: Target) -> str:
+    """The options by which sysbench reaches the server, in the format of its `--config-file`."""
+    options: Mapping[str, object] = {
+        "mysql-user": target.user,
+        "mysql-password": target.password,
+        "mysql-db": target.database,
+        **(
+            {"mysql-socket": target.socket} if target.socket else {"mysql-host": target.host, "mysql-port": target.port}
+        ),
+    }
+    return "".join(f"{name}={value}\n" for name, value in options.items())
+
+
+def _text(value: object) -> str:
+    return ("on" if value else "off") if isinstance(value, bool) else str(value)
+
+
+make_program = Sysbench

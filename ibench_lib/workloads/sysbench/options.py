@@ -1,0 +1,130 @@
+"""sysbench in an experiment file: its options and its setups."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Seconds, Strict
+
+GROUPS = {
+    "points": ("oltp_point_select", "select_random_points"),
+    "ranges": ("oltp_read_only", "select_random_ranges"),
+    "reads and writes": ("oltp_read_write",),
+    "writes": ("oltp_write_only", "oltp_update_index", "oltp_update_non_index", "oltp_insert", "oltp_delete"),
+}
+"""The tests that come with sysbench, and that use its tables, by what they do."""
+
+TESTS = tuple(sorted(test for tests in GROUPS.values() for test in tests))
+
+CHANGES_ROWS = ("oltp_delete", "oltp_insert")
+"""Tests after which the tables do not have the rows that were prepared."""
+
+OURS = frozenset(
+    (
+        "config-file", "db-debug", "db-driver", "db-ps-mode", "debug", "events", "forced-shutdown", "help",
+        "histogram", "luajit-cmd", "mysql-storage-engine", "percentile", "rand-seed", "rand-type", "rate",
+        "report-checkpoints", "report-interval", "table-size", "tables", "thread-init-timeout", "thread-stack-size",
+        "threads", "time", "validate", "verbosity", "version",
+    )
+)  # fmt: skip
+"""Options that the workload sets itself, or that would change what it reads."""
+
+_OPTION = re.compile(r"[a-z][a-z0-9-]{0,63}")
+_VALUE = re.compile(r"[A-Za-z0-9._,:/+-]{0,200}")
+
+Threads = Annotated[int, Field(ge=1, le=4096)]
+
+
+class ChosenTest(Strict):
+    """One test: `name` is that of its steps, `options` are those of its file without dashes, `rate` in events/s."""
+
+    test: str
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")] = ""
+    options: dict[str, bool | int | float | str] = Field(default_factory=dict)
+    rate: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+
+    @field_validator("test")
+    @classmethod
+    def _known(cls, test: str) -> str:
+        if test not in TESTS:
+            raise ValueError(f"sysbench has no test {test!r} for its tables: it has {', '.join(TESTS)}")
+        return test
+
+    @field_validator("options")
+    @classmethod
+    def _options(cls, options: dict[str, Any]) -> dict[str, Any]:
+        for name, value in options.items():
+            if not _OPTION.fullmatch(name):
+                raise ValueError(f"{name!r} is no option of sysbench: write it without dashes, such as range-size")
+            if name in OURS or name.startswith(("mysql-", "pgsql-")):
+                raise ValueError(f"option {name} is set by ibench")
+            if not _VALUE.fullmatch(str(value)):
+                raise ValueError(f"option {name}: {value!r:.80} is no value of an option")
+        return options
+
+    @property
+    def group(self) -> str:
+        """What it does (`GROUPS`)."""
+        return next(group for group, tests in GROUPS.items() if self.test in tests)
+
+    @property
+    def label(self) -> str:
+        """What its steps are called."""
+        return self.name or self.test
+
+
+class Setup(CommonSetup):
+    """A size of the tables. `seconds` are those of each test, `warm_up` those of the run before it; 0 for none."""
+
+    tables: Annotated[int, Field(ge=1, le=10_000)]
+    table_size: Annotated[int, Field(ge=1, le=2_000_000_000)]
+    seconds: Seconds
+    warm_up: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+
+
+PRESET_SETUPS = {
+    setup.name: setup
+    for setup in (
+        Setup(name="tiny", tables=2, table_size=1_000, seconds=5.0, warm_up=0.0),
+        Setup(name="small", tables=8, table_size=100_000, seconds=60.0, warm_up=10.0),
+        Setup(name="8x10m", tables=8, table_size=10_000_000, seconds=300.0, warm_up=60.0),
+    )
+}
+
+
+class Options(CommonOptions):
+    """The `workload:` part of an experiment. One sysbench process is the client.
+
+    `tests` run in this order, each with every number of `threads`; a name alone is the test with its own options.
+    `rand_type` has to be given: sysbench 1.0 takes `special` if nobody says, which few expect. `db_ps_mode` is whether
+    statements are prepared. After a test that inserts or deletes rows, the tables are prepared again.
+    """
+
+    benchmark: Literal["sysbench"]
+    clients: Annotated[int, Field(ge=1, le=1)] = 1
+    transport: Literal["socket", "tcp"] = "socket"
+    tests: Annotated[list[ChosenTest], Field(min_length=1, max_length=64)]
+    threads: Annotated[list[Threads], Field(min_length=1, max_length=32)]
+    rand_type: Literal["uniform", "gaussian", "special", "pareto", "zipfian"]
+    db_ps_mode: Literal["auto", "disable"] = "auto"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_of_tests(cls, given: Any) -> Any:
+        if isinstance(given, dict) and isinstance(given.get("tests"), list):
+            tests = [{"test": test} if isinstance(test, str) else test for test in given["tests"]]
+            return {**given, "tests": tests}
+        return given
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Options:
+        labels = [test.label for test in self.tests]
+        both: tuple[tuple[str, list[Any]], ...] = (("tests", labels), ("threads", self.threads))
+        for what, values in both:
+            twice = next((value for value in values if values.count(value) > 1), None)
+            if twice is not None:
+                raise ValueError(f"{what}: {twice} occurs more than once, so two steps would have the same name")
+        return self

@@ -1,0 +1,114 @@
+"""sysbench itself: found on this machine, or got from the distribution's packages."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from ibench_lib.base import debian
+from ibench_lib.client.external import CannotDrive
+from ibench_lib.errors import IbenchError
+from ibench_lib.paths import Workspace, workspace
+from ibench_lib.workloads.workload import ProgramHere
+
+VARIABLE = "IBENCH_SYSBENCH"
+"""Environment variable: the program to use in place of the one on PATH."""
+
+FIX = f"make sysbench, or install sysbench 1.0 yourself, or set {VARIABLE} to its program"
+_FOLDER, _LAUNCHER = "sysbench", "sysbench-unpacked"
+_TESTS_MARK = "oltp_common.lua"
+
+
+def find_sysbench() -> str:
+    """IBENCH_SYSBENCH, else the one on PATH, else the one in data/builds/sysbench; the bare name if there is none."""
+    if named := os.environ.get(VARIABLE):
+        return named
+    launcher = workspace().build_dir(_FOLDER) / _LAUNCHER
+    return shutil.which("sysbench") or (str(launcher) if launcher.is_file() else "sysbench")
+
+
+def identity() -> dict[str, str]:
+    """Version and SHA-256 of sysbench here, and its name; empty if there is none that runs."""
+    found = shutil.which(find_sysbench())
+    return dict(_identity(found)) if found else {}
+
+
+@cache
+def _identity(path: str) -> dict[str, str]:
+    try:
+        said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
+        digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    return {"version": said.strip()[:80], "sha256": digest, "name": os.path.basename(path)} if said.strip() else {}
+
+
+def sysbench_here() -> ProgramHere:
+    """What `ibench doctor` says of it, and why a run cannot begin."""
+    path, known = find_sysbench(), identity()
+    why = ""
+    if shutil.which(path) is None:
+        why = f"{path}: there is no such program" + ("" if os.sep in path else " on PATH")
+    elif not known:
+        why = f"{path} does not run"
+    elif not known["version"].startswith("sysbench 1."):
+        why = f"{path} is {known['version']!r}: ibench drives sysbench 1.0 and later"
+    else:
+        try:
+            folder_of_tests(path)
+        except CannotDrive as error:
+            why = str(error)
+    if why:
+        return ProgramHere("sysbench", None, why, FIX)
+    return ProgramHere("sysbench", f"{known['version']} at {path}")
+
+
+def folder_of_tests(program: str) -> Path:
+    """Where the tests are that this sysbench has come with. Raises CannotDrive."""
+    found = shutil.which(program)
+    home = Path(found).resolve().parent if found else Path("/usr/bin")
+    places = [home / "usr/share/sysbench", home.parent / "share/sysbench"]
+    places += [Path("/usr/share/sysbench"), Path("/usr/local/share/sysbench")]
+    for place in places:
+        if (place / _TESTS_MARK).is_file():
+            return place
+    raise CannotDrive(f"{program} has come without its tests: no {_TESTS_MARK} in {', '.join(map(str, places[1:]))}")
+
+
+def install_sysbench(workspace: Workspace) -> str:
+    """Get sysbench by apt: installed as root or with sudo, else unpacked inside the project. Returns its path.
+
+    Raises
+    ------
+    IbenchError : there is no apt, or it has no sysbench to give.
+    """
+    by_hand = f"install sysbench 1.0 yourself and set {VARIABLE} to its program"
+    if not debian.has_apt():
+        raise IbenchError("no apt-get on this machine, so sysbench cannot be installed from packages", hint=by_hand)
+    as_root = debian.privilege()
+    try:
+        if as_root is None:
+            _unpack(workspace)
+        else:
+            debian.install([_FOLDER], as_root)
+    except IbenchError as error:
+        raise IbenchError(f"sysbench: {error.what}", hint=by_hand, detail=error.detail) from error
+    here = sysbench_here()
+    if here.found is None:
+        raise IbenchError(here.why, hint=by_hand)
+    return here.found
+
+
+def _unpack(workspace: Workspace) -> None:
+    workspace.builds.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".arriving-", dir=workspace.builds) as scratch:
+        root = Path(scratch) / "root"
+        root.mkdir()
+        debian.unpack([_FOLDER], root)
+        debian.write_launcher(root, _LAUNCHER, "usr/bin/sysbench")
+        os.rename(root, workspace.build_dir(_FOLDER))

@@ -1,0 +1,16 @@
+-- What the selected runs of sysbench were: one row per experiment, setup, workload and program. `complete`: runs that
+-- ended well, for which all checks held after each step. version, sha256: of sysbench.
+--
+-- $runs: ids of the runs
+SELECT
+    experiment, setup, try_cast(w->>'$.resolved_steps[0].tables' AS BIGINT) AS tables,
+    try_cast(w->>'$.resolved_steps[0].table_size' AS BIGINT) AS table_size, w->>'$.rand_type' AS rand_type,
+    w->>'$.db_ps_mode' AS db_ps_mode, try_cast(w->'$.threads' AS BIGINT[]) AS threads,
+    list_transform(from_json(w->'$.tests', '[{"name": "VARCHAR", "test": "VARCHAR"}]'),
+        lambda test: coalesce(nullif(test.name, ''), test.test)) AS tests,
+    try_cast(w->>'$.setup.warm_up' AS DOUBLE) > 0 AS has_warm_up,
+    w->>'$.program.version' AS version, w->>'$.program.sha256' AS sha256,
+    count(*) AS runs, count(*) FILTER (status = 'complete') AS complete
+FROM (SELECT experiment, setup, status, workload::JSON AS w FROM selected_runs($runs) WHERE benchmark = 'sysbench')
+GROUP BY ALL
+ORDER BY experiment, setup, runs DESC

@@ -1,0 +1,69 @@
+"""Sentences on sysbench: what was run, whether it is consistent, and whether the server has counted the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from ibench_lib.base.wording import count, joined, shortened
+from ibench_lib.show.kit.statements import NOT_RECORDED, asks, attention, complete, proven, verdict
+
+
+@asks("sysbench_workload", "checks")
+def sysbench_statements(sysbench_workload: pl.DataFrame, checks: pl.DataFrame) -> list[str]:
+    """The tables and tests of each setup, the sysbench that ran them, and the verdict of the checks."""
+    rows = sysbench_workload.to_dicts()
+    said = [*dict.fromkeys(_size(row) for row in rows)]
+    programs = sysbench_workload.select("version", "sha256").unique(maintain_order=True)
+    if len(programs) > 1:
+        versions = joined([str(version) for version in programs["version"].to_list()])
+        said.append(attention(f"these runs were not made by one sysbench, but by {len(programs)}: {versions}."))
+    held, runs = (sum(int(row[column]) for row in rows) for column in ("complete", "runs"))
+    found = [proven(checks, row["experiment"], row["setup"], row["complete"])[0] for row in rows if row["complete"]]
+    is_proven = bool(found) and all("rows" in rules for rules in found)
+    proves = "passed the checks: the tables have as many rows as were prepared" if is_proven else NOT_RECORDED
+    return said + verdict(held, runs, proves)
+
+
+@asks("sysbench_statements")
+def sysbench_counted_statements(sysbench_statements: pl.DataFrame) -> list[str]:
+    """Whether the server has counted the writes and transactions that sysbench has, and where it has not."""
+    known = complete(sysbench_statements).filter(pl.col("statement") != "read", pl.col("counted").is_not_null())
+    clean = known.filter(pl.col("retries") == 0)
+    wrong, steps = clean.filter(pl.col("unexplained") != 0), clean.select("run_id", "step_id").n_unique()
+    said = []
+    if steps and wrong.is_empty():
+        said.append(
+            f"In {count(steps, 'step')} in which no transaction was sent again, the server counted exactly the writes, "
+            "BEGINs and COMMITs that sysbench did."
+        )
+    for row in wrong.head(3).to_dicts():
+        said.append(
+            attention(
+                f"{row['setup']}, {row['dbms']}, {row['step']}: the server counted {row['counted']:,} of kind "
+                f"{row['statement']}, but sysbench {row['sent']:,}."
+            )
+        )
+    unread = (
+        complete(sysbench_statements)
+        .filter(pl.col("counted").is_null())
+        .unique(["run_id", "step_id"], maintain_order=True)
+    )
+    if len(unread):
+        items = [f"{row['dbms']} r{row['repeat']} in {row['step']}" for row in unread.to_dicts()]
+        said.append(
+            f"In {count(len(items), 'step')} the server's counters were not read both before the first statement and "
+            f"after the last one, so they prove nothing: {shortened(items)}."
+        )
+    return said
+
+
+def _size(row: dict[str, Any]) -> str:
+    threads = [str(number) for number in row["threads"] or []]
+    warm = "each after a warm-up" if row["has_warm_up"] else "without a warm-up"
+    return (
+        f"{row['setup']}: {count(row['tables'], 'table')} of {count(row['table_size'], 'row')}, rand_type "
+        f"{row['rand_type']}, db_ps_mode {row['db_ps_mode']}; {count(len(row['tests'] or []), 'test')} with "
+        f"{joined(threads)} {'thread' if threads == ['1'] else 'threads'}, {warm}; {row['version']}."
+    )

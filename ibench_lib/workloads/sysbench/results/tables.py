@@ -1,0 +1,164 @@
+"""Tables of sysbench: transactions by test and dbms, by threads, and its statements next to the server's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import polars as pl
+from great_tables import GT
+
+from ibench_lib.analysis.frames import by_position, rows_of
+from ibench_lib.analysis.verdicts import Ratio
+from ibench_lib.ask.bases import Bases, bases
+from ibench_lib.show.kit.grid import Cell, Grid
+from ibench_lib.show.kit.naming import grid_name, grid_title
+from ibench_lib.show.kit.table_cells import (
+    base_head,
+    factor_text,
+    interval_notes,
+    mark_notes,
+    rate_cells,
+    repeat_notes,
+    status_cell,
+    value_cells,
+)
+
+_GROUPED_FROM = 2
+"""So many tests with a ratio make a row for their group."""
+
+
+def sysbench_table(frame: pl.DataFrame, base: str | Bases, palette: str = "default") -> GT:
+    """Transactions a second with one number of threads, a row for each test, relative to the base (`sysbench_summary`).
+
+    Below the tests of a group stand the geometric mean, the lowest and the highest of their ratios.
+    """
+    threads, names = frame["threads"][0], by_position(frame)
+    title = grid_title(f"Transactions/s with {_threads(threads)}", frame)
+    heads = [base_head(name, base) for name in names]
+    grid = Grid(grid_name(f"sysbench.t{threads}", frame), title, "test", heads)
+    found, ratios = rate_cells(frame, "tps", ",.0f", base)
+    has_groups = False
+    for group in frame["test_group"].unique(maintain_order=True):
+        of_group = frame.filter(test_group=group)
+        tests = of_group.select("test", "step").unique(maintain_order=True).rows()
+        for test, step in tests:
+            grid.rows.append((test, [found[step, name] for name in names]))
+        means = _group_cells([step for _, step in tests], names, ratios, base)
+        if any(cell.text != "-" for cell in means):
+            grid.rows.append((f"all {len(tests)} of {group}", means))
+            has_groups = True
+    grid.notes = [
+        "A transaction is one event of the test: with oltp_point_select it is a single SELECT.",
+        *(
+            ["Rows of several tests: the geometric mean of their ratios to the base, the lowest and the highest."]
+            if has_groups
+            else []
+        ),
+        *interval_notes(frame, ratios),
+        *mark_notes(frame),
+    ]
+    return grid.draw(palette)
+
+
+def _group_cells(
+    steps: list[str], names: list[str], ratios: Mapping[tuple[str, str], Ratio], base: str | Bases
+) -> list[Cell]:
+    cells = []
+    for name in names:
+        other = bases(base).of(name)
+        values = [ratios[step, name].value for step in steps if (step, name) in ratios]
+        if not other or other == name or len(values) < max(_GROUPED_FROM, len(steps)) or min(values) <= 0:
+            cells.append(Cell("-"))
+            continue
+        mean = math.exp(sum(map(math.log, values)) / len(values))
+        ends = f"{factor_text(min(values))} to {factor_text(max(values))}"
+        cells.append(Cell(f"{factor_text(mean)}x\n({ends})"))
+    return cells
+
+
+def sysbench_scale_up_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """Transactions a second of one test by threads, over those with the fewest threads (`sysbench_summary`)."""
+    test, shown = frame["test"][0], frame.with_columns(percent=100 * pl.col("efficiency"))
+    numbers = sorted(shown["threads"].unique().to_list())
+    title = grid_title(f"{test}: transactions/s by threads, relative to {_threads(numbers[0])}", shown)
+    heads = ["transactions/s", *(head for _ in numbers[1:] for head in ("scale-up", "efficiency (%)"))]
+    spanners = [(_threads(numbers[0]), [0])]
+    spanners += [(_threads(number), [2 * place - 1, 2 * place]) for place, number in enumerate(numbers) if place]
+    grid = Grid(grid_name(f"scale_up.{test}", shown), title, "dbms", heads, spanners=spanners)
+    for name in by_position(shown):
+        of_dbms = {number: shown.filter(threads=number, dbms=name).to_dicts() for number in numbers}
+        cells = value_cells(of_dbms[numbers[0]], ("tps", ",.0f"))
+        for number in numbers[1:]:
+            cells += value_cells(of_dbms[number], ("scale_up", ".2f"), ("percent", ".0f"))
+        grid.rows.append((name, cells))
+    grid.notes = [
+        "Scale-up: how many times the transactions/s with the fewest threads, in the same run. Efficiency: scale-up "
+        "over how many times as many threads there are.",
+        "Where sysbench and the server share a host, both take its CPUs: a low efficiency may be the host's.",
+        *repeat_notes(shown),
+        *mark_notes(shown),
+    ]
+    return grid.draw(palette)
+
+
+def sysbench_times_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """Response times of the transactions of one test by threads (`sysbench_summary`)."""
+    test = frame["test"][0]
+    grid = Grid(
+        grid_name(f"times.{test}", frame), grid_title(f"Response times of {test}", frame), "dbms, threads",
+        ["p50 (ms)", "p95", "p99", "sent again per 1,000", "reconnects"],
+    )  # fmt: skip
+    shown = frame.with_columns(**{f"{column}_ms": 1e3 * pl.col(f"{column}_s") for column in ("p50", "p95", "p99")})
+    for name in by_position(shown):
+        for step in shown.sort("threads")["step"].unique(maintain_order=True):
+            rows = rows_of(shown, name, step)
+            if rows:
+                cells = value_cells(
+                    rows, ("p50_ms", ",.2f"), ("p95_ms", ",.2f"), ("p99_ms", ",.2f"), ("retries_per_1000", ",.2f"),
+                    ("reconnects", ",.0f"),
+                )  # fmt: skip
+                grid.rows.append((f"{name}, {rows[0]['threads']}", cells))
+    due = "became due" if "intended" in frame["timing"].to_list() else "was sent"
+    grid.notes = [
+        f"From the moment at which a transaction {due}. sysbench counts response times in bins that are 1.8 % wide.",
+        "Sent again: after an error that sysbench ignores, such as a deadlock.",
+        *repeat_notes(frame),
+        *mark_notes(frame),
+    ]
+    return grid.draw(palette)
+
+
+def sysbench_statements_table(frame: pl.DataFrame, palette: str = "default") -> GT:
+    """Statements by sysbench's count and by the server's, in one step (`sysbench_statements`)."""
+    step, names = frame["step"][0], by_position(frame)
+    heads = [head for _ in names for head in ("sysbench", "server", "unexplained")]
+    spanners = [(name, list(range(3 * place, 3 * place + 3))) for place, name in enumerate(names)]
+    title = grid_title(f"Statements in {step}, as sysbench and as the server counts them", frame)
+    grid = Grid(grid_name(f"statements.{step}", frame), title, "statement", heads, spanners=spanners)
+    for statement in frame["statement"].unique(maintain_order=True):
+        cells: list[Cell] = []
+        for name in names:
+            rows = rows_of(frame.filter(statement=statement), name, step)
+            known = [row for row in rows if row["step_status"] == "complete" and row["counted"] is not None]
+            if status := status_cell(rows):
+                cells += [status] * 3
+            elif known:
+                cells += [
+                    Cell(f"{sum(row[column] for row in known):,}") for column in ("sent", "counted", "unexplained")
+                ]
+            else:
+                cells += [Cell("-")] * 3
+        grid.rows.append((statement, cells))
+    grid.notes = [
+        "Totals over the runs whose counters were read before the first statement and after the last one. Read: "
+        "SELECT. Write: INSERT, UPDATE, DELETE. Other: BEGIN, COMMIT. The server's are Com_*.",
+        "ibench's own collectors send SELECTs, which the server counts as well. What a transaction had done that was "
+        "sent again, only the server counts.",
+        *mark_notes(frame),
+    ]
+    return grid.draw(palette)
+
+
+def _threads(number: int) -> str:
+    return "1 thread" if number == 1 else f"{number} threads"

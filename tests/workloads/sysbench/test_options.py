@@ -1,0 +1,38 @@
+"""What an experiment file may ask of sysbench."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from ibench_lib.workloads.sysbench.options import Options
+
+
+def options(**given: Any) -> Options:
+    return Options.model_validate(
+        {"benchmark": "sysbench", "tests": ["oltp_point_select"], "threads": [1], "rand_type": "uniform", **given}
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"rand_type": None}, "rand_type"),
+        ({"tests": ["oltp_read_writ"]}, "sysbench has no test 'oltp_read_writ' for its tables: it has oltp_delete, "),
+        ({"tests": []}, "at least 1 item"),
+        ({"tests": ["oltp_read_only", "oltp_read_only"]}, "tests: oltp_read_only occurs more than once"),
+        ({"threads": [4, 4]}, "threads: 4 occurs more than once"),
+        ({"threads": [0]}, "greater than or equal to 1"),
+        ({"tests": [{"test": "oltp_read_only", "options": {"threads": 3}}]}, "option threads is set by ibench"),
+        ({"tests": [{"test": "oltp_read_only", "options": {"mysql-user": "x"}}]}, "mysql-user is set by ibench"),
+        ({"tests": [{"test": "oltp_read_only", "options": {"--range-size": 3}}]}, "write it without dashes"),
+        ({"tests": [{"test": "oltp_read_only", "options": {"range-size": "a b"}}]}, "is no value of an option"),
+        ({"tests": [{"test": "oltp_read_only", "rate": 0}]}, "greater than or equal to 1"),
+        ({"transport": "tls"}, "transport"),
+        ({"clients": 2}, "less than or equal to 1"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_asked_is_refused_with_the_reason(given: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        options(**given)
+    assert why in str(caught.value)

@@ -1,0 +1,172 @@
+"""The real sysbench against a real server: what is counted is what the server has done, exactly."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from ibench_lib.base.histogram_bins import lower_edge_us
+from ibench_lib.client.external import Driven, target
+from ibench_lib.client.mysql.connection import Connection
+from ibench_lib.servers.build import Build
+from ibench_lib.servers.sandbox import Sandbox
+from ibench_lib.workloads.sysbench import steps
+from ibench_lib.workloads.sysbench.client import Sysbench
+from ibench_lib.workloads.sysbench.options import Setup
+from tests.waiting import PATIENCE_S
+from tests.workloads.sysbench.test_options import options
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("sysbench")]
+
+DRIVER = "ibench_lib.client.mysql.connection"
+SETUP = Setup(name="s", tables=2, table_size=500, seconds=2.0, warm_up=0.0)
+
+
+class Place(NamedTuple):
+    """A server with the tables of sysbench."""
+
+    box: Sandbox
+    address: dict[str, Any]
+    connection: Connection
+
+    def counted(self) -> Counter[str]:
+        """What the server has executed so far, by its own counters."""
+        rows = self.connection.fetch(b"\x03SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Com\\_%'")
+        return Counter({str(name or b"", "ascii"): int(value or 0) for name, value in rows})
+
+    def drive(
+        self, number: int, during: Callable[[], None] = lambda: None, **given: Any
+    ) -> tuple[Driven, list[dict[str, Any]]]:
+        """Run a step of sysbench: 0 prepares, 1 is the first test. `during` is called when its load begins."""
+        chosen = options(**given)
+        step = steps.plan(chosen, SETUP, 1.0)[number]
+        spec = steps.spec(chosen, step, steps.workers(chosen, step)[0], number)
+        rows: list[dict[str, Any]] = []
+        driven = Driven(Sysbench(spec, target(DRIVER, self.address, "b")), spec.operations[0], rows.append)
+        if driven.program.ready:
+            driven.connect()
+        if driven.error is None:
+            thread = threading.Thread(target=during)
+            thread.start()
+            driven.run(time.monotonic_ns(), spec.seconds)
+            thread.join()
+        driven.close()
+        return driven, rows
+
+
+@pytest.fixture(scope="module")
+def place(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    folder = tmp_path_factory.mktemp("sysbench")
+    (folder / "my.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\n")
+    box = Sandbox(build, folder / "box", folder / "my.cnf", folder / "log")
+    with box as address:
+        connection = Connection(address.arguments(), None, PATIENCE_S)
+        connection.query("CREATE DATABASE b")
+        connection.query("USE b")
+        place = Place(box, address.arguments(), connection)
+        driven, rows = place.drive(0)
+        assert (driven.error, driven.seconds.ops, rows) == (None, 1000, [])
+        assert [connection.scalar(f"SELECT COUNT(*) FROM sbtest{number}") for number in (1, 2)] == [500, 500]
+        yield place
+        connection.close()
+
+
+def sums(rows: list[dict[str, Any]]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for row in rows:
+        found[row["operation"]] += row["ops"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("test", "threads", "db_ps_mode"),
+    [
+        ("oltp_point_select", 1, "auto"), ("oltp_point_select", 3, "disable"), ("oltp_read_write", 2, "auto"),
+        ("oltp_update_index", 2, "disable"), ("select_random_ranges", 1, "auto"),
+    ],
+)  # fmt: skip
+def test_every_statement_that_the_server_has_executed_is_counted(
+    place: Place, test: str, threads: int, db_ps_mode: str
+) -> None:
+    before = place.counted()
+    driven, rows = place.drive(1, tests=[test], threads=[threads], db_ps_mode=db_ps_mode)
+    after = place.counted()
+    assert driven.error is None and driven.unread == 0, driven.warnings(2.0)
+    grown = Counter({name: after[name] - before[name] for name in after})
+    ops = sums(rows)
+    assert ops["read"] == grown["Com_select"]
+    assert ops["write"] == grown["Com_insert"] + grown["Com_update"] + grown["Com_delete"]
+    assert ops["other"] == grown["Com_begin"] + grown["Com_commit"]
+    events = [row for row in rows if row["operation"] == "transaction"]
+    assert sum(sum(row["service_counts"]) for row in events) == ops["transaction"] > 0
+    assert ops["transaction"] == (grown["Com_commit"] or ops["read"] or ops["write"])
+    assert [row["second"] for row in events] in ([0, 1], [0, 1, 2]) and 2.0 <= driven.seconds.end_s < 2.9
+
+
+def test_a_server_that_stands_still_shows_in_the_times_since_an_event_was_due(place: Place) -> None:
+    assert place.box.process is not None
+    pid = place.box.process.pid
+
+    def pause() -> None:
+        time.sleep(0.5)
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(1.2)
+        os.kill(pid, signal.SIGCONT)
+
+    driven, rows = place.drive(1, pause, tests=[{"test": "oltp_point_select", "rate": 100}])
+    assert driven.error is None, driven.error
+    longest = max(max(row["intended_bins"], default=0) for row in rows if row["operation"] == "transaction")
+    assert lower_edge_us(longest + 1) >= 1e6
+    assert all(row["service_bins"] is None for row in rows)
+
+
+def test_tables_whose_rows_were_deleted_are_prepared_again(place: Place) -> None:
+    driven, _ = place.drive(1, tests=["oltp_delete"])
+    assert driven.error is None, driven.error
+    tables = (1, 2)
+    assert sum(place.connection.scalar(f"SELECT COUNT(*) FROM sbtest{number}") for number in tables) < 1000
+    driven, _ = place.drive(0)
+    assert driven.error is None, driven.error
+    assert [place.connection.scalar(f"SELECT COUNT(*) FROM sbtest{number}") for number in tables] == [500, 500]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"tests": [{"test": "oltp_read_only", "options": {"no-such": 1}}]}, r"exit 1 after .*: '.*no-such=1'"),
+        ({"threads": [400]}, r"exit 1 after .* s: .FATAL: .*error 1040: Too many connections'.*"),
+    ],
+)
+def test_what_sysbench_refuses_is_one_line(place: Place, given: dict[str, Any], why: str) -> None:
+    driven, _ = place.drive(1, **given)
+    assert driven.error and "\n" not in driven.error
+    assert re.fullmatch(why, driven.error), driven.error
+
+
+def test_a_server_that_is_lost_ends_it_and_what_was_captured_stays(place: Place, build: Build, tmp_path: Path) -> None:
+    (tmp_path / "my.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\n")
+    box = Sandbox(build, tmp_path / "box", tmp_path / "my.cnf", tmp_path / "log")
+    with box as address:
+        assert box.process is not None
+        connection = Connection(address.arguments(), None, PATIENCE_S)
+        connection.query("CREATE DATABASE b")
+        other = Place(box, address.arguments(), connection)
+        other.drive(0)
+        pid = box.process.pid
+
+        def kill() -> None:
+            time.sleep(1.4)
+            os.kill(pid, signal.SIGKILL)
+
+        driven, rows = other.drive(1, kill)
+    assert driven.error is not None and driven.error.startswith("exit 1 after "), driven.error
+    assert sums(rows)["transaction"] > 0 and {row["second"] for row in rows} <= {0, 1}
