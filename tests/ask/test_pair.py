@@ -43,7 +43,7 @@ def of_step(pair: Pair, step: str) -> dict[str, Compared]:
 def said(html: Any) -> list[str]:
     """The text of each paragraph and list item."""
     return [
-        re.sub(r"<a .*?</a>|<[^>]+>", "", text).rstrip()
+        re.sub(r"<span class=\"sources\">.*?</span>|<a .*?</a>|<[^>]+>", "", text).rstrip()
         for text in re.findall(r"<(?:p|li)\b[^>]*>(.*?)</(?:p|li)>", html.markup)
     ]
 

@@ -69,7 +69,7 @@ def table_rows(page: Page, caption: str) -> dict[str, list[str]]:
 def sentences(page: Page, section: str) -> list[str]:
     """What a section says before its tables, without the links."""
     found = page.locator(f"#{section} .statements li").all()
-    return [re.sub(r"(\s*query)+$", "", text.inner_text()) for text in found]
+    return [re.sub(r"\s*(query|queries( \d)+)$", "", text.inner_text()) for text in found]
 
 
 def serious_violations(page: Page) -> list[str]:

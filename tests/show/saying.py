@@ -36,7 +36,7 @@ def frame_of(column: str, step: str = "l.i1", **runs: list[float | None]) -> pl.
 
 def spoken(workspace: Workspace, *functions: Statements, experiment: str = "demo", **chosen: Any) -> list[str]:
     markup = say(choose(reader.lake(workspace), experiment, **chosen), *functions).markup
-    return re.findall(r"<li[^>]*>(.*?) <a", markup)
+    return re.findall(r"<li[^>]*>(.*?) <(?:a|span) class=\"source", markup)
 
 
 def made_of(workspace: Workspace, *runs: Run, change: Callable[[dict[str, Any]], None] | None = None) -> None:

@@ -39,7 +39,7 @@ def one(frame: pl.DataFrame, **values: Any) -> dict[str, Any]:
 
 def unlinked(html: Any) -> str:
     """The markup without the links to queries."""
-    return re.sub(r" <a [^>]*>query</a>", "", html.markup)
+    return re.sub(r" <span class=\"sources\">.*?</span>| <a [^>]*>query</a>", "", html.markup)
 
 
 def captured(run_s: int) -> tuple[tuple[str, dict[str, Any]], ...]:

@@ -217,10 +217,15 @@ def say(post: Asker, *subjects: Callable[..., list[str]], **options: Any) -> Htm
 
 
 def sources(*questions: str) -> str:
-    """Links to the questions that a generated sentence rests on, as HTML to stand at its end."""
-    return "".join(map(_source, questions))
+    """Links to the questions that a generated sentence rests on, as HTML to stand at its end; several are numbered."""
+    asked = list(dict.fromkeys(questions))
+    if len(asked) < 2:
+        return "".join(f" {_source(question, 'query')}" for question in asked)
+    links = " ".join(_source(question, str(number)) for number, question in enumerate(asked, start=1))
+    return f' <span class="sources">queries {links}</span>'
 
 
-def _source(question: str) -> str:
+def _source(question: str, text: str) -> str:
     address, name = html.escape(f"#evidence.{question}"), html.escape(question)
-    return f' <a class="source" href="{address}" aria-label="the query behind this: {name}" title="{name}">query</a>'
+    label = f"{text}: the query behind this, {name}"
+    return f'<a class="source" href="{address}" aria-label="{label}" title="{name}">{text}</a>'

@@ -1,11 +1,13 @@
 """What is put into a notebook next to tables and charts."""
 
+import re
+
 import polars as pl
 import pytest
 
 import ibench_lib as ib
 from ibench_lib.ask.selection import choose
-from ibench_lib.show.kit.display import MOST_OPEN, Html, each, say, warnings
+from ibench_lib.show.kit.display import MOST_OPEN, Html, each, say, sources, warnings
 from ibench_lib.show.kit.statements import asks, attention
 from tests.shared import asked, lake_of
 from tests.synthetic import Run, three_configurations
@@ -21,6 +23,16 @@ def test_warnings_that_differ_in_numbers_share_a_line_that_unfolds() -> None:
     assert f"<li>{busy[1]} (system.b)</li>" in markup and markup.count("<details>") == 1
     assert "<li>swap &lt;is&gt; used (system.cy10a; 1 of 3 runs)</li>" in markup
     assert "No run has a warning." in warnings(choose(lake_of(Run()), "demo").runs).markup
+
+
+def test_links_of_one_sentence_to_several_queries_differ_in_their_text() -> None:
+    assert re.findall(r">([^<]+)</a>", sources("steps")) == ["query"]
+    markup = sources("steps", "dips", "steps")
+    assert re.sub(r"<[^>]*>", "", markup) == " queries 1 2"
+    assert re.findall(r'href="#evidence\.(\w+)" aria-label="(\d): the query behind this, (\w+)"', markup) == [
+        ("steps", "1", "steps"), ("dips", "2", "dips"),
+    ]  # fmt: skip
+    assert sources() == ""
 
 
 @pytest.mark.parametrize("number", [1, 5, 6, 7, 12])
