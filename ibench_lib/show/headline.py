@@ -34,10 +34,11 @@ from ibench_lib.metrics import Better
 from ibench_lib.show.costs.reasons import reasons_said
 from ibench_lib.show.kit.display import Html, Shown, say, sources
 from ibench_lib.show.kit.sparklines import sparklines
-from ibench_lib.show.kit.statements import columns_of, results, without_short
+from ibench_lib.show.kit.statements import Statement, columns_of, results, without_short
 from ibench_lib.show.kit.strips import FILLED, RATE_WORDS, StripRow, arrows_said, strips
 from ibench_lib.show.kit.table_cells import relative_text
 from ibench_lib.show.kit.wording import detectable_said, scale_text, smallest_said
+from ibench_lib.show.made_from.sentences import client_statements, host_statements
 
 _MOST_CHANGES = 4
 _MOST_BUILDS = 3
@@ -141,7 +142,7 @@ def _nothing(post: Selection) -> Shown:
 def _screen(post: Selection, rates: pl.DataFrame, strips: str, sentences: str, answers: Sequence[str]) -> Shown:
     """What was tested and its reservations (`step_throughput`), then what was found; made from `answers`, too."""
     tested = f'<p class="tested">{html.escape(_tested(post.runs, rates))}</p>'
-    parts = (tested, badges(post.runs, rates, post.excluded), strips, sentences)
+    parts = (tested, badges(post.runs, rates, post.excluded), attentions(post), strips, sentences)
     return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), (*names_of(post.runs), *answers))
 
 
@@ -272,6 +273,18 @@ def _tested(runs: pl.DataFrame, rates: pl.DataFrame) -> str:
         *clients_said(runs, rates),
     ]
     return f"{'; '.join(facts)}."
+
+
+def attentions(post: Selection) -> str:
+    """What must stand next to a verdict, as HTML: that the runs have different hosts or load clients; empty if not."""
+    subjects: tuple[Callable[..., list[str]], ...] = (host_statements, client_statements)
+    said = [
+        f'<li class="loud">{html.escape(text)}{sources(*subject.asks)}</li>'  # type: ignore[attr-defined]
+        for subject in subjects
+        for text in subject(*map(post.ask, subject.asks))  # type: ignore[attr-defined]
+        if isinstance(text, Statement) and text.loud
+    ]
+    return f'<ul class="statements">{"".join(said)}</ul>' if said else ""
 
 
 def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str]) -> str:

@@ -110,6 +110,18 @@ def test_reservations_come_before_the_numbers() -> None:
     ]  # fmt: skip
 
 
+def test_that_load_clients_differ_stands_above_the_verdict() -> None:
+    compiled = (("client core", "compiled 0123456789ab"),)
+    mixed = [*repeated("a", 5000, 0), *repeated("b", 2500, 10, versions=compiled)]
+    post = chosen(*mixed)
+    (opened,) = ib.opening(post, ib.throughput_statements).items
+    for screen in (markup(post), str(opened), ib.pair_headline(ib.pair(post)).markup):
+        warned = screen.index('<li class="loud">Attention: The load clients of these runs differ: 3 runs (system.a)')
+        assert screen.index("</p>") < warned < screen.index("0.50x")
+        assert 'href="#evidence.client_cores"' in screen
+    assert "load clients" not in markup(chosen(*repeated("a", 5000, 0), *repeated("b", 2500, 10)))
+
+
 def test_a_single_dbms_has_its_rates_also_over_time() -> None:
     post = chosen(Run())
     said = headline_statements(post.ask("step_throughput"), post.bases)

@@ -12,7 +12,7 @@ from ibench_lib.analysis.frames import listed, rate_label
 from ibench_lib.ask.pair import Pair
 from ibench_lib.base.wording import count, joined
 from ibench_lib.show.compare.comparison import long_values
-from ibench_lib.show.headline import badges, clients_said
+from ibench_lib.show.headline import attentions, badges, clients_said
 from ibench_lib.show.kit.display import Html, sentence, sources
 from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, strips
 from ibench_lib.show.kit.table_cells import relative_text
@@ -65,6 +65,7 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
     parts = (
         f'<p class="tested">{html.escape(tested(chosen))}</p>',
         badges(chosen.runs, rates, chosen.excluded),
+        attentions(chosen),
         f'<div class="strips">{"".join(strips(titled, palette))}</div><p class="key">{key}</p>',
         f'<ul class="statements">{"".join(sentences)}</ul>',
     )
