@@ -24,6 +24,7 @@ from ibench_lib.paths import TEMPLATES
 from ibench_lib.publish.blocks import Blocks, evidence_in, json_for_script, markdown, packed
 from ibench_lib.publish.notebook import is_section, tags
 from ibench_lib.publish.prose import plain, prose
+from ibench_lib.show.kit.theme import TLDR_PLACE
 
 MOST_BYTES = 10 * 1000 * 1000
 """A page above this size is refused: phones give up on it."""
@@ -89,6 +90,8 @@ def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES)
     """The page. One that would be larger than `most_bytes` lets go of embedded data, and says so in its place."""
     maker = Blocks(evidence_in(notebook))
     sections = _sections(notebook, text, maker)
+    tldr = f'<section id="tldr" class="tldr"><h2>tl;dr</h2>{prose(text.tldr)}</section>' if text.tldr else ""
+    placed = _placed(tldr, sections)
     # The library of charts is most of a page: it is there once, packed, and not at all where nothing is drawn.
     plotly = get_plotlyjs() if maker.charts else ""
     scripts = [template_text("post/draw.js")]
@@ -98,7 +101,8 @@ def render(notebook: NotebookNode, text: PageText, most_bytes: int = MOST_BYTES)
         "title": text.title,
         "author": text.author,
         "day": text.day,
-        "tldr": prose(text.tldr),
+        "tldr": bool(tldr),
+        "first": "" if placed else tldr,
         "description": text.description or plain(text.tldr).replace("\n", " "),
         "image": text.image,
         "address": text.address,
@@ -160,6 +164,16 @@ def _sections(notebook: NotebookNode, text: PageText, maker: Blocks) -> list[Sec
                 finder.feed(block)
         section.parts = finder.found
     return sections
+
+
+def _placed(tldr: str, sections: list[Section]) -> bool:
+    """Whether the first screen of a notebook has a place for the tl;dr; it is put there."""
+    for section in sections:
+        for number, block in enumerate(section.blocks):
+            if TLDR_PLACE in block and not section.title:
+                section.blocks[number] = block.replace(TLDR_PLACE, tldr, 1)
+                return True
+    return False
 
 
 def _fitted(page: str, most_bytes: int) -> bytes:

@@ -26,15 +26,15 @@ _LETTER, _LINE, _DOT = 20, 24, 8.5
 _KNOWN = frozenset(map(chr, range(32, 127))) | {"…"}
 _MOST_LETTERS = 300  # of a description
 _LEAST_ROW, _MOST_ROW = 24, 60
-_VOID = {"line", "circle", "path", "br", "img"}
+_BESIDE = 16
+_VOID = {"line", "circle", "path", "br", "img", "col"}
 
 
 @dataclass
 class Strip:
-    """A strip of the headline (`show.strips`) as it is drawn: rows of (label, figure, colour), marks in its units."""
+    """A strip of the headline (`show.strips`): rows of (label, figure, colour), and marks in shares of its axis."""
 
     caption: str = ""
-    width: float = 320.0
     rows: list[_Row] = field(default_factory=list)
     ticks: list[tuple[float, str]] = field(default_factory=list)
     one: float | None = None
@@ -61,7 +61,8 @@ class _Row:
     dot: float | None = None
     filled: bool = False
     interval: tuple[float, float] | None = None
-    arrows: list[tuple[list[tuple[float, float]], str]] = field(default_factory=list)
+    arrows: list[tuple[float, str]] = field(default_factory=list)
+    """The end of the axis that each stands at, and what it is filled with."""
 
 
 def description(notebook: NotebookNode) -> str:
@@ -119,26 +120,34 @@ def _draw(canvas: _Canvas, strip: Strip, left: int, top: int, wide: int, high: i
     pitch = min(_MOST_ROW, room // max(len(rows), 1))
     top += _CAPTION
     bottom = top + pitch * len(rows)
-    scale = wide / strip.width
-    for x, text in strip.ticks:
-        at = left + x * scale
-        canvas.line(at, top, at, bottom, theme.RULE)
-        canvas.text(at, bottom, text, theme.QUIET, anchor="ma")
+    figure_px = max((canvas.length(row.figure) for row in rows), default=0)
+    label_px = min(max((canvas.length(row.label) for row in rows), default=0), wide - figure_px - wide / 3)
+    start, end = left + label_px + _BESIDE, left + wide - figure_px - _BESIDE
+
+    def at(share: float) -> float:
+        return start + share * (end - start)
+
+    free = -math.inf
+    for share, text in strip.ticks:
+        canvas.line(at(share), top, at(share), bottom, theme.RULE)
+        half = canvas.length(text) / 2
+        if at(share) - half > free:
+            canvas.text(at(share), bottom, text, theme.QUIET, anchor="ma")
+            free = at(share) + half + _BESIDE / 2
     if strip.one is not None:
         for dash in range(top, bottom, 8):
-            canvas.line(left + strip.one * scale, dash, left + strip.one * scale, min(dash + 4, bottom), theme.QUIET)
+            canvas.line(at(strip.one), dash, at(strip.one), min(dash + 4, bottom), theme.QUIET)
     for number, row in enumerate(rows):
         y = top + pitch * (number + 0.5)
-        label_px = min((x for x, _ in strip.ticks), default=strip.width / 3) * scale - _MARGIN / 2
-        canvas.text(left, y - _LINE / 2, row.label, theme.INK, most=max(label_px, 90))
+        canvas.text(left, y - _LINE / 2, row.label, theme.INK, most=label_px)
         canvas.text(left + wide, y - _LINE / 2, row.figure, row.colour, "ra")
         if row.interval:
-            canvas.line(left + row.interval[0] * scale, y, left + row.interval[1] * scale, y, row.colour, 3)
-        for points, fill in row.arrows:
-            middle = points[1][1]
-            canvas.arrow([(left + x * scale, y + (at - middle) * scale) for x, at in points], row.colour, fill)
+            canvas.line(at(row.interval[0]), y, at(row.interval[1]), y, row.colour, 3)
+        for side, fill in row.arrows:
+            back = at(side) + (2 * _DOT if side == 0 else -2 * _DOT)
+            canvas.arrow([(back, y - _DOT), (at(side), y), (back, y + _DOT)], row.colour, fill)
         if row.dot is not None:
-            canvas.dot(left + row.dot * scale, y, row.colour, row.filled)
+            canvas.dot(at(row.dot), y, row.colour, row.filled)
     if len(rows) < len(strip.rows):
         canvas.text(left, bottom, f"and {len(strip.rows) - len(rows)} more", theme.QUIET)
 
@@ -165,8 +174,12 @@ class _Canvas:
         inside = _colour(colour) if filled else "#fff"
         self._draw.circle((_FINE * x, _FINE * y), _FINE * _DOT, inside, _colour(colour), 2 * _FINE)
 
+    def length(self, text: str) -> float:
+        """How much room a text takes."""
+        return self._font.getlength(_shown(text)) / _FINE
+
     def text(self, x: float, y: float, text: str, colour: str, anchor: str = "la", most: float = WIDTH) -> None:
-        known = "".join(letter if letter in _KNOWN else "?" for letter in text)
+        known = _shown(text)
         while known and self._font.getlength(known) > _FINE * most:
             known = f"{known.removesuffix('…')[:-1]}…" if len(known) > 1 else ""
         self._draw.text((_FINE * x, _FINE * y), known, _colour(colour), self._font, anchor)
@@ -184,6 +197,10 @@ class _Canvas:
         file = io.BytesIO()
         small.save(file, "PNG")
         return file.getvalue()
+
+
+def _shown(text: str) -> str:
+    return "".join(letter if letter in _KNOWN else "?" for letter in text)
 
 
 def _colour(text: str) -> str:
@@ -219,10 +236,14 @@ class _Headline(HTMLParser):
         elif tag == "figure":
             over_time = "over-time" in given.get("class", "").split()
             self.pictures.append(RateOverTime() if over_time else Strip())
+        elif (strip := self._strip) and tag == "tr" and given.get("class") != "axis":
+            strip.rows.append(_Row(""))
+        elif strip and tag == "td" and _is_figure(given):
+            strip.rows[-1].colour = given["style"].removeprefix("color: ")
         elif self.pictures and (tag == "svg" or self._within("svg")):
             picture = self.pictures[-1]
             if isinstance(picture, Strip):
-                _shape(picture, tag, given)
+                _shape(picture, tag, given, self._open)
             else:
                 _shape_of_rate(picture, tag, given)
 
@@ -245,32 +266,45 @@ class _Headline(HTMLParser):
         elif tag == "text":
             picture = self.pictures[-1]
             if isinstance(picture, Strip):
-                _word(picture, data, given)
+                picture.ticks.append((_share(given["x"]), data))
             else:
                 ends = {"from": "ls", "to": "rs"}.get(given.get("class", "").split()[-1], "ms")
                 picture.words.append((float(given["x"]), float(given["y"]), data, ends))
+        elif (strip := self._strip) and tag == "th":
+            strip.rows[-1].label += data.replace("\u2003", "  ")
+        elif strip and tag == "td" and _is_figure(given):
+            strip.rows[-1].figure += data
         elif (tag == "p" and given.get("class") == "tested") or (tag == "li" and self._within("ul", "statements")):
             self.sentences[-1] += data.strip()
+
+    @property
+    def _strip(self) -> Strip | None:
+        """That in whose table the parser is."""
+        found = self.pictures[-1] if self.pictures and self._within("table", "ratios") else None
+        return found if isinstance(found, Strip) else None
 
     def _within(self, tag: str, kind: str | None = None) -> bool:
         return any(name == tag and kind in (None, given.get("class")) for name, given in self._open)
 
 
-def _shape(strip: Strip, tag: str, given: dict[str, str]) -> None:
-    if tag == "g":
-        strip.rows.append(_Row(""))
-    elif tag == "line" and given.get("class") == "interval":
-        strip.rows[-1].interval = float(given["x1"]), float(given["x2"])
+def _is_figure(given: dict[str, str]) -> bool:
+    return "figure" in given.get("class", "").split()
+
+
+def _shape(strip: Strip, tag: str, given: dict[str, str], within: list[tuple[str, dict[str, str]]]) -> None:
+    if tag == "line" and given.get("class") == "interval":
+        strip.rows[-1].interval = _share(given["x1"]), _share(given["x2"])
     elif tag == "line" and given.get("class") == "one":
-        strip.one = float(given["x1"])
-    elif tag == "path":
-        places = re.findall(r"(-?[\d.]+) (-?[\d.]+)", given["d"])
-        strip.rows[-1].arrows.append(([(float(x), float(y)) for x, y in places], given["fill"]))
+        strip.one = _share(given["x1"])
+    elif tag == "path":  # in a small SVG of its own, at an end of the axis
+        strip.rows[-1].arrows.append((_share(within[-1][1]["x"]), given["fill"]))
     elif tag == "circle":
         row = strip.rows[-1]
-        row.dot, row.colour, row.filled = float(given["cx"]), given["stroke"], given["fill"] == given["stroke"]
-    elif tag == "svg":
-        strip.width = float(given["width"])
+        row.dot, row.filled = _share(given["cx"]), given["fill"] == given["stroke"]
+
+
+def _share(percent: str) -> float:
+    return float(percent.removesuffix("%")) / 100
 
 
 def _shape_of_rate(rate: RateOverTime, tag: str, given: dict[str, str]) -> None:
@@ -284,12 +318,3 @@ def _shape_of_rate(rate: RateOverTime, tag: str, given: dict[str, str]) -> None:
         rate.points, rate.colour = [(float(x), float(y)) for x, y in pairs], given["stroke"]
     elif tag == "svg":
         rate.size = float(given["width"]), float(given["height"])
-
-
-def _word(strip: Strip, data: str, given: dict[str, str]) -> None:
-    if given.get("class") == "tick":
-        strip.ticks.append((float(given["x"]), data))
-    elif given.get("text-anchor") == "end":
-        strip.rows[-1].figure, strip.rows[-1].colour = data, given.get("fill", theme.QUIET)
-    else:
-        strip.rows[-1].label += data.replace("\u2003", "  ")

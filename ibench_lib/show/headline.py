@@ -35,8 +35,9 @@ from ibench_lib.show.costs.reasons import reasons_said
 from ibench_lib.show.kit.display import Html, Shown, say, sources
 from ibench_lib.show.kit.sparklines import sparklines
 from ibench_lib.show.kit.statements import Statement, columns_of, results, without_short
-from ibench_lib.show.kit.strips import FILLED, RATE_WORDS, StripRow, arrows_said, strips
+from ibench_lib.show.kit.strips import FILLED, RATE_WORDS, StripRow, arrows_said, finding, strips
 from ibench_lib.show.kit.table_cells import relative_text
+from ibench_lib.show.kit.theme import TLDR_PLACE
 from ibench_lib.show.kit.wording import detectable_said, scale_text, smallest_said
 from ibench_lib.show.made_from.sentences import client_statements, host_statements
 
@@ -142,7 +143,7 @@ def _nothing(post: Selection) -> Shown:
 def _screen(post: Selection, rates: pl.DataFrame, strips: str, sentences: str, answers: Sequence[str]) -> Shown:
     """What was tested and its reservations (`step_throughput`), then what was found; made from `answers`, too."""
     tested = f'<p class="tested">{html.escape(_tested(post.runs, rates))}</p>'
-    parts = (tested, badges(post.runs, rates, post.excluded), attentions(post), strips, sentences)
+    parts = (tested, badges(post.runs, rates, post.excluded), TLDR_PLACE, attentions(post), strips, sentences)
     return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), (*names_of(post.runs), *answers))
 
 
@@ -377,6 +378,7 @@ def strips_of(
     labels = {name: _label(name, label, bases) for name, label in named.items()}
     several = frame["setup"].n_unique() > 1
     titled: list[tuple[str, list[StripRow]]] = []
+    places_of: list[tuple[str, list[StripRow]]] = []
     of_bases = False
     # The noise is that of all steps, as in the tables.
     places = list(columns_of(results(without_short(_of_steps(frame, steps))[0])))
@@ -390,8 +392,9 @@ def strips_of(
             ]
             of_bases |= any((setup, step, figure.column, name) in ratios for name in names if name in bases.names)
             last_words = f" {rows[figure.of][0]}" if figure.of else ""
-            title = f"{f'{setup}, ' if several else ''}{step}, {figure.label or rate_label(rows, step)}{last_words}"
-            titled.append((title, of_step))
+            where = f"{f'{setup}, ' if several else ''}{step}"
+            titled.append((f"{where}, {figure.label or rate_label(rows, step)}{last_words}", of_step))
+            places_of.append((f"{where}, {figure.label}{last_words}" if figure.label else where, of_step))
     if not titled:
         return ""
     whose = named.get(bases.first, bases.first)
@@ -404,7 +407,10 @@ def strips_of(
     if not known:
         note = f"Each dot: the ratio to {whose}. One run of each: the noise is unknown."
     note += arrows_said(shown)
-    return f'<div class="strips">{"".join(strips(titled, palette))}</div><p class="key">{html.escape(note)}</p>'
+    return (
+        f'<p class="finding">{html.escape(finding(places_of))}</p>'
+        f'<div class="strips">{"".join(strips(titled, palette))}</div><p class="key">{html.escape(note)}</p>'
+    )
 
 
 def _label(name: str, label: str, bases: Bases) -> str:
@@ -425,4 +431,5 @@ def _row(
     found = ratios.get(place)
     statuses = sorted({row["step_status"] for row in rows_of(rows, name, step)} - {"complete"})
     status = "" if found else joined(statuses) or "no base"
-    return StripRow(label, found, status, figure.better, *((RATE_WORDS,) if figure.column == "throughput" else ()))
+    words = {"words": RATE_WORDS} if figure.column == "throughput" else {}
+    return StripRow(label, found, status, figure.better, **words, name=name if bases.by_build else label)

@@ -21,7 +21,7 @@ from ibench_lib.publish.post import build_post
 from ibench_lib.store import reader
 from ibench_lib.store.manifest import with_checksum
 from tests.ask.pairs import pair_of, repeated
-from tests.publish.browsing import open_post, table_rows
+from tests.publish.browsing import UNNAMED_TABLE, open_post, table_rows
 from tests.publish.posting import HOSTILE, params_file, with_notebook
 from tests.shared import lake_of
 from tests.show.parsed import Parsed
@@ -309,7 +309,7 @@ def test_the_page_compares_in_its_order_and_only_two(page: Page) -> None:
     ]
     ids = page.evaluate("[...document.querySelectorAll('main [id]')].map(e => e.id)")
     assert len(ids) == len(set(ids))
-    assert page.locator("th:not([scope]), table:not(:has(caption))").count() == 0
+    assert page.locator(f"th:not([scope]), {UNNAMED_TABLE}").count() == 0
 
 
 @pytest.mark.long

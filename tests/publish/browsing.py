@@ -13,6 +13,9 @@ from ibench_lib import paths
 from tests.waiting import PATIENCE_S
 from tools.provide import AXE_FOLDER
 
+UNNAMED_TABLE = "table:not(:has(caption), figure:has(> figcaption) > table)"
+"""A table that neither a caption nor that of the figure which it is names."""
+
 
 @dataclass
 class Opened:

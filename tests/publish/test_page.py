@@ -8,7 +8,16 @@ from playwright.sync_api import Browser
 
 from ibench_lib.paths import Workspace
 from ibench_lib.show.kit.theme import PALETTES
-from tests.publish.browsing import Opened, new_context, open_page, open_post, sentences, serious_violations, table_rows
+from tests.publish.browsing import (
+    UNNAMED_TABLE,
+    Opened,
+    new_context,
+    open_page,
+    open_post,
+    sentences,
+    serious_violations,
+    table_rows,
+)
 from tests.publish.posting import HOSTILE, SharedKernel, page_of
 from tests.synthetic import Run, write_runs
 
@@ -74,15 +83,17 @@ def test_the_page_is_built_for_reading(opened_demo: Opened) -> None:
     assert len(ids) == len(set(ids))
     assert {"throughput", "fairness", "sla", "get-min", "l.i1.one-second", "l.i1.histogram", "l.i1.purge-lag"} <= {*ids}
     order = page.evaluate("[...document.querySelectorAll('main > section')].map(e => e.id)")
+    first = page.locator("#start .headline > *").evaluate_all("all => all.map(e => e.id || e.className)")
+    assert first == ["tested", "badges", "tldr", "finding", "strips", "key", "statements"]
     assert order == [
-        "start", "tldr", "builds", "benchmark", "configurations", "throughput", "fairness", "sla", "response-time",
+        "start", "builds", "benchmark", "configurations", "throughput", "fairness", "sla", "response-time",
         "one-second", "purge-lag", "get-min", "metrics", "devices", "sizes", "evidence",
     ]  # fmt: skip
     links = "[...document.querySelectorAll('a[href^=\"#\"]')].map(e => e.getAttribute('href').slice(1))"
     for target in page.evaluate(links):
         assert target in [*ids, "content"], target
     assert page.locator("th:not([scope])").count() == 0
-    assert page.locator("table:not(:has(caption))").count() == 0
+    assert page.locator(UNNAMED_TABLE).count() == 0
     assert "3 runs of experiment demo" in page.locator("#builds").inner_text()
     assert "Scaled" not in page.locator("#builds").inner_text()
 

@@ -53,7 +53,7 @@ def test_the_picture_has_the_dots_and_intervals_of_the_strips() -> None:
     assert content is not None and len(content) < 60_000
     rows = pixels(content)
     found = [(x, y) for y, row in enumerate(rows) for x, pixel in enumerate(row) if pixel == BROWN]
-    dot = [(x, y) for x, y in found if 300 < x < 950]
+    dot = [(x, y) for x, y in found if 100 < x < 900]
     assert len(dot) > 200, "a filled dot and its interval, in the colour of what is worse"
     assert max(x for x, _ in dot) < 600 < max(x for x, _ in found), "left of 1x; its figure is at the end of the row"
     assert not any(pixel == BLUE for row in rows for pixel in row)
@@ -64,7 +64,7 @@ def test_what_is_off_the_axis_is_an_arrow_in_the_picture() -> None:
     far = StripRow("far", Ratio(0.002, 0.0019, 0.0021, 3, p=0.001))
     content = preview(notebook(markup(strip("l.i1, inserts/s", [far], 16.0))))
     assert content is not None
-    found = [x for row in pixels(content) for x, pixel in enumerate(row) if pixel == BROWN and 60 < x < 700]
+    found = [x for row in pixels(content) for x, pixel in enumerate(row) if pixel == BROWN and 60 < x < 900]
     assert len(found) > 50 and max(found) < 400, "at the left end of the axis"
 
 

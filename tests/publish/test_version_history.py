@@ -70,7 +70,7 @@ def test_the_known_change_is_said_at_its_release_and_every_sentence_has_its_quer
     )
     text = page.read_text(encoding="utf-8")
     first = text[text.index('<div class="headline">') : text.index('<ul class="statements">')]
-    assert first.count("<figcaption>") == 4 and "<title>b3 (10.11.3): 0.80x" in first
+    assert first.count("<figcaption>") == 4 and '<tr title="b3 (10.11.3): 0.80x' in first
     for statements in re.findall(r'<ul class="statements">(.*?)</ul>', text, re.DOTALL):
         for item in re.findall(r"<li[^>]*>.*?</li>", statements, re.DOTALL):
             assert "#evidence." in item, item

@@ -48,7 +48,8 @@ def test_it_says_what_won_by_how_much_and_what_noise_hides() -> None:
     assert "system, 3 configurations; 3 runs of each; setup cached; 2 clients." in page
     shared = chosen(Run(connections=8), Run("other", minute=1, connections=8))
     assert "setup cached; 2 clients with 16 connections." in markup(shared)
-    assert page.count("<figure") == 4 and page.count("x slower</text>") == 1 and "faster</text>" not in page
+    assert page.count("<figure") == 4 and page.count("x, slower</td>") == 1 and "faster</td>" not in page
+    assert re.search(r'<p class="finding">qr100: 0\.50x, slower with b</p>', page)
     assert "Each dot: the ratio to cy10a, with its interval. Filled: a difference. Hollow: may be noise." in page
     assert page.count('href="#evidence.step_throughput"') == 2, "each sentence leads to its query"
 
@@ -76,7 +77,7 @@ def test_with_a_base_of_each_build_it_names_them() -> None:
     assert (
         "Each dot: the ratio to the base of its own build, and of each base to maria.base, with its interval." in page
     )
-    labels = re.findall(r'<text x="0"[^>]*>([^<]*)</text>', page)[:4]
+    labels = re.findall(r'<th scope="row">([^<]*)</th>', page)[:4]
     assert labels == ["maria: base", "\u2003f1", "mysql: base", "\u2003f1"]
 
 
@@ -175,7 +176,7 @@ def test_a_post_with_a_question_of_its_own_opens_with_its_figure() -> None:
     page = item.markup
     assert "2 configurations; 3 runs of each" in page
     assert "<figcaption>qr100, seconds of the query</figcaption>" in page
-    assert "0.0080x better</text>" in page and "Arrow: beyond the axis." in page
+    assert "0.0080x, better</td>" in page and "Arrow: beyond the axis." in page
     assert "get_min took" in page and 'href="#evidence.get_min"' in page
     (item,) = ib.opening(post, ib.mvcc_gc_statements).items
     assert isinstance(item, Html) and "<figure" not in item.markup

@@ -14,8 +14,9 @@ from ibench_lib.base.wording import count, joined
 from ibench_lib.show.compare.comparison import long_values
 from ibench_lib.show.headline import attentions, badges, clients_said
 from ibench_lib.show.kit.display import Html, sentence, sources
-from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, strips
+from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, finding, strips
 from ibench_lib.show.kit.table_cells import relative_text
+from ibench_lib.show.kit.theme import TLDR_PLACE
 from ibench_lib.show.kit.wording import change_text, smallest_said
 
 _MOST_REASONS = 3
@@ -36,6 +37,7 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
     several = values["setup"].n_unique() > 1
     link = sources("metric_values")
     titled: list[tuple[str, list[StripRow]]] = []
+    rates_of: list[tuple[str, list[StripRow]]] = []
     judged = False
     said: dict[str, list[str]] = {}
     for (setup, step), frame in values.group_by("setup", "step", maintain_order=True):
@@ -52,6 +54,9 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
         judged |= any(row.found is not None and row.found.low is not None for row in rows)
         if rows:
             titled.append((where, rows))
+            of_main = rows[: sum(one.ratio is not None for one in main)]
+            of_rates = of_main[: sum(one.ratio is not None and one.metric.group == "rate" for one in main)]
+            rates_of.append((where, of_rates if any(row.mark for row in of_rates) else of_main))
             said.setdefault(_sentence(main, reasons), []).append(where)
     if not said:
         return sentence("No step is complete for both A and B, so there is nothing to compare.", "metric_values")
@@ -65,7 +70,9 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
     parts = (
         f'<p class="tested">{html.escape(tested(chosen))}</p>',
         badges(chosen.runs, rates, chosen.excluded),
+        TLDR_PLACE,
         attentions(chosen),
+        f'<p class="finding">{html.escape(finding(rates_of, "{name} {figure}"))}</p>'
         f'<div class="strips">{"".join(strips(titled, palette))}</div><p class="key">{key}</p>',
         f'<ul class="statements">{"".join(sentences)}</ul>',
     )

@@ -20,6 +20,7 @@ from ibench_lib.show.headline import badges
 from ibench_lib.show.kit.display import Html, Shown, sentence, sources
 from ibench_lib.show.kit.html_ids import html_id
 from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, strips
+from ibench_lib.show.kit.theme import TLDR_PLACE
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def explained(found: Explanations, palette: str = "default") -> Html:
         )
     head = f'<p class="tested">{html.escape(tested(found.pair))}</p>'
     reservations = badges(found.pair.runs, found.pair.ask("step_throughput"), found.pair.excluded)
-    return Html(f'<div class="headline">{head}{reservations}{"".join(parts)}</div>')
+    return Html(f'<div class="headline">{head}{reservations}{TLDR_PLACE}{"".join(parts)}</div>')
 
 
 def _strip(found: Explanation, palette: str) -> str:

@@ -1,4 +1,4 @@
-"""Small pictures of ratios as SVG: a strip has a row for each of them, a dot and its interval on a logarithmic axis.
+"""Pictures of ratios: a strip has a row for each of them, a dot and its interval on a logarithmic axis, and words.
 
 They need no script: they are there before anything else of a page is drawn, on paper, and on a narrow screen.
 """
@@ -11,19 +11,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ibench_lib.analysis.verdicts import Ratio
+from ibench_lib.base.wording import shortened
 from ibench_lib.metrics import Better
 from ibench_lib.show.kit import theme
-from ibench_lib.show.kit.table_cells import factor_text, relative_text
+from ibench_lib.show.kit.table_cells import bounds_text, factor_text, relative_text
 from ibench_lib.show.kit.theme import Mark
 
-WIDTH_PX = 340
 _ROW_PX = 20
-_AXIS_PX = 18
-_LETTER_PX = 6.6
-_BOLD_PX = 7.6
-_GAP_PX = 8
-_MOST_LETTERS = 22
-_MOST_FIGURE_PX = 110
+_AXIS_PX = 16
+_LEAST_APART = 0.22
+"""Of half an axis, what is between two values that it names, at least."""
 
 FILLED = "Filled: a difference. Hollow: may be noise."
 """What stands below strips with intervals."""
@@ -52,6 +49,8 @@ class StripRow:
     status: str = ""
     better: Better = "higher"
     words: Words = ("better", "worse")
+    name: str = ""
+    """What a sentence calls it, if its label is only a part of that."""
 
     @property
     def clear(self) -> bool:
@@ -72,14 +71,28 @@ class StripRow:
 
     @property
     def figure(self) -> str:
-        """The same without the interval, which is drawn."""
+        """The same without the interval."""
         if self.found is None or not self.found.value > 0:
             return self.status
         return f"{factor_text(self.found.value)}x{self._verdict}"
 
     @property
+    def between(self) -> str:
+        """The interval, or the range; empty without either."""
+        return bounds_text(self.found).strip() if self.found else ""
+
+    @property
     def _verdict(self) -> str:
-        return f" {self.words[self.mark == 'bad']}" if self.mark else ""
+        """Such as " faster", or ", slower" where the ratio alone would read as a gain; none of one run."""
+        found = self.found
+        if found is None or found.low is None:
+            return ""
+        if self.clear:
+            words = self.words if self.mark else ("more", "less")
+            word = words[self.mark == "bad" if self.mark else found.value < 1]
+            return f"{'' if found.value > 1 else ','} {word}"
+        small = found.p is not None and found.p <= found.level
+        return ", too small to count" if small else ", may be noise"
 
 
 def span_of(ratios: Iterable[Ratio]) -> float:
@@ -92,41 +105,73 @@ def span_of(ratios: Iterable[Ratio]) -> float:
 
 
 def strips(titled: Sequence[tuple[str, Sequence[StripRow]]], palette: str = "default") -> list[str]:
-    """Strips that stand next to each other, each with its title: all on one axis, so that dots can be compared."""
-    every = [row for _, rows in titled for row in rows]
-    span = span_of(row.found for row in every if row.found)
-    return [strip(title, rows, span, palette, every) for title, rows in titled]
+    """Strips that stand below each other, each with its title: all on one axis, so that dots can be compared."""
+    span = span_of(row.found for _, rows in titled for row in rows if row.found)
+    return [strip(title, rows, span, palette) for title, rows in titled]
+
+
+def finding(titled: Sequence[tuple[str, Sequence[StripRow]]], pattern: str = "{most}{figure} with {name}") -> str:
+    """What strips show in one sentence: the largest clear gain, the largest clear loss; or that there is neither.
+
+    Such as: qr100: up to 8.60x faster with a21; l.i1: 0.82x, slower with a13. `pattern` is what stands behind a title.
+    """
+    said = []
+    for mark in ("good", "bad"):
+        found = [(title, row) for title, rows in titled for row in rows if row.mark == mark]
+        if found:
+            title, row = max(found, key=lambda one: _size(one[1]))
+            alike = sum(other == title for other, _ in found)
+            most = "" if alike < 2 or not row.found else "up to " if row.found.value > 1 else "down to "
+            said.append(f"{title}: {pattern.format(most=most, figure=row.figure, name=row.name or row.label)}")
+    if said:
+        return "; ".join(said)
+    judged = [title for title, rows in titled if any(row.found and row.found.p is not None for row in rows)]
+    if judged:
+        return f"{shortened(judged, ', ')}: no difference found"
+    return "Too few runs to tell a difference from noise"
+
+
+def _size(row: StripRow) -> float:
+    return abs(math.log(row.found.value)) if row.found and row.found.value > 0 else math.inf
 
 
 def arrows_said(rows: Iterable[StripRow]) -> str:
     """What stands below strips of these rows on what leaves their axis; empty if nothing does."""
     ratios = [row.found for row in rows if row.found and row.found.value > 0]
-    axis = _Axis(0, 1, span_of(ratios))
+    axis = _Axis(span_of(ratios))
     leaves = any(
         axis.beyond(end) for found in ratios for end in (found.value, found.low, found.high) if end is not None
     )
     return " Arrow: beyond the axis." if leaves else ""
 
 
-def strip(
-    title: str, rows: Sequence[StripRow], span: float, palette: str = "default", every: Sequence[StripRow] = ()
-) -> str:
-    """A figure of HTML: the title, and the rows on an axis from 1 / `span` to `span`.
+def strip(title: str, rows: Sequence[StripRow], span: float, palette: str = "default") -> str:
+    """A figure of HTML: the title, and a table of the rows, each drawn on an axis from 1 / `span` to `span`.
 
-    `every`: the rows of all strips next to it, for which the axis leaves room; by default only its own.
+    It is as wide as there is room; its text keeps its size. What is drawn stands in words next to it.
     """
-    letters = min(max(len(row.label) for row in every or rows), _MOST_LETTERS)
-    figure_px = max(len(row.figure) * (_BOLD_PX if row.clear else _LETTER_PX) for row in every or rows)
-    axis = _Axis(max(_LETTER_PX * letters + _GAP_PX, 60), WIDTH_PX - min(figure_px, _MOST_FIGURE_PX) - _GAP_PX, span)
-    height = _ROW_PX * len(rows) + _AXIS_PX
-    drawn = []
-    for tick in _ticks(span):
-        x, kind = axis.x(tick), ' class="one"' if tick == 1 else ""
-        drawn.append(f'<line{kind} x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height - _AXIS_PX}"/>')
-        drawn.append(f'<text class="tick" x="{x:.1f}" y="{height - 4}">{tick:g}x</text>')
-    drawn += [_drawn(row, axis, _ROW_PX * (place + 0.5), palette) for place, row in enumerate(rows)]
-    said = f"{title}: {'; '.join(f'{row.label} {row.text}' for row in rows)}"
-    return picture(title, drawn, WIDTH_PX, height, said)
+    axis = _Axis(span)
+    places = {tick: axis.x(tick) for tick in _ticks(span)}
+    lines = "".join(
+        f'<line class="{"one" if tick == 1 else "tick"}" x1="{x}" x2="{x}" y1="0" y2="{_ROW_PX}"/>'
+        for tick, x in places.items()
+    )
+    ticks = "".join(f'<text class="tick" x="{x}" y="12">{tick:g}x</text>' for tick, x in places.items())
+    body = "".join(_drawn(row, axis, lines, palette) for row in rows)
+    return (
+        f'<figure class="strip"><figcaption>{html.escape(title)}</figcaption>'
+        f'<table class="ratios" style="width: 100%; table-layout: fixed">{_COLUMNS}<tbody>{body}'
+        f'<tr class="axis" aria-hidden="true"><td></td>{_plot(ticks, _AXIS_PX)}<td></td><td></td></tr>'
+        "</tbody></table></figure>"
+    )
+
+
+_COLUMNS = "".join(("<colgroup>", *(f'<col style="width: {share}%"/>' for share in (23, 45, 19, 13)), "</colgroup>"))
+
+
+def _plot(shapes: str, height: int) -> str:
+    svg = f'<svg width="100%" height="{height}" overflow="visible" aria-hidden="true">{shapes}</svg>'
+    return f'<td class="along">{svg}</td>'
 
 
 def picture(title: str, shapes: Iterable[str], width: int, height: int, said: str, kind: str = "") -> str:
@@ -144,54 +189,58 @@ def picture(title: str, shapes: Iterable[str], width: int, height: int, said: st
 
 @dataclass(frozen=True)
 class _Axis:
-    left: float
-    right: float
     span: float
 
-    def x(self, value: float) -> float:
+    def x(self, value: float) -> str:
+        """Where a value stands, in % of the width of the axis."""
         within = min(max(value, 1 / self.span), self.span)
-        share = 0.5 + 0.5 * math.log(within) / math.log(self.span)
-        return self.left + share * (self.right - self.left)
+        return f"{50 + 50 * math.log(within) / math.log(self.span):.2f}%"
 
     def beyond(self, value: float) -> int:
         """-1 left of the axis, 1 right of it, 0 on it."""
         return (value > self.span) - (value < 1 / self.span)
 
 
-def _drawn(row: StripRow, axis: _Axis, y: float, palette: str) -> str:
+def _drawn(row: StripRow, axis: _Axis, lines: str, palette: str) -> str:
     found, colour = row.found, theme.QUIET
     if found and row.clear:
         colour = theme.palette(palette).of(row.mark)[1] if row.mark else theme.INK
-    letters = row.label if len(row.label) <= _MOST_LETTERS else f"{row.label[:9]}…{row.label[-12:]}"
-    parts = [f'<text x="0" y="{y + 4:.0f}">{html.escape(letters)}</text>']
+    parts = [lines]
+    middle = _ROW_PX // 2
     if found and found.value > 0:
         fill = colour if row.clear else "#fff"
         if found.low is not None and found.high is not None:
             low, high = axis.x(max(found.low, 1e-9)), axis.x(found.high)
-            line = f'x1="{low:.1f}" x2="{high:.1f}" y1="{y:.0f}" y2="{y:.0f}"'
-            parts.append(f'<line class="interval" {line} stroke="{colour}"/>')
+            line = f'x1="{low}" x2="{high}" y1="{middle}" y2="{middle}"'
+            parts.append(f'<line class="interval" {line} stroke="{colour}" stroke-width="2"/>')
             ends = {axis.beyond(end) for end in (found.low, found.high)} - {0, axis.beyond(found.value)}
-            parts += [_arrow(axis, side, y, "none", colour) for side in sorted(ends)]
+            parts += [_arrow(side, "none", colour) for side in sorted(ends)]
         if axis.beyond(found.value):
-            parts.append(_arrow(axis, axis.beyond(found.value), y, fill, colour))
+            parts.append(_arrow(axis.beyond(found.value), fill, colour))
         else:
-            dot = f'cx="{axis.x(found.value):.1f}" cy="{y:.0f}" r="4.5"'
-            parts.append(f'<circle {dot} fill="{fill}" stroke="{colour}"/>')
-    kind = ' class="clear"' if row.clear else ""
-    place = f'x="{WIDTH_PX}" y="{y + 4:.0f}" text-anchor="end" fill="{colour}"'
-    parts.append(f"<text{kind} {place}>{html.escape(row.figure)}</text>")
-    return f"<g><title>{html.escape(f'{row.label}: {row.text}')}</title>{''.join(parts)}</g>"
+            parts.append(f'<circle cx="{axis.x(found.value)}" cy="{middle}" r="4.5" fill="{fill}" stroke="{colour}"/>')
+    kind = "figure clear" if row.clear else "figure"
+    return (
+        f'<tr title="{html.escape(f"{row.label}: {row.text}")}"><th scope="row">{html.escape(row.label)}</th>'
+        f'{_plot("".join(parts), _ROW_PX)}<td class="{kind}" style="color: {colour}">{html.escape(row.figure)}</td>'
+        f'<td class="between">{html.escape(row.between)}</td></tr>'
+    )
 
 
-def _arrow(axis: _Axis, side: int, y: float, fill: str, colour: str) -> str:
+def _arrow(side: int, fill: str, colour: str) -> str:
     """At an end of the axis: `fill` as that of a dot, or none where only the interval goes on."""
-    tip = axis.right if side > 0 else axis.left
-    path = f"M{tip - 7 * side:.1f} {y - 4.5:.1f}L{tip:.1f} {y:.1f}L{tip - 7 * side:.1f} {y + 4.5:.1f}"
-    return f'<path class="beyond" d="{path}{"" if fill == "none" else "Z"}" fill="{fill}" stroke="{colour}"/>'
+    middle = _ROW_PX / 2
+    path = f"M{-7 * side} {middle - 4.5}L0 {middle}L{-7 * side} {middle + 4.5}{'' if fill == 'none' else 'Z'}"
+    shape = f'<path class="beyond" d="{path}" fill="{fill}" stroke="{colour}"/>'
+    return f'<svg x="{"100%" if side > 0 else "0%"}" overflow="visible">{shape}</svg>'
 
 
 def _ticks(span: float) -> list[float]:
-    """1 and a value on each side of it."""
-    fitting = [tick for tick in (1.1, 1.25, 1.5, 2.0, 4.0, 10.0) if tick <= span]
-    widest = fitting[-1] if fitting else 1.1
-    return [round(1 / widest, 2), 1, widest]
+    """1, and values on each side of it that leave each other room; the largest that fits is one of them."""
+    fitting = [tick for tick in (10.0, 4.0, 2.0, 1.5, 1.25, 1.1) if tick <= span] or [1.1]
+    above = [fitting[0]]
+    for tick in (*fitting[1:], 1.0):
+        if math.log(above[-1] / tick) >= _LEAST_APART * math.log(span):
+            above.append(tick)
+    above = [tick for tick in above if tick > 1 and math.log(tick) >= _LEAST_APART * math.log(span)] or above[:1]
+    return [*(round(1 / tick, 2) for tick in above), 1, *reversed(above)]

@@ -16,6 +16,9 @@ INK = "#1d2733"
 QUIET = "#5b6875"
 RULE = "#d9dfe5"
 
+TLDR_PLACE = "<!-- tl;dr -->"
+"""Where a page puts its author's tl;dr into a first screen: behind what was tested, before what was found."""
+
 
 @dataclass(frozen=True)
 class Palette:

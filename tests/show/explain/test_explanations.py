@@ -26,10 +26,10 @@ def test_a_post_says_what_differs_and_what_cannot_be_said() -> None:
     page = ib.explained(found)._repr_html_()
     assert "A is system.cy10a (3 runs); B is system.b (3 runs); " in page and "rec_get_offsets_func +71.5" in page
     assert '<li class="loud">Not known: whether the server runs more instructions or slower ones' in page
-    terms = dict(re.findall(r"<g><title>([^:]+): ([^<]+)</title>", page))
-    assert list(terms) == ["inserts/s", "CPU in use", "CPU per operation"] and 'class="clear"' in page
-    said = [re.fullmatch(r"[\d.]+x \[[\d.]+, [\d.]+\]( \w+)?", text) for text in terms.values()]
-    assert [found and found[1] for found in said] == [None, None, " worse"], "the interval of each, and a verdict"
+    terms = dict(re.findall(r'<tr title="([^:]+): ([^"]+)">', page))
+    assert list(terms) == ["inserts/s", "CPU in use", "CPU per operation"] and 'class="figure clear"' in page
+    said = [re.fullmatch(r"[\d.]+x \[[\d.]+, [\d.]+\](,? [\w ]+)?", text) for text in terms.values()]
+    assert [found and found[1] for found in said] == [", may be noise", " more", " worse"], "intervals and words"
     assert 'href="#evidence.explain_steps"' in page and 'href="#evidence.stacks"' in page
 
 

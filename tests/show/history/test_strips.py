@@ -17,10 +17,10 @@ def test_a_strip_for_each_step_has_the_releases_in_order_and_fills_what_is_beyon
     first, second = markup.split("</figure>")[:2]
     assert "mysql, cached: l.i0, inserts/s" in first and "mysql, cached: qr100, queries/s" in second
     names = ["b5.7.44", "b8.0.28", "b8.0.29", "b8.0.30", "b8.0.31", "b9.1.0"]
-    assert [first.index(f"<title>{name}: ") for name in names] == sorted(
-        first.index(f"<title>{name}: ") for name in names
+    assert [first.index(f'<tr title="{name}: ') for name in names] == sorted(
+        first.index(f'<tr title="{name}: ') for name in names
     )
-    assert first.count(" slower</text>") == 3 and "slower" not in second and "faster" not in second
+    assert first.count("x, slower</td>") == 3 and "slower" not in second and "faster" not in second
     assert "Each dot: the ratio to b5.7.44, with its interval." in markup
 
 
