@@ -30,6 +30,7 @@ from typing import Any
 
 from ibench_lib.base.tether import tethered
 from ibench_lib.client.intervals import Counted, CountedSeconds, Reading, Seconds, Unreadable, require_possible
+from ibench_lib.client.program_threads import BUSY, ProgramThreads
 from ibench_lib.client.spec import Spec
 
 LINE_BYTES, MOST_BYTES, TAIL_BYTES = 1 << 16, 256 << 20, 4096
@@ -66,6 +67,10 @@ class Program(ABC):
 
     def finish(self, ran_s: float) -> Sequence[Counted]:
         """What it has done as a whole, asked once it has ended well after so many seconds. Raises Unreadable."""
+        return ()
+
+    def limits(self) -> Sequence[tuple[float, str]]:
+        """How near it came to limits other than the CPU of its threads: shares of a limit, each with the reason."""
         return ()
 
 
@@ -140,6 +145,7 @@ class Driven:
         self._is_ready = program.ready is None
         self._start_ns = 0
         self._killed_at: float | None = None
+        self._threads: ProgramThreads | None = None
         self._status: int | None = None
         self._ended_at = 0.0
         self._process: subprocess.Popen[bytes] | None = None
@@ -219,6 +225,7 @@ class Driven:
             start_new_session=True,
         )
         self._exited = os.pidfd_open(process.pid)
+        self._threads = ProgramThreads(process.pid)
         assert process.stdout is not None and process.stderr is not None
         for stream in (process.stdout, process.stderr):
             os.set_blocking(stream.fileno(), False)
@@ -263,7 +270,9 @@ class Driven:
         """Read until it has ended and closed its output."""
         process = self._process
         assert process is not None
+        assert self._threads is not None
         while self._selector.get_map():
+            self._threads.look()
             self._read_some(self._since_start_s())
             now = time.monotonic()
             if at_most_s is not None and self._since_start_s() > at_most_s and not self.stopped:
@@ -353,6 +362,13 @@ class Driven:
                 f"none of its {self.unread} lines says anything of an interval; the first: {self._unread[0]}{tail}"
             )
 
+    def limits(self) -> list[tuple[float, str]]:
+        """How near it came to the limits from which on it limits a step, not the server; empty if not known."""
+        busiest = self._threads.busiest if self._threads else None
+        if busiest is None:
+            return []
+        return [(busiest / BUSY, f"a thread of {self.name} used {busiest:.0%} of a core"), *self.program.limits()]
+
     def warnings(self, seconds: float | None) -> list[str]:
         """What a reader has to know of its figures."""
         found = []
@@ -394,9 +410,10 @@ class Driven:
         found["workers.client_lag_p99_us"] = found["workers.unrecorded_s"] = (
             f"{one}what it does in between is not known"
         )
-        found["steps.client_bound"] = found["steps.client_limit_share"] = (
-            f"{one}nothing says how many threads do its work"
-        )
+        if not self.limits():
+            found["steps.client_bound"] = found["steps.client_limit_share"] = (
+                f"{one}the CPU of its threads is not known"
+            )
         return found
 
 
@@ -530,6 +547,7 @@ def totals(driven: Driven, start_ns: int, seconds: float | None) -> dict[str, An
         "unrecorded_s": None,
         "rows_by_table": {},
         "outcomes": [],
+        "limits": driven.limits(),
         "ops_from": "rates" if driven.seconds.from_rates else "counts",
         "warnings": driven.warnings(seconds),
         "null_reasons": driven.null_reasons(),

@@ -124,7 +124,7 @@ def client_limits(result: StepResult) -> list[tuple[float, str]]:
     nothing. A paced one is late by its own doing when its p99 operation is sent more than 10 % of its interval after it
     could have been; one that serves many connections, when it holds up its p99 operation for more than 10 % of the
     median response of all its operations. Fewer than a hundred operations have no p99, only a worst one. A driven
-    program is not judged: nothing says how many threads do its work.
+    program says its own limits (`Driven.limits`).
 
     The verdict on results that come equally near is the reader's (`client_verdicts`), and so is whether the host was to
     blame instead (`host_taken_of`).
@@ -134,7 +134,8 @@ def client_limits(result: StepResult) -> list[tuple[float, str]]:
         end_ns = _end_ns(state)
         if state.totals is None or end_ns is None or result.start_ns is None or end_ns <= result.start_ns:
             continue
-        if state.spec.drives:  # of a program of many threads no limit is known
+        if state.spec.drives:
+            found += [(share, f"{state.name}: {why}") for share, why in state.totals.get("limits", ())]
             continue
         busy = (state.totals["cpu_user_s"] + state.totals["cpu_system_s"]) / ((end_ns - result.start_ns) / 1e9)
         found.append((busy / CLIENT_BOUND_BUSY, f"{state.name} used {busy:.0%} of a core"))

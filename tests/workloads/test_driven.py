@@ -102,7 +102,7 @@ def test_what_it_does_not_print_is_null_with_a_reason(ran: Ran) -> None:
     assert uncaptured["reason"].to_list() == ["python is a driven program: its CPU is known of the whole step only"] * 2
     for run_id in ran.ids:
         manifest = read_manifest(ran.workspace.run_dir(run_id))
-        for column in ("ops.service_bins", "response_times.bins", "ops.errors", "steps.client_bound"):
+        for column in ("ops.service_bins", "response_times.bins", "ops.errors"):
             assert "python is a driven program" in manifest.null_reasons[column]
         assert any("they are no counts" in warning for warning in manifest.warnings)
         assert any("hello from a program" in warning for warning in manifest.warnings), (

@@ -16,8 +16,10 @@ from ibench_lib.workloads.sysbench.program import find_sysbench, folder_of_tests
 EVENTS = Path(__file__).with_name("events.lua")
 
 _BINS, _LARGEST_MS, _SMALLEST_MS = 1024, 100_000.0, 0.001
-_WORDS = re.compile(r"ibench-(interval|total) (\S+) (\S+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+)(?: (\S*))?")
+_WORDS = re.compile(r"ibench-(interval|total) (\S+) (\S+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+)(?: (\d+) (\S*))?")
 _BAD = re.compile(r"\b(FATAL|ALERT|WARNING|PANIC)\b")
+_LATE = 0.02
+"""By this share fewer transactions than the rate asks for make a generator that is late."""
 _COUNTS = ("transaction", "read", "write", "other")
 
 
@@ -38,11 +40,11 @@ class Sysbench(Program):
         binary = find_sysbench()
         self._rows = given["tables"] * given["table_size"]
         self._is_test = given["command"] == "run"
-        self._is_paced = given["rate"] is not None
         self._sums = dict.fromkeys((*_COUNTS, "errors", "reconnects"), 0)
         self._bins: dict[int, int] = {}
         self._all_bins: dict[int, int] = {}
         self._end_s, self._has_total = 0.0, False
+        self._rate, self._waiting, self._arrived = given["rate"], 0, (0, 0.0)
         self.ready = "ibench-ready" if self._is_test else None
         self.environment = {"SYSBENCH_TEST_FILE": str(folder_of_tests(binary) / f"{given['test']}.lua")}
         settings: dict[str, object] = {
@@ -57,7 +59,7 @@ class Sysbench(Program):
         }
         if self._is_test:
             settings |= {"time": round(spec.seconds or 0), "events": 0, "report-interval": 1, "percentile": 99}
-        if self._is_paced:
+        if self._rate is not None:
             settings["rate"] = given["rate"]
         settings |= given["options"]
         options = [f"--{name}={_text(value)}" for name, value in settings.items()]
@@ -84,6 +86,16 @@ class Sysbench(Program):
             Counted(operation="row", start_s=0.0, end_s=ran_s, count=self._rows, errors=0, retries=0, by_second=False)
         ]
 
+    def limits(self) -> Sequence[tuple[float, str]]:
+        arrived, seconds = self._arrived
+        wanted = (self._rate or 0) * seconds
+        if not wanted:
+            return ()
+        # They come at random intervals: three standard deviations are chance.
+        missing = wanted - arrived - 3 * math.sqrt(wanted)
+        why = f"sysbench let {arrived:,} of {wanted:,.0f} transactions become due: its generator was late"
+        return [(max(0.0, missing) / (_LATE * wanted), why)]
+
     def _interval(self, found: re.Match[str]) -> list[Counted]:
         try:
             end_s, seconds = float(found[2]), float(found[3])
@@ -97,12 +109,15 @@ class Sysbench(Program):
             bins = {number: count - self._bins.get(number, 0) for number, count in self._all_bins.items()}
             bins = {number: count for number, count in bins.items() if count}
         else:
-            bins = _bins(found[10]) or {}
+            bins = _bins(found[11]) or {}
+            self._waiting = int(found[10] or 0)
             start_s = max(start_s, end_s - seconds)
             for number, count in bins.items():
                 self._bins[number] = self._bins.get(number, 0) + count
         self._sums = {name: self._sums[name] + count for name, count in counts.items()}
         self._end_s = end_s
+        if found[1] == "interval":
+            self._arrived = self._sums["transaction"] + self._waiting, end_s
         ours: dict[int, int] = {}
         for number, count in bins.items():
             ours[bin_of(number)] = ours.get(bin_of(number), 0) + count
@@ -117,7 +132,7 @@ class Sysbench(Program):
                 errors=counts["reconnects"],
                 retries=counts["errors"],
                 bins=ours if self._bins or ours else None,
-                intended=self._is_paced,
+                intended=self._rate is not None,
             )
         ]
         return rows + [

@@ -3,10 +3,11 @@
 -- SYSBENCH_TEST_FILE is the file of the test. Its first thread says "ibench-ready" once it is connected, and waits for a line
 -- on standard input: so the test begins with the step. Then come lines of words:
 --
---   ibench-interval END SECONDS EVENTS READS WRITES OTHERS ERRORS RECONNECTS BINS
+--   ibench-interval END SECONDS EVENTS READS WRITES OTHERS ERRORS RECONNECTS WAITING BINS
 --   ibench-done BINS                                                              from each thread, at its end
 --   ibench-total END SECONDS EVENTS READS WRITES OTHERS ERRORS RECONNECTS         of the whole run
 --
+-- WAITING are events that are due and not yet done, if the test has a rate.
 -- BINS is bin:count with commas, of sysbench's own histogram of response times: of the interval, or of all up to then.
 -- It is "-" where this build of sysbench does not let anyone read it.
 
@@ -63,7 +64,8 @@ end
 
 local before = {}
 function sysbench.hooks.report_intermediate(stat)
-   say("ibench-interval", stat, bins(before))
+   local waiting = (stat.queue_length or 0) + (stat.concurrency or 0)
+   say("ibench-interval", stat, string.format("%d", waiting), bins(before))
 end
 
 function sysbench.hooks.report_cumulative(stat)

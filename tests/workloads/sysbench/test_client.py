@@ -37,7 +37,7 @@ def by_operation(said: Any) -> dict[str, Counted]:
 
 def test_the_last_part_is_the_total_less_the_intervals() -> None:
     program = made(2)
-    first = by_operation(program.read_line("ibench-interval 1.000400000 1.000400000 10 140 40 20 1 0 400:6,402:4"))
+    first = by_operation(program.read_line("ibench-interval 1.000400000 1.000400000 10 140 40 20 1 0 0 400:6,402:4"))
     counts = {name: counted.count for name, counted in first.items()}
     assert counts == {"transaction": 10, "read": 140, "write": 40, "other": 20}
     assert (first["transaction"].start_s, first["transaction"].end_s) == (0.0, 1.0004)
@@ -57,15 +57,15 @@ def test_the_histogram_says_how_many_events_an_interval_has() -> None:
     """sysbench counts an event an instant before it is in the histogram, or after."""
     program = made(2)
     seconds = [
-        program.read_line("ibench-interval 1.0 1.0 10 0 0 0 0 0 400:9"),
-        program.read_line("ibench-interval 2.0 1.0 10 0 0 0 0 0 400:11"),
+        program.read_line("ibench-interval 1.0 1.0 10 0 0 0 0 0 0 400:9"),
+        program.read_line("ibench-interval 2.0 1.0 10 0 0 0 0 0 0 400:11"),
     ]
     assert [by_operation(said)["transaction"].count for said in seconds] == [9, 11]
 
 
 def test_where_its_histogram_cannot_be_read_events_are_counted_without() -> None:
     program = made(2)
-    (event, *_) = program.read_line("ibench-interval 1.0 1.0 10 0 0 0 0 0 -") or ()
+    (event, *_) = program.read_line("ibench-interval 1.0 1.0 10 0 0 0 0 0 0 -") or ()
     assert event.count == 10 and event.bins is None
     program.read_line("ibench-done -")
     (event, *_) = program.read_line("ibench-total 1.5 1.5 14 0 0 0 0 0") or ()
@@ -75,8 +75,22 @@ def test_where_its_histogram_cannot_be_read_events_are_counted_without() -> None
 def test_a_rate_makes_response_times_of_the_moment_at_which_an_event_was_due() -> None:
     program = made(2, tests=[{"test": "oltp_read_only", "rate": 50}])
     assert "--rate=50" in program.argv
-    (event, *_) = program.read_line("ibench-interval 1.0 1.0 1 0 0 0 0 0 400:1") or ()
+    (event, *_) = program.read_line("ibench-interval 1.0 1.0 1 0 0 0 0 0 0 400:1") or ()
     assert event.intended
+
+
+@pytest.mark.parametrize(
+    ("done", "waiting", "limited"), [(1000, 0, False), (600, 400, False), (900, 0, False), (600, 0, True)]
+)
+def test_a_generator_that_is_late_is_a_limit_of_the_client(done: int, waiting: int, limited: bool) -> None:
+    """1,000 are due. Whether they are done or wait is the server's business; 100 fewer may be chance."""
+    program = made(2, tests=[{"test": "oltp_read_only", "rate": 1000}])
+    assert program.limits() == ()
+    program.read_line(f"ibench-interval 1.0 1.0 {done} 0 0 0 0 0 {waiting} 400:{done}")
+    ((share, why),) = program.limits()
+    assert (share >= 1) is limited
+    assert f"{done + waiting:,} of 1,000 transactions" in why
+    assert made(2).limits() == ()
 
 
 @pytest.mark.parametrize("line", ["ibench-interval", "ibench-interval 1 1 1", "ibench-total a b 1 2 3 4", "FATAL: no"])
@@ -87,7 +101,7 @@ def test_lines_that_are_damaged_or_bad_news_are_not_read(line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "ibench-interval x 1.0 1 0 0 0 0 0 1:1", "ibench-interval 1.0 1.0 1 0 0 0 0 0 1:-1", "ibench-done 1024:1",
+        "ibench-interval x 1.0 1 0 0 0 0 0 0 1:1", "ibench-interval 1.0 1.0 1 0 0 0 0 0 0 1:-1", "ibench-done 1024:1",
         "ibench-done 1;2",
     ],
 )  # fmt: skip

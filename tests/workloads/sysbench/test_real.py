@@ -127,6 +127,8 @@ def test_a_server_that_stands_still_shows_in_the_times_since_an_event_was_due(pl
     longest = max(max(row["intended_bins"], default=0) for row in rows if row["operation"] == "transaction")
     assert lower_edge_us(longest + 1) >= 1e6
     assert all(row["service_bins"] is None for row in rows)
+    shares = [share for share, why in driven.limits() if "become due" in why]
+    assert len(shares) == 1 and shares[0] < 1, "those that wait for the server have become due: the client is not late"
 
 
 def test_tables_whose_rows_were_deleted_are_prepared_again(place: Place) -> None:

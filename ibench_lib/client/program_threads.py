@@ -1,0 +1,58 @@
+"""The threads of a driven program: how much of a core the busiest one used."""
+
+from __future__ import annotations
+
+import os
+import time
+
+BUSY = 0.70
+"""A thread that runs for so much of its time is at 70 % of what it could do with an infinitely fast server."""
+_EVERY_S, _LEAST_S = 0.5, 1.0
+
+
+class ProgramThreads:
+    """CPU of the threads of one process, from the first look at each to the last (`/proc/<pid>/task/*/schedstat`).
+
+    Looks are half a second apart, however often `look` is called: the last one comes shortly before a thread ends.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._tasks = f"/proc/{pid}/task"
+        self._first: dict[str, tuple[float, int]] = {}
+        self._last: dict[str, tuple[float, int]] = {}
+        self._looked_at = -_EVERY_S
+
+    def look(self) -> None:
+        """Take in what the threads have used so far, if the last look is half a second ago."""
+        now = time.monotonic()
+        if now < self._looked_at + _EVERY_S:
+            return
+        self._looked_at = now
+        try:
+            threads = os.listdir(self._tasks)
+        except OSError:
+            return
+        for thread in threads:
+            try:
+                with open(f"{self._tasks}/{thread}/schedstat", encoding="ascii") as file:
+                    ran_ns = int(file.read().split()[0])
+            except (OSError, ValueError, IndexError):  # it has just ended, or the kernel does not count
+                continue
+            self._first.setdefault(thread, (time.monotonic(), ran_ns))
+            self._last[thread] = time.monotonic(), ran_ns
+
+    @property
+    def busiest(self) -> float | None:
+        """The share of a core that the busiest thread used; None if the process was not seen for a second.
+
+        Threads count that were seen for at least half of this time.
+        """
+        seen = {thread: self._last[thread][0] - at for thread, (at, _) in self._first.items()}
+        longest = max(seen.values(), default=0.0)
+        if longest < _LEAST_S:
+            return None
+        return max(
+            (self._last[thread][1] - self._first[thread][1]) / 1e9 / seconds
+            for thread, seconds in seen.items()
+            if seconds >= longest / 2
+        )
