@@ -161,6 +161,26 @@ def test_a_page_of_shipped_runs_answers_on_its_first_screen(
         assert is_among(figure, [units * value for value in chosen.ask(question)[column].drop_nulls()]), figure
 
 
+QUOTING = (
+    ("sample",), ("sample-mvcc-gc",), ("sample-regression",),
+    ("sample-linkbench-regression", "sample-linkbench"),
+)  # fmt: skip
+"""Posts on shipped runs whose tl;dr has figures, each after the one that it takes some of them from."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("slugs", QUOTING, ids=lambda slugs: slugs[-1])
+def test_the_figures_of_a_tldr_are_those_of_its_page(
+    slugs: tuple[str, ...], place: Workspace, kernel: SharedKernel
+) -> None:
+    place.sample.symlink_to(ROOT / "data" / "sample")
+    text = ""
+    for slug in slugs:
+        (post,) = (post for post in POSTS if post.spec.slug == slug)
+        text += shown(kernel.run(post.source, post.spec.parameters, place.root))
+        assert not_shown(post.spec.tldr, text) == [], slug
+
+
 @pytest.mark.long
 @every_notebook
 def test_failed_and_running_runs_and_files_that_could_not_be_read_show(
