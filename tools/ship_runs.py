@@ -9,10 +9,10 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ibench_lib.base.wording import count
@@ -39,16 +39,19 @@ def ship(run: Path, to: Path) -> int:
         path = copy / name
         file = pq.ParquetFile(path, page_checksum_verification=True)
         pieces = [file.read_row_group(number) for number in range(file.num_row_groups)]
-        written = write_table(path, _as_written(TABLES[path.stem], file.schema_arrow.names), pieces, level=LEVEL)
+        written = write_table(path, _as_written(TABLES[path.stem], file.schema_arrow), pieces, level=LEVEL)
         assert written.rows == record["rows"], f"{path}: {written.rows} rows instead of {record['rows']}"
         record.update(bytes=written.bytes, sha256=written.sha256)
     (copy / FILE_NAME).write_bytes(with_checksum(content))
     return sum(path.stat().st_size for path in copy.iterdir())
 
 
-def _as_written(table: Table, names: Collection[str]) -> Table:
-    """The table with the columns that a file has: one by an older ibench lacks some, and stays as it is."""
-    return replace(table, columns=tuple(column for column in table.columns if column.name in names))
+def _as_written(table: Table, schema: pa.Schema) -> Table:
+    """The table as a file has it: one by an older ibench lacks some columns, and may have no NULL in others."""
+    columns = (column for column in table.columns if column.name in schema.names)
+    return replace(
+        table, columns=tuple(replace(column, nullable=schema.field(column.name).nullable) for column in columns)
+    )
 
 
 def main() -> int:
