@@ -90,7 +90,7 @@ def test_m16_lag_is_held_against_the_median_of_all_operations_if_there_is_one(
         "cpu_user_s": 0.1, "cpu_system_s": 0.1, "end_ns": 2_000_000_000, "ops": 500, "client_lag_p99_us": 50.0,
         "service_p50_us": median_us,
     }  # fmt: skip
-    spec = SimpleNamespace(tick_ns=None, connections=8)
+    spec = SimpleNamespace(drives=False, tick_ns=None, connections=8)
     state = SimpleNamespace(name="client 1 terminal", totals=totals, spec=spec)
     found = client_bound(SimpleNamespace(workers=[state], start_ns=0))  # type: ignore[arg-type]
     assert (found is not None) == bound

@@ -59,7 +59,8 @@ def page_by(order: str, workspace: Workspace) -> Path:
 
 def sentences(page: Path) -> list[str]:
     found = re.findall(r"<li(?: [^>]*)?>(.*?)</li>", page.read_text(encoding="utf-8"))
-    return [html.unescape(re.sub(r"<.*?>|\s*query", "", text)).strip() for text in found]
+    texts = [html.unescape(re.sub(r"<.*?>", "", text)).strip() for text in found]
+    return [re.sub(r"\s*(query|queries( \d)+)$", "", text) for text in texts]
 
 
 @pytest.mark.long

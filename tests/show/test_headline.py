@@ -116,7 +116,8 @@ def test_that_load_clients_differ_stands_above_the_verdict() -> None:
     mixed = [*repeated("a", 5000, 0), *repeated("b", 2500, 10, versions=compiled)]
     post = chosen(*mixed)
     (opened,) = ib.opening(post, ib.throughput_statements).items
-    for screen in (markup(post), str(opened), ib.pair_headline(ib.pair(post)).markup):
+    (paired,) = ib.pair_headline(ib.pair(post)).items
+    for screen in (markup(post), str(opened), str(paired)):
         warned = screen.index('<li class="loud">Attention: The load clients of these runs differ: 3 runs (system.a)')
         assert screen.index("</p>") < warned < screen.index("0.50x")
         assert 'href="#evidence.client_cores"' in screen

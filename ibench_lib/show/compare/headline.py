@@ -10,10 +10,11 @@ import polars as pl
 from ibench_lib.analysis.comparison import DIFFERENT, UNJUDGED, Compared, compared
 from ibench_lib.analysis.frames import listed, rate_label
 from ibench_lib.ask.pair import Pair
+from ibench_lib.ask.provenance import names_of
 from ibench_lib.base.wording import count, joined
 from ibench_lib.show.compare.comparison import long_values
 from ibench_lib.show.headline import attentions, badges, clients_said
-from ibench_lib.show.kit.display import Html, sentence, sources
+from ibench_lib.show.kit.display import Html, Shown, sentence, sources
 from ibench_lib.show.kit.strips import FILLED, StripRow, arrows_said, finding, strips
 from ibench_lib.show.kit.table_cells import relative_text
 from ibench_lib.show.kit.theme import TLDR_PLACE
@@ -24,14 +25,14 @@ _WHY = ("cost", "lag")
 _TAIL = "response_p99_ms"
 
 
-def pair_headline(chosen: Pair, palette: str = "default") -> Html:
+def pair_headline(chosen: Pair, palette: str = "default") -> Shown:
     """What was compared, a strip for each step, and a sentence for each (`metric_values`).
 
     A strip has the rates of the step, the 99th percentile of its main operation, and those costs that differ beyond
     noise: the largest differences. Verdicts are those of the tables.
     """
     if not chosen.base or not chosen.other:
-        return sentence(chosen.nothing(""), "selected_runs")
+        return Shown((sentence(chosen.nothing(""), "selected_runs"),))
     rates = chosen.ask("step_throughput")
     values, short = long_values(chosen.values(), rates)
     several = values["setup"].n_unique() > 1
@@ -59,7 +60,8 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
             rates_of.append((where, of_rates if any(row.mark for row in of_rates) else of_main))
             said.setdefault(_sentence(main, reasons), []).append(where)
     if not said:
-        return sentence("No step is complete for both A and B, so there is nothing to compare.", "metric_values")
+        nothing = "No step is complete for both A and B, so there is nothing to compare."
+        return Shown((sentence(nothing, "metric_values"),))
     texts = [f"{joined(steps)}: {text}" for text, steps in said.items()]
     sentences = [f"<li>{html.escape(text)}{link}</li>" for text in texts]
     sentences += [f"<li>{html.escape(text)}{sources('step_throughput')}</li>" for text in short]
@@ -76,7 +78,8 @@ def pair_headline(chosen: Pair, palette: str = "default") -> Html:
         f'<div class="strips">{"".join(strips(titled, palette))}</div><p class="key">{key}</p>',
         f'<ul class="statements">{"".join(sentences)}</ul>',
     )
-    return Html(f'<div class="headline">{"".join(parts)}</div>')
+    answers = (*names_of(chosen.runs), *names_of(rates), "metric_values")
+    return Shown((Html(f'<div class="headline">{"".join(parts)}</div>'),), answers)
 
 
 def _main(of_step: list[Compared], of_responses: list[Compared]) -> list[Compared]:

@@ -9,6 +9,7 @@ import pytest
 from ibench_lib.ask.pair import Pair, pair
 from ibench_lib.ask.selection import choose
 from ibench_lib.show.compare.headline import pair_headline
+from ibench_lib.show.kit.display import Html
 from tests.shared import lake_of
 from tests.synthetic import Run
 
@@ -24,15 +25,21 @@ def chosen(*runs: Run) -> Pair:
     return pair(choose(lake_of(*runs), "demo"))
 
 
+def screen(chosen: Pair) -> str:
+    (item,) = pair_headline(chosen).items
+    assert isinstance(item, Html)
+    return item.markup
+
+
 def said(chosen: Pair) -> list[str]:
-    found = re.findall(r"<li>(.*?)<a ", pair_headline(chosen).markup)
+    found = re.findall(r"<li>(.*?)<a ", screen(chosen))
     return [re.sub(r"<.*?>|&[a-z]+;", "", text).strip() for text in found]
 
 
 @pytest.mark.slow
 def test_what_is_faster_and_what_differs_with_it_is_said_and_drawn() -> None:
     two = chosen(*side("a", 0, 5000, 300), *side("b", 10, 2500, 3000))
-    markup = pair_headline(two).markup
+    markup = screen(two)
     assert "A is system.a (3 runs); B is system.b (3 runs); setup cached; 2 clients." in markup
     (slower,) = [text for text in said(two) if text.startswith("qr100")]
     assert re.search(r"queries/s 0\.50x \[0\.\d\d, 0\.\d\d\], worse", slower)
@@ -51,5 +58,5 @@ def test_without_repeats_or_a_second_dbms_nothing_is_judged() -> None:
     one_each = said(chosen(*side("a", 0, 5000, 300, 1), *side("b", 10, 2500, 3000, 1)))
     (once,) = one_each
     assert once.endswith(": too few runs to tell a difference from noise.") and "l.i1 and qr100" in once
-    assert "only one dbms here" in pair_headline(chosen(*side("a", 0, 5000, 300))).markup
-    assert "no run yet" in pair_headline(pair(choose(lake_of()))).markup
+    assert "only one dbms here" in screen(chosen(*side("a", 0, 5000, 300)))
+    assert "no run yet" in screen(pair(choose(lake_of())))
