@@ -78,7 +78,9 @@ def test_the_program_has_rates_whole_seconds_costs_and_dips(ran: Ran) -> None:
     assert ran.asked("rate_stability")["rate_p50"].min() > 0
     assert ran.asked("steadiness")["rated_seconds"].min() >= 5
     assert ran.asked("explain_steps")["clients_us"].null_count() == 0
-    assert ran.asked("step_resources")["cpupq"].null_count() == 0, "the server's CPU for an operation"
+    # Where the host was too busy for its own samples, costs are left out, whoever the client is.
+    sampled = ran.asked("step_resources").filter(pl.col("covered") >= 0.95)
+    assert sampled["cpupq"].null_count() == 0, "the CPU for an operation"
     ran.asked("dips"), ran.asked("stalls")  # whether there are any is the host's
 
 
