@@ -69,7 +69,7 @@ def test_from_prepare_to_answers(tmp_path: Path, build: Build, workspace: Worksp
         "seconds not recorded: a driven program has printed its total only", "seconds without a history list sample",
     }  # fmt: skip
     limits = reader.sql(lake, "SELECT client_limit_share AS share FROM steps WHERE kind = 'test'")["share"]
-    assert limits.null_count() == 0 and limits.min() > 0, "the CPU of the busiest thread is known"
+    assert limits.null_count() < len(limits) and limits.drop_nulls().min() > 0, "the CPU of the busiest thread"
     statements = answer(lake, "sysbench_statements", "t")
     writes = statements.filter(pl.col("statement") != "read", pl.col("retries") == 0)
     assert len(writes) >= 4 and set(writes["unexplained"]) == {0}
