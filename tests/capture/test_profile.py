@@ -67,7 +67,7 @@ def test_a_spinning_process_is_profiled_and_perf_ends_with_the_run(tmp_path: Pat
             # The end of the run then cuts it short.
             seen = until(second_recording, "the second recording is at work")
             nice = {child.nice() for child in seen}
-        assert nice == {10}
+        assert nice == {min(19, os.nice(0) + 10)}, "lower than ours"
         assert survivors(seen) == []
     finally:
         spinner.kill()
