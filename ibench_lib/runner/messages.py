@@ -16,6 +16,7 @@ _OF_THE_RUNNER = {"run_id", "step_id", "step", "client", "worker"}
 
 Count = Annotated[int, Field(ge=0, le=_MOST)]
 Time = Annotated[float, Field(allow_inf_nan=False)]
+Limit = Annotated[tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], str], Field(strict=False)]
 Outcome = Annotated[tuple[Annotated[int, Field(ge=0, le=2**15 - 1)], str, str, Count], Field(strict=False)]
 
 
@@ -48,6 +49,7 @@ class _Totals(BaseModel):
     unrecorded_s: Time | None
     rows_by_table: dict[str, Annotated[int, Field(ge=-_MOST, le=_MOST)]]
     outcomes: list[Outcome]
+    limits: list[Limit] = []
     ops_from: str | None = None
     warnings: list[str] = []
     null_reasons: dict[str, str] = {}

@@ -143,3 +143,21 @@ def test_a_failure_stays_one_whatever_comes_later(monkeypatch: pytest.MonkeyPatc
 
 def test_an_unknown_operation_is_odd() -> None:
     assert "no operation 'other'" in (problem_of({"kind": "second", "row": {**ROW, "operation": "other"}}, {}) or "")
+
+
+OF_A_PROGRAM = {
+    "ops_from": "counts",
+    "limits": [[0.5, "a thread used 35% of a core"]],
+    "warnings": ["w"],
+    "null_reasons": {"ops.rows": "r"},
+}
+
+
+def test_what_a_driven_program_adds_to_its_totals_is_checked_too() -> None:
+    totals = TOTALS | OF_A_PROGRAM
+    assert problem_of({"kind": "done", "totals": totals, "probes": []}, {}) is None
+    for name in OF_A_PROGRAM:
+        for odd in (1, "x", [[1]], [["a", "b"]], [[-1.0, "x"]], [[float("nan"), "x"]], [[0.5, 1]], {"a": 1}):
+            if (name, odd) != ("ops_from", "x"):
+                message = {"kind": "done", "totals": totals | {name: odd}, "probes": []}
+                assert problem_of(message, {}) is not None, (name, odd)

@@ -99,7 +99,7 @@ def _value(one: Compared, rows: list[dict[str, Any]], frame: pl.DataFrame, name:
         text = size_text(text, rows)
     return Cell(
         {"-": "not captured"}.get(text, text),
-        "status" if text in ("-", NOT_RECORDED, NOT_YET_KNOWN, NOT_RECORDED) else None,
+        "status" if text in ("-", NOT_RECORDED, NOT_YET_KNOWN) else None,
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ibench_lib.base.histogram_bins import HISTOGRAM_BINS_PER_OCTAVE
-from ibench_lib.client.external import Program, Target, private_file
+from ibench_lib.client.external import CannotDrive, Program, Target, private_file
 from ibench_lib.client.intervals import Counted, Unreadable
 from ibench_lib.client.spec import Spec
 from ibench_lib.workloads.sysbench.program import find_sysbench, folder_of_tests
@@ -155,7 +155,7 @@ def _bins(text: str | None) -> dict[int, int] | None:
 
 
 def _connection(target: Target) -> str:
-    """The options by which sysbench reaches the server, in the format of its `--config-file`."""
+    """The options by which sysbench reaches the server, in the format of its `--config-file`. Raises CannotDrive."""
     options: Mapping[str, object] = {
         "mysql-user": target.user,
         "mysql-password": target.password,
@@ -164,6 +164,9 @@ def _connection(target: Target) -> str:
             {"mysql-socket": target.socket} if target.socket else {"mysql-host": target.host, "mysql-port": target.port}
         ),
     }
+    for name, value in options.items():
+        if not str(value).isprintable():  # the rest would be options of their own
+            raise CannotDrive(f"{name} has a line break or another control character: sysbench's file cannot have it")
     return "".join(f"{name}={value}\n" for name, value in options.items())
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ibench_lib.base.histogram_bins import lower_edge_us
-from ibench_lib.client.external import Target
+from ibench_lib.client.external import CannotDrive, Target
 from ibench_lib.client.intervals import Counted, Unreadable
 from ibench_lib.workloads.sysbench import client, steps
 from ibench_lib.workloads.sysbench.client import Sysbench, bin_of
@@ -134,6 +134,13 @@ def test_the_password_is_on_no_command_line() -> None:
     remote = made(2, Target(database="d", user="u", host="h", port=3307, password="secret"))
     (config,) = (word.removeprefix("--config-file=") for word in remote.argv if word.startswith("--config-file="))
     assert Path(config).read_text().endswith("mysql-host=h\nmysql-port=3307\n")
+
+
+def test_a_password_cannot_become_an_option_of_its_own() -> None:
+    odd = Target(database="d", user="u", socket="/tmp/s", password="secret\nmysql-db=other")
+    with pytest.raises(CannotDrive) as caught:
+        made(2, odd)
+    assert str(caught.value).startswith("mysql-password has a line break") and "secret" not in str(caught.value)
 
 
 def test_a_bin_becomes_the_one_that_holds_its_middle() -> None:
