@@ -7,6 +7,7 @@ from typing import Protocol, cast
 
 from ibench_lib import plugins
 from ibench_lib.base import debian
+from ibench_lib.base.locks import locked_folder
 from ibench_lib.errors import BuildNotFound
 from ibench_lib.paths import Workspace, check_name
 from ibench_lib.servers import registry, sources
@@ -51,7 +52,7 @@ def default_label() -> str:
 
 
 def install(label: str, workspace: Workspace) -> Build:
-    """Install the build of that label; an installed build stays as it is.
+    """Install the build of that label; an installed build stays as it is. Installs in one project wait for each other.
 
     Raises
     ------
@@ -71,4 +72,7 @@ def install(label: str, workspace: Workspace) -> Build:
             + "register a server of your own with `ibench servers add LABEL PATH`",
         )
     offer, source = offered[label]
-    return source.install(offer, workspace)
+    with locked_folder(workspace.builds):
+        if label in registry.labels(workspace):  # another process brought it in the meantime
+            return registry.load(label, workspace)
+        return source.install(offer, workspace)

