@@ -345,11 +345,12 @@ def _columns(name: str) -> tuple[tuple[str, str, str, str], ...]:
 
 @cache
 def described(name: str) -> tuple[tuple[str, str, str, str], ...]:
-    """Column, type, unit and meaning of what `documented` names; nothing for a function of one value.
+    """Column, type, unit and meaning of what `documented` names.
 
-    Nothing is asked of any run: every name is in a lake without any.
+    A function of one value has none, and those of a macro that reads whatever table it is given depend on that table:
+    an empty tuple. Nothing is asked of any run: every name is in a lake without any.
     """
-    if any(name == called and kind == "functions" for kind, called, _ in documented()):
+    if any(piece.called == name and (piece.kind == "functions" or piece.takes_a_table) for piece in _pieces()):
         return ()
     # NULL fits parameters of every type. Parentheses stay where there are no parameters: a question is a macro.
     is_called = any(piece.called == name and piece.kind != "views" for piece in _pieces())
@@ -685,7 +686,13 @@ class _Piece:
         return f"questions.{self.name}" if self.kind == "questions" else self.name
 
     @property
+    def takes_a_table(self) -> bool:
+        """Whether a parameter is the name of a table to read."""
+        return "query_table($" in self.text
+
+    @property
     def statement(self) -> str:
+        """The statement that creates it."""
         if self.kind == "views":
             return f'CREATE VIEW "{self.name}" AS {self.text}'
         return _macro(f'{"questions" if self.kind == "questions" else "main"}."{self.name}"', self.text, self.kind)

@@ -450,6 +450,11 @@ def test_columns_say_what_the_schema_says_of_them(workspace: Workspace) -> None:
         assert reader.documentation(name).startswith(reader.questions()[name])
 
 
+def test_a_macro_that_reads_the_table_it_is_given_has_no_columns_of_its_own(workspace: Workspace) -> None:
+    assert reader.described("cumulated_bins") == ()
+    assert [name for name, *_ in reader.described("rates_of_steps")][:2] == ["run_id", "step_id"]
+
+
 def test_comments_of_the_lake_are_those_of_the_schema(workspace: Workspace) -> None:
     """With and without rows of a table; DuckDB's own tools show them."""
     write_runs(workspace, Run())

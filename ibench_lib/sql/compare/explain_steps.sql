@@ -51,17 +51,13 @@ WITH chosen AS MATERIALIZED (
 ), queueing AS MATERIALIZED (
     -- Samples that lie in the step, on its clock: those across its ends are left out.
     SELECT
-        c.run_id, c.step_id, c.duration_s, t.queued_s, t.seconds,
+        c.run_id, c.step_id, 'threads' AS source, c.duration_s, t.queued_s, t.seconds,
         t.t_s - t.seconds - c.start_s AS from_s, t.t_s - c.start_s AS to_s
     FROM chosen c
     JOIN thread_samples t
         ON t.run_id = c.run_id AND t.name = '' AND t.t_s - t.seconds >= c.start_s AND t.t_s <= c.end_s
 ), queueing_seconds AS (
-    SELECT
-        run_id, step_id, second,
-        sum(greatest(least(to_s, second + 1) - greatest(from_s, second), 0)) AS covered_s
-    FROM (SELECT *, unnest(range(floor(from_s)::BIGINT, ceil(to_s)::BIGINT)) AS second FROM queueing)
-    GROUP BY ALL
+    FROM covered_seconds(queueing)
 ), queueing_statements AS (
     -- The last second of a step is a part of one.
     SELECT

@@ -135,9 +135,6 @@ WITH chosen AS (
     FROM dipped d
     JOIN (FROM host_seconds WHERE list_contains($ids, run_id)) x
         ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
-), data_device AS (
-    FROM device_seconds WHERE list_contains($ids, run_id) AND holds_data
-    QUALIFY dense_rank() OVER (PARTITION BY run_id ORDER BY length(device) DESC, device) = 1
 ), device AS MATERIALIZED (
     SELECT
         d.run_id, d.step_id, x.t_s - d.start_s AS t_s, coalesce(x.seconds, 1) AS span_s,
@@ -147,7 +144,7 @@ WITH chosen AS (
         x.reads_per_s + x.writes_per_s AS "device.requests_per_s",
         1e3 * (x.read_s_per_s + x.write_s_per_s) / nullif(x.reads_per_s + x.writes_per_s, 0) AS "device.request_ms",
         1e3 * x.flush_s_per_s / nullif(x.flushes_per_s, 0) AS "device.flush_ms"
-    FROM dipped d JOIN data_device x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
+    FROM dipped d JOIN data_device_seconds($ids) x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
 ), threads AS MATERIALIZED (
     SELECT
         d.run_id, d.step_id, x.t_s - d.start_s AS t_s, any_value(x.seconds) AS span_s,
@@ -176,21 +173,14 @@ WITH chosen AS (
     FROM dipped d JOIN waits x ON x.run_id = d.run_id AND x.t_s >= d.start_s AND x.t_s <= d.end_s + 1
     WHERE list_contains($ids, x.run_id) GROUP BY d.run_id, d.step_id, d.start_s, x.t_s
 ), near AS (
-    FROM (FROM clients WHERE is_near) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^clients\.')))
-    UNION ALL BY NAME
-    FROM (FROM server WHERE is_near) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^server\.')))
-    UNION ALL BY NAME
-    FROM (FROM process WHERE is_near) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^process\.')))
-    UNION ALL BY NAME
-    FROM (FROM host WHERE is_near) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^host\.')))
-    UNION ALL BY NAME
-    FROM (FROM device WHERE is_near) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^device\.')))
-    UNION ALL BY NAME
-    FROM (FROM threads WHERE is_near) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^threads\.')))
-    UNION ALL BY NAME
-    FROM (FROM states WHERE is_near) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^states\.')))
-    UNION ALL BY NAME
-    FROM (FROM waited WHERE is_near) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^waits\.')))
+    FROM dip_samples_near(clients)
+    UNION ALL BY NAME FROM dip_samples_near(server)
+    UNION ALL BY NAME FROM dip_samples_near(process)
+    UNION ALL BY NAME FROM dip_samples_near(host)
+    UNION ALL BY NAME FROM dip_samples_near(device)
+    UNION ALL BY NAME FROM dip_samples_near(threads)
+    UNION ALL BY NAME FROM dip_samples_near(states)
+    UNION ALL BY NAME FROM dip_samples_near(waited)
 ), compared AS (
     -- The overlap of a sample's interval with a dip; the sample is near it, at most a second before or after.
     SELECT
@@ -203,62 +193,14 @@ WITH chosen AS (
     JOIN dips d
         ON d.run_id = t.run_id AND d.step_id = t.step_id AND t.t_s >= d.from_s - 1 AND t.t_s - t.span_s <= d.to_s + 1
 ), outside AS (
-    -- Column by column: a long step has tens of thousands of samples of each measure.
-    FROM (
-        SELECT run_id, step_id, {
-            mean: avg(COLUMNS('^clients\.')), ends: quantile_cont(COLUMNS('^clients\.'), [0.025, 0.975])
-        }
-        FROM clients WHERE NOT is_near GROUP BY run_id, step_id
-    ) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^clients\.')))
-    UNION ALL BY NAME
-    FROM (
-        SELECT run_id, step_id, {
-            mean: avg(COLUMNS('^server\.')), ends: quantile_cont(COLUMNS('^server\.'), [0.025, 0.975])
-        }
-        FROM server WHERE NOT is_near GROUP BY run_id, step_id
-    ) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^server\.')))
-    UNION ALL BY NAME
-    FROM (
-        SELECT run_id, step_id, {
-            mean: avg(COLUMNS('^process\.')), ends: quantile_cont(COLUMNS('^process\.'), [0.025, 0.975])
-        }
-        FROM process WHERE NOT is_near GROUP BY run_id, step_id
-    ) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^process\.')))
-    UNION ALL BY NAME
-    FROM (
-        SELECT run_id, step_id, {
-            mean: avg(COLUMNS('^host\.')), ends: quantile_cont(COLUMNS('^host\.'), [0.025, 0.975])
-        }
-        FROM host WHERE NOT is_near GROUP BY run_id, step_id
-    ) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^host\.')))
-    UNION ALL BY NAME
-    FROM (
-        SELECT run_id, step_id, {
-            mean: avg(COLUMNS('^device\.')), ends: quantile_cont(COLUMNS('^device\.'), [0.025, 0.975])
-        }
-        FROM device WHERE NOT is_near GROUP BY run_id, step_id
-    ) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^device\.')))
-    UNION ALL BY NAME
-    FROM (
-        SELECT run_id, step_id, {
-            mean: avg(COLUMNS('^threads\.')), ends: quantile_cont(COLUMNS('^threads\.'), [0.025, 0.975])
-        }
-        FROM threads WHERE NOT is_near GROUP BY run_id, step_id
-    ) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^threads\.')))
-    UNION ALL BY NAME
-    FROM (
-        SELECT run_id, step_id, {
-            mean: avg(COLUMNS('^states\.')), ends: quantile_cont(COLUMNS('^states\.'), [0.025, 0.975])
-        }
-        FROM states WHERE NOT is_near GROUP BY run_id, step_id
-    ) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^states\.')))
-    UNION ALL BY NAME
-    FROM (
-        SELECT run_id, step_id, {
-            mean: avg(COLUMNS('^waits\.')), ends: quantile_cont(COLUMNS('^waits\.'), [0.025, 0.975])
-        }
-        FROM waited WHERE NOT is_near GROUP BY run_id, step_id
-    ) UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS('^waits\.')))
+    FROM dip_samples_outside(clients)
+    UNION ALL BY NAME FROM dip_samples_outside(server)
+    UNION ALL BY NAME FROM dip_samples_outside(process)
+    UNION ALL BY NAME FROM dip_samples_outside(host)
+    UNION ALL BY NAME FROM dip_samples_outside(device)
+    UNION ALL BY NAME FROM dip_samples_outside(threads)
+    UNION ALL BY NAME FROM dip_samples_outside(states)
+    UNION ALL BY NAME FROM dip_samples_outside(waited)
 ), within AS (
     SELECT
         run_id, step_id, dip, measure,

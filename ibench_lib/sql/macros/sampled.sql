@@ -31,9 +31,6 @@ WITH chosen AS (
     FROM chosen c
     LEFT JOIN (FROM host_seconds WHERE list_contains($ids, run_id)) x
         ON x.run_id = c.run_id AND x.t_s >= c.start_s AND x.t_s <= c.end_s
-), data_device AS (
-    FROM device_seconds WHERE list_contains($ids, run_id) AND holds_data
-    QUALIFY dense_rank() OVER (PARTITION BY run_id ORDER BY length(device) DESC, device) = 1
 ), device AS (
     SELECT c.run_id, c.step_id, x.t_s - c.start_s AS t_s, x.seconds,
            COLUMNS(x.* EXCLUDE (run_id, device, t_s, tick, holds_data, seconds))::DOUBLE,
@@ -41,7 +38,7 @@ WITH chosen AS (
            1e3 * x.write_s_per_s / nullif(x.writes_per_s, 0) AS write_ms,
            1e3 * x.flush_s_per_s / nullif(x.flushes_per_s, 0) AS flush_ms
     FROM chosen c
-    LEFT JOIN data_device x ON x.run_id = c.run_id AND x.t_s >= c.start_s AND x.t_s <= c.end_s
+    LEFT JOIN data_device_seconds($ids) x ON x.run_id = c.run_id AND x.t_s >= c.start_s AND x.t_s <= c.end_s
 ), long AS (
     SELECT 'server' AS source, * FROM server
     UNPIVOT INCLUDE NULLS (value FOR series IN (COLUMNS(* EXCLUDE (run_id, step_id, t_s, seconds))))

@@ -30,17 +30,17 @@ WITH chosen AS MATERIALIZED (
     ANTI JOIN (FROM counted WHERE share >= 0.95) d
         ON d.run_id = c.run_id AND d.step_id = c.step_id AND d.source = x.source
 ), host_inside AS MATERIALIZED (
-    SELECT s.step_id, s.start_s, h.*
+    SELECT s.step_id, s.start_s, s.source, '' AS name, h.*
     FROM from_samples s
     JOIN host_seconds h ON h.run_id = s.run_id AND h.t_s - h.seconds >= s.start_s AND h.t_s <= s.end_s
     WHERE s.source = 'host'
 ), process_inside AS MATERIALIZED (
-    SELECT s.step_id, s.start_s, p.*
+    SELECT s.step_id, s.start_s, s.source, '' AS name, p.*
     FROM from_samples s
     JOIN process_seconds p ON p.run_id = s.run_id AND p.t_s - p.seconds >= s.start_s AND p.t_s <= s.end_s
     WHERE s.source = 'process'
 ), device_inside AS MATERIALIZED (
-    SELECT s.step_id, s.start_s, d.*
+    SELECT s.step_id, s.start_s, s.source, d.device AS name, d.*
     FROM from_samples s
     JOIN device_seconds d ON d.run_id = s.run_id AND d.t_s - d.seconds >= s.start_s AND d.t_s <= s.end_s
     WHERE s.source = 'device' AND d.holds_data
@@ -48,16 +48,12 @@ WITH chosen AS MATERIALIZED (
     -- Those between the samples, on the clock of the step.
     SELECT run_id, step_id, source, t_s - seconds - start_s AS from_s, t_s - start_s AS to_s
     FROM (
-        SELECT run_id, step_id, 'host' AS source, start_s, t_s, seconds FROM host_inside
-        UNION ALL SELECT run_id, step_id, 'process', start_s, t_s, seconds FROM process_inside
-        UNION ALL SELECT DISTINCT run_id, step_id, 'device', start_s, t_s, seconds FROM device_inside
+        SELECT run_id, step_id, source, start_s, t_s, seconds FROM host_inside
+        UNION ALL SELECT run_id, step_id, source, start_s, t_s, seconds FROM process_inside
+        UNION ALL SELECT DISTINCT run_id, step_id, source, start_s, t_s, seconds FROM device_inside
     )
 ), covered AS MATERIALIZED (
-    SELECT
-        run_id, step_id, source, second,
-        sum(greatest(least(to_s, second + 1) - greatest(from_s, second), 0)) AS covered_s
-    FROM (SELECT *, unnest(range(floor(from_s)::BIGINT, ceil(to_s)::BIGINT)) AS second FROM intervals)
-    GROUP BY ALL
+    FROM covered_seconds(intervals)
 ), done AS MATERIALIZED (
     -- What each family did, second by second. The last second of a step is a part of one.
     SELECT
@@ -91,31 +87,10 @@ WITH chosen AS MATERIALIZED (
     GROUP BY w.run_id, w.step_id, w.source
 ), covered_time AS (
     SELECT run_id, step_id, source, sum(covered_s) AS covered_s FROM covered GROUP BY ALL
-), host AS (
-    -- A rate times its seconds is a difference; where one is NULL, its seconds do not count either.
-    SELECT
-        run_id, step_id, 'host' AS source, '' AS name,
-        {grown: sum(COLUMNS('^(.*)_per_s$') * seconds),
-         seconds: sum(CASE WHEN COLUMNS('^(.*)_per_s$') IS NOT NULL THEN seconds END)} AS '\1'
-    FROM host_inside GROUP BY run_id, step_id
-), process AS (
-    SELECT
-        run_id, step_id, 'process' AS source, '' AS name,
-        {grown: sum(COLUMNS('^(.*)_per_s$') * seconds),
-         seconds: sum(CASE WHEN COLUMNS('^(.*)_per_s$') IS NOT NULL THEN seconds END)} AS '\1'
-    FROM process_inside GROUP BY run_id, step_id
-), device AS (
-    SELECT
-        run_id, step_id, 'device' AS source, device AS name,
-        {grown: sum(COLUMNS('^(.*)_per_s$') * seconds),
-         seconds: sum(CASE WHEN COLUMNS('^(.*)_per_s$') IS NOT NULL THEN seconds END)} AS '\1'
-    FROM device_inside GROUP BY run_id, step_id, device
 ), sampled AS (
-    FROM host UNPIVOT (use FOR counter IN (COLUMNS(* EXCLUDE (run_id, step_id, source, name))))
-    UNION ALL BY NAME
-    FROM process UNPIVOT (use FOR counter IN (COLUMNS(* EXCLUDE (run_id, step_id, source, name))))
-    UNION ALL BY NAME
-    FROM device UNPIVOT (use FOR counter IN (COLUMNS(* EXCLUDE (run_id, step_id, source, name))))
+    FROM grown_in_samples(host_inside)
+    UNION ALL BY NAME FROM grown_in_samples(process_inside)
+    UNION ALL BY NAME FROM grown_in_samples(device_inside)
 ), found AS (
     SELECT *, seconds AS op_seconds, seconds AS row_seconds
     FROM counted ANTI JOIN from_samples USING (run_id, step_id, source)

@@ -20,17 +20,11 @@ WITH chosen AS (
         run_id, step_id, operation, timing, max(max_us) AS max_us, bool_or(bins IS NULL) AS unrecorded,
         row_number() OVER () AS series
     FROM stored GROUP BY run_id, step_id, operation, timing
-), expanded AS (
-    SELECT series, unnest(bins)::INTEGER AS bin, unnest(counts)::BIGINT AS n
+), recorded AS (
+    SELECT series, bins, counts
     FROM stored JOIN series USING (run_id, step_id, operation, timing) WHERE NOT unrecorded
-), merged AS (
-    SELECT series, bin, sum(n)::BIGINT AS n FROM expanded GROUP BY ALL
 ), cumulated AS (
-    SELECT
-        *, bin_mid_us(bin) AS mid_us,
-        sum(n) OVER (PARTITION BY series ORDER BY bin) AS up_to,
-        sum(n) OVER (PARTITION BY series) AS total
-    FROM merged JOIN series USING (series)
+    FROM cumulated_bins(recorded) JOIN series USING (series)
 ), shares AS (
     SELECT
         run_id, step_id, operation, timing, any_value(total)::BIGINT AS responses,

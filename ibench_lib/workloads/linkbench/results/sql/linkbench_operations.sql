@@ -15,17 +15,11 @@ WITH chosen AS (
         sum(o.retries)::BIGINT AS repeats, sum(o.errors)::BIGINT AS errors,
         sum(o.service_sum_us) / nullif(sum(o.ops), 0) / 1e6 AS mean_s, max(o.service_max_us) / 1e6 AS max_s
     FROM ops o SEMI JOIN chosen USING (run_id, step_id) GROUP BY ALL
-), expanded AS (
-    SELECT h.run_id, h.step_id, h.operation, unnest(h.bins)::INTEGER AS bin, unnest(h.counts)::BIGINT AS n
-    FROM response_histograms h SEMI JOIN chosen USING (run_id, step_id) WHERE h.timing = 'service'
-), merged AS (
-    SELECT run_id, step_id, operation, bin, sum(n)::BIGINT AS n FROM expanded GROUP BY ALL
+), recorded AS (
+    SELECT {run_id: run_id, step_id: step_id, operation: operation} AS series, bins, counts
+    FROM response_histograms SEMI JOIN chosen USING (run_id, step_id) WHERE timing = 'service'
 ), cumulated AS (
-    SELECT
-        run_id, step_id, operation, bin_mid_us(bin) / 1e6 AS mid_s,
-        sum(n) OVER (PARTITION BY run_id, step_id, operation ORDER BY bin) AS up_to,
-        sum(n) OVER (PARTITION BY run_id, step_id, operation) AS total
-    FROM merged
+    SELECT unnest(series), seconds_of_us(mid_us) AS mid_s, up_to, total FROM cumulated_bins(recorded)
 ), percentiles AS (
     SELECT
         run_id, step_id, operation,

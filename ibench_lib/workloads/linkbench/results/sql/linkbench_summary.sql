@@ -30,18 +30,11 @@ WITH planned AS (
 ), served AS (
     SELECT run_id, step_id, count(*) AS seen, min(ops) AS least, median(ops) AS median_ops, max(ops) AS most
     FROM each GROUP BY ALL
-), expanded AS (
-    SELECT run_id, step_id, unnest(bins)::INTEGER AS bin, unnest(counts)::BIGINT AS n
-    FROM response_histograms WHERE timing = 'service'
-), merged AS (
-    SELECT run_id, step_id, bin, sum(n)::BIGINT AS n
-    FROM expanded SEMI JOIN selected_steps($runs, $steps) USING (run_id, step_id) GROUP BY ALL
+), recorded AS (
+    SELECT {run_id: run_id, step_id: step_id} AS series, bins, counts
+    FROM response_histograms SEMI JOIN selected_steps($runs, $steps) USING (run_id, step_id) WHERE timing = 'service'
 ), cumulated AS (
-    SELECT
-        run_id, step_id, bin_mid_us(bin) / 1e6 AS mid_s,
-        sum(n) OVER (PARTITION BY run_id, step_id ORDER BY bin) AS up_to,
-        sum(n) OVER (PARTITION BY run_id, step_id) AS total
-    FROM merged
+    SELECT unnest(series), seconds_of_us(mid_us) AS mid_s, up_to, total FROM cumulated_bins(recorded)
 ), times AS (
     SELECT
         run_id, step_id, min(mid_s) FILTER (up_to >= 0.5 * total) AS p50_s,

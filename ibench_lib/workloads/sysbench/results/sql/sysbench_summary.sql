@@ -31,18 +31,12 @@ WITH planned AS (
         sum(retries) FILTER (operation = 'transaction') AS retries,
         sum(errors) FILTER (operation = 'transaction') AS reconnects
     FROM ops SEMI JOIN chosen USING (run_id, step_id) GROUP BY ALL
-), expanded AS (
-    SELECT run_id, step_id, timing, unnest(bins)::INTEGER AS bin, unnest(counts)::BIGINT AS n
+), recorded AS (
+    SELECT {run_id: run_id, step_id: step_id, timing: timing} AS series, bins, counts
     FROM response_histograms SEMI JOIN chosen USING (run_id, step_id)
     WHERE operation = 'transaction' AND bins IS NOT NULL
-), merged AS (
-    SELECT run_id, step_id, timing, bin, sum(n)::BIGINT AS n FROM expanded GROUP BY ALL
 ), cumulated AS (
-    SELECT
-        run_id, step_id, timing, bin_mid_us(bin) / 1e6 AS mid_s,
-        sum(n) OVER (PARTITION BY run_id, step_id, timing ORDER BY bin) AS up_to,
-        sum(n) OVER (PARTITION BY run_id, step_id, timing) AS total
-    FROM merged
+    SELECT unnest(series), seconds_of_us(mid_us) AS mid_s, up_to, total FROM cumulated_bins(recorded)
 ), times AS (
     SELECT
         run_id, step_id, timing, min(mid_s) FILTER (up_to >= 0.5 * total) AS p50_s,

@@ -1,0 +1,13 @@
+-- The bins of response times by series, from the shortest: `n` responses in the bin `bin`, whose middle is `mid_us`. Up
+-- to it there were `up_to` of the `total` responses of the series. A percentile is the first `mid_us` with that share.
+--
+-- $histograms: name of a table with `series` (a number is sorted quickest), `bins` and `counts`; its rows are added up
+WITH merged AS (
+    SELECT series, bin, sum(n)::BIGINT AS n
+    FROM (SELECT series, unnest(bins)::INTEGER AS bin, unnest(counts)::BIGINT AS n FROM query_table($histograms))
+    GROUP BY ALL
+)
+SELECT
+    series, bin, n, bin_mid_us(bin) AS mid_us, sum(n) OVER (PARTITION BY series ORDER BY bin) AS up_to,
+    sum(n) OVER (PARTITION BY series) AS total
+FROM merged
