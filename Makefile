@@ -36,6 +36,7 @@ test-builds: server sysbench ## install every server build from its registry and
 check: env ## lint, format, types, docs, import rules; changes nothing
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/python tools/sql_lint.py
 	@$(BIN)/mypy
 	@$(BIN)/python tools/notebooks.py --check
 	@$(BIN)/python tools/write_docs.py --check

@@ -12,10 +12,11 @@
 -- ready to run and had no CPU; read_us and flush_us, the time of the device's reads and flushes, for all that waited for
 -- them; wait_us, times of mutexes, rwlocks and files by performance_schema, which times uncontended ones as well. All of
 -- these are upper bounds of what a statement waits for. Figures are NULL where they were not captured, or where the
--- readings cover less than 95 % of the step (queued_us: 70 %; it is per statement of the seconds that were sampled). `paced`: the main operations had a target rate, so the rate says more about
--- the clients than about the server; `others_paced`: only others had, such as the inserts next to queries.
--- The server's CPU per operation is ipq * cpi / clock_ghz (`processor_work`); counters_reason: why these are NULL.
--- `compared`: whether the throughput is a result (a warm-up's is none).
+-- readings cover less than 95 % of the step (queued_us: 70 %; it is per statement of the seconds that were sampled).
+-- `paced`: the main operations had a target rate, so the rate says more about the clients than about the server;
+-- `others_paced`: only others had, such as the inserts next to queries. The server's CPU per operation is ipq * cpi /
+-- clock_ghz (`processor_work`); counters_reason: why these are NULL. `compared`: whether the throughput is a result (a
+-- warm-up's is none).
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -80,7 +81,8 @@ WITH chosen AS MATERIALIZED (
 SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status,
     c.client_bound, c.target_rows_per_s IS NOT NULL AND list_contains(c.paced, c.main) AS paced,
-    c.target_rows_per_s IS NOT NULL AND NOT list_contains(c.paced, c.main) AS others_paced, c.rate_label, r.host ->> 'host_class' AS host_class,
+    c.target_rows_per_s IS NOT NULL AND NOT list_contains(c.paced, c.main) AS others_paced, c.rate_label,
+    r.host ->> 'host_class' AS host_class,
     coalesce(r.versions ->> '$."client core"', 'Python') AS client_core,
     c.duration_s, x.throughput, (r.host ->> 'logical_cpus')::INTEGER AS cpus,
     h.busy_s / nullif(h.seconds, 0) AS cpus_used,

@@ -52,7 +52,10 @@ WITH chosen AS (
     SELECT 'device' AS source, * FROM device
     UNPIVOT INCLUDE NULLS (value FOR series IN (COLUMNS(* EXCLUDE (run_id, step_id, t_s, seconds))))
 ), rates AS (
-    SELECT *, series LIKE '%\_per\_s' ESCAPE '\' OR series IN ('read_ms', 'write_ms', 'flush_ms', 'redo_fsync_ms') AS is_rate FROM long
+    SELECT *,
+           series LIKE '%\_per\_s' ESCAPE '\'
+           OR series IN ('read_ms', 'write_ms', 'flush_ms', 'redo_fsync_ms') AS is_rate
+    FROM long
 )
 SELECT
     run_id, step_id, source, series, t_s, CASE WHEN is_rate AND seconds <= t_s THEN seconds END AS seconds,

@@ -13,7 +13,8 @@ WITH chosen AS (
 )
 SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status, c.bucket_s,
-    p.source, p.series, CASE c.bucket_s WHEN 1 THEN p.at_s ELSE (floor(p.at_s / c.bucket_s) + 0.5::DOUBLE) * c.bucket_s END AS t_s,
+    p.source, p.series,
+    CASE c.bucket_s WHEN 1 THEN p.at_s ELSE (floor(p.at_s / c.bucket_s) + 0.5::DOUBLE) * c.bucket_s END AS t_s,
     min(p.value) AS low, avg(p.value) AS middle, max(p.value) AS high
 FROM placed p JOIN chosen c USING (run_id, step_id)
 GROUP BY ALL

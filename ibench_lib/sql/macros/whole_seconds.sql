@@ -24,6 +24,7 @@ WITH chosen AS (
 SELECT
     run_id, step_id, counts, CASE WHEN NOT of_existing_rows THEN main END AS main_operation,
     -- Sums and differences of seconds are not exact: 13 may be a little less than 13.
-    floor(least(c.duration_s, c.planned_s, CASE WHEN c.step_status <> 'complete' THEN b.known_s END) + 1e-6)::BIGINT AS full_seconds,
+    floor(least(c.duration_s, c.planned_s, CASE WHEN c.step_status <> 'complete' THEN b.known_s END) + 1e-6)::BIGINT
+        AS full_seconds,
     at_work_s
 FROM chosen c LEFT JOIN broken b USING (run_id, step_id) LEFT JOIN first_done USING (run_id, step_id)

@@ -4,9 +4,9 @@
 -- the size of the redo log, NULL where the size is not known. `highest_age_share`: highest checkpoint age as a share of
 -- the limit. `sampled_seconds`: full seconds in which the age was read; all of these columns are NULL where it never was.
 -- `full_log_seconds`: how many of them have a full log, the first is `full_from_s`. `flushed_seconds`: in how many most
--- of the pages written were flushed for a checkpoint, which begins below the limit. `rate_full` and `rate_else` are mean rates of the seconds with and without a full log, NULL where
--- there are none. `rate_label`: what the rates are called.
--- compared: whether the step's throughput is a result.
+-- of the pages written were flushed for a checkpoint, which begins below the limit. `rate_full` and `rate_else` are
+-- mean rates of the seconds with and without a full log, NULL where there are none. `rate_label`: what the rates are
+-- called. compared: whether the step's throughput is a result.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all

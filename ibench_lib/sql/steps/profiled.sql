@@ -36,7 +36,8 @@ SELECT
                   || coalesce(' (some are missing: ' || missing.said || ')', '')
          WHEN missing.said IS NOT NULL THEN missing.said
          WHEN k.run_id IS NOT NULL
-             THEN 'recordings were requested, but none ended within the step: use a longer step, or smaller `every_s` and `seconds`'
+             THEN 'recordings were requested, but none ended within the step: use a longer step, or '
+                  || 'smaller `every_s` and `seconds`'
          WHEN r.status = 'running' THEN 'the run has not ended, and recordings are read at its end'
          WHEN r.status <> 'complete' AND NOT EXISTS (FROM collectors WHERE collectors.run_id = c.run_id)
              THEN 'the run was cut off before recordings, if it had any, were read'

@@ -48,7 +48,8 @@ WITH chosen AS (
     SELECT run_id, step_id, operation, timing, seconds_of_us(max_us) AS max_s FROM series WHERE unrecorded
 ), due AS (
     SELECT
-        c.run_id, c.step_id, unnest(c.paced) AS family, c.clients * c.target_rows_per_s * coalesce(c.planned_s, c.duration_s) AS due,
+        c.run_id, c.step_id, unnest(c.paced) AS family,
+        c.clients * c.target_rows_per_s * coalesce(c.planned_s, c.duration_s) AS due,
         c.duration_s, c.clients, c.insert_rows_per_commit
     FROM chosen c WHERE c.step_status = 'complete' AND c.target_rows_per_s IS NOT NULL AND NOT c.equal_work
 ), unsent AS (

@@ -61,7 +61,8 @@ SELECT
     CASE WHEN s.event LIKE 'wait/io/file/%' THEN 'file' WHEN s.event LIKE '%/mutex/%' THEN 'mutex'
          WHEN s.event LIKE '%/rwlock/%' OR s.event LIKE '%/sxlock/%' OR s.event ILIKE 'rwlock:%' THEN 'rwlock'
          WHEN s.event ILIKE '%mutex%' THEN 'mutex' ELSE 'lock' END AS kind,
-    s.event, d.seconds, d.operations, CASE WHEN c.counts = 'rows' THEN 'rows' ELSE 'operations' END AS unit, d.statements, s.waits, s.wait_s,
+    s.event, d.seconds, d.operations, CASE WHEN c.counts = 'rows' THEN 'rows' ELSE 'operations' END AS unit,
+    d.statements, s.waits, s.wait_s,
     1000.0 * s.waits / nullif(d.operations, 0) AS waits_per_1000,
     1e6 * s.wait_s / nullif(d.operations, 0) AS ms_per_1000,
     row_number() OVER (

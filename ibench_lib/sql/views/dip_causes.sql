@@ -1,6 +1,7 @@
 -- The causes that a dip may be attributed to. `layer`: an origin can cause a mechanism: slow storage, for instance, makes
 -- threads wait for free pages. Both can cause a symptom: transactions that wait for anything hold their row locks for
--- longer. A neighbour can cause all of these: who has no CPU takes long to see that a request is complete. `label` is its name in charts, `words` follow "because", `look_at` says what to check.
+-- longer. A neighbour can cause all of these: who has no CPU takes long to see that a request is complete. `label` is
+-- its name in charts, `words` follow "because", `look_at` says what to check.
 SELECT * FROM (VALUES
     ('restart', 'other', 'restart', 'the server was restarted', 'the error log of the server'),
     ('server_stopped', 'other', 'server stopped', 'the server process did not run',

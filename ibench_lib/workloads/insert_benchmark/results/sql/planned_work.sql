@@ -18,7 +18,8 @@ SELECT
     setup, step_id, s.name AS step, s.kind, s.rows_per_commit, s."rows", s.seconds, s.rate, s.deletes, s.query,
     s.settle_before, s.settle_s, s.long_transaction,
     try_cast(w->>'$.clients' AS BIGINT) AS clients, try_cast(w->>'$.query_rows' AS BIGINT) AS query_rows,
-    try_cast(w->>'$.queriers' AS BIGINT) AS queriers, try_cast(w->>'$.secondary_indexes' AS BIGINT) AS secondary_indexes, count(*) AS runs
+    try_cast(w->>'$.queriers' AS BIGINT) AS queriers,
+    try_cast(w->>'$.secondary_indexes' AS BIGINT) AS secondary_indexes, count(*) AS runs
 FROM plans
 WHERE len($steps::VARCHAR[]) = 0 OR list_contains($steps::VARCHAR[], s.name)
 GROUP BY ALL

@@ -12,7 +12,8 @@ SELECT
     w->>'$.engine' AS engine, try_cast(w->>'$.secondary_indexes' AS BIGINT) AS secondary_indexes,
     try_cast(w->'$.data_length' AS BIGINT[]) AS data_length, try_cast(w->>'$.queriers' AS BIGINT) AS queriers,
     w->>'$.protocol' AS protocol, w->>'$.transport' AS transport, w->>'$.settle' AS settle,
-    coalesce(try_cast(w->>'$.edition' AS BIGINT), 1) AS edition, try_cast(w->>'$.count_rows' AS BOOLEAN) AS count_rows, try_cast(w->>'$.rocksdb_bulk_load' AS BOOLEAN) AS bulk_load, scale,
+    coalesce(try_cast(w->>'$.edition' AS BIGINT), 1) AS edition,
+    try_cast(w->>'$.count_rows' AS BOOLEAN) AS count_rows, try_cast(w->>'$.rocksdb_bulk_load' AS BOOLEAN) AS bulk_load, scale,
     count(*) AS runs, count(DISTINCT dbms) AS dbms_count, count(DISTINCT repeat) AS repeats
 FROM described
 GROUP BY ALL

@@ -9,7 +9,8 @@
 WITH windows AS MATERIALIZED (
     FROM tpcc_windows($runs, $steps)
 ), waves AS (
-    SELECT run_id, step_id, low_number, min(number) * any_value(window_s) AS start_s, count(*) AS n, 1 - min(rate) / any_value(middle) AS depth
+    SELECT run_id, step_id, low_number, min(number) * any_value(window_s) AS start_s, count(*) AS n,
+           1 - min(rate) / any_value(middle) AS depth
     FROM windows WHERE state = 'low' AND NOT touches_edge GROUP BY run_id, step_id, low_number
 ), spaced AS (
     SELECT *, start_s - lag(start_s) OVER (PARTITION BY run_id, step_id ORDER BY start_s) AS period_s FROM waves

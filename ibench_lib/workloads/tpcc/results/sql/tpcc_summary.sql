@@ -22,8 +22,10 @@ WITH done AS (
 )
 SELECT
     c.setup, c.dbms, c.dbms_position, c.repeat, c.run_id, c.run_status, c.step_id, c.step, c.step_status, c.client_bound,
-    c.duration_s, d.transactions / nullif(c.duration_s, 0) AS tps, coalesce(60 * d.new_orders / nullif(c.duration_s, 0), p.notpm) AS notpm,
-    60 * d.committed / nullif(c.duration_s, 0) AS notpm_committed, 1000.0 * d.repeats / nullif(d.transactions, 0) AS repeats_per_1000,
+    c.duration_s, d.transactions / nullif(c.duration_s, 0) AS tps,
+    coalesce(60 * d.new_orders / nullif(c.duration_s, 0), p.notpm) AS notpm,
+    60 * d.committed / nullif(c.duration_s, 0) AS notpm_committed,
+    1000.0 * d.repeats / nullif(d.transactions, 0) AS repeats_per_1000,
     CASE
         WHEN d.committed >= 10000 * coalesce(try_cast(r.workload::JSON->>'$.setup.sets' AS BIGINT), 1)
         THEN g.bytes / d.committed

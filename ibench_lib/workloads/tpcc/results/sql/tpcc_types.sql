@@ -2,9 +2,10 @@
 -- after a deadlock, a lock wait timeout, or a row that had changed since its read view. `intended_rollbacks`: new orders
 -- that were rolled back as their input intends. Percentiles are those of service times, sent to answered, over all
 -- repeats of a transaction; NULL where fewer responses were answered than a percentile needs (p99: 100). Those of paced
--- terminals are also known from when a transaction was due (intended_p90_s, intended_p99_s), else NULL. least_share: the share that the specification demands, in %; limit_s: its limit for p90.
--- unsent_share: of the transactions of all types that were due, the part that was never sent. It is in no percentile, so
--- the intended ones are then lower bounds.
+-- terminals are also known from when a transaction was due (intended_p90_s, intended_p99_s), else NULL. least_share:
+-- the share that the specification demands, in %; limit_s: its limit for p90. unsent_share: of the transactions of all
+-- types that were due, the part that was never sent. It is in no percentile, so the intended ones are then lower
+-- bounds.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
