@@ -209,8 +209,9 @@ COMMON = (
 
 @cache
 def of_workloads() -> dict[str, tuple[Metric, ...]]:
-    """The metrics that only one workload has, by the workload; looked for at the first use, since they are made of
-    this module's `Metric`.
+    """The metrics that only one workload has, by the workload.
+
+    They are looked for at the first use, since they are made of this module's `Metric`.
     """
     return {
         name: plugins.load(f"{workload_modules()[name]}.results.metrics").METRICS

@@ -85,13 +85,13 @@ def nullable_schema(kinds: Mapping[str, str]) -> pa.Schema:
 
 @dataclass(frozen=True)
 class Column:
-    """One column: type (`kind`, by its name in `arrow_type`), unit ('' for counts and names), one sentence, and whether
-    it may be NULL.
+    """One column: type, unit ('' for counts and names), one sentence, and whether it may be NULL.
 
-    `since` is the minor version that introduced it; it is NULL in older runs. A sealed file keeps multiples of
-    `resolution`, if there is one. `free_text` comes from a server or a host as it is, so paths and names of the
-    machine are masked in it. `counts_up`: it counts since the host's boot or the server's start. `null_since`: the
-    minor version that first had NULLs in it, because a client of another make may not report it.
+    `kind` is the name of the type in `arrow_type`. `since` is the minor version that introduced it; it is NULL in older
+    runs. A sealed file keeps multiples of `resolution`, if there is one. `free_text` comes from a server or a host as
+    it is, so paths and names of the machine are masked in it. `counts_up`: it counts since the host's boot or the
+    server's start. `null_since`: the minor version that first had NULLs in it, because a client of another make may not
+    report it.
     """
 
     name: str

@@ -428,8 +428,9 @@ def _testable(points: pl.DataFrame) -> tuple[pl.DataFrame, list[tuple[str, str, 
 
 
 def _wide(points: pl.DataFrame, by: str) -> tuple[pl.DataFrame, list[str]]:
-    """A row per build, step and repeat of a line or chart (the column `by`), as `against_base` reads it; which columns
-    are costs.
+    """A row per build, step and repeat of a line or chart (the column `by`), and which columns are costs.
+
+    The rows are as `against_base` reads them.
     """
     mine = points.filter(pl.col("value").is_not_null())
     wide = mine.pivot(

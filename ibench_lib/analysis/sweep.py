@@ -14,8 +14,9 @@ from ibench_lib.stats.noise import LEVEL, Noise, level_of_all, noise_of
 
 @dataclass(frozen=True)
 class Point:
-    """The geometric mean of the complete runs at one place. `low` and `high` are its interval if the noise is known,
-    else the range of the runs, and None with one run.
+    """The geometric mean of the complete runs at one place.
+
+    `low` and `high` are its interval if the noise is known, else the range of the runs, and None with one run.
     """
 
     x: float

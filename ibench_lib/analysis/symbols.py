@@ -45,9 +45,9 @@ _PAIRS = {"(": ")", "<": ">", "{": "}"}
 
 @cache
 def short_name(symbol: str) -> str:
-    """The name of a function: no arguments, return type, version of the library or suffix of the compiler; template
-    arguments are `<>`. A name that another version has for the same function is that of `symbols.yaml`.
+    """The name of a function: no arguments, return type, version of the library or suffix of the compiler.
 
+    Template arguments are `<>`. A name that another version has for the same function is that of `symbols.yaml`.
     `rec_get_offsets_func(unsigned char const*, dict_index_t const*) [clone .part.12]` is `rec_get_offsets_func`.
     """
     name = _cut(symbol)

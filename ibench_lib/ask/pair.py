@@ -54,9 +54,10 @@ class Pair(Selection):
         return self._values(pl.col("operation").is_not_null())
 
     def values(self) -> pl.DataFrame:
-        """The answer of `metric_values`, and of each metric the difference of the logarithms of B and A in the step:
-        `log_ratio`, `log_se` and `log_df`, NULL where the noise is not known. The noise is that of all dbms that were
-        chosen.
+        """The answer of `metric_values`, and of each metric the difference of the logarithms of B and A in the step.
+
+        The difference is `log_ratio`, `log_se` and `log_df`, NULL where the noise is not known. The noise is that of
+        all dbms that were chosen.
         """
         values, every = self.ask("metric_values"), self.with_neighbours("metric_values")
         if self.other and self.runs["flavour"].drop_nulls().n_unique() > 1:

@@ -56,8 +56,9 @@ class Scene:
 
 
 class Collector:
-    """One collector. `sample`, `counters`, `open` and `close` run in its thread; `step_ended` in another one, between
-    steps.
+    """One collector.
+
+    `sample`, `counters`, `open` and `close` run in its thread; `step_ended` in another one, between steps.
 
     `null_reasons` says why a column is NULL: `table.column` -> reason. `warnings` are sentences for the manifest.
     `tables` are those that it fills; `close_s` is how long its last sample and `close` may take together, `step_end_s`

@@ -234,8 +234,9 @@ def _of_this_machine(error: Exception) -> tuple[str, str]:
 
 
 def _full() -> str:
-    """The folder that we write to and that takes nothing, as over its quota, or else that on the disk with the least
-    room: a failed write does not name its file.
+    """The folder that we write to and that takes nothing, as over its quota: a failed write does not name its file.
+
+    If all of them take something, it is the one on the disk with the least room.
     """
     folders = [nearest_existing(workspace().data), Path(tempfile.gettempdir())]
     for folder in folders:

@@ -90,8 +90,9 @@ def worker_command(
         typer.Option(help="The name of this machine in messages and in the ledger; by default its host name."),
     ] = None,
 ) -> None:
-    """Make this machine a worker: run the cells that this scheduler assigns, one at a time, with the builds of this
-    machine. Ctrl-C stops it.
+    """Make this machine a worker, which runs the cells that this scheduler assigns.
+
+    It runs one cell at a time, with the builds of this machine. Ctrl-C stops it.
 
     [bold]Example:[/] ibench worker tcp://lab1:8786
     """

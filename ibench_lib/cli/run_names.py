@@ -60,7 +60,6 @@ def of_lake(lake: duckdb.DuckDBPyConnection, patterns: Sequence[str]) -> list[st
 
 def experiment_in(run_dirs: Mapping[str, Path]) -> Callable[[str], str | None]:
     """The experiment of a run by its manifest, which is in its folder; None for one that cannot be read."""
-
     from ibench_lib.store.manifest import read_manifest  # slow to import, and asked of few words
 
     def found(run_id: str) -> str | None:

@@ -24,8 +24,10 @@ Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 
 
 class PostFile(BaseModel):
-    """A post's YAML. `notes` are texts by section of the notebook; `parameters` some of those of its first cell. A page
-    without `author` names none.
+    """A post's YAML.
+
+    `notes` are texts by section of the notebook; `parameters` some of those of its first cell. A page without `author`
+    names none.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)

@@ -1,5 +1,7 @@
-"""The ledger: every attempt at a cell, in data/ledger.sqlite. What is done is decided by the lake; this says what was
-tried, in which order, how it ended, and what an edited experiment was before.
+"""The ledger: every attempt at a cell, in data/ledger.sqlite.
+
+What is done is decided by the lake; this says what was tried, in which order, how it ended, and what an edited
+experiment was before.
 
 One process at a time writes it: the one that runs an experiment holds its lock.
 """

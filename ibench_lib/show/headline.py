@@ -244,8 +244,7 @@ def _why_even(ratios: list[Ratio]) -> str:
 
 
 def clients_said(runs: pl.DataFrame, rates: pl.DataFrame) -> list[str]:
-    """Such as 2 clients, or 2 clients with 1, 4 and 16 connections where a client has several in some step
-    of a kind.
+    """Such as 2 clients, or 2 clients with 1, 4 and 16 connections where a client has several in a step of a kind.
 
     Those of the results of complete steps count (`step_throughput`). None if no run says how many clients it has.
     """

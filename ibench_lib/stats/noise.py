@@ -74,13 +74,12 @@ class Difference:
         return self.value - half, self.value + half
 
     def detectable(self, level: float = LEVEL, least: float = 0.0) -> float:
-        """The true difference that repeats like these find with a chance of POWER; `least`: smaller estimates do not
-        count.
+        """The true difference that repeats like these find with a chance of POWER.
 
-        The noise is known with `df` degrees of freedom only, here and in those repeats: with few, a difference of some
-        standard errors may have been said to be enough by a noise that is too low, and be judged by one that is too
-        high. With z and t of the normal and the t distribution, k standard errors are enough where
-        (k - t) E(s) = z sqrt(1 + (k^2 + t^2) Var(s)), of an estimate s of the noise 1.
+        Estimates smaller than `least` do not count. The noise is known with `df` degrees of freedom only, here and in
+        those repeats: with few, a difference of some standard errors may have been said to be enough by a noise that is
+        too low, and be judged by one that is too high. With z and t of the normal and the t distribution, k standard
+        errors are enough where (k - t) E(s) = z sqrt(1 + (k^2 + t^2) Var(s)), of an estimate s of the noise 1.
         """
         z, t = NormalDist().inv_cdf(POWER), t_quantile(level / 2, self.df)
         mean, variance = 1 - 1 / (4 * self.df), 1 / (2 * self.df)

@@ -1,5 +1,6 @@
-"""What people say of a run: a note, tags, and whether it is excluded. A sealed run never changes, so these have a file
-of their own next to it, which its manifest does not list.
+"""What people say of a run: a note, tags, and whether it is excluded.
+
+A sealed run never changes, so these have a file of their own next to it, which its manifest does not list.
 
 The file travels with its run. Of two versions the one that was changed last counts. A date in the future, from a wrong
 clock or from somebody who wants the last word, counts as none: it replaces nothing, and every other date is later.

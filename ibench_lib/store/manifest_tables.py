@@ -267,8 +267,9 @@ def _described(manifest: Manifest) -> _Described:
 
 @cache
 def _undescribed() -> _Described:
-    """Operations and kinds of runs that were made before manifests had them: all are of one workload, whose folder
-    holds them as data, so that nothing here knows its words.
+    """Operations and kinds of runs that were made before manifests had them.
+
+    All are of one workload, whose folder holds them as data, so that nothing here knows its words.
     """
     from ibench_lib.store.manifest import KindRecord, OperationRecord
 

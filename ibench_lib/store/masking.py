@@ -66,8 +66,10 @@ def mask_texts(run_dir: Path, mask: Mask) -> None:
 
 
 def keep_mask(run_dir: Path, mask: Mask) -> None:
-    """Note a mask in the journal, for the process that seals the run if its runner is killed. It is deleted with the
-    journal."""
+    """Note a mask in the journal, for the process that seals the run if its runner is killed.
+
+    It is deleted with the journal.
+    """
     descriptor = os.open(run_dir / FOLDER / _RECORD, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with open(descriptor, "w", encoding="utf-8") as file:
         json.dump(mask.as_json(), file)

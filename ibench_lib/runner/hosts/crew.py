@@ -127,8 +127,9 @@ class Crew:
         self._unanswered_s: float | None = None
 
     def candidates(self, wait_s: float) -> list[Worker]:
-        """Those that can run the cells, of the commonest kind first, once all that are there have answered or been
-        given time to. `wait_s` is how long to wait for the first one.
+        """Those that can run the cells, of the commonest kind first.
+
+        All that are there have answered by then, or been given time to. `wait_s` is how long to wait for the first one.
 
         Raises
         ------
@@ -174,8 +175,9 @@ class Crew:
         return sorted((one for one in self.fit.values() if one.address not in silent), key=lambda one: one.name)
 
     def stop(self, workers: Sequence[Worker]) -> None:
-        """End the cells under way there. Where the scheduler is gone, or does not answer, nobody can be asked to, and
-        `look` says so.
+        """End the cells under way there.
+
+        Where the scheduler is gone, or does not answer, nobody can be asked to, and `look` says so.
         """
         there = [worker.address for worker in workers if worker.address in self.fit]
         with suppress(OSError):

@@ -108,8 +108,9 @@ def code_files() -> list[Path]:
 
 @cache
 def code_identity() -> str:
-    """The version of this library, a digest of all that it consists of, and the Python that runs it: where two hosts
-    agree on that, they run the same code.
+    """The version of this library, a digest of all that it consists of, and the Python that runs it.
+
+    Where two hosts agree on that, they run the same code.
     """
     digest = hashlib.sha256()
     for path in code_files():

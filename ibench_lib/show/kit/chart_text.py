@@ -68,7 +68,7 @@ def _lines(trace: dict[str, Any]) -> Iterable[str]:
 
 
 def _line(name: str, found: Iterable[Any], unit: str = "") -> str:
-    """Such as `system.cy10a: 312 points, from 0.5 to 30,100.`"""
+    """A sentence on a line, such as `system.cy10a: 312 points, from 0.5 to 30,100`."""
     values = [value for value in found if isinstance(value, int | float)]
     if not values:
         return f"{name}: no value." if name else ""

@@ -108,8 +108,9 @@ def least_notes(frame: pl.DataFrame) -> list[str]:
 
 
 def spread_text(rows: list[dict[str, Any]], column: str, spec: str, *, any_status: bool = False) -> str:
-    """The median of the repeats that have a value, and the range of several; what the others are; marked where a run
-    did not complete. Values are of complete steps unless `any_status`.
+    """The median of the repeats that have a value, the range of several, and what the others are.
+
+    It is marked where a run did not complete. Values are of complete steps unless `any_status`.
     """
     known = [row for row in rows if row[column] is not None and (any_status or row["step_status"] == "complete")]
     others = [row["step_status"].replace("complete", "not captured") for row in rows if row not in known]
