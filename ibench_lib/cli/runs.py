@@ -279,11 +279,11 @@ def runs_verify(run_ids: SomeRuns = None) -> None:
 
     [bold]Example:[/] ibench runs verify
     """
-    from ibench_lib.store.discovery import Found, run_dirs
+    from ibench_lib.store.discovery import LakeContents, run_dirs
     from ibench_lib.store.verify import verify, without_checksum
 
     place = workspace()
-    own, shipped = (run_dirs(folder, Found()) for folder in (place.runs, place.sample))
+    own, shipped = (run_dirs(folder, LakeContents()) for folder in (place.runs, place.sample))
     known = {run_dir.name: run_dir for run_dir in (*shipped, *own)}
     where, hint = f"{place.runs} or the sample", "`ibench runs` lists the runs"
     meant = fitting(run_ids or (), list(known), where, hint, experiment_in(known))
@@ -392,10 +392,10 @@ def runs_include(run_ids: RunIds) -> None:
 
 def _matching(patterns: list[str]) -> list[str]:
     """The ids of this workspace's runs that are meant (`fitting`)."""
-    from ibench_lib.store.discovery import Found, run_dirs
+    from ibench_lib.store.discovery import LakeContents, run_dirs
 
     place = workspace()
-    known = {run_dir.name: run_dir for run_dir in run_dirs(place.runs, Found())}
+    known = {run_dir.name: run_dir for run_dir in run_dirs(place.runs, LakeContents())}
     hint = "`ibench runs` lists the runs of this lake; those of the sample cannot be changed"
     return fitting(patterns, list(known), str(place.runs), hint, experiment_in(known))
 
@@ -427,11 +427,11 @@ def runs_push(place: Place, run_ids: SomeRuns = None) -> None:
     import duckdb
 
     from ibench_lib.store import reader
-    from ibench_lib.store.discovery import Found, run_dirs
+    from ibench_lib.store.discovery import LakeContents, run_dirs
     from ibench_lib.store.transfer import is_archive, new_archive, open_store, push, push_index
 
     here = workspace()
-    chosen = [here.run_dir(run_id) for run_id in _matching(run_ids)] if run_ids else run_dirs(here.runs, Found())
+    chosen = [here.run_dir(run_id) for run_id in _matching(run_ids)] if run_ids else run_dirs(here.runs, LakeContents())
     if not chosen:
         raise UsageError("there is no run to push", hint=f"this lake keeps its runs in {here.runs}")
     if is_archive(place):

@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Told:
+class ImportRequest:
     """The input of an importer besides the source: what the user says because the files do not.
 
     If its files name the setup and the dbms, the importer refuses those of the user.
@@ -92,7 +92,7 @@ class Importer(Protocol):
     def takes(self, source: Source) -> bool:
         """Whether any file is of its kind, judged by its content (`File.beginning`). Endings of names do not matter."""
 
-    def runs(self, source: Source, told: Told) -> Iterator[ImportedRun]:
+    def runs(self, source: Source, told: ImportRequest) -> Iterator[ImportedRun]:
         """The runs in a source. Files that it does not read are counted in a warning.
 
         Raises

@@ -19,7 +19,7 @@ from ibench_lib import importers as folder
 from ibench_lib import plugins
 from ibench_lib.base import strict_yaml
 from ibench_lib.errors import LakeError, NameRefused, UsageError
-from ibench_lib.importers.importer import ImportedRun, Importer, Row, Told
+from ibench_lib.importers.importer import ImportedRun, Importer, ImportRequest, Row
 from ibench_lib.importers.lines import Lines
 from ibench_lib.importers.source import Source
 from ibench_lib.paths import Workspace, check_name, make_run_id
@@ -43,7 +43,7 @@ _A_SECOND = (0.9, 1.1)
 
 
 @dataclass(frozen=True)
-class Taken:
+class ImportResult:
     """The result of an import: the importer, the ids of the runs, and a warning for everything that was left out."""
 
     importer: str
@@ -97,7 +97,7 @@ def import_file(
     importer: str | None = None,
     setup: str | None = None,
     dbms: str | None = None,
-) -> Taken:
+) -> ImportResult:
     """Import the runs of a file, a folder or an archive into the lake, either all of them or none.
 
     Parameters
@@ -120,7 +120,7 @@ def import_file(
         _check_text(name, text)
     with Source(path) as files:
         chosen = find_importer(files, importer)
-        runs = list(chosen.runs(files, Told(setup, dbms)))
+        runs = list(chosen.runs(files, ImportRequest(setup, dbms)))
         if not runs:
             raise UsageError(f"{path} has no figures")
         workloads = _check(runs, files)
@@ -150,7 +150,7 @@ def import_file(
             with contextlib.suppress(LakeError):  # the first error is the one to report
                 remove_run(run_id, workspace)
         raise
-    return Taken(chosen.name, made, warnings)
+    return ImportResult(chosen.name, made, warnings)
 
 
 def _check_text(name: str, text: str) -> None:

@@ -16,7 +16,7 @@ from io import StringIO
 
 from ibench_lib.base import strict_yaml
 from ibench_lib.errors import UsageError
-from ibench_lib.importers.importer import ImportedRun, ImportedStep, Row, Told
+from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest, Row
 from ibench_lib.importers.lines import Lines
 from ibench_lib.importers.source import File, Source
 from ibench_lib.metrics import publishable
@@ -46,7 +46,7 @@ class Published:
         """Whether the first line of a file has most of the columns that these tables share."""
         return any(map(_is_table, source.files))
 
-    def runs(self, source: Source, told: Told) -> Iterator[ImportedRun]:
+    def runs(self, source: Source, told: ImportRequest) -> Iterator[ImportedRun]:
         """One run for each setup and dbms of each table."""
         if told.setup or told.dbms:
             raise UsageError(

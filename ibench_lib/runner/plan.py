@@ -26,7 +26,7 @@ from ibench_lib.servers.flavours.flavour import rules_of
 from ibench_lib.servers.remote import Remote
 from ibench_lib.servers.server import AnyBuild
 from ibench_lib.store.annotations import excluded_runs
-from ibench_lib.store.discovery import Found, run_dirs
+from ibench_lib.store.discovery import LakeContents, run_dirs
 from ibench_lib.store.manifest import Manifest, read_manifest
 
 
@@ -159,7 +159,7 @@ def complete_runs(workspace: Workspace) -> dict[str, str]:
 def manifests(workspace: Workspace) -> list[Manifest]:
     """Manifests of all readable runs, oldest first. Unreadable runs are skipped here; `store.reader` reports them."""
     found = []
-    for run_dir in run_dirs(workspace.runs, Found()):
+    for run_dir in run_dirs(workspace.runs, LakeContents()):
         try:
             found.append(read_manifest(run_dir))
         except LakeError:

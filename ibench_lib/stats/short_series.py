@@ -49,7 +49,7 @@ class Boundary:
 
 
 @dataclass(frozen=True)
-class Found:
+class SeriesChanges:
     """The boundaries of a series, and the change between two neighbours (log) that would be found in 4 of 5 cases.
 
     `values` are those that were judged: runs far from the others of their release are drawn in.
@@ -104,7 +104,7 @@ def _median_of_positive(values: Matrix) -> Matrix:
     return middle
 
 
-def short_changes(values: Matrix, min_effect: float = MIN_EFFECT, seed: int = 1) -> Found:
+def short_changes(values: Matrix, min_effect: float = MIN_EFFECT, seed: int = 1) -> SeriesChanges:
     """The changes in a series. `values`: logarithms, a row per release in order, a column per round.
 
     Raises ValueError where `why_not` has a reason.
@@ -121,7 +121,7 @@ def short_changes(values: Matrix, min_effect: float = MIN_EFFECT, seed: int = 1)
         places = sorted(set(places) - {smallest})
     lasting = series.lasting(places)
     boundaries = tuple(series.boundary(place, places, lasting) for place in places)
-    return Found(boundaries, series.detectable(min_effect), series.judged)
+    return SeriesChanges(boundaries, series.detectable(min_effect), series.judged)
 
 
 class _Series:

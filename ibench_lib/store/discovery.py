@@ -75,7 +75,7 @@ class Sources:
 
 
 @dataclass
-class Found:
+class LakeContents:
     """What a lake has. `problems` has the columns of the table of that name, `rows` those of the others from manifests.
 
     Of runs that are in `index` and not in `not_indexed` only the index has rows and files; `folders` has the address
@@ -131,7 +131,7 @@ class Found:
             {"run_id": _readable(run_id), "file": file and _readable(file), "problem": _readable(what, 500)}
         )
 
-    def take(self, other: Found) -> None:
+    def take(self, other: LakeContents) -> None:
         """Add everything that was found of another run."""
         for name, tables in other.rows.items():
             self.rows[name] += tables
@@ -155,14 +155,14 @@ class RunPlace:
         return self.path.parent.name, self.path.name
 
 
-def find_runs(folders: Sequence[Path], cache: Path | None, index: Index | None = None) -> Found:
+def find_runs(folders: Sequence[Path], cache: Path | None, index: Index | None = None) -> LakeContents:
     """Find the runs below some folders, and check the files that their manifests vouch for.
 
     `cache` is where it is kept what has been compared with its checksum; None compares everything. What `index` knows
     of runs that have not changed is not read again, and it is brought up to date. Of a run that is in two folders the
     first counts.
     """
-    found = Found(index=index, folders={folder.name: str(folder) for folder in folders})
+    found = LakeContents(index=index, folders={folder.name: str(folder) for folder in folders})
     verified = Verified(cache)
     places: dict[str, RunPlace] = {}
     for run_dir in [run_dir for folder in folders for run_dir in run_dirs(folder, found)]:
@@ -234,7 +234,7 @@ def batches(entries: Iterable[_T]) -> Iterator[list[_T]]:
         yield batch
 
 
-def entry_of(key: tuple[str, str], stamp: bytes | None, found: Found, at: Callable[[str], Any]) -> Entry:
+def entry_of(key: tuple[str, str], stamp: bytes | None, found: LakeContents, at: Callable[[str], Any]) -> Entry:
     """What the index keeps of a sealed run. `at` makes what pyarrow can read of the address of a file."""
     folder, run_id = key
     entry = Entry(run_id, folder, stamp)
@@ -244,7 +244,7 @@ def entry_of(key: tuple[str, str], stamp: bytes | None, found: Found, at: Callab
                 entry.rows[name] = _rows_of(at(file), run_id, TABLES[name])
             found.sources[name].files = []
     except Exception as error:  # the file is what was written, but not one of our tables
-        found = Found()
+        found = LakeContents()
         found.problem(run_id, None, f"it cannot be read: {_first_line(error)}")
         entry.rows = {}
     entry.problems = found.problems
@@ -269,7 +269,7 @@ def _rows_of(file: Any, run_id: str, table: Table) -> pa.Table:
     return content.filter(pc.equal(content.column("run_id"), run_id))
 
 
-def _read_all(places: Sequence[RunPlace], verified: Verified) -> list[tuple[RunPlace, Found]]:
+def _read_all(places: Sequence[RunPlace], verified: Verified) -> list[tuple[RunPlace, LakeContents]]:
     """Everything of each of some runs."""
     new: list[NewFile] = []
     read = {place.path: (place, _read(place, verified, new)) for place in places}
@@ -286,9 +286,9 @@ def _read_all(places: Sequence[RunPlace], verified: Verified) -> list[tuple[RunP
     return list(read.values())
 
 
-def _read(place: RunPlace, verified: Verified, new: list[NewFile]) -> Found:
+def _read(place: RunPlace, verified: Verified, new: list[NewFile]) -> LakeContents:
     """Everything of one run, or the reason why it cannot be read."""
-    found, run_dir = Found(), place.path
+    found, run_dir = LakeContents(), place.path
     try:
         manifest = checked_manifest(run_dir)
         # A journal next to complete files is only waiting to be removed.
@@ -297,10 +297,10 @@ def _read(place: RunPlace, verified: Verified, new: list[NewFile]) -> Found:
         else:
             _add_sealed_run(found, run_dir, _sealed_manifest(run_dir, manifest), verified, new)
     except IbenchError as error:
-        found = Found()
+        found = LakeContents()
         found.problem(run_dir.name, manifests.FILE_NAME, error.what)
     except Exception as error:  # an error in one run must not affect the others
-        found = Found()
+        found = LakeContents()
         why = f"it cannot be read: {type(error).__name__}: {_first_line(error)}"
         found.problem(run_dir.name, manifests.FILE_NAME, why)
     return found
@@ -430,7 +430,7 @@ def columns_of(schema: pa.Schema) -> str:
     return json.dumps([[column.name, str(column.type)] for column in schema])
 
 
-def run_dirs(runs: Path, found: Found) -> list[Path]:
+def run_dirs(runs: Path, found: LakeContents) -> list[Path]:
     """Every run directory, sealed or not. What looks like one and cannot be is named in `found`."""
     directories = []
     try:
@@ -457,7 +457,9 @@ def _is_whole(manifest: Manifest) -> bool:
     )
 
 
-def _add_sealed_run(found: Found, run_dir: Path, manifest: Manifest, verified: Verified, new: list[NewFile]) -> None:
+def _add_sealed_run(
+    found: LakeContents, run_dir: Path, manifest: Manifest, verified: Verified, new: list[NewFile]
+) -> None:
     present = set(os.listdir(run_dir)) - {notes.FILE, FOLDER}
     unvouched = manifests.unvouched(manifest, manifests.read_text(run_dir), present)
     found.describe(manifest, partial(notes.read_annotation, run_dir), unvouched)
@@ -471,7 +473,7 @@ def _add_sealed_run(found: Found, run_dir: Path, manifest: Manifest, verified: V
             found.problem(run_dir.name, file_name, _first_line(error))
 
 
-def _add_open_run(found: Found, run_dir: Path, new: list[NewFile]) -> None:
+def _add_open_run(found: LakeContents, run_dir: Path, new: list[NewFile]) -> None:
     """Add a run that is being written, or was when its writer died, as it was at one moment."""
     for _ in range(_ATTEMPTS):
         held = lock.is_held(run_dir)

@@ -34,7 +34,7 @@ from ibench_lib.metrics import METRICS, SLA_SHARE, Metric, rates
 from ibench_lib.paths import LAKE_VARIABLE, PACKAGE, SQL, Workspace, workload_folders, workspace
 from ibench_lib.schema import TABLES, Table, nullable_schema, sql_type
 from ibench_lib.store.contents import literal_path
-from ibench_lib.store.discovery import Found, find_runs
+from ibench_lib.store.discovery import LakeContents, find_runs
 from ibench_lib.store.index import INDEXED, Index, quoted
 from ibench_lib.store.manifest_tables import MANIFEST_TABLES
 from ibench_lib.store.narrow import Narrowable, narrowed
@@ -220,7 +220,7 @@ def _without_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def _fill(connection: duckdb.DuckDBPyConnection, found: Found, names: Collection[str]) -> None:
+def _fill(connection: duckdb.DuckDBPyConnection, found: LakeContents, names: Collection[str]) -> None:
     """Let each of these tables, empty so far, be what was found."""
     connection.execute("BEGIN")  # one transaction: each of its own would be written out
     connection.execute("CREATE TABLE not_indexed (run_id VARCHAR)")
@@ -238,7 +238,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, found: Found, names: Collection
     connection.execute("COMMIT")
 
 
-def find(place: Workspace | str, connection: duckdb.DuckDBPyConnection) -> Found:
+def find(place: Workspace | str, connection: duckdb.DuckDBPyConnection) -> LakeContents:
     """What a place has. Its index is attached to the connection, and brought up to date."""
     if isinstance(place, Workspace):
         return find_runs([place.runs, place.sample], place.data, Index(place.data / ".index", connection))
@@ -468,7 +468,9 @@ def parameters_in_order(name: str) -> list[str]:
     return _DECLARED.findall(_comment(texts[0])) if texts else []
 
 
-def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Found, narrowable: Narrowable) -> None:
+def _create_view(
+    connection: duckdb.DuckDBPyConnection, table: Table, found: LakeContents, narrowable: Narrowable
+) -> None:
     """A view with exactly the declared columns and types, whatever the files have.
 
     Files with the same columns are read together: to unite columns by name DuckDB would open every file whenever the
@@ -517,7 +519,7 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, found: Fou
 
 
 def _indexed_files(
-    connection: duckdb.DuckDBPyConnection, table: str, found: Found, narrowable: Narrowable
+    connection: duckdb.DuckDBPyConnection, table: str, found: LakeContents, narrowable: Narrowable
 ) -> list[tuple[str, str]]:
     """(columns, SQL of the list of their paths) of the files of a table that the index knows."""
     assert found.index is not None
@@ -537,19 +539,19 @@ def _indexed_files(
     return listed
 
 
-def _files_of_index(found: Found) -> str | None:
+def _files_of_index(found: LakeContents) -> str | None:
     """SQL of the files that the index knows, by the addresses that views read them from; None without an index."""
     if found.index is None or not found.index.is_attached:
         return None
     return found.index.files(_literal_folders(found), found.not_indexed)
 
 
-def _literal_folders(found: Found) -> dict[str, str]:
+def _literal_folders(found: LakeContents) -> dict[str, str]:
     # Names of runs and files have no character that a pattern could be made of.
     return {name: literal_path(address) for name, address in found.folders.items()}
 
 
-def _create_manifest_table(connection: duckdb.DuckDBPyConnection, name: str, found: Found) -> None:
+def _create_manifest_table(connection: duckdb.DuckDBPyConnection, name: str, found: LakeContents) -> None:
     """The rows of manifests that were read, and those of the index."""
     read = found.rows.get(name, [])
     if name == "problems" and found.problems:

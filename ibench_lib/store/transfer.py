@@ -40,7 +40,7 @@ from ibench_lib.store.annotations import MOST_BYTES as MOST_BYTES_OF_NOTES
 from ibench_lib.store.annotations import Annotation, parse_annotation, read_annotation
 from ibench_lib.store.checksums import Verified
 from ibench_lib.store.discovery import (
-    Found,
+    LakeContents,
     NewFile,
     batches,
     check_file,
@@ -445,7 +445,7 @@ def take_in(
     return True
 
 
-def find_stored_runs(store: Store, index: Index | None = None, *, at_once: bool = False) -> Found:
+def find_stored_runs(store: Store, index: Index | None = None, *, at_once: bool = False) -> LakeContents:
     """All runs of a store. In an object store, files are compared by size only: `pull` compares checksums.
 
     An object store is listed, a request for each thousand files; what `index` or the index that `push_index` left there
@@ -456,7 +456,7 @@ def find_stored_runs(store: Store, index: Index | None = None, *, at_once: bool 
     there, packed, odd = _listing(store)
     if not there:
         store.check_reachable()
-    found = Found(index=index, folders={_FOLDER: store.files.unstrip_protocol(store.root)})
+    found = LakeContents(index=index, folders={_FOLDER: store.files.unstrip_protocol(store.root)})
     unknown = dict(there)
     if index is not None:
         unknown = _unknown(there, index)
@@ -533,9 +533,9 @@ def _stamp(files: dict[str, dict[str, Any]]) -> bytes:
     return hashlib.blake2b(repr(seen).encode(errors="backslashreplace"), digest_size=16).digest()
 
 
-def _read_stored(store: Store, run_id: str, files: dict[str, dict[str, Any]]) -> Found:
+def _read_stored(store: Store, run_id: str, files: dict[str, dict[str, Any]]) -> LakeContents:
     """Everything of one run, or the reason why it cannot be read."""
-    found = Found()
+    found = LakeContents()
     try:
         manifest = store.manifest(check_run_id(run_id))
         if manifest.status == "running":
@@ -545,13 +545,13 @@ def _read_stored(store: Store, run_id: str, files: dict[str, dict[str, Any]]) ->
         found.describe(manifest, lambda: _stored_annotation(run_id, store) if has_annotation else None, unlisted)
         _add_files(found, store, manifest, {name: known.get("size") for name, known in files.items()})
     except NameRefused as error:
-        found = Found()
+        found = LakeContents()
         found.problem(run_id, None, error.what)
     except IbenchError as error:
-        found = Found()
+        found = LakeContents()
         found.problem(run_id, FILE_NAME, error.what)
     except Exception as error:  # an error in one run must not affect the others
-        found = Found()
+        found = LakeContents()
         found.problem(run_id, FILE_NAME, f"it cannot be read: {type(error).__name__}: {str(error)[:200]}")
     return found
 
@@ -573,7 +573,7 @@ def _check_copy(pieces: Iterable[bytes], record: FileRecord, run_id: str, name: 
         return schema
 
 
-def _add_files(found: Found, store: Store, manifest: Manifest, sizes: dict[str, Any]) -> None:
+def _add_files(found: LakeContents, store: Store, manifest: Manifest, sizes: dict[str, Any]) -> None:
     for name, record in manifest.files.items():
         table = TABLES.get(table_of(name))
         if table is None:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from ibench_lib.errors import UsageError
-from ibench_lib.importers.importer import Told
+from ibench_lib.importers.importer import ImportRequest
 from ibench_lib.importers.intake import find_importer
 from ibench_lib.importers.source import Source
 
@@ -41,7 +41,7 @@ def test_generated_tables_are_taken_or_refused_by_line(
             file.writelines(",".join(row) + "\n" for row in [header, *rows])
     try:
         with Source(path) as source:
-            found = list(find_importer(source).runs(source, Told()))
+            found = list(find_importer(source).runs(source, ImportRequest()))
     except UsageError as refused:
         event("refused")
         assert str(path) in refused.what and "\n" not in refused.what and len(refused.what) < 1000

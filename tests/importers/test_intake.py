@@ -16,8 +16,8 @@ import pytest
 from ibench_lib import importers as folder
 from ibench_lib.errors import LakeError, NameRefused, UsageError
 from ibench_lib.importers import intake, source
-from ibench_lib.importers.importer import ImportedRun, ImportedStep, Told
-from ibench_lib.importers.intake import MOST_STEPS, MOST_TEXT, Taken, find_importer, import_file, importers
+from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest
+from ibench_lib.importers.intake import MOST_STEPS, MOST_TEXT, ImportResult, find_importer, import_file, importers
 from ibench_lib.importers.source import Limits, Source
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
@@ -55,7 +55,7 @@ def write(workspace: Workspace, text: str, name: str = "others.txt") -> Path:
     return path
 
 
-def take(workspace: Workspace, text: str, **options: Any) -> Taken:
+def take(workspace: Workspace, text: str, **options: Any) -> ImportResult:
     given = {"experiment": "others", "source": "a report", **options}
     return import_file(write(workspace, text), workspace=workspace, **given)
 
@@ -161,7 +161,7 @@ class Stub:
     def takes(self, source: Source) -> bool:
         return True
 
-    def runs(self, source: Source, told: Told) -> Iterator[ImportedRun]:
+    def runs(self, source: Source, told: ImportRequest) -> Iterator[ImportedRun]:
         if self.run is not None:
             source.lines(source.files[0]).used(1, 1000)
             yield self.run
@@ -332,7 +332,7 @@ def test_a_run_comes_once(workspace: Workspace, monkeypatch: pytest.MonkeyPatch)
     run = run_with("published")
 
     class Twice(Stub):
-        def runs(self, source: Source, told: Told) -> Iterator[ImportedRun]:
+        def runs(self, source: Source, told: ImportRequest) -> Iterator[ImportedRun]:
             yield from (run, replace(run, line=8))
 
     monkeypatch.setattr(intake, "importers", lambda: {"stub": Twice()})

@@ -7,12 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from ibench_lib.stats.short_series import Found, drawn_in, q_values, short_changes, why_not
+from ibench_lib.stats.short_series import SeriesChanges, drawn_in, q_values, short_changes, why_not
 
 SERIES = 40
 
 
-def simulated(releases: int, rounds: int, *, at: int = 0, step: float = 0.0, layout: float = 0.0) -> list[Found]:
+def simulated(
+    releases: int, rounds: int, *, at: int = 0, step: float = 0.0, layout: float = 0.0
+) -> list[SeriesChanges]:
     random = np.random.default_rng([releases, rounds, at])
     found = []
     for seed in range(SERIES):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ibench_lib.errors import UsageError
-from ibench_lib.importers.importer import ImportedRun, ImportedStep, Told
+from ibench_lib.importers.importer import ImportedRun, ImportedStep, ImportRequest
 from ibench_lib.importers.source import Source
 
 _TEST = re.compile(r"test (\S+)")
@@ -21,7 +21,7 @@ class ToolLog:
     def takes(self, source: Source) -> bool:
         return any(file.beginning.startswith("tool 1.0") for file in source.files)
 
-    def runs(self, source: Source, told: Told) -> Iterator[ImportedRun]:
+    def runs(self, source: Source, told: ImportRequest) -> Iterator[ImportedRun]:
         if told.setup is None or told.dbms is None:
             raise UsageError(f"{source.path} does not say what it is of", hint="name it with --setup and --dbms")
         lines = source.lines(source.files[0])
