@@ -181,6 +181,7 @@ def finish(
         paper_bgcolor="white",
         plot_bgcolor="white",
         hovermode="x unified",
+        hoverlabel={"namelength": -1},  # whole: plotly cuts names after 15 characters, where runs do not differ yet
         margin={"l": 56, "r": 16, "t": 48, "b": 44},
         legend={"orientation": "h", "x": 0, "xanchor": "left", "y": -0.22, "yanchor": "top", "maxheight": 0.9},
         bargap=0.25,

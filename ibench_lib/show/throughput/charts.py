@@ -46,7 +46,8 @@ def rate_chart(
     are bands, with the names of their causes where there is room; those of pale repeats are pale.
     """
     columns = ("rate_min", "rate_mean", "rate_max")
-    return _panels(frame, str(frame["rate_label"][0]), columns, 1, (dips, steadiness), palette)
+    label = str(frame["rate_label"][0])
+    return _panels(frame, label, label, columns, 1, (dips, steadiness), palette)
 
 
 @drawn
@@ -59,21 +60,25 @@ def max_response_chart(
 ) -> Drawing:
     """Worst response of one operation in every second of one step (`one_second`), in milliseconds; panels as above."""
     shown = frame.with_columns(worst_ms=pl.col("max_response_s") * 1e3)
-    unit = f"max {frame['operation'][0]} response (ms)"
-    return _panels(shown, unit, ("worst_ms", "worst_ms", "worst_ms"), 3, (dips, steadiness), palette)
+    title = f"max {frame['operation'][0]} response (ms)"
+    return _panels(shown, title, "ms", ("worst_ms", "worst_ms", "worst_ms"), 3, (dips, steadiness), palette)
 
 
 def _panels(
     frame: pl.DataFrame,
+    what: str,
     unit: str,
     columns: tuple[str, str, str],
     decimals: int,
     known: tuple[pl.DataFrame | None, pl.DataFrame | None],
     palette: str,
 ) -> Drawing:
-    """One panel per dbms, one below the other, all with the same axes. `known`: dips and steadiness."""
+    """One panel per dbms, one below the other, all with the same axes.
+
+    `what` is drawn, in the title; hovering shows the values with their `unit`. `known`: dips and steadiness.
+    """
     dips, steadiness = known
-    title = f"{unit}, {frame['step'][0]}, {frame['setup'][0]}"
+    title = f"{what}, {frame['step'][0]}, {frame['setup'][0]}"
     if frame["rate_mean"].drop_nulls().is_empty():
         return _no_full_second(frame, title)
     names, middle = by_position(frame), _middle_runs(frame, steadiness)
@@ -83,6 +88,7 @@ def _panels(
     shapes: list[dict[str, Any]] = []
     causes: list[dict[str, Any]] = []
     decimals = _visible(frame[columns[2]], decimals)
+    hover = {"hovertemplate": f"%{{y}} {inert(unit)}"}
     end_s = float((frame["t_s"] + frame["bucket_s"]).max() or 1)  # type: ignore[arg-type]
     runs = list(runs_of(frame))
     for row, name in enumerate(names):
@@ -94,7 +100,7 @@ def _panels(
         pale = [run for run in mine if run is not strong]
         labels.append(_above(layout[f"yaxis{number}"]["domain"][1], _label(name, strong, pale)))
         for run in (*pale, strong):  # later lines are above earlier ones
-            traces += [{**line, **place} for line in _lines(run, columns, decimals, strong=run is strong)]
+            traces += [{**line, **place, **hover} for line in _lines(run, columns, decimals, strong=run is strong)]
         taken: list[float] = []
         for run in (strong, *pale):
             if dips is None:

@@ -47,6 +47,14 @@ def test_repeats_share_a_panel_and_the_one_with_the_median_rate_is_strong() -> N
     assert [list(trace.y) for trace in panel if trace.name == "client 1"] == [own]
 
 
+def test_hovering_shows_whole_names_and_units() -> None:
+    """Repeats differ in the end of their names only."""
+    frame = one(asked("one_second", *repeated(), points=2000), step="l.i1", operation="insert")
+    for figure, unit in ((ib.rate_chart(frame), "inserts/s"), (ib.max_response_chart(frame), "ms")):
+        assert figure.layout.hoverlabel.namelength == -1
+        assert {trace.hovertemplate for trace in figure.data} == {f"%{{y}} {unit}"}
+
+
 def test_the_shortest_stall_of_a_pale_repeat_can_be_seen() -> None:
     frame = one(asked("one_second", *repeated(), points=4), step="l.i1", operation="insert")
     figure = ib.rate_chart(frame)
