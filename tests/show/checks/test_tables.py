@@ -25,3 +25,18 @@ def test_the_table_of_checks_counts_those_that_held(workspace: Workspace) -> Non
         ["l.i0", "C1", "2", "2", "2", "-", "1.0"],
         ["l.i0", "C12", "2", "2", "1", "what violates C12 (a defect of profile tpcc_mysql) ▼", "1.0"],
     ]
+
+
+def test_a_step_has_one_row_for_each_rule_whatever_its_place_in_a_run(workspace: Workspace) -> None:
+    for run, steps in ((Run(), ("t1", "t4")), (Run(repeat=2, minute=1), ("t4", "t1")), (Run("b"), ("t1", "t4"))):
+        writer = RunWriter(workspace.run_dir(run.run_id))
+        for step_id, step in enumerate(steps):
+            write_checks(writer, step_id, step, ["rows", "sums"])
+        writer.seal(manifest_of(run))
+    frame = answer(reader.lake(workspace), "checks")
+    assert frame.select("step_id", "step", "rule", "runs").rows() == [
+        (0, "t1", "rows", 3),
+        (0, "t1", "sums", 3),
+        (0, "t4", "rows", 3),
+        (0, "t4", "sums", 3),
+    ]
