@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 
 from ibench_lib.paths import Workspace
 from tests.analysis.explaining import ENGINE, pair_runs, slowed
 from tests.command import ibench, refused
+from tests.places import ROOT
 from tests.synthetic import write_runs
 
 pytestmark = pytest.mark.slow
@@ -44,3 +46,13 @@ def test_one_run_is_counted_as_one(workspace: Workspace) -> None:
 def test_what_is_not_there_is_refused_in_one_line(measured: Workspace) -> None:
     refused(ibench(measured, "explain", "system.cy10a", "system.c", "--step", "l.i0"), "system.c")
     refused(ibench(measured, "explain", "system.cy10a", "system.b", "--step", "l.i9"), "l.i9")
+
+
+def test_the_first_command_of_the_page_works_in_a_fresh_checkout(workspace: Workspace) -> None:
+    """The sample has several experiments: the newest is another one."""
+    page = (ROOT / "docs" / "regressions.md").read_text(encoding="utf-8")
+    (command, *_) = [line.strip() for line in page.splitlines() if line.startswith("    ibench ")]
+    _, *words = shlex.split(command)
+    done = ibench(workspace, *words, IBENCH_LAKE=str(ROOT / "data" / "sample"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("A is mysql-5.6.24.cy10a (5 runs), B is mysql-9.7.cy10a (5 runs); l.i0 in ")
