@@ -243,6 +243,24 @@ def test_other_words_may_stay(text: str) -> None:
     assert not BANNED.search(text)
 
 
+READ_TWICE = (
+    "would be found in four out of five", "difference beyond noise", "Ratio to the base of the same build",
+    "A filled dot is a difference", "noise of all configurations of a step", "chance produces a difference",
+    "not clearly different", "which may differ from that of the medians", "that the median rate would have done",
+    "dips lasted", "dip lasted", "a step counts once for each run", "that was measured here completed",
+    "All results of a setup share", "because they took less than", "loads, for cells", "name a post's file, or new",
+    "the noise of the repeats lets it vary", "cannot tell a difference from a drift", "The loaded rows are those of",
+    "of the requests and the bytes of one kind", "If two of these layers", "as DuckDB binds them",
+    "both from when a statement was due", "matched against build, config, setup and dbms",
+)  # fmt: skip
+"""Of sentences that a reader had to read twice, and that have been replaced."""
+
+
+def test_sentences_that_a_reader_had_to_read_twice_do_not_come_back() -> None:
+    found = [(place, phrase) for place, text in texts() for phrase in READ_TWICE if phrase in " ".join(text.split())]
+    assert found == []
+
+
 def test_every_environment_variable_is_listed_with_its_default() -> None:
     used = {
         name

@@ -33,8 +33,8 @@ _WIDEST_NAME = 24
 """Characters of a name that no terminal has to break."""
 
 _KEY = (
-    "ratio: of geometric means, which may differ from that of the medians, with its 95 % interval; verdicts allow for "
-    "all comparisons of a setup"
+    "ratio: with its 95 % interval; ratios use geometric means, the columns medians: they need not agree; verdicts "
+    "allow for all comparisons of a setup"
 )
 
 
