@@ -93,3 +93,8 @@ def test_a_short_step_has_no_ratio_and_counts_for_the_noise_as_in_every_other_ta
     assert costs == {place: found for place, found in every.items() if place[1] != "blink"}
     place = next(iter(costs))
     assert costs[place].high != cost_ratios(long, "base")[place].high, "the noise of both steps"
+
+
+def test_a_history_list_is_named_with_how_many_times_shorter_or_longer_it_is() -> None:
+    assert said({"a": 2.0}, {("history_list_length", "a"): clear(0.01)}) == "a history list 100x shorter"
+    assert said({"a": 0.5}, {("history_list_length", "a"): clear(12.0)}) == "a history list 12.0x longer"

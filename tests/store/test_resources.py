@@ -301,7 +301,9 @@ def test_samples_that_leave_out_much_of_a_step_give_no_mean_and_no_cost(workspac
     assert values.select("value", "covered").rows() == [(None, 3 / 4)]
     post = choose(lake, "demo")
     said = cost_statements(post.ask("step_metrics"), post.bases)
-    assert said[0] == "No costs are shown for steps of which the samples cover less than 95 %: qr100 in cached."
+    assert (
+        said[0] == "Costs taken from samples are left out where these cover less than 95 % of a step: qr100 in cached."
+    )
     for table in (ib.step_cpu_table, ib.step_storage_table):
         notes = [cells[0] for cells in Parsed(table(post.ask("step_metrics"))).rows]
         assert any("No means or costs for qr100 where the samples cover less than 95 % of the step" in n for n in notes)

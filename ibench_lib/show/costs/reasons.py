@@ -15,7 +15,7 @@ from ibench_lib.analysis.frames import (
     steps_of,
     without_short_steps,
 )
-from ibench_lib.analysis.verdicts import Ratio
+from ibench_lib.analysis.verdicts import BETTER, WORSE, Ratio
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import names_of
 from ibench_lib.base.wording import joined
@@ -45,7 +45,7 @@ def _how_much(column: str, ratios: Sequence[Ratio]) -> str:
         return f"{metric_of(column).label} {range_text(ratios)}"
     ends = sorted(max(found.value, 1 / found.value) for found in ratios)
     times = " to ".join(dict.fromkeys(f"{factor_text(end)}x" for end in (ends[0], ends[-1])))
-    return f"a history list {'shorter' if ratios[0].value < 1 else 'longer'} by {times}"
+    return f"a history list {times} {'shorter' if ratios[0].value < 1 else 'longer'}"
 
 
 def reasons(post: Asker, palette: str = "default", *, steps: Sequence[str] = ()) -> Shown:
@@ -100,8 +100,8 @@ def _grid(frame: pl.DataFrame, base: Bases, rates: Mapping[Place, Ratio], costs:
     missing = any(cell.text == "-" for _, cells in grid.rows for cell in cells)
     meanings = "; ".join(f"{metric_of(column).label}: {metric_of(column).doc}" for column in columns)
     grid.notes = [
-        f"Relative to {base}: throughput where it clearly differs, and costs (lower is better). Intervals, ▲ and "
-        "▼ are as in the table of throughput.",
+        f"Relative to {base}: throughput where it clearly differs, and costs (lower is better). Intervals are "
+        f"as in the table of throughput. ▲ better, ▼ worse: above {BETTER} or below {WORSE}, and not by chance.",
         *([f"{meanings}."] if meanings else ["No difference found in any cost of these steps."]),
         *(["-: not captured, or too small to compare."] if missing else []),
         *(["Not marked where other processes used much of the CPU, which these figures include."] if doubtful else []),

@@ -76,8 +76,8 @@ def _little_covered(frame: pl.DataFrame) -> list[str]:
     items = [f"{step} in {setup}" for setup, step, _ in columns_of(little_covered(frame))]
     if not items:
         return []
-    covered = f"the samples cover less than {COVERED * 100:.0f} %"
-    return [f"No costs are shown for steps of which {covered}: {shortened(items)}."]
+    covered = f"these cover less than {COVERED * 100:.0f} % of a step"
+    return [f"Costs taken from samples are left out where {covered}: {shortened(items)}."]
 
 
 def _item(name: str, metric: Metric, found: Ratio) -> str:
