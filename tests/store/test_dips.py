@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -410,3 +411,10 @@ def test_few_connections_at_work_are_no_pause_of_the_clients() -> None:
     ))  # fmt: skip
     (dip,) = dips_of(run)
     assert dip["cause"] is None and dip["candidates"] == []
+
+
+def test_what_evidence_says_of_a_threshold_is_no_exact_figure() -> None:
+    """Requests that took 9 times as long hold the rule for 3 times: it must not say that they took 3 times as long."""
+    rules = reader.sql(lake_of(Run()), "SELECT DISTINCT says FROM dip_rules WHERE test IN ('times', 'at most')")
+    exact = [says for (says,) in rules.rows() if any(letter.isdigit() for letter in says)]
+    assert exact and not [says for says in exact if not re.search("at least|at most|or more", says)]

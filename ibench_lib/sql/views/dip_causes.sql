@@ -8,7 +8,7 @@ SELECT * FROM (VALUES
      'who sent it a signal, or stopped its container'),
     ('machine_paused', 'origin', 'machine paused', 'the whole machine was paused',
      'the hypervisor, snapshots of the machine, suspended containers'),
-    ('cpu_starved', 'neighbour', 'CPU taken', 'the host took the CPU',
+    ('cpu_starved', 'neighbour', 'CPU taken', 'other processes or the hypervisor took the CPU',
      'what else ran on the host; on a virtual machine, what the hypervisor keeps (steal)'),
     ('client_pause', 'other', 'client pause', 'the clients sent nothing', 'the hosts of the clients'),
     ('lock', 'other', 'lock', 'a global or metadata lock was held', 'the process list at that time'),

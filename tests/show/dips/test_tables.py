@@ -18,7 +18,7 @@ NAME = "system.slow"
 def test_a_row_names_the_cause_and_what_shows_it() -> None:
     dips = asked("dips", CASES["free_pages"][0], steps=["l.i1"])
     table = text_rows(ib.dips_table(dips).as_raw_html())
-    shows = "threads waited for a free page; less than 1 % of the buffer pool was free"
+    shows = "threads waited for a free page; at most 1 % of the buffer pool was free"
     assert table == {NAME: ["9 to 11 (3 s)", "0", "0", "free pages (high)", shows]}
 
 
