@@ -109,17 +109,24 @@ def wave_statements(tpcc_stability: pl.DataFrame) -> list[str]:
                 continue
             shares = rows.filter(pl.col("dbms") == name)["wave_share"].to_list()
             runs = len(shares)
-            facts = [count(mine["waves"][0], "wave") if runs == 1 else f"waves in {len(mine)} of {runs} runs"]
+            of_several = f"waves in {len(mine)} of {runs} runs, {_span(mine['waves'])} each"
+            facts = [count(mine["waves"][0], "wave") if runs == 1 else of_several]
             facts.append(f"{100 * median(mine['wave_depth']):.0f} % deep")
             periods = mine["wave_period_s"].drop_nulls()
             if len(periods):
-                facts.append(f"one every {median(periods):,.0f} s")
+                facts.append(f"about {_span(periods)} s apart")
             facts.append(f"{100 * median(shares):.1f} % of the time{' in the median run' if runs > 1 else ''}")
             items.append(f"{name} ({', '.join([*facts, *caveats(rows_of(rows, name, step))])})")
         text = f"fell below 0.8 of its median and recovered: {shortened(items)}" if items else "had no wave"
         said.append(f"{setup}, {step}: the rate of transactions {text}.")
         said += _trends(setup, step, rows)
     return said
+
+
+def _span(values: pl.Series) -> str:
+    """The figures of several runs: 3, or 8 to 62."""
+    numbers: list[float] = values.to_list()
+    return " to ".join(dict.fromkeys(f"{end:,.0f}" for end in (min(numbers), max(numbers))))
 
 
 def _trends(setup: str, step: str, rows: pl.DataFrame) -> list[str]:
@@ -183,7 +190,8 @@ def _verdicts(frame: pl.DataFrame, checks: pl.DataFrame) -> list[str]:
         mine = frame.filter((pl.col("experiment") == experiment) & (pl.col("setup") == setup))
         row = mine.row(0, named=True)
         only = held & _only_of_the_load(checks, experiment, setup)
-        proves.append(_proves(held, only, set(row["drawn_conditions"]), row["drawn_warehouses"]))
+        after = _after(checks, experiment, setup)
+        proves.append(_proves(after, held, only, set(row["drawn_conditions"]), row["drawn_warehouses"]))
         if conditions := broken & set(_CONDITIONS):
             why = f"defects of profile {profile} break this, so no run fails"
             broken_said.append(attention(f"{setup}: {_numbered(conditions)} did not hold; {why}."))
@@ -202,7 +210,14 @@ def _only_of_the_load(checks: pl.DataFrame, experiment: str, setup: str) -> set[
     return set(mine["rule"]) - again if again else set()
 
 
-def _proves(held: set[str], only_of_the_load: set[str], of_drawn: set[str], warehouses: int) -> str:
+def _after(checks: pl.DataFrame, experiment: str, setup: str) -> str:
+    """After which of the selected steps the checks were made: a run from a snapshot did not load its tables itself."""
+    mine = checks.filter((pl.col("experiment") == experiment) & (pl.col("setup") == setup))
+    steps = mine.sort("step_id")["step"].unique(maintain_order=True).to_list()
+    return "after the run, as did the loaded tables before it" if len(steps) > 1 else f"after the {joined(steps)}"
+
+
+def _proves(after: str, held: set[str], only_of_the_load: set[str], of_drawn: set[str], warehouses: int) -> str:
     """The rest of a sentence about complete runs for which these rules held, some of drawn warehouses only."""
     conditions, figures = held & set(_CONDITIONS), []
     if conditions:
@@ -218,7 +233,7 @@ def _proves(held: set[str], only_of_the_load: set[str], of_drawn: set[str], ware
         return NOT_RECORDED
     once = only_of_the_load & set(_CONDITIONS)
     but = f" ({_numbered(once)} after the load only)" if once else ""
-    return f"passed these checks after the load and after the run{but}: {joined(figures)}"
+    return f"passed these checks {after}{but}: {joined(figures)}"
 
 
 def _numbered(conditions: set[str]) -> str:
