@@ -237,10 +237,11 @@ def test_tables_and_chart_show_every_dbms(lake: Any) -> None:
 def test_what_is_said(lake: Any) -> None:
     size, verdict = ib.linkbench_statements(answer(lake, "linkbench_workload"), answer(lake, "checks"))
     assert "1,000 nodes and 4,000 links after the load" in size and "2 and 4 requesters in up to 2 processes" in size
+    assert "(tables and statements of 2015, " in size, "not 2015 tables"
     assert verdict == (
         "Verdict: all 2 runs passed the checks after each step: the tables have as many rows as the acknowledged "
-        "operations leave, as many links are shown as these operations make and the counts of the checked nodes equal "
-        "their links."
+        "operations leave, as many links are visible as these operations leave and the counts of the checked nodes "
+        "equal their links."
     )
     (drift,) = ib.drift_statements(answer(lake, "linkbench_summary"))
     assert "t2 was repeated at the end and reached 0.80 of its first rate with system.a" in drift
@@ -287,5 +288,6 @@ def test_a_step_that_is_not_warm_is_named() -> None:
         {**row, "step": "load", "kind": "load", "rates": [100.0, *[50.0] * 9]},
     ]
     (said,) = ib.warm_statements(pl.DataFrame(tenths, strict=False))
-    assert "not warmed up, or not steady" in said and said.endswith("(last / first): system.a r1 in t2 of 1x (1.15).")
+    assert "not warmed up, or not steady" in said
+    assert said.endswith("from that of the first by over 10 % (last / first): system.a r1 in t2 of 1x (1.15).")
     assert ib.warm_statements(pl.DataFrame(tenths[1:], strict=False)) == []

@@ -14,7 +14,7 @@ from ibench_lib.show.kit.statements import NOT_RECORDED, asks, attention, comple
 _MUCH = 0.1
 _PROVEN = {
     "rows": "the tables have as many rows as the acknowledged operations leave",
-    "ledger": "as many links are shown as these operations make",
+    "ledger": "as many links are visible as these operations leave",
     "counts": "the counts of the checked nodes equal their links",
 }
 """By the rule of a check: what it proves."""
@@ -77,8 +77,8 @@ def warm_statements(rate_by_tenth: pl.DataFrame) -> list[str]:
     if not items:
         return []
     text = (
-        "not warmed up, or not steady: in these steps the rate of the last tenth differs from that of the first "
-        "(last / first)"
+        "not warmed up, or not steady: in these steps the rate of the last tenth differs from that of the first by "
+        f"over {100 * _MUCH:.0f} % (last / first)"
     )
     return [attention(f"{text}: {shortened(items)}.")]
 
@@ -125,9 +125,10 @@ def counted_statements(linkbench_statements: pl.DataFrame) -> list[str]:
 def _size(row: dict[str, Any]) -> str:
     numbers = row["requesters"] or []
     requesters = f"{joined([str(number) for number in numbers])} {'requester' if numbers == [1] else 'requesters'}"
+    tables, statements = row["tables"], row["statements"]
+    alike = [f"tables and statements of {tables}"]
     facts = [
-        f"{row['tables']} tables",
-        f"{row['statements']} statements",
+        *(alike if tables == statements else [f"tables of {tables}", f"statements of {statements}"]),
         count(row["partitions"], "partition") if row["partitions"] else "no partitions",
         f"{row['rate']:,g} operations/s" if row["rate"] else "as fast as possible",
     ]

@@ -126,8 +126,8 @@ def drift_table(frame: pl.DataFrame, palette: str = "default") -> GT:
                 grid.rows.append((f"{name} r{control['repeat']}", [Cell(text) for text in texts]))
     grid.notes = [
         "Both steps have the same requesters. Between them the graph has grown, and the buffer pool has become warmer.",
-        "The first repeat takes the steps in the order of the experiment file; each other repeat has an order of its "
-        "own, so drift does not favour a step.",
+        "The first repeat takes the steps in the order of the experiment file; each other repeat has a random order. "
+        "That spreads drift over the steps, though not evenly over a few repeats.",
     ]
     return grid.draw(palette)
 
