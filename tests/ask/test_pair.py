@@ -116,6 +116,15 @@ def test_one_run_a_side_says_that_the_noise_is_unknown() -> None:
     assert not any(re.search("better|worse|differ clearly", line) for line in lines)
 
 
+@pytest.mark.slow
+def test_the_list_counts_what_it_leaves_out_and_sends_nobody_to_tables_that_a_page_may_lack(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ibench_lib.show.compare.differences.MOST_SAID", 2)
+    *_, last = [line for line in said(ib.differences(pair_of(*three_configurations()))) if " more " in line]
+    assert re.fullmatch(r"\d+ more are not listed here\.", last)
+
+
 @pytest.mark.long
 @pytest.mark.slow
 def test_responses_are_compared_by_operation_and_timing() -> None:

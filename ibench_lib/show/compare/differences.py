@@ -137,7 +137,8 @@ def _list(found: list[Place], head: str) -> str:
     link = sources("metric_values")
     lines = "".join(f"<li>{html.escape(f'{place}: {_line(one)}')}{link}</li>" for place, one in largest)
     hidden = len(found) - len(largest)
-    rest = _paragraph(f"The tables below have {hidden} more.", "metric_values") if hidden else ""
+    are = "is" if hidden == 1 else "are"
+    rest = _paragraph(f"{hidden} more {are} not listed here.", "metric_values") if hidden else ""
     return f"<p>{head}</p><ul>{lines}</ul>{rest}"
 
 

@@ -159,7 +159,7 @@ def _missing(shown: list[Compared]) -> list[str]:
         if not one.a and not one.b and done:
             lag = one.metric.name in ("table_data", "table_index") and all(row.get("statistics_lag") for row in done)
             found.setdefault(lag, []).append(one.label)
-    notes = [f"Not captured on either side: {', '.join(found[False])}."] if False in found else []
+    notes = [f"Not known of either side: {', '.join(found[False])}."] if False in found else []
     if True in found:
         notes.append(f"{NOT_YET_KNOWN.capitalize()} to the statistics of either server: {', '.join(found[True])}.")
     return notes

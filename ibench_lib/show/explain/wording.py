@@ -117,7 +117,7 @@ def _cpu(found: Explanation) -> list[str]:
     if not clear:
         return []
     items = [f"{part.label} {change_text(part)}" for part in clear]
-    return [f"CPU per operation, in microseconds: {', '.join(items)}."]
+    return [f"CPU per operation, in microseconds: {'; '.join(items)}."]
 
 
 def profile_statements(found: Explanation) -> list[str]:

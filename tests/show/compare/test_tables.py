@@ -21,7 +21,7 @@ def test_the_table_of_a_step_has_medians_ratios_intervals_and_verdicts() -> None
     assert table.of("fairness diff (s)") == ["0.0", "0.0", "both 0", "", "same", "6 %"]
     notes = " ".join(row[0] for row in table.rows)
     assert "A, B: medians of 3 and 3 runs." in notes and "(Benjamini and Hochberg)" in notes
-    assert "Not captured on either side: CPU/op, server CPU/op, instructions/op, cycles/instruction, reads/s" in notes
+    assert "Not known of either side: CPU/op, server CPU/op, instructions/op, cycles/instruction, reads/s" in notes
     swapped = Parsed(ib.metrics_side_by_side(frame, "system.b", "system.a"))
     assert swapped.of("history list length") == ["0", "30,000", "A is 0", "", "worse ▼", ""]
 

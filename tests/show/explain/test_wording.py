@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from ibench_lib.analysis.explanation import Term
-from ibench_lib.show.explain.wording import around_text, cannot_say, change_text, statements, us
+from ibench_lib.show.explain.wording import around_text, cannot_say, change_text, statements, step_statements, us
 from ibench_lib.stats.noise import Difference
 from tests.analysis.explaining import ENGINE, MAIN, pair_runs, slowed
 from tests.analysis.test_explain import explained
@@ -122,3 +124,12 @@ def test_every_reason_is_one_line() -> None:
 )
 def test_microseconds(value: float | None, text: str) -> None:
     assert us(value) == text
+
+
+def test_parts_whose_names_have_commas_are_separated_by_semicolons() -> None:
+    parts = [
+        SimpleNamespace(label=label, change=change, interval=None, is_clear=True)
+        for label, change in (("server, user mode", 2.0), ("server, kernel", 1.0))
+    ]
+    found: Any = SimpleNamespace(rate=(), processor=(), cpu=parts)
+    assert step_statements(found) == ["CPU per operation, in microseconds: server, user mode +2; server, kernel +1."]
