@@ -5,6 +5,7 @@ from pathlib import Path
 
 import nbformat
 
+from ibench_lib import paths
 from ibench_lib.publish.notebook import read_notebook, sections
 
 
@@ -30,3 +31,14 @@ def test_ids_that_are_there_stay(tmp_path: Path) -> None:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("## Rates", id="rates")])  # type: ignore[no-untyped-call]
     nbformat.write(notebook, path)  # type: ignore[no-untyped-call]
     assert sections(read_notebook(path)) == ["rates"]
+
+
+def test_prose_for_every_page_claims_nothing_that_depends_on_the_runs() -> None:
+    """In the sample, a limit on purge lag makes a step faster, and a full redo log makes no transaction wait."""
+    prose = {
+        name: " ".join(cell.source for cell in read_notebook(paths.workspace().notebook(name)).cells)
+        for name in ("purge_lag", "mvcc_gc", "tpcc_stability")
+    }
+    assert "What a limit costs" not in prose["purge_lag"]
+    assert "A long history that a step leaves behind slows" in prose["mvcc_gc"]
+    assert "transactions may have to wait for that flushing" in prose["tpcc_stability"]
