@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import polars as pl
 
 from ibench_lib.analysis.against import against_base
 from ibench_lib.analysis.costs import cost_ratios, telling_costs
 from ibench_lib.analysis.verdicts import Ratio
-from ibench_lib.show.costs.reasons import reasons_said
+from ibench_lib.ask.bases import bases
+from ibench_lib.show.costs.reasons import reasons, reasons_said
+from tests.show.parsed import Parsed
 from tests.show.saying import frame_of
 
 
@@ -98,3 +103,14 @@ def test_a_short_step_has_no_ratio_and_counts_for_the_noise_as_in_every_other_ta
 def test_a_history_list_is_named_with_how_many_times_shorter_or_longer_it_is() -> None:
     assert said({"a": 2.0}, {("history_list_length", "a"): clear(0.01)}) == "a history list 100x shorter"
     assert said({"a": 0.5}, {("history_list_length", "a"): clear(12.0)}) == "a history list 12.0x longer"
+
+
+def test_the_marks_of_the_table_are_explained_by_what_is_better() -> None:
+    """A cost of 0.50x is marked as a rate above 1.05 is: the note must not say that the mark means above 1.05."""
+    costs = frame_of("cpupq", base=[100, 101, 99], other=[50, 51, 49])
+    rates = frame_of("throughput", base=[100, 101, 99], other=[200, 202, 198])
+    frame = costs.with_columns(rates["throughput"], flavour=pl.lit("mysql"))
+    post: Any = SimpleNamespace(ask=lambda question: frame, bases=bases("base"))
+    (table,) = reasons(post).items
+    notes = " ".join(row[0] for row in Parsed(table).rows if row)
+    assert "▲ better, ▼ worse: above 1.05 or below 0.95, and not by chance." in notes
