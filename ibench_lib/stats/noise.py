@@ -35,10 +35,13 @@ FLOOR = 0.001
 """No noise is taken to be less than 0.1 %: repeats that agree to the last digit are luck, or rounded."""
 
 PRIOR_DF = 4
-"""So many degrees of freedom weigh what rows have in common against a row's own noise, and tables against one table."""
+"""So many degrees of freedom weigh what rows have in common against a row's own noise, and tables against one table.
 
-_NOISIER_OVER_ALL, _NOISIER_ALONE, _NOISIER_HERE = 0.05, 0.08, 0.01
-"""Levels of the tests that set a row apart: over several tables, in the only table, and in one of several."""
+In an only table a row's own noise counts in full.
+"""
+
+_NOISIER_OVER_ALL, _NOISIER_HERE = 0.05, 0.01
+"""Levels of the tests that set a row apart: over all tables, and in one of several."""
 
 _MOST_TIMES = 3.0
 """In an only table a row that is set apart counts among the others with at most so many times their variance."""
@@ -115,7 +118,7 @@ class Noise:
 
     `known`: whether the rows together have enough degrees of freedom for an interval. `own` has the variance and the
     degrees of freedom of each row here; `apart` has those that count for rows that are clearly noisier than the others,
-    which `sd` leaves out.
+    which `sd` leaves out. `prior`: so many degrees of freedom weigh `sd` against a row's own noise.
     """
 
     means: Mapping[str, float]
@@ -126,6 +129,7 @@ class Noise:
     by_round: bool
     own: Mapping[str, tuple[float, float]]
     apart: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    prior: float = 0.0
 
     def difference(self, name: str, base: str) -> Difference | None:
         """`name` less `base`; None where the noise is not known."""
@@ -157,7 +161,7 @@ class Noise:
         if name in self.apart:
             return max(self.apart[name][0], self.sd**2), self.apart[name][1]
         own, df = self.own[name]
-        together = (df * own + PRIOR_DF * self.sd**2) / (df + PRIOR_DF)
+        together = (df * own + self.prior * self.sd**2) / (df + self.prior) if df else 0.0
         return max(together, self.sd**2), self.df
 
 
@@ -172,7 +176,8 @@ def noises_of(tables: Mapping[str, Table]) -> dict[str, Noise]:
     How noisy a row is, is a property of the row, so all tables together tell it. A row that is noisier than the others
     over all tables has in each the variance of the others, times how much noisier it is; a row that is so in one table
     only has its own variance there. The others have one variance in each table, which is not less than all tables
-    together make likely. Of two rows, only what one table says counts.
+    together make likely. Of two rows, only what one table says counts. An only table hardly tells a noisy row from an
+    unlucky one, so there no row has less than its own variance.
     """
     filled = {key: {name: values for name, values in sorted(rows.items()) if values} for key, rows in tables.items()}
     repeated = {name for rows in filled.values() for name, values in rows.items() if len(values) > 1}
@@ -183,7 +188,7 @@ def noises_of(tables: Mapping[str, Table]) -> dict[str, Noise]:
     known = [noise.sd**2 for noise in found.values() if noise.df]
     if len(known) < 2:
         return found
-    found = {key: noise.steadied(median(known)) for key, noise in found.items()}
+    found = {key: replace(noise.steadied(median(known)), prior=PRIOR_DF) for key, noise in found.items()}
     return _with_times(found, kept)
 
 
@@ -269,11 +274,11 @@ def _alike(tables: Mapping[str, Table]) -> list[str]:
     out, and the rest is tested again; of more than three rows three at least stay.
     """
     kept = sorted({name for rows in tables.values() for name in rows})
-    level, least = (_NOISIER_ALONE if len(tables) == 1 else _NOISIER_OVER_ALL), min(3, max(1, len(kept) - 1))
+    least = min(3, max(1, len(kept) - 1))
     while len(kept) > least:
         chances = _chances([_spread(rows, kept)[0] for rows in tables.values()], kept)
         worst = min(chances, key=lambda name: (chances[name], name), default="")
-        if not worst or chances[worst] >= level:
+        if not worst or chances[worst] >= _NOISIER_OVER_ALL:
             break
         kept.remove(worst)
     return kept

@@ -97,6 +97,25 @@ def test_a_row_that_is_noisier_in_one_table_only_has_its_own_noise_there() -> No
     assert "row1" in found["step2"].apart and found["step2"].sd < 0.05
 
 
+def test_in_an_only_table_no_row_has_less_than_its_own_noise() -> None:
+    """A single step does not tell a noisy row from an unlucky one; several steps do."""
+    rows = table([[0.0, 0.03, 0.06], [1.0, 1.02, 1.04], [2.0, 2.02, 2.04], [3.0, 3.01, 3.02]])
+    alone = noise_of(rows)
+    assert not alone.apart and alone.sd**2 == pytest.approx(0.00045)
+    loud, quiet = alone.difference("row0", "row3"), alone.difference("row2", "row3")
+    assert loud is not None and loud.se == pytest.approx(math.sqrt((0.03**2 + 0.00045) / 3))
+    assert quiet is not None and quiet.se == pytest.approx(math.sqrt(2 * 0.00045 / 3)), "nor less than that of all"
+    one_of_many = noises_of({"one": rows, "other": rows})["one"].difference("row0", "row3")
+    assert one_of_many is not None and one_of_many.se < loud.se
+
+
+def test_of_two_rows_in_an_only_table_each_has_its_own_noise_at_least() -> None:
+    noise = noise_of(table([[0.0, 0.02, 0.04], [1.0, 1.005, 1.01]]))
+    found = noise.difference("row1", "row0")
+    assert found is not None and found.df == 4
+    assert found.se == pytest.approx(math.sqrt((0.02**2 + (0.02**2 + 0.005**2) / 2) / 3))
+
+
 def test_equal_repeats_are_not_without_noise() -> None:
     noise = noise_of(table([[0.0] * 3, [0.5] * 3]))
     assert noise.sd == FLOOR
