@@ -70,7 +70,7 @@ PARTS: dict[str, list[Part]] = {
     "long": parts("long tests", "not registries and long"),
     "rest": parts("other tests", f"not registries and (long or timing or not {QUICK})"),
     "changed": parts("tests that the change can reach", "not registries"),
-    "builds": parts("tests of builds", "registries"),
+    "builds": [Part("tests of builds, four at a time", "registries", TOGETHER)],
 }
 
 
