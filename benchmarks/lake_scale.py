@@ -40,7 +40,7 @@ from ibench_lib import paths
 from ibench_lib.paths import Workspace
 from ibench_lib.schema import TABLES
 from ibench_lib.show.throughput.tables import throughput_table
-from ibench_lib.store import parquet, reader
+from ibench_lib.store import catalogue, parquet, reader
 from ibench_lib.store.checksums import YOUNG_NS
 from ibench_lib.store.derive import response_times
 from ibench_lib.store.manifest import FILE_NAME, read_manifest, write_manifest
@@ -79,7 +79,7 @@ def ask(workspace: Workspace, what: str) -> tuple[float, float]:
     runs = [run for (run,) in lake.execute("SELECT unnest(runs_of($name))", {"name": EXPERIMENT}).fetchall()]
     values = {"runs": runs, "steps": steps, "points": POINTS}
     name = QUESTIONS[what]
-    frame = reader.question(lake, name, **{k: v for k, v in values.items() if k in reader.parameters_of(name)})
+    frame = reader.question(lake, name, **{k: v for k, v in values.items() if k in catalogue.parameters_of(name)})
     if what == "relative":
         throughput_table(frame, BASE)
     assert len(frame)

@@ -103,7 +103,8 @@ _HOMES = {
     "show.waits.sentences": ("waits_statements",),
     "show.waits.strips": ("waits_strips",),
     "show.waits.tables": ("waits_captured_table", "waits_table"),
-    "store.reader": ("columns", "documentation", "lake", "question", "questions", "sql"),
+    "store.catalogue": ("questions",),
+    "store.reader": ("columns", "documentation", "lake", "question", "sql"),
     "workloads.insert_benchmark.results.charts": ("get_min_chart",),
     "workloads.insert_benchmark.results.statements": (
         "get_min_statements",

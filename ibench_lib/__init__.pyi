@@ -107,11 +107,11 @@ from ibench_lib.show.waits.sentences import waits_statements as waits_statements
 from ibench_lib.show.waits.strips import waits_strips as waits_strips
 from ibench_lib.show.waits.tables import waits_captured_table as waits_captured_table
 from ibench_lib.show.waits.tables import waits_table as waits_table
+from ibench_lib.store.catalogue import questions as questions
 from ibench_lib.store.reader import columns as columns
 from ibench_lib.store.reader import documentation as documentation
 from ibench_lib.store.reader import lake as lake
 from ibench_lib.store.reader import question as question
-from ibench_lib.store.reader import questions as questions
 from ibench_lib.store.reader import sql as sql
 from ibench_lib.workloads.insert_benchmark.results.charts import get_min_chart as get_min_chart
 from ibench_lib.workloads.insert_benchmark.results.statements import get_min_statements as get_min_statements

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from ibench_lib.store import reader
+from ibench_lib.store import catalogue, reader
 from ibench_lib.store.narrow import files_of, reading
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Ahead:
 
         Where no table can be made, questions use the macro itself.
         """
-        of_steps = "names" in reader.parameters_in_order(macro)
+        of_steps = "names" in catalogue.parameters_in_order(macro)
         given, taken = ("$runs, $steps", "ids, names") if of_steps else ("$runs", "ids")
         values = {"runs": runs, "steps": steps} if of_steps else {"runs": runs}
         if macro not in self._kept:
@@ -155,8 +155,8 @@ def _shared(questions: Sequence[str]) -> dict[str, list[str]]:
 
 def _uses_of(question: str) -> Counter[str]:
     """How often the texts that a question is made from name each of `_KEPT`."""
-    text = reader.question_text(question)
-    texts = (text, *reader.building_blocks(text).values())
+    text = catalogue.question_text(question)
+    texts = (text, *catalogue.building_blocks(text).values())
     return Counter(name for one in texts for name in re.findall(rf"\b({'|'.join(_KEPT)})\(", one))
 
 
@@ -167,7 +167,7 @@ def begun_ahead(lake: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> A
         names = (json.loads(Path(path).read_bytes()) if path else None) or []
     except (OSError, ValueError):
         return None
-    known = [(name, reader.parameters_of(name)) for name in names if name in reader.questions()]
+    known = [(name, catalogue.parameters_of(name)) for name in names if name in catalogue.questions()]
     planned = [
         (name, {key: values[key] for key in wanted}) for name, wanted in known if {"runs"} <= wanted <= values.keys()
     ]

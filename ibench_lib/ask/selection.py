@@ -20,7 +20,7 @@ from ibench_lib.base import interactive, strict_yaml
 from ibench_lib.base.wording import count
 from ibench_lib.errors import ParameterError
 from ibench_lib.paths import workspace
-from ibench_lib.store import reader
+from ibench_lib.store import catalogue, reader
 from ibench_lib.store.narrow import narrowed
 
 
@@ -109,7 +109,7 @@ class Selection:
 
     def ask(self, name: str, **others: Any) -> pl.DataFrame:
         """Ask a question for this selection; `others` are parameters that a selection does not have."""
-        wanted = reader.parameters_of(name)
+        wanted = catalogue.parameters_of(name)
         values = {key: value for key, value in self._own.items() if key in wanted} | others
         earlier = [known for known in self.asked if (known.question, known.parameters) == (name, values)]
         if earlier:
@@ -140,7 +140,7 @@ class Questions:
         self._selection = selection
 
     def __getattr__(self, name: str) -> Callable[..., pl.DataFrame]:
-        known = reader.questions()
+        known = catalogue.questions()
         if name not in known:
             raise AttributeError(f"no question {name!r:.80}{strict_yaml.suggestion(name, sorted(known))}")
         selection = self._selection
@@ -148,7 +148,7 @@ class Questions:
         def ask(**others: Any) -> pl.DataFrame:
             return selection.ask(name, **others)
 
-        others = sorted(reader.parameters_of(name) - selection._own.keys())
+        others = sorted(catalogue.parameters_of(name) - selection._own.keys())
         parameters = [inspect.Parameter(other, inspect.Parameter.KEYWORD_ONLY) for other in others]
         ask.__name__ = ask.__qualname__ = name
         ask.__doc__ = reader.documentation(name)
@@ -156,7 +156,7 @@ class Questions:
         return ask
 
     def __dir__(self) -> list[str]:
-        return sorted(reader.questions())
+        return sorted(catalogue.questions())
 
 
 def _repeats(runs: pl.DataFrame) -> str:
@@ -201,7 +201,7 @@ def choose(
         Another experiment without any run is no error, nor is a lake without any: there is nothing to show yet.
         If the lake has runs of others, a warning names these.
     """
-    interactive.complete(r"\.ask\(\s*['\"](\w*)", lambda: sorted(reader.questions()))
+    interactive.complete(r"\.ask\(\s*['\"](\w*)", lambda: sorted(catalogue.questions()))
     runs, dbms, setups, steps, exclude = map(_list, (runs, dbms, setups, steps, exclude))
     repeats = [repeats] if isinstance(repeats, int) else repeats
     if not 2 <= points <= 2000:

@@ -30,9 +30,10 @@ from ibench_lib.errors import UsageError
 
 if TYPE_CHECKING:
     from ibench_lib.base import strict_yaml
-    from ibench_lib.store import reader
+    from ibench_lib.store import catalogue, reader
 else:
-    strict_yaml, reader = later("ibench_lib.base.strict_yaml"), later("ibench_lib.store.reader")
+    strict_yaml = later("ibench_lib.base.strict_yaml")
+    catalogue, reader = later("ibench_lib.store.catalogue"), later("ibench_lib.store.reader")
 
 _ROWS_IN_A_TABLE = 1000
 _WIDEST = 100
@@ -194,8 +195,8 @@ def _cut(cell: str) -> str:
 
 def _listed() -> list[tuple[str, str, str]]:
     found = []
-    for kind, name, text in reader.documented():
-        given = reader.parameters_in_order(name)
+    for kind, name, text in catalogue.documented():
+        given = catalogue.parameters_in_order(name)
         found.append((kind, f"{name}({', '.join(given)})" if given else name, _first_sentence(text)))
     return found
 
@@ -207,7 +208,7 @@ def _first_sentence(text: str) -> str:
 
 def _describe(name: str) -> None:
     """What a table, view or question is, and its columns. Raises UsageError for an unknown name."""
-    known = {found: (kind, text) for kind, found, text in reader.documented()}
+    known = {found: (kind, text) for kind, found, text in catalogue.documented()}
     full = name if name in known else f"questions.{name}"
     if full not in known:
         names = [found.removeprefix("questions.") for found in known]

@@ -22,7 +22,7 @@ from ibench_lib.base.wording import count, joined
 from ibench_lib.paths import workspace
 from ibench_lib.publish.downloads import Download, downloads
 from ibench_lib.publish.record import RUNS_MIME
-from ibench_lib.store import reader
+from ibench_lib.store import catalogue, reader
 
 _LIBRARIES = ("ibench", "duckdb", "polars", "pyarrow", "numpy", "plotly", "great-tables", "papermill", "nbconvert")
 
@@ -265,7 +265,7 @@ def _questions(selection: Selection) -> str:
     blocks = [_question(one, file, selection) for one, file in zip(asked, files, strict=True)]
     used: dict[str, str] = {}
     for one in asked:
-        used |= reader.building_blocks(reader.question_text(one.question))
+        used |= catalogue.building_blocks(catalogue.question_text(one.question))
     blocks += [
         f'<details id="evidence.sql.{name}"><summary>Shared SQL: {name}</summary>{_pre(text)}</details>'
         for name, text in sorted(used.items())
@@ -279,7 +279,7 @@ def _question(asked: Asked, file: Download, selection: Selection) -> str:
     return (
         f'<details class="question" id="evidence.{_text(asked.name)}">'
         f"<summary>{_text(asked.name)} ({count(file.rows, 'row')})</summary>"
-        f"{file.markup()}{parameters}{_pre(reader.question_text(asked.question))}</details>"
+        f"{file.markup()}{parameters}{_pre(catalogue.question_text(asked.question))}</details>"
     )
 
 

@@ -8,7 +8,7 @@ import re
 import ibench_lib
 from ibench_lib.show.kit.display import Shown
 from ibench_lib.show.kit.grid import Cell, Grid
-from ibench_lib.store import reader
+from ibench_lib.store import catalogue
 
 
 def contents(palette: str = "default") -> Shown:
@@ -24,8 +24,8 @@ def contents(palette: str = "default") -> Shown:
         takes = ", ".join(inspect.signature(function).parameters)
         folder = next((folder for folder in folders if folder in kinds), "functions")
         kinds[folder].rows.append((f"ib.{name}", [Cell(takes), Cell(what)]))
-    for name, text in reader.questions().items():
+    for name, text in catalogue.questions().items():
         first = re.split(r"(?<=\.)\s", " ".join(text.partition("\n\n")[0].split()))[0]
-        takes = ", ".join(sorted(reader.parameters_of(name)))
+        takes = ", ".join(sorted(catalogue.parameters_of(name)))
         kinds["questions"].rows.append((name, [Cell(takes), Cell(first)]))
     return Shown(tuple(grid.draw(palette) for grid in kinds.values()))

@@ -20,25 +20,23 @@ import threading
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, cast
 
 import duckdb
 
 from ibench_lib.base.later import later
 from ibench_lib.base.scratch import PREFIX, scratch_directory
 from ibench_lib.errors import LakeError, QueryError
-from ibench_lib.metrics import METRICS, SLA_SHARE, Metric, rates
-from ibench_lib.paths import LAKE_VARIABLE, PACKAGE, SQL, Workspace, workload_folders, workspace
+from ibench_lib.paths import LAKE_VARIABLE, Workspace, workspace
 from ibench_lib.schema import TABLES, Table, nullable_schema, sql_type
+from ibench_lib.store import catalogue
 from ibench_lib.store.contents import literal_path
 from ibench_lib.store.discovery import LakeContents, find_runs
 from ibench_lib.store.index import INDEXED, Index, quoted
 from ibench_lib.store.manifest_tables import MANIFEST_TABLES
 from ibench_lib.store.narrow import Narrowable, narrowed
-from ibench_lib.store.sample_views import sample_views
 from ibench_lib.store.shown import remember_where
 
 if TYPE_CHECKING:
@@ -52,8 +50,6 @@ else:
 # DuckDB warns of a copy of the rows; the answer of a question is small.
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
 
-RATE_METRICS = "rate_metrics"
-"""Table: which metric is the rate of which families of operations."""
 
 # So many paths stand in the text of a view; a longer list is parsed too often, and a variable of the connection has it.
 _PATHS_IN_A_VIEW = 300
@@ -72,11 +68,6 @@ _NEXT_TO_A_MARK = """
     SEMI JOIN (FROM named WHERE client_bound IS NOT NULL) marked USING (experiment, setup, step)
 """
 
-_CALLED = ("functions", "macros")
-"""What has no columns of its own."""
-
-_DECLARED = re.compile(r"\$([a-z_]+): \S")
-_USED = re.compile(r"\$([a-z_]+)")
 
 _GIVEN = {"runs": "runs_of('<experiment>')", "steps": "[]", "ids": "runs_of('<experiment>')", "names": "[]"}
 """What to give a question for its parameters; an empty list means all steps."""
@@ -130,7 +121,7 @@ def _default() -> Workspace | str:
 def _opened(place: Workspace | str) -> duckdb.DuckDBPyConnection:
     here = place if isinstance(place, Workspace) else workspace()
     connection = _filled(lambda: _with_every_name(here.data), place, {*TABLES, *MANIFEST_TABLES})
-    _insert(connection, RATE_METRICS, _rate_metrics())
+    _insert(connection, catalogue.RATE_METRICS, catalogue.rate_metrics())
     for name in _COMPUTED_ONCE:
         connection.execute(f'CREATE TABLE "computed_{name}" AS FROM "{name}"')
         connection.execute(f'DROP VIEW "{name}"')
@@ -173,9 +164,9 @@ def tables_alone(
         for name in names:
             _create_empty(connection, name, _tables()[name])
         if macros:
-            texts = [piece.text for piece in _pieces() if piece.called in macros]
-            needed = {*macros, *(name for text in texts for name in building_blocks(text))}
-            _create_sql_views(connection, {p.place: p.statement for p in _pieces() if p.called in needed})
+            texts = [piece.text for piece in catalogue.pieces() if piece.called in macros]
+            needed = {*macros, *(name for text in texts for name in catalogue.building_blocks(text))}
+            _create_sql_views(connection, {p.place: p.statement for p in catalogue.pieces() if p.called in needed})
         return connection
 
     return _filled(empty, place or _default(), names)
@@ -264,40 +255,12 @@ def question(connection: duckdb.DuckDBPyConnection, name: str, **parameters: Any
     ------
     QueryError : no such question; a parameter it does not declare or that is missing; SQL that DuckDB refuses.
     """
-    text, declared = _load_question(name)
+    text, declared = catalogue.load_question(name)
     unknown, missing = sorted(parameters.keys() - declared), sorted(declared - parameters.keys())
     if unknown or missing:
         wrong = [f"unknown parameter {n!r}" for n in unknown] + [f"missing parameter {n!r}" for n in missing]
         raise QueryError(f"question {name}: {', '.join(wrong)}", hint=f"it takes: {', '.join(sorted(declared))}")
     return _run(connection, text, parameters, f"question {name}")
-
-
-def parameters_of(name: str) -> frozenset[str]:
-    """The parameters that a question declares."""
-    return _load_question(name)[1]
-
-
-def question_text(name: str) -> str:
-    """The SQL of a question."""
-    return _load_question(name)[0]
-
-
-def building_blocks(text: str) -> dict[str, str]:
-    """SQL of the project's views, macros and other questions that a text is made from, directly or not, by name."""
-    known = {piece.called: piece.text for piece in _pieces()}
-    found: dict[str, str] = {}
-    texts = [text]
-    while texts:
-        words = set(re.findall(r"(?:questions\.)?[a-z_][a-z_0-9]*", re.sub(r"--.*", "", texts.pop())))
-        for name in sorted(words & known.keys() - found.keys()):
-            found[name] = known[name]
-            texts.append(found[name])
-    return found
-
-
-def questions() -> dict[str, str]:
-    """All questions: name -> documentation (the leading comment of its file). `documentation` adds the columns."""
-    return {name: _comment(text) for name, text in sorted(_question_texts().items())}
 
 
 def columns(name: str) -> pl.DataFrame:
@@ -316,7 +279,7 @@ def columns(name: str) -> pl.DataFrame:
 
 def documentation(name: str) -> str:
     """The documentation of a question with its columns, for people. Raises QueryError where there is no such one."""
-    text = _comment(question_text(name))
+    text = catalogue.comment(catalogue.question_text(name))
     found = _columns(name)
     widths = [max(len(row[place]) for row in found) for place in (0, 1)]
     lines = []
@@ -334,9 +297,13 @@ def _kind(of_type: str) -> str:
 def _columns(name: str) -> tuple[tuple[str, str, str, str], ...]:
     """Column, type, unit, meaning of a question, table or view."""
     try:
-        return described(f"questions.{name}" if name in _question_texts() else name)
+        return described(f"questions.{name}" if name in catalogue.question_texts() else name)
     except duckdb.Error:
-        known = [name.removeprefix("questions.") for kind, name, _ in documented() if kind not in _CALLED]
+        known = [
+            name.removeprefix("questions.")
+            for kind, name, _ in catalogue.documented()
+            if kind not in catalogue.WITHOUT_COLUMNS
+        ]
         near = difflib.get_close_matches(name, known, n=1)
         meant = f"; did you mean {near[0]!r}?" if near else ""
         hint = "`ib.contents()` lists questions, docs/schema.md and docs/lake.md tables and views"
@@ -350,18 +317,18 @@ def described(name: str) -> tuple[tuple[str, str, str, str], ...]:
     A function of one value has none, and those of a macro that reads whatever table it is given depend on that table:
     an empty tuple. Nothing is asked of any run: every name is in a lake without any.
     """
-    if any(piece.called == name and (piece.kind == "functions" or piece.takes_a_table) for piece in _pieces()):
+    if any(piece.called == name and (piece.kind == "functions" or piece.takes_a_table) for piece in catalogue.pieces()):
         return ()
     # NULL fits parameters of every type. Parentheses stay where there are no parameters: a question is a macro.
-    is_called = any(piece.called == name and piece.kind != "views" for piece in _pieces())
-    given = f"({', '.join('NULL' for _ in parameters_in_order(name))})" if is_called else ""
+    is_called = any(piece.called == name and piece.kind != "views" for piece in catalogue.pieces())
+    given = f"({', '.join('NULL' for _ in catalogue.parameters_in_order(name))})" if is_called else ""
     nothing = _with_every_name(workspace().data)
     try:
         meanings = _meanings(nothing)
         found = nothing.execute(f"DESCRIBE FROM {'.'.join(map(_name, name.split('.')))}{given}").fetchall()
     finally:
         nothing.close()
-    own = columns_documented(name)
+    own = catalogue.columns_documented(name)
     return tuple(
         (column, kind, *(own.get(column) or meanings.get((column, _kind(kind))) or ("", "")))
         for column, kind, *_ in found
@@ -374,7 +341,7 @@ def _meanings(nothing: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], tuple
     kinds = nothing.execute("SELECT table_name, column_name, data_type FROM duckdb_columns()").fetchall()
     for table, column, kind in kinds:
         if table in TABLES:
-            found.setdefault((column, _kind(kind)), set()).add(columns_documented(table)[column])
+            found.setdefault((column, _kind(kind)), set()).add(catalogue.columns_documented(table)[column])
     return {of: next(iter(meanings)) for of, meanings in found.items() if len(meanings) == 1}
 
 
@@ -445,27 +412,6 @@ def _spill_folder() -> Path:
     stack = contextlib.ExitStack()
     atexit.register(stack.close)
     return stack.enter_context(scratch_directory(f"{PREFIX}sql-"))
-
-
-def documented() -> Iterator[tuple[str, str, str]]:
-    """(kind, name, documentation) of everything that SQL can name: tables, views, functions, macros and questions."""
-    for table in TABLES.values():
-        yield "tables", table.name, table.doc
-    for name in MANIFEST_TABLES:
-        yield "tables", name, "From the manifests of the runs."
-    for piece in _pieces():
-        yield piece.kind, piece.called, _comment(piece.text)
-
-
-def columns_documented(table: str) -> dict[str, tuple[str, str]]:
-    """Column -> (unit, meaning) of a table of docs/schema.md; empty for anything else."""
-    return {column.name: (column.unit, column.doc) for column in TABLES[table].columns} if table in TABLES else {}
-
-
-def parameters_in_order(name: str) -> list[str]:
-    """What a question, macro or function takes, by its name in `documented`; nothing for a table or view."""
-    texts = [piece.text for piece in _pieces() if piece.called == name]
-    return _DECLARED.findall(_comment(texts[0])) if texts else []
 
 
 def _create_view(
@@ -622,7 +568,7 @@ def _with_every_name(cache: Path) -> duckdb.DuckDBPyConnection:
     DuckDB binds each question when it is made, which takes longer than reading a lake. What came of it is kept in
     `cache`, and copied as long as the SQL is the same.
     """
-    tables, statements = _tables(), _statements()
+    tables, statements = _tables(), catalogue.statements()
     made_of = f"{duckdb.__version__} {tables} {list(TABLES.values())} {statements}"
     kept = cache / f".views-{hashlib.sha256(made_of.encode()).hexdigest()}.duckdb"
     for _ in range(2):
@@ -667,157 +613,7 @@ def _create_every_name(
 def _tables() -> dict[str, dict[str, str]]:
     """Columns and types of every table."""
     rates = {"metric": "string", "family": "string", "position": "int64"}
-    return {name: table.kinds for name, table in TABLES.items()} | MANIFEST_TABLES | {RATE_METRICS: rates}
-
-
-_PieceKind = Literal["functions", "views", "macros", "questions"]
-
-
-@dataclass(frozen=True)
-class _Piece:
-    """One SQL text and what it becomes: a view, a macro or a question. `place` is for messages."""
-
-    kind: _PieceKind
-    name: str
-    place: str
-    text: str
-
-    @property
-    def called(self) -> str:
-        """What another SQL text calls it."""
-        return f"questions.{self.name}" if self.kind == "questions" else self.name
-
-    @property
-    def takes_a_table(self) -> bool:
-        """Whether a parameter is the name of a table to read."""
-        return "query_table($" in self.text
-
-    @property
-    def statement(self) -> str:
-        """The statement that creates it."""
-        if self.kind == "views":
-            return f'CREATE VIEW "{self.name}" AS {self.text}'
-        return _macro(f'{"questions" if self.kind == "questions" else "main"}."{self.name}"', self.text, self.kind)
-
-
-@cache
-def _pieces() -> tuple[_Piece, ...]:
-    """All SQL: the files of ibench_lib/sql/ and of each workload's results/sql/, and what is made of declarations."""
-    folders = [SQL, *(folder / "results" / "sql" for folder in workload_folders("results/sql").values())]
-    found = [_read_piece(path, folder) for folder in folders for path in sorted(folder.rglob("*.sql"))]
-    found += _made_pieces({piece.name for piece in found})
-    names = [piece.called for piece in found]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        places = ", ".join(piece.place for piece in found if piece.called == twice[0])
-        raise QueryError(f"{twice[0]} is there twice: {places}", hint="rename one of the files")
-    order = get_args(_PieceKind)
-    return tuple(sorted(found, key=lambda piece: order.index(piece.kind)))
-
-
-def _read_piece(path: Path, folder: Path) -> _Piece:
-    """A file below views/, macros/ or functions/ is that; any other one is a question, in whatever folder it lies."""
-    kinds: dict[str, _PieceKind] = {"views": "views", "macros": "macros", "functions": "functions"}
-    kind = kinds.get(path.relative_to(folder).parts[0], "questions")
-    return _Piece(kind, path.stem, _place(path), path.read_text(encoding="utf-8"))
-
-
-def _place(path: Path) -> str:
-    """A file of SQL for people: of ours the path in the library, of an installed package the whole path."""
-    return path.relative_to(PACKAGE).as_posix() if path.is_relative_to(PACKAGE) else str(path)
-
-
-def _made_pieces(there: set[str]) -> list[_Piece]:
-    """The SQL that is made of what metrics.py and schema.py declare, and of which workloads there are."""
-    own = [f"{workload}_metrics" for workload in workload_folders("results")]
-    metrics = [f"FROM {name}($ids, $names)" for name in own if name in there]
-    parameters = "--\n-- $ids: ids of runs\n-- $names: names of the steps; an empty list means all\n"
-    # Typed and empty, so that there is something to unite with when no workload has its own.
-    none = "SELECT NULL::VARCHAR AS run_id, NULL::BIGINT AS step_id, NULL::VARCHAR AS metric, NULL::DOUBLE AS value"
-    nothing = "WHERE len($ids::VARCHAR[]) + len($names::VARCHAR[]) < 0"
-    texts: list[tuple[_PieceKind, str, str]] = [
-        (
-            "macros",
-            "workload_metrics",
-            "-- The values of metrics that only one workload has: those of the macros <workload>_metrics.\n"
-            + parameters
-            + "\nUNION ALL BY NAME\n".join([f"{none} {nothing}", *metrics]),
-        ),
-        (
-            "functions",
-            "workload_rates",
-            "-- The rates that workloads have names for, by their metrics.py: NULL in runs of another workload.\n--\n"
-            "-- $benchmark: the workload of a run\n-- $rates: map of the rates of a step\n" + _rates_by_name(),
-        ),
-        (
-            "functions",
-            "has_rates",
-            "-- Whether a workload has names of its own for its rates.\n--\n-- $benchmark: the workload\n"
-            f"$benchmark IN ({', '.join(quoted(name) for name in rates())})\n",
-        ),
-        (
-            "functions",
-            "metrics_of_step",
-            "-- The metrics of a step that every workload has, by ibench_lib/metrics.py.\n--\n-- $w: a row of a step\n"
-            + _structs([metric for metric in METRICS.values() if metric.of == "step"]),
-        ),
-        (
-            "functions",
-            "metrics_of_operation",
-            "-- The metrics of an operation's response times, by ibench_lib/metrics.py.\n--\n"
-            "-- $w: a row of response times; `fewest` is how many responses the complete run with the fewest has\n"
-            + _structs([metric for metric in METRICS.values() if metric.of == "operation"]),
-        ),
-        (
-            "functions",
-            "sla_share",
-            f"-- The share of a target rate below which it is missed, by ibench_lib/metrics.py.\n{SLA_SHARE}\n",
-        ),
-    ]
-    texts += [("views", name, text) for name, text in sample_views().items()]
-    return [_Piece(kind, name, f"{name}, which is made of declarations", text) for kind, name, text in texts]
-
-
-def _structs(metrics: list[Metric]) -> str:
-    """A list of structs in SQL, one for each metric that has a value."""
-    lines = []
-    for metric in metrics:
-        if metric.value is None:
-            continue
-        applies = metric.applies if metric.least_responses == 1 else f"w.fewest >= {metric.least_responses}"
-        value = re.sub(r"\bw\.", "$w.", metric.value or f"w.{metric.name}")
-        applies = re.sub(r"\bw\.", "$w.", applies)
-        lines.append(f"    {{name: '{metric.name}', value: ({value})::DOUBLE, applies: {applies}}}")
-    return "[\n" + ",\n".join(lines) + "\n]\n"
-
-
-def _rates_by_name() -> str:
-    """A struct in SQL: the rate of the first of a metric's families that a step has, by the metric's name."""
-    fields = []
-    for benchmark, metrics in rates().items():
-        for metric in metrics:
-            values = ", ".join(f"$rates[{quoted(family)}]" for family in metric.families)
-            of_mine = f"CASE WHEN $benchmark = {quoted(benchmark)} THEN coalesce({values}) END"
-            fields.append(f"    {metric.name}: ({of_mine})::DOUBLE")
-    return "{\n" + ",\n".join(fields) + "\n}\n"
-
-
-def _rate_metrics() -> list[tuple[str, str, int]]:
-    """Which metric is the rate of which families of operations, the first one foremost."""
-    return [
-        (metric.name, family, position)
-        for metric in METRICS.values()
-        for position, family in enumerate(metric.families)
-    ]
-
-
-def _question_texts() -> dict[str, str]:
-    return {piece.name: piece.text for piece in _pieces() if piece.kind == "questions"}
-
-
-def _statements() -> dict[str, str]:
-    """The statement of each view, macro and question, by where it comes from."""
-    return {piece.place: piece.statement for piece in _pieces()}
+    return {name: table.kinds for name, table in TABLES.items()} | MANIFEST_TABLES | {catalogue.RATE_METRICS: rates}
 
 
 def _create_sql_views(connection: duckdb.DuckDBPyConnection, statements: dict[str, str]) -> None:
@@ -836,39 +632,6 @@ def _create_sql_views(connection: duckdb.DuckDBPyConnection, statements: dict[st
             place, first = min(refused.items(), key=lambda item: "does not exist" in str(item[1]))
             raise QueryError(f"{place}: {_one_line(first)}") from first
         waiting = {place: waiting[place] for place in refused}
-
-
-def _macro(name: str, text: str, kind: _PieceKind) -> str:
-    """A macro that takes what its comment declares, in that order: a table, or of kind `functions` one value."""
-    # Not by their own names: `runs` is a table as well.
-    parameters = ", ".join(f"asked_{parameter}" for parameter in _DECLARED.findall(_comment(text)))
-    body = _USED.sub(lambda used: f"asked_{used[1]}", text)
-    return f"CREATE MACRO {name}({parameters}) AS " + (f"(\n{body})" if kind == "functions" else f"TABLE {body}")
-
-
-@cache
-def _load_question(name: str) -> tuple[str, frozenset[str]]:
-    """Text and declared parameters of a question; what is declared must be what is used."""
-    known = _question_texts()
-    if name not in known:
-        near = difflib.get_close_matches(str(name), known, n=1)
-        meant = f"; did you mean {near[0]!r}?" if near else ""
-        raise QueryError(f"no question {name!r:.80}{meant}", hint=f"there are: {', '.join(sorted(known))}")
-    text = known[name]
-    declared = frozenset(_DECLARED.findall(_comment(text)))
-    used = frozenset(_USED.findall(re.sub(r"--.*", "", text)))
-    if declared != used:
-        raise QueryError(
-            f"question {name}: declares {sorted(declared)} but uses {sorted(used)}",
-            hint="its leading comment must have one line `$name: what it is` for each parameter",
-        )
-    return text, declared
-
-
-def _comment(text: str) -> str:
-    """The leading comment without its dashes."""
-    match = re.match(r"(?:--.*\n)+", text)
-    return re.sub(r"(?m)^-- ?", "", match[0]).strip() if match else ""
 
 
 def _run(connection: duckdb.DuckDBPyConnection, text: str, values: dict[str, Any], what: str) -> pl.DataFrame:
@@ -903,8 +666,9 @@ def _hint(error: Exception) -> str | None:
     """What DuckDB suggests, or how a question is asked whose name stands there alone."""
     text = str(error)
     missing = re.search(r"with name (\w+) does not exist", text)
-    if missing and missing[1] in _question_texts() and f"questions.{missing[1]}" not in text.split("LINE ")[-1]:
-        given = [_GIVEN.get(name, f"${name}") for name in parameters_in_order(f"questions.{missing[1]}")]
+    known = catalogue.question_texts()
+    if missing and missing[1] in known and f"questions.{missing[1]}" not in text.split("LINE ")[-1]:
+        given = [_GIVEN.get(name, f"${name}") for name in catalogue.parameters_in_order(f"questions.{missing[1]}")]
         return f"{missing[1]} is a question: FROM questions.{missing[1]}({', '.join(given)})"
     said = re.search(r"(?m)^(?:Did you mean|Candidate).*(?:\n\t.*)*", text)
     return re.sub(r"\s+", " ", said[0]) if said else None

@@ -12,7 +12,7 @@ import pytest
 from ibench_lib.ask.ahead import _KEPT, VARIABLE, Ahead, begun_ahead
 from ibench_lib.ask.pair import pair
 from ibench_lib.ask.selection import choose
-from ibench_lib.store import reader
+from ibench_lib.store import catalogue, reader
 from tests.shared import lake_of
 from tests.synthetic import Run
 from tests.waiting import until
@@ -76,10 +76,10 @@ def test_where_a_table_cannot_be_made_questions_do_without_it(monkeypatch: pytes
     plain = {name: reader.question(lake, name, **values) for name in names}
 
     def parameters(macro: str) -> list[str]:
-        return [] if macro == "whole_seconds" else reader_parameters(macro)
+        return [] if macro == "whole_seconds" else in_order(macro)
 
-    reader_parameters = reader.parameters_in_order
-    monkeypatch.setattr(reader, "parameters_in_order", parameters)  # so that it is called with too few arguments
+    in_order = catalogue.parameters_in_order
+    monkeypatch.setattr(catalogue, "parameters_in_order", parameters)  # so that it is called with too few arguments
     ahead = Ahead(lake, [(name, values) for name in names])
     until(lambda: answered(ahead), "all were asked")
     assert ahead._kept["whole_seconds"] is None and ahead._kept["rated_seconds"] is not None

@@ -11,7 +11,7 @@ import pytest
 from ibench_lib.ask.selection import Selection, choose
 from ibench_lib.errors import ParameterError, QueryError
 from ibench_lib.paths import Workspace
-from ibench_lib.store import reader
+from ibench_lib.store import catalogue, reader
 from tests.interactive_shell import completions, make_shell
 from tests.shared import lake_of
 from tests.synthetic import Run, three_configurations, write_runs
@@ -156,7 +156,7 @@ def test_a_selection_shows_what_was_chosen_and_asks_nothing_for_it() -> None:
 def test_questions_are_methods_with_help(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = choose(lake_of(Run()), "demo")
     assert chosen.q.sla().equals(chosen.ask("sla")) and [asked.name for asked in chosen.asked] == ["sla"]
-    assert set(dir(chosen.q)) == set(reader.questions())
+    assert set(dir(chosen.q)) == set(catalogue.questions())
     text = chosen.q.sla.__doc__ or ""
     assert text.startswith("Achieved rates") and "    step_id        BIGINT     position of the step in the run" in text
     assert list(inspect.signature(chosen.q.metric_values).parameters) == []

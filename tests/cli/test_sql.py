@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from ibench_lib.paths import Workspace
-from ibench_lib.store import reader
+from ibench_lib.store import catalogue, reader
 from tests.command import ibench, refused
 from tests.synthetic import Run, write_runs
 
@@ -134,8 +134,8 @@ def test_what_can_be_asked_is_listed_and_explained(workspace: Workspace) -> None
 
 
 def test_whatever_is_listed_is_explained_with_its_columns(workspace: Workspace) -> None:
-    of_any_table = {piece.called for piece in reader._pieces() if piece.takes_a_table}
-    for kind, name, _ in reader.documented():
+    of_any_table = {piece.called for piece in catalogue.pieces() if piece.takes_a_table}
+    for kind, name, _ in catalogue.documented():
         done = ibench(workspace, "sql", "--describe", name)
         assert (done.returncode, done.stderr) == (0, ""), name
         lines = done.stdout.splitlines()

@@ -16,7 +16,7 @@ from ibench_lib.paths import Workspace
 from ibench_lib.publish.downloads import csv_text
 from ibench_lib.publish.evidence import evidence
 from ibench_lib.publish.record import RUNS_MIME
-from ibench_lib.store import reader
+from ibench_lib.store import catalogue, reader
 from tests.publish.browsing import open_page
 from tests.publish.posting import HOSTILE
 from tests.publish.saving import page_with, saved, selection_of
@@ -55,7 +55,7 @@ def test_every_question_that_was_asked_is_there_with_parameters_sql_and_rows(
     assert len(named) == len(selection.asked)
     page.evaluate("location.hash = 'evidence.one_second'")
     asked = page.locator("[id='evidence.one_second']")
-    assert asked.locator("pre").inner_text().strip() == reader.question_text("one_second").strip()
+    assert asked.locator("pre").inner_text().strip() == catalogue.question_text("one_second").strip()
     assert asked.locator("tr", has_text="$points").inner_text().split() == ["$points", "7"]
     assert asked.locator("tr", has_text="$runs").inner_text().split("\t")[1] == "the 3 runs of this post"
     assert f"({len(throughput)} rows)" in (page.locator("[id='evidence.step_throughput'] summary").text_content() or "")

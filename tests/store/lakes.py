@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from ibench_lib.ask.selection import choose
 from ibench_lib.paths import Workspace
-from ibench_lib.store import reader
+from ibench_lib.store import catalogue, reader
 from ibench_lib.store.manifest import with_checksum
 from tests.synthetic import Run
 
@@ -25,7 +25,7 @@ def rows(lake: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
 def ask_everything(lake: duckdb.DuckDBPyConnection) -> dict[str, pl.DataFrame]:
     everything = choose(lake, "demo", points=2000)
     others: dict[str, dict[str, Any]] = {"series_points": {"metrics": ["ips", "qps"]}}
-    return {name: everything.ask(name, **others.get(name, {})) for name in reader.questions()}
+    return {name: everything.ask(name, **others.get(name, {})) for name in catalogue.questions()}
 
 
 def step_row(frame: pl.DataFrame, dbms: str, step: str, **more: Any) -> dict[str, Any]:

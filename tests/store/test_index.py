@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from ibench_lib.paths import Workspace
-from ibench_lib.store import checksums, discovery, reader
+from ibench_lib.store import catalogue, checksums, discovery, reader
 from ibench_lib.store.manifest import Manifest, parse_manifest
 from ibench_lib.store.remove import remove_run
 from ibench_lib.store.transfer import Store, open_store, push, push_index
@@ -38,11 +38,11 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture
 def own_views(monkeypatch: pytest.MonkeyPatch) -> None:
     """The workspace itself keeps what DuckDB makes of the SQL: only of what these tests ask, for all takes seconds."""
-    asked = map(reader.question_text, ("known_runs", "selected_runs", "steps", "fairness"))
-    wanted = reader.building_blocks("\n".join([*asked, *reader._COMPUTED_ONCE]))
-    needed = {piece.place: piece.statement for piece in reader._pieces() if piece.called in wanted}
+    asked = map(catalogue.question_text, ("known_runs", "selected_runs", "steps", "fairness"))
+    wanted = catalogue.building_blocks("\n".join([*asked, *reader._COMPUTED_ONCE]))
+    needed = {piece.place: piece.statement for piece in catalogue.pieces() if piece.called in wanted}
     monkeypatch.setattr(reader, "_with_every_name", shared.in_each_workspace)
-    monkeypatch.setattr(reader, "_statements", lambda: needed)
+    monkeypatch.setattr(catalogue, "statements", lambda: needed)
 
 
 def runs(count: int = 3) -> list[Run]:

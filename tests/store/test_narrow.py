@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 from ibench_lib.ask.selection import choose
 from ibench_lib.errors import QueryError
 from ibench_lib.paths import Workspace
-from ibench_lib.store import checksums, discovery, reader
+from ibench_lib.store import catalogue, checksums, discovery, reader
 from ibench_lib.store.narrow import narrowed
 from tests.shared import lake_of
 from tests.synthetic import Run, begin_run, end_run, write_runs
@@ -25,7 +25,7 @@ VALUES: dict[str, Any] = {"steps": ["l.i1", "qr100"], "points": 50, "base": "sys
 def about(question: str, runs: list[str]) -> dict[str, Any] | None:
     """Values of a question's parameters; None where it takes others, or is not about runs."""
     values = {"runs": runs, **VALUES}
-    wanted = reader.parameters_of(question)
+    wanted = catalogue.parameters_of(question)
     return {name: values[name] for name in wanted} if {"runs"} <= wanted <= values.keys() else None
 
 
@@ -35,7 +35,7 @@ def test_every_question_has_the_same_answer(chosen: tuple[int, ...]) -> None:
     lake = lake_of(*RUNS)
     runs = [RUNS[number].run_id for number in chosen]
     narrow = narrowed(lake, runs)
-    asked = {name: values for name in reader.questions() if (values := about(name, runs)) is not None}
+    asked = {name: values for name in catalogue.questions() if (values := about(name, runs)) is not None}
     assert len(asked) > 40
     for name, values in asked.items():
         # The last digits of a sum depend on the order of its terms, which no file order promises.

@@ -17,8 +17,8 @@ import pytest
 from ibench_lib.errors import IbenchError, LakeError, QueryError
 from ibench_lib.paths import LAKE_VARIABLE, Workspace
 from ibench_lib.schema import TABLES
+from ibench_lib.store import catalogue, reader
 from ibench_lib.store import manifest as manifests
-from ibench_lib.store import reader
 from ibench_lib.store.derive import response_times
 from ibench_lib.store.manifest import Manifest
 from tests.places import GOLDEN
@@ -178,12 +178,6 @@ def test_a_question_takes_exactly_its_parameters() -> None:
     assert caught.value.hint == "it takes: runs, steps"
     with pytest.raises(QueryError, match=r"no question '\.\./views/run_steps'"):
         reader.question(lake_of(Run()), "../views/run_steps")
-
-
-def test_every_question_documents_itself_and_its_parameters() -> None:
-    for name, text in reader.questions().items():
-        assert len(text.splitlines()[0]) > 20, name
-        assert ("$runs: " in text) != name.startswith("known_"), f"{name}: of chosen runs, or of all that are known"
 
 
 def test_bad_sql_is_one_line() -> None:
@@ -446,8 +440,8 @@ def test_columns_say_what_the_schema_says_of_them(workspace: Workspace) -> None:
     assert of_question["counts"] == {"column": "counts", "type": "VARCHAR[]", "unit": "", "meaning": ""}, "no bins"
     with pytest.raises(QueryError, match=r"no question, table or view 'opps'; did you mean 'ops'\?"):
         reader.columns("opps")
-    for name in reader.questions():
-        assert reader.documentation(name).startswith(reader.questions()[name])
+    for name in catalogue.questions():
+        assert reader.documentation(name).startswith(catalogue.questions()[name])
 
 
 def test_a_macro_that_reads_the_table_it_is_given_has_no_columns_of_its_own(workspace: Workspace) -> None:
@@ -463,7 +457,7 @@ def test_comments_of_the_lake_are_those_of_the_schema(workspace: Workspace) -> N
     assert of_tables == {name: table.doc for name, table in TABLES.items()}
     said = "SELECT table_name, column_name, comment FROM duckdb_columns() WHERE comment IS NOT NULL"
     assert {(table, column): text.removesuffix(f" ({unit})") for table, column, text in lake.execute(said).fetchall()
-            for unit in [reader.columns_documented(table)[column][0]]} == {
+            for unit in [catalogue.columns_documented(table)[column][0]]} == {
         (name, column.name): column.doc for name, table in TABLES.items() for column in table.columns
     }  # fmt: skip
 

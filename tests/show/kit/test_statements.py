@@ -22,7 +22,7 @@ from ibench_lib.show.kit.display import say
 from ibench_lib.show.kit.statements import verdict, without_short
 from ibench_lib.show.kit.table_cells import factor_text
 from ibench_lib.show.kit.wording import change_text
-from ibench_lib.store import reader
+from ibench_lib.store import catalogue, reader
 from tests.shared import lake_of
 from tests.show.saying import COSTS, KINDS, STEPS, Statements
 from tests.synthetic import Run, three_configurations, write_runs
@@ -273,7 +273,7 @@ def test_a_sentence_links_to_the_query_that_it_comes_from() -> None:
     assert markup.count("<li") == len(links)
     assert {asked.question for asked in post.asked} == set(links), "what is linked was asked, with this selection"
     for function in RESULTS:
-        assert set(signature(function).parameters) - {"base"} <= reader.questions().keys()
+        assert set(signature(function).parameters) - {"base"} <= catalogue.questions().keys()
 
 
 @pytest.mark.slow
