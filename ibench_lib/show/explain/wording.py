@@ -131,10 +131,10 @@ def profile_statements(found: Explanation) -> list[str]:
         )
     elif any(one.cost.difference for one in found.self_costs):
         said += _without_own_time(found)
-    moved = [f"{one.cost.name} {change_text(one.cost)}: {around_text(one.around)}"
+    moved = [f"{one.cost.name} {change_text(one.cost)}, while {around_text(one.around)}"
              for one in found.self_costs if one.around and one.moved]  # fmt: skip
     if moved:
-        said.append(f"Moved, not added: {_first(moved)}.")
+        said.append(f"Cost that only moved from one function to another: {_first(moved)}.")
     untold = [f"{one.cost.name}: {around_text(one.around)}" for one in functions if one.around]
     if untold:
         said.append(f"It cannot be told whether work was added or only moved: {_first(untold)}.")

@@ -93,12 +93,14 @@ def test_that_no_function_differs_needs_both_tables() -> None:
 def test_work_that_moved_is_told_apart_from_work_of_which_that_is_not_known() -> None:
     outer, inner, *_ = ENGINE
     found = explained(*pair_runs(ENGINE, {**ENGINE, outer: 100, inner: 400}))
-    (moved,) = [line for line in statements(found) if line.startswith("Moved, not added")]
+    (moved,) = [line for line in statements(found) if line.startswith("Cost that only moved from one function to ")]
     grown = next(one for one in found.self_costs if one.cost.name == "rec_get_offsets_func")
-    assert grown.around and f"rec_get_offsets_func {change_text(grown.cost)}: {around_text(grown.around)}" in moved
+    assert (
+        grown.around and f"rec_get_offsets_func {change_text(grown.cost)}, while {around_text(grown.around)}" in moved
+    )
     unsure = [replace(one, around=one.around and replace(one.around, is_same=False)) for one in found.self_costs]
     said = statements(replace(found, self_costs=tuple(unsure)))
-    assert not any(line.startswith("Moved, not added") for line in said)
+    assert not any("only moved from" in line for line in said)
     (untold,) = [line for line in said if line.startswith("It cannot be told whether work was added or only moved: ")]
     outer_cost = change_text(grown.around.cost)
     assert f"rec_get_offsets_func: its caller, btr_cur_optimistic_insert, changed by {outer_cost}" in untold
