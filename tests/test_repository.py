@@ -437,7 +437,7 @@ TESTED_ELSEWHERE = {
         "client/spec.py client/worker.py runner/capturing.py"
         " runner/description.py"
         " runner/one_run.py runner/planned.py"
-        " runner/step.py runner/step_rows.py"
+        " runner/step.py"
     ),
     "tests/capture/test_session.py and each collector's test use them": "capture/collector.py capture/options.py",
     "tests/capture/test_server_counters.py and tests/builds/test_figures.py hold every figure": (
