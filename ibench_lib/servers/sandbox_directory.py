@@ -65,8 +65,10 @@ class Claim:
         self.socket_dir = Path(own if len(own) < _LONG else "/tmp", _PREFIX + letters)
         named = list(zip(map(str, self.elsewhere), self._devices, strict=True))
         self._lock = _write_marker(directory, self.socket_dir, named)
+        self._has_socket_dir = False
         try:
             self.socket_dir.mkdir(mode=0o700)
+            self._has_socket_dir = True
             for folder in self.elsewhere:
                 folder.mkdir(mode=0o700)
                 write_private(folder / FILES_MARKER, json.dumps({"sandbox": str(directory)}))
@@ -76,7 +78,8 @@ class Claim:
 
     def release(self) -> None:
         """Delete all of it, then let go of the lock."""
-        shutil.rmtree(self.socket_dir, ignore_errors=True)
+        if self._has_socket_dir:  # else somebody else has one of that name
+            shutil.rmtree(self.socket_dir, ignore_errors=True)
         # All of them, whichever of them stay.
         named = zip(self.elsewhere, self._devices, strict=True)
         gone = [_remove_elsewhere(folder, device, self.directory) for folder, device in named]
