@@ -90,11 +90,15 @@ def load(
     raise error(first)
 
 
-def lines_of_keys(text: str, key: str) -> list[int]:
-    """The lines of the keys of a mapping of a document that `load` has accepted, by its key; none if it is absent."""
-    root = YAML(typ="rt").compose(text)
-    found = [value for name, value in root.value if name.value == key]
-    return [name.start_mark.line + 1 for name, _ in found[0].value] if found else []
+def lines_of_keys(text: str, location: Location) -> list[int]:
+    """The lines of the keys of a mapping of a document that `load` has accepted, by its location; none if absent."""
+    node = YAML(typ="rt").compose(text)
+    for part in location:
+        values = node.value if isinstance(part, int) else {name.value: value for name, value in node.value}
+        if isinstance(part, str) and part not in values:
+            return []
+        node = values[part]
+    return [name.start_mark.line + 1 for name, _ in node.value]
 
 
 def line_at(text: str, location: Location) -> int:

@@ -9,7 +9,7 @@ flavour may take the files of another one where it has none of its own. Later fr
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -94,11 +94,11 @@ class Generated:
 
 
 def resolve(
-    names: list[str], rules: Rules, scale: float, folder: Path | None = None, last: Generated | None = None
+    names: list[str], rules: Rules, scale: float, folder: Path | None = None, last: Sequence[Generated] = ()
 ) -> ServerConfig:
     """Merge the fragments `names`, base first, by the rules of a server, with sizes times `scale`.
 
-    `folder` is looked in before the built-in configurations; `last` wins over all fragments.
+    `folder` is looked in before the built-in configurations; `last` win over all fragments, the last of them over all.
 
     Raises
     ------
@@ -120,10 +120,10 @@ def resolve(
     return ServerConfig(tuple(_scaled(options, rules, scale)), fragments, group=rules.group)
 
 
-def complete(path: Path, rules: Rules, scale: float, last: Generated | None = None) -> ServerConfig:
+def complete(path: Path, rules: Rules, scale: float, last: Sequence[Generated] = ()) -> ServerConfig:
     """A complete option file as it is: the groups that this server reads, less what a sandbox decides.
 
-    `last` wins over the file.
+    `last` win over the file.
 
     Raises
     ------
@@ -219,11 +219,11 @@ def _dangerous(line: Line) -> ConfigError:
     )
 
 
-def _take_last(options: list[Option], fragments: dict[str, str], last: Generated | None, rules: Rules) -> None:
-    for line in last.lines if last else ():
-        _take(options, line, rules)
-    if last:
-        fragments[last.name] = last.text(rules.group)
+def _take_last(options: list[Option], fragments: dict[str, str], last: Sequence[Generated], rules: Rules) -> None:
+    for generated in last:
+        for line in generated.lines:
+            _take(options, line, rules)
+        fragments[generated.name] = generated.text(rules.group)
 
 
 def _merge(options: list[Option], line: Line, rules: Rules) -> None:

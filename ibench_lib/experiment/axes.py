@@ -27,6 +27,9 @@ MOST_CELLS = 10_000
 FRAGMENT = "vary"
 """What a run calls the fragment that has the values of its cell. It has no suffix, so it cannot be a file's."""
 
+SET = "set"
+"""The same for the options that a configuration sets in the experiment file."""
+
 Chosen = tuple[tuple[str, str], ...]
 """Options with one of their values each."""
 
@@ -71,10 +74,25 @@ def _keys_once(given: object) -> object:
     return given
 
 
+def _as_in_my_cnf(given: object) -> str:
+    if isinstance(given, bool) or not isinstance(given, str | int | float):
+        raise ValueError(f"a value of an option is a text or a number, not {given!r:.80}")
+    text = str(given)
+    if not text or not text.isprintable() or len(text) > 500:
+        raise ValueError(f"{text!r:.80} has to be one line of 1 to 500 printable characters")
+    return text
+
+
+_Key = Annotated[str, AfterValidator(_key)]
 _Value = Annotated[str, BeforeValidator(_as_written)]
 _Values = Annotated[list[_Value], Field(min_length=1), AfterValidator(_once)]
-Vary = Annotated[dict[Annotated[str, AfterValidator(_key)], _Values], BeforeValidator(_keys_once)]
+Vary = Annotated[dict[_Key, _Values], BeforeValidator(_keys_once)]
 """Option -> the values that it takes, in the order of the file."""
+
+Settings = Annotated[
+    dict[_Key, Annotated[str, BeforeValidator(_as_in_my_cnf)]], Field(min_length=1), BeforeValidator(_keys_once)
+]
+"""Option -> its value. It is in no name, so it may have any characters."""
 
 _Clients = Annotated[int, Field(ge=1, le=1024)]
 _Counts = Annotated[list[_Clients], Field(min_length=1, max_length=64), AfterValidator(_once)]
@@ -96,6 +114,11 @@ def counts_of(options: CommonOptions) -> list[int | None]:
 def combinations(vary: Mapping[str, Sequence[str]]) -> list[Chosen]:
     """Every choice of a value for each option; one empty choice if nothing varies."""
     return [tuple(zip(vary, values, strict=True)) for values in itertools.product(*vary.values())]
+
+
+def one_by_one(values_of: Mapping[str, Sequence[str]]) -> list[Chosen]:
+    """No option, for the base; then each value of each option by itself."""
+    return [(), *(((key, value),) for key, values in values_of.items() for value in values)]
 
 
 def config_name(name: str, chosen: Chosen) -> str:

@@ -11,7 +11,7 @@ import json
 import random
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -22,7 +22,7 @@ from ibench_lib.configs.option_file import Line
 from ibench_lib.configs.resolve import Generated, ServerConfig, complete, resolve
 from ibench_lib.configs.rules import Rules
 from ibench_lib.errors import ConfigError, ExperimentError
-from ibench_lib.experiment.axes import FRAGMENT, Chosen, combinations, config_name, counts_of, setup_name
+from ibench_lib.experiment.axes import FRAGMENT, SET, Chosen, config_name, counts_of, setup_name
 from ibench_lib.experiment.file import Config, Experiment, Shuffle, model_for
 from ibench_lib.paths import check_name
 from ibench_lib.workloads.workload import CommonOptions, CommonSetup, Step, Workload, find
@@ -111,7 +111,7 @@ class LoadedExperiment:
         configs = [
             (config.model_copy(update={"name": config_name(config.name, chosen)}), chosen)
             for config in spec.configs
-            for chosen in combinations(spec.vary)
+            for chosen in spec.choices
         ]
         kinds = [
             (build, config, setup)
@@ -185,32 +185,51 @@ class LoadedExperiment:
         scale = self.spec.scale
         if cell.config.my_cnf is not None:
             return complete(
-                self.folder / Path(cell.config.my_cnf).expanduser(), rules, scale, self._chosen(cell, rules)
+                self.folder / Path(cell.config.my_cnf).expanduser(), rules, scale, self._in_this_file(cell, rules)
             )
         own = None if self.spec.configs_folder is None else self.folder / Path(self.spec.configs_folder).expanduser()
         if own is not None and not own.is_dir():
             raise ConfigError(f"configs_folder: there is no folder {own}")
-        return resolve(cell.config.fragments or [], rules, scale, own, self._chosen(cell, rules))
+        return resolve(cell.config.fragments or [], rules, scale, own, self._in_this_file(cell, rules))
 
     def place_of_storage(self, cell: Cell, what: str) -> str:
         """file:line of a folder in the `storage` of the cell's configuration."""
         number = next(n for n, config in enumerate(self.spec.configs) if config.storage == cell.config.storage)
         return f"{self.name}.yaml:{strict_yaml.line_at(self.text, ('configs', number, 'storage', what))}"
 
-    def _chosen(self, cell: Cell, rules: Rules) -> Generated | None:
-        """The fragment with the values of a cell, each from its line of the experiment file."""
-        if not cell.chosen:
-            return None
-        lines = [
-            Line(rules.group, key, value, f"{self.name}.yaml:{line}")
-            for (key, value), line in zip(cell.chosen, self._vary_lines, strict=True)
+    def _in_this_file(self, cell: Cell, rules: Rules) -> list[Generated]:
+        """Fragments with what its configuration sets, and with the values of the cell; each line names its place."""
+
+        def fragment(name: str, values: Iterable[tuple[str, str]], lines: Mapping[str, int]) -> Generated:
+            origins = ((key, value, f"{self.name}.yaml:{lines[key]}") for key, value in values)
+            return Generated(name, tuple(Line(rules.group, *origin) for origin in origins))
+
+        found = [
+            fragment(SET, (cell.config.set or {}).items(), self._lines_of_sets.get(cell.config.name, {})),
+            fragment(FRAGMENT, cell.chosen, self._lines_of_values),
         ]
-        return Generated(FRAGMENT, tuple(lines))
+        return [one for one in found if one.lines]
 
     @cached_property
-    def _vary_lines(self) -> list[int]:
-        """The line of the file that each option of `vary` is in."""
-        return strict_yaml.lines_of_keys(self.text, "vary")
+    def _lines_of_values(self) -> dict[str, int]:
+        """The line of the file that each option of `vary` and `one_at_a_time` is in."""
+        both = {"vary": self.spec.vary, "one_at_a_time": self.spec.one_at_a_time}
+        return {
+            option: line
+            for key, values_of in both.items()
+            for option, line in zip(values_of, strict_yaml.lines_of_keys(self.text, (key,)), strict=True)
+        }
+
+    @cached_property
+    def _lines_of_sets(self) -> dict[str, dict[str, int]]:
+        """The same of what a configuration sets, by its name in results."""
+        found: dict[str, dict[str, int]] = {}
+        for number, config in enumerate(self.spec.configs):
+            if config.set is not None:
+                lines = strict_yaml.lines_of_keys(self.text, ("configs", number, "set"))
+                options = dict(zip(config.set, lines, strict=True))
+                found |= {config_name(config.name, chosen): options for chosen in self.spec.choices}
+        return found
 
 
 def load_experiment(path: Path, workload_files: Mapping[str, Path] | None = None) -> LoadedExperiment:

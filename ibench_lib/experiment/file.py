@@ -28,10 +28,13 @@ from ibench_lib.errors import NameRefused
 from ibench_lib.experiment.axes import (
     MOST_CELLS,
     MOST_CONFIGS,
+    Chosen,
+    Settings,
     Vary,
     combinations,
     config_name,
     counts_of,
+    one_by_one,
     setup_name,
     with_counts,
 )
@@ -92,8 +95,8 @@ class Storage(BaseModel):
 class Config(BaseModel):
     """One my.cnf variant: a name for results, and the fragments it is made of, base first, or a complete my.cnf.
 
-    `my_cnf` is a path, relative to the experiment file. `builds` are the names of the builds that it is run on; all
-    when there are none. `storage` puts files of the server on other disks.
+    `my_cnf` is a path, relative to the experiment file. `set` has options that win over these. `builds` are the names
+    of the builds that it is run on; all when there are none. `storage` puts files of the server on other disks.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -101,6 +104,7 @@ class Config(BaseModel):
     name: Name
     fragments: Annotated[list[Name], Field(min_length=1)] | None = None
     my_cnf: Annotated[str, Field(min_length=1)] | None = None
+    set: Settings | None = None
     builds: Annotated[list[Name], Field(min_length=1)] | None = None
     storage: Storage | None = None
 
@@ -139,7 +143,8 @@ _Order = Annotated[Literal["shuffled", "interleaved", "grouped"] | Shuffle, BY_F
 class Experiment(BaseModel):
     """What to run: builds x configs x setups x repeats, all with one workload.
 
-    Two more axes: `clients` of the workload may be a list, and `vary` has options with their values.
+    Two more axes: `clients` of the workload may be a list, and `vary` has options with their values, each combination
+    of which is a configuration. Of `one_at_a_time` each value by itself is one, next to the configuration without any.
 
     `model_for` gives the model of a workload's experiments, whose `setups` and `workload` have that workload's types.
 
@@ -160,6 +165,7 @@ class Experiment(BaseModel):
     capture: CaptureOptions = Field(default_factory=CaptureOptions)
     configs_folder: Annotated[str, Field(min_length=1)] | None = None
     vary: Vary = Field(default_factory=dict)
+    one_at_a_time: Vary = Field(default_factory=dict)
     scale: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 1.0
     repeats: Annotated[int, Field(ge=1, le=1000)] = 1
     order: _Order = "shuffled"
@@ -172,17 +178,27 @@ class Experiment(BaseModel):
         """Every build as a choice; a bare label stands for itself."""
         return [BuildChoice(name=b, build=b) if isinstance(b, str) else b for b in self.builds]
 
-    @field_validator("vary")
+    @property
+    def choices(self) -> list[Chosen]:
+        """The values that each configuration is run with: those of `vary`, without and with one of `one_at_a_time`."""
+        return [(*some, *one) for some in combinations(self.vary) for one in one_by_one(self.one_at_a_time)]
+
+    @field_validator("vary", "one_at_a_time")
     @classmethod
-    def _few_enough(cls, vary: Vary, info: ValidationInfo) -> Vary:
+    def _few_enough(cls, values_of: Vary, info: ValidationInfo) -> Vary:
         configs = len(info.data.get("configs", []))
+        vary = values_of if info.field_name == "vary" else info.data.get("vary", {})
         choices = math.prod(map(len, vary.values()))
-        if vary and configs * choices > MOST_CONFIGS:
+        if info.field_name != "vary":
+            choices *= 1 + sum(map(len, values_of.values()))
+            if twice := sorted(vary.keys() & values_of.keys()):
+                raise ValueError(f"{twice[0]!r:.80} is in `vary` too")
+        if values_of and configs * choices > MOST_CONFIGS:
             raise ValueError(
                 f"{configs * choices:,} configurations, {count(choices, 'choice')} of values for each of "
                 f"{count(configs, 'config')}; at most {MOST_CONFIGS} are allowed: leave out values"
             )
-        return vary
+        return values_of
 
     @field_validator("capture")
     @classmethod
@@ -211,7 +227,7 @@ class Experiment(BaseModel):
 
     @model_validator(mode="after")
     def _few_cells(self) -> Experiment:
-        dbms = math.prod(map(len, self.vary.values())) * sum(len(c.builds or self.builds) for c in self.configs)
+        dbms = len(self.choices) * sum(len(c.builds or self.builds) for c in self.configs)
         setups = len(self.setups) * len(counts_of(self.workload))
         cells = dbms * setups * self.repeats
         if cells > MOST_CELLS:
@@ -229,7 +245,7 @@ class Experiment(BaseModel):
             for setup in self.setups
             for clients in of_clients
         ]
-        configs = [config_name(config.name, chosen) for config in self.configs for chosen in combinations(self.vary)]
+        configs = [config_name(config.name, chosen) for config in self.configs for chosen in self.choices]
         for what, names in (
             ("build", [build.name for build in self.build_choices]),
             ("config", configs),

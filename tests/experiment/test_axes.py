@@ -11,6 +11,8 @@ from tests.experiment.two import TEXT, load
 
 RULES = find("mariadb").rules((10, 11, 19))
 SWEEP = TEXT.replace("clients: 2", "clients: [1, 4, 16]")
+ALONE = TEXT + "one_at_a_time:\n  innodb_io_capacity: [1k, 2000]\n  innodb-purge-threads: [1]\n"
+SET = TEXT.replace("[cy10a]}", "[cy10a], set: {innodb-io_capacity: 1k, log_bin: bin.log, flush: ON}}")
 VARY = TEXT + "vary:\n  innodb_io_capacity: [1k, 2000]\n  innodb-purge-threads: [1, 4]\n"
 
 
@@ -18,6 +20,11 @@ def fingerprints(loaded: LoadedExperiment) -> dict[str, str]:
     return {
         str(cell): loaded.fingerprint(cell, "10.11.19", loaded.server_config(cell, RULES)) for cell in loaded.cells()
     }
+
+
+def in_order(loaded: LoadedExperiment) -> list[Cell]:
+    """The cells, by the place of their results in the file."""
+    return sorted(loaded.cells(), key=lambda cell: cell.rank)
 
 
 def test_each_number_of_clients_is_a_setup_whose_cells_have_it(tmp_path: Path) -> None:
@@ -76,6 +83,53 @@ def test_a_value_wins_over_fragments_and_names_its_line(tmp_path: Path) -> None:
         refused.server_config(refused.cells()[0], RULES)
 
 
+def test_options_one_at_a_time_are_configurations_next_to_that_without_any(tmp_path: Path) -> None:
+    loaded = load(tmp_path, ALONE)
+    unchanged = {cell.config.name: loaded.server_config(cell, RULES) for cell in load(tmp_path, TEXT).cells()}
+    found = {cell.config.name: loaded.server_config(cell, RULES) for cell in in_order(loaded)}
+    changes = ("", "-innodb_io_capacity-1k", "-innodb_io_capacity-2000", "-innodb_purge_threads-1")
+    assert list(found) == [name + change for name in ("base", "lag") for change in changes]
+    for name, config in unchanged.items():
+        assert found[name] == config, "the base is that of a file without them"
+        for change in changes[1:]:
+            option, _, value = change[1:].rpartition("-")
+            changed = found[name + change]
+            assert changed.value(option) == value
+            others = [one for one in changed.options if one.name != option]
+            assert others == [one for one in config.options if one.name != option], "one option, and no other"
+    (option,) = (one for one in found["lag-innodb_purge_threads-1"].options if one.name == "innodb_purge_threads")
+    assert option.origin == "two.yaml:13"
+
+
+def test_options_one_at_a_time_are_changed_for_each_value_of_those_that_vary(tmp_path: Path) -> None:
+    loaded = load(tmp_path, ALONE + "vary: {innodb_flush_neighbors: [0, 1]}\n")
+    names = list(dict.fromkeys(cell.config.name for cell in in_order(loaded)))
+    assert names[:2] == ["base-innodb_flush_neighbors-0", "base-innodb_flush_neighbors-0-innodb_io_capacity-1k"]
+    assert len(names) == 2 * 2 * 4
+
+
+def test_what_a_configuration_sets_wins_over_its_fragments_and_is_in_no_name(tmp_path: Path) -> None:
+    """A value may be what no name can have, and `vary` wins over it."""
+    loaded = load(tmp_path, SET + "vary: {flush: [0]}\n")
+    base, lag = (
+        next(loaded.server_config(cell, RULES) for cell in loaded.cells() if cell.config.name == f"{name}-flush-0")
+        for name in ("base", "lag")
+    )
+    assert [base.value(key) for key in ("innodb_io_capacity", "log_bin", "flush")] == ["1k", "bin.log", "0"]
+    assert base.fragments["set"] == "[mysqld]\ninnodb_io_capacity=1k\nlog_bin=bin.log\nflush=ON\n"
+    assert "set" not in lag.fragments
+    (option,) = (one for one in base.options if one.name == "log_bin")
+    assert option.origin == "two.yaml:4"
+    refused = load(tmp_path, TEXT.replace("[cy10a]}", "[cy10a], set: {datadir: x}}"))
+    with pytest.raises(ConfigError, match=r"two\.yaml:4: datadir is set by the sandbox"):
+        refused.server_config(refused.cells()[0], RULES)
+
+
+def test_what_a_configuration_sets_is_part_of_the_identity_of_its_cells_alone(tmp_path: Path) -> None:
+    before, after = (fingerprints(load(tmp_path, text)) for text in (TEXT, SET))
+    assert {name for name in before if before[name] != after[name]} == {name for name in before if "base" in name}
+
+
 def test_values_change_a_complete_my_cnf_and_sizes_are_scaled(tmp_path: Path) -> None:
     (tmp_path / "prod.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=8G\ninnodb_io_capacity=300\n")
     text = (
@@ -112,6 +166,15 @@ def test_values_change_a_complete_my_cnf_and_sizes_are_scaled(tmp_path: Path) ->
             TEXT.replace("repeats: 2", "repeats: 1000") + "vary: {a: [1, 2]}\n",
             "16,000 cells, 8 builds with configurations in 2 setups, 1,000 repeats each; at most 10,000 are allowed",
         ),
+        (ALONE + "vary: {innodb_io_capacity: [1]}\n", "one_at_a_time: 'innodb_io_capacity' is in `vary` too"),
+        (
+            TEXT + f"one_at_a_time: {{a: {list(range(100))}}}\n",
+            "two.yaml:11: one_at_a_time: 202 configurations, 101 choices of values for each of 2 configs; at most 200",
+        ),
+        (TEXT.replace("[cy10a]}", "[cy10a], set: {}}"), "two.yaml:4: configs[1].set: Dictionary should have at least"),
+        (TEXT.replace("[cy10a]}", "[cy10a], set: {a-b: 1, a_b: 2}}"), "set: 'a-b' and 'a_b' are one option"),
+        (TEXT.replace("[cy10a]}", "[cy10a], set: {a: true}}"), "set.a: a value of an option is a text or a number"),
+        (TEXT.replace("[cy10a]}", '[cy10a], set: {a: "x\\ny"}}'), "has to be one line of 1 to 500 printable"),
         (TEXT + f"vary: {{{'a' * 60}: [1]}}\n", "it has over 64 characters with the values in it"),
         (
             TEXT.replace("name: lag,", "name: base-a-1,") + "vary: {a: [1-a-1, 1]}\n",
