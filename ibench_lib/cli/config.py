@@ -15,7 +15,7 @@ from rich.table import Table
 from ibench_lib.cli import known_names
 from ibench_lib.cli.output import err, out
 from ibench_lib.configs import resolve
-from ibench_lib.configs.meaning import differences
+from ibench_lib.configs.meaning import differences, differences_of_builds
 from ibench_lib.configs.resolve import ServerConfig
 from ibench_lib.errors import UsageError
 from ibench_lib.paths import workspace
@@ -101,19 +101,32 @@ def config_show(
 def config_diff(
     first: Annotated[str, typer.Argument(help="Fragments joined by +, base first, or the path of a my.cnf.")],
     second: Annotated[str, typer.Argument(help="The configuration to compare with it, in the same form.")],
-    label: Annotated[
-        str, typer.Option("--build", help="The build whose defaults apply.", autocompletion=known_names.builds)
-    ] = on_this_machine.LABEL,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--build",
+            help="The build whose defaults apply, by default system; two of them: one for each configuration.",
+            autocompletion=known_names.builds,
+        ),
+    ] = None,
     scale: Scale = 1.0,
     folder: Folder = None,
 ) -> None:
     """Show which settings of two configurations have different effects.
 
     Different spellings of a value are equal: 1G is 1073741824, ON is 1, and an option at its default is not set.
+    With two builds, each configuration is that of its build, and defaults that differ are shown, too.
 
     [bold]Example:[/] ibench config diff cy10a cy10a+a13
+
+    [bold]Example:[/] ibench config diff cy10a cy10a --build mysql-5.6.24 --build mysql-9.7
     """
-    build = _build(label)
+    if labels and len(labels) > 2:
+        raise UsageError("--build is given more than twice", hint="name one build, or one for each configuration")
+    if labels and len(labels) == 2:
+        _print_across((first, second), (_build(labels[0]), _build(labels[1])), scale, folder)
+        return
+    build = _build(labels[0] if labels else on_this_machine.LABEL)
     found = differences(
         _resolve(first, build, scale, folder), _resolve(second, build, scale, folder), known_options(build)
     )
@@ -126,6 +139,18 @@ def config_diff(
     out.print(
         table if found else f"{escape(first)} and {escape(second)} have the same effect on {escape(build.version)}"
     )
+
+
+def _print_across(configs: tuple[str, str], builds: tuple[Build, Build], scale: float, folder: Path | None) -> None:
+    """What differs between two configurations, each on its own build."""
+    one, other = (_resolve(config, build, scale, folder) for config, build in zip(configs, builds, strict=True))
+    found = differences_of_builds(one, other, (known_options(builds[0]), known_options(builds[1])))
+    heads = [escape(f"{config} on {build.label}") for config, build in zip(configs, builds, strict=True)]
+    table = Table("option", heads[0], "from", heads[1], "from", box=None, header_style="bold")
+    for name, *sides in found:
+        values = [field for side in sides for field in ("none" if side.value is None else side.value, side.origin)]
+        table.add_row(*(escape(field) for field in (name, *values)))
+    out.print(table if found else f"{heads[0]} and {heads[1]} have the same settings")
 
 
 def _build(label: str) -> Build:

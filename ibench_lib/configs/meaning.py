@@ -35,6 +35,17 @@ class Difference:
     second_origin: str | None
 
 
+@dataclass(frozen=True)
+class Effective:
+    """What an option is with one build: `origin` is file:line, "default", or "not known" if the build lacks it.
+
+    `value` is None where it has none.
+    """
+
+    value: str | None
+    origin: str
+
+
 def not_in_force(config: ServerConfig, known: KnownOptions | None, variables: Mapping[str, str]) -> list[str]:
     """Sentences on options whose value the server has changed: rounded, capped or ignored.
 
@@ -63,6 +74,41 @@ def differences(first: ServerConfig, second: ServerConfig, known: KnownOptions) 
             origins = [None if option is None else option.origin for option in options]
             found.append(Difference(name, values[0], values[1], default, *origins))
     return found
+
+
+def differences_of_builds(
+    first: ServerConfig, second: ServerConfig, known: tuple[KnownOptions, KnownOptions]
+) -> list[tuple[str, Effective, Effective]]:
+    """Options that are in force with other values for each configuration on its own build, by name.
+
+    `known` is what the builds know. These are the options that are set, and those that both builds know. Defaults that
+    name a place are left out: each installation has its own.
+    """
+    names = {
+        meaning(option, of)[0] for config, of in zip((first, second), known, strict=True) for option in config.options
+    }
+    both = known[0].defaults.keys() & known[1].defaults.keys()
+    places = {name for name in both if any("/" in of.defaults[name] for of in known)}
+    found = []
+    for name in sorted(names | (both - places)):
+        one, other = (_effective(name, config, of) for config, of in zip((first, second), known, strict=True))
+        if one.value is None or other.value is None:
+            same = one.value is other.value and one.origin == other.origin
+        else:
+            same = equal(one.value, other.value)
+        if not same:
+            found.append((name, one, other))
+    return found
+
+
+def _effective(name: str, config: ServerConfig, known: KnownOptions) -> Effective:
+    for option in config.options:
+        sets, value = meaning(option, known)
+        if sets == name and (name in known.names or not option.loose):
+            return Effective(value, option.origin)
+    if name not in known.names:
+        return Effective(None, "not known")
+    return Effective(known.defaults.get(name), "default")
 
 
 def meaning(option: Option, known: KnownOptions | None) -> tuple[str, str | None]:

@@ -4,13 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from ibench_lib.configs.meaning import differences, equal, meaning, not_in_force
+from ibench_lib.configs.meaning import KnownOptions, differences, differences_of_builds, equal, meaning, not_in_force
 from ibench_lib.configs.resolve import complete, resolve
 from ibench_lib.errors import ConfigError
+from ibench_lib.paths import Workspace
 from ibench_lib.servers.accepts import check
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.flavours.flavour import rules_of
 from ibench_lib.servers.variables import known_options
+from tests.command import ibench, refused
 from tests.configs.resolved import config
 
 
@@ -95,6 +97,41 @@ def test_a_diff_goes_by_meaning_and_knows_the_defaults(build: Build, tmp_path: P
     path = tmp_path / "prod.cnf"
     path.write_text("[server]\ninnodb_io_capacity=500\n")
     assert differences(second, complete(path, rules_of(build), 1.0), known_options(build))[0].first == "1073741824"
+
+
+def test_a_diff_of_two_builds_has_what_is_in_force_on_each(build: Build, tmp_path: Path) -> None:
+    """A default that one of them has is compared with what is set for the other, and with the other's default."""
+    common = {"innodb_io_capacity": "200", "max_connections": "151", "table_open_cache": "400", "tmpdir": "/tmp/a"}
+    old = common | {"innodb_log_files_in_group": "2", "query_cache_size": "0"}
+    new = common | {"max_connections": "1000", "innodb_redo_log_capacity": "104857600", "tmpdir": "/tmp/b"}
+    known = (KnownOptions(frozenset(old), old), KnownOptions(frozenset(new), new))
+    first = config(
+        tmp_path, build, "innodb_io_capacity=2k", "innodb_log_files_in_group=32", "loose_innodb_redo_log_capacity=1G",
+        name="a",
+    )  # fmt: skip
+    second = config(tmp_path, build, "innodb_io_capacity=2048", "table_open_cache=2000", name="b")
+    found = {
+        name: ((a.value, a.origin), (b.value, b.origin)) for name, a, b in differences_of_builds(first, second, known)
+    }
+    assert found == {
+        "innodb_log_files_in_group": (("32", "a.cnf:3"), (None, "not known")),
+        "innodb_redo_log_capacity": ((None, "not known"), ("104857600", "default")),
+        "max_connections": (("151", "default"), ("1000", "default")),
+        "table_open_cache": (("400", "default"), ("2000", "b.cnf:3")),
+    }
+    assert differences_of_builds(first, first, (known[0], known[0])) == []
+
+
+def test_a_diff_of_two_builds_is_printed_with_the_build_of_each(workspace: Workspace) -> None:
+    """Here both are one build; its options are those that it lists."""
+    twice = ["--build", "system", "--build", "system"]
+    same = ibench(workspace, "config", "diff", "cy10a", "cy10a", *twice)
+    assert (same.returncode, same.stdout.strip()) == (0, "cy10a on system and cy10a on system have the same settings")
+    changed = ibench(workspace, "config", "diff", "cy10a", "cy10a+a13", *twice)
+    rows = [line.split() for line in changed.stdout.splitlines()]
+    (row,) = [row for row in rows if row[0] == "innodb_max_purge_lag"]
+    assert row[1:3] == ["0", "default"] and row[4].startswith("a13"), row
+    refused(ibench(workspace, "config", "diff", "a", "b", *twice, *twice), "--build is given more than twice")
 
 
 @pytest.mark.parametrize(
