@@ -4,6 +4,7 @@ A sealed run never changes, so these have a file of their own next to it, which 
 
 The file travels with its run. Of two versions the one that was changed last counts. A date in the future, from a wrong
 clock or from somebody who wants the last word, counts as none: it replaces nothing, and every other date is later.
+Counted as now, it would win again at each pull, whatever had been said here since. It counts once its time has come.
 """
 
 from __future__ import annotations

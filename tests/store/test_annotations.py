@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from ibench_lib.errors import LakeError, ParameterError
 from ibench_lib.paths import Workspace
 from ibench_lib.show.headline import headline
 from ibench_lib.show.sections import excluded_runs as shown
-from ibench_lib.store import reader
+from ibench_lib.store import annotations, reader
 from ibench_lib.store.annotations import FILE, Annotation, annotate, excluded_runs, read_annotation
 from ibench_lib.store.manifest import with_checksum
 from ibench_lib.store.transfer import _stamp, new_archive, open_store, pull, push
@@ -144,6 +144,9 @@ def test_notes_come_only_from_the_same_run_and_never_from_the_future(workspace: 
     theirs("9999-01-01T00:00:00+00:00", excluded="for ever")
     assert "dated 9999-01-01T00:00:00+00:00, in the future, and were not taken" in pulled()
     assert excluded_runs(workspace.runs) == {}
+    annotate(mine, note="mine")
+    assert "in the future, and were not taken" in pulled(), "as now they would win again at each pull"
+    assert excluded_runs(workspace.runs) == {}
     theirs(datetime.now(UTC).isoformat(), excluded="no\n\x1b[2J")
     assert pulled() == f"{OLDER.run_id}: its notes were replaced: note: mine -> excluded: no \\x1b[2J"
     theirs(datetime.now(UTC).isoformat(), note="of another run")
@@ -151,6 +154,21 @@ def test_notes_come_only_from_the_same_run_and_never_from_the_future(workspace: 
     (there / OLDER.run_id / "manifest.json").write_bytes(with_checksum(content))
     assert f"has another run {OLDER.run_id} than this lake" in pulled(fails=True)
     assert excluded_runs(workspace.runs) == {OLDER.run_id: "no\n\x1b[2J"}
+
+
+def test_a_date_in_the_future_counts_as_none_until_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a clock that is a minute fast only delays notes; of two such dates neither wins."""
+    fast, faster = (Annotation(changed=f"2090-01-01T00:0{minute}:00+00:00") for minute in (1, 2))
+    old = Annotation(changed="2020-01-01T00:00:00+00:00")
+    assert fast.moment == faster.moment < old.moment
+
+    class Later(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Later:
+            return cls(2090, 1, 1, 0, 1, 30, tzinfo=tz)
+
+    monkeypatch.setattr(annotations, "datetime", Later)
+    assert faster.moment < old.moment < fast.moment
 
 
 def test_files_of_an_archive_are_told_apart_by_their_crc() -> None:
