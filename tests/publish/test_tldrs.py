@@ -1,0 +1,145 @@
+"""What authors wrote above the posts of shipped runs is what these runs say: no page is built for it.
+
+`test_every_notebook.py` looks up the figures of the other tl;drs in their pages. Those here have few figures; what they
+claim is asked of the runs themselves, and the words of the claim have to be in the tl;dr.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+import ibench_lib as ib
+from ibench_lib.analysis.summary import selected_rows
+from ibench_lib.ask.selection import Selection, choose
+from ibench_lib.paths import Workspace
+from ibench_lib.publish.post_file import check_posts
+from ibench_lib.store import reader
+from tests.places import ROOT
+
+pytestmark = pytest.mark.long
+
+BASE, LIMITED = "mysql-9.7.base", "mysql-9.7.a13"
+MYSQL, MARIADB = "mysql-5.6.24.lb13", "mariadb-10.1.23.lb13"
+
+
+@pytest.fixture(scope="module")
+def posts() -> dict[str, Any]:
+    return {post.spec.slug: post.spec for post in check_posts([ROOT / "papermill_params"], Workspace(ROOT))}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    place = Workspace(tmp_path_factory.mktemp("shipped"))
+    place.data.mkdir()
+    place.sample.symlink_to(ROOT / "data" / "sample")
+    return reader.lake(place)
+
+
+def of_post(spec: Any, lake: duckdb.DuckDBPyConnection, *claims: str, steps: str = "") -> Selection:
+    """The runs of a post, which has to make these claims."""
+    text = " ".join(" ".join(spec.tldr).split())
+    for claim in claims:
+        assert claim in text, f"{spec.slug} does not claim this any more"
+    return choose(lake, runs=spec.parameters["runs"], steps=[steps] if steps else [])
+
+
+def test_compare(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> None:
+    post = of_post(
+        posts["sample-compare"], lake, "A is base. B is a13", "has twice the purge threads", "with three runs each",
+        "get_min and queries/s of qr100 are better, and inserts/s of l.i1 are worse",
+    )  # fmt: skip
+    assert post.base == BASE and dict(post.runs.group_by("dbms").len().rows()) == {BASE: 3, LIMITED: 3}
+    options = {row["option"]: (row["base_value"], row["value"]) for row in post.ask("config_diff").to_dicts()}
+    assert options["innodb_max_purge_lag"] == (None, "100") and options["innodb_purge_threads"] == ("4", "8")
+    verdicts = {row.step: row.verdict for row in selected_rows(post) if row.dbms == LIMITED}
+    assert (verdicts["qr100"], verdicts["l.i1"]) == ("faster", "slower")
+    waited = post.ask("get_min").filter(step="qr100")
+    assert waited.filter(dbms=LIMITED)["get_min_s"].max() < waited.filter(dbms=BASE)["get_min_s"].min()  # type: ignore[operator]
+
+
+def history(lake: duckdb.DuckDBPyConnection, post: Selection) -> dict[str, int]:
+    """dbms -> the longest history list in any sample of l.i1 of its run."""
+    ids = ", ".join(f"'{run_id}'" for run_id in post.run_ids)
+    longest = ib.sql(
+        lake,
+        "SELECT dbms, max(x.history_list_length) AS longest "
+        "FROM server_samples x JOIN steps s USING (run_id) JOIN runs r USING (run_id) "
+        f"WHERE s.step = 'l.i1' AND x.t_s BETWEEN s.start_s AND s.end_s AND run_id IN ({ids}) GROUP BY ALL",
+    )
+    return dict(longest.rows())
+
+
+def test_step_detail_of_l_i1(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> None:
+    post = of_post(
+        posts["sample-l-i1"], lake, "starts at more than twice the insert rate of a13 and ends below it",
+        "grows to over 10,000", "at most 115 entries in any sample", "Its rate does not fall in this run",
+        "one dip, of one second, in this run, and none in its other two", steps="l.i1",
+    )  # fmt: skip
+    rates = dict(post.ask("rate_by_tenth").select("dbms", "rates").rows())
+    assert rates[BASE][0] > 2 * rates[LIMITED][0] and rates[BASE][-1] < rates[LIMITED][-1]
+    assert rates[LIMITED][-1] >= rates[LIMITED][0]
+    longest = history(lake, post)
+    assert longest[BASE] > 10_000 and longest[LIMITED] == 115
+    others = choose(lake, "innodb_purge_lag_sample", dbms=BASE, steps="l.i1").ask("dips")
+    assert others.select("repeat", "seconds").rows() == [(1, 1)]
+
+
+def test_step_detail_of_stalls(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> None:
+    post = of_post(
+        posts["sample-stalls"], lake, "The clients were stopped for three seconds", "Writers waited for a checkpoint",
+        "The first second of the step was slow, too", "No statement was at work in the server", steps="l.i1",
+    )  # fmt: skip
+    first, paused, full = post.ask("dips").to_dicts()
+    assert (first["from_s"], first["seconds"]) == (0, 1)
+    assert (paused["cause"], paused["seconds"]) == ("client_pause", 3)
+    assert any(text.startswith("hardly a connection was at work") for text in paused["evidence"])
+    assert full["cause"] == "checkpoint" and full["words"] == "writers waited for a checkpoint"
+    assert first["to_s"] <= paused["from_s"] < paused["to_s"] <= full["from_s"], "later"
+
+
+def test_waits(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> None:
+    post = of_post(
+        posts["sample-linkbench-waits"], lake,
+        "Both servers wait most often for the mutex of the redo log with 16 requesters", "(`log0log.cc:844` is",
+        "With fewer requesters and a graph that does not fit into the buffer pool", "`buf0buf.cc:1270`",
+        "such as the one for the LRU list", "count waits and do not time them",
+    )  # fmt: skip
+    waits = post.ask("waits").filter(pl.col("kind") != "file")
+    assert waits["timed"].unique().to_list() == [False]
+    often = waits.group_by("setup", "step", "dbms", "event").agg(pl.col("waits_per_1000").median())
+    first = often.sort("waits_per_1000", descending=True).group_by("setup", "step", "dbms").first()
+    top = {
+        (setup, step, dbms): event for setup, step, dbms, event in first.select("setup", "step", "dbms", "event").rows()
+    }
+    for setup in ("1x", "10x"):
+        assert top[setup, "t16", MYSQL] == "log0log.cc:844" and "log" in top[setup, "t16", MARIADB]
+    for step in ("t1", "t4"):
+        assert top["10x", step, MYSQL] == "buf0buf.cc:1270"
+        assert top["10x", step, MARIADB].startswith("&buf_pool->"), "parts of the mutex of the buffer pool"
+    assert top["10x", "t4", MARIADB] == "&buf_pool->LRU_list_mutex"
+
+
+def test_purge_lag_and_fairness(posts: dict[str, Any], lake: duckdb.DuckDBPyConnection) -> None:
+    post = of_post(
+        posts["sample-purge-lag"],
+        lake,
+        "Without a limit on purge lag the history list grows; with a limit it stays short",
+    )
+    limited = {"mysql-9.7." + name for name in ("a13", "a20", "a21", "a22")}
+    ends = post.ask("purge_lag_at_step_end").filter(step="l.i1")
+    lengths = {name: (ends.filter(pl.col("dbms").is_in(limited) == is_limited))["history_list_length"]
+               for name, is_limited in (("with", True), ("without", False))}  # fmt: skip
+    assert 4 * lengths["with"].max() < lengths["without"].min()  # type: ignore[operator]
+    post = of_post(
+        posts["sample-fairness"],
+        lake,
+        "No such effect was found",
+        "The largest gap, 1.6 s in the median run, is that of a18",
+    )
+    gaps = post.ask("fairness").filter(step="l.i1").group_by("dbms").agg(pl.col("diff_s").median())
+    name, gap = gaps.sort("diff_s").rows()[-1]
+    assert (name, round(gap, 1)) == ("mysql-9.7.a18", 1.6) and name not in limited
