@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 MOST_NAMED = 3
 """The most results that a sentence names; the table below it has all of them."""
+NOT_MEASURED = {"published": "published figures", "imported": "imported logs"}
+"""What runs have that were not measured here, by the origin of the run."""
 
 
 def count(number: int, what: str, several: str | None = None) -> str:

@@ -93,7 +93,7 @@ _LISTED = """
             a.note,
             nullif(
                 coalesce('in ' || r.failed_step || ': ', '')
-                    || coalesce(r.error, 'published, not measured here: ' || r.source, ''),
+                    || concat_ws('; ', r.error, r.origin || ', not measured here: ' || r.source),
                 ''
             )
         ) AS note,

@@ -288,6 +288,7 @@ def _manifest(run: ImportedRun, workload: Workload, record: ExperimentRecord, so
         status="complete",
         origin_wall=origin.isoformat(),
         source=source,
+        origin="published" if run.rows.keys() <= {"published"} else "imported",
         experiment=record,
         cell=Cell(
             build=build,

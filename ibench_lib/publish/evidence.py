@@ -18,7 +18,7 @@ from typing import Any
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.selection import Asked, Selection
 from ibench_lib.base.mask import mask_of_machine
-from ibench_lib.base.wording import count, joined
+from ibench_lib.base.wording import NOT_MEASURED, count, joined
 from ibench_lib.paths import workspace
 from ibench_lib.publish.downloads import Download, downloads
 from ibench_lib.publish.record import RUNS_MIME
@@ -125,11 +125,13 @@ def _unvouched(runs: list[Row]) -> str:
 
 
 def _status(run: Row) -> str:
-    if run["source"] is not None:
-        return f"published, not measured here: {run['source']}"
     step = f" in {run['failed_step']}" if run["failed_step"] else ""
     error = f": {run['error']}" if run["error"] else ""
-    return f"{run['status']}{step}{error}"
+    status = f"{run['status']}{step}{error}"
+    if run["source"] is None:
+        return status
+    said = f"{run['origin']}, not measured here: {run['source']}"
+    return said if run["status"] == "complete" else f"{status}; {said}"
 
 
 def _server(run: Row) -> str:
@@ -163,12 +165,13 @@ def _when(value: Any) -> str:
 
 
 def _experiments(runs: list[Row]) -> str:
-    files: dict[tuple[str, str, str | None], list[Row]] = {}
+    files: dict[tuple[str, str, str | None, str], list[Row]] = {}
     for run in runs:
-        files.setdefault((run["experiment"], run["experiment_text"], run["source"]), []).append(run)
+        key = run["experiment"], run["experiment_text"], run["source"], run["origin"]
+        files.setdefault(key, []).append(run)
     blocks = []
-    for (name, text, source), those in files.items():
-        what = f"{name}.yaml" if source is None else f"{name}, published figures ({source})"
+    for (name, text, source, origin), those in files.items():
+        what = f"{name}.yaml" if source is None else f"{name}, {NOT_MEASURED[origin]} ({source})"
         said = f"{what}, as it was in {count(len(those), 'run')}"
         blocks.append(f"<p>{_text(said)}</p>{_pre(text)}")
     return _folded("evidence-experiment", f"Experiment ({count(len(files), 'file')})", "".join(blocks)) if runs else ""

@@ -29,7 +29,7 @@ from ibench_lib.analysis.verdicts import Ratio
 from ibench_lib.ask.bases import Bases
 from ibench_lib.ask.provenance import names_of
 from ibench_lib.ask.selection import Selection
-from ibench_lib.base.wording import count, joined
+from ibench_lib.base.wording import NOT_MEASURED, count, joined
 from ibench_lib.metrics import Better
 from ibench_lib.show.costs.reasons import reasons_said
 from ibench_lib.show.kit.display import Html, Shown, say, sources
@@ -291,7 +291,6 @@ def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str])
     """What a reader must know before any number: a few words, each with the whole story as its title."""
     found: list[tuple[str, str]] = []
     broken = len(runs.filter(pl.col("status") != "complete"))
-    published = len(runs.filter(pl.col("source").is_not_null()))
     if excluded:
         whys = "; ".join(dict.fromkeys(excluded.values()))
         found.append((f"{count(len(excluded), 'run')} excluded: {whys}", ", ".join(excluded)))
@@ -299,8 +298,9 @@ def badges(runs: pl.DataFrame, frame: pl.DataFrame, excluded: Mapping[str, str])
         found.append(
             (f"{broken} of {count(len(runs), 'run')} not complete", "Where a step has no figures, its table says why.")
         )
-    if published:
-        found.append(("published figures", "Not measured here."))
+    for origin, what in NOT_MEASURED.items():
+        if len(runs.filter(origin=origin)):
+            found.append((what, "Not measured here."))
     if repeats(runs) == 1:
         found.append(("one run of each", "The noise is unknown."))
     scales = [scale_text(scale) for scale in listed(runs["scale"]) if scale != 1]

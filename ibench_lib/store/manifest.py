@@ -224,6 +224,9 @@ class Manifest(_Model):
     origin_wall: Moment
     ended_wall: Moment | None = None
     source: str | None = Field(default=None, description="where its figures were published, if not measured here")
+    origin: Literal["published", "imported"] | None = Field(
+        default=None, description="whether its figures are published ones or from logs, if not measured here"
+    )
     experiment: ExperimentRecord
     cell: Cell
     benchmark: str | None = Field(default=None, description="name of the workload")

@@ -27,7 +27,8 @@ MANIFEST_TABLES: dict[str, dict[str, str]] = {
     # One row per readable run. Wall times are UTC. `experiment_sha256` tells experiment files with one name apart;
     # `dbms_rank` is the place of the dbms in that file, NULL where an older ibench did not say. `build_label` is what
     # ran as `build`, `stands_for` what was meant; `cell_order` is the order of the experiment's runs. `source` is not
-    # NULL for figures that were published elsewhere, and not measured here.
+    # NULL for figures that were published elsewhere, and not measured here; `origin` is measured, published (figures
+    # only) or imported (from logs).
     # After the step `snapshot_after` a run goes on with a copy of its data directory, or of the run's `loaded_from`.
     "runs": _columns(
         run_id=_TEXT,
@@ -47,6 +48,7 @@ MANIFEST_TABLES: dict[str, dict[str, str]] = {
         stands_for=_TEXT,
         cell_order=_TEXT,
         source=_TEXT,
+        origin=_TEXT,
         fingerprint=_TEXT,
         scale="float64",
         clients="int64",
@@ -184,6 +186,7 @@ def _run(manifest: Manifest) -> dict[str, Any]:
         "stands_for": cell.stands_for,
         "cell_order": cell.order,
         "source": manifest.source,
+        "origin": manifest.origin or ("published" if manifest.source is not None else "measured"),
         "fingerprint": cell.fingerprint,
         "scale": manifest.scale,
         "clients": clients if isinstance(clients, int) else None,

@@ -23,7 +23,7 @@ def run_statements(selected_runs: pl.DataFrame) -> list[str]:
         return ["There is no run of this experiment in the lake yet, so there is nothing to show."]
     measured = runs.filter(pl.col("source").is_null())
     said = [_experiment(name, measured.filter(pl.col("experiment") == name)) for name in listed(measured["experiment"])]
-    said += _published(runs.filter(pl.col("source").is_not_null()), len(runs))
+    said += _not_measured(runs.filter(pl.col("source").is_not_null()), len(runs))
     if len(measured):
         begun: list[datetime] = measured["origin_wall"].to_list()
         said.append(f"{_started(min(begun), max(begun))} with ibench {joined(listed(measured['tool_version']))}.")
@@ -138,17 +138,17 @@ def _experiment(name: str, runs: pl.DataFrame) -> str:
     )
 
 
-def _published(runs: pl.DataFrame, of: int) -> list[str]:
+def _not_measured(runs: pl.DataFrame, of: int) -> list[str]:
     """What was not measured here, loudly."""
     said: list[str] = []
-    for (experiment, source), found in runs.group_by("experiment", "source", maintain_order=True):
+    for (experiment, source, origin), found in runs.group_by("experiment", "source", "origin", maintain_order=True):
         results, setups = (
             count(found[name].n_unique(), what) for name, what in (("dbms", "result"), ("setup", "setup"))
         )
         said.append(
             attention(
                 f"{len(found)} of {count(of, 'run')} ({experiment}: {results}, {setups}) "
-                f"{'is' if len(found) == 1 else 'are'} published, not measured here. Source: {source}"
+                f"{'is' if len(found) == 1 else 'are'} {origin}, not measured here. Source: {source}"
             )
         )
     return said

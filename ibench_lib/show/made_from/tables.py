@@ -27,7 +27,8 @@ def runs_table(frame: pl.DataFrame, palette: str = "default") -> GT:
     grid = Grid(f"made-from.{experiment}", f"Runs of {experiment}", "dbms", columns, left=True)
     alike: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in frame.to_dicts():
-        status = run_status_cell(row) if row["source"] is None else Cell("published, not measured here", "status")
+        is_ours = row["source"] is None or row["status"] != "complete"
+        status = run_status_cell(row) if is_ours else Cell(f"{row['origin']}, not measured here", "status")
         alike.setdefault((row["dbms"], row["setup"], _server(row), status, row["tool_version"]), []).append(row)
     for (dbms, setup, server, status, tool_version), rows in alike.items():
         numbers = ", ".join(str(row["repeat"]) for row in rows)

@@ -1,6 +1,6 @@
 -- The selected runs with their display names. `dbms` includes the experiment if runs of several experiments have the
--- same dbms, and marks published figures as such. `repeat` is renumbered if two selected runs are of the same cell.
--- `dbms_position` counts the dbms in the order of `ids`.
+-- same dbms, and says whether its figures are published or imported ones. `repeat` is renumbered if two selected runs
+-- are of the same cell. `dbms_position` counts the dbms in the order of `ids`.
 --
 -- $ids: ids of runs
 WITH mine AS (
@@ -9,7 +9,7 @@ WITH mine AS (
     SELECT * REPLACE (
         CASE WHEN min(experiment) OVER alike < max(experiment) OVER alike
              THEN dbms || ' (' || experiment || ')' ELSE dbms END
-        || CASE WHEN source IS NULL THEN '' ELSE ' (published)' END AS dbms
+        || CASE WHEN origin = 'measured' THEN '' ELSE ' (' || origin || ')' END AS dbms
     )
     FROM mine WINDOW alike AS (PARTITION BY dbms)
 ), counted AS (

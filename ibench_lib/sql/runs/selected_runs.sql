@@ -6,6 +6,7 @@
 SELECT
     setup, dbms, dbms_position, build, build_label, stands_for, config, repeat, cell_order, status, error, failed_step,
     flavour, server_version, version_comment, scale, clients, origin_wall, ended_wall, tool_version, title, experiment,
-    experiment_sha256, run_id, list_concat(warnings, b.said) AS warnings, b.taken, snapshot_after, loaded_from, source
+    experiment_sha256, run_id, list_concat(warnings, b.said) AS warnings, b.taken, snapshot_after, loaded_from, source,
+    origin
 FROM selected_runs($runs) LEFT JOIN busy_hosts($runs) b USING (run_id)
 ORDER BY setup, dbms_position, repeat

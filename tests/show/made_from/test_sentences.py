@@ -64,7 +64,11 @@ def test_runs_of_different_clients_are_named_and_those_of_equal_ones_are_not(wor
 def test_published_runs_are_counted(count: int) -> None:
     runs = asked("selected_runs", *(Run(repeat=n, minute=n) for n in (1, 2, 3)))
     source = pl.when(pl.col("repeat") <= count).then(pl.lit("a report"))
-    said = ib.run_statements(runs.with_columns(source=source))[1]
+    said = ib.run_statements(
+        runs.with_columns(
+            source=source, origin=pl.when(source.is_null()).then(pl.lit("measured")).otherwise(pl.lit("published"))
+        )
+    )[1]
     verb = "is" if count == 1 else "are"
     assert said == (
         f"Attention: {count} of 3 runs (demo: 1 result, 1 setup) {verb} published, not measured here. Source: a report"
