@@ -37,10 +37,11 @@ class ImportRequest:
 
 @dataclass(frozen=True)
 class ImportedStep:
-    """A step of a run, and the first line that names it."""
+    """A step of a run, the first line that names it, and what the manifest says of it besides its kind."""
 
     name: str
     line: int
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,10 @@ class ImportedRun:
     settings : the server's option file, as far as the file contains it.
     host : facts of the host, as far as the file contains them.
     missing : `table.column` -> why it is NULL.
+    workload : facts of its workload, under the names that they have in the manifest of a measured run.
+    error, failed_step : why it is no whole run, and the first step that is not; None if it is whole.
+    warnings : sentences on what was left out, besides lines and files that were not read.
+    private : its files may name people, hosts and passwords. Runs keep their hashes, and never their text.
     """
 
     setup: str
@@ -76,6 +81,11 @@ class ImportedRun:
     settings: str = ""
     host: Mapping[str, str] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
+    workload: Mapping[str, Any] = field(default_factory=dict)
+    error: str | None = None
+    failed_step: str | None = None
+    warnings: Sequence[str] = ()
+    private: bool = False
 
 
 class Importer(Protocol):

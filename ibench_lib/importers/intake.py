@@ -124,8 +124,9 @@ def import_file(
         if not runs:
             raise UsageError(f"{path} has no figures")
         workloads = _check(runs, files)
-        text = files.text()
-        warnings = [*_lost(files), *_not_read(files)]
+        text = files.hashes() if any(run.private for run in runs) else files.text()
+        said = (warning for run in runs for warning in run.warnings)
+        warnings = [*dict.fromkeys(said), *_lost(files), *_not_read(files)]
     there = reader.sql(reader.lake(workspace), "SELECT DISTINCT experiment FROM runs")["experiment"]
     if experiment in there:
         raise LakeError(
@@ -282,10 +283,13 @@ def _parts(dbms: str) -> tuple[str, str]:
 def _manifest(run: ImportedRun, workload: Workload, record: ExperimentRecord, source: str, now: datetime) -> Manifest:
     build, config = _parts(run.dbms)
     origin = run.origin_wall or now
+    identity = [source, record.text, *([step.name for step in run.steps] if run.private else [])]
     return Manifest(
         tool_version=version("ibench"),
         run_id=make_run_id(record.name, run.setup, run.dbms, run.repeat, origin),
-        status="complete",
+        status="failed" if run.error else "complete",
+        error=run.error,
+        failed_step=run.failed_step,
         origin_wall=origin.isoformat(),
         source=source,
         origin="published" if run.rows.keys() <= {"published"} else "imported",
@@ -296,14 +300,17 @@ def _manifest(run: ImportedRun, workload: Workload, record: ExperimentRecord, so
             dbms=run.dbms,
             setup=run.setup,
             repeat=run.repeat,
-            fingerprint=hashlib.sha256(f"{source}\0{record.text}".encode()).hexdigest(),
+            fingerprint=hashlib.sha256("\0".join(identity).encode()).hexdigest(),
         ),
         benchmark=workload.name,
         operations=[OperationRecord(**asdict(operation)) for operation in workload.operations],
         kinds=[KindRecord(**asdict(kind) | {"paced": list(kind.paced)}) for kind in workload.kinds],
         workload={
+            **run.workload,
             "benchmark": workload.name,
-            "resolved_steps": [{"name": step.name, "kind": workload.kind_of(step.name)} for step in run.steps],
+            "resolved_steps": [
+                {"name": step.name, "kind": workload.kind_of(step.name), **step.details} for step in run.steps
+            ],
         },
         scale=1.0,
         config=ConfigRecord(my_cnf=run.settings, fragments={}),

@@ -162,9 +162,11 @@ class Source:
 
     def text(self) -> str:
         """What each run keeps: the text of a single file; of many, a line `<sha256>  <name>` each, as of sha256sum."""
-        if self.many:
-            return "".join(f"{file.sha256}  {file.name}\n" for file in self.files)
-        return self.lines(self.files[0]).text
+        return self.hashes() if self.many else self.lines(self.files[0]).text
+
+    def hashes(self) -> str:
+        """A line `<sha256>  <name>` for each file."""
+        return "".join(f"{file.sha256}  {file.name}\n" for file in self.files)
 
     def _opened(self, stack: ExitStack) -> _Store:
         if os.path.isdir(self.path):

@@ -391,6 +391,14 @@ def test_measured_and_imported_runs_share_no_name(workspace: Workspace) -> None:
     assert len(list(workspace.runs.iterdir())) == 1
 
 
+def test_a_run_that_is_not_whole_says_so(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_with("published", error="it ends early", failed_step="q100", warnings=["left out"], private=True)
+    manifest = read_manifest(hand_over(workspace, monkeypatch, run))
+    assert (manifest.status, manifest.error, manifest.failed_step) == ("failed", "it ends early", "q100")
+    assert manifest.warnings == ["left out"] and manifest.origin == "published"
+    assert "a log" not in manifest.experiment.text and manifest.experiment.text.endswith("  others.txt\n")
+
+
 def test_the_command(workspace: Workspace) -> None:
     arguments = ("runs", "import", str(write(workspace, TABLE)), "--experiment", "others", "--source", "a report")
     assert "1 published run of others" in ibench(workspace, *arguments).stdout
