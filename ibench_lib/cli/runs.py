@@ -507,6 +507,10 @@ def runs_import(
     )
     for warning in taken.warnings:
         err.print(f"[yellow]warning:[/] {safe(warning)}", soft_wrap=True)
+    if taken.already:
+        for run_id in taken.run_ids:
+            out.print(f"already there: {safe(run_id)}", soft_wrap=True)
+        return
     runs = count(len(taken.run_ids), f"{taken.importer} run")
     out.print(f"{safe(runs)} of {safe(experiment)}", soft_wrap=True)
 

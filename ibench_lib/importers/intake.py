@@ -44,11 +44,15 @@ _A_SECOND = (0.9, 1.1)
 
 @dataclass(frozen=True)
 class ImportResult:
-    """The result of an import: the importer, the ids of the runs, and a warning for everything that was left out."""
+    """The result of an import: the importer, the ids of the runs, and a warning for everything that was left out.
+
+    `already`: the runs were there before, from the same files, and nothing was written.
+    """
 
     importer: str
     run_ids: list[str]
     warnings: list[str]
+    already: bool = False
 
 
 def importers() -> dict[str, Importer]:
@@ -103,7 +107,7 @@ def import_file(
     Parameters
     ----------
     path : what others have measured, in a form that an importer knows.
-    experiment : name of the experiment that the runs get; no run may have it yet.
+    experiment : name of the experiment that the runs get; no run may have it yet, unless it is of the same files.
     source, title : the origin of the file, and one line for people; at most `MOST_TEXT` characters.
     importer : name of the importer; by default the content decides.
     setup, dbms : for files that do not name them.
@@ -127,15 +131,11 @@ def import_file(
         text = files.hashes() if any(run.private for run in runs) else files.text()
         said = (warning for run in runs for warning in run.warnings)
         warnings = [*dict.fromkeys(said), *_lost(files), *_not_read(files)]
-    there = reader.sql(reader.lake(workspace), "SELECT DISTINCT experiment FROM runs")["experiment"]
-    if experiment in there:
-        raise LakeError(
-            f"experiment {experiment} already has runs",
-            hint="use another name: imported and measured runs cannot share a name",
-        )
     record = ExperimentRecord(name=experiment, title=title or source, text=text)
     now = datetime.now(UTC)
     manifests = [_manifest(run, workload, record, source, now) for run, workload in zip(runs, workloads, strict=True)]
+    if there := _there(experiment, manifests, workspace):
+        return ImportResult(chosen.name, there, warnings, already=True)
     made: list[str] = []
     try:
         for run, manifest in zip(runs, manifests, strict=True):
@@ -152,6 +152,27 @@ def import_file(
                 remove_run(run_id, workspace)
         raise
     return ImportResult(chosen.name, made, warnings)
+
+
+def _there(experiment: str, manifests: list[Manifest], workspace: Workspace) -> list[str]:
+    """The runs of the experiment if they are the same as these; empty if it has none.
+
+    Raises
+    ------
+    LakeError : it has other runs.
+    """
+    runs = reader.sql(
+        reader.lake(workspace),
+        "SELECT run_id, setup, dbms, repeat, fingerprint, status, experiment FROM runs ORDER BY run_id",
+    )
+    found = runs.filter(experiment=experiment).drop("experiment").rows()
+    ours = {(m.cell.setup, m.cell.dbms, m.cell.repeat, m.cell.fingerprint, m.status) for m in manifests}
+    if found and {tuple(row[1:]) for row in found} != ours:
+        raise LakeError(
+            f"experiment {experiment} already has runs",
+            hint="use another name: imported and measured runs cannot share a name",
+        )
+    return [row[0] for row in found]
 
 
 def _check_text(name: str, text: str) -> None:

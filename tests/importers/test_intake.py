@@ -387,8 +387,18 @@ def test_a_source_may_be_written_in_any_script(workspace: Workspace) -> None:
 def test_measured_and_imported_runs_share_no_name(workspace: Workspace) -> None:
     take(workspace, TABLE)
     with pytest.raises(LakeError, match="experiment others already has runs"):
-        take(workspace, TABLE)
+        take(workspace, TABLE.replace("250", "251"))
+    with pytest.raises(LakeError, match="experiment others already has runs"):
+        take(workspace, TABLE, source="another report")
     assert len(list(workspace.runs.iterdir())) == 1
+
+
+def test_the_same_imported_again_is_already_there(workspace: Workspace) -> None:
+    first, second = take(workspace, TABLE), take(workspace, TABLE)
+    assert (first.already, second.already, second.run_ids) == (False, True, first.run_ids)
+    assert len(list(workspace.runs.iterdir())) == 1
+    arguments = ("runs", "import", str(workspace.root / "others.txt"), "-e", "others", "-s", "a report")
+    assert ibench(workspace, *arguments).stdout == f"already there: {first.run_ids[0]}\n"
 
 
 def test_a_run_that_is_not_whole_says_so(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
