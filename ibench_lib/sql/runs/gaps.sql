@@ -31,7 +31,7 @@ WITH chosen AS (
     FROM chosen s JOIN server_samples x ON x.run_id = s.run_id AND x.t_s > s.start_s AND x.t_s < s.end_s
     WHERE x.history_list_length IS NOT NULL
     UNION ALL
-    SELECT run_id, step_id, unnest([start_s, end_s]) FROM chosen WHERE start_s IS NOT NULL
+    SELECT run_id, step_id, unnest([start_s, end_s]) FROM chosen WHERE start_s IS NOT NULL AND source IS NULL
 ), pauses AS (
     SELECT run_id, step_id, t_s - lag(t_s) OVER (PARTITION BY run_id, step_id ORDER BY t_s) AS pause_s FROM answered
 ), found AS (

@@ -60,10 +60,15 @@ def sysbench_counted_statements(sysbench_statements: pl.DataFrame) -> list[str]:
 
 
 def _size(row: dict[str, Any]) -> str:
+    """What was run; an imported log may not say all of it."""
     threads = [str(number) for number in row["threads"] or []]
-    warm = "each after a warm-up" if row["has_warm_up"] else "without a warm-up"
+    tables = "tables of a size that is not recorded"
+    if row["tables"] is not None and row["table_size"] is not None:
+        tables = f"{count(row['tables'], 'table')} of {count(row['table_size'], 'row')}"
+    warm = {True: "each after a warm-up", False: "without a warm-up", None: "a warm-up is not recorded"}
+    rand_type, db_ps_mode = (row[name] or "not recorded" for name in ("rand_type", "db_ps_mode"))
     return (
-        f"{row['setup']}: {count(row['tables'], 'table')} of {count(row['table_size'], 'row')}, rand_type "
-        f"{row['rand_type']}, db_ps_mode {row['db_ps_mode']}; {count(len(row['tests'] or []), 'test')} with "
-        f"{joined(threads)} {'thread' if threads == ['1'] else 'threads'}, {warm}; {row['version']}."
+        f"{row['setup']}: {tables}, rand_type {rand_type}, db_ps_mode {db_ps_mode}; "
+        f"{count(len(row['tests'] or []), 'test')} with {joined(threads)} "
+        f"{'thread' if threads == ['1'] else 'threads'}, {warm[row['has_warm_up']]}; {row['version'] or 'sysbench'}."
     )

@@ -5,7 +5,8 @@
 -- has. Both are NULL for the fewest threads. p50_s, p95_s and p99_s: of transactions, from the moment at which one was
 -- due if the test has a rate (timing = intended), else from the one at which it was sent; NULL where sysbench does not
 -- let anyone read its histogram, and where fewer were answered than a percentile needs (p99: 100). retries_per_1000:
--- transactions that were sent again after an error that sysbench ignores, such as a deadlock; reconnects: how often.
+-- transactions that were sent again after an error that sysbench ignores, such as a deadlock; reconnects: how often. An
+-- imported log whose lines are no seconds has its totals of transactions alone: qps is NULL.
 --
 -- $runs: ids of the runs
 -- $steps: names of the steps to show; an empty list means all
@@ -31,6 +32,9 @@ WITH planned AS (
         sum(retries) FILTER (operation = 'transaction') AS retries,
         sum(errors) FILTER (operation = 'transaction') AS reconnects
     FROM ops SEMI JOIN chosen USING (run_id, step_id) GROUP BY ALL
+), said_whole AS (
+    SELECT run_id, step_id, sum(ops) AS transactions, NULL AS queries, sum(retries) AS retries, sum(errors) AS reconnects
+    FROM workers SEMI JOIN chosen USING (run_id, step_id) ANTI JOIN done USING (run_id, step_id) GROUP BY ALL
 ), recorded AS (
     SELECT {run_id: run_id, step_id: step_id, timing: timing} AS series, bins, counts
     FROM response_histograms SEMI JOIN chosen USING (run_id, step_id)
@@ -48,7 +52,9 @@ WITH planned AS (
         c.*, z.test, z.test_group, z.threads, d.transactions / nullif(c.duration_s, 0) AS tps,
         d.queries / nullif(c.duration_s, 0) AS qps, 1000.0 * d.retries / nullif(d.transactions, 0) AS retries_per_1000,
         d.reconnects
-    FROM chosen c JOIN sized z USING (run_id, step_id) JOIN done d USING (run_id, step_id)
+    FROM chosen c
+    JOIN sized z USING (run_id, step_id)
+    JOIN (FROM done UNION ALL FROM said_whole) d USING (run_id, step_id)
 ), fewest AS (
     SELECT run_id, test, min(threads) AS fewest, min_by(tps, threads) AS tps_of_fewest
     FROM rated WHERE step_status = 'complete' GROUP BY ALL
