@@ -5,79 +5,21 @@ from __future__ import annotations
 import os
 import re
 import signal
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from ibench_lib.base.histogram_bins import lower_edge_us
-from ibench_lib.client.external import Driven, target
 from ibench_lib.client.mysql.connection import Connection
 from ibench_lib.servers.build import Build
 from ibench_lib.servers.sandbox import Sandbox
-from ibench_lib.workloads.sysbench import steps
-from ibench_lib.workloads.sysbench.client import Sysbench
-from ibench_lib.workloads.sysbench.options import Setup
 from tests.waiting import PATIENCE_S
-from tests.workloads.sysbench.test_options import options
+from tests.workloads.sysbench.place import Place
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("sysbench")]
-
-DRIVER = "ibench_lib.client.mysql.connection"
-SETUP = Setup(name="s", tables=2, table_size=500, seconds=2.0, warm_up=0.0)
-
-
-class Place(NamedTuple):
-    """A server with the tables of sysbench."""
-
-    box: Sandbox
-    address: dict[str, Any]
-    connection: Connection
-
-    def counted(self) -> Counter[str]:
-        """What the server has executed so far, by its own counters."""
-        rows = self.connection.fetch(b"\x03SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Com\\_%'")
-        return Counter({str(name or b"", "ascii"): int(value or 0) for name, value in rows})
-
-    def drive(
-        self, number: int, during: Callable[[], None] = lambda: None, **given: Any
-    ) -> tuple[Driven, list[dict[str, Any]]]:
-        """Run a step of sysbench: 0 prepares, 1 is the first test. `during` is called when its load begins."""
-        chosen = options(**given)
-        step = steps.plan(chosen, SETUP, 1.0)[number]
-        spec = steps.spec(chosen, step, steps.workers(chosen, step)[0], number)
-        rows: list[dict[str, Any]] = []
-        driven = Driven(Sysbench(spec, target(DRIVER, self.address, "b")), spec.operations[0], rows.append)
-        if driven.program.ready:
-            driven.connect()
-        if driven.error is None:
-            thread = threading.Thread(target=during)
-            thread.start()
-            driven.run(time.monotonic_ns(), spec.seconds)
-            thread.join()
-        driven.close()
-        return driven, rows
-
-
-@pytest.fixture(scope="module")
-def place(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    folder = tmp_path_factory.mktemp("sysbench")
-    (folder / "my.cnf").write_text("[mysqld]\ninnodb_buffer_pool_size=64M\nskip_log_bin\n")
-    box = Sandbox(build, folder / "box", folder / "my.cnf", folder / "log")
-    with box as address:
-        connection = Connection(address.arguments(), None, PATIENCE_S)
-        connection.query("CREATE DATABASE b")
-        connection.query("USE b")
-        place = Place(box, address.arguments(), connection)
-        driven, rows = place.drive(0)
-        assert (driven.error, driven.seconds.ops, rows) == (None, 1000, [])
-        assert [connection.scalar(f"SELECT COUNT(*) FROM sbtest{number}") for number in (1, 2)] == [500, 500]
-        yield place
-        connection.close()
 
 
 def sums(rows: list[dict[str, Any]]) -> Counter[str]:
